@@ -1,0 +1,25 @@
+// The front end's one entry: reads, parses, checks and elaborates a model with its train block and plan.
+#pragma once
+
+#include "dsl/Program.h"
+
+#include <iosfwd>
+#include <memory>
+
+namespace npar::dsl {
+
+struct FrontendOptions {
+  std::string file;                         ///< path of the .npar text
+  std::vector<std::string> librarySearch;   ///< folders tried for `import`, after the importing file's own
+  std::optional<std::string> plan;          ///< name, or "none"; absent: the file's only plan
+  std::optional<std::string> train;         ///< name; absent: the model's only train block
+  std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
+};
+
+/// Reads and elaborates. Returns nothing when `diagnostics` got errors. Throws nothing; no input crashes it.
+std::optional<Program> elaborate(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics);
+
+/// Parses only and prints the syntax tree (`--emit=ast`). Returns false on errors.
+bool printAst(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics, std::ostream &out);
+
+} // namespace npar::dsl

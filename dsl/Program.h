@@ -1,0 +1,139 @@
+// The elaborated program: one model as a flat typed graph with its train block and plan, the seam between dsl/ and compiler/.
+#pragma once
+
+#include "dsl/Diagnostics.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace npar::dsl {
+
+enum class ElementType { F32, F64, I32 };
+
+/// A named axis with its global logical size. `batch` (reserved) has the size D * micro: one micro-batch of all data-parallel ranks.
+struct Axis {
+  std::string name;
+  int64_t size = 0;
+  Location location;
+};
+
+struct TensorType {
+  ElementType element = ElementType::F32;
+  std::vector<std::string> axes; ///< names, major to minor, none twice
+};
+
+using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
+
+/// One operation; its result is the value numbered by its place in Model::nodes.
+/// `op` is the mnemonic of the nn dialect: input, index, parameter, einsum, add, sub, mul, div, scale, shift, exp, log, tanh, relu,
+/// gelu, sum, gather, select, layer_norm, softmax, attention, cross_entropy, dropout ...
+/// A `parameter` node is one use of a parameter (attribute `name` = its path); an `input` node has attribute `name`.
+struct Node {
+  std::string op;
+  std::vector<int> operands; ///< earlier nodes
+  TensorType type;           ///< of the first result (attention: out; cross_entropy: loss per token)
+  std::map<std::string, Attribute> attributes;
+  std::string path; ///< layer path, such as "h.3.attn"; empty at the top
+  int block = -1;   ///< place in the chain of repeated blocks: -1 before, 0..blocks-1, `blocks` after
+  Location location;
+};
+
+enum class InitKind { Zeros, Ones, Normal };
+
+struct Parameter {
+  std::string path;            ///< Hugging Face name, such as "h.0.attn.c_attn.weight"
+  TensorType type;             ///< unmerged axes, row-major
+  std::vector<int> storedRank; ///< how many axes make each stored dimension: [1, 3] stores [embed, part*head*feature]
+  InitKind init = InitKind::Zeros;
+  double deviation = 0; ///< of InitKind::Normal
+  Location location;
+};
+
+struct Repeat {
+  std::string label; ///< such as "h"
+  int first = 0;     ///< ordinal of its first block in the chain
+  int count = 0;
+  Location location;
+};
+
+struct Model {
+  std::string name;
+  std::vector<Axis> axes;
+  std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
+  std::vector<Node> nodes;
+  std::vector<Repeat> repeats;
+  int blocks = 0; ///< length of the chain
+  int loss = -1;  ///< node with the loss per token, [batch, seq]
+  Location location;
+};
+
+enum class ScheduleKind { Constant, Linear, Cosine };
+
+/// lr(t), t = training step from 0: warm-up peak*(t+1)/warmup for t < warmup; then constant, linear or cosine decay from peak to
+/// `final` over the steps from `warmup` to `steps`, `final` afterwards.
+struct LearningRate {
+  ScheduleKind kind = ScheduleKind::Constant;
+  double peak = 1e-3, final = 0;
+  int64_t warmup = 0, steps = 0;
+};
+
+enum class OptimizerKind { Sgd, AdamW };
+
+struct Train {
+  std::string name;
+  int64_t batch = 0; ///< sequences per training step, B
+  OptimizerKind optimizer = OptimizerKind::AdamW;
+  LearningRate rate;
+  double momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0;
+  std::optional<double> clip; ///< global norm
+  uint64_t seed = 0;
+  Location location;
+};
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+  Location location;
+};
+
+/// One left-hand axis of one rule; a rule with several axes on the left becomes several entries in order.
+struct Rule {
+  std::string axis;
+  bool pad = false;
+  std::vector<std::string> mesh; ///< mesh axes tried, major to minor; empty for `-> none`
+  std::string op, layer;         ///< narrowing (`in op`, `in layer`), empty when absent
+  Location location;
+};
+
+struct Pipeline {
+  std::vector<std::string> repeats; ///< labels of the rule, such as {"h"}
+  std::string mesh;                 ///< mesh axis
+  std::string schedule;             ///< "1f1b" or "gpipe"
+  Location location;
+};
+
+struct Plan {
+  std::string name = "none";
+  std::vector<MeshAxis> mesh; ///< empty for `--plan none`
+  int64_t micro = 0;          ///< sequences per rank and micro-batch
+  int64_t microCount = 1;     ///< M = B / (D * micro)
+  int64_t dataParallel = 1;   ///< D
+  std::vector<Rule> rules;
+  std::optional<Pipeline> pipeline;
+  ElementType compute = ElementType::F32;
+  Location location;
+};
+
+/// Everything the compiler needs; every size is known, every name resolved, every type checked.
+struct Program {
+  Model model;
+  Train train;
+  Plan plan;
+};
+
+} // namespace npar::dsl

@@ -1,0 +1,59 @@
+// A loaded program with its arenas, ready to run training steps: the engine's front door for the driver, the checks and the tests.
+#pragma once
+
+#include "engine/program/Loader.h"
+#include "engine/program/Status.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+class Trace;
+
+struct SessionOptions {
+  int threads = 0;             ///< workers; 0: the machine's
+  std::string backend = "cpu"; ///< "cpu" or "null" (no arithmetic, planned times)
+  uint64_t seed = 0;           ///< of initialisation and dropout
+  Trace *trace = nullptr;      ///< not owned; null: no trace
+  double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
+};
+
+/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr.
+struct StepResult {
+  double loss = 0, gradNorm = 0, learningRate = 0;
+};
+
+struct ArenaUse {
+  int64_t rank = 0;
+  uint64_t planned = 0, used = 0; ///< bytes; used: the high-water mark of everything bound
+};
+
+/// Owns every rank's arena and the step graph. Not thread-safe. All ranks live in this process.
+class Session {
+public:
+  /// Verifies the program, allocates exactly the planned arenas, builds the step graph, initialises parameters from the seed.
+  static Result<std::unique_ptr<Session>> create(std::shared_ptr<const program::LoadedProgram> program, const SessionOptions &options);
+  virtual ~Session() = default;
+
+  /// Runs one training step. `tokens` and `targets`: row-major [batch, sequence] of the whole global batch; `step` counts from 0.
+  virtual Result<StepResult> step(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets, int64_t step) = 0;
+
+  /// Logical values, row-major over Variable.shape without padding, in double whatever the element type.
+  /// Accumulators hold the last step's gradient of that use, reduced over data-parallel ranks.
+  virtual Result<std::vector<double>> read(const std::string &variable) const = 0;
+  /// Writes a logical variable to every rank that keeps a piece of it; the size must be that of Variable.shape.
+  virtual Status write(const std::string &variable, const std::vector<double> &values) = 0;
+  /// Float32 form of read/write for checkpoints (no detour through double).
+  virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;
+  virtual Status writeFloat(const std::string &variable, const std::vector<float> &values) = 0;
+
+  /// XXH3-128 over all logical parameters in program order, as 32 hex digits.
+  virtual std::string parameterHash() const = 0;
+  virtual std::vector<ArenaUse> arenaUse() const = 0;
+};
+
+} // namespace npar::engine
