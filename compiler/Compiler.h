@@ -1,0 +1,32 @@
+// The compiler's front door: an elaborated program in, one compiled program (.npx bytes) or the text of a stage out.
+#pragma once
+
+#include "compiler/WorkspaceOracle.h"
+#include "dsl/Program.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::compiler {
+
+struct CompileOptions {
+  /// Stop after a stage and return its text: "nn", "grad", "dist", "pipe" or "rank"; empty: go through.
+  std::string stopAfter;
+  /// Scratch memory of library calls on the target; null: none is planned. Not owned.
+  const WorkspaceOracle *workspace = nullptr;
+  /// Leave the generated kernels out (inspect, planning on paper): such a program runs on the null backend only.
+  bool withoutKernels = false;
+};
+
+struct Compiled {
+  std::string text;             ///< of the stage, when stopAfter is set
+  std::vector<uint8_t> program; ///< the .npx bytes otherwise
+};
+
+/// Compiles. Errors are reported through `diagnostics`, at the user's text where they come from it; then nothing is returned.
+std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources &sources, const CompileOptions &options,
+                                dsl::Diagnostics &diagnostics);
+
+} // namespace npar::compiler
