@@ -1,0 +1,55 @@
+"""Reads and writes safetensors files with the standard library only: the tests and the PyTorch reference share it."""
+
+import array
+import json
+import struct
+import sys
+
+ELEMENTS = {"F32": ("f", 4), "F64": ("d", 8)}
+
+
+class Tensor:
+    """Values of one tensor, flat and row-major, with its shape."""
+
+    def __init__(self, shape, values, element="F32"):
+        self.shape, self.values, self.element = list(shape), values, element
+
+
+def read(path):
+    """Returns {name: Tensor}. Raises ValueError for element types other than F32 and F64."""
+    with open(path, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        header = json.loads(file.read(size))
+        data = file.read()
+    tensors = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        if entry["dtype"] not in ELEMENTS:
+            raise ValueError(f"{path}: tensor '{name}' has element type {entry['dtype']}")
+        values = array.array(ELEMENTS[entry["dtype"]][0])
+        values.frombytes(data[entry["data_offsets"][0] : entry["data_offsets"][1]])
+        if sys.byteorder == "big":
+            values.byteswap()
+        tensors[name] = Tensor(entry["shape"], values, entry["dtype"])
+    return tensors
+
+
+def write(path, tensors):
+    """Writes {name: Tensor}; the header is padded to 8 bytes as the format asks."""
+    header, pieces, offset = {}, [], 0
+    for name, tensor in tensors.items():
+        values = array.array(ELEMENTS[tensor.element][0], tensor.values)
+        if sys.byteorder == "big":
+            values.byteswap()
+        piece = values.tobytes()
+        header[name] = {"dtype": tensor.element, "shape": tensor.shape, "data_offsets": [offset, offset + len(piece)]}
+        pieces.append(piece)
+        offset += len(piece)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)))
+        file.write(text)
+        for piece in pieces:
+            file.write(piece)
