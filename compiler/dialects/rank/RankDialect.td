@@ -1,0 +1,15 @@
+// The rank dialect: who does what, in which memory. One file per group of ops; RankOps.td gathers them.
+#ifndef NPAR_RANK_DIALECT
+#define NPAR_RANK_DIALECT
+
+include "mlir/IR/OpBase.td"
+
+def Rank_Dialect : Dialect {
+  let name = "rank";
+  let cppNamespace = "::npar::rank";
+  let summary = "Rank programs: kernels, library calls, buffers and steps";
+}
+
+class Rank_Op<string mnemonic, list<Trait> traits = []> : Op<Rank_Dialect, mnemonic, traits>;
+
+#endif

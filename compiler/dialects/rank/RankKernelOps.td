@@ -1,0 +1,84 @@
+// What a fragment's arithmetic becomes: launches of outlined kernels and library matrix products, still on SSA tensors.
+#ifndef NPAR_RANK_KERNEL_OPS
+#define NPAR_RANK_KERNEL_OPS
+
+include "compiler/dialects/rank/RankDialect.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Rank_KernelOp : Rank_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "a group of nn operations that runs as one generated loop nest";
+  let description = [{
+    The body holds nn prims on local tensors (types carry the layouts); block arguments are the operands, `rank.yield` names the results.
+    It is compiled to `extern "C" void NAME(void *const *buffers, const int64_t *context, int64_t begin, int64_t end)`: buffers are the
+    operands, then the results, each contiguous row-major; [begin, end) is any part of `extent` independent rows.
+    `inplace` lists pairs [result, operand] that may share storage.
+
+    ```mlir
+    rank.kernel @gelu_0 {extent = 256 : i64, flops = 1.0e+06 : f64, inplace = [array<i64: 0, 0>]} {
+    ^bb0(%x: tensor<8x128x256xf32, #l>):
+      %y = nn.gelu %x ...
+      rank.yield %y : tensor<8x128x256xf32, #l>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$extent, F64Attr:$flops, DefaultValuedAttr<ArrayAttr, "{}">:$inplace);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Pairs (result, operand) that may share storage.
+    ::llvm::SmallVector<std::pair<int64_t, int64_t>> getInplacePairs();
+    ::mlir::TypeRange getOperandTypes() { return getBody().front().getArgumentTypes(); }
+    ::mlir::TypeRange getResultTypes() { return getBody().front().getTerminator()->getOperandTypes(); }
+  }];
+}
+
+def Rank_YieldOp : Rank_Op<"yield", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "the results of a kernel";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Rank_LaunchOp : Rank_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel on tensors";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$operands);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$kernel `(` $operands `)` attr-dict `:` functional-type($operands, $outputs)";
+}
+
+def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
+  let summary = "a strided matrix product, computed by a library";
+  let description = [{
+    `C[b][i][j] (+)= sum_k A[b][i][k] B[b][k][j]`, batch loops outermost. `a`, `b` and `c` hold element strides: one per batch loop, then
+    row stride, then column stride; an operand's offset counts elements from its first. C's column stride is 1; A and B have one unit
+    stride among row and column. With an accumulate operand, which may share the result's storage, the product is added to it.
+    ```mlir
+    %c = rank.matmul %a, %b {batch = array<i64>, m = 256, n = 768, k = 768, a = array<i64: 768, 1>, ...} : (...) -> ...
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, Optional<AnyRankedTensor>:$accumulator, DenseI64ArrayAttr:$batch,
+      I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$a, DenseI64ArrayAttr:$b, DenseI64ArrayAttr:$c,
+      DefaultValuedAttr<I64Attr, "0">:$a_offset, DefaultValuedAttr<I64Attr, "0">:$b_offset);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs (`accumulate` $accumulator^)? attr-dict `:` functional-type(operands, $result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Multiply-adds counted twice.
+    double getFlops();
+  }];
+}
+
+def Rank_ContextOp : Rank_Op<"context", [Pure]> {
+  let summary = "a run-time value of the rank: data step, micro index, seed or a mesh coordinate";
+  let description = [{
+    Appears only inside kernels while they are lowered. Fields are words of the context array, in this order: `step`, `micro`, `seed`, then
+    one coordinate per mesh axis: `word` 0, 1, 2, 3 + axis.
+  }];
+  let arguments = (ins I64Attr:$word);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$word attr-dict";
+}
+
+#endif
