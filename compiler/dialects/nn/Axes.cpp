@@ -1,0 +1,119 @@
+// Types with named axes and the default loop axes of ops.
+#include "compiler/dialects/nn/Nn.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+static NamedAxesAttrInterface encodingOf(Type type) {
+  auto tensor = llvm::dyn_cast_or_null<RankedTensorType>(type);
+  return tensor ? llvm::dyn_cast_or_null<NamedAxesAttrInterface>(tensor.getEncoding()) : nullptr;
+}
+
+bool nn::isNamedTensor(Type type) { return encodingOf(type) && llvm::cast<RankedTensorType>(type).hasStaticShape(); }
+
+ArrayRef<StringAttr> nn::axesOf(Type type) {
+  NamedAxesAttrInterface encoding = encodingOf(type);
+  return encoding ? encoding.getAxisNames() : ArrayRef<StringAttr>();
+}
+
+int64_t nn::dimOf(Type type, StringAttr axis) {
+  ArrayRef<StringAttr> axes = axesOf(type);
+  const StringAttr *found = llvm::find(axes, axis);
+  return found == axes.end() ? -1 : found - axes.begin();
+}
+
+int64_t nn::sizeOf(Type type, StringAttr axis) {
+  int64_t dim = dimOf(type, axis);
+  return dim < 0 ? -1 : llvm::cast<RankedTensorType>(type).getDimSize(dim);
+}
+
+bool nn::hasAxis(Type type, StringAttr axis) { return dimOf(type, axis) >= 0; }
+
+RankedTensorType nn::withAxes(Type element, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes) {
+  return RankedTensorType::get(sizes, element, AxesAttr::get(element.getContext(), names));
+}
+
+RankedTensorType nn::withElement(Type type, Type element) {
+  auto tensor = llvm::cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), element, tensor.getEncoding());
+}
+
+RankedTensorType nn::scalarOf(Type element) { return withAxes(element, {}, {}); }
+
+static void addAxes(SmallVector<LoopAxis> &axes, TypeRange types, LoopKind kind) {
+  for (Type type : types)
+    for (StringAttr name : axesOf(type))
+      if (llvm::none_of(axes, [&](const LoopAxis &axis) { return axis.name == name; }))
+        axes.push_back({name, kind});
+}
+
+SmallVector<LoopAxis> nn::defaultLoopAxes(Operation *op) {
+  SmallVector<LoopAxis> axes;
+  addAxes(axes, op->getResultTypes(), LoopKind::Parallel);
+  addAxes(axes, op->getOperandTypes(), op->getNumResults() ? LoopKind::Reduce : LoopKind::Parallel);
+  return axes;
+}
+
+SmallVector<LoopAxis> nn::withKind(SmallVector<LoopAxis> axes, StringAttr name, LoopKind kind) {
+  for (LoopAxis &axis : axes)
+    if (axis.name == name) {
+      axis.kind = kind;
+      return axes;
+    }
+  axes.push_back({name, kind});
+  return axes;
+}
+
+double nn::defaultFlops(Operation *op) {
+  double most = 0;
+  auto count = [&](TypeRange types) {
+    for (Type type : types)
+      if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))
+        most = std::max(most, static_cast<double>(tensor.getNumElements()));
+  };
+  count(op->getOperandTypes());
+  count(op->getResultTypes());
+  return most;
+}
+
+double nn::loopVolume(Operation *op) {
+  double volume = 1;
+  SmallVector<StringAttr> seen;
+  auto visit = [&](TypeRange types) {
+    for (Type type : types)
+      for (StringAttr name : axesOf(type))
+        if (!llvm::is_contained(seen, name)) {
+          seen.push_back(name);
+          volume *= static_cast<double>(sizeOf(type, name));
+        }
+  };
+  visit(op->getResultTypes());
+  visit(op->getOperandTypes());
+  return volume;
+}
+
+LogicalResult nn::verifyAxesAgree(Operation *op) {
+  struct Seen {
+    StringAttr name;
+    int64_t size;
+    std::string where;
+  };
+  SmallVector<Seen> seen;
+  auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
+    for (auto [number, type] : llvm::enumerate(types))
+      for (auto [dim, name] : llvm::enumerate(axesOf(type))) {
+        int64_t size = llvm::cast<RankedTensorType>(type).getDimSize(dim);
+        std::string where = (what + " " + llvm::Twine(number)).str();
+        StringAttr axis = name;
+        Seen *before = llvm::find_if(seen, [&](const Seen &entry) { return entry.name == axis; });
+        if (before == seen.end())
+          seen.push_back({axis, size, where});
+        else if (before->size != size)
+          return op->emitOpError() << "axis '" << axis.getValue() << "' has size " << before->size << " in " << before->where << " but " << size
+                                   << " in " << where;
+      }
+    return success();
+  };
+  return failure(failed(check(op->getOperandTypes(), "operand")) || failed(check(op->getResultTypes(), "result")));
+}

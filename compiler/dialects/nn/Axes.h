@@ -1,0 +1,44 @@
+// Free functions on types with named axes, and the loop axes of ops: what every pass over nn ops shares.
+#pragma once
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace npar::nn {
+
+/// How placing may treat a loop of an op (rule P1). Internal: reduced inside the op, and a result has it (softmax); splitting is legal,
+/// the expansion communicates. Whole: may not be split.
+enum class LoopKind { Parallel, Reduce, Internal, Whole };
+
+struct LoopAxis {
+  mlir::StringAttr name;
+  LoopKind kind;
+};
+
+/// Whether the type is a ranked tensor of static shape whose encoding names its dimensions.
+bool isNamedTensor(mlir::Type type);
+/// The axis names of a tensor with named axes, major to minor; empty for every other type.
+llvm::ArrayRef<mlir::StringAttr> axesOf(mlir::Type type);
+/// The place of an axis among the dimensions, -1 when absent.
+int64_t dimOf(mlir::Type type, mlir::StringAttr axis);
+/// The size of an axis (as the shape says: local after placing), -1 when absent.
+int64_t sizeOf(mlir::Type type, mlir::StringAttr axis);
+bool hasAxis(mlir::Type type, mlir::StringAttr axis);
+
+/// A tensor with encoding `#nn.axes<names...>`.
+mlir::RankedTensorType withAxes(mlir::Type element, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes);
+/// The same shape and encoding with another element type.
+mlir::RankedTensorType withElement(mlir::Type type, mlir::Type element);
+/// `tensor<ELEMENT, #nn.axes<>>`.
+mlir::RankedTensorType scalarOf(mlir::Type element);
+
+/// Axes of the results (parallel), then those only of operands (reduce), each in order of appearance.
+llvm::SmallVector<LoopAxis> defaultLoopAxes(mlir::Operation *op);
+/// `axes` with the kind of one axis replaced (added at the end when absent).
+llvm::SmallVector<LoopAxis> withKind(llvm::SmallVector<LoopAxis> axes, mlir::StringAttr axis, LoopKind kind);
+/// Elements of the largest operand or result.
+double defaultFlops(mlir::Operation *op);
+/// The product of the sizes of all axes that occur in operands and results: the iterations of the op's loop nest.
+double loopVolume(mlir::Operation *op);
+
+} // namespace npar::nn

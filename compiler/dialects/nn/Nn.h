@@ -1,0 +1,54 @@
+// The nn dialect (what is computed): attributes, interfaces and ops over tensors with named axes.
+#pragma once
+
+#include "compiler/dialects/nn/Axes.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "compiler/dialects/nn/NnEnums.h.inc"
+
+#include "compiler/dialects/nn/NnAttrInterfaces.h.inc"
+#include "compiler/dialects/nn/NnDialect.h.inc"
+#include "compiler/dialects/nn/NnOpInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/nn/NnAttrs.h.inc"
+
+namespace npar::nn {
+
+/// The one resource that reads and writes of variables touch.
+struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
+  llvm::StringRef getName() final { return "nn.variables"; }
+};
+
+/// Verifies that every axis has one size over all operands and results.
+mlir::LogicalResult verifyAxesAgree(mlir::Operation *op);
+
+template <typename Op>
+struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
+  static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAxesAgree(op); }
+};
+
+/// The op's `at` attribute; null when it has none.
+AtAttr getAt(mlir::Operation *op);
+void setAt(mlir::Operation *op, AtAttr at);
+void setAt(mlir::Operation *op, Phase phase, llvm::StringRef path, int64_t block);
+
+} // namespace npar::nn
+
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/NnOps.h.inc"
+
+namespace npar::nn {
+/// The variable that a symbol of the enclosing module names; null when there is none.
+VariableOp lookupVariable(mlir::Operation *from, llvm::StringRef name);
+} // namespace npar::nn

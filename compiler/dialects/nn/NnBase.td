@@ -1,0 +1,76 @@
+// The nn dialect's attributes and type constraints: tensors with named axes, an op's place in the model, kinds of variables.
+#ifndef NPAR_NN_BASE_TD
+#define NPAR_NN_BASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/TensorEncoding.td"
+include "compiler/dialects/nn/NnInterfaces.td"
+
+def Nn_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::npar::nn";
+  let summary = "what is computed: tensors with named axes, no devices";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===- Attributes -------------------------------------------------------------------------------------------------------===//
+
+class Nn_Attr<string name, string mnem, list<Trait> traits = []> : AttrDef<Nn_Dialect, name, traits> { let mnemonic = mnem; }
+
+def Nn_AxesAttr : Nn_Attr<"Axes", "axes", [
+    DeclareAttrInterfaceMethods<Nn_NamedAxesAttrInterface>, DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "the names of a tensor's dimensions, major to minor, none twice";
+  let description = "`tensor<8x128xf32, #nn.axes<batch, seq>>`; a scalar has `#nn.axes<>`.";
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Nn_Phase : I32EnumAttr<"Phase", "part of a training step", [
+    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"B", 1>, I32EnumAttrCase<"U", 2>]> {
+  let cppNamespace = "::npar::nn";
+  let genSpecializedAttr = 0;
+}
+
+def Nn_AtAttr : Nn_Attr<"At", "at"> {
+  let summary = "an op's place: phase (F, B, U), layer path, place in the chain of repeated blocks";
+  let description = "Block -1 is before the first repeat, 0..n-1 are blocks, n is after. `at = #nn.at<F, \"h.3.attn\", 3>`.";
+  let parameters = (ins EnumParameter<Nn_Phase>:$phase, StringRefParameter<>:$path, "int64_t":$block);
+  let assemblyFormat = "`<` $phase `,` $path `,` $block `>`";
+}
+
+def Nn_VariableKind : I32EnumAttr<"VariableKind", "what a variable holds", [
+    I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"State", 1, "state">,
+    I32EnumAttrCase<"Accumulator", 2, "accumulator">, I32EnumAttrCase<"Output", 3, "output">]> {
+  let cppNamespace = "::npar::nn";
+  let genSpecializedAttr = 0;
+}
+
+def Nn_VariableKindAttr : EnumAttr<Nn_Dialect, Nn_VariableKind, "kind"> { let assemblyFormat = "`<` $value `>`"; }
+
+def Nn_Initial : I32EnumAttr<"Initial", "distribution of initial values", [
+    I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">, I32EnumAttrCase<"Normal", 2, "normal">]> {
+  let cppNamespace = "::npar::nn";
+  let genSpecializedAttr = 0;
+}
+
+def Nn_InitAttr : Nn_Attr<"Init", "init"> {
+  let summary = "initial values: `#nn.init<zeros>`, `#nn.init<ones>`, `#nn.init<normal, 0.02>` (mean 0, standard deviation)";
+  let parameters = (ins EnumParameter<Nn_Initial>:$initial, "::mlir::FloatAttr":$deviation);
+  let hasCustomAssemblyFormat = 1;
+  let builders = [AttrBuilder<(ins "Initial":$initial, "double":$deviation)>];
+}
+
+//===- Types ------------------------------------------------------------------------------------------------------------===//
+
+class Nn_TensorOf<string predicate, string summary>
+    : Type<CPred<"::npar::nn::isNamedTensor($_self) && " # predicate>, summary, "::mlir::RankedTensorType">;
+
+def Nn_Tensor : Nn_TensorOf<"true", "tensor with named axes">;
+def Nn_Float : Nn_TensorOf<"::llvm::isa<::mlir::FloatType>(::mlir::getElementTypeOrSelf($_self))", "floating-point tensor with named axes">;
+def Nn_Integer : Nn_TensorOf<"::mlir::getElementTypeOrSelf($_self).isInteger(32)", "i32 tensor with named axes">;
+def Nn_Scalar : Nn_TensorOf<"::npar::nn::axesOf($_self).empty() && ::mlir::getElementTypeOrSelf($_self).isF64()", "f64 scalar tensor with named axes">;
+
+#endif

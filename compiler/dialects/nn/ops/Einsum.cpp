@@ -1,0 +1,36 @@
+// nn.einsum: products of two tensors with named axes; what the result lacks is summed.
+#include "compiler/dialects/nn/ops/Gradient.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+LogicalResult EinsumOp::verify() {
+  if (failed(requireSameElement(*this, {getA().getType(), getB().getType(), getType()})))
+    return failure();
+  for (StringAttr name : axesOf(getType()))
+    if (!hasAxis(getA().getType(), name) && !hasAxis(getB().getType(), name))
+      return emitOpError() << "axis '" << name.getValue() << "' of the result appears in no operand";
+  return success();
+}
+
+double EinsumOp::getFlops() { return 2 * loopVolume(*this); }
+
+// [B,S,F] x [F,H] -> [B,S,H]: da = dy x b over h; an axis that only `a` has (summed alone) is repeated.
+static Value operandGradient(OpBuilder &builder, Location loc, Value dy, Value other, Type type) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (StringAttr name : axesOf(type))
+    if (hasAxis(dy.getType(), name) || hasAxis(other.getType(), name)) {
+      names.push_back(name);
+      sizes.push_back(sizeOf(type, name));
+    }
+  RankedTensorType present = names.size() == axesOf(type).size() ? llvm::cast<RankedTensorType>(type)
+                                                                 : withAxes(getElementTypeOrSelf(type), names, sizes);
+  return broadcastTo(builder, loc, EinsumOp::create(builder, loc, present, dy, other), type);
+}
+
+SmallVector<Value> EinsumOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  Value dy = gradients[0];
+  return {operandGradient(builder, getLoc(), dy, getB(), getA().getType()), operandGradient(builder, getLoc(), dy, getA(), getB().getType())};
+}

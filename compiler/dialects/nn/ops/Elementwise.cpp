@@ -1,0 +1,197 @@
+// Elementwise ops: verifiers, gradients, folds.
+#include "compiler/dialects/nn/ops/Gradient.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+//===- Verifiers ---------------------------------------------------------------------------------------------------------===//
+
+static LogicalResult verifyUnary(Operation *op) {
+  Type x = op->getOperand(0).getType(), y = op->getResult(0).getType();
+  return failure(failed(requireSameElement(op, {x, y})) || failed(requireSameOrder(op, y, "the result", x, "the operand")));
+}
+LogicalResult ScaleOp::verify() { return verifyUnary(*this); }
+LogicalResult ShiftOp::verify() { return verifyUnary(*this); }
+LogicalResult ExpOp::verify() { return verifyUnary(*this); }
+LogicalResult LogOp::verify() { return verifyUnary(*this); }
+LogicalResult RsqrtOp::verify() { return verifyUnary(*this); }
+LogicalResult TanhOp::verify() { return verifyUnary(*this); }
+LogicalResult ReluOp::verify() { return verifyUnary(*this); }
+LogicalResult ConvertOp::verify() { return requireSameOrder(*this, getType(), "the result", getX().getType(), "the operand"); }
+
+static LogicalResult verifyApproximate(Operation *op, StringRef approximate) {
+  if (approximate != "none" && approximate != "tanh")
+    return op->emitOpError() << "approximate must be \"none\" or \"tanh\", not \"" << approximate << "\"";
+  return success();
+}
+LogicalResult GeluOp::verify() { return failure(failed(verifyUnary(*this)) || failed(verifyApproximate(*this, getApproximate()))); }
+
+LogicalResult DropoutOp::verify() {
+  double rate = getRate().convertToDouble();
+  if (!(rate >= 0 && rate < 1))
+    return emitOpError() << "rate " << rate << " is outside [0, 1)";
+  return verifyUnary(*this);
+}
+
+static LogicalResult verifyGradient(Operation *op) {
+  Type y = op->getResult(0).getType(), dy = op->getOperand(1).getType();
+  return failure(failed(verifyUnary(op)) || failed(requireSameElement(op, {dy, y})) || failed(requireSameOrder(op, dy, "dy", y, "the result")));
+}
+LogicalResult ReluGradOp::verify() { return verifyGradient(*this); }
+LogicalResult TanhGradOp::verify() { return verifyGradient(*this); }
+LogicalResult GeluGradOp::verify() { return failure(failed(verifyGradient(*this)) || failed(verifyApproximate(*this, getApproximate()))); }
+
+static LogicalResult verifyBinary(Operation *op) {
+  Type a = op->getOperand(0).getType(), b = op->getOperand(1).getType(), y = op->getResult(0).getType();
+  if (failed(requireSameElement(op, {a, b, y})) || failed(requireWithin(op, a, "operand 0", y, "the result")) ||
+      failed(requireWithin(op, b, "operand 1", y, "the result")))
+    return failure();
+  for (StringAttr name : axesOf(y))
+    if (!hasAxis(a, name) && !hasAxis(b, name))
+      return op->emitOpError() << "axis '" << name.getValue() << "' of the result appears in no operand";
+  return success();
+}
+LogicalResult AddOp::verify() { return verifyBinary(*this); }
+LogicalResult SubOp::verify() { return verifyBinary(*this); }
+LogicalResult MulOp::verify() { return verifyBinary(*this); }
+LogicalResult DivOp::verify() { return verifyBinary(*this); }
+LogicalResult Max2Op::verify() { return verifyBinary(*this); }
+
+static bool sameAxes(Value a, Value b) { return axesWithin(a.getType(), b.getType()) && axesWithin(b.getType(), a.getType()); }
+bool AddOp::isLinear() { return sameAxes(getA(), getB()); }
+bool SubOp::isLinear() { return sameAxes(getA(), getB()); }
+
+//===- Gradients ---------------------------------------------------------------------------------------------------------===//
+
+SmallVector<Value> ScaleOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {scaled(builder, getLoc(), gradients[0], getFactor().convertToDouble())};
+}
+SmallVector<Value> ShiftOp::buildGradients(OpBuilder &, ValueRange gradients) { return {gradients[0]}; }
+SmallVector<Value> ExpOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {MulOp::create(builder, getLoc(), getX().getType(), gradients[0], getResult())};
+}
+SmallVector<Value> LogOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {DivOp::create(builder, getLoc(), getX().getType(), gradients[0], getX())};
+}
+// y = x^(-1/2): dx = -1/2 dy y^3
+SmallVector<Value> RsqrtOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  Type type = getX().getType();
+  Value square = MulOp::create(builder, getLoc(), type, getResult(), getResult());
+  Value cube = MulOp::create(builder, getLoc(), type, square, getResult());
+  return {scaled(builder, getLoc(), MulOp::create(builder, getLoc(), type, gradients[0], cube), -0.5)};
+}
+SmallVector<Value> TanhOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {TanhGradOp::create(builder, getLoc(), getX().getType(), getResult(), gradients[0])};
+}
+SmallVector<Value> ReluOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {ReluGradOp::create(builder, getLoc(), getX().getType(), getX(), gradients[0])};
+}
+SmallVector<Value> GeluOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {GeluGradOp::create(builder, getLoc(), getX().getType(), getX(), gradients[0], getApproximateAttr())};
+}
+SmallVector<Value> ConvertOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {ConvertOp::create(builder, getLoc(), getX().getType(), gradients[0])};
+}
+SmallVector<Value> DropoutOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {DropoutOp::create(builder, getLoc(), getX().getType(), gradients[0], getRateAttr(), getSiteAttr())};
+}
+
+SmallVector<Value> AddOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {reduceTo(builder, getLoc(), gradients[0], getA().getType()), reduceTo(builder, getLoc(), gradients[0], getB().getType())};
+}
+SmallVector<Value> SubOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  Value db = reduceTo(builder, getLoc(), gradients[0], getB().getType());
+  return {reduceTo(builder, getLoc(), gradients[0], getA().getType()), scaled(builder, getLoc(), db, -1)};
+}
+SmallVector<Value> MulOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  Value dy = gradients[0];
+  auto side = [&](Value other, Type type) {
+    return reduceTo(builder, getLoc(), MulOp::create(builder, getLoc(), dy.getType(), dy, other), type);
+  };
+  Value da = side(getB(), getA().getType());
+  return {da, side(getA(), getB().getType())};
+}
+// da = dy / b, db = -(dy / b) * y
+SmallVector<Value> DivOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  Type type = getType();
+  Value quotient = DivOp::create(builder, getLoc(), type, gradients[0], getB());
+  Value da = reduceTo(builder, getLoc(), quotient, getA().getType());
+  Value product = MulOp::create(builder, getLoc(), type, quotient, getResult());
+  return {da, scaled(builder, getLoc(), reduceTo(builder, getLoc(), product, getB().getType()), -1)};
+}
+// The gradient flows to a where a > b, elsewhere to b.
+SmallVector<Value> Max2Op::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  Type type = getType();
+  Value difference = SubOp::create(builder, getLoc(), type, getA(), getB());
+  Value toA = ReluGradOp::create(builder, getLoc(), type, difference, gradients[0]);
+  Value toB = SubOp::create(builder, getLoc(), type, gradients[0], toA);
+  return {reduceTo(builder, getLoc(), toA, getA().getType()), reduceTo(builder, getLoc(), toB, getB().getType())};
+}
+
+//===- Folds -------------------------------------------------------------------------------------------------------------===//
+
+OpFoldResult ScaleOp::fold(FoldAdaptor) {
+  return getFactor().isExactlyValue(1.0) && getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+OpFoldResult ShiftOp::fold(FoldAdaptor) {
+  return getValue().isZero() && getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+OpFoldResult ConvertOp::fold(FoldAdaptor) { return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult(); }
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return getRate().isZero() && getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
+}
+
+// Replaces `op` by another op that keeps its place in the model.
+template <typename New, typename... Args>
+static LogicalResult replaceWith(PatternRewriter &rewriter, Operation *op, Args &&...args) {
+  DictionaryAttr discardable = op->getDiscardableAttrDictionary();
+  auto created = rewriter.replaceOpWithNewOp<New>(op, op->getResult(0).getType(), std::forward<Args>(args)...);
+  created->setDiscardableAttrs(discardable);
+  return success();
+}
+
+void ScaleOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(+[](ScaleOp op, PatternRewriter &rewriter) -> LogicalResult {
+    double factor = op.getFactor().convertToDouble();
+    if (auto inner = op.getX().getDefiningOp<ScaleOp>())
+      return replaceWith<ScaleOp>(rewriter, op, inner.getX(), rewriter.getF64FloatAttr(factor * inner.getFactor().convertToDouble()));
+    if (auto fill = op.getX().getDefiningOp<FillOp>())
+      return replaceWith<FillOp>(rewriter, op, rewriter.getF64FloatAttr(factor * fill.getValue().convertToDouble()));
+    return failure();
+  });
+}
+
+void ShiftOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(+[](ShiftOp op, PatternRewriter &rewriter) -> LogicalResult {
+    double value = op.getValue().convertToDouble();
+    if (auto inner = op.getX().getDefiningOp<ShiftOp>())
+      return replaceWith<ShiftOp>(rewriter, op, inner.getX(), rewriter.getF64FloatAttr(value + inner.getValue().convertToDouble()));
+    if (auto fill = op.getX().getDefiningOp<FillOp>())
+      return replaceWith<FillOp>(rewriter, op, rewriter.getF64FloatAttr(value + fill.getValue().convertToDouble()));
+    return failure();
+  });
+}
+
+void ConvertOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(+[](ConvertOp op, PatternRewriter &rewriter) -> LogicalResult {
+    auto fill = op.getX().getDefiningOp<FillOp>();
+    return fill ? replaceWith<FillOp>(rewriter, op, fill.getValueAttr()) : failure();
+  });
+}
+
+void AddOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(+[](AddOp op, PatternRewriter &rewriter) -> LogicalResult {
+    auto isZero = [](Value value) {
+      auto fill = value.getDefiningOp<FillOp>();
+      return fill && fill.getValue().isZero();
+    };
+    for (auto [kept, other] : {std::pair(op.getA(), op.getB()), std::pair(op.getB(), op.getA())})
+      if (isZero(other) && kept.getType() == op.getType()) {
+        rewriter.replaceOp(op, kept);
+        return success();
+      }
+    return failure();
+  });
+}

@@ -1,0 +1,75 @@
+// Elementwise ops: one value in, one out; two operands broadcast by name.
+#ifndef NPAR_NN_ELEMENTWISE_OPS_TD
+#define NPAR_NN_ELEMENTWISE_OPS_TD
+
+include "compiler/dialects/nn/ops/OpBase.td"
+
+class Nn_UnaryOp<string mnemonic, list<Trait> traits = [Nn_Differentiable]> : Nn_PureOp<mnemonic, traits> {
+  let arguments = (ins Nn_Float:$x);
+  let results = (outs Nn_Float:$result);
+}
+
+def Nn_ScaleOp : Nn_UnaryOp<"scale"> {
+  let summary = "x * factor";
+  let arguments = (ins Nn_Float:$x, F64Attr:$factor);
+  let linear = 1;
+  let assemblyFormat = "$x `by` $factor attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+def Nn_ShiftOp : Nn_UnaryOp<"shift"> {
+  let summary = "x + value";
+  let arguments = (ins Nn_Float:$x, F64Attr:$value);
+  let assemblyFormat = "$x `by` $value attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+def Nn_ExpOp : Nn_UnaryOp<"exp">;
+def Nn_LogOp : Nn_UnaryOp<"log">;
+def Nn_RsqrtOp : Nn_UnaryOp<"rsqrt">;
+def Nn_TanhOp : Nn_UnaryOp<"tanh">;
+def Nn_ReluOp : Nn_UnaryOp<"relu">;
+def Nn_GeluOp : Nn_UnaryOp<"gelu"> {
+  let summary = "x * Phi(x); `approximate` is \"none\" (erf) or \"tanh\" (GPT-2's)";
+  let arguments = (ins Nn_Float:$x, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
+}
+def Nn_ConvertOp : Nn_UnaryOp<"convert"> {
+  let summary = "conversion to the result's floating-point element type";
+  let linear = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+def Nn_DropoutOp : Nn_UnaryOp<"dropout"> {
+  let summary = "keeps an element iff philox(seed, site, data step, global logical index) >= rate, scaled by 1/(1-rate); 0 otherwise";
+  let description = "Its gradient is the same op on dy: equal sites draw the same mask, distinct ones are never merged (N1).";
+  let arguments = (ins Nn_Float:$x, F64Attr:$rate, StrAttr:$site);
+  let hasFolder = 1;
+}
+
+class Nn_GradientOp<string mnemonic, string first> : Nn_PureOp<mnemonic> {
+  let arguments = (ins Nn_Float:$input, Nn_Float:$dy);
+  let results = (outs Nn_Float:$result);
+  let summary = "the gradient of nn." # !subst("_grad", "", mnemonic) # ", from its " # first # " and dy";
+}
+def Nn_ReluGradOp : Nn_GradientOp<"relu_grad", "operand">;
+def Nn_TanhGradOp : Nn_GradientOp<"tanh_grad", "result">;
+def Nn_GeluGradOp : Nn_GradientOp<"gelu_grad", "operand"> {
+  let arguments = (ins Nn_Float:$input, Nn_Float:$dy, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
+}
+
+class Nn_BinaryOp<string mnemonic> : Nn_PureOp<mnemonic, [Nn_Differentiable]> {
+  let summary = "elementwise with broadcast by name: operand axes are a subset of the result's, each of which an operand has";
+  let arguments = (ins Nn_Float:$a, Nn_Float:$b);
+  let results = (outs Nn_Float:$result);
+}
+// Linear in (a, b) together: partial sums add, if both have the same axes.
+def Nn_AddOp : Nn_BinaryOp<"add"> {
+  let extra = "bool isLinear();";
+  let hasCanonicalizer = 1;
+}
+def Nn_SubOp : Nn_BinaryOp<"sub"> { let extra = "bool isLinear();"; }
+def Nn_MulOp : Nn_BinaryOp<"mul">;
+def Nn_DivOp : Nn_BinaryOp<"div">;
+def Nn_Max2Op : Nn_BinaryOp<"max2">;
+
+#endif

@@ -1,0 +1,58 @@
+// Table lookups and their inverses: gather, scatter_add, pick, one_hot.
+#include "compiler/dialects/nn/ops/Gradient.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+// The relation that gather and scatter_add share: rows has the axes of idx and those of the table without `axis`.
+static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, StringAttr axis) {
+  if (failed(requireSameElement(op, {table, rows})) || failed(requireAxis(op, table, "the table", axis)) ||
+      failed(requireNoAxis(op, rows, "the rows", axis)) || failed(requireNoAxis(op, idx, "the index", axis)) ||
+      failed(requireWithin(op, idx, "the index", rows, "the rows")))
+    return failure();
+  for (StringAttr name : axesOf(table))
+    if (name != axis) {
+      if (hasAxis(idx, name))
+        return op->emitOpError() << "axis '" << name.getValue() << "' is in both the table and the index";
+      if (failed(requireAxis(op, rows, "the rows", name)))
+        return failure();
+    }
+  for (StringAttr name : axesOf(rows))
+    if (!hasAxis(table, name) && !hasAxis(idx, name))
+      return op->emitOpError() << "axis '" << name.getValue() << "' of the rows is in neither the table nor the index";
+  return success();
+}
+
+LogicalResult GatherOp::verify() { return verifyRows(*this, getTable().getType(), getIdx().getType(), getType(), getAxisAttr()); }
+LogicalResult ScatterAddOp::verify() { return verifyRows(*this, getType(), getIdx().getType(), getDy().getType(), getAxisAttr()); }
+
+// The looked-up axis is summed over in principle: a shard gives 0 for rows that it does not have.
+SmallVector<LoopAxis> GatherOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Reduce); }
+SmallVector<LoopAxis> ScatterAddOp::getLoopAxes() { return defaultLoopAxes(*this); }
+
+SmallVector<Value> GatherOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {ScatterAddOp::create(builder, getLoc(), getTable().getType(), getIdx(), gradients[0], getAxisAttr()), Value()};
+}
+
+LogicalResult PickOp::verify() {
+  if (failed(requireSameElement(*this, {getX().getType(), getType()})) || failed(requireAxis(*this, getX().getType(), "x", getAxisAttr())) ||
+      failed(requireWithin(*this, getIdx().getType(), "the index", getType(), "the result")))
+    return failure();
+  return requireWithout(*this, getType(), "the result", getX().getType(), "x", {getAxisAttr()});
+}
+
+SmallVector<Value> PickOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  auto x = llvm::cast<RankedTensorType>(getX().getType());
+  SmallVector<StringAttr> names(axesOf(getIdx().getType()));
+  SmallVector<int64_t> sizes(llvm::cast<RankedTensorType>(getIdx().getType()).getShape());
+  names.push_back(getAxisAttr());
+  sizes.push_back(sizeOf(x, getAxisAttr()));
+  Value hot = OneHotOp::create(builder, getLoc(), withAxes(x.getElementType(), names, sizes), getIdx(), getAxisAttr());
+  return {MulOp::create(builder, getLoc(), x, hot, gradients[0]), Value()};
+}
+
+LogicalResult OneHotOp::verify() {
+  return failure(failed(requireAxis(*this, getType(), "the result", getAxisAttr())) ||
+                 failed(requireWithout(*this, getIdx().getType(), "the index", getType(), "the result", {getAxisAttr()})));
+}

@@ -1,0 +1,32 @@
+// Small builders that the gradients of several op families share, and the checks that their verifiers share.
+#pragma once
+
+#include "compiler/dialects/nn/Nn.h"
+
+namespace npar::nn {
+
+/// Sums or permutes `value` to exactly the axes of `type` (a subset of its own); itself when the types are equal.
+mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type type);
+/// Repeats or permutes `value` to exactly the axes of `type` (a superset of its own); itself when the types are equal.
+mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type type);
+/// value * factor.
+mlir::Value scaled(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, double factor);
+
+/// Whether every axis of `part` is an axis of `whole`.
+bool axesWithin(mlir::Type part, mlir::Type whole);
+/// Refuses, unless the axes of `part` (called `what`) are all axes of `whole` (called `where`).
+mlir::LogicalResult requireWithin(mlir::Operation *op, mlir::Type part, llvm::StringRef what, mlir::Type whole, llvm::StringRef where);
+/// Refuses, unless both have the same axes in any order.
+mlir::LogicalResult requireSameAxes(mlir::Operation *op, mlir::Type a, llvm::StringRef what, mlir::Type b, llvm::StringRef where);
+/// Refuses, unless both have the same axes in the same order.
+mlir::LogicalResult requireSameOrder(mlir::Operation *op, mlir::Type a, llvm::StringRef what, mlir::Type b, llvm::StringRef where);
+/// Refuses, unless `type` (called `what`) has, or lacks, an axis.
+mlir::LogicalResult requireAxis(mlir::Operation *op, mlir::Type type, llvm::StringRef what, mlir::StringAttr axis);
+mlir::LogicalResult requireNoAxis(mlir::Operation *op, mlir::Type type, llvm::StringRef what, mlir::StringAttr axis);
+/// Refuses, unless the axes of `type` are those of `whole` without the listed ones, in any order.
+mlir::LogicalResult requireWithout(mlir::Operation *op, mlir::Type type, llvm::StringRef what, mlir::Type whole, llvm::StringRef where,
+                                   llvm::ArrayRef<mlir::StringAttr> axes);
+/// Refuses different element types.
+mlir::LogicalResult requireSameElement(mlir::Operation *op, mlir::TypeRange types);
+
+} // namespace npar::nn

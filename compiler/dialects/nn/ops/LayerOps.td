@@ -1,0 +1,60 @@
+// Ops that stay whole through autodiff and placing and are expanded into prims afterwards (P5).
+#ifndef NPAR_NN_LAYER_OPS_TD
+#define NPAR_NN_LAYER_OPS_TD
+
+include "compiler/dialects/nn/ops/OpBase.td"
+
+def Nn_LayerNormOp : Nn_PureOp<"layer_norm", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "(x - mean) * rstd * gamma + beta over `axis`; rstd = 1 / sqrt(biased variance + epsilon)";
+  let arguments = (ins Nn_Float:$x, Nn_Float:$gamma, Nn_Float:$beta, StrAttr:$axis, F64Attr:$epsilon);
+  let results = (outs Nn_Float:$y, Nn_Float:$mean, Nn_Float:$rstd);
+  let assemblyFormat = "operands `over` $axis `epsilon` $epsilon attr-dict `:` functional-type(operands, results)";
+}
+def Nn_LayerNormGradOp : Nn_PureOp<"layer_norm_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let arguments = (ins Nn_Float:$x, Nn_Float:$gamma, Nn_Float:$mean, Nn_Float:$rstd, Nn_Float:$dy, StrAttr:$axis);
+  let results = (outs Nn_Float:$dx, Nn_Float:$dgamma, Nn_Float:$dbeta);
+  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_SoftmaxOp : Nn_PureOp<"softmax", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "exp(x - max) / sum exp(x - max) over `axis`";
+  let arguments = (ins Nn_Float:$x, StrAttr:$axis);
+  let results = (outs Nn_Float:$y);
+  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+def Nn_SoftmaxGradOp : Nn_PureOp<"softmax_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "y * (dy - sum over axis of y * dy)";
+  let arguments = (ins Nn_Float:$y, Nn_Float:$dy, StrAttr:$axis);
+  let results = (outs Nn_Float:$dx);
+  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "softmax over `key` of scale * q . k (masked where key > seq if causal), times v";
+  let description = [{
+    q, k, v: [.., seq, .., feature]; `key` is the alias of `seq` for k and v. probs: [.. without seq and feature, seq, key].
+    Expanded into einsum, scale, causal_mask, softmax over `key`, einsum.
+  }];
+  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale);
+  let results = (outs Nn_Float:$out, Nn_Float:$probs);
+}
+def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, Nn_Float:$probs, Nn_Float:$dout,
+                       StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale);
+  let results = (outs Nn_Float:$dq, Nn_Float:$dk, Nn_Float:$dv);
+}
+
+def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "loss = lse - logits[target], lse = log sum exp of the logits over `axis`, per token";
+  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, StrAttr:$axis);
+  let results = (outs Nn_Float:$loss, Nn_Float:$lse);
+  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+def Nn_CrossEntropyGradOp : Nn_PureOp<"cross_entropy_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "(exp(logits - lse) - one_hot(targets)) * dloss";
+  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, Nn_Float:$lse, Nn_Float:$dloss, StrAttr:$axis);
+  let results = (outs Nn_Float:$dlogits);
+  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+#endif

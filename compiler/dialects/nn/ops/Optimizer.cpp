@@ -1,0 +1,71 @@
+// Ops of @update: verifiers and loop axes.
+#include "compiler/dialects/nn/ops/Gradient.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+LogicalResult CombineOp::verify() {
+  if (getUses().empty())
+    return emitOpError() << "needs at least 1 operand";
+  for (auto [number, use] : llvm::enumerate(getUses()))
+    if (failed(requireSameElement(*this, {use.getType(), getType()})) ||
+        failed(requireSameOrder(*this, use.getType(), ("operand " + Twine(number)).str(), getType(), "the result")))
+      return failure();
+  return success();
+}
+
+LogicalResult SquareSumsOp::verify() {
+  if (getSlots().size() != getGradients().size())
+    return emitOpError() << "has " << getGradients().size() << " operands but " << getSlots().size() << " slots";
+  for (auto [place, slot] : llvm::enumerate(getSlots())) {
+    if (slot < 0 || slot >= int64_t(getTotal()))
+      return emitOpError() << "slot " << slot << " is outside 0.." << int64_t(getTotal()) - 1;
+    if (llvm::is_contained(getSlots().take_front(place), slot))
+      return emitOpError() << "slot " << slot << " appears twice";
+  }
+  auto result = llvm::cast<RankedTensorType>(getType());
+  if (result.getRank() != 1 || result.getDimSize(0) != int64_t(getTotal()) || !result.getElementType().isF64())
+    return emitOpError() << "the result must be " << int64_t(getTotal()) << " f64 values";
+  return success();
+}
+
+// Every axis of every gradient is summed on its own; the result's axis counts parameters and may not be split.
+SmallVector<LoopAxis> SquareSumsOp::getLoopAxes() {
+  return withKind(defaultLoopAxes(*this), axesOf(getType()).front(), LoopKind::Whole);
+}
+
+LogicalResult GradNormOp::verify() {
+  auto sums = llvm::cast<RankedTensorType>(getSums().getType());
+  if (sums.getRank() != 1 || !sums.getElementType().isF64())
+    return emitOpError() << "needs a vector of f64 values";
+  return success();
+}
+SmallVector<LoopAxis> GradNormOp::getLoopAxes() { return withKind({}, axesOf(getSums().getType()).front(), LoopKind::Whole); }
+
+LogicalResult LearningRateOp::verify() {
+  StringRef schedule = getSchedule();
+  if (schedule != "constant" && schedule != "linear" && schedule != "cosine")
+    return emitOpError() << "schedule must be \"constant\", \"linear\" or \"cosine\", not \"" << schedule << "\"";
+  return success();
+}
+
+static LogicalResult verifyUpdate(Operation *op, ValueRange like, Type w) {
+  for (Value value : like)
+    if (failed(requireSameElement(op, {value.getType(), w})) || failed(requireSameOrder(op, value.getType(), "each tensor", w, "the parameter")))
+      return failure();
+  return success();
+}
+
+LogicalResult AdamwOp::verify() { return verifyUpdate(*this, {getG(), getM(), getV(), getNewW(), getNewM(), getNewV()}, getW().getType()); }
+
+LogicalResult SgdOp::verify() {
+  if (bool(getVelocity()) != bool(getNewVelocity()))
+    return emitOpError() << "has the momentum's operand or result, but not both";
+  if (bool(getVelocity()) != !getMomentum().isZero())
+    return emitOpError() << "momentum " << getMomentum().convertToDouble() << (getVelocity() ? " needs no" : " needs a") << " momentum tensor";
+  SmallVector<Value> like{getG(), getNewW()};
+  if (getVelocity())
+    like.append({getVelocity(), getNewVelocity()});
+  return verifyUpdate(*this, like, getW().getType());
+}

@@ -1,0 +1,40 @@
+// Sums, maxima and broadcasts.
+#include "compiler/dialects/nn/ops/Gradient.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+static LogicalResult verifyReduce(Operation *op) {
+  Type x = op->getOperand(0).getType(), y = op->getResult(0).getType();
+  return failure(failed(requireSameElement(op, {x, y})) || failed(requireWithin(op, y, "the result", x, "the operand")));
+}
+LogicalResult SumOp::verify() { return verifyReduce(*this); }
+LogicalResult MaxOp::verify() { return verifyReduce(*this); }
+LogicalResult BroadcastOp::verify() {
+  return failure(failed(requireSameElement(*this, {getX().getType(), getType()})) ||
+                 failed(requireWithin(*this, getX().getType(), "the operand", getType(), "the result")));
+}
+
+OpFoldResult SumOp::fold(FoldAdaptor) { return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult(); }
+OpFoldResult BroadcastOp::fold(FoldAdaptor) { return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult(); }
+
+void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
+  patterns.add(+[](BroadcastOp op, PatternRewriter &rewriter) -> LogicalResult {
+    auto fill = op.getX().getDefiningOp<FillOp>();
+    if (!fill)
+      return failure();
+    DictionaryAttr discardable = op->getDiscardableAttrDictionary();
+    auto folded = rewriter.replaceOpWithNewOp<FillOp>(op, op.getType(), fill.getValueAttr());
+    folded->setDiscardableAttrs(discardable);
+    return success();
+  });
+}
+
+SmallVector<Value> SumOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {broadcastTo(builder, getLoc(), gradients[0], getX().getType())};
+}
+SmallVector<Value> BroadcastOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {reduceTo(builder, getLoc(), gradients[0], getX().getType())};
+}

@@ -1,0 +1,103 @@
+// Ops that only pick, join or rename axes, and the causal mask.
+#include "compiler/dialects/nn/ops/Gradient.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+static LogicalResult verifyPart(Operation *op, Type part, StringRef what, Type whole, StringRef where, StringAttr axis) {
+  return failure(failed(requireSameElement(op, {whole, part})) || failed(requireAxis(op, whole, where, axis)) ||
+                 failed(requireWithout(op, part, what, whole, where, {axis})));
+}
+
+LogicalResult SelectOp::verify() {
+  if (failed(verifyPart(*this, getType(), "the result", getX().getType(), "the operand", getAxisAttr())))
+    return failure();
+  int64_t size = sizeOf(getX().getType(), getAxisAttr());
+  if (int64_t(getIndex()) < 0 || int64_t(getIndex()) >= size)
+    return emitOpError() << "index " << int64_t(getIndex()) << " is outside axis '" << getAxis() << "' of size " << size;
+  return success();
+}
+
+LogicalResult StackOp::verify() {
+  for (auto [number, x] : llvm::enumerate(getXs()))
+    if (failed(verifyPart(*this, x.getType(), ("operand " + Twine(number)).str(), getType(), "the result", getAxisAttr())))
+      return failure();
+  if (failed(requireAxis(*this, getType(), "the result", getAxisAttr())))
+    return failure();
+  int64_t size = sizeOf(getType(), getAxisAttr());
+  if (int64_t(getXs().size()) != size)
+    return emitOpError() << "has " << getXs().size() << " operands but axis '" << getAxis() << "' has size " << size;
+  return success();
+}
+
+SmallVector<LoopAxis> SelectOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Whole); }
+SmallVector<LoopAxis> StackOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Whole); }
+
+// One use alone: zeros elsewhere. Autodiff joins several selects of one value before it comes to this.
+SmallVector<Value> SelectOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  int64_t size = sizeOf(getX().getType(), getAxisAttr());
+  Value zero = size > 1 ? FillOp::create(builder, getLoc(), getType(), builder.getF64FloatAttr(0)).getResult() : Value();
+  SmallVector<Value> parts(size, zero);
+  parts[getIndex()] = gradients[0];
+  return {StackOp::create(builder, getLoc(), getX().getType(), parts, getAxisAttr())};
+}
+
+SmallVector<Value> StackOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  SmallVector<Value> parts;
+  for (auto [index, x] : llvm::enumerate(getXs()))
+    parts.push_back(SelectOp::create(builder, getLoc(), x.getType(), gradients[0], getAxisAttr(), builder.getI64IntegerAttr(index)));
+  return parts;
+}
+
+OpFoldResult SelectOp::fold(FoldAdaptor) {
+  auto stack = getX().getDefiningOp<StackOp>();
+  if (!stack || stack.getAxis() != getAxis())
+    return {};
+  Value part = stack.getXs()[getIndex()];
+  return part.getType() == getType() ? OpFoldResult(part) : OpFoldResult();
+}
+
+OpFoldResult StackOp::fold(FoldAdaptor) {
+  Value whole;
+  for (auto [index, x] : llvm::enumerate(getXs())) {
+    auto select = x.getDefiningOp<SelectOp>();
+    if (!select || select.getAxis() != getAxis() || select.getIndex() != index || (whole && whole != select.getX()))
+      return {};
+    whole = select.getX();
+  }
+  return whole && whole.getType() == getType() ? OpFoldResult(whole) : OpFoldResult();
+}
+
+LogicalResult RenameOp::verify() {
+  Type x = getX().getType(), y = getType();
+  if (failed(requireSameElement(*this, {x, y})) || failed(requireAxis(*this, x, "the operand", getFromAttr())))
+    return failure();
+  if (axesOf(x).size() != axesOf(y).size())
+    return emitOpError() << "the operand has " << axesOf(x).size() << " axes but the result " << axesOf(y).size();
+  for (auto [before, after] : llvm::zip(axesOf(x), axesOf(y)))
+    if (after != (before == getFromAttr() ? getToAttr() : before))
+      return emitOpError() << "axis '" << before.getValue() << "' became '" << after.getValue() << "'";
+  if (llvm::cast<RankedTensorType>(x).getShape() != llvm::cast<RankedTensorType>(y).getShape())
+    return emitOpError() << "the operand and the result differ in shape";
+  return success();
+}
+
+// The two names are one loop: it is known by the result's.
+OpFoldResult RenameOp::fold(FoldAdaptor) {
+  auto inner = getX().getDefiningOp<RenameOp>();
+  if (inner && inner.getFrom() == getTo() && inner.getTo() == getFrom() && inner.getX().getType() == getType())
+    return inner.getX();
+  return {};
+}
+
+SmallVector<Value> RenameOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {RenameOp::create(builder, getLoc(), getX().getType(), gradients[0], getToAttr(), getFromAttr())};
+}
+
+LogicalResult CausalMaskOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(requireSameElement(*this, {x, getType()})) || failed(requireSameOrder(*this, getType(), "the result", x, "the operand")) ||
+                 failed(requireAxis(*this, x, "the operand", getQueryAttr())) || failed(requireAxis(*this, x, "the operand", getKeyAttr())));
+}
+SmallVector<LoopAxis> CausalMaskOp::getLoopAxes() { return defaultLoopAxes(*this); }

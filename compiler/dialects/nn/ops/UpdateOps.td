@@ -1,0 +1,55 @@
+// Ops of @update: once per training step, from accumulated gradients to new parameters.
+#ifndef NPAR_NN_UPDATE_OPS_TD
+#define NPAR_NN_UPDATE_OPS_TD
+
+include "compiler/dialects/nn/ops/OpBase.td"
+
+def Nn_CombineOp : Nn_PureOp<"combine"> {
+  let summary = "the sum of the gradients of a parameter's uses, in order; refuses partial operands, so that each is reduced first (N2)";
+  let arguments = (ins Variadic<Nn_Float>:$uses);
+  let results = (outs Nn_Float:$result);
+}
+
+def Nn_SquareSumsOp : Nn_PureOp<"square_sums", [Nn_OwnLoopAxes]> {
+  let summary = "per parameter the sum of squares in f64, in the order N4 fixes; slot i of the result belongs to parameter i, others are 0";
+  let arguments = (ins Variadic<Nn_Float>:$gradients, DenseI64ArrayAttr:$slots, I64Attr:$total);
+  let results = (outs Nn_Float:$result);
+  let assemblyFormat = "operands `slots` $slots `of` $total attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_GradNormOp : Nn_PureOp<"grad_norm", [Nn_OwnLoopAxes]> {
+  let summary = "the square root of the sum of its operand, added in ascending order";
+  let arguments = (ins Nn_Float:$sums);
+  let results = (outs Nn_Scalar:$result);
+}
+
+def Nn_ClipFactorOp : Nn_PureOp<"clip_factor"> {
+  let summary = "min(1, max_norm / (norm + 1e-6))";
+  let arguments = (ins Nn_Scalar:$norm, F64Attr:$max_norm);
+  let results = (outs Nn_Scalar:$result);
+  let assemblyFormat = "operands `max` $max_norm attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 0;
+}
+
+def Nn_LearningRateOp : Nn_PureOp<"learning_rate"> {
+  let summary = "the rate of training step t: warm-up peak * (t + 1) / warmup, then constant, linear or cosine to `final` at `steps`";
+  let arguments = (ins StrAttr:$schedule, F64Attr:$peak, I64Attr:$warmup, I64Attr:$steps, F64Attr:$final);
+  let results = (outs Nn_Scalar:$result);
+  let assemblyFormat = "$schedule attr-dict `:` type($result)";
+}
+
+def Nn_AdamwOp : Nn_PureOp<"adamw"> {
+  let summary = "PyTorch's AdamW on gradient * factor; the bias corrections use the training step";
+  let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate,
+                       F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
+  let results = (outs Nn_Float:$new_w, Nn_Float:$new_m, Nn_Float:$new_v);
+}
+
+def Nn_SgdOp : Nn_PureOp<"sgd"> {
+  let summary = "PyTorch's SGD on gradient * factor; without momentum there is neither the operand nor the result";
+  let arguments = (ins Nn_Float:$w, Nn_Float:$g, Optional<Nn_Float>:$velocity, Nn_Scalar:$factor, Nn_Scalar:$rate,
+                       F64Attr:$momentum, F64Attr:$decay, BoolAttr:$nesterov);
+  let results = (outs Nn_Float:$new_w, Optional<Nn_Float>:$new_velocity);
+}
+
+#endif

@@ -1,0 +1,69 @@
+// Variables and their uses; inputs, indices and constants.
+#include "compiler/dialects/nn/ops/Gradient.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+LogicalResult VariableOp::verify() {
+  auto require = [&](bool present, StringRef attribute) -> LogicalResult {
+    if (!present)
+      return emitOpError() << "of kind " << stringifyVariableKind(getKind()) << " needs the attribute '" << attribute << "'";
+    return success();
+  };
+  switch (getKind()) {
+  case VariableKind::Parameter: {
+    if (failed(require(getStored().has_value(), "stored")) || failed(require(getInit().has_value(), "init")) ||
+        failed(require(getIndex().has_value(), "index")))
+      return failure();
+    return success();
+  }
+  case VariableKind::State:
+    return failure(failed(require(getOf().has_value(), "of")) || failed(require(getSlot().has_value(), "slot")));
+  case VariableKind::Accumulator:
+    return getOf() ? require(getUse().has_value(), "use") : success();
+  case VariableKind::Output:
+    if (!axesOf(getType()).empty())
+      return emitOpError() << "of kind output must be a scalar";
+    return require(getOutput().has_value(), "output");
+  }
+  return success();
+}
+
+template <typename Op>
+static LogicalResult verifyUse(Op op, Type type) {
+  VariableOp variable = lookupVariable(op, op.getVariable());
+  if (!variable)
+    return op.emitOpError() << "unknown variable '" << op.getVariable() << "'";
+  if (variable.getType() != type) {
+    InFlightDiagnostic error = op.emitOpError() << "has type " << type << " but variable '" << op.getVariable() << "' has " << variable.getType();
+    error.attachNote(variable.getLoc()) << "declared here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &) { return verifyUse(*this, getType()); }
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &) { return verifyUse(*this, getValue().getType()); }
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &) {
+  if (failed(verifyUse(*this, getValue().getType())))
+    return failure();
+  if (!lookupVariable(*this, getVariable()).isKind(VariableKind::Accumulator))
+    return emitOpError() << "variable '" << getVariable() << "' is no accumulator";
+  return success();
+}
+
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+void ReadOp::getEffects(Effects &effects) { effects.emplace_back(MemoryEffects::Read::get(), getVariableAttr(), VariableResource::get()); }
+void WriteOp::getEffects(Effects &effects) { effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get()); }
+void AccumulateOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Read::get(), getVariableAttr(), VariableResource::get());
+  effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get());
+}
+
+LogicalResult IndexOp::verify() {
+  if (axesOf(getType()).size() != 1)
+    return emitOpError() << "needs a result of exactly 1 axis, not " << axesOf(getType()).size();
+  return success();
+}

@@ -1,0 +1,78 @@
+// State of a program (parameters, optimizer state, accumulators, outputs) and ops without operands.
+#ifndef NPAR_NN_VARIABLE_OPS_TD
+#define NPAR_NN_VARIABLE_OPS_TD
+
+include "compiler/dialects/nn/ops/OpBase.td"
+
+def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
+  let summary = "a tensor that lives across steps";
+  let description = [{
+    ```mlir
+    nn.variable @"h.0.attn.c_attn.weight" : tensor<64x3x2x32xf32, #nn.axes<embed, part, head, feature>>
+        {kind = #nn.kind<parameter>, stored = [64, 192], init = #nn.init<normal, 2.0e-02>, index = 0 : i64}
+    nn.variable @"wte.weight.grad.1" : ... {kind = #nn.kind<accumulator>, of = @wte.weight, use = 1 : i64}
+    nn.variable @"wte.weight.exp_avg" : ... {kind = #nn.kind<state>, of = @wte.weight, slot = "exp_avg"}
+    nn.variable @out.loss : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
+    ```
+    `stored` is the shape in checkpoints; `index` numbers parameters in order of declaration.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Nn_Tensor>:$type, Nn_VariableKindAttr:$kind,
+                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<I64Attr>:$use, OptionalAttr<StrAttr>:$slot,
+                       OptionalAttr<StrAttr>:$output, OptionalAttr<I64ArrayAttr>:$stored, OptionalAttr<Nn_InitAttr>:$init,
+                       OptionalAttr<I64Attr>:$index);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    mlir::RankedTensorType getTensorType() { return llvm::cast<mlir::RankedTensorType>(getType()); }
+    bool isKind(VariableKind kind) { return getKind() == kind; }
+  }];
+}
+
+class Nn_VariableUse<string mnemonic, list<Trait> traits>
+    : Nn_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                   Nn_ShardableOpInterface], traits)>;
+
+def Nn_ReadOp : Nn_VariableUse<"read", []> {
+  let summary = "the value of a variable";
+  let description = "`%w = nn.read @w : T`. One per textual use of a parameter: each has its own gradient accumulator (N2).";
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs Nn_Tensor:$result);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
+}
+
+def Nn_WriteOp : Nn_VariableUse<"write", []> {
+  let summary = "sets a variable";
+  let arguments = (ins FlatSymbolRefAttr:$variable, Nn_Tensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
+}
+
+def Nn_AccumulateOp : Nn_VariableUse<"accumulate", []> {
+  let summary = "adds to an accumulator, which is zero before the first micro-batch";
+  let arguments = (ins FlatSymbolRefAttr:$variable, Nn_Tensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
+  let extraClassDeclaration = "bool isLinear() { return true; }";
+}
+
+def Nn_InputOp : Nn_PureOp<"input"> {
+  let summary = "a data buffer of this micro-batch: `nn.input \"tokens\" : T`";
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Nn_Tensor:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 0;
+}
+
+def Nn_IndexOp : Nn_PureOp<"index"> {
+  let summary = "0, 1, 2, ... along the result's only axis, in global coordinates";
+  let results = (outs Nn_Integer:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Nn_FillOp : Nn_PureOp<"fill"> {
+  let summary = "a constant: `nn.fill 0.5 : T`";
+  let arguments = (ins F64Attr:$value);
+  let results = (outs Nn_Float:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 0;
+}
+
+#endif
