@@ -1,6 +1,7 @@
 // Reads a compiled program (.npx) from a file or bytes: header, hash, FlatBuffers verifier, our verifier; and writes one.
 #pragma once
 
+#include "engine/program/AtomicFile.h"
 #include "engine/program/Program_generated.h"
 #include "engine/program/Status.h"
 
@@ -19,9 +20,11 @@ public:
   const Program &root() const { return *GetProgram(bytes.data() + headerBytes); }
   static constexpr size_t headerBytes = 48;
 
-  /// Checks header, length, hash and the FlatBuffers structure, then `verify` of Verify.h. Errors name what is wrong and where.
+  /// Checks header, length, hash and the FlatBuffers structure, then `verifyProgram` of Verify.h. Errors name what is wrong and where.
   static Result<std::shared_ptr<const LoadedProgram>> fromBytes(std::vector<uint8_t> bytes, const std::string &name);
   static Result<std::shared_ptr<const LoadedProgram>> fromFile(const std::string &path);
+  /// The same without `verifyProgram`: for `checkProgram`, which reports check by check. Do not run what comes from here.
+  static Result<std::shared_ptr<const LoadedProgram>> fromBytesUnchecked(std::vector<uint8_t> bytes, const std::string &name);
   const std::vector<uint8_t> &data() const { return bytes; }
 
 private:
@@ -31,7 +34,7 @@ private:
 /// Puts the header before a finished FlatBuffers payload.
 std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size);
 
-/// Writes to a temporary file beside `path` and renames: a failed write leaves the old file as it was.
-Status writeFileAtomically(const std::string &path, const void *data, size_t size);
+/// Packs and seals a program that was filled field by field (emitter, tests).
+std::vector<uint8_t> packProgram(const ProgramT &program);
 
 } // namespace npar::program

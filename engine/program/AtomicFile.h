@@ -1,0 +1,20 @@
+// Whole files in, whole files out: a failed write leaves the old file as it was.
+#pragma once
+
+#include "engine/program/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::program {
+
+/// Writes to a temporary file beside `path`, syncs it, renames it over `path` and syncs the directory. On any failure (full disk included)
+/// the temporary file is removed and `path` is untouched.
+engine::Status writeFileAtomically(const std::string &path, const void *data, size_t size);
+
+/// Reads a whole regular file.
+engine::Result<std::vector<uint8_t>> readFile(const std::string &path);
+
+} // namespace npar::program

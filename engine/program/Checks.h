@@ -1,0 +1,28 @@
+// The single checks behind Verify.h: each returns an empty string, or what is wrong and where. All but the first rely on the first.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <string>
+
+namespace npar::program {
+
+/// Indices in range, enumerations known, operands inside their regions, bases on slots, dependencies earlier, sizes consistent.
+std::string checkStructure(const Program &program);
+
+/// Each (event, micro) has one send and one receive that name each other, with equal count and type.
+std::string checkTransfers(const Program &program);
+
+/// Each rank of a collective's group runs the same instance once: kind, operator, type, count, axes and geometry agree.
+std::string checkCollectives(const Program &program);
+
+/// The merged event graph is acyclic (see Deadlock.h).
+std::string checkDeadlock(const Program &program);
+
+/// Each element of each parameter and optimizer state belongs to exactly one rank.
+std::string checkOwnership(const Program &program);
+
+/// Regions and pieces do not overlap, and steps that may run at the same time never touch the same bytes when one writes them.
+std::string checkMemory(const Program &program);
+
+} // namespace npar::program

@@ -1,0 +1,136 @@
+// Rank arithmetic over the mesh, and the one wording of where a step is that all messages share.
+#include "engine/program/Mesh.h"
+
+namespace npar::program {
+
+int64_t worldOf(const Program &program) {
+  int64_t world = 1;
+  for (const MeshAxis *axis : *program.mesh())
+    world *= axis->size();
+  return world;
+}
+
+std::vector<int64_t> coordinatesOf(const Program &program, int64_t rank) {
+  std::vector<int64_t> coordinates(program.mesh()->size());
+  for (size_t axis = coordinates.size(); axis-- > 0;) {
+    int64_t size = program.mesh()->Get(axis)->size();
+    coordinates[axis] = rank % size;
+    rank /= size;
+  }
+  return coordinates;
+}
+
+int64_t rankAt(const Program &program, const std::vector<int64_t> &coordinates) {
+  int64_t rank = 0;
+  for (size_t axis = 0; axis < coordinates.size(); ++axis)
+    rank = rank * program.mesh()->Get(axis)->size() + coordinates[axis];
+  return rank;
+}
+
+int64_t fixedCoordinate(const RankClass &rankClass, uint32_t axis) {
+  for (const Coordinate *fixed : *rankClass.fixed())
+    if (fixed->axis() == axis)
+      return fixed->value();
+  return -1;
+}
+
+static bool isMember(const RankClass &rankClass, const std::vector<int64_t> &coordinates) {
+  for (const Coordinate *fixed : *rankClass.fixed())
+    if (coordinates[fixed->axis()] != fixed->value())
+      return false;
+  return true;
+}
+
+uint32_t classOf(const Program &program, int64_t rank) {
+  std::vector<int64_t> coordinates = coordinatesOf(program, rank);
+  uint32_t index = 0;
+  while (index < program.classes()->size() && !isMember(*program.classes()->Get(index), coordinates))
+    ++index;
+  return index;
+}
+
+std::vector<int64_t> ranksOf(const Program &program, const RankClass &rankClass) {
+  std::vector<int64_t> ranks;
+  for (int64_t rank = 0, world = worldOf(program); rank < world; ++rank)
+    if (isMember(rankClass, coordinatesOf(program, rank)))
+      ranks.push_back(rank);
+  return ranks;
+}
+
+int64_t neighbourClass(const Program &program, const RankClass &rankClass, uint32_t axis, int64_t coordinate) {
+  for (uint32_t index = 0; index < program.classes()->size(); ++index) {
+    bool same = true;
+    for (const Coordinate *fixed : *program.classes()->Get(index)->fixed()) {
+      int64_t wanted = fixed->axis() == axis ? coordinate : fixedCoordinate(rankClass, fixed->axis());
+      same &= fixed->value() == wanted;
+    }
+    if (same)
+      return index;
+  }
+  return -1;
+}
+
+std::vector<int64_t> groupOf(const Program &program, const Collective &collective, int64_t rank) {
+  std::vector<int64_t> coordinates = coordinatesOf(program, rank);
+  int64_t members = 1;
+  for (uint32_t axis : *collective.axes())
+    members *= program.mesh()->Get(axis)->size();
+  std::vector<int64_t> ranks;
+  for (int64_t member = 0; member < members; ++member) {
+    int64_t rest = member;
+    for (size_t i = collective.axes()->size(); i-- > 0;) {
+      uint32_t axis = collective.axes()->Get(i);
+      coordinates[axis] = rest % program.mesh()->Get(axis)->size();
+      rest /= program.mesh()->Get(axis)->size();
+    }
+    ranks.push_back(rankAt(program, coordinates));
+  }
+  return ranks;
+}
+
+uint64_t sizeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+    return 8;
+  case ElementType::F32:
+  case ElementType::I32:
+    return 4;
+  case ElementType::U8:
+    break;
+  }
+  return 1;
+}
+
+std::string describeTask(const RankClass &rankClass, uint32_t task) {
+  const Task *instance = rankClass.tasks()->Get(task);
+  const Fragment *fragment = rankClass.fragments()->Get(instance->fragment());
+  std::string text = fragment->name()->str();
+  if (fragment->phase() == Phase::Forward || fragment->phase() == Phase::Backward)
+    text += ":" + std::to_string(instance->micro());
+  return text;
+}
+
+std::string describeRanks(const Program &program, const RankClass &rankClass) {
+  std::vector<int64_t> ranks = ranksOf(program, rankClass);
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size();) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1)
+      ++last;
+    text += (i ? ", " : "") + std::to_string(ranks[i]) + (last > i ? "-" + std::to_string(ranks[last]) : "");
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string describeStep(const Program &program, const RankClass &rankClass, uint32_t task, uint32_t step) {
+  const Fragment *fragment = rankClass.fragments()->Get(rankClass.tasks()->Get(task)->fragment());
+  const Label *label = program.labels()->Get(fragment->steps()->Get(step)->label());
+  std::string text = rankClass.name()->str() + " (" + describeRanks(program, rankClass) + ") task " + describeTask(rankClass, task) +
+                     " step " + std::to_string(step) + " \"" + label->text()->str() + "\"";
+  if (const SourcePlace *source = label->source())
+    text += " at " + source->file()->str() + ":" + std::to_string(source->line()) + ":" + std::to_string(source->column());
+  return text;
+}
+
+} // namespace npar::program

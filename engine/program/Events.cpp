@@ -1,0 +1,144 @@
+// Checks that communication agrees between classes: no send without its receive, no member of a collective that does something else.
+#include "engine/program/Checks.h"
+#include "engine/program/Mesh.h"
+
+#include <map>
+#include <tuple>
+
+namespace npar::program {
+namespace {
+
+struct Instance {
+  const RankClass *rankClass;
+  uint32_t task, step, payload;
+};
+
+template <typename Visit> void forEachInstance(const Program &program, StepKind kind, Visit visit) {
+  for (uint32_t index = 0; index < program.classes()->size(); ++index) {
+    const RankClass *rankClass = program.classes()->Get(index);
+    for (uint32_t task = 0; task < rankClass->tasks()->size(); ++task) {
+      const auto *steps = rankClass->fragments()->Get(rankClass->tasks()->Get(task)->fragment())->steps();
+      for (uint32_t step = 0; step < steps->size(); ++step)
+        if (steps->Get(step)->kind() == kind)
+          visit(index, Instance{rankClass, task, step, steps->Get(step)->payload()});
+    }
+  }
+}
+
+std::string describe(const Program &program, const Instance &instance) {
+  return describeStep(program, *instance.rankClass, instance.task, instance.step);
+}
+
+uint32_t microOf(const Instance &instance) { return instance.rankClass->tasks()->Get(instance.task)->micro(); }
+
+/// Empty, or how two members of one group differ.
+std::string difference(const Collective &left, const Collective &right) {
+  if (left.kind() != right.kind())
+    return std::string("kind ") + EnumNameCollectiveKind(left.kind()) + " and " + EnumNameCollectiveKind(right.kind());
+  if (left.op() != right.op())
+    return std::string("operator ") + EnumNameReduceOp(left.op()) + " and " + EnumNameReduceOp(right.op());
+  if (left.type() != right.type())
+    return std::string("type ") + EnumNameElementType(left.type()) + " and " + EnumNameElementType(right.type());
+  if (left.count() != right.count())
+    return "count " + std::to_string(left.count()) + " and " + std::to_string(right.count());
+  if (left.outer() != right.outer() || left.split() != right.split() || left.inner() != right.inner())
+    return "the shape of the gathered or scattered dimension";
+  if (std::vector<uint32_t>(left.axes()->begin(), left.axes()->end()) != std::vector<uint32_t>(right.axes()->begin(), right.axes()->end()))
+    return "mesh axes";
+  return "";
+}
+
+/// Classes that hold the other members of a collective's group: those that differ in fixed coordinates of its axes only.
+std::vector<uint32_t> memberClasses(const Program &program, const RankClass &rankClass, const Collective &collective) {
+  std::vector<uint32_t> members;
+  for (uint32_t index = 0; index < program.classes()->size(); ++index) {
+    bool member = true;
+    for (const Coordinate *fixed : *program.classes()->Get(index)->fixed()) {
+      bool spanned = false;
+      for (uint32_t axis : *collective.axes())
+        spanned |= axis == fixed->axis();
+      member &= spanned || fixedCoordinate(rankClass, fixed->axis()) == fixed->value();
+    }
+    if (member)
+      members.push_back(index);
+  }
+  return members;
+}
+
+} // namespace
+
+std::string checkTransfers(const Program &program) {
+  // Sender class, event, micro-batch.
+  using Key = std::tuple<int64_t, uint32_t, uint32_t>;
+  std::map<Key, Instance> sends;
+  std::string wrong;
+  auto report = [&](const std::string &message) {
+    if (wrong.empty())
+      wrong = message;
+  };
+  forEachInstance(program, StepKind::Send, [&](uint32_t index, const Instance &send) {
+    const Transfer *transfer = program.transfers()->Get(send.payload);
+    int64_t own = fixedCoordinate(*send.rankClass, transfer->axis());
+    if (own < 0)
+      return report(describe(program, send) + " sends along a mesh axis that its class does not fix");
+    if (own == transfer->peer())
+      return report(describe(program, send) + " sends to itself");
+    if (!sends.emplace(Key(index, transfer->event(), microOf(send)), send).second)
+      return report(describe(program, send) + " sends event " + std::to_string(transfer->event()) + " a second time");
+  });
+  forEachInstance(program, StepKind::Receive, [&](uint32_t, const Instance &receive) {
+    const Transfer *transfer = program.transfers()->Get(receive.payload);
+    int64_t own = fixedCoordinate(*receive.rankClass, transfer->axis());
+    if (own < 0)
+      return report(describe(program, receive) + " receives along a mesh axis that its class does not fix");
+    int64_t sender = neighbourClass(program, *receive.rankClass, transfer->axis(), transfer->peer());
+    auto found = sends.find(Key(sender, transfer->event(), microOf(receive)));
+    std::string axis = program.mesh()->Get(transfer->axis())->name()->str();
+    if (found == sends.end())
+      return report(describe(program, receive) + " waits for event " + std::to_string(transfer->event()) + " of micro-batch " +
+                    std::to_string(microOf(receive)) + " from " + axis + " = " + std::to_string(transfer->peer()) +
+                    ", which never sends it");
+    const Transfer *sent = program.transfers()->Get(found->second.payload);
+    if (sent->axis() != transfer->axis() || sent->peer() != own)
+      return report(describe(program, found->second) + " sends to " + program.mesh()->Get(sent->axis())->name()->str() + " = " +
+                    std::to_string(sent->peer()) + ", but " + describe(program, receive) + " at " + axis + " = " + std::to_string(own) +
+                    " receives it");
+    if (sent->count() != transfer->count() || sent->type() != transfer->type())
+      return report(describe(program, found->second) + " sends " + std::to_string(sent->count()) + " " +
+                    EnumNameElementType(sent->type()) + ", but " + describe(program, receive) + " receives " +
+                    std::to_string(transfer->count()) + " " + EnumNameElementType(transfer->type()));
+    sends.erase(found);
+  });
+  if (wrong.empty() && !sends.empty())
+    wrong = describe(program, sends.begin()->second) + " has no receive";
+  return wrong;
+}
+
+std::string checkCollectives(const Program &program) {
+  // Class, event, micro-batch.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Instance> instances;
+  std::string wrong;
+  forEachInstance(program, StepKind::Collective, [&](uint32_t index, const Instance &instance) {
+    const Collective *collective = program.collectives()->Get(instance.payload);
+    if (!instances.emplace(std::make_tuple(index, collective->event(), microOf(instance)), instance).second && wrong.empty())
+      wrong = describe(program, instance) + " runs event " + std::to_string(collective->event()) + " a second time";
+  });
+  if (!wrong.empty())
+    return wrong;
+  for (const auto &[key, instance] : instances) {
+    const Collective *collective = program.collectives()->Get(instance.payload);
+    for (uint32_t member : memberClasses(program, *instance.rankClass, *collective)) {
+      auto found = instances.find({member, std::get<1>(key), std::get<2>(key)});
+      if (found == instances.end())
+        return describe(program, instance) + " waits for " + program.classes()->Get(member)->name()->str() + " (" +
+               describeRanks(program, *program.classes()->Get(member)) + "), which never joins event " +
+               std::to_string(collective->event());
+      std::string differs = difference(*collective, *program.collectives()->Get(found->second.payload));
+      if (!differs.empty())
+        return describe(program, instance) + " and " + describe(program, found->second) + " disagree: " + differs;
+    }
+  }
+  return "";
+}
+
+} // namespace npar::program

@@ -1,0 +1,117 @@
+// Opens and seals compiled programs: no byte of a file is used before header, length, hash, structure and meaning are checked.
+#include "engine/program/Loader.h"
+
+#include "engine/program/AtomicFile.h"
+#include "engine/program/Verify.h"
+
+#include <cstring>
+#include <xxhash.h>
+
+namespace npar::program {
+namespace {
+
+constexpr char magic[8] = {'N', 'P', 'A', 'R', 'N', 'P', 'X', '1'};
+constexpr uint32_t formatVersion = 1;
+
+/// The first bytes of a file, little-endian as on every machine that npar runs on.
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t headerSize;
+  uint64_t payloadLength;
+  uint8_t hash[16];
+  uint64_t padding;
+};
+static_assert(sizeof(Header) == LoadedProgram::headerBytes);
+
+/// XXH3-128 over header (hash field zeroed) and payload, in canonical byte order.
+XXH128_canonical_t hashOf(Header header, const uint8_t *payload, size_t size) {
+  std::memset(header.hash, 0, sizeof(header.hash));
+  XXH3_state_t *state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  XXH3_128bits_update(state, &header, sizeof(header));
+  XXH3_128bits_update(state, payload, size);
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
+  XXH3_freeState(state);
+  return canonical;
+}
+
+Status checkHeader(const std::vector<uint8_t> &bytes, const std::string &name) {
+  std::string where = "'" + name + "': ";
+  if (bytes.size() < sizeof(Header) || std::memcmp(bytes.data(), magic, sizeof(magic)) != 0) {
+    if (bytes.size() < sizeof(magic) || std::memcmp(bytes.data(), magic, sizeof(magic)) != 0)
+      return Status::badInput(where + "not a compiled program: it does not begin with \"NPARNPX1\"");
+    return Status::badInput(where + "truncated: " + std::to_string(bytes.size()) + " bytes, shorter than the header of " +
+                            std::to_string(sizeof(Header)));
+  }
+  Header header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.version != formatVersion)
+    return Status::badInput(where + "format version " + std::to_string(header.version) + ", this npar reads version " +
+                            std::to_string(formatVersion) + "; compile the model again");
+  if (header.headerSize != sizeof(Header))
+    return Status::badInput(where + "damaged: header size " + std::to_string(header.headerSize) + " instead of " +
+                            std::to_string(sizeof(Header)));
+  uint64_t payload = bytes.size() - sizeof(Header);
+  if (header.payloadLength != payload)
+    return Status::badInput(where + (payload < header.payloadLength ? "truncated: " : "longer than written: ") + std::to_string(payload) +
+                            " bytes of payload, the header says " + std::to_string(header.payloadLength));
+  XXH128_canonical_t hash = hashOf(header, bytes.data() + sizeof(Header), payload);
+  if (std::memcmp(hash.digest, header.hash, sizeof(header.hash)) != 0)
+    return Status::badInput(where + "damaged: its hash differs from the one that its header states");
+  return {};
+}
+
+} // namespace
+
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromBytes(std::vector<uint8_t> bytes, const std::string &name) {
+  Result<std::shared_ptr<const LoadedProgram>> program = fromBytesUnchecked(std::move(bytes), name);
+  if (!program.ok())
+    return program;
+  if (Status status = verifyProgram((*program)->root()); !status.ok())
+    return Status(status.code(), "'" + name + "': " + status.message());
+  return program;
+}
+
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromBytesUnchecked(std::vector<uint8_t> bytes, const std::string &name) {
+  if (Status status = checkHeader(bytes, name); !status.ok())
+    return status;
+  // Tables, not bytes, are what a hostile offset could multiply: no more of them than could stand side by side.
+  flatbuffers::uoffset_t tables = static_cast<flatbuffers::uoffset_t>(std::max<size_t>(1024, bytes.size() / 4));
+  flatbuffers::Verifier verifier(bytes.data() + headerBytes, bytes.size() - headerBytes, /*max_depth=*/16, tables);
+  if (!VerifyProgramBuffer(verifier))
+    return Status::badInput("'" + name + "': damaged: not a well-formed program");
+  auto program = std::make_shared<LoadedProgram>();
+  program->bytes = std::move(bytes);
+  return std::shared_ptr<const LoadedProgram>(std::move(program));
+}
+
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromFile(const std::string &path) {
+  Result<std::vector<uint8_t>> bytes = readFile(path);
+  if (!bytes.ok())
+    return bytes.status();
+  return fromBytes(std::move(*bytes), path);
+}
+
+std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size) {
+  Header header = {};
+  std::memcpy(header.magic, magic, sizeof(magic));
+  header.version = formatVersion;
+  header.headerSize = sizeof(Header);
+  header.payloadLength = size;
+  XXH128_canonical_t hash = hashOf(header, payload, size);
+  std::memcpy(header.hash, hash.digest, sizeof(header.hash));
+  std::vector<uint8_t> bytes(sizeof(Header) + size);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::memcpy(bytes.data() + sizeof(header), payload, size);
+  return bytes;
+}
+
+std::vector<uint8_t> packProgram(const ProgramT &program) {
+  flatbuffers::FlatBufferBuilder builder(1 << 16);
+  FinishProgramBuffer(builder, Program::Pack(builder, &program));
+  return sealProgram(builder.GetBufferPointer(), builder.GetSize());
+}
+
+} // namespace npar::program

@@ -1,0 +1,47 @@
+// Ranks, coordinates and classes: rank = row-major number of its mesh coordinates, the last axis fastest.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::program {
+
+/// Number of ranks.
+int64_t worldOf(const Program &program);
+
+/// A rank's coordinate on each mesh axis.
+std::vector<int64_t> coordinatesOf(const Program &program, int64_t rank);
+
+int64_t rankAt(const Program &program, const std::vector<int64_t> &coordinates);
+
+/// Index of the class whose fixed coordinates the rank has.
+uint32_t classOf(const Program &program, int64_t rank);
+
+/// All ranks of a class, ascending.
+std::vector<int64_t> ranksOf(const Program &program, const RankClass &rankClass);
+
+/// The class's fixed coordinate on an axis, -1 when the axis is a parameter of the class.
+int64_t fixedCoordinate(const RankClass &rankClass, uint32_t axis);
+
+/// Index of the class with the same fixed coordinates but `coordinate` on a fixed `axis`; -1 when there is none.
+int64_t neighbourClass(const Program &program, const RankClass &rankClass, uint32_t axis, int64_t coordinate);
+
+/// The ranks of a collective's group that `rank` belongs to, in member order (row-major over `axes`).
+std::vector<int64_t> groupOf(const Program &program, const Collective &collective, int64_t rank);
+
+/// Bytes of one element.
+uint64_t sizeOf(ElementType type);
+
+/// `stage0 (ranks 0-3) task B0:1 step 12 "all_reduce h.3.attn" at gpt2.npar:14:3`.
+std::string describeStep(const Program &program, const RankClass &rankClass, uint32_t task, uint32_t step);
+
+/// `F0:1`, or `U0` for a fragment that runs once.
+std::string describeTask(const RankClass &rankClass, uint32_t task);
+
+/// `ranks 0-3, 8-11`.
+std::string describeRanks(const Program &program, const RankClass &rankClass);
+
+} // namespace npar::program

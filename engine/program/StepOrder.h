@@ -1,0 +1,45 @@
+// Which steps of a fragment are ordered by its dependencies: reachability as bit sets, asked by the memory plan and the memory check.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace npar::program {
+
+struct Fragment;
+
+/// Rows of bits, one row per element.
+class BitMatrix {
+public:
+  BitMatrix(size_t rows, size_t columns) : words((columns + 63) / 64), bits(rows * words) {}
+  bool test(size_t row, size_t column) const { return bits[row * words + column / 64] >> (column % 64) & 1; }
+  void set(size_t row, size_t column) { bits[row * words + column / 64] |= uint64_t(1) << (column % 64); }
+  void unite(size_t row, size_t other) {
+    for (size_t i = 0; i < words; ++i)
+      bits[row * words + i] |= bits[other * words + i];
+  }
+
+private:
+  size_t words;
+  std::vector<uint64_t> bits;
+};
+
+/// Steps are added in order; `before` asks for a path. n steps take n * n / 8 bytes.
+class StepOrder {
+public:
+  explicit StepOrder(size_t steps) : ancestors(steps, steps) {}
+  explicit StepOrder(const Fragment &fragment);
+  /// Adds the edge `earlier` -> `later`. All edges into `earlier` must have been added before.
+  void add(uint32_t later, uint32_t earlier) {
+    ancestors.unite(later, earlier);
+    ancestors.set(later, earlier);
+  }
+  /// Whether `later` waits, directly or through others, for `earlier`.
+  bool before(uint32_t earlier, uint32_t later) const { return ancestors.test(later, earlier); }
+
+private:
+  BitMatrix ancestors;
+};
+
+} // namespace npar::program

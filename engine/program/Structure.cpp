@@ -1,0 +1,357 @@
+// Checks that every index of a program is in range and every size fits, so that all later code may index without asking.
+#include "engine/program/Checks.h"
+#include "engine/program/Mesh.h"
+
+#include <limits>
+#include <set>
+
+namespace npar::program {
+namespace {
+
+using Wide = unsigned __int128;
+constexpr uint64_t largest = uint64_t(1) << 62;
+
+std::string number(uint64_t value) { return std::to_string(value); }
+
+/// Product of positive factors, or nothing when one is not positive or the product passes 2^62.
+template <typename Range> bool product(const Range &factors, uint64_t &result) {
+  Wide value = 1;
+  for (int64_t factor : factors) {
+    if (factor <= 0 || (value *= static_cast<uint64_t>(factor)) > largest)
+      return false;
+  }
+  result = static_cast<uint64_t>(value);
+  return true;
+}
+
+bool fits(uint64_t offset, uint64_t bytes, uint64_t limit) { return offset <= limit && bytes <= limit - offset; }
+
+template <typename Enum> bool known(Enum value) { return value >= Enum::MIN && value <= Enum::MAX; }
+
+/// Collects the first thing that is wrong; every method returns true when all is well.
+class Structure {
+public:
+  explicit Structure(const Program &program) : program(program) {}
+
+  std::string run() {
+    if (checkMesh() && checkTables() && checkVariables()) {
+      for (const RankClass *rankClass : *program.classes())
+        if (!checkClass(*rankClass))
+          break;
+    }
+    return wrong;
+  }
+
+private:
+  const Program &program;
+  std::string wrong;
+
+  bool fail(std::string message) {
+    if (wrong.empty())
+      wrong = std::move(message);
+    return false;
+  }
+
+  bool checkAxes(const flatbuffers::Vector<uint32_t> &axes, const std::string &what) {
+    std::set<uint32_t> seen;
+    for (uint32_t axis : axes) {
+      if (axis >= program.mesh()->size())
+        return fail(what + " names mesh axis " + number(axis) + " of " + number(program.mesh()->size()));
+      if (!seen.insert(axis).second)
+        return fail(what + " names mesh axis '" + program.mesh()->Get(axis)->name()->str() + "' twice");
+    }
+    return true;
+  }
+
+  bool checkMesh() {
+    uint64_t world = 1;
+    for (const MeshAxis *axis : *program.mesh()) {
+      if (axis->size() == 0 || (world *= axis->size()) > (1u << 24))
+        return fail("mesh axis '" + axis->name()->str() + "' of size " + number(axis->size()) + ": the mesh must hold 1 to 2^24 ranks");
+    }
+    if (program.micro_count() < 1 || program.micro_count() > (1 << 24))
+      return fail("micro_count is " + std::to_string(program.micro_count()));
+    if (!known(program.compute()))
+      return fail("unknown element type of computation");
+    if (program.classes()->size() == 0)
+      return fail("no rank class");
+    uint64_t combinations = 1;
+    std::set<std::vector<int64_t>> seen;
+    for (const RankClass *rankClass : *program.classes()) {
+      std::vector<int64_t> fixed(program.mesh()->size(), -1);
+      for (const Coordinate *coordinate : *rankClass->fixed()) {
+        if (coordinate->axis() >= program.mesh()->size() || coordinate->value() >= program.mesh()->Get(coordinate->axis())->size() ||
+            fixed[coordinate->axis()] != -1)
+          return fail("class '" + rankClass->name()->str() + "' fixes coordinate " + number(coordinate->value()) + " of mesh axis " +
+                      number(coordinate->axis()));
+        fixed[coordinate->axis()] = coordinate->value();
+        if (rankClass == program.classes()->Get(0))
+          combinations *= program.mesh()->Get(coordinate->axis())->size();
+      }
+      if (!seen.insert(fixed).second)
+        return fail("class '" + rankClass->name()->str() + "' has the fixed coordinates of another class");
+      if (rankClass->fixed()->size() != program.classes()->Get(0)->fixed()->size())
+        return fail("class '" + rankClass->name()->str() + "' fixes other mesh axes than the first class");
+      for (const Coordinate *coordinate : *program.classes()->Get(0)->fixed())
+        if (fixed[coordinate->axis()] == -1)
+          return fail("class '" + rankClass->name()->str() + "' fixes other mesh axes than the first class");
+    }
+    if (combinations != program.classes()->size())
+      return fail(number(program.classes()->size()) + " classes for " + number(combinations) + " fixed coordinates");
+    return checkAxes(*program.data_axes(), "data_axes");
+  }
+
+  bool checkTables() {
+    for (const Matmul *matmul : *program.matmuls()) {
+      uint64_t work = 0, batch = 0;
+      std::vector<int64_t> sizes = {matmul->m(), matmul->n(), matmul->k()};
+      if (!product(sizes, work) || !product(*matmul->batch(), batch) || !known(matmul->type()) ||
+          matmul->a_batch()->size() != matmul->batch()->size() || matmul->b_batch()->size() != matmul->batch()->size() ||
+          matmul->c_batch()->size() != matmul->batch()->size())
+        return fail("a matrix product has impossible sizes");
+    }
+    for (const Collective *collective : *program.collectives()) {
+      if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largest / 8 ||
+          collective->axes()->size() == 0)
+        return fail("a collective of an unknown kind, or without mesh axes");
+      if (!checkAxes(*collective->axes(), "a collective"))
+        return false;
+      uint64_t piece = 0, members = 1;
+      for (uint32_t axis : *collective->axes())
+        members *= program.mesh()->Get(axis)->size();
+      std::vector<int64_t> geometry = {collective->outer(), collective->split(), collective->inner()};
+      bool gather = collective->kind() == CollectiveKind::AllGather, scatter = collective->kind() == CollectiveKind::ReduceScatter;
+      if ((gather || scatter) && (!product(geometry, piece) || Wide(piece) * (scatter ? members : 1) != collective->count()))
+        return fail("a collective of " + number(collective->count()) + " elements whose geometry " + std::to_string(collective->outer()) +
+                    " x " + std::to_string(collective->split()) + " x " + std::to_string(collective->inner()) + " does not match");
+    }
+    for (const Transfer *transfer : *program.transfers())
+      if (transfer->axis() >= program.mesh()->size() || !known(transfer->type()) || transfer->count() > largest / 8 ||
+          transfer->peer() >= program.mesh()->Get(transfer->axis())->size())
+        return fail("a transfer to coordinate " + number(transfer->peer()) + " of mesh axis " + number(transfer->axis()) +
+                    ", which does not exist");
+    for (const Kernel *kernel : *program.kernels())
+      if (kernel->extent() < 0)
+        return fail("kernel '" + kernel->symbol()->str() + "' has extent " + std::to_string(kernel->extent()));
+    return true;
+  }
+
+  bool checkVariables() {
+    for (const Variable *variable : *program.variables()) {
+      std::string name = "variable '" + variable->name()->str() + "'";
+      uint64_t elements = 0;
+      if (!known(variable->kind()) || !known(variable->type()) || !known(variable->init()))
+        return fail(name + " has an unknown kind or type");
+      if (!product(*variable->shape(), elements) || elements > largest / 8 || variable->axes()->size() != variable->shape()->size())
+        return fail(name + " has an impossible shape");
+      if (variable->of() < -1 || variable->of() >= static_cast<int64_t>(program.variables()->size()))
+        return fail(name + " refers to variable " + std::to_string(variable->of()) + ", which does not exist");
+    }
+    return true;
+  }
+
+  bool checkClass(const RankClass &rankClass) {
+    std::string name = "class '" + rankClass.name()->str() + "'";
+    if (rankClass.regions()->size() == 0)
+      return fail(name + " has no static region");
+    for (uint32_t index = 0; index < rankClass.regions()->size(); ++index) {
+      const Region *region = rankClass.regions()->Get(index);
+      Wide end = Wide(region->bytes()) * region->slots() + region->offset();
+      if (end > rankClass.arena_bytes() || region->offset() % 64 || (region->slots() > 1 && region->bytes() % 64))
+        return fail(name + ": region '" + region->name()->str() + "' of " + number(region->slots()) + " x " + number(region->bytes()) +
+                    " bytes at " + number(region->offset()) + " does not fit the arena of " + number(rankClass.arena_bytes()) +
+                    " bytes, or is not aligned to 64");
+      if (region->slots() == 0 || (index == 0 && (region->offset() != 0 || region->slots() != 1)))
+        return fail(name + ": region '" + region->name()->str() + "' has " + number(region->slots()) + " slots at " +
+                    number(region->offset()));
+    }
+    return checkPieces(rankClass, name) && checkFragments(rankClass, name) && checkTasks(rankClass, name);
+  }
+
+  bool checkPieces(const RankClass &rankClass, const std::string &name) {
+    uint64_t limit = rankClass.regions()->Get(0)->bytes();
+    for (const Piece *piece : *rankClass.pieces()) {
+      if (piece->variable() >= program.variables()->size())
+        return fail(name + " keeps a piece of variable " + number(piece->variable()) + ", which does not exist");
+      const Variable *variable = program.variables()->Get(piece->variable());
+      std::string which = name + ": the piece of '" + variable->name()->str() + "'";
+      if (!fits(piece->offset(), piece->bytes(), limit))
+        return fail(which + " lies outside the static region of " + number(limit) + " bytes");
+      if (!checkAxes(*piece->mesh_axes(), which))
+        return false;
+      if (piece->dimensions()->size() != variable->shape()->size())
+        return fail(which + " has " + number(piece->dimensions()->size()) + " dimensions, the variable " +
+                    number(variable->shape()->size()));
+      std::vector<int64_t> local;
+      for (uint32_t i = 0; i < piece->dimensions()->size(); ++i) {
+        const PieceDimension *dimension = piece->dimensions()->Get(i);
+        if (!fits(dimension->first_axis(), dimension->axis_count(), piece->mesh_axes()->size()))
+          return fail(which + " has mesh axes out of range");
+        Wide splits = 1;
+        for (uint32_t j = 0; j < dimension->axis_count(); ++j)
+          splits *= program.mesh()->Get(piece->mesh_axes()->Get(dimension->first_axis() + j))->size();
+        if (dimension->global() != variable->shape()->Get(i) || dimension->local() <= 0 ||
+            splits * static_cast<uint64_t>(dimension->local()) < static_cast<uint64_t>(dimension->global()))
+          return fail(which + ": dimension " + number(i) + " of size " + std::to_string(dimension->global()) + " kept as " +
+                      std::to_string(dimension->local()) + " does not cover the variable's " + std::to_string(variable->shape()->Get(i)));
+        local.push_back(dimension->local());
+      }
+      uint64_t elements = 0;
+      if (!product(local, elements) || Wide(elements) * sizeOf(variable->type()) != piece->bytes())
+        return fail(which + " has " + number(piece->bytes()) + " bytes, its shape needs " +
+                    number(elements * sizeOf(variable->type())));
+    }
+    for (const Input *input : *rankClass.inputs()) {
+      uint64_t elements = 0;
+      std::vector<int64_t> shape = {input->rows(), input->columns()};
+      if (input->region() >= rankClass.regions()->size() || !product(shape, elements) ||
+          !fits(input->offset(), elements * 4, rankClass.regions()->Get(input->region())->bytes()) ||
+          rankClass.regions()->Get(input->region())->slots() != program.micro_count())
+        return fail(name + ": input '" + input->name()->str() + "' does not fit its region, or has not one slot per micro-batch");
+    }
+    for (const Output *output : *rankClass.outputs())
+      if (!fits(output->offset(), 8, limit))
+        return fail(name + ": output '" + output->name()->str() + "' lies outside the static region");
+    return true;
+  }
+
+  bool checkFragments(const RankClass &rankClass, const std::string &name) {
+    for (const Fragment *fragment : *rankClass.fragments()) {
+      std::string where = name + " fragment '" + fragment->name()->str() + "'";
+      if (!known(fragment->phase()))
+        return fail(where + " has an unknown phase");
+      for (uint32_t index = 0; index < fragment->steps()->size(); ++index) {
+        const Step *step = fragment->steps()->Get(index);
+        std::string which = where + " step " + number(index);
+        if (!known(step->kind()) || step->label() >= program.labels()->size())
+          return fail(which + " has an unknown kind or label");
+        if (!fits(step->first_dependency(), step->dependency_count(), fragment->dependencies()->size()))
+          return fail(which + " has dependencies out of range");
+        for (uint32_t i = 0; i < step->dependency_count(); ++i)
+          if (fragment->dependencies()->Get(step->first_dependency() + i) >= index)
+            return fail(which + " depends on step " + number(fragment->dependencies()->Get(step->first_dependency() + i)) +
+                        ", which is not earlier");
+        if (!fits(step->first_operand(), uint64_t(step->inputs()) + step->outputs(), fragment->operands()->size()))
+          return fail(which + " has operands out of range");
+        for (uint32_t i = 0; i < uint32_t(step->inputs()) + step->outputs(); ++i) {
+          const Operand *operand = fragment->operands()->Get(step->first_operand() + i);
+          if (operand->region() >= rankClass.regions()->size() ||
+              !fits(operand->offset(), operand->bytes(), rankClass.regions()->Get(operand->region())->bytes()))
+            return fail(which + " operand " + number(i) + " lies outside its region");
+        }
+        if (!checkStep(*fragment, *step, which))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Numbers and sizes of operands against the payload.
+  bool checkStep(const Fragment &fragment, const Step &step, const std::string &which) {
+    auto bytes = [&](uint32_t i) { return fragment.operands()->Get(step.first_operand() + i)->bytes(); };
+    auto shape = [&](uint32_t inputs, uint32_t outputs) { return step.inputs() == inputs && step.outputs() == outputs; };
+    auto mismatch = [&] { return fail(which + ": its operands do not match what it does"); };
+    switch (step.kind()) {
+    case StepKind::Kernel:
+      return step.payload() < program.kernels()->size() || fail(which + " runs kernel " + number(step.payload()) + ", which does not exist");
+    case StepKind::Zero:
+      return shape(0, 1) || mismatch();
+    case StepKind::Copy:
+      return (shape(1, 1) && bytes(0) == bytes(1)) || mismatch();
+    case StepKind::Send:
+    case StepKind::Receive: {
+      if (step.payload() >= program.transfers()->size())
+        return fail(which + " runs transfer " + number(step.payload()) + ", which does not exist");
+      const Transfer *transfer = program.transfers()->Get(step.payload());
+      bool send = step.kind() == StepKind::Send;
+      return (shape(send, !send) && bytes(0) == transfer->count() * sizeOf(transfer->type())) || mismatch();
+    }
+    case StepKind::Collective: {
+      if (step.payload() >= program.collectives()->size())
+        return fail(which + " runs collective " + number(step.payload()) + ", which does not exist");
+      const Collective *collective = program.collectives()->Get(step.payload());
+      uint64_t members = 1, input = collective->count() * sizeOf(collective->type());
+      for (uint32_t axis : *collective->axes())
+        members *= program.mesh()->Get(axis)->size();
+      uint64_t output = collective->kind() == CollectiveKind::AllGather       ? input * members
+                        : collective->kind() == CollectiveKind::ReduceScatter ? input / members
+                                                                              : input;
+      return (shape(1, 1) && bytes(0) == input && bytes(1) == output) || mismatch();
+    }
+    case StepKind::Matmul:
+      break;
+    }
+    if (step.payload() >= program.matmuls()->size())
+      return fail(which + " runs matrix product " + number(step.payload()) + ", which does not exist");
+    const Matmul *matmul = program.matmuls()->Get(step.payload());
+    if (!shape(2, matmul->workspace() ? 2 : 1))
+      return mismatch();
+    auto reaches = [&](const flatbuffers::Vector<int64_t> &batch, int64_t rows, int64_t rowStride, int64_t columns, int64_t columnStride,
+                       uint64_t limit) {
+      Wide last = 0;
+      auto add = [&](int64_t size, int64_t stride) {
+        last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);
+        return stride >= 0 && last < largest;
+      };
+      bool good = add(rows, rowStride) && add(columns, columnStride);
+      for (uint32_t i = 0; good && i < batch.size(); ++i)
+        good = add(matmul->batch()->Get(i), batch.Get(i));
+      return good && (last + 1) * sizeOf(matmul->type()) <= limit;
+    };
+    bool good = reaches(*matmul->a_batch(), matmul->m(), matmul->a_row(), matmul->k(), matmul->a_column(), bytes(0)) &&
+                reaches(*matmul->b_batch(), matmul->k(), matmul->b_row(), matmul->n(), matmul->b_column(), bytes(1)) &&
+                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, bytes(2)) &&
+                (!matmul->workspace() || bytes(3) >= matmul->workspace());
+    return good || fail(which + ": the matrix product reaches beyond its operands");
+  }
+
+  bool checkTasks(const RankClass &rankClass, const std::string &name) {
+    std::set<std::pair<uint32_t, uint32_t>> instances;
+    std::set<std::pair<uint32_t, uint32_t>> communication;
+    for (uint32_t index = 0; index < rankClass.tasks()->size(); ++index) {
+      const Task *task = rankClass.tasks()->Get(index);
+      if (task->fragment() >= rankClass.fragments()->size() || task->micro() >= program.micro_count() ||
+          !fits(task->first_base(), rankClass.regions()->size(), rankClass.bases()->size()))
+        return fail(name + " task " + number(index) + " is out of range");
+      if (!instances.emplace(task->fragment(), task->micro()).second)
+        return fail(name + " runs task " + describeTask(rankClass, index) + " twice");
+      for (uint32_t i = 0; i < rankClass.regions()->size(); ++i) {
+        const Region *region = rankClass.regions()->Get(i);
+        uint64_t base = rankClass.bases()->Get(task->first_base() + i), relative = base - region->offset();
+        bool legal = base >= region->offset() &&
+                     (relative == 0 || (region->bytes() && relative % region->bytes() == 0 && relative / region->bytes() < region->slots()));
+        if (!legal)
+          return fail(name + " task " + describeTask(rankClass, index) + " has base " + number(base) + " for region '" +
+                      region->name()->str() + "', which is no slot of it");
+      }
+      const Fragment *fragment = rankClass.fragments()->Get(task->fragment());
+      for (uint32_t step = 0; step < fragment->steps()->size(); ++step) {
+        StepKind kind = fragment->steps()->Get(step)->kind();
+        if (kind == StepKind::Send || kind == StepKind::Receive || kind == StepKind::Collective)
+          communication.emplace(index, step);
+      }
+    }
+    for (const CommunicationRef *reference : *rankClass.communication_order())
+      if (communication.erase({reference->task(), reference->step()}) == 0)
+        return fail(name + ": the communication order names step " + number(reference->step()) + " of task " +
+                    number(reference->task()) + ", which does not communicate or was named before");
+    if (!communication.empty())
+      return fail(describeStep(program, rankClass, communication.begin()->first, communication.begin()->second) +
+                  " is missing from the communication order");
+    auto exists = [&](uint32_t task, uint32_t step) {
+      return task < rankClass.tasks()->size() &&
+             step < rankClass.fragments()->Get(rankClass.tasks()->Get(task)->fragment())->steps()->size();
+    };
+    for (const TaskDependency *edge : *rankClass.task_dependencies())
+      if (!exists(edge->task(), edge->step()) || !exists(edge->on_task(), edge->on_step()) || edge->on_task() >= edge->task())
+        return fail(name + ": step " + number(edge->step()) + " of task " + number(edge->task()) + " depends on step " +
+                    number(edge->on_step()) + " of task " + number(edge->on_task()) + ", which is not earlier");
+    return true;
+  }
+};
+
+} // namespace
+
+std::string checkStructure(const Program &program) { return Structure(program).run(); }
+
+} // namespace npar::program

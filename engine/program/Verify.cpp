@@ -1,0 +1,72 @@
+// Runs the named checks in order and words their outcome.
+#include "engine/program/Verify.h"
+
+#include "engine/program/Checks.h"
+
+namespace npar::program {
+namespace {
+
+size_t countInstances(const Program &program, bool (*wanted)(StepKind)) {
+  size_t count = 0;
+  for (const RankClass *rankClass : *program.classes())
+    for (const CommunicationRef *reference : *rankClass->communication_order()) {
+      const Fragment *fragment = rankClass->fragments()->Get(rankClass->tasks()->Get(reference->task())->fragment());
+      count += wanted(fragment->steps()->Get(reference->step())->kind());
+    }
+  return count;
+}
+
+std::string counted(size_t count, const char *what) { return std::to_string(count) + " " + what; }
+
+std::string goodDetail(const Program &program, const std::string &name) {
+  size_t steps = 0, tasks = 0;
+  uint64_t arena = 0;
+  for (const RankClass *rankClass : *program.classes()) {
+    tasks += rankClass->tasks()->size();
+    arena = std::max(arena, rankClass->arena_bytes());
+    for (const Task *task : *rankClass->tasks())
+      steps += rankClass->fragments()->Get(task->fragment())->steps()->size();
+  }
+  if (name == "sends and receives match")
+    return counted(countInstances(program, [](StepKind kind) { return kind == StepKind::Send; }), "transfers per class and step");
+  if (name == "collectives agree")
+    return counted(countInstances(program, [](StepKind kind) { return kind == StepKind::Collective; }), "collectives per class and step");
+  if (name == "no deadlock")
+    return counted(steps, "steps of ") + counted(tasks, "tasks in ") + counted(program.classes()->size(), "classes: no cycle");
+  if (name == "every element owned")
+    return counted(program.variables()->size(), "variables");
+  if (name == "memory as planned")
+    return "largest arena " + counted(arena, "bytes");
+  return counted(program.classes()->size(), "classes, ") + counted(tasks, "tasks");
+}
+
+} // namespace
+
+std::vector<CheckResult> checkProgram(const Program &program) {
+  struct Check {
+    const char *name;
+    std::string (*run)(const Program &);
+  };
+  static const Check checks[] = {{"well formed", checkStructure},         {"sends and receives match", checkTransfers},
+                                 {"collectives agree", checkCollectives}, {"no deadlock", checkDeadlock},
+                                 {"every element owned", checkOwnership}, {"memory as planned", checkMemory}};
+  std::vector<CheckResult> results;
+  for (const Check &check : checks) {
+    std::string wrong = check.run(program);
+    bool ok = wrong.empty();
+    results.push_back({check.name, ok, ok ? goodDetail(program, check.name) : wrong});
+    // The others index what this one has found out of range.
+    if (!ok && results.size() == 1)
+      break;
+  }
+  return results;
+}
+
+engine::Status verifyProgram(const Program &program) {
+  for (const CheckResult &check : checkProgram(program))
+    if (!check.ok)
+      return engine::Status::badInput("program refused (" + check.name + "): " + check.detail);
+  return {};
+}
+
+} // namespace npar::program
