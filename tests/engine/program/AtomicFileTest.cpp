@@ -1,0 +1,78 @@
+// A write that fails leaves the old file as it was and nothing beside it.
+#include "engine/program/AtomicFile.h"
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <csignal>
+#include <unistd.h>
+
+namespace npar::program {
+namespace {
+
+class AtomicFile : public ::testing::Test {
+protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/npar-file-XXXXXX";
+    directory = mkdtemp(pattern);
+  }
+  void TearDown() override {
+    for (const std::string &name : entries())
+      unlink((directory + "/" + name).c_str());
+    rmdir(directory.c_str());
+  }
+  std::vector<std::string> entries() {
+    std::vector<std::string> names;
+    DIR *stream = opendir(directory.c_str());
+    while (dirent *entry = readdir(stream))
+      if (entry->d_name[0] != '.')
+        names.push_back(entry->d_name);
+    closedir(stream);
+    return names;
+  }
+  std::string directory;
+};
+
+TEST_F(AtomicFile, ReplacesAWholeFile) {
+  std::string path = directory + "/a";
+  ASSERT_TRUE(writeFileAtomically(path, "first", 5).ok());
+  ASSERT_TRUE(writeFileAtomically(path, "2nd", 3).ok());
+  auto bytes = readFile(path);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(std::string(bytes->begin(), bytes->end()), "2nd");
+  EXPECT_EQ(entries(), std::vector<std::string>{"a"});
+}
+
+TEST_F(AtomicFile, KeepsTheOldFileWhenWritingFails) {
+  std::string path = directory + "/a";
+  ASSERT_TRUE(writeFileAtomically(path, "old", 3).ok());
+  // A limit on file size stands for a full disk.
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = {100, before.rlim_max};
+  std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  std::string large(1000, 'x');
+  engine::Status status = writeFileAtomically(path, large.data(), large.size());
+  setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.message(), "cannot write '" + path + "': File too large");
+  auto bytes = readFile(path);
+  EXPECT_EQ(std::string(bytes->begin(), bytes->end()), "old");
+  EXPECT_EQ(entries(), std::vector<std::string>{"a"});
+}
+
+TEST_F(AtomicFile, ReportsAFullDevice) {
+  engine::Status status = writeFileAtomically("/dev/full", "x", 1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.message(), "cannot write '/dev/full': No space left on device");
+}
+
+TEST_F(AtomicFile, RefusesADirectoryAndAMissingFolder) {
+  EXPECT_FALSE(writeFileAtomically(directory, "x", 1).ok());
+  EXPECT_FALSE(writeFileAtomically(directory + "/no/such", "x", 1).ok());
+  EXPECT_TRUE(entries().empty());
+}
+
+} // namespace
+} // namespace npar::program

@@ -1,0 +1,73 @@
+// Any altered or missing byte of a compiled program must be refused with a message, never believed.
+#include "tests/engine/program/TwoStages.h"
+
+#include <gtest/gtest.h>
+
+namespace npar::program {
+namespace {
+
+TEST(Loader, OpensWhatWasPacked) {
+  auto program = LoadedProgram::fromBytes(packProgram(twoStages()), "good.npx");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ((*program)->root().classes()->size(), 2u);
+  EXPECT_EQ((*program)->root().classes()->Get(1)->name()->str(), "stage1");
+}
+
+TEST(Loader, RefusesEveryFlippedByte) {
+  const std::vector<uint8_t> good = packProgram(twoStages());
+  for (size_t i = 0; i < good.size(); ++i)
+    for (uint8_t flip : {0x01, 0xff}) {
+      std::vector<uint8_t> bad = good;
+      bad[i] ^= flip;
+      auto program = LoadedProgram::fromBytes(bad, "bad.npx");
+      ASSERT_FALSE(program.ok()) << "byte " << i;
+      ASSERT_NE(program.status().message().find("'bad.npx': "), std::string::npos);
+      ASSERT_EQ(program.status().code(), engine::Code::BadInput);
+    }
+}
+
+TEST(Loader, RefusesEveryTruncation) {
+  const std::vector<uint8_t> good = packProgram(twoStages());
+  for (size_t size = 0; size < good.size(); ++size)
+    ASSERT_FALSE(LoadedProgram::fromBytes({good.begin(), good.begin() + size}, "short.npx").ok()) << size;
+  std::vector<uint8_t> longer = good;
+  longer.push_back(0);
+  auto program = LoadedProgram::fromBytes(longer, "long.npx");
+  ASSERT_FALSE(program.ok());
+  EXPECT_NE(program.status().message().find("longer than written"), std::string::npos);
+}
+
+// A payload that was damaged before it was sealed has a good hash: the structure checks must hold without it.
+TEST(Loader, SurvivesDamageUnderAGoodHash) {
+  const std::vector<uint8_t> good = packProgram(twoStages());
+  const std::vector<uint8_t> payload(good.begin() + LoadedProgram::headerBytes, good.end());
+  size_t refused = 0;
+  for (size_t i = 0; i < payload.size(); ++i)
+    for (uint8_t flip : {0x01, 0x80, 0xff}) {
+      std::vector<uint8_t> bad = payload;
+      bad[i] ^= flip;
+      refused += !LoadedProgram::fromBytes(sealProgram(bad.data(), bad.size()), "bad.npx").ok();
+    }
+  EXPECT_GT(refused, payload.size());
+}
+
+TEST(Loader, SaysWhatAFileIsNot) {
+  auto garbage = LoadedProgram::fromBytes(std::vector<uint8_t>(4096, 7), "garbage.npx");
+  ASSERT_FALSE(garbage.ok());
+  EXPECT_NE(garbage.status().message().find("not a compiled program"), std::string::npos);
+  auto missing = LoadedProgram::fromFile("/nowhere/missing.npx");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.status().message(), "cannot read '/nowhere/missing.npx': No such file or directory");
+  EXPECT_FALSE(LoadedProgram::fromFile("/").ok());
+}
+
+TEST(Loader, RefusesAnotherVersion) {
+  std::vector<uint8_t> bytes = packProgram(twoStages());
+  bytes[8] = 9;
+  auto program = LoadedProgram::fromBytes(bytes, "new.npx");
+  ASSERT_FALSE(program.ok());
+  EXPECT_NE(program.status().message().find("format version 9, this npar reads version 1"), std::string::npos);
+}
+
+} // namespace
+} // namespace npar::program

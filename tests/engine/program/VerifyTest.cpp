@@ -1,0 +1,203 @@
+// What the verifier refuses: one hand-made fault per test, in a program that is otherwise right.
+#include "tests/engine/program/TwoStages.h"
+
+#include "engine/program/Verify.h"
+
+#include <gtest/gtest.h>
+
+namespace npar::program {
+namespace {
+
+/// The checks of a program, after packing it.
+std::vector<CheckResult> check(const ProgramT &program) {
+  auto loaded = LoadedProgram::fromBytesUnchecked(packProgram(program), "test.npx");
+  EXPECT_TRUE(loaded.ok());
+  return checkProgram((*loaded)->root());
+}
+
+/// Expects that `name` fails with a detail that contains `text`.
+void expectRefused(const ProgramT &program, const std::string &name, const std::string &text) {
+  for (const CheckResult &result : check(program))
+    if (result.name == name) {
+      EXPECT_FALSE(result.ok) << name;
+      EXPECT_NE(result.detail.find(text), std::string::npos) << result.detail;
+      return;
+    }
+  FAIL() << "no check " << name;
+}
+
+Step &step(ProgramT &program, size_t rankClass, size_t fragment, size_t index) {
+  return program.classes[rankClass]->fragments[fragment]->steps[index];
+}
+
+TEST(Verify, AcceptsTheGoodProgram) {
+  std::vector<CheckResult> results = check(twoStages());
+  EXPECT_EQ(results.size(), 6u);
+  for (const CheckResult &result : results)
+    EXPECT_TRUE(result.ok) << result.name << ": " << result.detail;
+}
+
+TEST(Verify, SendWithoutReceive) {
+  ProgramT program = twoStages();
+  step(program, 1, 1, 0).mutate_kind(StepKind::Zero);
+  auto &order = program.classes[1]->communication_order;
+  order.erase(order.begin(), order.begin() + 2);
+  expectRefused(program, "sends and receives match", "\"send\" has no receive");
+}
+
+TEST(Verify, SwappedPeers) {
+  ProgramT program = twoStages();
+  program.transfers[0]->peer = 0;
+  expectRefused(program, "sends and receives match", "sends to itself");
+}
+
+TEST(Verify, UnequalCounts) {
+  ProgramT program = twoStages();
+  program.transfers[1]->type = ElementType::I32;
+  expectRefused(program, "sends and receives match", "sends 16 F32, but stage1 (ranks 2-3) task F1:0 step 0 \"receive\" receives 16 I32");
+}
+
+TEST(Verify, ReceiveOfAnotherEvent) {
+  ProgramT program = twoStages();
+  program.transfers[1]->event = 5;
+  expectRefused(program, "sends and receives match", "waits for event 5 of micro-batch 0 from pp = 0, which never sends it");
+}
+
+TEST(Verify, MissingMember) {
+  ProgramT program = twoStages();
+  step(program, 1, 2, 1).mutate_kind(StepKind::Copy);
+  program.classes[1]->communication_order.pop_back();
+  expectRefused(program, "collectives agree", "waits for stage1 (ranks 2-3), which never joins event 9");
+}
+
+TEST(Verify, MembersDisagree) {
+  ProgramT program = twoStages();
+  uint32_t other = addAllReduce(program, {0, 1}, 9, 16, ElementType::F32, ReduceOp::Max);
+  step(program, 1, 2, 1).mutate_payload(other);
+  expectRefused(program, "collectives agree", "disagree: operator Sum and Max");
+}
+
+// Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
+TEST(Verify, CrossedCollectives) {
+  ProgramT program = emptyProgram({{"pp", 2}}, 1);
+  uint32_t a = addAllReduce(program, {0}, 0, 16), b = addAllReduce(program, {0}, 1, 16);
+  for (uint32_t stage = 0; stage < 2; ++stage) {
+    RankClassT &rankClass = addClass(program, "stage" + std::to_string(stage), {{0, stage}}, 128);
+    uint32_t update = addFragment(rankClass, "U", Phase::Update);
+    Place first = {0, 0, 64}, second = {0, 64, 64};
+    addStep(program, rankClass, update, StepKind::Collective, stage ? b : a, {first}, {first}, {}, "first");
+    addStep(program, rankClass, update, StepKind::Collective, stage ? a : b, {second}, {second}, {}, "second");
+    addTask(rankClass, update, 0);
+    rankClass.communication_order = {{0, 0}, {0, 1}};
+  }
+  expectRefused(program, "no deadlock", "a cycle of 2 steps, each waits for the next:\n  stage0 (rank 0) task U step 0 \"first\" with stage1");
+}
+
+// Stage 1 receives micro-batch 1 before 0 while stage 0 has one outbox.
+TEST(Verify, CycleThroughMemoryReuse) {
+  ProgramT program = twoStages();
+  RankClassT &stage = *program.classes[1];
+  std::swap(stage.tasks[1], stage.tasks[2]);
+  stage.communication_order.clear();
+  EXPECT_FALSE(finishProgram(program));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(Program::Pack(builder, &program));
+  std::string cycle = findDeadlock(*flatbuffers::GetRoot<Program>(builder.GetBufferPointer()), /*withCommunicationOrder=*/false);
+  EXPECT_NE(cycle.find("stage0 (ranks 0-1) task F0:0 step 2 \"send\" with stage1 (ranks 2-3) task F1:0 step 0 \"receive\""),
+            std::string::npos)
+      << cycle;
+}
+
+TEST(Verify, OverlappingBuffersOfConcurrentSteps) {
+  ProgramT program = twoStages();
+  RankClassT &stage = *program.classes[0];
+  addStep(program, stage, 1, StepKind::Zero, 0, {}, {{2, 32, 64}}, {}, "intruder");
+  expectRefused(program, "memory as planned", "may run at the same time on the same bytes of region 'scratch'");
+}
+
+TEST(Verify, MissingReuseEdgeOfAnOutbox) {
+  ProgramT program = twoStages();
+  program.classes[0]->task_dependencies.clear();
+  expectRefused(program, "memory as planned", "\"send\" and stage0 (ranks 0-1) task F0:1 step 1 \"all_reduce\" may run at the same time");
+}
+
+TEST(Verify, MissingReuseEdgeOfAnInbox) {
+  ProgramT program = twoStages();
+  program.classes[1]->task_dependencies.clear();
+  expectRefused(program, "memory as planned", "may run at the same time on the same bytes of region 'inbox'");
+}
+
+TEST(Verify, OutputThatOverlapsAnInput) {
+  ProgramT program = twoStages();
+  program.classes[0]->fragments[2]->operands[1] = Operand(0, 0, 32, 64);
+  expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'static'");
+}
+
+TEST(Verify, OverlappingRegions) {
+  ProgramT program = twoStages();
+  program.classes[0]->regions[2]->offset -= 64;
+  for (size_t i = 2; i < program.classes[0]->bases.size(); i += 3)
+    program.classes[0]->bases[i] -= 64;
+  expectRefused(program, "memory as planned", "regions 'outbox' and 'scratch' overlap");
+}
+
+TEST(Verify, ElementWithoutOwner) {
+  ProgramT program = twoStages();
+  program.classes[1]->pieces[0]->owner = false;
+  expectRefused(program, "every element owned", "'w1' is owned by no rank");
+}
+
+TEST(Verify, ElementWithTwoOwners) {
+  ProgramT program = twoStages();
+  program.classes[1]->pieces[0]->variable = 0;
+  program.variables.pop_back();
+  expectRefused(program, "every element owned", "'w0' is owned by stage0 and by stage1");
+}
+
+TEST(Verify, PieceThatDoesNotCover) {
+  ProgramT program = twoStages();
+  program.classes[0]->pieces[0]->dimensions[0] = PieceDimension(31, 15, 0, 1);
+  expectRefused(program, "well formed", "dimension 0 of size 31 kept as 15 does not cover");
+}
+
+TEST(Verify, OperandOutsideItsRegion) {
+  ProgramT program = twoStages();
+  program.classes[0]->fragments[0]->operands[0] = Operand(0, 0, 96, 64);
+  expectRefused(program, "well formed", "operand 0 lies outside its region");
+}
+
+TEST(Verify, BaseThatIsNoSlot) {
+  ProgramT program = twoStages();
+  program.classes[0]->bases[1] += 64;
+  expectRefused(program, "well formed", "which is no slot of it");
+}
+
+TEST(Verify, DependencyOnALaterStep) {
+  ProgramT program = twoStages();
+  program.classes[0]->fragments[1]->dependencies[0] = 1;
+  expectRefused(program, "well formed", "depends on step 1, which is not earlier");
+}
+
+TEST(Verify, CommunicationLeftOut) {
+  ProgramT program = twoStages();
+  program.classes[0]->communication_order.pop_back();
+  expectRefused(program, "well formed", "is missing from the communication order");
+}
+
+TEST(Verify, ProductBeyondItsOperand) {
+  ProgramT program = twoStages();
+  program.matmuls.push_back(std::make_unique<MatmulT>());
+  MatmulT &matmul = *program.matmuls.back();
+  matmul.m = matmul.n = matmul.k = 4;
+  matmul.a_row = matmul.b_row = matmul.c_row = 4;
+  matmul.a_column = matmul.b_column = 1;
+  RankClassT &stage = *program.classes[0];
+  addStep(program, stage, 0, StepKind::Matmul, 0, {{0, 0, 64}, {2, 0, 64}}, {{1, 0, 64}}, {}, "product");
+  for (const CheckResult &result : check(program))
+    EXPECT_TRUE(result.ok) << result.detail;
+  matmul.b_row = 5;
+  expectRefused(program, "well formed", "the matrix product reaches beyond its operands");
+}
+
+} // namespace
+} // namespace npar::program
