@@ -1,0 +1,23 @@
+// One subcommand of the driver: its flags and what it does. Add one: a file with such a function, a line in main.cpp.
+#pragma once
+
+#include "tools/npar/ExitCode.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+
+namespace npar::driver {
+
+/// A subcommand as registered: run is called after its flags were read.
+struct Command {
+  CLI::App *app = nullptr;
+  std::function<ExitCode()> run;
+};
+
+Command addCompileCommand(CLI::App &driver);
+Command addRunCommand(CLI::App &driver);
+Command addInspectCommand(CLI::App &driver);
+Command addVerifyCommand(CLI::App &driver);
+
+} // namespace npar::driver

@@ -1,0 +1,89 @@
+// Runs front end, compiler and loader, and prints what they report.
+#include "tools/npar/Compilation.h"
+
+#include "tools/npar/LibraryWorkspace.h"
+#include "tools/npar/Talk.h"
+
+#include <iostream>
+
+namespace npar::driver {
+
+Outcome<dsl::Program> Compilation::elaborate(const std::vector<std::pair<std::string, std::string>> &settings) {
+  dsl::FrontendOptions options = frontend;
+  options.settings.insert(options.settings.end(), settings.begin(), settings.end());
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<dsl::Program> program = dsl::elaborate(options, sources, diagnostics);
+  diagnostics.print(std::cerr);
+  if (!program || diagnostics.hasErrors())
+    return ExitCode::BadInput;
+  return std::move(*program);
+}
+
+ExitCode Compilation::printSyntaxTree() {
+  dsl::Diagnostics diagnostics(sources);
+  bool good = dsl::printAst(frontend, sources, diagnostics, std::cout);
+  diagnostics.print(std::cerr);
+  return good ? ExitCode::Good : ExitCode::BadInput;
+}
+
+Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options) {
+  LibraryWorkspace workspace;
+  options.workspace = &workspace;
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<compiler::Compiled> compiled = compiler::compile(program, sources, options, diagnostics);
+  diagnostics.print(std::cerr);
+  if (!compiled && !diagnostics.hasErrors())
+    return fail(ExitCode::Internal, "internal error: the compiler stopped without a message");
+  if (!compiled || diagnostics.hasErrors())
+    return ExitCode::BadInput;
+  return std::move(*compiled);
+}
+
+Outcome<std::string> Compilation::print(const dsl::Program &program, const std::string &stage) {
+  compiler::CompileOptions options;
+  options.stopAfter = stage;
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->text);
+}
+
+Outcome<std::vector<uint8_t>> Compilation::compile(const dsl::Program &program, bool withoutKernels) {
+  compiler::CompileOptions options;
+  options.withoutKernels = withoutKernels;
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->program);
+}
+
+Outcome<ProgramPointer> Compilation::load(const dsl::Program &program, bool withoutKernels) {
+  Outcome<std::vector<uint8_t>> bytes = compile(program, withoutKernels);
+  if (!bytes.ok())
+    return bytes.code();
+  engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromBytes(std::move(*bytes), frontend.file);
+  if (!loaded.ok())
+    return fail(ExitCode::Internal, "internal error: the compiler made a program that does not verify: " + loaded.status().message());
+  return std::move(*loaded);
+}
+
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKernels) {
+  if (options.isCompiled()) {
+    if (ExitCode code = options.refuseTextFlags(); code != ExitCode::Good)
+      return code;
+    engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromFile(options.model);
+    if (!loaded.ok())
+      return fail(loaded.status());
+    return std::move(*loaded);
+  }
+  Outcome<dsl::FrontendOptions> frontend = options.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  Compilation compilation(std::move(*frontend));
+  Outcome<dsl::Program> program = compilation.elaborate();
+  if (!program.ok())
+    return program.code();
+  return compilation.load(*program, withoutKernels);
+}
+
+} // namespace npar::driver

@@ -1,0 +1,43 @@
+// Text to loaded program in memory: the driver's path through dsl, compiler and the program loader, with messages printed.
+#pragma once
+
+#include "compiler/Compiler.h"
+#include "dsl/Frontend.h"
+#include "engine/program/Loader.h"
+#include "tools/npar/ModelOptions.h"
+#include "tools/npar/Outcome.h"
+
+#include <memory>
+
+namespace npar::driver {
+
+using ProgramPointer = std::shared_ptr<const program::LoadedProgram>;
+
+/// One model text on its way: keeps the sources that messages point into. Errors are printed on stderr where they happen.
+class Compilation {
+public:
+  explicit Compilation(dsl::FrontendOptions options) : frontend(std::move(options)) {}
+  Compilation(const Compilation &) = delete;
+  Compilation &operator=(const Compilation &) = delete;
+
+  /// Reads and elaborates; `settings` are added behind those of the command line and win.
+  Outcome<dsl::Program> elaborate(const std::vector<std::pair<std::string, std::string>> &settings = {});
+  /// Prints the syntax tree to stdout.
+  ExitCode printSyntaxTree();
+  /// The text of a stage; see compiler::CompileOptions::stopAfter.
+  Outcome<std::string> print(const dsl::Program &program, const std::string &stage);
+  /// The compiled program's bytes, with scratch memory planned for this machine's library.
+  Outcome<std::vector<uint8_t>> compile(const dsl::Program &program, bool withoutKernels = false);
+  /// The same, loaded and verified.
+  Outcome<ProgramPointer> load(const dsl::Program &program, bool withoutKernels = false);
+
+private:
+  Outcome<compiler::Compiled> runCompiler(const dsl::Program &program, compiler::CompileOptions options);
+  dsl::FrontendOptions frontend;
+  dsl::Sources sources;
+};
+
+/// Loads a .npx file, or compiles a text in memory.
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKernels = false);
+
+} // namespace npar::driver

@@ -1,0 +1,91 @@
+// `npar compile`: a model text and a plan in, a compiled program (.npx) or the text of a stage out.
+#include "tools/npar/Command.h"
+
+#include "engine/program/AtomicFile.h"
+#include "engine/program/Mesh.h"
+#include "tools/npar/Compilation.h"
+#include "tools/npar/RankText.h"
+#include "tools/npar/Talk.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <iostream>
+
+namespace npar::driver {
+namespace {
+
+struct CompileFlags {
+  ModelOptions model;
+  std::string output, emit;
+  std::optional<int64_t> rank;
+};
+
+ExitCode emitRank(const program::Program &program, int64_t rank) {
+  int64_t world = program::worldOf(program);
+  if (rank < 0 || rank >= world)
+    return fail(ExitCode::Usage, fmt::format("--rank {} is outside of the plan's {} ranks (0 to {})", rank, world, world - 1));
+  printRank(program, rank, std::cout);
+  return ExitCode::Good;
+}
+
+ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const dsl::Program &program) {
+  std::string path = flags.output.empty() ? std::filesystem::path(flags.model.model).stem().string() + ".npx" : flags.output;
+  Outcome<std::vector<uint8_t>> bytes = compilation.compile(program);
+  if (!bytes.ok())
+    return bytes.code();
+  if (engine::Status status = program::writeFileAtomically(path, bytes->data(), bytes->size()); !status.ok())
+    return fail(status);
+  printRemark(fmt::format("wrote '{}' ({} bytes)", path, bytes->size()));
+  return ExitCode::Good;
+}
+
+ExitCode runCompile(const CompileFlags &flags) {
+  if (flags.rank && flags.emit != "rank")
+    return fail(ExitCode::Usage, "--rank goes with --emit=rank");
+  if (!flags.output.empty() && !flags.emit.empty())
+    return fail(ExitCode::Usage, "-o goes without --emit: a stage's text is printed on standard output");
+  if (flags.model.isCompiled()) {
+    if (!flags.rank)
+      return fail(ExitCode::Usage, "'" + flags.model.model + "' is compiled already; of compiled programs, --emit=rank --rank N prints a rank");
+    Outcome<ProgramPointer> loaded = loadModel(flags.model);
+    return loaded.ok() ? emitRank((*loaded)->root(), *flags.rank) : loaded.code();
+  }
+  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  Compilation compilation(std::move(*frontend));
+  if (flags.emit == "ast")
+    return compilation.printSyntaxTree();
+  Outcome<dsl::Program> program = compilation.elaborate();
+  if (!program.ok())
+    return program.code();
+  if (flags.emit.empty())
+    return writeProgram(flags, compilation, *program);
+  if (flags.rank) {
+    Outcome<ProgramPointer> loaded = compilation.load(*program, /*withoutKernels=*/true);
+    return loaded.ok() ? emitRank((*loaded)->root(), *flags.rank) : loaded.code();
+  }
+  Outcome<std::string> text = compilation.print(*program, flags.emit);
+  if (!text.ok())
+    return text.code();
+  std::cout << *text;
+  return ExitCode::Good;
+}
+
+} // namespace
+
+Command addCompileCommand(CLI::App &driver) {
+  auto flags = std::make_shared<CompileFlags>();
+  CLI::App *app = driver.add_subcommand("compile", "compile a model text under a plan\n\n"
+                                                   "Example:\n"
+                                                   "  npar compile gpt2 --set mesh.tp=4 --emit=dist | less\n");
+  flags->model.addTo(*app);
+  app->add_option("-o,--output", flags->output, "compiled program to write (default: the model's name with .npx)")->type_name("FILE.npx");
+  app->add_option("--emit", flags->emit, "print a stage instead: ast, nn, grad, dist, pipe or rank")
+      ->type_name("STAGE")
+      ->check(CLI::IsMember({"ast", "nn", "grad", "dist", "pipe", "rank"}));
+  app->add_option("--rank", flags->rank, "with --emit=rank: that rank's own program, coordinates and peers filled in")->type_name("N");
+  return {app, [flags] { return runCompile(*flags); }};
+}
+
+} // namespace npar::driver

@@ -1,0 +1,124 @@
+// Compares two sessions tensor by tensor after each step.
+#include "tools/npar/Equivalence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <random>
+
+namespace npar::driver {
+
+using engine::Session;
+using engine::Status;
+using program::VariableKind;
+
+namespace {
+
+constexpr double bound = 1e-10, floorShare = 1e-3;
+
+/// NaN is as wrong as it gets.
+double distance(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : (a == b ? 0 : INFINITY); }
+
+Status compareVariables(Session &session, Session &reference, const std::vector<std::string> &names, const std::string &suffix,
+                        ErrorMeasure &measure) {
+  for (const std::string &name : names) {
+    engine::Result<std::vector<double>> value = session.read(name), expected = reference.read(name);
+    if (!value.ok())
+      return value.status();
+    if (!expected.ok())
+      return expected.status();
+    measure.add(name + suffix, *value, *expected);
+  }
+  return {};
+}
+
+} // namespace
+
+RandomBatch randomBatch(const program::Program &program, uint64_t seed, int64_t step) {
+  std::mt19937_64 random(seed * 1000003 + static_cast<uint64_t>(step));
+  RandomBatch batch;
+  batch.tokens.resize(static_cast<size_t>(program.batch() * program.sequence()));
+  batch.targets.resize(batch.tokens.size());
+  for (std::vector<int32_t> *list : {&batch.tokens, &batch.targets})
+    for (int32_t &token : *list)
+      token = static_cast<int32_t>(random() % static_cast<uint64_t>(program.vocab()));
+  return batch;
+}
+
+std::vector<std::string> variablesOf(const program::Program &program, VariableKind kind) {
+  std::vector<std::string> names;
+  for (const program::Variable *variable : *program.variables())
+    if (variable->kind() == kind)
+      names.push_back(variable->name()->str());
+  return names;
+}
+
+void ErrorMeasure::add(const std::string &tensor, const std::vector<double> &value, const std::vector<double> &reference) {
+  Entry entry{tensor, value.size() == reference.size() ? 0 : INFINITY, 0};
+  for (size_t i = 0; i < std::min(value.size(), reference.size()); ++i) {
+    entry.difference = std::max(entry.difference, distance(value[i], reference[i]));
+    entry.largest = std::max(entry.largest, std::fabs(reference[i]));
+  }
+  entries.push_back(entry);
+}
+
+Check ErrorMeasure::check() const {
+  double largest = 0, worst = 0;
+  std::string where;
+  for (const Entry &entry : entries)
+    largest = std::max(largest, entry.largest);
+  for (const Entry &entry : entries) {
+    double against = std::max(entry.largest, floorShare * largest);
+    double error = against > 0 ? entry.difference / against : entry.difference;
+    if (where.empty() || error > worst) {
+      worst = error;
+      where = entry.tensor;
+    }
+  }
+  Check result{name, worst < bound, worst, ""};
+  result.detail = entries.empty() ? "nothing to compare" : fmt::format("{} tensors, largest error in '{}'", entries.size(), where);
+  if (!result.ok)
+    result.detail += fmt::format(": {:.2e}, allowed {:.0e}", worst, bound);
+  return result;
+}
+
+Check checkMemoryUse(const Session &session) {
+  std::vector<engine::ArenaUse> use = session.arenaUse();
+  Check check{"memory used as planned", true, std::nullopt, fmt::format("{} ranks", use.size())};
+  for (const engine::ArenaUse &one : use)
+    if (one.used != one.planned && check.ok) {
+      check.ok = false;
+      check.detail = fmt::format("rank {} used {} bytes of {} planned", one.rank, one.used, one.planned);
+    }
+  return check;
+}
+
+Status compareSessions(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
+                       std::vector<Check> &checks) {
+  ErrorMeasure losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"),
+      parameters("parameters");
+  for (int64_t step = 0; step < steps; ++step) {
+    RandomBatch batch = randomBatch(program, seed, step);
+    engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+    if (!result.ok())
+      return result.status();
+    engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
+    if (!expected.ok())
+      return expected.status();
+    std::string suffix = fmt::format(" in step {}", step);
+    losses.add("loss" + suffix, {result->loss}, {expected->loss});
+    norms.add("grad_norm" + suffix, {result->gradNorm}, {expected->gradNorm});
+    if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Accumulator), suffix, gradients); !status.ok())
+      return status;
+  }
+  std::string suffix = fmt::format(" after {} steps", steps);
+  if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::State), suffix, states); !status.ok())
+    return status;
+  if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Parameter), suffix, parameters); !status.ok())
+    return status;
+  for (const ErrorMeasure *measure : {&losses, &norms, &gradients, &states, &parameters})
+    checks.push_back(measure->check());
+  return {};
+}
+
+} // namespace npar::driver

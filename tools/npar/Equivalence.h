@@ -1,0 +1,58 @@
+// Runs a plan's program beside the one-rank program in float64 and measures how far apart they are (invariant 2).
+#pragma once
+
+#include "engine/runtime/Session.h"
+#include "tools/npar/Outcome.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+struct Check {
+  std::string name;
+  bool ok = true;
+  std::optional<double> maxRelativeError;
+  std::string detail;
+};
+
+/// One global batch of random tokens, the same for both programs.
+struct RandomBatch {
+  std::vector<int32_t> tokens, targets; ///< [batch, sequence]
+};
+RandomBatch randomBatch(const program::Program &program, uint64_t seed, int64_t step);
+
+/// Names of a program's variables of one kind, in program order.
+std::vector<std::string> variablesOf(const program::Program &program, program::VariableKind kind);
+
+/// The largest error of a kind of tensors: per tensor max|a - b| / max(max|b|, 1e-3 * largest entry of the kind).
+class ErrorMeasure {
+public:
+  explicit ErrorMeasure(std::string name) : name(std::move(name)) {}
+  void add(const std::string &tensor, const std::vector<double> &value, const std::vector<double> &reference);
+  Check check() const;
+
+private:
+  struct Entry {
+    std::string tensor;
+    double difference, largest;
+  };
+  std::string name;
+  std::vector<Entry> entries;
+};
+
+/// `steps` optimizer steps of both; appends the checks loss, gradients, parameters and memory.
+engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
+                               uint64_t seed, std::vector<Check> &checks);
+
+/// `arena_bytes_used == planned` for every rank.
+Check checkMemoryUse(const engine::Session &session);
+
+/// Directional derivatives of the loss by the one-rank program's gradients against finite differences: for the first and last
+/// parameter of each kind (paths equal but for numbers).
+engine::Status checkFiniteDifferences(engine::Session &session, const program::Program &program, uint64_t seed, std::vector<Check> &checks);
+
+} // namespace npar::driver

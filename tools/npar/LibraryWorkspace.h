@@ -1,0 +1,13 @@
+// Tells the compiler what scratch memory this machine's matrix products need, by asking the engine's CPU backend.
+#pragma once
+
+#include "compiler/WorkspaceOracle.h"
+
+namespace npar::driver {
+
+class LibraryWorkspace : public compiler::WorkspaceOracle {
+public:
+  uint64_t matmulBytes(const compiler::MatmulShape &shape) const override;
+};
+
+} // namespace npar::driver

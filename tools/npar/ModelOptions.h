@@ -1,0 +1,32 @@
+// The flags that name a model, its plan, its train block and settings: common to every subcommand.
+#pragma once
+
+#include "dsl/Frontend.h"
+#include "tools/npar/Outcome.h"
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+struct ModelOptions {
+  std::string model; ///< as given: a path, or the name of a model of the standard library
+  std::optional<std::string> plan, train;
+  std::vector<std::string> settings; ///< `key=value`
+
+  void addTo(CLI::App &app);
+
+  /// The model is a compiled program (.npx), so plan and settings cannot change it any more.
+  bool isCompiled() const;
+  /// For compiled programs: an error when a flag is given that only a text can follow.
+  ExitCode refuseTextFlags() const;
+  /// Finds the text and splits the settings.
+  Outcome<dsl::FrontendOptions> frontend() const;
+};
+
+/// The folder of the standard library: $NPAR_STDLIB, else the one beside the sources this driver was built from.
+std::string standardLibrary();
+
+} // namespace npar::driver

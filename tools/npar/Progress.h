@@ -1,0 +1,27 @@
+// A progress bar on stderr: step, loss, tokens/s, time left. On a terminal one line is redrawn, elsewhere plain lines come now and then.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace npar::driver {
+
+class Progress {
+public:
+  /// `shown` false: says nothing.
+  Progress(int64_t steps, bool shown);
+  /// After a step: `done` steps are finished.
+  void update(int64_t done, double loss, double tokensPerSecond);
+  /// Ends the redrawn line, so that other text may follow.
+  void finish();
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void drawBar(int64_t done, double loss, double tokensPerSecond);
+  void printLine(int64_t done, double loss, double tokensPerSecond);
+  int64_t steps;
+  bool shown, terminal, drawn = false;
+  Clock::time_point start, last;
+};
+
+} // namespace npar::driver

@@ -1,0 +1,55 @@
+// What a compiled program does, in numbers per rank and training step: read from its root only, so that any size is answered at once.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace npar::driver {
+
+struct CollectiveSummary {
+  std::string kind; ///< "all_reduce", "all_gather", "reduce_scatter", "all_to_all"
+  std::string over; ///< mesh axes, major to minor: "tp", "pp,tp"
+  uint64_t count = 0;
+  uint64_t bytes = 0; ///< of the rank's input
+};
+
+struct TransferSummary {
+  std::string to; ///< coordinate difference, such as "pp+1"
+  uint64_t count = 0, bytes = 0;
+};
+
+struct ClassSummary {
+  std::string name;
+  std::vector<std::pair<int64_t, int64_t>> ranks;               ///< [first, last], ascending
+  std::vector<std::pair<std::string, uint32_t>> coordinates;    ///< mesh axes that are the same for all ranks of the class
+  uint32_t stage = 0;
+  uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0, activationBytes = 0, workspaceBytes = 0, arenaBytes = 0;
+  uint64_t programSteps = 0;
+  double flops = 0;
+  std::vector<CollectiveSummary> collectives;
+  std::vector<TransferSummary> transfers;
+};
+
+struct Summary {
+  std::string model, plan, schedule;
+  uint64_t parameters = 0;
+  int64_t world = 1, batch = 0, micro = 0, microCount = 0;
+  uint32_t stages = 1;
+  std::vector<std::pair<std::string, uint32_t>> mesh;
+  std::vector<ClassSummary> classes;
+};
+
+Summary summarize(const program::Program &program);
+
+/// The field names, in its order.
+std::string summaryJson(const Summary &summary);
+/// The same for people.
+std::string summaryTable(const Summary &summary);
+
+const char *nameOf(program::CollectiveKind kind);
+
+} // namespace npar::driver

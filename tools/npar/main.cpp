@@ -1,0 +1,95 @@
+// npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
+#include "tools/npar/Command.h"
+#include "tools/npar/Suggest.h"
+#include "tools/npar/Talk.h"
+
+#include <exception>
+#include <new>
+
+namespace npar::driver {
+namespace {
+
+constexpr const char *introduction =
+    "npar: train one model text under any parallel plan.\n"
+    "\n"
+    "Example:\n"
+    "  npar run gpt2 --plan three_d --set dp=2 --set pp=2 --set tp=2 --data book.txt --tokens bytes --steps 200\n";
+
+/// The flags of a subcommand, as written on the command line.
+std::vector<std::string> flagsOf(const CLI::App &app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      flags.push_back("--" + name);
+  return flags;
+}
+
+/// Words that no flag or position took: a usage error that names the first, with the nearest flag.
+ExitCode refuseExtras(const CLI::App &app) {
+  std::string word;
+  for (const std::string &extra : app.remaining())
+    if (word.empty() || (word[0] != '-' && extra[0] == '-'))
+      word = extra;
+  std::string message = "unexpected '" + word + "'";
+  if (word.rfind("-", 0) == 0) {
+    message = "unknown flag '" + word.substr(0, word.find('=')) + "'";
+    std::string nearest = nearestWord(word.substr(0, word.find('=')), flagsOf(app));
+    if (!nearest.empty())
+      message += "; did you mean '" + nearest + "'?";
+  }
+  return fail(ExitCode::Usage, message + "\nnpar: see 'npar " + app.get_name() + " --help'");
+}
+
+ExitCode drive(int argc, char **argv) {
+  CLI::App driver(introduction, "npar");
+  driver.footer(exitCodeText);
+  driver.require_subcommand(0, 1);
+  driver.allow_extras();
+  driver.set_version_flag("--version", "npar 0.1");
+  std::vector<Command> commands = {addCompileCommand(driver), addRunCommand(driver), addInspectCommand(driver), addVerifyCommand(driver)};
+  std::vector<std::string> names;
+  for (const Command &command : commands) {
+    command.app->allow_extras();
+    command.app->footer(exitCodeText);
+    names.push_back(command.app->get_name());
+  }
+
+  try {
+    driver.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    driver.exit(success);
+    return standardOutputArrived() ? ExitCode::Good : ExitCode::RunFailed;
+  } catch (const CLI::ParseError &error) {
+    return fail(ExitCode::Usage, std::string(error.what()) + "\nnpar: see 'npar --help'");
+  }
+
+  for (const Command &command : commands)
+    if (command.app->parsed()) {
+      if (command.app->remaining_size() != 0)
+        return refuseExtras(*command.app);
+      ExitCode code = command.run();
+      if (!standardOutputArrived() && code == ExitCode::Good)
+        return fail(ExitCode::RunFailed, "cannot write to standard output (is the disk full?)");
+      return code;
+    }
+  if (driver.remaining_size() == 0)
+    return fail(ExitCode::Usage, "no subcommand given\nnpar: see 'npar --help'");
+  std::string word = driver.remaining().front();
+  std::string nearest = nearestWord(word, names);
+  return fail(ExitCode::Usage, "unknown subcommand '" + word + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
+                                   "\nnpar: see 'npar --help'");
+}
+
+} // namespace
+} // namespace npar::driver
+
+int main(int argc, char **argv) {
+  using namespace npar::driver;
+  try {
+    return static_cast<int>(drive(argc, argv));
+  } catch (const std::bad_alloc &) {
+    return static_cast<int>(fail(ExitCode::RunFailed, "not enough memory"));
+  } catch (const std::exception &error) {
+    return static_cast<int>(fail(ExitCode::Internal, std::string("internal error: ") + error.what()));
+  }
+}
