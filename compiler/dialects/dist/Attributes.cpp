@@ -1,0 +1,262 @@
+// The mesh, layout and rule attributes: text form, checks and the arithmetic of splits.
+#include "compiler/dialects/dist/Dist.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/dist/DistAttrs.cpp.inc"
+
+namespace npar::dist {
+
+void DistDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/dialects/dist/DistAttrs.cpp.inc"
+      >();
+}
+
+static ParseResult parseName(AsmParser &parser, StringAttr &name) {
+  std::string text;
+  if (parser.parseKeywordOrString(&text))
+    return failure();
+  name = StringAttr::get(parser.getContext(), text);
+  return success();
+}
+
+static bool hasDuplicate(ArrayRef<StringAttr> names, StringAttr &duplicate) {
+  llvm::SmallDenseSet<Attribute> seen;
+  for (StringAttr name : names)
+    if (!seen.insert(name).second) {
+      duplicate = name;
+      return true;
+    }
+  return false;
+}
+
+// --- mesh ---
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  SMLoc start = parser.getCurrentLocation();
+  auto entry = [&]() -> ParseResult {
+    return failure(parseName(parser, names.emplace_back()) || parser.parseEqual() || parser.parseInteger(sizes.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, entry))
+    return {};
+  return MeshAttr::getChecked([&] { return parser.emitError(start); }, parser.getContext(), names, sizes);
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(llvm::zip(getNames(), getSizes()), printer, [&](auto axis) {
+    printer.printKeywordOrString(std::get<0>(axis));
+    printer << " = " << std::get<1>(axis);
+  });
+  printer << ">";
+}
+
+LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes) {
+  StringAttr duplicate;
+  if (hasDuplicate(names, duplicate))
+    return emitError() << "mesh axis '" << duplicate.getValue() << "' is declared twice";
+  for (auto [name, size] : llvm::zip(names, sizes))
+    if (size < 1)
+      return emitError() << "mesh axis '" << name.getValue() << "' has size " << size << ", not at least 1";
+  return success();
+}
+
+int64_t MeshAttr::indexOf(StringAttr axis) const {
+  const auto *found = llvm::find(getNames(), axis);
+  return found == getNames().end() ? -1 : found - getNames().begin();
+}
+
+int64_t MeshAttr::sizeOf(StringAttr axis) const {
+  int64_t index = indexOf(axis);
+  return index < 0 ? -1 : getSizes()[index];
+}
+
+int64_t MeshAttr::sizeOf(ArrayRef<StringAttr> axes) const {
+  int64_t product = 1;
+  for (StringAttr axis : axes)
+    product *= sizeOf(axis);
+  return product;
+}
+
+int64_t MeshAttr::world() const { return sizeOf(getNames()); }
+
+// --- layout ---
+
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names, partialAxes, partialKinds;
+  SmallVector<int64_t> sizes;
+  SmallVector<ArrayAttr> splits;
+  SMLoc start = parser.getCurrentLocation();
+  MLIRContext *context = parser.getContext();
+  auto partial = [&]() -> ParseResult {
+    return failure(parseName(parser, partialAxes.emplace_back()) || parser.parseColon() || parseName(parser, partialKinds.emplace_back()));
+  };
+  auto entry = [&]() -> ParseResult {
+    StringAttr name;
+    if (parseName(parser, name))
+      return failure();
+    if (name.getValue() == "partial" && succeeded(parser.parseOptionalEqual()))
+      return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, partial);
+    names.push_back(name);
+    SmallVector<StringAttr> split;
+    auto meshAxis = [&]() -> ParseResult { return parseName(parser, split.emplace_back()); };
+    if (parser.parseColon() || parser.parseInteger(sizes.emplace_back()) ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalBraces, meshAxis))
+      return failure();
+    splits.push_back(stringArray(context, split));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, entry))
+    return {};
+  return LayoutAttr::getChecked([&] { return parser.emitError(start); }, context, names, sizes, splits, partialAxes, partialKinds);
+}
+
+void LayoutAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::ListSeparator comma;
+  for (auto [dim, name] : llvm::enumerate(getNames())) {
+    printer << StringRef(comma);
+    printer.printKeywordOrString(name);
+    printer << " : " << getSizes()[dim];
+    if (getSplits()[dim].empty())
+      continue;
+    printer << " {";
+    llvm::interleaveComma(splitsOf(dim), printer, [&](StringAttr axis) { printer.printKeywordOrString(axis); });
+    printer << "}";
+  }
+  if (isPartial()) {
+    printer << StringRef(comma) << "partial = {";
+    llvm::interleaveComma(llvm::zip(getPartialAxes(), getPartialKinds()), printer, [&](auto axis) {
+      printer.printKeywordOrString(std::get<0>(axis));
+      printer << " : " << std::get<1>(axis).getValue();
+    });
+    printer << "}";
+  }
+  printer << ">";
+}
+
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes,
+                                 ArrayRef<ArrayAttr> splits, ArrayRef<StringAttr> partialAxes, ArrayRef<StringAttr> partialKinds) {
+  StringAttr duplicate;
+  if (names.size() != sizes.size() || names.size() != splits.size() || partialAxes.size() != partialKinds.size())
+    return emitError() << "layout with lists of different lengths";
+  if (hasDuplicate(names, duplicate))
+    return emitError() << "axis '" << duplicate.getValue() << "' appears twice in a layout";
+  for (auto [name, size] : llvm::zip(names, sizes))
+    if (size < 1)
+      return emitError() << "axis '" << name.getValue() << "' has size " << size << ", not at least 1";
+  SmallVector<StringAttr> used(partialAxes);
+  for (ArrayAttr split : splits)
+    llvm::append_range(used, stringsOf(split));
+  if (hasDuplicate(used, duplicate))
+    return emitError() << "mesh axis '" << duplicate.getValue() << "' is used twice in a layout";
+  for (StringAttr kind : partialKinds)
+    if (kind != partialKinds.front() || (kind.getValue() != "sum" && kind.getValue() != "max"))
+      return emitError() << "partial kinds are all 'sum' or all 'max', not '" << kind.getValue() << "'";
+  return success();
+}
+
+ArrayRef<StringAttr> LayoutAttr::getAxisNames() const { return getNames(); }
+
+int64_t LayoutAttr::dimOf(StringAttr axis) const {
+  const auto *found = llvm::find(getNames(), axis);
+  return found == getNames().end() ? -1 : found - getNames().begin();
+}
+
+SmallVector<StringAttr> LayoutAttr::splitsOf(int64_t dim) const { return stringsOf(getSplits()[dim]); }
+
+bool LayoutAttr::splitsOver(StringAttr meshAxis) const {
+  return llvm::any_of(getSplits(), [&](ArrayAttr split) { return llvm::is_contained(split, meshAxis); });
+}
+
+SmallVector<int64_t> LayoutAttr::localShape(MeshAttr mesh) const {
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(getSizes()))
+    shape.push_back(llvm::divideCeil(size, mesh.sizeOf(splitsOf(dim))));
+  return shape;
+}
+
+bool LayoutAttr::isPadded(int64_t dim, MeshAttr mesh) const { return getSizes()[dim] % mesh.sizeOf(splitsOf(dim)) != 0; }
+
+LayoutAttr LayoutAttr::withSplits(int64_t dim, ArrayRef<StringAttr> meshAxes) const {
+  SmallVector<ArrayAttr> splits(getSplits());
+  splits[dim] = stringArray(getContext(), meshAxes);
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), splits, getPartialAxes(), getPartialKinds());
+}
+
+LayoutAttr LayoutAttr::withoutPartial() const {
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), ArrayRef<StringAttr>(), ArrayRef<StringAttr>());
+}
+
+// --- rule ---
+
+Attribute RuleAttr::parse(AsmParser &parser, Type) {
+  MLIRContext *context = parser.getContext();
+  StringAttr axis, op = StringAttr::get(context, ""), layer = op;
+  SmallVector<StringAttr> mesh;
+  bool pad = false;
+  LocationAttr loc = UnknownLoc::get(context);
+  auto meshAxis = [&]() -> ParseResult { return parser.parseAttribute(mesh.emplace_back()); };
+  auto entry = [&]() -> ParseResult {
+    StringRef key;
+    if (failed(parser.parseOptionalKeyword(&key, {"axis", "mesh", "pad", "op", "layer"})))
+      return parser.parseAttribute(loc);
+    pad |= key == "pad";
+    if (key == "pad")
+      return success();
+    if (parser.parseEqual())
+      return failure();
+    if (key == "mesh")
+      return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, meshAxis);
+    StringAttr &value = key == "axis" ? axis : key == "op" ? op : layer;
+    return parser.parseAttribute(value);
+  };
+  SMLoc start = parser.getCurrentLocation();
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, entry))
+    return {};
+  if (!axis) {
+    parser.emitError(start, "a rule needs an axis");
+    return {};
+  }
+  return RuleAttr::get(context, axis, pad, mesh, op, layer, loc);
+}
+
+void RuleAttr::print(AsmPrinter &printer) const {
+  printer << "<axis = " << getAxis() << ", mesh = [";
+  llvm::interleaveComma(getMesh(), printer, [&](StringAttr axis) { printer << axis; });
+  printer << "]" << (getPad() ? ", pad" : "");
+  if (!getOp().empty())
+    printer << ", op = " << getOp();
+  if (!getLayer().empty())
+    printer << ", layer = " << getLayer();
+  if (!isa<UnknownLoc>(getLoc()))
+    printer << ", " << getLoc();
+  printer << ">";
+}
+
+std::string RuleAttr::text() const {
+  std::string text = (getAxis().getValue() + (getPad() ? " pad -> " : " -> ")).str();
+  if (getMesh().empty())
+    text += "none";
+  for (auto [i, axis] : llvm::enumerate(getMesh()))
+    text += (i ? ", " : "") + axis.str();
+  if (!getOp().empty())
+    text += " in op " + getOp().str();
+  if (!getLayer().empty())
+    text += " in layer \"" + getLayer().str() + "\"";
+  return text;
+}
+
+} // namespace npar::dist

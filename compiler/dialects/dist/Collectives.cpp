@@ -1,0 +1,178 @@
+// Verifiers of the dist operations: the result's layout and local shape follow from the operand's and the attributes (C1, C2, C3 of each).
+#include "compiler/dialects/dist/Dist.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "compiler/dialects/dist/DistOps.cpp.inc"
+
+namespace npar::dist {
+
+namespace {
+
+/// The operand's and result's layouts with the mesh; checks what holds for every move.
+struct Move {
+  LayoutAttr from, to;
+  MeshAttr mesh;
+
+  LogicalResult read(Operation *op) {
+    from = layoutOf(op->getOperand(0).getType());
+    to = layoutOf(op->getResult(0).getType());
+    mesh = meshOf(op);
+    if (!from || !to)
+      return op->emitOpError("needs operand and result with a layout");
+    auto in = cast<RankedTensorType>(op->getOperand(0).getType()), out = cast<RankedTensorType>(op->getResult(0).getType());
+    if (in.getElementType() != out.getElementType())
+      return op->emitOpError() << "changes the element type from " << in.getElementType() << " to " << out.getElementType();
+    if (from.getNames() != to.getNames() || from.getSizes() != to.getSizes())
+      return op->emitOpError("changes the logical axes of its operand");
+    for (RankedTensorType type : {in, out})
+      if (failed(shape(op, type)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult shape(Operation *op, RankedTensorType type) {
+    LayoutAttr layout = layoutOf(type);
+    for (auto [dim, name] : llvm::enumerate(layout.getNames()))
+      for (StringAttr axis : layout.splitsOf(dim))
+        if (mesh.sizeOf(axis) < 0)
+          return op->emitOpError() << "splits axis '" << name.getValue() << "' over '" << axis.getValue() << "', which is no mesh axis";
+    SmallVector<int64_t> local = layout.localShape(mesh);
+    for (auto [dim, name] : llvm::enumerate(layout.getNames()))
+      if (type.getDimSize(dim) != local[dim])
+        return op->emitOpError() << "has local size " << type.getDimSize(dim) << " of axis '" << name.getValue() << "' where its layout needs "
+                                 << local[dim];
+    return success();
+  }
+};
+
+/// C: the result's layout is the one that the attributes ask for.
+LogicalResult expect(Operation *op, const Move &move, LayoutAttr wanted) {
+  if (move.to == wanted)
+    return success();
+  return op->emitOpError() << "has a result with layout " << move.to << " where " << wanted << " follows from its operand";
+}
+
+LogicalResult checkAxes(Operation *op, MeshAttr mesh, ArrayAttr axes) {
+  if (axes.empty())
+    return op->emitOpError("names no mesh axis");
+  for (StringAttr axis : stringsOf(axes))
+    if (mesh.sizeOf(axis) < 0)
+      return op->emitOpError() << "runs over '" << axis.getValue() << "', which is no mesh axis";
+  return success();
+}
+
+LogicalResult checkPartial(Operation *op, const Move &move, ArrayAttr axes, StringAttr kind) {
+  if (kind.getValue() != "sum" && kind.getValue() != "max")
+    return op->emitOpError() << "reduces with '" << kind.getValue() << "', neither 'sum' nor 'max'";
+  for (StringAttr axis : stringsOf(axes)) {
+    const auto *found = llvm::find(move.from.getPartialAxes(), axis);
+    if (found == move.from.getPartialAxes().end())
+      return op->emitOpError() << "reduces over '" << axis.getValue() << "', along which its operand is not partial";
+    if (move.from.getPartialKinds()[found - move.from.getPartialAxes().begin()] != kind)
+      return op->emitOpError() << "reduces with '" << kind.getValue() << "' what is partial with the other kind";
+  }
+  return success();
+}
+
+FailureOr<int64_t> checkDim(Operation *op, const Move &move, StringAttr dim) {
+  int64_t index = move.from.dimOf(dim);
+  if (index < 0)
+    return op->emitOpError() << "names axis '" << dim.getValue() << "', which its operand lacks";
+  return index;
+}
+
+SmallVector<StringAttr> appended(LayoutAttr layout, int64_t dim, ArrayAttr axes) {
+  SmallVector<StringAttr> splits = layout.splitsOf(dim);
+  llvm::append_range(splits, stringsOf(axes));
+  return splits;
+}
+
+/// The splits of `dim` without the trailing `axes`; fails when they are not the last ones.
+FailureOr<SmallVector<StringAttr>> removed(Operation *op, LayoutAttr layout, int64_t dim, ArrayAttr axes) {
+  SmallVector<StringAttr> splits = layout.splitsOf(dim), tail = stringsOf(axes);
+  if (splits.size() < tail.size() || !std::equal(tail.begin(), tail.end(), splits.end() - tail.size()))
+    return op->emitOpError() << "gathers over mesh axes that are not the last splits of axis '" << layout.getNames()[dim].getValue() << "'";
+  splits.truncate(splits.size() - tail.size());
+  return splits;
+}
+
+} // namespace
+
+LogicalResult ReshardOp::verify() {
+  Move move;
+  return move.read(*this);
+}
+
+LogicalResult AllReduceOp::verify() {
+  Move move;
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) || failed(checkPartial(*this, move, getAxes(), getOpAttr())))
+    return failure();
+  return expect(*this, move, withoutPartial(move.from, stringsOf(getAxes())));
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  Move move;
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) || failed(checkPartial(*this, move, getAxes(), getOpAttr())))
+    return failure();
+  FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
+  if (failed(dim))
+    return failure();
+  LayoutAttr reduced = withoutPartial(move.from, stringsOf(getAxes()));
+  return expect(*this, move, reduced.withSplits(*dim, appended(reduced, *dim, getAxes())));
+}
+
+LogicalResult AllGatherOp::verify() {
+  Move move;
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())))
+    return failure();
+  FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
+  if (failed(dim))
+    return failure();
+  FailureOr<SmallVector<StringAttr>> splits = removed(*this, move.from, *dim, getAxes());
+  return failed(splits) ? failure() : expect(*this, move, move.from.withSplits(*dim, *splits));
+}
+
+LogicalResult AllToAllOp::verify() {
+  Move move;
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())))
+    return failure();
+  FailureOr<int64_t> split = checkDim(*this, move, getSplitAttr()), concat = checkDim(*this, move, getConcatAttr());
+  if (failed(split) || failed(concat))
+    return failure();
+  FailureOr<SmallVector<StringAttr>> splits = removed(*this, move.from, *concat, getAxes());
+  if (failed(splits))
+    return failure();
+  LayoutAttr gathered = move.from.withSplits(*concat, *splits);
+  return expect(*this, move, gathered.withSplits(*split, appended(gathered, *split, getAxes())));
+}
+
+LogicalResult SliceOp::verify() {
+  Move move;
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())))
+    return failure();
+  FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
+  if (failed(dim))
+    return failure();
+  for (StringAttr axis : stringsOf(getAxes()))
+    if (move.from.splitsOver(axis) || llvm::is_contained(move.from.getPartialAxes(), axis))
+      return emitOpError() << "slices over '" << axis.getValue() << "', along which its operand is not replicated";
+  return expect(*this, move, move.from.withSplits(*dim, appended(move.from, *dim, getAxes())));
+}
+
+LogicalResult MaskPaddingOp::verify() {
+  Move move;
+  if (failed(move.read(*this)))
+    return failure();
+  for (StringAttr dim : stringsOf(getDims()))
+    if (failed(checkDim(*this, move, dim)))
+      return failure();
+  return success();
+}
+
+} // namespace npar::dist

@@ -1,0 +1,70 @@
+// Registers the dist dialect and answers the queries about layouts that several phases need.
+#include "compiler/dialects/dist/Dist.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "compiler/dialects/dist/DistDialect.cpp.inc"
+
+namespace npar::dist {
+
+
+void DistDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/dialects/dist/DistOps.cpp.inc"
+      >();
+}
+
+MeshAttr meshOf(Operation *op) {
+  for (Operation *parent = op; parent; parent = parent->getParentOp())
+    if (auto mesh = parent->getAttrOfType<MeshAttr>("dist.mesh"))
+      return mesh;
+  return MeshAttr::get(op->getContext(), {}, {});
+}
+
+LayoutAttr layoutOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();
+}
+
+RankedTensorType localType(Type element, LayoutAttr layout, MeshAttr mesh) {
+  return RankedTensorType::get(layout.localShape(mesh), element, layout);
+}
+
+LayoutAttr withoutPartial(LayoutAttr layout, ArrayRef<StringAttr> axes) {
+  SmallVector<StringAttr> kept, kinds;
+  for (auto [axis, kind] : llvm::zip(layout.getPartialAxes(), layout.getPartialKinds()))
+    if (!llvm::is_contained(axes, axis)) {
+      kept.push_back(axis);
+      kinds.push_back(kind);
+    }
+  return LayoutAttr::get(layout.getContext(), layout.getNames(), layout.getSizes(), layout.getSplits(), kept, kinds);
+}
+
+LayoutAttr makeLayout(MLIRContext *context, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes, ArrayRef<SmallVector<StringAttr>> splits,
+                      ArrayRef<StringAttr> partial, StringRef kind) {
+  SmallVector<ArrayAttr> arrays;
+  for (const SmallVector<StringAttr> &split : splits)
+    arrays.push_back(stringArray(context, split));
+  SmallVector<StringAttr> kinds(partial.size(), StringAttr::get(context, kind));
+  return LayoutAttr::get(context, names, sizes, arrays, partial, kinds);
+}
+
+SmallVector<StringAttr> stringsOf(ArrayAttr array) {
+  SmallVector<StringAttr> strings;
+  for (Attribute entry : array)
+    strings.push_back(cast<StringAttr>(entry));
+  return strings;
+}
+
+ArrayAttr stringArray(MLIRContext *context, ArrayRef<StringAttr> strings) {
+  return ArrayAttr::get(context, SmallVector<Attribute>(strings.begin(), strings.end()));
+}
+
+} // namespace npar::dist

@@ -1,0 +1,45 @@
+// The dist dialect: mesh, layouts, rules and collectives, with the queries that placing and its successors share.
+#pragma once
+
+#include "compiler/dialects/nn/Nn.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "compiler/dialects/dist/DistDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/dist/DistAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/dialects/dist/DistOps.h.inc"
+
+namespace npar::dist {
+
+/// The mesh of the module around `op`; the empty mesh (one rank) when it names none.
+MeshAttr meshOf(mlir::Operation *op);
+
+/// The layout of a tensor; null before placing.
+LayoutAttr layoutOf(mlir::Type type);
+inline LayoutAttr layoutOf(mlir::Value value) { return layoutOf(value.getType()); }
+
+/// The rank-local tensor type of a layout.
+mlir::RankedTensorType localType(mlir::Type element, LayoutAttr layout, MeshAttr mesh);
+
+/// Removes from partial values the given axes, wherever they are.
+LayoutAttr withoutPartial(LayoutAttr layout, llvm::ArrayRef<mlir::StringAttr> axes);
+
+/// Makes a layout from dimensions; partial axes of one kind ("sum" or "max"), which may be empty.
+LayoutAttr makeLayout(mlir::MLIRContext *context, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes,
+                      llvm::ArrayRef<llvm::SmallVector<mlir::StringAttr>> splits, llvm::ArrayRef<mlir::StringAttr> partial = {},
+                      llvm::StringRef kind = "sum");
+
+/// Strings of an array attribute.
+llvm::SmallVector<mlir::StringAttr> stringsOf(mlir::ArrayAttr array);
+mlir::ArrayAttr stringArray(mlir::MLIRContext *context, llvm::ArrayRef<mlir::StringAttr> strings);
+
+} // namespace npar::dist

@@ -1,0 +1,57 @@
+// Operations of the dist dialect on rank-local tensors: a reshard that only lives inside placing, collectives, slices and padding masks.
+#ifndef NPAR_COMPILER_DIALECTS_DIST_DISTOPS_TD
+#define NPAR_COMPILER_DIALECTS_DIST_DISTOPS_TD
+
+include "compiler/dialects/dist/Dist.td"
+
+class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, !listconcat([Pure], traits)> {
+  let hasVerifier = 1;
+}
+
+class Dist_MoveOp<string mnemonic, dag attributes> : Dist_Op<mnemonic> {
+  let arguments = !con((ins AnyRankedTensor:$input), attributes, (ins OptionalAttr<StrAttr>:$cause));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Dist_ReshardOp : Dist_MoveOp<"reshard", (ins)> {
+  let summary = "the same logical value in another layout; lowered by place-lower-reshards";
+}
+
+def Dist_AllReduceOp : Dist_MoveOp<"all_reduce", (ins StrArrayAttr:$axes, StrAttr:$op)> {
+  let summary = "reduces over mesh axes in ascending coordinate (N5); every rank of the group gets the result";
+  let description = [{
+    C1: `op` is `sum` or `max`. C2: the operand is partial over `axes` with that kind. C3: the result is the operand's layout without them.
+  }];
+}
+
+def Dist_ReduceScatterOp : Dist_MoveOp<"reduce_scatter", (ins StrArrayAttr:$axes, StrAttr:$dim, StrAttr:$op)> {
+  let summary = "reduces over mesh axes in ascending coordinate (N5); each rank keeps its shard of `dim`";
+  let description = [{
+    C1: `op` is `sum` or `max`. C2: the operand is partial over `axes`. C3: in the result `axes` are the last (minor) splits of `dim`.
+  }];
+}
+
+def Dist_AllGatherOp : Dist_MoveOp<"all_gather", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
+  let summary = "puts the shards of `dim` together";
+  let description = [{ C1: `axes` are the last (minor) splits of `dim` in the operand; the result lacks them. }];
+}
+
+def Dist_AllToAllOp : Dist_MoveOp<"all_to_all", (ins StrArrayAttr:$axes, StrAttr:$split, StrAttr:$concat)> {
+  let summary = "moves a split from dimension `concat` to dimension `split`";
+  let description = [{ C1: `axes` are the last splits of `concat` in the operand and the last splits of `split` in the result. }];
+}
+
+def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
+  let summary = "keeps this rank's shard of `dim`; local";
+  let description = [{ C1: the operand is replicated over `axes`; in the result they are the last (minor) splits of `dim`. }];
+}
+
+def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "result"]>]> {
+  let summary = "sets the elements beyond the global size of `dims` to zero; local and elementwise";
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+#endif
