@@ -1,0 +1,167 @@
+"""What people get wrong: a clear message and the documented exit code, no crash, and never a damaged file in place of a good one."""
+
+import os
+import random
+import resource
+import signal
+import struct
+import unittest
+
+import safetensors_file
+from driver import LONG, SMALL, DriverTest, mesh, settings
+
+ONE = ["gpt2", "--plan", "none", *settings({key: SMALL[key] for key in SMALL if key != "micro"})]
+DP = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=1, tp=1))]
+
+
+def small_files_only():
+    """A disk that is full after 2,000 bytes, as far as this process can tell."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+
+class BadFlagTest(DriverTest):
+    def test_usage(self):
+        for arguments, expected in [
+            (["run", "gpt2", "--stesp", "3"], "did you mean '--steps'?"),
+            (["rum", "gpt2"], "did you mean 'run'?"),
+            ([], "no subcommand"),
+            (["run"], "MODEL"),
+            (["run", "gpt2", "--steps", "many"], "--steps"),
+            (["run", "gpt2", "--steps", "-1"], "--steps"),
+            (["run", "gpt2", "--set", "batch"], "KEY=VALUE"),
+            (["run", "gpt2", "--tokens", "letters"], "--tokens"),
+            (["run", "gpt2", "--order", "random"], "--order"),
+            (["compile", "gpt2", "--emit=llvm"], "--emit"),
+            (["compile", "gpt2", "--rank", "1"], "--emit=rank"),
+            (["compile", "gpt2", "--emit=rank", "--rank", "800"], "800"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assertIn(expected, self.npar(*arguments, code=2).error)
+
+    def test_help_leads_with_an_example(self):
+        for command in ("compile", "run", "inspect", "verify"):
+            with self.subTest(command=command):
+                text = self.npar(command, "--help").output
+                self.assertIn("Example:", text.split("OPTIONS")[0].split("Options")[0])
+                self.assertIn("Exit codes", text)
+
+    def test_unknown_model_plan_and_setting(self):
+        self.assertIn("did you mean 'gpt2'", self.npar("inspect", "gtp2", code=1).error)
+        self.assertIn("no_plan", self.npar("inspect", "gpt2", "--plan", "no_plan", code=1).error)
+        self.assertIn("widht", self.npar("inspect", "gpt2", "--set", "widht=3", code=1).error)
+
+
+class BadDataTest(DriverTest):
+    def train(self, *arguments, code, model=ONE, **options):
+        return self.npar("run", *model, "--steps", 2, "--quiet", *arguments, code=code, **options).error
+
+    def test_data(self):
+        short, empty = self.folder / "short", self.folder / "empty"
+        short.write_bytes(b"x" * SMALL["length"])
+        empty.write_bytes(b"")
+        odd = self.folder / "odd"
+        odd.write_bytes(b"\x01\x00" * 300 + b"\x01")
+        large = self.folder / "large"
+        large.write_bytes(struct.pack("<300H", *[SMALL["vocab"]] * 300))
+        negative = self.folder / "negative"
+        negative.write_bytes(struct.pack("<300i", *[-1] * 300))
+        self.assertIn("--data", self.train(code=2))
+        self.assertIn("no/such", self.train("--data", "no/such", "--tokens", "bytes", code=1))
+        self.assertIn(str(self.folder), self.train("--data", self.folder, "--tokens", "bytes", code=1))
+        self.assertIn("17", self.train("--data", short, "--tokens", "bytes", code=1))
+        self.train("--data", empty, "--tokens", "bytes", code=1)
+        self.assertIn("601", self.train("--data", odd, "--tokens", "u16", code=1))
+        self.assertIn("257", self.train("--data", large, "--tokens", "u16", code=1))
+        self.assertIn("-1", self.train("--data", negative, "--tokens", "i32", code=1))
+        bytes_error = self.train("--set", "vocab=200", "--data", self.text_file(), "--tokens", "bytes", code=1)
+        self.assertIn("200", bytes_error)
+        self.assertIn("256", bytes_error)
+
+    @unittest.skipIf(os.geteuid() == 0, "root reads and writes everything")
+    def test_unreadable_data(self):
+        path = self.text_file()
+        path.chmod(0)
+        self.assertIn("text.txt", self.train("--data", path, "--tokens", "bytes", code=1))
+
+    def good_weights(self):
+        self.npar("run", *ONE, "--steps", 1, "--quiet", "--data", self.text_file(), "--tokens", "bytes", "--save-weights", "w.safetensors")
+        return safetensors_file.read(self.folder / "w.safetensors")
+
+    def test_weights(self):
+        weights, data = self.good_weights(), ["--data", self.text_file(), "--tokens", "bytes"]
+        path = self.folder / "w.safetensors"
+        good = path.read_bytes()
+
+        wpe = weights["wpe.weight"]
+        weights["wpe.weight"] = safetensors_file.Tensor([31, 32], wpe.values[: 31 * 32])
+        safetensors_file.write(path, weights)
+        error = self.train(*data, "--weights", path, code=1)
+        for expected in ("wpe.weight", "31", "32"):
+            self.assertIn(expected, error)
+
+        del weights["wpe.weight"]
+        safetensors_file.write(path, weights)
+        self.assertIn("wpe.weight", self.train(*data, "--weights", path, code=1))
+
+        self.train(*data, "--weights", "no.safetensors", code=1)
+        for size in (0, 4, 8, 100, len(good) // 2, len(good) - 1):
+            with self.subTest(truncated=size):
+                path.write_bytes(good[:size])
+                self.assertIn("w.safetensors", self.train(*data, "--weights", path, code=1))
+        for header in (b"\xff" * 8 + good[8:], struct.pack("<Q", 1 << 40) + good[8:], good[:8] + b"[" + good[9:]):
+            path.write_bytes(header)
+            self.assertIn("w.safetensors", self.train(*data, "--weights", path, code=1))
+
+    def test_outputs_that_cannot_be_written_are_found_first(self):
+        data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 100000]
+        for flag in ("--log", "--trace", "--save-weights"):
+            for path in ("no/such/folder/file", self.folder):
+                with self.subTest(flag=flag, path=path):
+                    self.assertIn(str(path), self.npar("run", *ONE, *data, flag, path, code=1, timeout=120).error)
+
+    def test_full_disk_leaves_the_old_file(self):
+        data = ["--data", self.text_file(), "--tokens", "bytes"]
+        self.train(*data, code=0)  # kernels are in the cache now
+        for flag, name in (("--log", "log.jsonl"), ("--save-weights", "w.safetensors"), ("--trace", "t.json")):
+            with self.subTest(flag=flag):
+                (self.folder / name).write_text("good\n")
+                more = ["--steps", 50] if flag == "--log" else []
+                self.assertIn(name, self.train(*data, *more, flag, name, code=1, preexec_fn=small_files_only))
+                self.assertEqual((self.folder / name).read_text(), "good\n")
+        for command in (["compile", *ONE, "-o", "p.npx"], ["inspect", *DP, "--planned-trace", "p.npx"]):
+            (self.folder / "p.npx").write_text("good\n")
+            self.assertIn("p.npx", self.npar(*command, code=1, preexec_fn=small_files_only).error)
+            self.assertEqual((self.folder / "p.npx").read_text(), "good\n")
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "wb") as full:
+            self.assertIn("standard output", self.npar("inspect", *ONE, "--json", code=4, stdout=full).error)
+
+
+class DamagedProgramTest(DriverTest):
+    def test_truncated_and_altered(self):
+        self.npar("compile", *DP, "-o", "good.npx")
+        good = (self.folder / "good.npx").read_bytes()
+        path = self.folder / "bad.npx"
+        chance = random.Random(1)
+        places = list(range(0, 64)) + [chance.randrange(len(good)) for _ in range(400 if LONG else 60)] + [len(good) - 1]
+        for place in places:
+            changed = bytearray(good)
+            changed[place] ^= 1 << chance.randrange(8)
+            path.write_bytes(changed)
+            self.assertIn("bad.npx", self.npar("inspect", path, code=1).error, f"byte {place}")
+        for size in (0, 1, 8, 47, 48, 49, len(good) // 2, len(good) - 1):
+            path.write_bytes(good[:size])
+            self.assertIn("bad.npx", self.npar("run", path, "--random-data", "--steps", 1, code=1).error, f"{size} bytes")
+        path.write_bytes(good + b"x")
+        self.npar("inspect", path, code=1)
+        self.npar("inspect", "none.npx", code=1)
+
+    def test_settings_cannot_change_a_compiled_program(self):
+        self.npar("compile", *ONE, "-o", "good.npx")
+        self.assertIn("--set", self.npar("run", "good.npx", "--set", "batch=2", "--random-data", code=2).error)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,108 @@
+"""`npar inspect`: published sizes, the JSON that tools rely on, counted collectives, pictures that other programs can read."""
+
+import json
+import time
+import unittest
+import xml.etree.ElementTree
+
+from driver import SMALL, DriverTest, mesh, settings
+
+PUBLISHED = {
+    124439808: {"width": 768, "heads": 12, "depth": 12},
+    354823168: {"width": 1024, "heads": 16, "depth": 24},
+    774030080: {"width": 1280, "heads": 20, "depth": 36},
+    1557611200: {"width": 1600, "heads": 25, "depth": 48},
+}
+
+
+def collectives_of(summary):
+    return {(one["kind"], one["over"]): one["count"] for part in summary["classes"] for one in part["collectives"]}
+
+
+class InspectTest(DriverTest):
+    def test_published_sizes(self):
+        for parameters, sizes in PUBLISHED.items():
+            with self.subTest(parameters=parameters):
+                summary = self.npar_json("inspect", "gpt2", "--plan", "none", *settings(sizes, batch=1))
+                self.assertEqual(summary["parameters"], parameters)
+
+    def test_json_fields(self):
+        summary = self.npar_json("inspect", "gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2)))
+        self.assertEqual(list(summary), ["model", "plan", "parameters", "world", "mesh", "classes"])
+        self.assertEqual(summary["world"], 8)
+        self.assertEqual(summary["mesh"], {"dp": 2, "pp": 2, "tp": 2})
+        ranks = sorted(rank for part in summary["classes"] for first, last in part["ranks"] for rank in range(first, last + 1))
+        self.assertEqual(ranks, list(range(8)))
+        for part in summary["classes"]:
+            self.assertEqual(
+                list(part),
+                ["ranks", "coordinates", "parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_bytes", "workspace_bytes",
+                 "arena_bytes", "program_steps", "flops", "collectives", "transfers"],
+            )  # fmt: skip
+            self.assertGreaterEqual(part["arena_bytes"], part["parameter_bytes"] + part["gradient_bytes"] + part["optimizer_bytes"])
+            for one in part["collectives"]:
+                self.assertEqual(list(one), ["kind", "over", "count", "bytes"])
+            for one in part["transfers"]:
+                self.assertEqual(list(one), ["to", "count", "bytes"])
+        sent = [{one["to"]: one["count"] for one in part["transfers"]} for part in summary["classes"]]
+        micros = SMALL["batch"] // (2 * SMALL["micro"])
+        self.assertGreaterEqual(sent[0]["pp+1"], micros)
+        self.assertGreaterEqual(sent[1]["pp-1"], micros)
+
+    def test_four_all_reduces_per_block_under_tp(self):
+        """Blocks in the middle only: the difference between two depths is what the added blocks do."""
+        counts = []
+        for depth in (4, 6):
+            plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=1, tp=2), depth=depth, micro=16)]
+            counts.append(collectives_of(self.npar_json("inspect", "gpt2", *plan)))
+        kinds = {kind for kind, over in counts[0] if over == "tp"}
+        added = {kind: counts[1].get((kind, "tp"), 0) - counts[0].get((kind, "tp"), 0) for kind in kinds}
+        if added.get("all_gather"):  # the plan has sequence parallelism
+            self.assertEqual(added["reduce_scatter"], 8)
+            self.assertGreaterEqual(added["all_gather"], 8)
+        else:
+            self.assertEqual(added["all_reduce"], 8)
+
+    def test_pictures(self):
+        for stages in (1, 2, 16, 64):
+            with self.subTest(stages=stages):
+                plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=stages, tp=1), depth=max(4, stages), batch=16, micro=2)]
+                self.npar("inspect", "gpt2", *plan, "--svg", "s.svg", "--planned-trace", "t.json")
+                picture = xml.etree.ElementTree.parse(self.folder / "s.svg").getroot()
+                texts = "".join(picture.itertext())
+                self.assertIn(f"stage {stages - 1}", texts)
+                self.assertIn("bubble", texts)
+                events = json.loads((self.folder / "t.json").read_text())["traceEvents"]
+                self.assertEqual({event["pid"] for event in events}, set(range(stages)))
+                for event in events:
+                    if event["ph"] == "X":
+                        self.assertGreaterEqual(event["dur"], 0)
+
+    def test_thousands_of_ranks_on_paper(self):
+        begun = time.monotonic()
+        summary = self.npar_json("inspect", "gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=256, pp=4, tp=4), batch=1024, micro=2))
+        self.assertEqual(summary["world"], 4096)
+        self.assertLessEqual(len(summary["classes"]), 8)
+        self.assertLess(time.monotonic() - begun, 60)
+
+    def test_table(self):
+        text = self.npar("inspect", "gpt2", "--plan", "none", *settings(vocab=50257)).output
+        self.assertIn("124439808", text)
+
+
+class EmitTest(DriverTest):
+    def test_every_stage_prints(self):
+        for stage in ("ast", "nn", "grad", "dist", "pipe", "rank"):
+            with self.subTest(stage=stage):
+                text = self.npar("compile", "gpt2", "--plan", "three_d", *settings(SMALL), f"--emit={stage}").output
+                self.assertGreater(len(text), 1000)
+
+    def test_one_rank(self):
+        text = self.npar("compile", "gpt2", "--plan", "three_d", *settings(SMALL), "--emit=rank", "--rank", 5).output
+        self.assertIn("rank 5 of 8: dp = 1, pp = 0, tp = 1", text)
+        self.assertIn("with ranks [4, 5]", text)
+        self.assertIn("to rank 7", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

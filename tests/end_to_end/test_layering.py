@@ -1,0 +1,74 @@
+"""Who may see what: the engine links no LLVM, the compiler includes no engine dependency, ANTLR's headers appear in one file."""
+
+import re
+import subprocess
+import unittest
+
+from driver import BUILD, ROOT
+
+SOURCES = (".h", ".cpp", ".td", ".inc")
+
+
+def includes(folder, pattern):
+    """Files of a folder with an `#include` that matches, as `path:line: text`."""
+    found = []
+    for path in sorted((ROOT / folder).rglob("*")):
+        if path.suffix not in SOURCES or not path.is_file():
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*[<"]([^">]+)', line)
+            if match and re.match(pattern, match.group(1)):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    return found
+
+
+class LayeringTest(unittest.TestCase):
+    def test_engine_includes_no_compiler(self):
+        self.assertEqual(includes("engine", r"(mlir|llvm|mlir-c|llvm-c|lld|compiler|dsl|tools)/"), [])
+
+    def test_compiler_and_dsl_include_no_engine_dependency(self):
+        pattern = r"(tbb/|oneapi/|dnnl|omp\.h|mpi|cuda|cublas|cudnn|nccl)"
+        self.assertEqual(includes("compiler", pattern) + includes("dsl", pattern), [])
+
+    def test_compiler_sees_only_the_seam_of_the_engine(self):
+        self.assertEqual(includes("compiler", r"(engine/(?!program/)|tools/)") + includes("dsl", r"(engine|compiler|tools)/"), [])
+
+    def test_mlir_is_seen_by_the_compiler_only(self):
+        self.assertEqual(includes("dsl", r"(mlir|llvm)/") + includes("tools/npar", r"(mlir|llvm)/"), [])
+
+    def test_antlr_headers_in_one_file(self):
+        files = {line.split(":")[0] for folder in ("dsl", "compiler", "engine", "tools") for line in includes(folder, r"antlr4|Npar(Lexer|Parser)")}
+        self.assertLessEqual(len(files), 1, files)
+
+    def test_schedules_and_cost_see_no_mlir(self):
+        self.assertEqual(includes("compiler/schedules", r"(mlir|llvm)/") + includes("compiler/cost", r"(mlir|llvm)/"), [])
+
+    def test_engine_libraries_need_no_llvm_symbol(self):
+        libraries = [path for path in sorted((BUILD / "lib").glob("libnpar_*.a")) if path.name in self.engine_libraries()]
+        self.assertTrue(libraries, "no engine library is built")
+        for library in libraries:
+            listing = subprocess.run(["nm", "-C", "--undefined-only", library], capture_output=True, text=True, check=True).stdout
+            foreign = [line for line in listing.splitlines() if re.search(r"\b(llvm|mlir)::", line)]
+            self.assertEqual(foreign, [], library.name)
+
+    def engine_libraries(self):
+        """Names of the libraries that the CMake files of engine/ define."""
+        names = set()
+        for path in (ROOT / "engine").rglob("CMakeLists.txt"):
+            names |= {f"lib{name}.a" for name in re.findall(r"add_library\((\w+)", path.read_text())}
+        return names
+
+    def test_engine_programs_load_no_llvm(self):
+        """The tests of the engine are programs with an engine and no compiler: they must start without LLVM's libraries."""
+        names = set()
+        for path in (ROOT / "tests" / "engine").rglob("CMakeLists.txt"):
+            names |= set(re.findall(r"add_executable\((\w+)", path.read_text()))
+        programs = [BUILD / "bin" / name for name in sorted(names) if (BUILD / "bin" / name).exists()]
+        self.assertTrue(programs, "no engine test is built")
+        for program in programs:
+            needed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+            self.assertNotRegex(needed, r"lib(LLVM|MLIR)", program.name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+"""Training beside PyTorch: the recorded losses and weights of an independent GPT-2 (tests/reference), for several plans."""
+
+import json
+import unittest
+
+import safetensors_file
+from driver import LONG, REFERENCE, DriverTest, mesh, settings
+
+RECORDED = json.loads((REFERENCE / "recorded.json").read_text())
+PLANS = {
+    "one rank": ["--plan", "none"],
+    "dp": [*settings(mesh(dp=2, pp=1, tp=1), micro=4)],
+    "tp": [*settings(mesh(dp=1, pp=1, tp=2), micro=16)],
+    "pp": [*settings(mesh(dp=1, pp=2, tp=1), micro=4)],
+    "dp pp tp": [*settings(mesh(dp=2, pp=2, tp=2), micro=2)],
+}
+
+
+class ReferenceTest(DriverTest):
+    def train(self, plan, element):
+        flags = list(plan) if plan[0] == "--plan" else ["--plan", "three_d", *plan]
+        self.npar(
+            "run", REFERENCE / "gpt2_reference.npar", *flags, *settings(RECORDED["model"], compute=element),
+            "--weights", REFERENCE / "initial.safetensors", "--data", REFERENCE / "tokens.u16", "--tokens", "u16",
+            "--order", "sequential", "--steps", RECORDED["train"]["steps"], "--log", "log.jsonl",
+            "--save-weights", "final.safetensors", "--quiet",
+        )  # fmt: skip
+        log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
+        return log, safetensors_file.read(self.folder / "final.safetensors")
+
+    def compare(self, plan, element, losses_within, weights_within):
+        log, weights = self.train(plan, element)
+        recorded = RECORDED[element]
+        self.assertEqual([entry["step"] for entry in log], [entry["step"] for entry in recorded])
+        for entry, expected in zip(log, recorded):
+            self.assert_close(entry["loss"], expected["loss"], losses_within, f"loss of step {entry['step']}")
+            self.assert_close(entry["lr"], expected["lr"], 1e-6, f"learning rate of step {entry['step']}")
+            self.assert_close(entry["grad_norm"], expected["grad_norm"], 10 * losses_within, f"gradient norm of step {entry['step']}")
+        final = safetensors_file.read(REFERENCE / f"final_{element}.safetensors")
+        self.assertEqual(set(weights), set(final))
+        for name, expected in final.items():
+            self.assertEqual(weights[name].shape, expected.shape, name)
+            worst = max(abs(a - b) for a, b in zip(weights[name].values, expected.values))
+            self.assertLessEqual(worst, weights_within, f"final weights '{name}'")
+
+    def test_float32(self):
+        for name, plan in PLANS.items():
+            with self.subTest(plan=name):
+                self.compare(plan, "f32", 1e-5, 1e-4)
+
+    def test_float64(self):
+        for name, plan in PLANS.items():
+            if LONG or name in ("one rank", "dp pp tp"):
+                with self.subTest(plan=name):
+                    # Weights are written as float32: half a unit in the last place of entries up to 2.
+                    self.compare(plan, "f64", 1e-9, 1.2e-7)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,57 @@
+"""`npar verify` over plans: the emitted programs as the engine runs them, against one rank in float64. --long runs the whole matrix."""
+
+import unittest
+
+from driver import LONG, SMALL, DriverTest, mesh, settings
+
+# name: (settings over SMALL, in the short form)
+MATRIX = {
+    "one rank": (mesh(dp=1, pp=1, tp=1), False),
+    "dp": (mesh(dp=2, pp=1, tp=1), False),
+    "tp": (mesh(dp=1, pp=1, tp=2), False),
+    "pp": (mesh(dp=1, pp=2, tp=1), False),
+    "dp tp": (mesh(dp=2, pp=1, tp=2), False),
+    "dp pp": (mesh(dp=2, pp=2, tp=1), False),
+    "tp pp": (mesh(dp=1, pp=2, tp=2), False),
+    "dp pp tp": (mesh(dp=2, pp=2, tp=2), True),
+    "tp = 4, vocabulary 257": ({**mesh(dp=1, pp=1, tp=4), "vocab": 257}, True),
+    "tp = 2, vocabulary 257": ({**mesh(dp=1, pp=1, tp=2), "vocab": 257}, False),
+    "30 blocks on 4 stages": ({**mesh(dp=1, pp=4, tp=1), "depth": 30, "width": 16}, False),
+    "5 blocks on 4 stages": ({**mesh(dp=1, pp=4, tp=1), "depth": 5}, True),
+    "gpipe": ({**mesh(dp=1, pp=4, tp=1), "schedule": "gpipe"}, True),
+    "1 micro-batch": ({**mesh(dp=1, pp=2, tp=2), "micro": 16}, False),
+    "2 micro-batches": ({**mesh(dp=1, pp=2, tp=2), "micro": 8}, False),
+    "4 micro-batches": ({**mesh(dp=1, pp=2, tp=2), "micro": 4}, False),
+    "8 micro-batches": ({**mesh(dp=1, pp=2, tp=2), "micro": 2}, False),
+    "dropout": ({**mesh(dp=2, pp=2, tp=2), "dropout": 0.1}, True),
+    "64 ranks": ({**mesh(dp=4, pp=4, tp=4), "micro": 1}, False),
+}
+
+
+class VerifyTest(DriverTest):
+    def verify(self, *arguments, **options):
+        report = self.npar_json("verify", *arguments, code=None, **options)
+        bad = [check for check in report["checks"] if not check["ok"]]
+        self.assertTrue(report["ok"] and not bad, bad)
+        names = " ".join(check["name"] for check in report["checks"])
+        for expected in ("loss", "gradients", "parameters", "memory used as planned", "finite differences", "deadlock"):
+            self.assertIn(expected, names)
+
+    def test_plain_plan_none(self):
+        self.verify("gpt2", "--plan", "none", *settings({key: SMALL[key] for key in SMALL if key != "micro"}))
+
+
+def add_case(name, changes, short):
+    def test(self):
+        self.verify("gpt2", "--plan", "three_d", *settings(SMALL, changes))
+
+    test = test if short or LONG else unittest.skip("runs with tools/test --long")(test)
+    setattr(VerifyTest, "test_" + "".join(letter if letter.isalnum() else "_" for letter in name), test)
+
+
+for case, (changes, short) in MATRIX.items():
+    add_case(case, changes, short)
+
+
+if __name__ == "__main__":
+    unittest.main()

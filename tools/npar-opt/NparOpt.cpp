@@ -1,0 +1,57 @@
+// npar-opt: reads MLIR text of our dialects, runs the named passes, prints; what `npar compile --emit` prints can be fed back.
+#include "compiler/dialects/nn/Nn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+#if NPAR_HAS_DIST
+#include "compiler/dialects/dist/Dist.h"
+#endif
+#if NPAR_HAS_PIPE
+#include "compiler/dialects/pipe/Pipe.h"
+#endif
+#if NPAR_HAS_RANK
+#include "compiler/dialects/rank/Rank.h"
+#endif
+
+namespace npar {
+void registerPreparePasses();
+void registerAutodiffPasses();
+void registerPlacePasses();
+void registerSchedulePasses();
+void registerCodegenPasses();
+void registerExportPasses();
+} // namespace npar
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect, npar::nn::NnDialect>();
+#if NPAR_HAS_DIST
+  registry.insert<npar::dist::DistDialect>();
+#endif
+#if NPAR_HAS_PIPE
+  registry.insert<npar::pipe::PipeDialect>();
+#endif
+#if NPAR_HAS_RANK
+  registry.insert<npar::rank::RankDialect>();
+#endif
+  mlir::registerTransformsPasses();
+#if NPAR_HAS_PREPARE
+  npar::registerPreparePasses();
+#endif
+#if NPAR_HAS_AUTODIFF
+  npar::registerAutodiffPasses();
+#endif
+#if NPAR_HAS_PLACE
+  npar::registerPlacePasses();
+#endif
+#if NPAR_HAS_SCHEDULE
+  npar::registerSchedulePasses();
+#endif
+#if NPAR_HAS_CODEGEN
+  npar::registerCodegenPasses();
+#endif
+#if NPAR_HAS_EXPORT
+  npar::registerExportPasses();
+#endif
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "npar pass driver\n", registry));
+}
