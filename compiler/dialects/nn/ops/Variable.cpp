@@ -5,6 +5,12 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name, Type type, VariableKind kind) {
+  state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
+  state.getOrAddProperties<Properties>().type = TypeAttr::get(type);
+  state.getOrAddProperties<Properties>().kind = VariableKindAttr::get(builder.getContext(), kind);
+}
+
 LogicalResult VariableOp::verify() {
   auto require = [&](bool present, StringRef attribute) -> LogicalResult {
     if (!present)

@@ -22,6 +22,7 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
                        OptionalAttr<I64Attr>:$index);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type, "VariableKind":$kind)>];
   let extraClassDeclaration = [{
     mlir::RankedTensorType getTensorType() { return llvm::cast<mlir::RankedTensorType>(getType()); }
     bool isKind(VariableKind kind) { return getKind() == kind; }

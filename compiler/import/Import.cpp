@@ -1,0 +1,242 @@
+// Imports an elaborated program: each node becomes the nn op of its name, mechanically.
+#include "compiler/import/Import.h"
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/nn/Nn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+namespace {
+class Importer {
+public:
+  Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources)
+      : builder(&context), program(program), model(program.model), sources(sources) {
+    compute = program.plan.compute == dsl::ElementType::F64 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+    for (const dsl::Axis &axis : model.axes)
+      sizes[axis.name] = axis.size;
+  }
+
+  OwningOpRef<ModuleOp> run() {
+    OwningOpRef<ModuleOp> module = ModuleOp::create(builder, location(model.location));
+    builder.setInsertionPointToEnd(module->getBody());
+    setPlan(*module);
+    setTrain(*module);
+    addVariables();
+    auto micro = func::FuncOp::create(builder, location(model.location), "micro", builder.getFunctionType({}, {}));
+    builder.setInsertionPointToEnd(micro.addEntryBlock());
+    for (const dsl::Node &node : model.nodes)
+      if (failed(addNode(node)))
+        return nullptr;
+    addLoss();
+    func::ReturnOp::create(builder, location(model.location));
+    return failed(verify(*module)) ? nullptr : std::move(module);
+  }
+
+private:
+  OpBuilder builder;
+  const dsl::Program &program;
+  const dsl::Model &model;
+  const dsl::Sources &sources;
+  Type compute;
+  llvm::StringMap<int64_t> sizes;
+  SmallVector<Value> values; // of the nodes
+
+  //===- Small things -----------------------------------------------------------------------------------------------------===//
+
+  Location location(const dsl::Location &at) {
+    if (at.line == 0 || at.file >= sources.size())
+      return builder.getUnknownLoc();
+    return FileLineColRange::get(builder.getStringAttr(sources.name(at.file)), at.line, at.column, at.column + at.length);
+  }
+
+  ArrayAttr strings(ArrayRef<std::string> list) {
+    SmallVector<Attribute> all;
+    for (const std::string &each : list)
+      all.push_back(builder.getStringAttr(each));
+    return builder.getArrayAttr(all);
+  }
+
+  RankedTensorType typeOf(const dsl::TensorType &type) {
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> shape;
+    for (const std::string &axis : type.axes) {
+      names.push_back(builder.getStringAttr(axis));
+      shape.push_back(sizes.lookup(axis));
+    }
+    return withAxes(type.element == dsl::ElementType::I32 ? Type(builder.getI32Type()) : compute, names, shape);
+  }
+
+  //===- Module attributes --------------------------------------------------------------------------------------------------===//
+
+  void setPlan(ModuleOp module) {
+    const dsl::Plan &plan = program.plan;
+    MLIRContext *context = builder.getContext();
+    module->setAttr("npar.model", builder.getStringAttr(model.name));
+    module->setAttr("npar.plan", builder.getStringAttr(plan.name));
+    module->setAttr("npar.batch", builder.getI64IntegerAttr(program.train.batch));
+    module->setAttr("npar.micro_count", builder.getI64IntegerAttr(plan.microCount));
+    module->setAttr("npar.seed", builder.getI64IntegerAttr(static_cast<int64_t>(program.train.seed)));
+    module->setAttr("npar.blocks", builder.getI64IntegerAttr(model.blocks));
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> extents;
+    for (const dsl::MeshAxis &axis : plan.mesh) {
+      names.push_back(builder.getStringAttr(axis.name));
+      extents.push_back(axis.size);
+    }
+    module->setAttr("dist.mesh", dist::MeshAttr::get(context, names, extents));
+    SmallVector<Attribute> rules;
+    for (const dsl::Rule &rule : plan.rules) {
+      SmallVector<StringAttr> mesh;
+      for (const std::string &axis : rule.mesh)
+        mesh.push_back(builder.getStringAttr(axis));
+      rules.push_back(dist::RuleAttr::get(context, builder.getStringAttr(rule.axis), rule.pad, mesh, builder.getStringAttr(rule.op),
+                                          builder.getStringAttr(rule.layer), LocationAttr(location(rule.location))));
+    }
+    module->setAttr("dist.rules", builder.getArrayAttr(rules));
+    if (plan.pipeline) {
+      module->setAttr("pipe.schedule", builder.getStringAttr(plan.pipeline->schedule));
+      module->setAttr("pipe.axis", builder.getStringAttr(plan.pipeline->mesh));
+    }
+  }
+
+  void setTrain(ModuleOp module) {
+    const dsl::Train &train = program.train;
+    auto number = [&](StringRef name, double value) { return builder.getNamedAttr(name, builder.getF64FloatAttr(value)); };
+    auto word = [&](StringRef name, StringRef value) { return builder.getNamedAttr(name, builder.getStringAttr(value)); };
+    auto count = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
+    SmallVector<NamedAttribute> optimizer;
+    if (train.optimizer == dsl::OptimizerKind::AdamW)
+      optimizer = {word("kind", "adamw"), number("beta1", train.beta1), number("beta2", train.beta2), number("epsilon", train.epsilon)};
+    else
+      optimizer = {word("kind", "sgd"), number("momentum", train.momentum)};
+    optimizer.push_back(number("decay", train.decay));
+    module->setAttr("nn.optimizer", builder.getDictionaryAttr(optimizer));
+    const char *kind = train.rate.kind == dsl::ScheduleKind::Constant ? "constant" : train.rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine";
+    module->setAttr("nn.rate", builder.getDictionaryAttr({word("schedule", kind), number("peak", train.rate.peak), number("final", train.rate.final),
+                                                          count("warmup", train.rate.warmup), count("steps", train.rate.steps)}));
+    if (train.clip)
+      module->setAttr("nn.clip", builder.getF64FloatAttr(*train.clip));
+  }
+
+  //===- Variables ----------------------------------------------------------------------------------------------------------===//
+
+  void addVariables() {
+    for (auto [index, parameter] : llvm::enumerate(model.parameters)) {
+      RankedTensorType type = typeOf(parameter.type);
+      SmallVector<int64_t> stored;
+      size_t dim = 0;
+      for (int merged : parameter.storedRank) {
+        int64_t size = 1;
+        for (int i = 0; i < merged && dim < static_cast<size_t>(type.getRank()); ++i)
+          size *= type.getDimSize(dim++);
+        stored.push_back(size);
+      }
+      auto variable = VariableOp::create(builder, location(parameter.location), parameter.path, type, VariableKind::Parameter);
+      variable.setStoredAttr(builder.getI64ArrayAttr(stored));
+      Initial initial = parameter.init == dsl::InitKind::Normal ? Initial::Normal : parameter.init == dsl::InitKind::Ones ? Initial::Ones : Initial::Zeros;
+      variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == Initial::Normal ? parameter.deviation : 0));
+      variable.setIndex(index);
+    }
+    Type scalar = scalarOf(builder.getF64Type());
+    Location loc = location(model.location);
+    VariableOp::create(builder, loc, "out.loss.sum", scalar, VariableKind::Accumulator);
+    for (StringRef name : {"loss", "grad_norm", "lr"})
+      VariableOp::create(builder, loc, ("out." + name).str(), scalar, VariableKind::Output).setOutput(name);
+  }
+
+  //===- Nodes --------------------------------------------------------------------------------------------------------------===//
+
+  Attribute attributeOf(StringRef name, const dsl::Attribute &value) {
+    if (const bool *flag = std::get_if<bool>(&value))
+      return builder.getBoolAttr(*flag);
+    if (const int64_t *whole = std::get_if<int64_t>(&value)) {
+      bool isReal = llvm::is_contained({"factor", "value", "epsilon", "scale", "rate"}, name);
+      return isReal ? Attribute(builder.getF64FloatAttr(static_cast<double>(*whole))) : builder.getI64IntegerAttr(*whole);
+    }
+    if (const double *real = std::get_if<double>(&value))
+      return builder.getF64FloatAttr(*real);
+    if (const std::string *text = std::get_if<std::string>(&value))
+      return builder.getStringAttr(*text);
+    return strings(std::get<std::vector<std::string>>(value));
+  }
+
+  static std::string text(const dsl::Node &node, const std::string &name, std::string otherwise = "") {
+    auto found = node.attributes.find(name);
+    const std::string *value = found == node.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return value ? *value : otherwise;
+  }
+
+  /// The first result's type, then those that the op has besides.
+  SmallVector<Type> resultTypes(const dsl::Node &node) {
+    RankedTensorType type = typeOf(node.type);
+    SmallVector<Type> types{type};
+    auto without = [&](RankedTensorType from, ArrayRef<std::string> dropped) {
+      dsl::TensorType rest;
+      for (StringAttr axis : axesOf(from))
+        if (!llvm::is_contained(dropped, axis.str()))
+          rest.axes.push_back(axis.str());
+      return typeOf(rest);
+    };
+    if (node.op == "layer_norm")
+      types.append(2, without(type, {text(node, "axis")}));
+    if (node.op == "cross_entropy")
+      types.push_back(type);
+    if (node.op == "attention") {
+      std::string seq = text(node, "seq", "seq"), key = text(node, "key", "key");
+      RankedTensorType rows = without(llvm::cast<RankedTensorType>(values[node.operands[0]].getType()), {seq, text(node, "feature", "feature")});
+      SmallVector<StringAttr> names(axesOf(rows));
+      SmallVector<int64_t> shape(rows.getShape());
+      names.append({builder.getStringAttr(seq), builder.getStringAttr(key)});
+      shape.append(2, sizes.lookup(seq));
+      types.push_back(withAxes(compute, names, shape));
+    }
+    return types;
+  }
+
+  LogicalResult addNode(const dsl::Node &node) {
+    Location loc = location(node.location);
+    if (node.op == "parameter") {
+      auto read = ReadOp::create(builder, loc, typeOf(node.type), text(node, "name"));
+      setAt(read, Phase::F, node.path, node.block);
+      values.push_back(read);
+      return success();
+    }
+    OperationState state(loc, "nn." + node.op);
+    if (!state.name.isRegistered())
+      return emitError(loc) << "unknown operation '" << node.op << "'";
+    for (int operand : node.operands)
+      state.addOperands(values[operand]);
+    for (const auto &[name, value] : node.attributes)
+      state.addAttribute(name, attributeOf(name, value));
+    state.addTypes(resultTypes(node));
+    Operation *op = builder.create(state);
+    setAt(op, Phase::F, node.path, node.block);
+    values.push_back(op->getResult(0));
+    return success();
+  }
+
+  /// The mean over the tokens of the whole batch: this micro-batch's share of it is added up over the micro-batches (N3).
+  void addLoss() {
+    const dsl::Node &node = model.nodes[model.loss];
+    Location loc = location(node.location);
+    auto perToken = llvm::cast<RankedTensorType>(values[model.loss].getType());
+    double tokens = static_cast<double>(perToken.getNumElements()) * static_cast<double>(program.plan.microCount);
+    auto place = [&](auto op) {
+      setAt(op, Phase::F, node.path, node.block);
+      return op;
+    };
+    Value sum = place(SumOp::create(builder, loc, scalarOf(compute), values[model.loss]));
+    Value mean = place(ScaleOp::create(builder, loc, sum.getType(), sum, builder.getF64FloatAttr(1 / tokens)));
+    Value wide = place(ConvertOp::create(builder, loc, scalarOf(builder.getF64Type()), mean));
+    place(AccumulateOp::create(builder, loc, "out.loss.sum", wide));
+  }
+};
+} // namespace
+
+OwningOpRef<ModuleOp> npar::importProgram(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources) {
+  context.loadDialect<NnDialect, dist::DistDialect, func::FuncDialect>();
+  return Importer(context, program, sources).run();
+}

@@ -1,0 +1,14 @@
+// From the elaborated program to an nn module: @micro with the forward half, variables, and the plan as module attributes.
+#pragma once
+
+#include "dsl/Program.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace npar {
+
+/// Imports mechanically: one op per node, one nn.variable per parameter. Locations are those of the user's text; the context gets the
+/// dialects it needs. Returns null after an error, which goes to the context's diagnostic handlers.
+mlir::OwningOpRef<mlir::ModuleOp> importProgram(mlir::MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources);
+
+} // namespace npar

@@ -1,0 +1,17 @@
+// The pipeline of the phase autodiff and its registration.
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+void npar::buildAutodiffPipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createAutodiffBackwardPass());
+  passes.addPass(createAutodiffUpdatePass());
+  passes.addPass(mlir::createCanonicalizerPass());
+}
+
+void npar::registerAutodiffPasses() {
+  mlir::registerPass([] { return createAutodiffBackwardPass(); });
+  mlir::registerPass([] { return createAutodiffUpdatePass(); });
+  mlir::PassPipelineRegistration<>("autodiff", "append gradients and the training step's update", buildAutodiffPipeline);
+}

@@ -1,0 +1,189 @@
+// autodiff-backward: reverse-mode gradients of @micro, appended to it.
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+#define GEN_PASS_DEF_AUTODIFFBACKWARD
+#include "compiler/passes/autodiff/Passes.h.inc"
+
+using namespace mlir;
+using namespace npar::nn;
+
+namespace {
+
+/// Gives every op that is built the place of the forward op it belongs to.
+struct PlaceListener : OpBuilder::Listener {
+  Operation *forward = nullptr;
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (AtAttr at = getAt(forward))
+      setAt(op, Phase::B, at.getPath(), at.getBlock());
+  }
+};
+
+struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
+  void runOnOperation() override {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    if (!micro || !micro.getBody().hasOneBlock()) {
+      getOperation().emitError("the program has no function '@micro' of one block");
+      return signalPassFailure();
+    }
+    SmallVector<Operation *> forward;
+    for (Operation &op : micro.front().without_terminator())
+      forward.push_back(&op);
+    findActive(forward);
+    numberUses(forward);
+
+    PlaceListener places;
+    OpBuilder builder(micro.front().getTerminator(), &places);
+    for (Operation *op : llvm::reverse(forward)) {
+      places.forward = op;
+      if (failed(visit(builder, places, op)))
+        return signalPassFailure();
+    }
+    declareAccumulators(micro);
+    removeDead(micro, forward.size());
+  }
+
+  llvm::DenseSet<Value> active;                    // depends on a parameter
+  llvm::DenseMap<Operation *, int64_t> useNumbers; // of a parameter's reads
+  llvm::DenseMap<Value, Value> gradients;          // the sum of the contributions so far
+  SmallVector<ReadOp> accumulated;                 // reads of parameters with a gradient, last first
+
+  /// Selects of one value along one axis; parts are null where nothing arrived.
+  struct Selected {
+    StringAttr axis;
+    SmallVector<Value> parts;
+    Operation *first;
+  };
+  llvm::DenseMap<Value, SmallVector<Selected>> selected;
+
+  bool isParameter(ReadOp read) {
+    VariableOp variable = lookupVariable(read, read.getVariable());
+    return variable && variable.isKind(VariableKind::Parameter);
+  }
+
+  void findActive(ArrayRef<Operation *> forward) {
+    for (Operation *op : forward) {
+      auto read = llvm::dyn_cast<ReadOp>(op);
+      bool depends = read ? isParameter(read) : llvm::any_of(op->getOperands(), [&](Value value) { return active.contains(value); });
+      if (depends)
+        active.insert(op->result_begin(), op->result_end());
+    }
+  }
+
+  void numberUses(ArrayRef<Operation *> forward) {
+    llvm::StringMap<int64_t> next;
+    for (Operation *op : forward)
+      if (auto read = llvm::dyn_cast<ReadOp>(op))
+        useNumbers[op] = next[read.getVariable()]++;
+  }
+
+  LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
+    if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
+      if (accumulate.getVariable() == "out.loss.sum")
+        contribute(builder, op, accumulate.getValue(), FillOp::create(builder, op->getLoc(), accumulate.getValue().getType(), builder.getF64FloatAttr(1)));
+      return success();
+    }
+    for (Value result : op->getResults())
+      joinSelected(builder, places, result);
+    places.forward = op;
+
+    SmallVector<Value> fromResults;
+    for (Value result : op->getResults())
+      fromResults.push_back(active.contains(result) ? gradients.lookup(result) : Value());
+    if (llvm::none_of(fromResults, [](Value gradient) { return bool(gradient); }))
+      return success();
+    if (auto read = llvm::dyn_cast<ReadOp>(op)) {
+      accumulateUse(builder, read, fromResults.front());
+      return success();
+    }
+    if (auto select = llvm::dyn_cast<SelectOp>(op)) {
+      holdSelected(builder, select, fromResults.front());
+      return success();
+    }
+    auto differentiable = llvm::dyn_cast<DifferentiableOpInterface>(op);
+    if (!differentiable)
+      return op->emitOpError("has no gradient, but the loss depends on a parameter through it");
+    SmallVector<Value> toOperands = differentiable.buildGradients(builder, fromResults);
+    if (toOperands.size() != op->getNumOperands())
+      return failure();
+    // Last operand first: with both operands equal, the earlier one counts as the earlier use.
+    for (size_t i = toOperands.size(); i-- > 0;)
+      if (toOperands[i] && active.contains(op->getOperand(i)))
+        contribute(builder, op, op->getOperand(i), toOperands[i]);
+    return success();
+  }
+
+  void contribute(OpBuilder &builder, Operation *use, Value value, Value gradient) {
+    Value &sum = gradients[value];
+    sum = sum ? AddOp::create(builder, use->getLoc(), value.getType(), gradient, sum).getResult() : gradient;
+  }
+
+  void accumulateUse(OpBuilder &builder, ReadOp read, Value gradient) {
+    std::string name = (read.getVariable() + ".grad." + Twine(useNumbers.lookup(read))).str();
+    AccumulateOp::create(builder, read.getLoc(), name, gradient);
+    accumulated.push_back(read);
+  }
+
+  /// In order of the parameters, then of the uses.
+  void declareAccumulators(func::FuncOp micro) {
+    OpBuilder builder(micro);
+    for (auto parameter : llvm::to_vector(getOperation().getOps<VariableOp>()))
+      for (ReadOp read : llvm::reverse(accumulated)) {
+        if (read.getVariable() != parameter.getSymName())
+          continue;
+        int64_t use = useNumbers.lookup(read);
+        auto accumulator = VariableOp::create(builder, parameter.getLoc(), (parameter.getSymName() + ".grad." + Twine(use)).str(), parameter.getType(),
+                                              VariableKind::Accumulator);
+        accumulator.setOf(parameter.getSymName());
+        accumulator.setUse(use);
+      }
+  }
+
+  void holdSelected(OpBuilder &builder, SelectOp select, Value gradient) {
+    SmallVector<Selected> &groups = selected[select.getX()];
+    Selected *group = llvm::find_if(groups, [&](const Selected &each) { return each.axis == select.getAxisAttr(); });
+    if (group == groups.end()) {
+      int64_t size = sizeOf(select.getX().getType(), select.getAxisAttr());
+      groups.push_back({select.getAxisAttr(), SmallVector<Value>(size), select});
+      group = &groups.back();
+    }
+    Value &part = group->parts[select.getIndex()];
+    part = part ? AddOp::create(builder, select.getLoc(), part.getType(), gradient, part).getResult() : gradient;
+    group->first = select;
+  }
+
+  void joinSelected(OpBuilder &builder, PlaceListener &places, Value value) {
+    auto found = selected.find(value);
+    if (found == selected.end())
+      return;
+    for (Selected &group : found->second) {
+      places.forward = group.first;
+      Location loc = group.first->getLoc();
+      Type part = group.first->getResult(0).getType();
+      Value zero;
+      for (Value &each : group.parts)
+        if (!each)
+          each = zero ? zero : (zero = FillOp::create(builder, loc, part, builder.getF64FloatAttr(0)));
+      for (Value &each : group.parts) // selects may order their axes differently
+        if (each.getType() != part)
+          each = BroadcastOp::create(builder, loc, part, each);
+      contribute(builder, group.first, value, StackOp::create(builder, loc, value.getType(), group.parts, group.axis));
+    }
+  }
+
+  /// Gradients that reach no parameter.
+  void removeDead(func::FuncOp micro, size_t kept) {
+    SmallVector<Operation *> all;
+    for (Operation &op : micro.front().without_terminator())
+      all.push_back(&op);
+    for (Operation *op : llvm::reverse(ArrayRef(all).drop_front(kept)))
+      if (isOpTriviallyDead(op))
+        op->erase();
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> npar::createAutodiffBackwardPass() { return std::make_unique<AutodiffBackward>(); }

@@ -1,0 +1,174 @@
+// autodiff-update: optimizer states and @update, from the accumulators that autodiff-backward declared.
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#define GEN_PASS_DEF_AUTODIFFUPDATE
+#include "compiler/passes/autodiff/Passes.h.inc"
+
+using namespace mlir;
+using namespace npar::nn;
+
+namespace {
+
+/// A parameter with what its update needs.
+struct Trained {
+  VariableOp parameter;
+  SmallVector<VariableOp> accumulators; ///< one per use, in order
+  SmallVector<AtAttr> places;           ///< of the uses
+  Value gradient;                       ///< combined
+};
+
+struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
+  void runOnOperation() override {
+    micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    optimizer = getOperation()->getAttrOfType<DictionaryAttr>("nn.optimizer");
+    rate = getOperation()->getAttrOfType<DictionaryAttr>("nn.rate");
+    if (!micro || !optimizer || !rate) {
+      getOperation().emitError("the module needs '@micro' and the attributes 'nn.optimizer' and 'nn.rate'");
+      return signalPassFailure();
+    }
+    collect();
+    OpBuilder atEnd = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto update = func::FuncOp::create(atEnd, getOperation().getLoc(), "update", atEnd.getFunctionType({}, {}));
+    OpBuilder builder = OpBuilder::atBlockBegin(update.addEntryBlock());
+    build(builder);
+    func::ReturnOp::create(builder, getOperation().getLoc());
+    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip"})
+      getOperation()->removeAttr(consumed);
+  }
+
+  func::FuncOp micro;
+  DictionaryAttr optimizer, rate;
+  SmallVector<Trained> trained; // in order of the parameters
+  int64_t parameters = 0;
+
+  void collect() {
+    llvm::StringMap<AtAttr> places;
+    AtAttr none = AtAttr::get(&getContext(), Phase::U, "", -1);
+    for (auto accumulate : micro.getOps<AccumulateOp>())
+      places[accumulate.getVariable()] = getAt(accumulate) ? getAt(accumulate) : none;
+    for (auto variable : getOperation().getOps<VariableOp>()) {
+      if (variable.isKind(VariableKind::Parameter)) {
+        trained.push_back({variable, {}, {}, {}});
+        ++parameters;
+      }
+      if (!variable.isKind(VariableKind::Accumulator) || !variable.getOf())
+        continue;
+      for (Trained &each : trained)
+        if (each.parameter.getSymName() == *variable.getOf()) {
+          each.accumulators.push_back(variable);
+          each.places.push_back(places.lookup(variable.getSymName()));
+        }
+    }
+    llvm::erase_if(trained, [](const Trained &each) { return each.accumulators.empty(); });
+  }
+
+  //===- Ops with a place ------------------------------------------------------------------------------------------------===//
+
+  template <typename Op>
+  Op place(Op op, AtAttr at) {
+    setAt(op, Phase::U, at ? at.getPath() : "", at ? at.getBlock() : -1);
+    return op;
+  }
+  Value read(OpBuilder &builder, VariableOp variable, AtAttr at) {
+    return place(ReadOp::create(builder, variable.getLoc(), variable.getType(), variable.getSymName()), at);
+  }
+  void write(OpBuilder &builder, VariableOp variable, Value value, AtAttr at) {
+    place(WriteOp::create(builder, variable.getLoc(), variable.getSymName(), value), at);
+  }
+  void output(OpBuilder &builder, StringRef name, Value value, AtAttr at) {
+    if (auto variable = getOperation().lookupSymbol<VariableOp>(name))
+      write(builder, variable, value, at);
+  }
+  double number(DictionaryAttr from, StringRef key) {
+    auto value = from.getAs<FloatAttr>(key);
+    return value ? value.getValueAsDouble() : 0;
+  }
+
+  //===- The body of @update ----------------------------------------------------------------------------------------------===//
+
+  void build(OpBuilder &builder) {
+    if (auto sum = getOperation().lookupSymbol<VariableOp>("out.loss.sum")) {
+      AtAttr at;
+      for (auto accumulate : micro.getOps<AccumulateOp>())
+        if (accumulate.getVariable() == "out.loss.sum")
+          at = getAt(accumulate);
+      output(builder, "out.loss", read(builder, sum, at), at);
+    }
+    SmallVector<Value> gradients;
+    SmallVector<int64_t> slots;
+    for (Trained &each : trained) {
+      SmallVector<Value> uses;
+      for (auto [accumulator, at] : llvm::zip(each.accumulators, each.places))
+        uses.push_back(read(builder, accumulator, at));
+      each.gradient = place(CombineOp::create(builder, each.parameter.getLoc(), each.parameter.getType(), uses), each.places.front());
+      gradients.push_back(each.gradient);
+      slots.push_back(*each.parameter.getIndex());
+    }
+    Location loc = getOperation().getLoc();
+    Type f64 = builder.getF64Type(), scalar = scalarOf(f64);
+    Type vector = withAxes(f64, {builder.getStringAttr("param")}, {std::max<int64_t>(parameters, 1)});
+    Value sums = place(SquareSumsOp::create(builder, loc, vector, gradients, slots, std::max<int64_t>(parameters, 1)), {});
+    Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
+    output(builder, "out.grad_norm", norm, {});
+    Value factor = clipFactor(builder, norm);
+    Value speed = place(LearningRateOp::create(builder, loc, scalar, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
+                                               rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
+                        {});
+    output(builder, "out.lr", speed, {});
+    OpBuilder outside(micro);
+    bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
+    for (Trained &each : trained)
+      adamw ? buildAdamw(builder, outside, each, factor, speed) : buildSgd(builder, outside, each, factor, speed);
+  }
+
+  Value clipFactor(OpBuilder &builder, Value norm) {
+    Location loc = getOperation().getLoc();
+    if (auto clip = getOperation()->getAttrOfType<FloatAttr>("nn.clip"))
+      return place(ClipFactorOp::create(builder, loc, norm.getType(), norm, clip), {});
+    return place(FillOp::create(builder, loc, norm.getType(), builder.getF64FloatAttr(1)), {});
+  }
+
+  VariableOp state(OpBuilder &outside, VariableOp parameter, StringRef slot) {
+    auto variable = VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), parameter.getType(), VariableKind::State);
+    variable.setOf(parameter.getSymName());
+    variable.setSlot(slot);
+    return variable;
+  }
+
+  void buildAdamw(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value speed) {
+    AtAttr at = each.places.front();
+    VariableOp mean = state(outside, each.parameter, "exp_avg"), square = state(outside, each.parameter, "exp_avg_sq");
+    Value w = read(builder, each.parameter, at), m = read(builder, mean, at), v = read(builder, square, at);
+    auto attribute = [&](StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); };
+    auto step = place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient, m, v, factor,
+                                      speed, attribute("beta1"), attribute("beta2"), attribute("epsilon"), attribute("decay")),
+                      at);
+    write(builder, each.parameter, step.getNewW(), at);
+    write(builder, mean, step.getNewM(), at);
+    write(builder, square, step.getNewV(), at);
+  }
+
+  void buildSgd(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value speed) {
+    AtAttr at = each.places.front();
+    double momentum = number(optimizer, "momentum");
+    VariableOp velocity;
+    Value w = read(builder, each.parameter, at), before;
+    SmallVector<Type> results{w.getType()};
+    if (momentum != 0) {
+      velocity = state(outside, each.parameter, "momentum");
+      before = read(builder, velocity, at);
+      results.push_back(w.getType());
+    }
+    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, speed, builder.getF64FloatAttr(momentum),
+                                    builder.getF64FloatAttr(number(optimizer, "decay")), builder.getBoolAttr(false)),
+                      at);
+    write(builder, each.parameter, step.getNewW(), at);
+    if (velocity)
+      write(builder, velocity, step.getNewVelocity(), at);
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> npar::createAutodiffUpdatePass() { return std::make_unique<AutodiffUpdate>(); }

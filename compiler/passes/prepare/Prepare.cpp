@@ -1,0 +1,16 @@
+// The pipeline of the phase prepare and its registration.
+#include "compiler/passes/prepare/Prepare.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+void npar::buildPreparePipeline(mlir::OpPassManager &passes) {
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(createPrepareCheckPass());
+}
+
+void npar::registerPreparePasses() {
+  mlir::registerPass([] { return createPrepareCheckPass(); });
+  mlir::PassPipelineRegistration<>("prepare", "canonicalize and check an imported program", buildPreparePipeline);
+}

@@ -1,0 +1,15 @@
+// The phase prepare: canonicalization and the whole-program check of an nn module.
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+
+namespace npar {
+
+std::unique_ptr<mlir::Pass> createPrepareCheckPass();
+/// Folds, removes dead code, checks. Never merges reads of parameters: each use has its own gradient accumulator (N2).
+void buildPreparePipeline(mlir::OpPassManager &passes);
+void registerPreparePasses();
+
+} // namespace npar

@@ -1,0 +1,57 @@
+// prepare-check: whole-program facts of an nn module that no op's verifier can see.
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/passes/prepare/Prepare.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
+
+#define GEN_PASS_DEF_PREPARECHECK
+#include "compiler/passes/prepare/Passes.h.inc"
+
+using namespace mlir;
+using namespace npar::nn;
+
+namespace {
+struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
+  void runOnOperation() override {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    if (!micro) {
+      getOperation().emitError("the program has no function '@micro'");
+      return signalPassFailure();
+    }
+    checkPlaces(micro);
+    checkParameters(micro);
+    if (failedOnce)
+      signalPassFailure();
+  }
+
+  bool failedOnce = false;
+  InFlightDiagnostic fail(Operation *op) {
+    failedOnce = true;
+    return op->emitError();
+  }
+
+  void checkPlaces(func::FuncOp function) {
+    function.walk([&](Operation *op) {
+      if (llvm::isa<NnDialect>(op->getDialect()) && !getAt(op))
+        fail(op) << "'" << op->getName() << "' has no place in the model (attribute 'at')";
+    });
+  }
+
+  void checkParameters(func::FuncOp function) {
+    llvm::StringSet<> used;
+    function.walk([&](ReadOp read) { used.insert(read.getVariable()); });
+    int64_t expected = 0;
+    for (auto variable : getOperation().getOps<VariableOp>()) {
+      if (!variable.isKind(VariableKind::Parameter))
+        continue;
+      if (int64_t(*variable.getIndex()) != expected)
+        fail(variable) << "parameter '" << variable.getSymName() << "' has index " << int64_t(*variable.getIndex()) << " but is number " << expected;
+      ++expected;
+      if (!used.contains(variable.getSymName()))
+        fail(variable) << "parameter '" << variable.getSymName() << "' does not affect the loss; use its layer or remove it";
+    }
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> npar::createPrepareCheckPass() { return std::make_unique<PrepareCheck>(); }
