@@ -29,8 +29,10 @@ public:
     using Entry = std::tuple<double, uint32_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
     std::vector<double> begin(instances.size());
+    // A message begins when its sender is ready, a collective when its last member is.
     for (uint32_t node = 0; node < instances.size(); ++node)
-      begin[events[node]] = std::max(begin[events[node]], beginOf(node));
+      if (isTaskEnd(node) || stepOf(node).kind() != StepKind::Receive)
+        begin[events[node]] = std::max(begin[events[node]], beginOf(node));
     uint32_t wanted = 0, visited = 0;
     for (uint32_t node = 0; node < instances.size(); ++node) {
       wanted += events[node] == node;

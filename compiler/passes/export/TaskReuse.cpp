@@ -1,0 +1,165 @@
+// Edges between tasks: Send and Receive are outside the compute chain, so what they share with other tasks needs an order of its own.
+#include "compiler/passes/export/Plan.h"
+#include "engine/program/StepOrder.h"
+
+#include <algorithm>
+
+namespace npar::plan {
+namespace {
+
+using program::StepKind;
+
+bool isAsync(const program::Step &step) { return step.kind() == StepKind::Send || step.kind() == StepKind::Receive; }
+
+struct Access {
+  uint32_t step, region;
+  uint64_t begin, end;
+  bool write;
+};
+
+bool conflict(const Access &a, const Access &b) {
+  return (a.write || b.write) && a.region == b.region && a.begin < b.end && b.begin < a.end;
+}
+
+class Reuse {
+public:
+  explicit Reuse(program::RankClassT &rankClass) : rankClass(rankClass) {}
+
+  void run() {
+    collect();
+    for (uint32_t task = 0; task < rankClass.tasks.size(); ++task)
+      visit(task);
+  }
+
+private:
+  program::RankClassT &rankClass;
+  std::vector<std::vector<Access>> accesses;         // per fragment, in step order, of regions that asyncs touch
+  std::vector<bool> asyncRegion;                     // touched by an async step of any fragment
+  std::vector<program::StepOrder> orders;            // per fragment
+  std::vector<std::pair<uint32_t, uint32_t>> asyncs; // task, step
+
+  void collect() {
+    asyncRegion.assign(rankClass.regions.size(), false);
+    for (const auto &fragment : rankClass.fragments) {
+      accesses.emplace_back();
+      orders.emplace_back(fragment->steps.size());
+      for (uint32_t index = 0; index < fragment->steps.size(); ++index) {
+        const program::Step &step = fragment->steps[index];
+        for (uint32_t i = 0; i < step.dependency_count(); ++i)
+          orders.back().add(index, fragment->dependencies[step.first_dependency() + i]);
+        for (uint32_t i = 0; i < uint32_t(step.inputs()) + step.outputs(); ++i) {
+          const program::Operand &operand = fragment->operands[step.first_operand() + i];
+          accesses.back().push_back(
+              {index, operand.region(), operand.offset(), operand.offset() + operand.bytes(), i >= step.inputs()});
+          if (isAsync(step))
+            asyncRegion[operand.region()] = true;
+        }
+      }
+    }
+    for (std::vector<Access> &list : accesses)
+      list.erase(std::remove_if(list.begin(), list.end(), [&](const Access &access) { return !asyncRegion[access.region]; }), list.end());
+  }
+
+  const program::Step &stepOf(uint32_t task, uint32_t step) const {
+    return rankClass.fragments[rankClass.tasks[task].fragment()]->steps[step];
+  }
+  const std::vector<Access> &accessesOf(uint32_t task) const { return accesses[rankClass.tasks[task].fragment()]; }
+  bool sameBase(uint32_t a, uint32_t b, uint32_t region) const {
+    return rankClass.bases[rankClass.tasks[a].first_base() + region] == rankClass.bases[rankClass.tasks[b].first_base() + region];
+  }
+
+  /// What an instance is known to wait for: asyncs by number, and all compute steps of the tasks before `chain`.
+  struct Known {
+    std::vector<bool> asyncs;
+    uint32_t chain = 0;
+    void unite(const Known &other) {
+      if (asyncs.size() < other.asyncs.size())
+        asyncs.resize(other.asyncs.size());
+      for (size_t i = 0; i < other.asyncs.size(); ++i)
+        if (other.asyncs[i])
+          asyncs[i] = true;
+      chain = std::max(chain, other.chain);
+    }
+    bool has(size_t async) const { return async < asyncs.size() && asyncs[async]; }
+  };
+  std::vector<Known> asyncKnown; // of asyncs, by number
+  Known chainKnown;              // of all compute steps of earlier tasks together
+
+  void visit(uint32_t task) {
+    const program::FragmentT &fragment = *rankClass.fragments[rankClass.tasks[task].fragment()];
+    const std::vector<Access> &own = accessesOf(task);
+    std::vector<Known> known(fragment.steps.size());
+    Known chainEnd = chainKnown;
+    size_t firstOwn = asyncs.size(), next = 0;
+    std::vector<size_t> number(fragment.steps.size());
+    for (uint32_t index = 0; index < fragment.steps.size(); ++index) {
+      const program::Step &step = fragment.steps[index];
+      Known &state = known[index];
+      for (uint32_t i = 0; i < step.dependency_count(); ++i)
+        state.unite(known[fragment.dependencies[step.first_dependency() + i]]);
+      if (!isAsync(step)) {
+        state.unite(chainKnown);
+        state.chain = task;
+      }
+      for (; next < own.size() && own[next].step == index; ++next)
+        orderAfterEarlier(task, index, own[next], firstOwn, state);
+      if (isAsync(step)) {
+        number[index] = asyncs.size();
+        asyncs.emplace_back(task, index);
+        state.asyncs.resize(asyncs.size());
+        state.asyncs.back() = true;
+        asyncKnown.push_back(state);
+      } else {
+        chainEnd.unite(state);
+      }
+    }
+    chainKnown = chainEnd;
+  }
+
+  void wait(uint32_t task, uint32_t step, uint32_t onTask, uint32_t onStep) {
+    rankClass.task_dependencies.emplace_back(task, step, onTask, onStep);
+  }
+
+  /// Adds the edges that one access of a step needs to accesses of earlier tasks, nearest tasks first.
+  void orderAfterEarlier(uint32_t task, uint32_t step, const Access &access, size_t firstOwn, Known &state) {
+    for (size_t async = firstOwn; async-- > 0;) {
+      auto [otherTask, otherStep] = asyncs[async];
+      if (state.has(async) || !sameBase(task, otherTask, access.region))
+        continue;
+      for (const Access &other : accessesOf(otherTask))
+        if (other.step == otherStep && conflict(access, other)) {
+          wait(task, step, otherTask, otherStep);
+          state.unite(asyncKnown[async]);
+          break;
+        }
+    }
+    if (!isAsync(stepOf(task, step)))
+      return;
+    // The nearest task with compute steps in conflict; all compute steps of tasks before it come before those.
+    for (uint32_t other = task; other-- > state.chain;) {
+      if (!sameBase(task, other, access.region))
+        continue;
+      std::vector<uint32_t> found;
+      for (const Access &candidate : accessesOf(other))
+        if (!isAsync(stepOf(other, candidate.step)) && conflict(access, candidate) && (found.empty() || found.back() != candidate.step))
+          found.push_back(candidate.step);
+      const program::StepOrder &order = orders[rankClass.tasks[other].fragment()];
+      for (uint32_t candidate : found)
+        if (std::none_of(found.begin(), found.end(), [&](uint32_t later) { return order.before(candidate, later); }))
+          wait(task, step, other, candidate);
+      if (!found.empty()) {
+        state.chain = std::max(state.chain, other);
+        break;
+      }
+    }
+  }
+};
+
+} // namespace
+
+void addReuseDependencies(program::RankClassT &rankClass) {
+  rankClass.task_dependencies.clear();
+  Reuse(rankClass).run();
+}
+
+} // namespace npar::plan
