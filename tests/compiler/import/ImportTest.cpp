@@ -1,0 +1,115 @@
+// The importer on a hand-built GPT-2: what it makes of nodes, parameters, train block and plan; and that gradients of it are whole.
+#include "tests/compiler/import/TinyGpt2.h"
+
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/import/Import.h"
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/prepare/Prepare.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+namespace {
+
+std::string textOf(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream);
+  return text;
+}
+
+template <typename Op>
+int countOf(Operation *root) {
+  int count = 0;
+  root->walk([&](Op) { ++count; });
+  return count;
+}
+
+struct ImportTest : testing::Test {
+  MLIRContext context;
+  dsl::Sources sources;
+  test::TinyGpt2 gpt2{3};
+};
+
+TEST_F(ImportTest, MakesOneOpPerNodeAndTheLoss) {
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  auto micro = module->lookupSymbol<func::FuncOp>("micro");
+  // Besides the nodes: sum, scale, convert, accumulate, return.
+  EXPECT_EQ(std::distance(micro.front().begin(), micro.front().end()), gpt2.program.model.nodes.size() + 5);
+  for (Operation &op : micro.front().without_terminator())
+    EXPECT_TRUE(getAt(&op)) << textOf(&op);
+  // 4 x 8 tokens in each of 2 micro-batches.
+  int scales = 0;
+  micro.walk([&](ScaleOp scale) {
+    ++scales;
+    EXPECT_EQ(scale.getFactor().convertToDouble(), 1.0 / 64);
+  });
+  EXPECT_EQ(scales, 1);
+}
+
+TEST_F(ImportTest, KeepsParametersInOrderWithStoredShapes) {
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  auto weight = module->lookupSymbol<VariableOp>("h.0.attn.c_attn.weight");
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(textOf(weight), "nn.variable @h.0.attn.c_attn.weight : tensor<32x3x2x16xf32, #nn.axes<embed, part, head, feature>> {index = 4 : i64, init "
+                            "= #nn.init<normal, 2.000000e-02>, kind = #nn.kind<parameter>, stored = [32, 96]}");
+}
+
+TEST_F(ImportTest, WritesThePlanAsAttributes) {
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  std::string text = textOf(*module);
+  for (const char *part : {"dist.mesh = #dist.mesh<dp = 2, pp = 2, tp = 2>", "npar.batch = 8 : i64", "npar.micro_count = 2 : i64",
+                           "#dist.rule<axis = \"vocab\", mesh = [\"tp\"], pad", "pipe.axis = \"pp\"", "pipe.schedule = \"1f1b\"", "nn.clip = 1.0"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+}
+
+TEST_F(ImportTest, RefusesAnUnknownOperation) {
+  gpt2.program.model.nodes[4].op = "conv3d";
+  std::string message;
+  context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) { message += diagnostic.str(); });
+  EXPECT_FALSE(importProgram(context, gpt2.program, sources));
+  EXPECT_EQ(message, "unknown operation 'conv3d'");
+}
+
+TEST_F(ImportTest, ComputesInFloat64WhenThePlanSaysSo) {
+  gpt2.program.plan.compute = dsl::ElementType::F64;
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(textOf(*module).find("xf32"), std::string::npos);
+}
+
+// Every use of every parameter gets one accumulation and every parameter one optimizer step; NPAR_DUMP names a folder for the texts.
+TEST_F(ImportTest, HasGradientsOfEveryUse) {
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  auto dump = [&](const std::string &name) {
+    if (const char *folder = std::getenv("NPAR_DUMP"))
+      std::ofstream(std::string(folder) + "/" + name) << textOf(*module);
+  };
+  dump("gpt2_nn.mlir");
+  PassManager passes(&context);
+  buildPreparePipeline(passes);
+  buildAutodiffPipeline(passes);
+  ASSERT_TRUE(succeeded(passes.run(*module)));
+  dump("gpt2_grad.mlir");
+  auto micro = module->lookupSymbol<func::FuncOp>("micro"), update = module->lookupSymbol<func::FuncOp>("update");
+  int parameters = static_cast<int>(gpt2.program.model.parameters.size());
+  EXPECT_EQ(countOf<ReadOp>(micro), parameters + 1); // wte.weight twice
+  EXPECT_EQ(countOf<AccumulateOp>(micro), parameters + 1 + 1);
+  EXPECT_EQ(countOf<AdamwOp>(update), parameters);
+  EXPECT_EQ(countOf<CombineOp>(update), parameters);
+  EXPECT_EQ(countOf<StackOp>(micro), 3); // q, k, v of three blocks
+  EXPECT_TRUE(module->lookupSymbol<VariableOp>("wte.weight.grad.1"));
+  EXPECT_EQ(textOf(*module).find("nn.optimizer"), std::string::npos);
+}
+
+} // namespace
