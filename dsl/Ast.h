@@ -1,0 +1,133 @@
+// The syntax tree: what the text says, with places, before any meaning. Chains are flat: depth comes from brackets only.
+#pragma once
+
+#include "dsl/Diagnostics.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::dsl::ast {
+
+struct Name {
+  std::string text;
+  Location location;
+};
+
+struct Expression;
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+/// One argument of a call or a selection; `name.text` is empty when positional.
+struct Argument {
+  Name name;
+  ExpressionPtr value;
+};
+
+enum class SuffixKind { Call, Select, Member };
+
+/// `(arguments)`, `[axis = index]` or `.member`.
+struct Suffix {
+  SuffixKind kind = SuffixKind::Call;
+  std::vector<Argument> arguments;
+  Name member;
+  Location location;
+};
+
+enum class Operator { Or, And, Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, Add, Subtract, Multiply, Divide, Modulo };
+const char *spelling(Operator op);
+
+enum class ExpressionKind { Integer, Number, Boolean, Text, Name, List, Tuple, Negate, Not, Chain, Suffixed };
+
+/// `location` covers the whole expression as far as it stays on its first line.
+struct Expression {
+  ExpressionKind kind = ExpressionKind::Integer;
+  Location location;
+  int64_t integer = 0;
+  double number = 0;
+  bool boolean = false;
+  std::string text;                 ///< Text, Name; Number and Integer as written
+  std::vector<ExpressionPtr> items; ///< List, Tuple, Chain: operands; Negate, Not, Suffixed: one
+  std::vector<Operator> operators;  ///< Chain: between items, left-associative
+  std::vector<Location> places;     ///< Chain: of the operators
+  std::vector<Suffix> suffixes;     ///< Suffixed
+};
+
+/// `name` or `name = value`: an axis, a mesh axis, a parameter of a declaration.
+struct Item {
+  Name name;
+  ExpressionPtr value;
+};
+
+enum class StatementKind { Axis, Input, Param, Repeat, Loss, Require, Forward, Return, Assign };
+
+struct Statement {
+  StatementKind kind = StatementKind::Assign;
+  Location location;
+  std::vector<Item> items;     ///< Axis: axes; Input: names; Forward: parameters
+  Name name;                   ///< Param, Repeat, Assign: what it declares; Input: element type
+  ExpressionPtr shape;         ///< Input, Param: the list of axes
+  ExpressionPtr value;         ///< Param: initialisation; Repeat: count; the expression of the others
+  std::string message;         ///< Require
+  std::vector<Statement> body; ///< Repeat, Forward
+};
+
+struct Import {
+  std::string path;
+  Location location;
+};
+
+struct Block {
+  Name name;
+  std::vector<Item> parameters;
+  std::vector<Statement> body;
+};
+
+struct Setting {
+  Name name;
+  ExpressionPtr value;
+};
+
+struct Train {
+  Name name, model;
+  std::vector<Item> parameters;
+  std::vector<Setting> settings;
+};
+
+struct RuleAxis {
+  Name name, modifier; ///< modifier: `pad` or empty
+};
+
+struct Narrowing {
+  bool layer = false; ///< else an operation
+  Name name;
+};
+
+struct Rule {
+  Location location;
+  std::vector<RuleAxis> axes;
+  std::vector<Name> mesh;
+  std::optional<Name> schedule;
+  bool scheduleIsName = false; ///< may be a constant of the plan
+  std::vector<Narrowing> narrowings;
+  ExpressionPtr condition;
+};
+
+struct Plan {
+  Name name, model;
+  std::vector<Item> parameters;
+  std::vector<Item> mesh;
+  std::vector<Rule> rules;
+  std::vector<Setting> settings;
+};
+
+/// One text. `index` is its number in Sources.
+struct File {
+  uint32_t index = 0;
+  std::vector<Import> imports;
+  std::vector<Block> layers, models;
+  std::vector<Train> trains;
+  std::vector<Plan> plans;
+};
+
+} // namespace npar::dsl::ast

@@ -1,0 +1,115 @@
+// Prints located messages: one head line each, for errors and warnings the line of the text with a caret under it.
+#include "dsl/Diagnostics.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace npar::dsl {
+
+uint32_t Sources::add(std::string name, std::string text) {
+  files.push_back({std::move(name), std::move(text)});
+  return static_cast<uint32_t>(files.size() - 1);
+}
+
+std::string Sources::line(uint32_t file, uint32_t line) const {
+  if (file >= files.size() || line == 0)
+    return {};
+  const std::string &text = files[file].text;
+  size_t begin = 0;
+  for (uint32_t i = 1; i < line; ++i) {
+    begin = text.find('\n', begin);
+    if (begin == std::string::npos)
+      return {};
+    ++begin;
+  }
+  size_t end = std::min(text.find('\n', begin), text.size());
+  if (end > begin && text[end - 1] == '\r')
+    --end;
+  return text.substr(begin, end - begin);
+}
+
+Diagnostic &Diagnostic::note(Location at, std::string text) {
+  parts.push_back({Severity::Note, at, std::move(text), {}});
+  return *this;
+}
+
+Diagnostic &Diagnostic::help(Location at, std::string text) {
+  parts.push_back({Severity::Help, at, std::move(text), {}});
+  return *this;
+}
+
+Diagnostic &Diagnostics::error(Location at, std::string message) {
+  ++errors;
+  list.push_back({Severity::Error, at, std::move(message), {}});
+  return list.back();
+}
+
+Diagnostic &Diagnostics::warning(Location at, std::string message) {
+  list.push_back({Severity::Warning, at, std::move(message), {}});
+  return list.back();
+}
+
+namespace {
+
+constexpr size_t widest = 140; // characters of a source line that are shown
+
+/// The characters of a line, each as its bytes; tabs and control characters take one column.
+std::vector<std::string> characters(const std::string &line) {
+  std::vector<std::string> result;
+  for (unsigned char c : line) {
+    if ((c & 0xC0) == 0x80 && !result.empty())
+      result.back() += static_cast<char>(c);
+    else if (c == '\t')
+      result.emplace_back(" ");
+    else
+      result.emplace_back(1, c < 0x20 || c == 0x7F ? '?' : static_cast<char>(c));
+  }
+  return result;
+}
+
+void printHead(std::ostream &out, const Sources &sources, const Diagnostic &d) {
+  static const char *const words[] = {"error", "warning", "note", "help"};
+  if (d.location.file < sources.size())
+    out << sources.name(d.location.file) << ':';
+  if (d.location.line != 0)
+    out << d.location.line << ':' << d.location.column << ':';
+  out << (d.location.file < sources.size() ? " " : "") << words[static_cast<int>(d.severity)] << ": " << d.message << '\n';
+}
+
+/// The source line without its indentation, clipped around the caret, and the caret with tildes below it.
+void printLine(std::ostream &out, const Sources &sources, Location at) {
+  if (at.file >= sources.size() || at.line == 0)
+    return;
+  std::vector<std::string> line = characters(sources.line(at.file, at.line));
+  size_t caret = at.column == 0 ? 0 : at.column - 1;
+  size_t begin = 0;
+  while (begin < line.size() && begin < caret && line[begin] == " ")
+    ++begin;
+  bool clippedLeft = caret - std::min(begin, caret) > widest / 2;
+  if (clippedLeft)
+    begin = caret - widest / 4;
+  begin = std::min(begin, line.size());
+  size_t end = std::min(line.size(), begin + widest);
+  std::string indent = clippedLeft ? "   ..." : "   ";
+  out << indent;
+  for (size_t i = begin; i < end; ++i)
+    out << line[i];
+  out << (end < line.size() ? "...\n" : "\n");
+  size_t column = caret < begin ? 0 : std::min(caret - begin, end - begin);
+  size_t room = begin + column < end ? end - begin - column : 1;
+  size_t length = std::clamp<size_t>(at.length, 1, room);
+  out << std::string(indent.size() + column, ' ') << '^' << std::string(length - 1, '~') << '\n';
+}
+
+} // namespace
+
+void Diagnostics::print(std::ostream &out) const {
+  for (const Diagnostic &d : list) {
+    printHead(out, sources, d);
+    printLine(out, sources, d.location);
+    for (const Diagnostic &part : d.parts)
+      printHead(out, sources, part);
+  }
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,13 @@
+// Words for syntax errors: turns the set of tokens that could stand here into a short "expected ... found ...".
+#pragma once
+
+#include <set>
+#include <string>
+
+namespace npar::dsl {
+
+/// `expected` holds tokens as the grammar spells them, such as `'('`, `ID` or `<EOF>`; `found` is the text of the token that stands
+/// there, empty at the end of the file.
+std::string describeSyntaxError(std::set<std::string> expected, const std::string &found);
+
+} // namespace npar::dsl

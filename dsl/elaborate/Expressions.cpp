@@ -1,0 +1,188 @@
+// What names, calls, selections and arithmetic mean inside models.
+#include "dsl/elaborate/Operation.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+
+Value ModelElaborator::use(const Value &value, Location at) {
+  if (auto *parameter = std::get_if<ParameterValue>(&value))
+    return TensorValue{graph.use(parameter->index, at)};
+  return value;
+}
+
+std::vector<std::string> ModelElaborator::candidates(Scope &scope) {
+  std::vector<std::string> result = scope.names();
+  for (SourceFile *f : Library::reach(file))
+    for (const ast::Block &layer : f->tree->layers)
+      result.push_back(layer.name.text);
+  for (const Operation &op : operations())
+    result.push_back(op.name);
+  result.insert(result.end(), constantFunctions().begin(), constantFunctions().end());
+  return result;
+}
+
+Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
+  if (!scope.find(e.text)) {
+    if (findOperation(e.text))
+      reporter.fail(e.location, "'" + e.text + "' is an operation and must be called", {"write " + e.text + "(...)"});
+    if (Library::findLayer(file, e.text).layer)
+      reporter.fail(e.location, "'" + e.text + "' is a layer: make one and call that", {"write `name = " + e.text + "(...)`, then name(x)"});
+    reporter.fail(e.location, "unknown name '" + e.text + "'", didYouMean(e.text, candidates(scope)));
+  }
+  return use(Evaluator::name(e, scope), e.location);
+}
+
+Value ModelElaborator::list(const ast::Expression &e, Scope &scope) {
+  AxisValue group;
+  group.group = true;
+  if (e.items.empty())
+    reporter.fail(e.location, "an empty list of axes");
+  for (const auto &item : e.items) {
+    AxisValue part = axes(*item, scope, "an element of a list");
+    group.names.insert(group.names.end(), part.names.begin(), part.names.end());
+  }
+  return group;
+}
+
+AxisValue ModelElaborator::axes(const ast::Expression &e, Scope &scope, const std::string &what) {
+  if (e.kind == ast::ExpressionKind::Name && !scope.find(e.text)) {
+    std::vector<std::string> names;
+    for (const std::string &n : scope.names())
+      if (std::holds_alternative<AxisValue>(scope.find(n)->value))
+        names.push_back(n);
+    reporter.fail(e.location, "unknown axis '" + e.text + "'", didYouMean(e.text, names));
+  }
+  Value value = evaluate(e, scope);
+  if (auto *axis = std::get_if<AxisValue>(&value))
+    return *axis;
+  reporter.fail(e.location, what + " must be an axis, this is " + kindOf(value));
+}
+
+int ModelElaborator::tensor(const ast::Expression &e, Scope &scope, const std::string &what) {
+  Value value = evaluate(e, scope);
+  if (auto *tensor = std::get_if<TensorValue>(&value))
+    return tensor->node;
+  reporter.fail(e.location, what + " must be a tensor, this is " + kindOf(value));
+}
+
+std::string ModelElaborator::site(const std::string &kind) {
+  std::string prefix = (graph.path.empty() ? "" : graph.path + ".") + kind;
+  return prefix + "." + std::to_string(sites[prefix]++);
+}
+
+Value ModelElaborator::constant(Location at, const Value &value) {
+  auto *axis = std::get_if<AxisValue>(&value);
+  if (!axis || axis->group)
+    return value;
+  if (axis->names[0] == "batch")
+    reporter.fail(at, "the size of axis 'batch' is the plan's and cannot be used in a model");
+  return graph.size(axis->names[0]);
+}
+
+Value ModelElaborator::combine(ast::Operator op, Location at, const Value &left, const Value &right) {
+  if (std::holds_alternative<TensorValue>(left) || std::holds_alternative<TensorValue>(right))
+    return tensorArithmetic(graph, reporter, op, at, left, right);
+  return Evaluator::combine(op, at, constant(at, left), constant(at, right));
+}
+
+Value ModelElaborator::negate(Location at, const Value &value) {
+  if (std::holds_alternative<TensorValue>(value))
+    return tensorArithmetic(graph, reporter, ast::Operator::Multiply, at, value, -1.0);
+  return Evaluator::negate(at, constant(at, value));
+}
+
+Value ModelElaborator::suffixed(const ast::Expression &e, Scope &scope) {
+  const ast::Expression &base = *e.items[0];
+  Value value;
+  size_t i = 0;
+  // The location of a part: from the start of the expression to the end of the suffix.
+  auto place = [&](const ast::Suffix &suffix) {
+    Location at = e.location;
+    if (suffix.location.line == at.line)
+      at.length = std::max(at.length > 0 ? 1u : 0u, suffix.location.column + suffix.location.length - at.column);
+    return at;
+  };
+  Binding *binding = base.kind == ast::ExpressionKind::Name ? scope.find(base.text) : nullptr;
+  bool called = e.suffixes[0].kind == ast::SuffixKind::Call;
+  // A constant may have the name of an operation, as `dropout` has: a call means the operation.
+  bool layer = binding && (std::holds_alternative<Instance *>(binding->value) || std::holds_alternative<Poison>(binding->value));
+  if (called && base.kind == ast::ExpressionKind::Name && !layer)
+    value = call(base, e.suffixes[i++], place(e.suffixes[0]), scope);
+  else
+    value = evaluate(base, scope);
+  for (; i < e.suffixes.size(); ++i) {
+    const ast::Suffix &suffix = e.suffixes[i];
+    auto *object = std::get_if<Instance *>(&value);
+    switch (suffix.kind) {
+    case ast::SuffixKind::Call:
+      if (!object)
+        reporter.fail(suffix.location, kindOf(value) + " cannot be called");
+      value = forward(**object, suffix, place(suffix), scope);
+      break;
+    case ast::SuffixKind::Select:
+      value = select(value, suffix, place(suffix), scope);
+      break;
+    case ast::SuffixKind::Member:
+      if (!object)
+        reporter.fail(suffix.location, kindOf(value) + " has no members");
+      value = member(**object, suffix.member);
+    }
+  }
+  return value;
+}
+
+Value ModelElaborator::call(const ast::Expression &callee, const ast::Suffix &suffix, Location at, Scope &scope) {
+  const std::string &name = callee.text;
+  bool constants = std::find(constantFunctions().begin(), constantFunctions().end(), name) != constantFunctions().end();
+  const Operation *operation = findOperation(name);
+  if (constants && !operation) {
+    std::vector<Value> arguments;
+    for (const ast::Argument &a : suffix.arguments)
+      arguments.push_back(constant(a.value->location, evaluate(*a.value, scope)));
+    Value value;
+    callConstant(name, at, arguments, value);
+    return value;
+  }
+  if (operation) {
+    auto slots = matchArguments(reporter, "'" + name + "'", at, operation->formals, suffix.arguments);
+    OperationCall call(*this, name, operation->formals, at, std::move(slots), scope);
+    return operation->run(call);
+  }
+  if (Library::findLayer(file, name).layer)
+    reporter.fail(at, "a layer needs a name of its own, for its parameters", {"write `name = " + name + "(...)`, then name(x)"});
+  if (Binding *binding = scope.find(name))
+    reporter.fail(callee.location, "'" + name + "' is " + kindOf(binding->value) + " and cannot be called");
+  reporter.fail(callee.location, "unknown layer or operation '" + name + "'", didYouMean(name, candidates(scope)));
+}
+
+Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope) {
+  auto *tensor = std::get_if<TensorValue>(&value);
+  if (!tensor)
+    reporter.fail(at, "only a tensor has parts to select, this is " + kindOf(value));
+  int node = tensor->node;
+  for (const ast::Argument &a : suffix.arguments) {
+    if (a.name.text.empty())
+      reporter.fail(a.value->location, "a selection names its axis", {"write [axis = index]"});
+    ast::Expression axisName;
+    axisName.kind = ast::ExpressionKind::Name;
+    axisName.text = a.name.text;
+    axisName.location = a.name.location;
+    AxisValue axis = axes(axisName, scope, "what is selected from");
+    TensorType type = graph.type(node);
+    if (axis.group || !contains(type.axes, axis.names[0]))
+      reporter.fail(a.name.location, "axis '" + a.name.text + "' is not one of the tensor's: " + textOf(type.axes));
+    if (axis.names[0] == "batch")
+      reporter.fail(a.name.location, "axis 'batch' cannot be selected from: every sequence is treated alike");
+    int64_t index = integer(*a.value, scope, "an index");
+    int64_t size = graph.size(axis.names[0]);
+    if (index < 0 || index >= size)
+      reporter.fail(a.value->location, "index " + std::to_string(index) + " is outside of axis '" + axis.names[0] + "' of size " + std::to_string(size),
+                    {"indices are 0 to " + std::to_string(size - 1)});
+    type.axes = without(type.axes, axis.names);
+    node = graph.add(at, "select", {node}, type, {{"axis", axis.names[0]}, {"index", index}});
+  }
+  return TensorValue{node};
+}
+
+} // namespace npar::dsl

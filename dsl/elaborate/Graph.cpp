@@ -1,0 +1,116 @@
+// Adds axes, parameters and nodes to the model, with the checks that hold for all of them.
+#include "dsl/elaborate/Graph.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+
+bool contains(const AxisNames &axes, const std::string &name) { return std::find(axes.begin(), axes.end(), name) != axes.end(); }
+
+std::string textOf(const AxisNames &axes) {
+  std::string result = "[";
+  for (const std::string &name : axes)
+    result += (result.size() > 1 ? ", " : "") + name;
+  return result + "]";
+}
+
+void Graph::declareAxis(const std::string &name, int64_t size, Location at) {
+  if (size < 1)
+    reporter.fail(at, "axis '" + name + "' has size " + std::to_string(size) + ", the smallest is 1");
+  if (size > INT32_MAX)
+    reporter.fail(at, "axis '" + name + "' has size " + std::to_string(size) + ", the largest is " + std::to_string(INT32_MAX));
+  auto [it, fresh] = axisIndex.insert({name, model.axes.size()});
+  if (fresh) {
+    model.axes.push_back({name, size, at});
+    return;
+  }
+  const Axis &before = model.axes[it->second];
+  if (before.size == size)
+    return;
+  reporter.error(at, "axis '" + name + "' has size " + std::to_string(size) + " here and " + std::to_string(before.size) + " elsewhere",
+                 before.location, "declared with " + std::to_string(before.size) + " here", {"give one of them another name"});
+  throw Stop{};
+}
+
+AxisNames Graph::axisNames() const {
+  AxisNames result;
+  for (const Axis &axis : model.axes)
+    result.push_back(axis.name);
+  return result;
+}
+
+void Graph::checkType(Location at, const TensorType &type) {
+  int64_t bytes = type.element == ElementType::F64 ? 8 : 4;
+  for (size_t i = 0; i < type.axes.size(); ++i) {
+    for (size_t j = 0; j < i; ++j)
+      if (type.axes[i] == type.axes[j])
+        reporter.fail(at, "axis '" + type.axes[i] + "' is used twice in a tensor: " + textOf(type.axes),
+                      {"declare a second axis of the same size under another name"});
+    if (__builtin_mul_overflow(bytes, size(type.axes[i]), &bytes)) {
+      std::string sizes;
+      for (const std::string &axis : type.axes)
+        sizes += (sizes.empty() ? "" : " * ") + std::to_string(size(axis));
+      reporter.fail(at, "integer overflow: a tensor over " + textOf(type.axes) + " has " + sizes + " elements, its bytes are beyond 64 bits");
+    }
+  }
+}
+
+int Graph::add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes) {
+  constexpr size_t most = 1'000'000;
+  if (model.nodes.size() >= most)
+    reporter.abort(at, "the model has more than " + std::to_string(most) + " operations");
+  checkType(at, type);
+  model.nodes.push_back({std::move(op), std::move(operands), std::move(type), std::move(attributes), path, block, at});
+  return static_cast<int>(model.nodes.size() - 1);
+}
+
+size_t Graph::declareParameter(Parameter parameter) {
+  checkType(parameter.location, parameter.type);
+  if (!parameterIndex.insert({parameter.path, model.parameters.size()}).second)
+    reporter.fail(parameter.location, "parameter '" + parameter.path + "' is declared twice");
+  model.parameters.push_back(std::move(parameter));
+  return model.parameters.size() - 1;
+}
+
+int Graph::use(size_t parameter, Location at) {
+  const Parameter &p = model.parameters[parameter];
+  return add(at, "parameter", {}, p.type, {{"name", p.path}});
+}
+
+void Graph::finish(const std::vector<std::string> &unusedLayers) {
+  std::vector<int> place(model.nodes.size(), -1); // first: 0 where needed; then: the new number
+  std::vector<bool> used(model.parameters.size());
+  place[static_cast<size_t>(model.loss)] = 0;
+  for (size_t i = model.nodes.size(); i-- > 0;)
+    if (place[i] == 0) {
+      const Node &node = model.nodes[i];
+      for (int operand : node.operands)
+        place[static_cast<size_t>(operand)] = 0;
+      if (node.op == "parameter")
+        used[parameterIndex.at(std::get<std::string>(node.attributes.at("name")))] = true;
+    }
+  std::vector<Node> nodes;
+  for (size_t i = 0; i < place.size(); ++i) {
+    if (place[i] < 0)
+      continue;
+    place[i] = static_cast<int>(nodes.size());
+    nodes.push_back(std::move(model.nodes[i]));
+    for (int &operand : nodes.back().operands)
+      operand = place[static_cast<size_t>(operand)];
+  }
+  model.nodes = std::move(nodes);
+  model.loss = place[static_cast<size_t>(model.loss)];
+
+  std::vector<Parameter> kept;
+  for (size_t i = 0; i < used.size(); ++i) {
+    Parameter &p = model.parameters[i];
+    bool reported = std::any_of(unusedLayers.begin(), unusedLayers.end(), [&](const std::string &layer) { return p.path.rfind(layer + ".", 0) == 0; });
+    if (used[i])
+      kept.push_back(std::move(p));
+    else if (!reported)
+      reporter.warning(p.location, "parameter '" + p.path + "' does not reach the loss and is left out of the model");
+  }
+  model.parameters = std::move(kept);
+}
+
+} // namespace npar::dsl

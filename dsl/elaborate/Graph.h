@@ -1,0 +1,54 @@
+// Builds dsl::Model: axes with one size each, parameters, nodes whose types are checked as they are added.
+#pragma once
+
+#include "dsl/Program.h"
+#include "dsl/elaborate/Reporter.h"
+
+#include <unordered_map>
+
+namespace npar::dsl {
+
+using AxisNames = std::vector<std::string>;
+
+class Graph {
+public:
+  Graph(Model &model, Reporter &reporter, ElementType compute) : model(model), reporter(reporter), compute(compute) {}
+
+  /// Declares an axis; again with the same size is fine, with another one an error.
+  void declareAxis(const std::string &name, int64_t size, Location at);
+  bool hasAxis(const std::string &name) const { return axisIndex.count(name) != 0; }
+  int64_t size(const std::string &name) const { return model.axes[axisIndex.at(name)].size; }
+  AxisNames axisNames() const;
+
+  /// Adds a node at the current place and checks its type (no axis twice, bytes within 64 bits).
+  int add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes = {});
+  const TensorType &type(int node) const { return model.nodes[static_cast<size_t>(node)].type; }
+  bool isFloat(int node) const { return type(node).element != ElementType::I32; }
+  TensorType floating(AxisNames axes) const { return {compute, std::move(axes)}; }
+
+  /// Declares a parameter; a use of it is a node made by `use`.
+  size_t declareParameter(Parameter parameter);
+  int use(size_t parameter, Location at);
+
+  /// Keeps what the loss needs, in order: drops other nodes, and parameters without a use with a warning (silent below the layers
+  /// in `unusedLayers`, which were reported).
+  void finish(const std::vector<std::string> &unusedLayers);
+
+  Model &model;
+  Reporter &reporter;
+  ElementType compute;
+  std::string path; ///< of the layer whose text is evaluated
+  int block = -1;
+
+  void checkType(Location at, const TensorType &type);
+
+private:
+  std::unordered_map<std::string, size_t> axisIndex;
+  std::unordered_map<std::string, size_t> parameterIndex;
+};
+
+/// "[batch, seq, embed]"
+std::string textOf(const AxisNames &axes);
+bool contains(const AxisNames &axes, const std::string &name);
+
+} // namespace npar::dsl

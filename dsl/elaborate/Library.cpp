@@ -1,0 +1,134 @@
+// Reads files and imports; a circle of imports is reported with all its members.
+#include "dsl/elaborate/Library.h"
+#include "dsl/Parse.h"
+#include "dsl/elaborate/Reporter.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace npar::dsl {
+namespace fs = std::filesystem;
+
+bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources, Diagnostics &diagnostics) {
+  auto refuse = [&](const std::string &why) {
+    if (from.line == 0)
+      from.file = sources.add(name, "");
+    diagnostics.error(from, why);
+    return false;
+  };
+  std::error_code error;
+  if (!fs::exists(path, error))
+    return refuse("cannot read '" + name + "': no such file");
+  if (!fs::is_regular_file(path, error))
+    return refuse("cannot read '" + name + "': not a regular file");
+  uintmax_t size = fs::file_size(path, error);
+  if (error)
+    return refuse("cannot read '" + name + "': " + error.message());
+  if (size > maximumText)
+    return refuse("'" + name + "' has " + std::to_string(size) + " bytes, at most " + std::to_string(maximumText) + " (1 MiB) are read");
+  std::ifstream in(path, std::ios::binary);
+  std::string text(size, '\0');
+  if (!in || (size > 0 && !in.read(text.data(), static_cast<std::streamsize>(size))))
+    return refuse("cannot read '" + name + "'");
+  index = sources.add(name, std::move(text));
+  return true;
+}
+
+SourceFile *Library::load() { return read(options.file, options.file, Location{UINT32_MAX, 0, 0, 1}); }
+
+std::string Library::resolve(const std::string &importing, const std::string &name) const {
+  static const char *const folders[] = {"", "layers", "models", "plans", "optimizers", "machines"};
+  std::error_code error;
+  std::string file = fs::path(name).extension() == ".npar" ? name : name + ".npar";
+  fs::path beside = fs::path(importing).parent_path() / file;
+  if (fs::exists(beside, error))
+    return beside.string();
+  for (const std::string &root : options.librarySearch)
+    for (const char *folder : folders)
+      if (fs::path path = fs::path(root) / folder / file; fs::exists(path, error))
+        return path.string();
+  return {};
+}
+
+SourceFile *Library::read(const std::string &path, const std::string &name, Location from) {
+  std::error_code error;
+  std::string key = fs::weakly_canonical(path, error).string();
+  if (key.empty())
+    key = path;
+  if (auto circle = std::find(open.begin(), open.end(), key); circle != open.end()) {
+    std::string members;
+    for (; circle != open.end(); ++circle)
+      members += fs::path(*circle).filename().string() + " -> ";
+    diagnostics.error(from, "circular import: " + members + fs::path(key).filename().string())
+        .help(from, "move what both files need to a third one");
+    return nullptr;
+  }
+  if (auto known = files.find(key); known != files.end())
+    return known->second.get();
+  if (open.size() >= 64) {
+    diagnostics.error(from, "imports nest deeper than 64 files");
+    return nullptr;
+  }
+  auto &file = files[key];
+  uint32_t index = 0;
+  if (!readText(path, index, name, from, sources, diagnostics))
+    return nullptr;
+  auto tree = parseFile(index, sources, diagnostics);
+  if (!tree)
+    return nullptr;
+  file = std::make_unique<SourceFile>();
+  SourceFile *result = file.get();
+  result->path = path;
+  result->tree = std::move(tree);
+  checkDuplicates(*result->tree);
+  open.push_back(key);
+  for (const ast::Import &import : result->tree->imports) {
+    std::string found = resolve(path, import.path);
+    if (found.empty()) {
+      Diagnostic &d = diagnostics.error(import.location, "cannot find import \"" + import.path + '"');
+      std::string searched = "the folder of this file";
+      for (const std::string &root : options.librarySearch)
+        searched += ", " + root;
+      d.note(import.location, "searched: " + searched);
+      continue;
+    }
+    if (SourceFile *child = read(found, found, import.location))
+      result->imports.push_back(child);
+  }
+  open.pop_back();
+  return result;
+}
+
+void Library::checkDuplicates(const ast::File &file) {
+  auto check = [&](const char *what, const auto &declarations) {
+    std::map<std::string, Location> seen;
+    for (const auto &d : declarations)
+      if (auto [it, fresh] = seen.insert({d.name.text, d.name.location}); !fresh)
+        diagnostics.error(d.name.location, std::string(what) + " '" + d.name.text + "' is declared twice").note(it->second, "first declared here");
+  };
+  check("layer", file.layers);
+  check("model", file.models);
+  check("train block", file.trains);
+  check("plan", file.plans);
+}
+
+std::vector<SourceFile *> Library::reach(SourceFile *file) {
+  std::vector<SourceFile *> result{file};
+  for (size_t i = 0; i < result.size(); ++i)
+    for (SourceFile *import : result[i]->imports)
+      if (std::find(result.begin(), result.end(), import) == result.end())
+        result.push_back(import);
+  return result;
+}
+
+Library::FoundLayer Library::findLayer(SourceFile *file, const std::string &name) {
+  for (SourceFile *f : reach(file))
+    for (const ast::Block &layer : f->tree->layers)
+      if (layer.name.text == name)
+        return {&layer, f};
+  return {};
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,84 @@
+// Turns a model's text into a flat graph: runs its statements once, unrolling repeats and calling layers like templates.
+#pragma once
+
+#include "dsl/elaborate/Evaluate.h"
+#include "dsl/elaborate/Graph.h"
+#include "dsl/elaborate/Library.h"
+
+#include <memory>
+
+namespace npar::dsl {
+
+/// A layer with its arguments and parameters at a path of the model.
+struct Instance {
+  const ast::Block *layer = nullptr;
+  SourceFile *file = nullptr;
+  std::string path;
+  Location location;
+  Scope scope; ///< its constants, axes, parameters and inner layers; no parent: a layer sees nothing of its surroundings
+  const ast::Statement *forward = nullptr;
+  Instance *parent = nullptr;
+  bool used = false;
+};
+
+class ModelElaborator : public Evaluator {
+public:
+  ModelElaborator(Graph &graph, Reporter &reporter, SourceFile *file) : Evaluator(reporter), graph(graph), file(file) {}
+
+  /// Runs the model's body over its constants. Errors are in the reporter.
+  void run(const ast::Block &model, Scope &scope);
+
+  // What operations ask for; each throws Stop after reporting.
+  int tensor(const ast::Expression &expression, Scope &scope, const std::string &what);
+  AxisValue axes(const ast::Expression &expression, Scope &scope, const std::string &what);
+  /// A name for a place of randomness that no other one has.
+  std::string site(const std::string &kind);
+  Value constant(Location at, const Value &value) override;
+
+  Graph &graph;
+
+protected:
+  Value name(const ast::Expression &expression, Scope &scope) override;
+  Value list(const ast::Expression &expression, Scope &scope) override;
+  Value suffixed(const ast::Expression &expression, Scope &scope) override;
+  Value combine(ast::Operator op, Location at, const Value &left, const Value &right) override;
+  Value negate(Location at, const Value &value) override;
+
+private:
+  enum class Body { Model, Repeat, Layer, Forward };
+
+  // Statements.cpp
+  void execute(const std::vector<ast::Statement> &statements, Scope &scope, Body body);
+  void statement(const ast::Statement &s, Scope &scope, Body body);
+  void poison(const ast::Statement &s, Scope &scope);
+  void axis(const ast::Statement &s, Scope &scope);
+  void input(const ast::Statement &s, Scope &scope);
+  void param(const ast::Statement &s, Scope &scope);
+  void assign(const ast::Statement &s, Scope &scope, Body body);
+  void repeat(const ast::Statement &s, Scope &scope);
+  void loss(const ast::Statement &s, Scope &scope);
+  void require(const ast::Statement &s, Scope &scope);
+  void checkFresh(const ast::Name &name, Scope &scope);
+  void warnUnused();
+
+  // Layers.cpp
+  Instance *instantiate(const ast::Name &name, const ast::Expression &value, const Library::FoundLayer &found, Scope &scope);
+  Value forward(Instance &instance, const ast::Suffix &suffix, Location at, Scope &scope);
+  Value member(Instance &instance, const ast::Name &name);
+
+  // Expressions.cpp
+  Value call(const ast::Expression &callee, const ast::Suffix &suffix, Location at, Scope &scope);
+  Value select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope);
+  Value use(const Value &value, Location at);
+  std::vector<std::string> candidates(Scope &scope);
+
+  SourceFile *file;             ///< whose text is evaluated
+  Instance *instance = nullptr; ///< whose text is evaluated, null at the model's
+  std::optional<Value> result;  ///< of the forward function being run
+  std::vector<const ast::Block *> openLayers;
+  std::vector<std::unique_ptr<Instance>> instances;
+  std::map<std::string, int> sites;
+  bool insideRepeat = false;
+};
+
+} // namespace npar::dsl

@@ -1,0 +1,70 @@
+// The operations of the language: each a name, its arguments and a function that checks types and adds nodes of the nn dialect.
+#pragma once
+
+#include "dsl/elaborate/ModelElaborator.h"
+
+namespace npar::dsl {
+
+/// One call with its arguments matched. Accessors report a wrong kind at the argument and throw Stop; `i` counts the formals from 0.
+class OperationCall {
+public:
+  OperationCall(ModelElaborator &elaborator, const std::string &name, const std::vector<Formal> &formals, Location at,
+                std::vector<const ast::Argument *> slots, Scope &scope)
+      : graph(elaborator.graph), reporter(elaborator.reporter), elaborator(elaborator), name(name), at(at), formals(formals),
+        slots(std::move(slots)), scope(scope) {}
+
+  bool has(size_t i) const { return slots[i] != nullptr; }
+  Location place(size_t i) const { return slots[i] ? slots[i]->value->location : at; }
+  Value value(size_t i);
+  /// Any tensor, a float tensor, an i32 tensor.
+  int tensor(size_t i);
+  int floats(size_t i);
+  int indices(size_t i);
+  /// One axis; a list of axes.
+  std::string axis(size_t i);
+  AxisNames axes(size_t i);
+  double number(size_t i, double standard);
+  bool truth(size_t i, bool standard);
+  std::string word(size_t i, const std::vector<std::string> &choices);
+
+  const AxisNames &axesOf(int node) const { return graph.type(node).axes; }
+  /// That `axis` (argument i) is one of the tensor's, and not `batch`, whose size is the plan's.
+  void requireAxis(size_t i, const std::string &axis, int node, const std::string &what);
+  void refuseBatch(size_t i, const std::string &axis);
+  TensorValue add(const std::string &op, std::vector<int> operands, AxisNames axes, std::map<std::string, Attribute> attributes = {}) {
+    return {graph.add(at, op, std::move(operands), graph.floating(std::move(axes)), std::move(attributes))};
+  }
+
+  Graph &graph;
+  Reporter &reporter;
+  ModelElaborator &elaborator;
+  const std::string name;
+  const Location at;
+
+private:
+  const std::vector<Formal> &formals;
+  std::vector<const ast::Argument *> slots;
+  Scope &scope;
+};
+
+struct Operation {
+  std::string name;
+  std::vector<Formal> formals;
+  Value (*run)(OperationCall &);
+};
+
+/// The operation of that name, or null.
+const Operation *findOperation(const std::string &name);
+const std::vector<Operation> &operations();
+
+// The families, one file each.
+std::vector<Operation> elementwiseOperations();
+std::vector<Operation> reductionOperations();
+std::vector<Operation> contractionOperations();
+
+/// `left op right` of tensors and numbers.
+Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);
+
+AxisNames without(AxisNames axes, const AxisNames &removed);
+
+} // namespace npar::dsl

@@ -1,0 +1,100 @@
+// Operations that contract or look up axes: einsum, project, gather, attention.
+#include "dsl/elaborate/Operation.h"
+
+#include <cmath>
+
+namespace npar::dsl {
+namespace {
+
+/// `a`'s axes and then `b`'s, without the contracted ones.
+Value contract(OperationCall &call, int a, int b, const AxisNames &over) {
+  AxisNames axes = without(call.axesOf(a), over);
+  for (const std::string &axis : without(call.axesOf(b), over))
+    if (!contains(axes, axis))
+      axes.push_back(axis);
+  return call.add("einsum", {a, b}, axes);
+}
+
+Value einsum(OperationCall &call) {
+  int a = call.floats(0), b = call.floats(1);
+  AxisNames over = call.axes(2);
+  for (const std::string &axis : over) {
+    call.refuseBatch(2, axis);
+    for (int node : {a, b})
+      if (!contains(call.axesOf(node), axis))
+        call.reporter.fail(call.place(2), std::string("mismatched axes in 'einsum': ") + (node == a ? "the first" : "the second") +
+                                              " operand has no axis '" + axis + "' to contract over: " + textOf(call.axesOf(a)) + " and " +
+                                              textOf(call.axesOf(b)),
+                           didYouMean(axis, call.axesOf(node)));
+  }
+  return contract(call, a, b, over);
+}
+
+/// Contracts all axes that both operands have.
+Value project(OperationCall &call) {
+  int x = call.floats(0), weight = call.floats(1);
+  AxisNames over;
+  for (const std::string &axis : call.axesOf(x))
+    if (contains(call.axesOf(weight), axis))
+      over.push_back(axis);
+  if (over.empty())
+    call.reporter.fail(call.at, "mismatched axes in 'project': the operands share none: " + textOf(call.axesOf(x)) + " and " + textOf(call.axesOf(weight)));
+  for (const std::string &axis : over)
+    call.refuseBatch(1, axis);
+  return contract(call, x, weight, over);
+}
+
+Value gather(OperationCall &call) {
+  int table = call.floats(0), index = call.indices(1);
+  std::string over = call.axis(2);
+  call.requireAxis(2, over, table, "the table");
+  // An index that counts an axis is known: it must stay inside of the table.
+  const Node &node = call.graph.model.nodes[static_cast<size_t>(index)];
+  if (node.op == "index" && call.graph.size(node.type.axes[0]) > call.graph.size(over))
+    call.reporter.fail(call.place(1), "index(" + node.type.axes[0] + ") reaches " + std::to_string(call.graph.size(node.type.axes[0]) - 1) +
+                                          ", the table's axis '" + over + "' has size " + std::to_string(call.graph.size(over)));
+  AxisNames axes = call.axesOf(index);
+  for (const std::string &axis : without(call.axesOf(table), {over}))
+    axes.push_back(axis);
+  return call.add("gather", {table, index}, axes, {{"axis", over}});
+}
+
+/// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at.
+Value attention(OperationCall &call) {
+  int q = call.floats(0), k = call.floats(1), v = call.floats(2);
+  const AxisNames axes = call.axesOf(q);
+  for (size_t i : {1, 2})
+    if (call.axesOf(i == 1 ? k : v) != axes)
+      call.reporter.fail(call.place(i), std::string("'attention' needs q, k and v over the same axes: q is over ") + textOf(axes) + ", " +
+                                            (i == 1 ? "k" : "v") + " over " + textOf(call.axesOf(i == 1 ? k : v)));
+  std::string seq = "seq";
+  if (call.has(3))
+    call.requireAxis(3, seq = call.axis(3), q, "the query");
+  else if (!contains(axes, seq))
+    call.reporter.fail(call.at, "'attention' does not know over which axis: " + textOf(axes) + " has no axis 'seq'", {"write over = ..."});
+  std::string feature = axes.back();
+  if (call.has(4))
+    call.requireAxis(4, feature = call.axis(4), q, "the query");
+  if (axes.size() != 4 || axes[0] != "batch" || axes[1] != seq || axes[3] != feature || feature == seq)
+    call.reporter.fail(call.place(0), "'attention' needs q, k and v over [batch, " + seq + ", heads, feature], these are over " + textOf(axes));
+  if (contains(axes, "key"))
+    call.reporter.fail(call.at, "axis 'key' is the second name of '" + seq + "' in 'attention', the operands cannot have it");
+  call.graph.declareAxis("key", call.graph.size(seq), call.at);
+  call.graph.checkType(call.at, call.graph.floating({axes[0], axes[2], seq, "key"}));
+  double scale = call.number(6, 1 / std::sqrt(static_cast<double>(call.graph.size(feature))));
+  return call.add("attention", {q, k, v}, axes,
+                  {{"seq", seq}, {"key", std::string("key")}, {"feature", feature}, {"causal", call.truth(5, false)}, {"scale", scale}});
+}
+
+} // namespace
+
+std::vector<Operation> contractionOperations() {
+  return {
+      {"einsum", {{"a"}, {"b"}, {"over"}}, einsum},
+      {"project", {{"x"}, {"weight"}}, project},
+      {"gather", {{"table"}, {"index"}, {"over"}}, gather},
+      {"attention", {{"q"}, {"k"}, {"v"}, {"over", true}, {"feature", true}, {"causal", true}, {"scale", true}}, attention},
+  };
+}
+
+} // namespace npar::dsl

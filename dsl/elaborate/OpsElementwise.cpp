@@ -1,0 +1,112 @@
+// Arithmetic of tensors with broadcast by name, and functions of one element.
+#include "dsl/elaborate/Operation.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+using ast::Operator;
+
+bool subset(const AxisNames &small, const AxisNames &large) {
+  return std::all_of(small.begin(), small.end(), [&](const std::string &a) { return contains(large, a); });
+}
+
+Value withTensors(Graph &graph, Reporter &reporter, Operator op, Location at, int left, int right) {
+  const AxisNames a = graph.type(left).axes, b = graph.type(right).axes;
+  bool leftIsResult = subset(b, a);
+  if (!leftIsResult && !subset(a, b)) {
+    AxisNames onlyA = without(a, b), onlyB = without(b, a);
+    reporter.fail(at, std::string("'") + ast::spelling(op) + "' needs one tensor's axes to contain the other's: " + textOf(a) + " and " + textOf(b),
+                  {"axis '" + onlyA[0] + "' is only on the left, axis '" + onlyB[0] + "' only on the right"});
+  }
+  static const char *const names[] = {"add", "sub", "mul", "div"};
+  return TensorValue{graph.add(at, names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {left, right}, graph.floating(leftIsResult ? a : b))};
+}
+
+/// Of a tensor element by element; exp and log also of constants.
+Value unary(OperationCall &call) {
+  Value v = call.value(0);
+  auto *x = std::get_if<TensorValue>(&v);
+  if (x && call.graph.isFloat(x->node))
+    return call.add(call.name, {x->node}, call.axesOf(x->node));
+  Value constant, argument = x ? v : call.elaborator.constant(call.place(0), v);
+  if (isNumber(argument) && call.elaborator.callConstant(call.name, call.at, {argument}, constant))
+    return constant;
+  call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a float tensor, this is " + (x ? "an i32 tensor" : kindOf(v)));
+}
+
+Value gelu(OperationCall &call) {
+  int x = call.floats(0);
+  return call.add("gelu", {x}, call.axesOf(x), {{"approximate", call.word(1, {"tanh", "none"})}});
+}
+
+Value dropout(OperationCall &call) {
+  int x = call.floats(0);
+  double rate = call.number(1, 0);
+  if (!(rate >= 0 && rate < 1))
+    call.reporter.fail(call.place(1), "the dropout rate " + textOf(rate) + " is outside of [0, 1)");
+  std::string site = call.elaborator.site("dropout");
+  if (rate == 0)
+    return TensorValue{x};
+  return call.add("dropout", {x}, call.axesOf(x), {{"rate", rate}, {"site", site}});
+}
+
+Value index(OperationCall &call) {
+  std::string axis = call.axis(0);
+  if (axis == "batch")
+    call.reporter.fail(call.place(0), "'index' over 'batch' would tell sequences apart by their place in the batch");
+  return TensorValue{call.graph.add(call.at, "index", {}, {ElementType::I32, {axis}})};
+}
+
+} // namespace
+
+std::vector<Operation> elementwiseOperations() {
+  return {
+      {"exp", {{"x"}}, unary},
+      {"log", {{"x"}}, unary},
+      {"tanh", {{"x"}}, unary},
+      {"relu", {{"x"}}, unary},
+      {"gelu", {{"x"}, {"approximate", true}}, gelu},
+      {"dropout", {{"x"}, {"rate"}}, dropout},
+      {"index", {{"axis"}}, index},
+  };
+}
+
+Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location at, const Value &left, const Value &right) {
+  const std::string sign = std::string("'") + ast::spelling(op) + "'";
+  if (op < Operator::Add || op == Operator::Modulo)
+    reporter.fail(at, sign + " is for constants, not for tensors");
+  auto *a = std::get_if<TensorValue>(&left), *b = std::get_if<TensorValue>(&right);
+  if ((!a && !isNumber(left)) || (!b && !isNumber(right)))
+    reporter.fail(at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
+  for (const TensorValue *t : {a, b})
+    if (t && !graph.isFloat(t->node))
+      reporter.fail(at, sign + " needs float tensors, this one is i32 over " + textOf(graph.type(t->node).axes));
+  if (a && b)
+    return withTensors(graph, reporter, op, at, a->node, b->node);
+
+  int x = a ? a->node : b->node;
+  const AxisNames axes = graph.type(x).axes;
+  double number = toDouble(a ? right : left);
+  auto scale = [&](int node, double factor) { return graph.add(at, "scale", {node}, graph.floating(axes), {{"factor", factor}}); };
+  auto shift = [&](int node, double value) { return graph.add(at, "shift", {node}, graph.floating(axes), {{"value", value}}); };
+  switch (op) {
+  case Operator::Add:
+    return TensorValue{shift(x, number)};
+  case Operator::Subtract:
+    return TensorValue{a ? shift(x, -number) : shift(scale(x, -1), number)};
+  case Operator::Multiply:
+    return TensorValue{scale(x, number)};
+  default:
+    if (a) {
+      if (number == 0)
+        reporter.fail(at, "division of a tensor by zero");
+      return TensorValue{scale(x, 1 / number)};
+    }
+    int fill = graph.add(at, "fill", {}, graph.floating({}), {{"value", number}});
+    return withTensors(graph, reporter, op, at, fill, x);
+  }
+}
+
+} // namespace npar::dsl

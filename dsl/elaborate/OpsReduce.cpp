@@ -1,0 +1,76 @@
+// Reductions and the operations that normalise over an axis: sum, mean, softmax, layer_norm, cross_entropy.
+#include "dsl/elaborate/Operation.h"
+
+namespace npar::dsl {
+namespace {
+
+/// The axes to reduce over, each of them the tensor's.
+AxisNames reduced(OperationCall &call, int x) {
+  AxisNames over = call.axes(1);
+  for (const std::string &axis : over)
+    call.requireAxis(1, axis, x, "the operand");
+  return over;
+}
+
+Value sum(OperationCall &call) {
+  int x = call.floats(0);
+  return call.add("sum", {x}, without(call.axesOf(x), reduced(call, x)));
+}
+
+Value mean(OperationCall &call) {
+  int x = call.floats(0);
+  AxisNames over = reduced(call, x), rest = without(call.axesOf(x), over);
+  double count = 1;
+  for (const std::string &axis : over)
+    count *= static_cast<double>(call.graph.size(axis));
+  int total = call.add("sum", {x}, rest).node;
+  return call.add("scale", {total}, rest, {{"factor", 1 / count}});
+}
+
+Value softmax(OperationCall &call) {
+  int x = call.floats(0);
+  std::string over = call.axis(1);
+  call.requireAxis(1, over, x, "the operand");
+  return call.add("softmax", {x}, call.axesOf(x), {{"axis", over}});
+}
+
+Value layerNorm(OperationCall &call) {
+  int x = call.floats(0), weight = call.floats(1), bias = call.floats(2);
+  std::string over = call.axis(3);
+  call.requireAxis(3, over, x, "the operand");
+  for (size_t i : {1, 2}) {
+    int node = i == 1 ? weight : bias;
+    if (call.axesOf(node) != AxisNames{over})
+      call.reporter.fail(call.place(i), std::string(i == 1 ? "the weight" : "the bias") + " of 'layer_norm' must be over [" + over + "], this is over " +
+                                            textOf(call.axesOf(node)));
+  }
+  double epsilon = call.number(4, 1e-5);
+  if (!(epsilon > 0))
+    call.reporter.fail(call.place(4), "epsilon must be above 0, this is " + textOf(epsilon));
+  return call.add("layer_norm", {x, weight, bias}, call.axesOf(x), {{"axis", over}, {"epsilon", epsilon}});
+}
+
+Value crossEntropy(OperationCall &call) {
+  int logits = call.floats(0), targets = call.indices(1);
+  std::string over = call.axis(2);
+  call.requireAxis(2, over, logits, "the operand 'logits'");
+  AxisNames rest = without(call.axesOf(logits), {over});
+  if (call.axesOf(targets) != rest)
+    call.reporter.fail(call.place(1), "the targets must be over " + textOf(rest) + ", the logits' axes but '" + over + "'; these are over " +
+                                          textOf(call.axesOf(targets)));
+  return call.add("cross_entropy", {logits, targets}, rest, {{"axis", over}});
+}
+
+} // namespace
+
+std::vector<Operation> reductionOperations() {
+  return {
+      {"sum", {{"x"}, {"over"}}, sum},
+      {"mean", {{"x"}, {"over"}}, mean},
+      {"softmax", {{"x"}, {"over"}}, softmax},
+      {"layer_norm", {{"x"}, {"weight"}, {"bias"}, {"over"}, {"epsilon", true}}, layerNorm},
+      {"cross_entropy", {{"logits"}, {"targets"}, {"over"}}, crossEntropy},
+  };
+}
+
+} // namespace npar::dsl

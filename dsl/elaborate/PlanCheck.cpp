@@ -1,0 +1,232 @@
+// A plan's rules against the model: names, divisibility, conflicts, stages. Each message gives the numbers and a legal change.
+#include "dsl/elaborate/PlanElaborator.h"
+
+#include "dsl/elaborate/Graph.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+const Repeat *findRepeat(const Model &model, const std::string &label) {
+  for (const Repeat &r : model.repeats)
+    if (r.label == label)
+      return &r;
+  return nullptr;
+}
+
+const Axis *findAxis(const Model &model, const std::string &name) {
+  for (const Axis &a : model.axes)
+    if (a.name == name)
+      return &a;
+  return nullptr;
+}
+
+bool inTensor(const Model &model, const std::string &axis) {
+  for (const Node &node : model.nodes) {
+    if (contains(node.type.axes, axis))
+      return true;
+    auto key = node.attributes.find("key");
+    if (key != node.attributes.end() && std::get<std::string>(key->second) == axis)
+      return true;
+  }
+  return false;
+}
+
+/// `*` stands for anything but a point.
+bool matches(const char *pattern, const char *text) {
+  for (; *pattern && *pattern != '*'; ++pattern, ++text)
+    if (*pattern != *text)
+      return false;
+  if (!*pattern)
+    return !*text || *text == '.'; // also all layers inside
+  for (;; ++text) {
+    if (matches(pattern + 1, text))
+      return true;
+    if (!*text || *text == '.')
+      return false;
+  }
+}
+
+/// Up to four divisors of `size` above 1 that are nearest to `wanted`, in ascending order.
+std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
+  std::vector<int64_t> all;
+  for (int64_t d = 1; d * d <= size; ++d)
+    if (size % d == 0) {
+      all.push_back(d);
+      if (d * d != size)
+        all.push_back(size / d);
+    }
+  all.erase(std::remove(all.begin(), all.end(), all.size() > 1 ? 1 : 0), all.end());
+  std::sort(all.begin(), all.end(), [&](int64_t a, int64_t b) {
+    int64_t x = std::abs(a - wanted), y = std::abs(b - wanted);
+    return x != y ? x < y : a < b;
+  });
+  all.resize(std::min<size_t>(all.size(), 4));
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> words;
+  for (int64_t d : all)
+    words.push_back(std::to_string(d));
+  return words;
+}
+
+} // namespace
+
+int64_t PlanElaborator::meshSize(const Entry &entry) const {
+  int64_t size = 1;
+  for (const std::string &name : entry.rule.mesh)
+    if (const MeshAxis *axis = findMesh(name))
+      size *= axis->size;
+  return size;
+}
+
+void PlanElaborator::check(const Model &model) {
+  size_t before = reporter.errorCount();
+  for (const Entry &e : entries)
+    checkNames(e, model);
+  if (reporter.errorCount() != before)
+    return;
+  for (const Entry &e : entries)
+    if (e.enabled && !findRepeat(model, e.rule.axis)) {
+      checkNarrowing(e, model);
+      checkDivision(e, model);
+      plan.rules.push_back(e.rule);
+    }
+  checkConflicts();
+  checkPipeline(model);
+  if (reporter.errorCount() != before)
+    return;
+  for (const MeshAxis &axis : plan.mesh) {
+    bool used = plan.pipeline && plan.pipeline->mesh == axis.name;
+    for (const Rule &r : plan.rules)
+      used = used || std::find(r.mesh.begin(), r.mesh.end(), axis.name) != r.mesh.end();
+    if (!used && axis.size > 1)
+      reporter.warning(axis.location, "no rule uses mesh axis '" + axis.name + "' of size " + std::to_string(axis.size) + ": its ranks all compute the same");
+  }
+}
+
+void PlanElaborator::checkNames(const Entry &e, const Model &model) {
+  if (!findRepeat(model, e.rule.axis) && !findAxis(model, e.rule.axis)) {
+    std::vector<std::string> names;
+    for (const Axis &a : model.axes)
+      names.push_back(a.name);
+    for (const Repeat &r : model.repeats)
+      names.push_back(r.label);
+    std::vector<std::string> helps = didYouMean(e.rule.axis, names);
+    reporter.error(e.axisAt, "model '" + model.name + "' has no axis or repeat '" + e.rule.axis + "'",
+                   helps.empty() ? std::vector<std::string>{"it has " + joined(names, "and")} : helps);
+  }
+  std::vector<std::string> names;
+  for (const MeshAxis &m : plan.mesh)
+    names.push_back(m.name);
+  for (size_t i = 0; i < e.rule.mesh.size(); ++i)
+    if (!findMesh(e.rule.mesh[i])) {
+      std::vector<std::string> helps = didYouMean(e.rule.mesh[i], names);
+      if (helps.empty())
+        helps.push_back(names.empty() ? "declare it: `mesh " + e.rule.mesh[i] + " = 2`" : "the mesh has " + joined(names, "and"));
+      reporter.error(e.meshAt[i], "unknown mesh axis '" + e.rule.mesh[i] + "'", helps);
+    }
+}
+
+void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
+  static const std::vector<std::string> known = {"einsum", "add",    "sub",  "mul",        "div",     "scale",     "shift",         "exp",    "log",
+                                                 "tanh",   "relu",   "gelu", "sum",        "gather",  "select",    "layer_norm",    "softmax", "attention",
+                                                 "index",  "dropout", "input", "cross_entropy"};
+  const std::string &op = e.rule.op;
+  if (!op.empty()) {
+    if (std::find(known.begin(), known.end(), op) == known.end())
+      reporter.error(e.opAt, "unknown operation '" + op + "'", didYouMean(op, known));
+    else if (std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return n.op == op; }))
+      reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
+  }
+  const std::string &layer = e.rule.layer;
+  if (!layer.empty() && std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matches(layer.c_str(), n.path.c_str()); }))
+    reporter.error(e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"',
+                   {"'*' stands for one part of a path such as h.0.attn"});
+}
+
+void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
+  const Axis &axis = *findAxis(model, e.rule.axis);
+  int64_t ranks = meshSize(e);
+  if (!e.schedule.empty())
+    reporter.error(e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis");
+  if (ranks == 1)
+    return;
+  if (!inTensor(model, axis.name)) {
+    reporter.error(e.axisAt, "nothing uses this rule: no tensor of model '" + model.name + "' has axis '" + axis.name + "'", axis.location,
+                   "axis declared here", {"remove it from the rule"});
+    return;
+  }
+  bool narrowed = !e.rule.op.empty() || !e.rule.layer.empty();
+  if (narrowed || e.rule.pad || axis.size % ranks == 0)
+    return;
+  const std::string &name = e.rule.mesh[0];
+  std::string meshText = e.rule.mesh.size() == 1 ? "mesh axis '" + name + "' of size " + std::to_string(ranks)
+                                                 : "mesh axes " + joined(e.rule.mesh, "and") + " of size " + std::to_string(ranks) + " together";
+  std::vector<std::string> words = divisorsNear(axis.size, ranks);
+  std::vector<std::string> helps;
+  if (e.rule.mesh.size() == 1)
+    helps.push_back(name + " = " + joined(words) + (words.size() == 1 ? " divides it" : " divide it"));
+  helps.push_back("or write `" + axis.name + " pad` to pad it to " + std::to_string((axis.size + ranks - 1) / ranks * ranks));
+  reporter.error(e.axisAt, "axis '" + axis.name + "' of size " + std::to_string(axis.size) + " is not divisible by " + meshText,
+                 findMesh(name)->location, "mesh declared here", helps);
+}
+
+void PlanElaborator::checkConflicts() {
+  for (size_t i = 0; i < entries.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const Rule &a = entries[j].rule, &b = entries[i].rule;
+      if (!entries[i].enabled || !entries[j].enabled || a.axis != b.axis || a.op != b.op || a.layer != b.layer)
+        continue;
+      bool both = a.mesh.empty() && b.mesh.empty();
+      std::string shared = "none";
+      for (const std::string &name : b.mesh)
+        if (std::find(a.mesh.begin(), a.mesh.end(), name) != a.mesh.end()) {
+          shared = name;
+          both = true;
+        }
+      if (both)
+        reporter.error(b.location, "a second rule takes '" + b.axis + "' to '" + shared + "'", a.location, "the first rule is here",
+                       {"remove one of them, or narrow it with `in op` or `in layer`"});
+    }
+}
+
+void PlanElaborator::checkPipeline(const Model &model) {
+  int blocks = 0;
+  for (const Entry &e : entries) {
+    const Repeat *repeat = findRepeat(model, e.rule.axis);
+    if (!e.enabled || !repeat)
+      continue;
+    if (e.rule.mesh.size() != 1) {
+      reporter.error(e.axisAt, "repeat '" + repeat->label + "' needs exactly one mesh axis for its stages, this rule has " + std::to_string(e.rule.mesh.size()));
+      continue;
+    }
+    const std::string &name = e.rule.mesh[0];
+    if (e.rule.pad || !e.rule.op.empty() || !e.rule.layer.empty())
+      reporter.error(e.rule.pad ? e.padAt : e.rule.op.empty() ? e.layerAt : e.opAt, "the rule of a repeat cannot be padded or narrowed");
+    if (plan.pipeline && plan.pipeline->mesh != name) {
+      reporter.error(e.axisAt, "repeat '" + repeat->label + "' goes to mesh axis '" + name + "', the pipeline is over '" + plan.pipeline->mesh + "'",
+                     plan.pipeline->location, "the pipeline starts here", {"write one rule: " + plan.pipeline->repeats[0] + ", " + repeat->label + " -> " + name});
+      continue;
+    }
+    if (!plan.pipeline)
+      plan.pipeline = Pipeline{{}, name, e.schedule.empty() ? "1f1b" : e.schedule, e.axisAt};
+    plan.pipeline->repeats.push_back(repeat->label);
+    blocks += repeat->count;
+  }
+  if (!plan.pipeline)
+    return;
+  const MeshAxis &stages = *findMesh(plan.pipeline->mesh);
+  for (const Rule &r : plan.rules)
+    if (std::find(r.mesh.begin(), r.mesh.end(), stages.name) != r.mesh.end() && stages.size > 1)
+      reporter.error(r.location, "mesh axis '" + stages.name + "' holds the stages of the pipeline and cannot split axis '" + r.axis + "'",
+                     plan.pipeline->location, "the pipeline is here");
+  if (stages.size > blocks)
+    reporter.error(plan.pipeline->location,
+                   "a pipeline of " + std::to_string(stages.size) + " stages has only " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks"),
+                   stages.location, "mesh axis '" + stages.name + "' of size " + std::to_string(stages.size),
+                   {"set " + stages.name + " to at most " + std::to_string(blocks) + ", or the count of repeat '" + plan.pipeline->repeats[0] +
+                    "' to at least " + std::to_string(stages.size)});
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,202 @@
+// Evaluates a plan's own text and derives D and M (P10).
+#include "dsl/elaborate/PlanElaborator.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+
+const MeshAxis *PlanElaborator::findMesh(const std::string &name) const {
+  for (const MeshAxis &axis : plan.mesh)
+    if (axis.name == name)
+      return &axis;
+  return nullptr;
+}
+
+void PlanElaborator::declare(const ast::Plan *source, const ElaboratedTrain &train) {
+  size_t before = reporter.errorCount();
+  if (source) {
+    plan.name = source->name.text;
+    plan.location = microAt = source->name.location;
+    bindConstants(evaluator, source->parameters, settings, scope, "plan '" + plan.name + "'");
+    mesh(*source);
+    for (const ast::Rule &r : source->rules)
+      rule(r);
+  } else {
+    plan.location = microAt = train.train.location;
+    plan.micro = train.train.batch;
+  }
+  numbers(source);
+  if (reporter.errorCount() == before && train.train.batch > 0)
+    parallelism(train);
+}
+
+void PlanElaborator::mesh(const ast::Plan &source) {
+  constexpr int64_t most = 1 << 20;
+  int64_t world = 1;
+  for (const ast::Item &item : source.mesh) {
+    const std::string &name = item.name.text;
+    MeshAxis axis{name, 1, item.name.location};
+    Location at = item.value ? item.value->location : item.name.location;
+    try {
+      if (const MeshAxis *old = findMesh(name)) {
+        reporter.error(item.name.location, "mesh axis '" + name + "' is declared twice", old->location, "first declared here");
+        continue;
+      }
+      if (name == "none")
+        reporter.fail(item.name.location, "'none' cannot name a mesh axis: a rule `-> none` means no splitting");
+      const std::string what = "the size of mesh axis '" + name + "'";
+      if (const Setting *s = settings.find("mesh." + name)) {
+        at = s->value->location;
+        axis.size = evaluator.integer(*s->value, scope, what);
+      } else if (item.value) {
+        axis.size = evaluator.integer(*item.value, scope, what);
+      } else {
+        Binding *constant = scope.find(name);
+        if (!constant)
+          reporter.fail(item.name.location, "mesh axis '" + name + "' has no size and there is no constant '" + name + "'",
+                        {"write `mesh " + name + " = ...`"});
+        if (std::holds_alternative<Poison>(constant->value))
+          throw Stop{};
+        auto *size = std::get_if<int64_t>(&constant->value);
+        if (!size)
+          reporter.fail(item.name.location, what + " must be an integer, constant '" + name + "' is " + textOf(constant->value));
+        axis.size = *size;
+      }
+      if (axis.size < 1)
+        reporter.fail(at, what + " is " + std::to_string(axis.size) + ", the smallest is 1");
+      if (__builtin_mul_overflow(world, axis.size, &world) || world > most) {
+        world = 1;
+        reporter.fail(at, "the mesh has more than " + std::to_string(most) + " ranks");
+      }
+    } catch (const Stop &) {
+      axis.size = 1;
+    }
+    plan.mesh.push_back(axis);
+  }
+}
+
+std::string PlanElaborator::schedule(const ast::Rule &source) {
+  if (!source.schedule)
+    return {};
+  std::string word = source.schedule->text;
+  if (Binding *constant = source.scheduleIsName ? scope.find(word) : nullptr) {
+    if (std::holds_alternative<Poison>(constant->value))
+      throw Stop{};
+    auto *text = std::get_if<std::string>(&constant->value);
+    word = text ? *text : textOf(constant->value);
+  }
+  if (word != "1f1b" && word != "gpipe") {
+    std::vector<std::string> helps = didYouMean(word, {"1f1b", "gpipe"});
+    reporter.fail(source.schedule->location, "unknown schedule '" + word + "'", helps.empty() ? std::vector<std::string>{"it is 1f1b or gpipe"} : helps);
+  }
+  return word;
+}
+
+void PlanElaborator::rule(const ast::Rule &source) {
+  Entry common;
+  common.source = &source;
+  try {
+    common.schedule = schedule(source);
+    for (const ast::Name &m : source.mesh) {
+      if (std::find(common.rule.mesh.begin(), common.rule.mesh.end(), m.text) != common.rule.mesh.end())
+        reporter.fail(m.location, "mesh axis '" + m.text + "' stands twice in a rule");
+      common.rule.mesh.push_back(m.text);
+      common.meshAt.push_back(m.location);
+    }
+    if (common.rule.mesh == std::vector<std::string>{"none"})
+      common.rule.mesh.clear();
+    for (const ast::Narrowing &n : source.narrowings) {
+      std::string &text = n.layer ? common.rule.layer : common.rule.op;
+      if (!text.empty())
+        reporter.fail(n.name.location, std::string("a rule has one `in ") + (n.layer ? "layer`" : "op`"));
+      text = n.name.text;
+      (n.layer ? common.layerAt : common.opAt) = n.name.location;
+    }
+    if (source.condition)
+      common.enabled = evaluator.truth(*source.condition, scope, "the condition of a rule");
+  } catch (const Stop &) {
+    return;
+  }
+  for (const ast::RuleAxis &axis : source.axes) {
+    Entry entry = common;
+    entry.rule.axis = axis.name.text;
+    entry.rule.location = entry.axisAt = axis.name.location;
+    if (!axis.modifier.text.empty()) {
+      if (axis.modifier.text != "pad") {
+        reporter.error(axis.modifier.location, "expected 'pad', ',' or '->' after axis '" + axis.name.text + "', found '" + axis.modifier.text + "'");
+        continue;
+      }
+      entry.rule.pad = true;
+      entry.padAt = axis.modifier.location;
+    }
+    entries.push_back(std::move(entry));
+  }
+}
+
+void PlanElaborator::numbers(const ast::Plan *source) {
+  std::map<std::string, const ast::Expression *> values;
+  if (source)
+    for (const ast::Setting &s : source->settings) {
+      if (s.name.text != "micro" && s.name.text != "compute")
+        reporter.error(s.name.location, "a plan has no '" + s.name.text + "'",
+                       nearest(s.name.text, {"micro", "compute", "mesh", "split"}).empty()
+                           ? std::vector<std::string>{"it has mesh, micro, split and compute"}
+                           : didYouMean(s.name.text, {"micro", "compute", "mesh", "split"}));
+      else if (!values.insert({s.name.text, s.value.get()}).second)
+        reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
+    }
+  for (const char *key : {"micro", "compute"})
+    if (const Setting *s = settings.find(key))
+      values[key] = s->value.get();
+  try {
+    if (const ast::Expression *e = values["compute"]) {
+      std::string word = e->kind == ast::ExpressionKind::Name ? e->text : "";
+      if (Binding *constant = scope.find(word); constant && std::holds_alternative<std::string>(constant->value))
+        word = std::get<std::string>(constant->value);
+      if (word != "f32" && word != "f64")
+        reporter.fail(e->location, "cannot compute in '" + (e->text.empty() ? std::string("this") : e->text) + "'", {"it is f32 or f64"});
+      plan.compute = word == "f32" ? ElementType::F32 : ElementType::F64;
+    }
+  } catch (const Stop &) {
+  }
+  try {
+    if (const ast::Expression *e = values["micro"]) {
+      plan.micro = evaluator.integer(*e, scope, "'micro'");
+      microAt = e->location;
+      if (plan.micro < 1 || plan.micro > INT32_MAX)
+        reporter.fail(e->location, "'micro' is " + std::to_string(plan.micro) + ", it must be 1 to " + std::to_string(INT32_MAX));
+    } else if (source) {
+      reporter.fail(source->name.location, "plan '" + plan.name + "' has no micro", {"write `micro 1`: sequences per rank and micro-batch"});
+    }
+  } catch (const Stop &) {
+  }
+}
+
+void PlanElaborator::parallelism(const ElaboratedTrain &train) {
+  std::vector<std::string> taken;
+  for (const Entry &e : entries)
+    if (e.enabled && e.rule.axis == "batch" && e.rule.op.empty() && e.rule.layer.empty())
+      for (const std::string &name : e.rule.mesh)
+        if (const MeshAxis *axis = findMesh(name); axis && std::find(taken.begin(), taken.end(), name) == taken.end()) {
+          taken.push_back(name);
+          plan.dataParallel *= axis->size;
+        }
+  int64_t batch = train.train.batch, D = plan.dataParallel, unit = D * plan.micro;
+  if (batch % unit == 0) {
+    plan.microCount = batch / unit;
+    return;
+  }
+  std::vector<std::string> legal;
+  if (batch > unit)
+    legal.push_back(std::to_string(batch - batch % unit));
+  legal.push_back(std::to_string(batch - batch % unit + unit));
+  std::vector<std::string> helps{"the nearest legal batch is " + joined(legal)};
+  if (batch % D == 0)
+    helps.push_back("or, for this batch, micro = " + nearestDivisors(batch / D, plan.micro));
+  reporter.error(train.batchAt,
+                 "batch " + std::to_string(batch) + " is not divisible by dp * micro = " + std::to_string(D) + " * " + std::to_string(plan.micro) + " = " +
+                     std::to_string(unit),
+                 microAt, "micro is the number of sequences per rank and micro-batch", helps);
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,118 @@
+// Reporting and the arithmetic of helpful hints.
+#include "dsl/elaborate/Reporter.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+
+bool Reporter::first(Location at) {
+  return at.line == 0 || reported.insert({at.file, at.line, at.column}).second;
+}
+
+void Reporter::addFrames(Diagnostic &diagnostic) const {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    diagnostic.note(frame->first, frame->second);
+}
+
+void Reporter::error(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  if (!first(at))
+    return;
+  Diagnostic &d = diagnostics.error(at, message);
+  addFrames(d);
+  for (const std::string &help : helps)
+    d.help(at, help);
+}
+
+void Reporter::error(Location at, const std::string &message, Location noteAt, const std::string &note, const std::vector<std::string> &helps) {
+  if (!first(at))
+    return;
+  Diagnostic &d = diagnostics.error(at, message).note(noteAt, note);
+  addFrames(d);
+  for (const std::string &help : helps)
+    d.help(at, help);
+}
+
+void Reporter::warning(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  if (!first(at))
+    return;
+  Diagnostic &d = diagnostics.warning(at, message);
+  for (const std::string &help : helps)
+    d.help(at, help);
+}
+
+void Reporter::fail(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  error(at, message, helps);
+  throw Stop{};
+}
+
+void Reporter::abort(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  error(at, message, helps);
+  throw Abort{};
+}
+
+void Reporter::work(Location at) {
+  constexpr int64_t most = 20'000'000;
+  if (++units > most)
+    abort(at, "the model is too large: elaborating it takes more than " + std::to_string(most) + " steps");
+}
+
+std::string nearest(const std::string &word, const std::vector<std::string> &candidates) {
+  std::string best;
+  if (word.size() > 100)
+    return best;
+  size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string &candidate : candidates) {
+    if (candidate.size() > 100 || candidate == word)
+      continue;
+    // Levenshtein with adjacent swaps counted as one, by rows.
+    std::vector<size_t> before, above(candidate.size() + 1), row(candidate.size() + 1);
+    for (size_t j = 0; j <= candidate.size(); ++j)
+      above[j] = j;
+    for (size_t i = 1; i <= word.size(); ++i) {
+      row[0] = i;
+      for (size_t j = 1; j <= candidate.size(); ++j) {
+        row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (word[i - 1] != candidate[j - 1])});
+        if (i > 1 && j > 1 && word[i - 1] == candidate[j - 2] && word[i - 2] == candidate[j - 1])
+          row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+      before = above;
+      above = row;
+    }
+    if (above.back() < bestDistance) {
+      bestDistance = above.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates) {
+  std::string name = nearest(word, candidates);
+  return name.empty() ? std::vector<std::string>{} : std::vector<std::string>{"did you mean '" + name + "'?"};
+}
+
+std::string joined(const std::vector<std::string> &words, const char *last) {
+  std::string result;
+  for (size_t i = 0; i < words.size(); ++i)
+    result += (i == 0 ? "" : i + 1 == words.size() ? std::string(" ") + last + " " : ", ") + words[i];
+  return result;
+}
+
+std::string nearestDivisors(int64_t number, int64_t wanted) {
+  // Large numbers are not searched to the end: the hint is not worth the time.
+  constexpr int64_t reach = 100'000;
+  std::vector<std::string> found;
+  for (int64_t d = std::min(wanted, number); d > 0 && d > wanted - reach; --d)
+    if (number % d == 0) {
+      found.push_back(std::to_string(d));
+      break;
+    }
+  for (int64_t d = wanted + 1; d <= number && d < wanted + reach; ++d)
+    if (number % d == 0) {
+      found.push_back(std::to_string(d));
+      break;
+    }
+  return joined(found);
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,112 @@
+// Parses and applies `--set key=value`.
+#include "dsl/elaborate/Settings.h"
+#include "dsl/Parse.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace npar::dsl {
+namespace {
+
+/// Words such as 1f1b, that no expression can hold.
+bool isWord(const std::string &text) {
+  size_t digits = 0;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])))
+    ++digits;
+  bool exponent = digits + 1 < text.size() && (text[digits] == 'e' || text[digits] == 'E') &&
+                  std::all_of(text.begin() + static_cast<long>(digits) + 1, text.end(), [](unsigned char c) { return std::isdigit(c); });
+  return digits > 0 && digits < text.size() && !exponent &&
+         std::all_of(text.begin() + static_cast<long>(digits), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+} // namespace
+
+Settings::Settings(const std::vector<std::pair<std::string, std::string>> &pairs, Sources &sources, Diagnostics &diagnostics) {
+  for (const auto &[key, value] : pairs) {
+    Setting setting;
+    setting.key = key;
+    uint32_t file = sources.add("--set", key + "=" + value);
+    setting.keyLocation = {file, 1, 1, static_cast<uint32_t>(std::max<size_t>(1, key.size()))};
+    Location at{file, 1, static_cast<uint32_t>(key.size() + 2), static_cast<uint32_t>(std::max<size_t>(1, value.size()))};
+    if (key.empty()) {
+      diagnostics.error(setting.keyLocation, "a setting is written key=value, this has no key");
+      continue;
+    }
+    if (value.empty()) {
+      diagnostics.error(at, "setting '" + key + "' has no value").help(at, "write " + key + "=value");
+      continue;
+    }
+    if (isWord(value)) {
+      setting.value = std::make_unique<ast::Expression>();
+      setting.value->kind = ast::ExpressionKind::Text;
+      setting.value->text = value;
+      setting.value->location = at;
+    } else {
+      setting.value = parseExpression(file, key.size() + 1, sources, diagnostics);
+    }
+    if (setting.value)
+      list.push_back(std::move(setting));
+  }
+}
+
+const Setting *Settings::find(const std::string &key) {
+  known.push_back(key);
+  const Setting *result = nullptr;
+  for (Setting &s : list)
+    if (s.key == key) {
+      s.used = true;
+      result = &s;
+    }
+  return result;
+}
+
+void Settings::reportUnknown(Reporter &reporter) const {
+  for (const Setting &s : list)
+    if (!s.used) {
+      std::vector<std::string> helps = didYouMean(s.key, known);
+      if (helps.empty()) {
+        std::vector<std::string> names = known;
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        helps.push_back("it is one of " + joined(names));
+      }
+      reporter.error(s.keyLocation, "unknown setting '" + s.key + "'", helps);
+    }
+}
+
+Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope) {
+  if (setting.value->kind == ast::ExpressionKind::Name && !scope.find(setting.value->text))
+    return setting.value->text;
+  return evaluator.evaluate(*setting.value, scope);
+}
+
+void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope, const std::string &what) {
+  for (const ast::Item &p : parameters) {
+    if (Binding *before = scope.findHere(p.name.text)) {
+      evaluator.reporter.error(p.name.location, "constant '" + p.name.text + "' is declared twice", before->location, "first declared here");
+      continue;
+    }
+    const Setting *setting = settings.find(p.name.text);
+    Value value = Poison{};
+    try {
+      Value standard = Poison{};
+      // The default is evaluated even when it is set: it tells the kind of the constant.
+      if (p.value && (!setting || p.value->kind != ast::ExpressionKind::Chain))
+        standard = evaluator.evaluate(*p.value, scope);
+      value = setting ? evaluateSetting(evaluator, *setting, scope) : standard;
+      if (!setting && !p.value)
+        evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
+                                {"set it: --set " + p.name.text + "=..."});
+      bool sameKind = std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
+      if (setting && !sameKind) {
+        Location at = setting->value->location;
+        value = Poison{};
+        evaluator.reporter.fail(at, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + setting->value->text + " is not", {});
+      }
+    } catch (const Stop &) {
+    }
+    scope.bind(p.name.text, value, p.name.location);
+  }
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,260 @@
+// The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
+#include "dsl/elaborate/ModelElaborator.h"
+
+namespace npar::dsl {
+
+using ast::Statement;
+using ast::StatementKind;
+
+void ModelElaborator::run(const ast::Block &model, Scope &scope) {
+  graph.model.name = model.name.text;
+  graph.model.location = model.name.location;
+  size_t before = reporter.errorCount();
+  execute(model.body, scope, Body::Model);
+  if (reporter.errorCount() != before)
+    return;
+  if (graph.model.loss < 0)
+    reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss", {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
+  warnUnused();
+}
+
+void ModelElaborator::warnUnused() {
+  std::vector<std::string> unused;
+  for (const auto &i : instances)
+    if (!i->used && (!i->parent || i->parent->used)) {
+      unused.push_back(i->path);
+      reporter.warning(i->location, "layer '" + i->path + "' is never called");
+    }
+  graph.finish(unused);
+}
+
+void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &scope, Body body) {
+  for (const Statement &s : statements) {
+    reporter.work(s.location);
+    if (body == Body::Forward && result)
+      reporter.fail(s.location, "nothing can follow 'return'");
+    try {
+      statement(s, scope, body);
+    } catch (const Stop &) {
+      // An error inside a forward function spoils its result: the caller's statement is given up.
+      if (body == Body::Forward)
+        throw;
+      poison(s, scope);
+    }
+  }
+}
+
+void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
+  auto only = [&](bool allowed, const char *what, const char *where) {
+    if (!allowed)
+      reporter.fail(s.location, std::string("'") + what + "' stands only " + where);
+  };
+  switch (s.kind) {
+  case StatementKind::Axis:
+    only(body != Body::Forward, "axis", "in a model or a layer, outside of forward");
+    return axis(s, scope);
+  case StatementKind::Input:
+    only(body == Body::Model, "input", "in a model");
+    return input(s, scope);
+  case StatementKind::Param:
+    only(body != Body::Forward, "param", "in a model or a layer, outside of forward");
+    return param(s, scope);
+  case StatementKind::Repeat:
+    only(body == Body::Model, "repeat", "in a model, not inside of another repeat");
+    return repeat(s, scope);
+  case StatementKind::Loss:
+    only(body == Body::Model, "loss", "in a model, outside of repeat");
+    return loss(s, scope);
+  case StatementKind::Require:
+    return require(s, scope);
+  case StatementKind::Forward:
+    only(body == Body::Layer, "forward", "in a layer");
+    return; // found when the layer was instantiated
+  case StatementKind::Return:
+    only(body == Body::Forward, "return", "in a forward function");
+    result = evaluate(*s.value, scope);
+    return;
+  case StatementKind::Assign:
+    return assign(s, scope, body);
+  }
+}
+
+void ModelElaborator::poison(const Statement &s, Scope &scope) {
+  auto spoil = [&](const std::string &name, Location at) {
+    Binding *old = scope.find(name);
+    if (!old)
+      scope.bind(name, Poison{}, at);
+    else if (s.kind == StatementKind::Assign && std::holds_alternative<TensorValue>(old->value))
+      old->value = Poison{};
+  };
+  if (s.kind == StatementKind::Axis || s.kind == StatementKind::Input)
+    for (const ast::Item &item : s.items)
+      spoil(item.name.text, item.name.location);
+  if (s.kind == StatementKind::Param || s.kind == StatementKind::Assign)
+    spoil(s.name.text, s.name.location);
+}
+
+void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope) {
+  if (Binding *old = scope.find(name.text)) {
+    reporter.error(name.location, "'" + name.text + "' is already declared, as " + kindOf(old->value), old->location, "declared here");
+    throw Stop{};
+  }
+}
+
+void ModelElaborator::axis(const Statement &s, Scope &scope) {
+  bool failed = false;
+  for (const ast::Item &item : s.items) {
+    const std::string &name = item.name.text;
+    try {
+      Binding *old = scope.find(name);
+      bool ownConstant = old && isNumber(old->value);
+      if (old && !ownConstant && !std::holds_alternative<Poison>(old->value))
+        checkFresh(item.name, scope);
+      if (name == "batch") {
+        if (item.value)
+          reporter.fail(item.name.location, "the size of axis 'batch' comes from the train block and the plan", {"write `axis batch`"});
+        scope.bind(name, AxisValue{{name}}, item.name.location);
+        continue;
+      }
+      if (!item.value && !ownConstant) {
+        if (old)
+          throw Stop{};
+        reporter.fail(item.name.location, "axis '" + name + "' has no size and there is no constant '" + name + "'", {"write `axis " + name + " = ...`"});
+      }
+      int64_t size = 0;
+      if (item.value)
+        size = integer(*item.value, scope, "the size of axis '" + name + "'");
+      else if (auto *i = std::get_if<int64_t>(&old->value))
+        size = *i;
+      else
+        reporter.fail(item.name.location, "the size of axis '" + name + "' must be an integer, constant '" + name + "' is " + textOf(old->value));
+      graph.declareAxis(name, size, item.name.location);
+      scope.bind(name, AxisValue{{name}}, item.name.location);
+    } catch (const Stop &) {
+      scope.bind(name, Poison{}, item.name.location);
+      failed = true;
+    }
+  }
+  if (failed)
+    throw Stop{};
+}
+
+void ModelElaborator::input(const Statement &s, Scope &scope) {
+  const std::string &element = s.name.text;
+  if (element != "i32" && element != "f32" && element != "f64")
+    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"it is one of i32, f32 or f64"});
+  AxisNames names = s.shape->items.empty() ? AxisNames{} : std::get<AxisValue>(list(*s.shape, scope)).names;
+  TensorType type = element == "i32" ? TensorType{ElementType::I32, names} : graph.floating(names);
+  for (const ast::Item &item : s.items) {
+    checkFresh(item.name, scope);
+    int node = graph.add(item.name.location, "input", {}, type, {{"name", item.name.text}});
+    scope.bind(item.name.text, TensorValue{node}, item.name.location);
+  }
+}
+
+void ModelElaborator::param(const Statement &s, Scope &scope) {
+  checkFresh(s.name, scope);
+  Parameter p;
+  p.path = (graph.path.empty() ? "" : graph.path + ".") + s.name.text;
+  p.location = s.name.location;
+  AxisNames names;
+  for (const auto &dimension : s.shape->items) {
+    AxisValue axis = axes(*dimension, scope, "a dimension of parameter '" + s.name.text + "'");
+    if (contains(axis.names, "batch"))
+      reporter.fail(dimension->location, "a parameter cannot have the axis 'batch': it is the same for the whole batch");
+    names.insert(names.end(), axis.names.begin(), axis.names.end());
+    p.storedRank.push_back(static_cast<int>(axis.names.size()));
+  }
+  p.type = graph.floating(names);
+  const ast::Expression &init = *s.value;
+  if (init.kind == ast::ExpressionKind::Name && (init.text == "zeros" || init.text == "ones")) {
+    p.init = init.text == "zeros" ? InitKind::Zeros : InitKind::Ones;
+  } else if (init.kind == ast::ExpressionKind::Suffixed && init.items[0]->text == "normal" && init.suffixes.size() == 1 &&
+             init.suffixes[0].kind == ast::SuffixKind::Call) {
+    auto slots = matchArguments(reporter, "'normal'", init.location, {{"deviation"}}, init.suffixes[0].arguments);
+    p.init = InitKind::Normal;
+    p.deviation = number(*slots[0]->value, scope, "the deviation");
+    if (p.deviation < 0)
+      reporter.fail(slots[0]->value->location, "the deviation " + textOf(p.deviation) + " is negative");
+  } else {
+    reporter.fail(init.location, "a parameter starts as zeros, ones or normal(deviation)");
+  }
+  scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p))}, s.name.location);
+}
+
+void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
+  const ast::Expression &value = *s.value;
+  if (value.kind == ast::ExpressionKind::Suffixed && value.items[0]->kind == ast::ExpressionKind::Name && value.suffixes.size() == 1 &&
+      value.suffixes[0].kind == ast::SuffixKind::Call && !scope.find(value.items[0]->text))
+    if (Library::FoundLayer found = Library::findLayer(file, value.items[0]->text); found.layer) {
+      if (body == Body::Forward)
+        reporter.fail(value.location, "a layer is made outside of forward, so that it has one set of parameters");
+      checkFresh(s.name, scope);
+      scope.bind(s.name.text, instantiate(s.name, value, found, scope), s.name.location);
+      return;
+    }
+  Value v = evaluate(value, scope);
+  if (std::holds_alternative<Instance *>(v))
+    reporter.fail(value.location, "a layer cannot have a second name");
+  Binding *old = scope.find(s.name.text);
+  bool tensors = old && std::holds_alternative<TensorValue>(old->value) && std::holds_alternative<TensorValue>(v);
+  if (!old)
+    scope.bind(s.name.text, v, s.name.location);
+  else if (tensors)
+    *old = {v, s.name.location}; // `x = x + ...`: also from inside of a repeat
+  else if (!std::holds_alternative<Poison>(old->value))
+    checkFresh(s.name, scope);
+}
+
+void ModelElaborator::repeat(const Statement &s, Scope &scope) {
+  constexpr int64_t most = 10'000;
+  Model &model = graph.model;
+  for (const Repeat &r : model.repeats)
+    if (r.label == s.name.text) {
+      reporter.error(s.name.location, "repeat '" + s.name.text + "' is declared twice", r.location, "first declared here");
+      throw Stop{};
+    }
+  checkFresh(s.name, scope);
+  int64_t count = integer(*s.value, scope, "the count of repeat '" + s.name.text + "'");
+  if (count < 1 || count > most)
+    reporter.fail(s.value->location, "repeat '" + s.name.text + "' has count " + std::to_string(count) +
+                                         (count < 1 ? ", the smallest is 1" : ", the largest is " + std::to_string(most)));
+  model.repeats.push_back({s.name.text, model.blocks, static_cast<int>(count), s.name.location});
+  size_t before = reporter.errorCount();
+  for (int64_t i = 0; i < count && reporter.errorCount() == before; ++i) {
+    Scope inner(&scope);
+    graph.path = s.name.text + "." + std::to_string(i);
+    graph.block = model.blocks + static_cast<int>(i);
+    execute(s.body, inner, Body::Repeat);
+  }
+  model.blocks += static_cast<int>(count);
+  graph.path.clear();
+  graph.block = model.blocks;
+}
+
+void ModelElaborator::loss(const Statement &s, Scope &scope) {
+  if (graph.model.loss >= 0)
+    reporter.fail(s.location, "model '" + graph.model.name + "' has a second loss");
+  int node = tensor(*s.value, scope, "the loss");
+  const TensorType &type = graph.type(node);
+  if (type.element == ElementType::I32)
+    reporter.fail(s.value->location, "the loss must be a float tensor, this is i32");
+  if (!contains(type.axes, "batch"))
+    reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes),
+                  {"its mean over all axes is taken for the whole batch"});
+  graph.model.loss = node;
+}
+
+void ModelElaborator::require(const Statement &s, Scope &scope) {
+  if (truth(*s.value, scope, "the condition of 'require'"))
+    return;
+  std::string message = s.message;
+  const ast::Expression &e = *s.value;
+  if (e.kind == ast::ExpressionKind::Chain && e.operators.size() == 1 && e.operators[0] >= ast::Operator::Equal) {
+    Value left = constant(e.location, evaluate(*e.items[0], scope)), right = constant(e.location, evaluate(*e.items[1], scope));
+    message += ": " + textOf(left) + " " + ast::spelling(e.operators[0]) + " " + textOf(right) + " does not hold";
+  }
+  reporter.fail(e.location, message);
+}
+
+} // namespace npar::dsl

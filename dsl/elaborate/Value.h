@@ -1,0 +1,64 @@
+// What an expression of the language can be, and the scopes that name such values.
+#pragma once
+
+#include "dsl/Diagnostics.h"
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace npar::dsl {
+
+struct Instance; // of a layer
+
+/// An axis, or a group `[part, head]` of axes that a layer takes in place of one.
+struct AxisValue {
+  std::vector<std::string> names;
+  bool group = false;
+};
+
+struct TensorValue {
+  int node = -1;
+};
+
+/// A declared parameter; becomes a tensor (a new use) whenever an expression names it.
+struct ParameterValue {
+  size_t index = 0;
+};
+
+/// What a statement with an error declares: naming it is silently the same error.
+struct Poison {};
+
+using Value = std::variant<Poison, int64_t, double, bool, std::string, AxisValue, TensorValue, ParameterValue, Instance *>;
+
+/// "a number", "an axis" ...: for messages.
+std::string kindOf(const Value &value);
+/// A constant as a person writes it.
+std::string textOf(const Value &value);
+std::string textOf(double number);
+inline bool isNumber(const Value &v) { return std::holds_alternative<int64_t>(v) || std::holds_alternative<double>(v); }
+inline double toDouble(const Value &v) {
+  return std::holds_alternative<int64_t>(v) ? static_cast<double>(std::get<int64_t>(v)) : std::get<double>(v);
+}
+
+struct Binding {
+  Value value;
+  Location location;
+};
+
+class Scope {
+public:
+  explicit Scope(Scope *parent = nullptr) : parent(parent) {}
+  Binding *find(const std::string &name);
+  Binding *findHere(const std::string &name);
+  void bind(const std::string &name, Value value, Location at) { bindings[name] = {std::move(value), at}; }
+  /// All names visible from here.
+  std::vector<std::string> names() const;
+
+private:
+  Scope *parent;
+  std::map<std::string, Binding> bindings;
+};
+
+} // namespace npar::dsl

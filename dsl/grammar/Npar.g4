@@ -1,0 +1,89 @@
+// The grammar of .npar text. Lists and operator chains are flat loops, so that depth comes from brackets alone (bounded before parsing).
+grammar Npar;
+
+file: declaration* EOF;
+expressionOnly: expression EOF; // the value of `--set key=value`
+
+declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration;
+importDeclaration: IMPORT STRING;
+layerDeclaration: LAYER name parameters? body;
+modelDeclaration: MODEL name parameters? body;
+trainDeclaration: TRAIN name parameters? FOR name '{' setting* '}';
+planDeclaration: PLAN name parameters? FOR name '{' planItem* '}';
+
+parameters: '(' (parameter (',' parameter)*)? ')';
+parameter: name ('=' expression)?;
+
+// What a model, a layer and a forward function consist of; which statement may stand where is checked afterwards.
+body: '{' statement* '}';
+statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | requireStatement
+         | forwardStatement | returnStatement | assignment;
+axisStatement: AXIS axisItem (',' axisItem)*;
+axisItem: name ('=' expression)?;
+inputStatement: INPUT name (',' name)* ':' name list;
+paramStatement: PARAM name ':' list '=' expression;
+repeatStatement: REPEAT name '[' expression ']' body;
+lossStatement: LOSS expression;
+requireStatement: REQUIRE expression ',' STRING;
+forwardStatement: FORWARD '(' (name (',' name)*)? ')' ('=' expression | body);
+returnStatement: RETURN expression;
+assignment: name '=' expression;
+
+setting: name expression;
+planItem: meshItem | splitItem | setting;
+meshItem: MESH axisItem (',' axisItem)*;
+splitItem: SPLIT '{' placingRule* '}';
+placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? narrowing* (IF expression)?;
+ruleAxis: name name?; // `vocab pad`
+schedule: name | STRING | WORD;
+narrowing: IN OP name | IN LAYER STRING;
+
+expression: conjunction (OR conjunction)*;
+conjunction: negation (AND negation)*;
+negation: NOT* comparison;
+comparison: sum (('==' | '!=' | '<' | '<=' | '>' | '>=') sum)?;
+sum: product (('+' | '-') product)*;
+product: unary (('*' | '/' | '%') unary)*;
+unary: '-'* suffixed;
+suffixed: primary suffix*;
+suffix: '(' (argument (',' argument)*)? ')' | '[' argument (',' argument)* ']' | '.' name;
+argument: expression ('=' expression)?; // the left one of two is a name, checked afterwards
+primary: NUMBER | STRING | TRUE | FALSE | name | '(' expression (',' expression)* ')' | list;
+list: '[' (expression (',' expression)*)? ']';
+
+name: ID | IN | OP | BY; // words of the rules that are names elsewhere, as in `layer Linear(in, out)`
+
+IMPORT: 'import';
+LAYER: 'layer';
+MODEL: 'model';
+TRAIN: 'train';
+PLAN: 'plan';
+FOR: 'for';
+AXIS: 'axis';
+INPUT: 'input';
+PARAM: 'param';
+REPEAT: 'repeat';
+LOSS: 'loss';
+REQUIRE: 'require';
+FORWARD: 'forward';
+RETURN: 'return';
+MESH: 'mesh';
+SPLIT: 'split';
+IF: 'if';
+AND: 'and';
+OR: 'or';
+NOT: 'not';
+TRUE: 'true';
+FALSE: 'false';
+IN: 'in';
+OP: 'op';
+BY: 'by';
+
+NUMBER: [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?;
+ID: [A-Za-z_] [A-Za-z_0-9]*;
+WORD: [0-9]+ [A-Za-z_] [A-Za-z_0-9]*; // such as 1f1b
+STRING: '"' ~["\r\n]* '"';
+OPEN_STRING: '"' ~["\r\n]*; // reported by the parser's caller
+COMMENT: '#' ~[\r\n]* -> skip;
+SPACE: [ \t\r\n]+ -> skip;
+UNKNOWN: .;
