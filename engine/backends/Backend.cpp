@@ -1,0 +1,17 @@
+// The list of backends: one line each.
+#include "engine/backends/Backend.h"
+
+#include "engine/backends/cpu/CpuBackend.h"
+#include "engine/backends/null/NullBackend.h"
+
+namespace npar::engine {
+
+Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Spread &spread) {
+  if (name == "cpu")
+    return std::unique_ptr<Backend>(new CpuBackend(spread));
+  if (name == "null")
+    return std::unique_ptr<Backend>(new NullBackend());
+  return Status::badInput("unknown backend '" + name + "': cpu and null exist");
+}
+
+} // namespace npar::engine

@@ -1,0 +1,51 @@
+// The processor: generated kernels from the program, matrix products from oneDNN, memory with alignment.
+#pragma once
+
+#include "engine/backends/Backend.h"
+#include "engine/backends/cpu/KernelObject.h"
+#include "engine/backends/cpu/Matmul.h"
+
+namespace npar::engine {
+
+class CpuBackend final : public Backend {
+public:
+  explicit CpuBackend(const Spread &spread) : spread(spread) {}
+  std::string name() const override { return "cpu"; }
+  bool computes() const override { return true; }
+  Status load(const program::Program &program) override;
+  Result<uint8_t *> allocate(uint64_t bytes) override;
+  void release(uint8_t *memory, uint64_t bytes) override;
+  void zero(void *target, uint64_t bytes) override;
+  void copy(void *target, const void *source, uint64_t bytes) override;
+  void reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets,
+              size_t targetCount, uint64_t count) override;
+  Status runKernel(uint32_t kernel, void *const *buffers, const int64_t *context, uint64_t bytes) override;
+  Status runMatmul(uint32_t matmul, const void *a, const void *b, void *c, void *scratch) override;
+
+private:
+  struct Kernel {
+    KernelFunction function = nullptr;
+    int64_t extent = 0;
+    double flops = 0;
+  };
+  struct Product {
+    std::shared_ptr<Matmul> body, last; ///< `parts - 1` times body, then last; equal when parts == 1
+    int parts = 1;
+    int64_t rows = 0; ///< of body
+    uint64_t scratchPerPart = 0;
+    int64_t aRow = 0, cRow = 0, elementSize = 4;
+    std::vector<int64_t> batch, aBatch, bBatch, cBatch; ///< strides in elements
+  };
+  Status loadKernels(const program::Program &program);
+  Status loadMatmul(const program::Matmul &matmul, size_t index);
+
+  Spread spread;
+  std::shared_ptr<KernelObject> object;
+  std::vector<Kernel> kernels;
+  std::vector<Product> products;
+};
+
+/// Refuses a program generated for features that this processor lacks.
+Status checkTargetFeatures(const std::string &features);
+
+} // namespace npar::engine

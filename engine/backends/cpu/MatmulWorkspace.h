@@ -1,0 +1,24 @@
+// How much scratch memory this machine's matrix product needs: asked by the memory plan (through the driver) and checked at load.
+#pragma once
+
+#include <cstdint>
+
+namespace npar::engine {
+
+/// One 2-D product C[m,n] (+)= A[m,k] B[k,n] with element strides; one of row and column stride is 1, C's column stride is 1.
+struct MatmulShape {
+  bool f64 = false;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t aRow = 0, aColumn = 0, bRow = 0, bColumn = 0, cRow = 0;
+  bool accumulate = false;
+};
+
+/// Bytes for the product whole or split over rows among up to `matmulMaxParts` workers, whichever needs more; 0 for none.
+/// A multiple of 64. Thread-safe.
+uint64_t matmulWorkspace(const MatmulShape &shape);
+
+constexpr int matmulMaxParts = 4;
+/// Rows of every part but the last when m rows go to `parts` workers.
+int64_t rowsPerPart(int64_t m, int parts);
+
+} // namespace npar::engine

@@ -1,0 +1,63 @@
+// Reductions between ranks: added in ascending member order, whatever the blocking or the number of workers (N5).
+#include "engine/backends/cpu/CpuBackend.h"
+#include "engine/backends/cpu/Workers.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace npar::engine {
+
+namespace {
+
+constexpr uint64_t blockElements = 1024;
+constexpr uint64_t partElements = 1 << 16;
+
+/// One block at a time through the stack: every source is read before any target is written, so targets may be sources.
+template <typename T, typename Op>
+void reduceRange(const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount, uint64_t begin, uint64_t end, Op op) {
+  alignas(64) T sum[blockElements];
+  for (uint64_t at = begin; at < end; at += blockElements) {
+    uint64_t n = std::min(blockElements, end - at);
+    std::memcpy(sum, static_cast<const T *>(sources[0]) + at, n * sizeof(T));
+    for (size_t i = 1; i < sourceCount; ++i) {
+      const T *source = static_cast<const T *>(sources[i]) + at;
+      for (uint64_t j = 0; j < n; ++j)
+        sum[j] = op(sum[j], source[j]);
+    }
+    for (size_t i = 0; i < targetCount; ++i)
+      std::memcpy(static_cast<T *>(targets[i]) + at, sum, n * sizeof(T));
+  }
+}
+
+template <typename T>
+void reduceRange(program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount, uint64_t begin,
+                 uint64_t end) {
+  if (op == program::ReduceOp::Sum)
+    reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, [](T a, T b) { return static_cast<T>(a + b); });
+  else // NaN wins, so that it is seen
+    reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, [](T a, T b) { return a > b || a != a ? a : b; });
+}
+
+} // namespace
+
+void CpuBackend::reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets,
+                        size_t targetCount, uint64_t count) {
+  auto range = [&](uint64_t begin, uint64_t end) {
+    switch (type) {
+    case program::ElementType::F32:
+      return reduceRange<float>(op, sources, sourceCount, targets, targetCount, begin, end);
+    case program::ElementType::F64:
+      return reduceRange<double>(op, sources, sourceCount, targets, targetCount, begin, end);
+    case program::ElementType::I32:
+      return reduceRange<int32_t>(op, sources, sourceCount, targets, targetCount, begin, end);
+    case program::ElementType::U8:
+      return reduceRange<uint8_t>(op, sources, sourceCount, targets, targetCount, begin, end);
+    }
+  };
+  uint64_t parts = spread.threads > 1 ? (count + partElements - 1) / partElements : 1;
+  if (parts <= 1)
+    return range(0, count);
+  forEachPart(static_cast<int64_t>(parts), [&](int64_t i) { range(i * partElements, std::min(count, (i + 1) * partElements)); });
+}
+
+} // namespace npar::engine

@@ -1,0 +1,71 @@
+// Communication between ranks as asynchronous operations: posting never blocks, a completion is called when the buffers are free.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+#include "engine/program/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+/// Called once per posted operation, from any thread, perhaps before `post` returns. An error means that nothing may be read.
+class Completion {
+public:
+  virtual void completed(const Status &status) = 0;
+
+protected:
+  ~Completion() = default;
+};
+
+enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Send, Receive };
+
+/// One rank's part in one communication event. Geometry as in Program.fbs: with n members and a piece of [outer, split, inner]
+///   all_reduce       count -> count                                  may work in place
+///   all_gather       [outer, split, inner] -> [outer, n * split, inner], member i's piece at position i
+///   reduce_scatter   [outer, n * split, inner] -> [outer, split, inner], member i gets position i
+///   all_to_all       n blocks of count / n -> n blocks: block j of member i becomes block i of member j
+/// Reductions add in ascending member order.
+struct Operation {
+  OperationKind kind = OperationKind::AllReduce;
+  program::ReduceOp op = program::ReduceOp::Sum;
+  program::ElementType type = program::ElementType::F32;
+  uint32_t event = 0, micro = 0; ///< with the members: the instance that its members meet in, once per training step
+  const int64_t *members = nullptr; ///< ranks of the group in member order; Send, Receive: {sender, receiver}
+  uint32_t memberCount = 0;
+  uint32_t member = 0; ///< the poster's place in `members`
+  uint64_t count = 0;  ///< elements of the input (Receive: of the output)
+  uint64_t outer = 1, split = 1, inner = 1;
+  const void *input = nullptr;
+  void *output = nullptr;
+  Completion *completion = nullptr;
+  uint64_t tag = 0; ///< the poster's name for it, given back by `pending`
+
+  int64_t rank() const { return members[member]; }
+};
+
+/// An operation that has been posted and not completed.
+struct PendingOperation {
+  uint64_t tag = 0;
+  int64_t rank = 0;
+  std::vector<int64_t> missing; ///< members that have not joined
+};
+
+/// All calls are thread-safe. A communicator may serve many ranks of one process. Any implementation passes
+/// tests/engine/comm/CommunicatorConformance.h.
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+  /// Starts one rank's part; never blocks. `members` must stay valid until the completion; the buffers belong to the communicator
+  /// until then. Completes with an error when members disagree in kind, type, operator or sizes, or after `abort`.
+  virtual void post(const Operation &operation) = 0;
+  /// Completes everything pending and everything posted later with this error. The first abort wins.
+  virtual void abort(const Status &status) = 0;
+  /// What is waiting for whom, for reports.
+  virtual std::vector<PendingOperation> pending() const = 0;
+};
+
+const char *nameOf(OperationKind kind);
+
+} // namespace npar::engine

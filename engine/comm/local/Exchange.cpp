@@ -1,0 +1,91 @@
+// The data movement of a collective whose members' buffers all lie in this process.
+#include "engine/comm/local/Exchange.h"
+
+#include "engine/program/Mesh.h"
+
+namespace npar::engine {
+
+namespace {
+
+uint8_t *bytesAt(void *base, uint64_t offset) { return static_cast<uint8_t *>(base) + offset; }
+const uint8_t *bytesAt(const void *base, uint64_t offset) { return static_cast<const uint8_t *>(base) + offset; }
+
+void allReduce(Backend &backend, const std::vector<Operation> &members) {
+  std::vector<const void *> sources;
+  std::vector<void *> targets;
+  for (const Operation &member : members)
+    sources.push_back(member.input), targets.push_back(member.output);
+  backend.reduce(members[0].type, members[0].op, sources.data(), sources.size(), targets.data(), targets.size(), members[0].count);
+}
+
+void allGather(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+  uint64_t run = members[0].split * members[0].inner * size;
+  for (const Operation &target : members)
+    for (const Operation &source : members)
+      for (uint64_t outer = 0; outer < source.outer; ++outer)
+        backend.copy(bytesAt(target.output, (outer * members.size() + source.member) * run), bytesAt(source.input, outer * run), run);
+}
+
+void reduceScatter(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+  uint64_t elements = members[0].split * members[0].inner, run = elements * size;
+  std::vector<const void *> sources(members.size());
+  for (const Operation &target : members)
+    for (uint64_t outer = 0; outer < target.outer; ++outer) {
+      for (size_t i = 0; i < members.size(); ++i)
+        sources[i] = bytesAt(members[i].input, (outer * members.size() + target.member) * run);
+      void *output = bytesAt(target.output, outer * run);
+      backend.reduce(target.type, target.op, sources.data(), sources.size(), &output, 1, elements);
+    }
+}
+
+void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+  uint64_t block = members[0].count / members.size() * size;
+  for (const Operation &target : members)
+    for (const Operation &source : members)
+      backend.copy(bytesAt(target.output, source.member * block), bytesAt(source.input, target.member * block), block);
+}
+
+} // namespace
+
+std::string disagreement(const Operation &left, const Operation &right) {
+  auto transfer = [](const Operation &operation) { return operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive; };
+  auto differ = [&](const std::string &what, const std::string &a, const std::string &b) {
+    return what + " of rank " + std::to_string(left.rank()) + " is " + a + ", of rank " + std::to_string(right.rank()) + " is " + b;
+  };
+  if (transfer(left) != transfer(right) || (!transfer(left) && left.kind != right.kind))
+    return differ("kind", nameOf(left.kind), nameOf(right.kind));
+  if (left.type != right.type)
+    return differ("element type", EnumNameElementType(left.type), EnumNameElementType(right.type));
+  if (left.count != right.count)
+    return differ("number of elements", std::to_string(left.count), std::to_string(right.count));
+  if (transfer(left))
+    return "";
+  if (left.op != right.op)
+    return differ("operator", EnumNameReduceOp(left.op), EnumNameReduceOp(right.op));
+  if (left.memberCount != right.memberCount)
+    return differ("group size", std::to_string(left.memberCount), std::to_string(right.memberCount));
+  if (left.outer != right.outer || left.split != right.split || left.inner != right.inner)
+    return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " cut the tensor differently";
+  return "";
+}
+
+void moveData(Backend &backend, const std::vector<Operation> &members) {
+  if (!backend.computes())
+    return;
+  uint64_t size = program::sizeOf(members[0].type);
+  switch (members[0].kind) {
+  case OperationKind::AllReduce:
+    return allReduce(backend, members);
+  case OperationKind::AllGather:
+    return allGather(backend, members, size);
+  case OperationKind::ReduceScatter:
+    return reduceScatter(backend, members, size);
+  case OperationKind::AllToAll:
+    return allToAll(backend, members, size);
+  case OperationKind::Send:
+  case OperationKind::Receive:
+    return backend.copy(members[1].output, members[0].input, members[0].count * size);
+  }
+}
+
+} // namespace npar::engine

@@ -1,0 +1,53 @@
+// Ranks of one process meet at a rendezvous per event instance; the last to arrive moves the data, nobody waits.
+#pragma once
+
+#include "engine/backends/Backend.h"
+#include "engine/comm/Communicator.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+namespace npar::engine {
+
+/// Operations stay in a table until all members have arrived, so a worker is never held and any number of ranks runs on any number of
+/// workers. Every member completes after all data has moved: hence its peers have read its buffers.
+class LocalCommunicator final : public Communicator {
+public:
+  explicit LocalCommunicator(Backend &backend) : backend(backend) {}
+  void post(const Operation &operation) override;
+  void abort(const Status &status) override;
+  std::vector<PendingOperation> pending() const override;
+
+private:
+  struct Key {
+    uint32_t event, micro;
+    int64_t first, last; ///< of the members: they tell groups (and directed pairs) of one event apart
+    bool operator==(const Key &other) const {
+      return event == other.event && micro == other.micro && first == other.first && last == other.last;
+    }
+  };
+  struct Hash {
+    size_t operator()(const Key &key) const;
+  };
+  struct Rendezvous {
+    std::vector<Operation> members; ///< in member order; unused ones have no completion
+    uint32_t arrived = 0;
+  };
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<Key, Rendezvous, Hash> meetings;
+  };
+  /// Under the shard's lock: empty, or why the operation cannot join.
+  static std::string join(Rendezvous &meeting, const Operation &operation);
+  Status abortStatus() const;
+
+  Backend &backend;
+  std::array<Shard, 64> shards;
+  mutable std::mutex abortMutex;
+  std::atomic<bool> aborted{false};
+  Status reason;
+};
+
+} // namespace npar::engine

@@ -1,0 +1,41 @@
+// One JSON object per training step, a line each, for tools that follow a run.
+#include "engine/logging/StepLog.h"
+
+#include "engine/logging/Json.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace npar::engine {
+
+std::string stepLine(const StepRecord &record) {
+  return "{\"step\":" + std::to_string(record.step) + ",\"loss\":" + jsonNumber(record.loss) + ",\"grad_norm\":" + jsonNumber(record.gradNorm) +
+         ",\"lr\":" + jsonNumber(record.learningRate) + ",\"tokens\":" + std::to_string(record.tokens) +
+         ",\"tokens_per_second\":" + jsonNumber(record.tokensPerSecond) + "}";
+}
+
+Result<std::unique_ptr<StepLog>> StepLog::open(const std::string &path) {
+  std::FILE *file = std::fopen(path.c_str(), "we");
+  if (!file)
+    return Status::badInput("cannot write the log '" + path + "': " + std::strerror(errno));
+  return std::unique_ptr<StepLog>(new StepLog(file, path));
+}
+
+StepLog::~StepLog() { (void)close(); }
+
+Status StepLog::append(const StepRecord &record) {
+  std::string line = stepLine(record) + "\n";
+  if (!file || std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
+    return Status::runFailed("cannot write the log '" + path + "': " + std::strerror(file ? errno : EBADF));
+  return {};
+}
+
+Status StepLog::close() {
+  if (!file)
+    return {};
+  int failed = std::fclose(file);
+  file = nullptr;
+  return failed ? Status::runFailed("cannot write the log '" + path + "': " + std::strerror(errno)) : Status();
+}
+
+} // namespace npar::engine

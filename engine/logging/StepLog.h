@@ -1,0 +1,38 @@
+// One JSON object per training step, a line each, for tools that follow a run.
+#pragma once
+
+#include "engine/program/Status.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace npar::engine {
+
+struct StepRecord {
+  int64_t step = 0;
+  double loss = 0, gradNorm = 0, learningRate = 0;
+  int64_t tokens = 0;         ///< of this step
+  double tokensPerSecond = 0;
+};
+
+/// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash.
+class StepLog {
+public:
+  static Result<std::unique_ptr<StepLog>> open(const std::string &path);
+  ~StepLog();
+  StepLog(const StepLog &) = delete;
+  Status append(const StepRecord &record);
+  Status close();
+
+private:
+  StepLog(std::FILE *file, std::string path) : file(file), path(std::move(path)) {}
+  std::FILE *file;
+  std::string path;
+};
+
+/// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}; NaN and infinity are null.
+std::string stepLine(const StepRecord &record);
+
+} // namespace npar::engine

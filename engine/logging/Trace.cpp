@@ -1,0 +1,114 @@
+// A timeline of every step of every rank as Chrome/Perfetto JSON, with the plan's ids so that plan and measurement can be joined.
+#include "engine/logging/Trace.h"
+
+#include "engine/logging/Json.h"
+#include "engine/program/AtomicFile.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <tuple>
+
+namespace npar::engine {
+
+namespace {
+constexpr size_t blockEvents = 1 << 12;
+using Block = std::vector<TraceEvent>;
+struct Label {
+  std::string text, source;
+};
+} // namespace
+
+struct Trace::State {
+  size_t capacity = 0;
+  std::atomic<size_t> reserved{0}, dropped{0};
+  tbb::enumerable_thread_specific<std::vector<Block>> threads;
+  std::vector<std::string> lanes;
+  std::vector<Label> labels;
+  std::map<std::pair<uint32_t, uint32_t>, std::string> tasks;
+};
+
+Trace::Trace(size_t capacity) : state(new State) { state->capacity = capacity; }
+Trace::~Trace() = default;
+
+uint32_t Trace::addLane(const std::string &name) {
+  auto found = std::find(state->lanes.begin(), state->lanes.end(), name);
+  if (found == state->lanes.end())
+    found = state->lanes.insert(found, name);
+  return static_cast<uint32_t>(found - state->lanes.begin());
+}
+
+uint32_t Trace::addLabel(const std::string &text, const std::string &source) {
+  state->labels.push_back({text, source});
+  return static_cast<uint32_t>(state->labels.size() - 1);
+}
+
+void Trace::addTask(uint32_t rank, uint32_t task, const std::string &name) { state->tasks[{rank, task}] = name; }
+
+void Trace::record(const TraceEvent &event) {
+  std::vector<Block> &blocks = state->threads.local();
+  if (blocks.empty() || blocks.back().size() == blockEvents) {
+    if (state->reserved.fetch_add(blockEvents) >= state->capacity) {
+      state->reserved.fetch_sub(blockEvents);
+      ++state->dropped;
+      return;
+    }
+    blocks.emplace_back().reserve(blockEvents);
+  }
+  blocks.back().push_back(event);
+}
+
+size_t Trace::dropped() const { return state->dropped; }
+
+std::vector<TraceEvent> Trace::events() const {
+  std::vector<TraceEvent> all;
+  for (const std::vector<Block> &blocks : state->threads)
+    for (const Block &block : blocks)
+      all.insert(all.end(), block.begin(), block.end());
+  std::sort(all.begin(), all.end(), [](const TraceEvent &a, const TraceEvent &b) {
+    return std::tie(a.rank, a.begin, a.lane, a.task, a.step) < std::tie(b.rank, b.begin, b.lane, b.task, b.step);
+  });
+  return all;
+}
+
+std::string Trace::json() const {
+  std::vector<TraceEvent> all = events();
+  double origin = 0;
+  for (size_t i = 0; i < all.size(); ++i)
+    origin = i ? std::min(origin, all[i].begin) : all[i].begin;
+  std::string out = "{\"displayTimeUnit\":\"ms\",\"droppedEvents\":" + std::to_string(dropped()) + ",\"traceEvents\":[";
+  const char *comma = "\n";
+  std::map<std::pair<uint32_t, uint32_t>, bool> seen; // rank, lane
+  for (const TraceEvent &event : all)
+    seen[{event.rank, event.lane}] = true;
+  uint32_t lastRank = ~0u;
+  for (const auto &[key, unused] : seen) {
+    std::string pid = std::to_string(key.first), tid = std::to_string(key.second);
+    if (key.first != lastRank)
+      out += comma + ("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + pid + ",\"args\":{\"name\":\"rank " + pid + "\"}}"), comma = ",\n";
+    lastRank = key.first;
+    std::string lane = key.second < state->lanes.size() ? state->lanes[key.second] : "lane " + tid;
+    out += comma + ("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + pid + ",\"tid\":" + tid + ",\"args\":{\"name\":" + jsonString(lane) + "}}");
+  }
+  static const Label unknown{"?", ""};
+  for (const TraceEvent &event : all) {
+    const Label &label = event.label < state->labels.size() ? state->labels[event.label] : unknown;
+    auto task = state->tasks.find({event.rank, event.task});
+    out += comma + ("{\"ph\":\"X\",\"name\":" + jsonString(label.text)) + ",\"cat\":" +
+           jsonString(task == state->tasks.end() ? std::to_string(event.task) : task->second) + ",\"pid\":" + std::to_string(event.rank) +
+           ",\"tid\":" + std::to_string(event.lane) + ",\"ts\":" + jsonNumber((event.begin - origin) * 1e6) +
+           ",\"dur\":" + jsonNumber((event.end - event.begin) * 1e6) + ",\"args\":{\"task\":" + std::to_string(event.task) +
+           ",\"step\":" + std::to_string(event.step) + ",\"micro\":" + std::to_string(event.micro) +
+           ",\"training_step\":" + std::to_string(event.trainingStep) + ",\"source\":" + jsonString(label.source) + "}}";
+    comma = ",\n";
+  }
+  return out + "\n]}\n";
+}
+
+Status Trace::write(const std::string &path) const {
+  std::string text = json();
+  return program::writeFileAtomically(path, text.data(), text.size());
+}
+
+} // namespace npar::engine

@@ -1,0 +1,29 @@
+// Every rank's arena: exactly the planned bytes, and how many of them the program really binds.
+#pragma once
+
+#include "engine/backends/Backend.h"
+#include "engine/runtime/Session.h"
+
+namespace npar::engine {
+
+class Arenas {
+public:
+  explicit Arenas(Backend &backend) : backend(backend) {}
+  Arenas(const Arenas &) = delete;
+  ~Arenas();
+  /// One zeroed arena per rank.
+  Status allocate(const program::Program &program);
+  /// Per rank; null's are numbers nobody follows.
+  const std::vector<uint8_t *> &all() const { return memory; }
+
+private:
+  Backend &backend;
+  std::vector<uint8_t *> memory;
+  std::vector<uint64_t> sizes;
+};
+
+/// The end of the highest byte that an operand, a workspace, a piece, an input or an output of the class occupies, in whole cache lines
+/// (the unit of placing) and never more than the arena.
+uint64_t highWaterMark(const program::Program &program, const program::RankClass &rankClass);
+
+} // namespace npar::engine

@@ -1,0 +1,36 @@
+// Runs the step graph once per training step as a oneTBB flow graph; communication is posted and never blocks a worker.
+#pragma once
+
+#include "engine/backends/Backend.h"
+#include "engine/comm/Communicator.h"
+#include "engine/logging/Trace.h"
+#include "engine/program/Status.h"
+#include "engine/runtime/Clock.h"
+#include "engine/runtime/StepGraph.h"
+
+#include <memory>
+
+namespace npar::engine {
+
+struct ExecutorOptions {
+  int threads = 1;
+  uint64_t seed = 0;
+  double timeoutSeconds = 300;
+  Trace *trace = nullptr; ///< not owned
+};
+
+class Executor {
+public:
+  /// Builds the flow graph. Everything referred to must outlive the executor.
+  Executor(const program::Program &program, const StepGraph &graph, Backend &backend, Communicator &communicator, const Clock &clock,
+           const ExecutorOptions &options);
+  ~Executor();
+  /// One training step of all ranks. After a failure every further call returns the same error.
+  Status run(int64_t step);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace npar::engine

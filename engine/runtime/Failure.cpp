@@ -1,0 +1,57 @@
+// Collects what went wrong in a training step, first cause first, and where every other rank stood then.
+#include "engine/runtime/Failure.h"
+
+namespace npar::engine {
+
+namespace {
+constexpr size_t listedRanks = 64;
+} // namespace
+
+Failure::Failure(const program::Program &program, const StepGraph &graph, size_t ranks)
+    : program(program), graph(graph), last(ranks), waiting(ranks, noIndex) {
+  for (auto &node : last)
+    node.store(noIndex);
+}
+
+bool Failure::raise(uint32_t node, const Status &status) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failed.load())
+    return false;
+  cause = status;
+  causeNode = node;
+  failed.store(true);
+  return true;
+}
+
+void Failure::interrupted(uint32_t node) {
+  std::lock_guard<std::mutex> lock(mutex);
+  uint32_t &first = waiting[graph.nodes[node].rank];
+  if (first == noIndex || node < first)
+    first = node;
+}
+
+Status Failure::report() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (cause.ok())
+    return {};
+  std::string text = causeNode == noIndex ? cause.message() : describeNode(program, graph.nodes[causeNode]) + ": " + cause.message();
+  size_t listed = 0;
+  for (size_t rank = 0; rank < waiting.size(); ++rank) {
+    if (causeNode != noIndex && graph.nodes[causeNode].rank == rank)
+      continue;
+    if (listed++ == listedRanks) {
+      text += "\n  ... and " + std::to_string(waiting.size() - rank) + " more ranks";
+      break;
+    }
+    uint32_t at = last[rank].load();
+    if (waiting[rank] != noIndex)
+      text += "\n  " + describeNode(program, graph.nodes[waiting[rank]]) + ": stopped while waiting";
+    else if (at != noIndex)
+      text += "\n  " + describeNode(program, graph.nodes[at]) + ": stopped after this step";
+    else
+      text += "\n  rank " + std::to_string(rank) + ": stopped before its first step";
+  }
+  return {cause.code(), text};
+}
+
+} // namespace npar::engine

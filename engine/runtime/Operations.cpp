@@ -1,0 +1,99 @@
+// The communicating steps of a step graph as operations for a communicator, made once.
+#include "engine/runtime/Operations.h"
+
+#include "engine/program/Mesh.h"
+
+#include <algorithm>
+
+namespace npar::engine {
+
+using namespace program;
+
+Operations::Operations(const Program &program, const StepGraph &graph) : place(graph.nodes.size(), noIndex) {
+  // Groups by (rank, axes): asked once per pair, not once per step.
+  std::map<std::pair<uint32_t, uint32_t>, const std::vector<int64_t> *> known;
+  auto keep = [&](std::vector<int64_t> members) { return &groups.emplace(members, members).first->second; };
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const StepNode &node = graph.nodes[i];
+    if (!node.communicates())
+      continue;
+    Operation operation;
+    operation.tag = i;
+    operation.micro = node.micro;
+    const std::vector<int64_t> *members = nullptr;
+    if (node.kind == StepKind::Collective) {
+      const Collective &collective = *program.collectives()->Get(node.payload);
+      const std::vector<int64_t> *&group = known[{node.rank, node.payload}];
+      if (!group)
+        group = keep(groupOf(program, collective, node.rank));
+      members = group;
+      static const OperationKind kinds[] = {OperationKind::AllReduce, OperationKind::AllGather, OperationKind::ReduceScatter,
+                                            OperationKind::AllToAll};
+      operation.kind = kinds[static_cast<size_t>(collective.kind())];
+      operation.op = collective.op(), operation.type = collective.type(), operation.event = collective.event();
+      operation.count = collective.count();
+      operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
+      operation.input = graph.buffers[node.firstBuffer], operation.output = graph.buffers[node.firstBuffer + 1];
+    } else {
+      const Transfer &transfer = *program.transfers()->Get(node.payload);
+      std::vector<int64_t> coordinates = coordinatesOf(program, node.rank);
+      coordinates[transfer.axis()] = transfer.peer();
+      int64_t peer = rankAt(program, coordinates), self = node.rank;
+      bool send = node.kind == StepKind::Send;
+      members = keep(send ? std::vector<int64_t>{self, peer} : std::vector<int64_t>{peer, self});
+      operation.kind = send ? OperationKind::Send : OperationKind::Receive;
+      operation.type = transfer.type(), operation.event = transfer.event(), operation.count = transfer.count();
+      if (send)
+        operation.input = graph.buffers[node.firstBuffer];
+      else
+        operation.output = graph.buffers[node.firstBuffer];
+    }
+    operation.members = members->data();
+    operation.memberCount = static_cast<uint32_t>(members->size());
+    operation.member = node.kind == StepKind::Receive ? 1
+                       : node.kind == StepKind::Send  ? 0
+                                                      : uint32_t(std::find(members->begin(), members->end(), node.rank) - members->begin());
+    place[i] = static_cast<uint32_t>(operations.size());
+    operations.push_back(operation);
+  }
+}
+
+void registerTrace(const Program &program, const StepGraph &graph, const Operations &operations, Trace &trace, std::vector<uint32_t> &labelIds,
+                   std::vector<uint32_t> &laneIds) {
+  for (const Label *label : *program.labels()) {
+    const SourcePlace *place = label->source();
+    labelIds.push_back(trace.addLabel(
+        label->text()->str(),
+        place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : ""));
+  }
+  for (int64_t rank = 0; rank < worldOf(program); ++rank) {
+    const RankClass &rankClass = *program.classes()->Get(classOf(program, rank));
+    for (uint32_t task = 0; task < rankClass.tasks()->size(); ++task)
+      trace.addTask(static_cast<uint32_t>(rank), task, describeTask(rankClass, task));
+  }
+  uint32_t compute = trace.addLane("compute");
+  laneIds.assign(graph.nodes.size(), compute);
+  std::map<std::pair<program::StepKind, uint32_t>, uint32_t> lanes; // by payload
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const StepNode &node = graph.nodes[i];
+    if (!node.communicates())
+      continue;
+    auto [lane, fresh] = lanes.emplace(std::make_pair(node.kind, node.payload), 0);
+    if (fresh) {
+      std::string name = nameOf(operations.at(i).kind);
+      if (node.kind == StepKind::Collective) {
+        name = "group";
+        for (uint32_t axis : *program.collectives()->Get(node.payload)->axes())
+          name += " " + program.mesh()->Get(axis)->name()->str();
+      } else {
+        const Transfer &transfer = *program.transfers()->Get(node.payload);
+        name += (node.kind == StepKind::Send ? " to " : " from ") + program.mesh()->Get(transfer.axis())->name()->str() + " = " +
+                std::to_string(transfer.peer());
+      }
+      lane->second = trace.addLane(name);
+    }
+    laneIds[i] = lane->second;
+  }
+}
+
+} // namespace npar::engine

@@ -1,0 +1,214 @@
+// A loaded program with its arenas, ready to run training steps: puts the engine's parts together.
+#include "engine/runtime/Session.h"
+
+#include "engine/comm/local/LocalCommunicator.h"
+#include "engine/program/Mesh.h"
+#include "engine/program/Verify.h"
+#include "engine/runtime/Arenas.h"
+#include "engine/runtime/Executor.h"
+#include "engine/runtime/Initialize.h"
+#include "engine/runtime/Inputs.h"
+#include "engine/runtime/SessionParts.h"
+#include "engine/runtime/Variables.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#include <xxhash.h>
+
+namespace npar::engine {
+
+using namespace program;
+
+namespace {
+
+class LocalSession final : public Session {
+public:
+  LocalSession(std::shared_ptr<const LoadedProgram> loaded, const SessionOptions &options, SessionParts parts)
+      : loaded(std::move(loaded)), program(this->loaded->root()), options(options), parts(std::move(parts)) {}
+
+  Status open();
+  Result<StepResult> step(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets, int64_t step) override;
+  Result<std::vector<double>> read(const std::string &variable) const override { return readAs<double>(variable); }
+  Result<std::vector<float>> readFloat(const std::string &variable) const override { return readAs<float>(variable); }
+  Status write(const std::string &variable, const std::vector<double> &values) override { return writeFrom(variable, values); }
+  Status writeFloat(const std::string &variable, const std::vector<float> &values) override { return writeFrom(variable, values); }
+  std::string parameterHash() const override;
+  std::vector<ArenaUse> arenaUse() const override;
+
+private:
+  bool computes() const { return parts.backend->computes(); }
+  void initialiseParameters();
+  template <typename T> void initialise(uint32_t variable);
+  template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
+  template <typename T> Status writeFrom(const std::string &name, const std::vector<T> &values);
+  double output(const std::string &name) const;
+
+  std::shared_ptr<const LoadedProgram> loaded;
+  const Program &program;
+  SessionOptions options;
+  SessionParts parts;
+  std::shared_ptr<Communicator> communicator;
+  std::unique_ptr<Arenas> arenas;
+  std::unique_ptr<Variables> variables;
+  Inputs inputs;
+  StepGraph graph;
+  std::unique_ptr<Executor> executor;
+  std::vector<uint32_t> accumulators; ///< zeroed here when the program brings no prologue
+};
+
+Status LocalSession::open() {
+  if (Status status = verifyProgram(program); !status.ok())
+    return status;
+  if (options.threads <= 0)
+    options.threads = tbb::info::default_concurrency();
+  int64_t world = worldOf(program);
+  if (!parts.backend) {
+    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, {options.threads, options.threads > 1 && world < 2 * options.threads});
+    if (!backend.ok())
+      return backend.status();
+    parts.backend = std::move(*backend);
+  }
+  if (Status status = parts.backend->load(program); !status.ok())
+    return status;
+  communicator = parts.communicator ? parts.communicator(*parts.backend) : std::make_shared<LocalCommunicator>(*parts.backend);
+  if (!parts.clock)
+    parts.clock = std::make_shared<SystemClock>();
+
+  arenas = std::make_unique<Arenas>(*parts.backend);
+  if (Status status = arenas->allocate(program); !status.ok())
+    return status;
+  variables = std::make_unique<Variables>(program, arenas->all());
+  Result<Inputs> cut = Inputs::create(program, arenas->all());
+  if (!cut.ok())
+    return cut.status();
+  inputs = std::move(*cut);
+
+  graph = expandProgram(program, arenas->all());
+  executor = std::make_unique<Executor>(program, graph, *parts.backend, *communicator, *parts.clock,
+                                        ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace});
+  bool prologue = false;
+  for (const RankClass *rankClass : *program.classes())
+    for (const Task *task : *rankClass->tasks())
+      prologue |= rankClass->fragments()->Get(task->fragment())->phase() == Phase::Prologue;
+  for (uint32_t i = 0; i < program.variables()->size() && !prologue; ++i)
+    if (program.variables()->Get(i)->kind() == VariableKind::Accumulator)
+      accumulators.push_back(i);
+  if (computes())
+    initialiseParameters();
+  return {};
+}
+
+template <typename T> void LocalSession::initialise(uint32_t index) {
+  constexpr uint64_t part = 1 << 16;
+  uint64_t count = variables->elements(index);
+  std::vector<T> values(count);
+  tbb::parallel_for(uint64_t{0}, (count + part - 1) / part, [&](uint64_t i) {
+    initialValues(*program.variables()->Get(index), options.seed, i * part, std::min(part, count - i * part), &values[i * part]);
+  });
+  variables->write(index, values.data());
+}
+
+void LocalSession::initialiseParameters() {
+  tbb::task_arena workers(options.threads);
+  workers.execute([&] {
+    for (uint32_t i = 0; i < program.variables()->size(); ++i) {
+      if (program.variables()->Get(i)->kind() != VariableKind::Parameter)
+        continue;
+      if (program.variables()->Get(i)->type() == ElementType::F64)
+        initialise<double>(i);
+      else
+        initialise<float>(i);
+    }
+  });
+}
+
+Result<StepResult> LocalSession::step(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets, int64_t step) {
+  if (computes()) {
+    if (Status status = inputs.fill(tokens, targets); !status.ok())
+      return status;
+    for (uint32_t accumulator : accumulators)
+      variables->zero(accumulator);
+  }
+  if (Status status = executor->run(step); !status.ok())
+    return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
+  StepResult result;
+  if (computes())
+    result = {output("loss"), output("grad_norm"), output("lr")};
+  return result;
+}
+
+double LocalSession::output(const std::string &name) const {
+  for (int64_t rank = 0; rank < worldOf(program); ++rank)
+    for (const Output *output : *program.classes()->Get(classOf(program, rank))->outputs())
+      if (output->name()->str() == name || output->name()->str() == "out." + name)
+        return *reinterpret_cast<const double *>(arenas->all()[static_cast<size_t>(rank)] + output->offset());
+  return 0;
+}
+
+template <typename T> Result<std::vector<T>> LocalSession::readAs(const std::string &name) const {
+  Result<uint32_t> variable = variables->find(name);
+  if (!variable.ok())
+    return variable.status();
+  if (!computes())
+    return std::vector<T>(variables->elements(*variable), T(0));
+  std::vector<T> values;
+  if (Status status = variables->read(*variable, values); !status.ok())
+    return status;
+  return values;
+}
+
+template <typename T> Status LocalSession::writeFrom(const std::string &name, const std::vector<T> &values) {
+  Result<uint32_t> variable = variables->find(name);
+  if (!variable.ok())
+    return variable.status();
+  if (values.size() != variables->elements(*variable))
+    return Status::badInput("variable '" + name + "' has " + std::to_string(variables->elements(*variable)) + " elements, " +
+                            std::to_string(values.size()) + " were given");
+  if (computes())
+    variables->write(*variable, values.data());
+  return {};
+}
+
+std::string LocalSession::parameterHash() const {
+  XXH3_state_t *state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  std::vector<uint8_t> bytes;
+  for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
+    if (program.variables()->Get(i)->kind() == VariableKind::Parameter && variables->readBytes(i, bytes).ok())
+      XXH3_128bits_update(state, bytes.data(), bytes.size());
+  XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  char text[33];
+  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high64), static_cast<unsigned long long>(hash.low64));
+  return text;
+}
+
+std::vector<ArenaUse> LocalSession::arenaUse() const {
+  std::vector<uint64_t> marks;
+  for (const RankClass *rankClass : *program.classes())
+    marks.push_back(highWaterMark(program, *rankClass));
+  std::vector<ArenaUse> uses;
+  for (int64_t rank = 0; rank < worldOf(program); ++rank) {
+    uint32_t rankClass = classOf(program, rank);
+    uses.push_back({rank, program.classes()->Get(rankClass)->arena_bytes(), marks[rankClass]});
+  }
+  return uses;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Session>> createSession(std::shared_ptr<const LoadedProgram> program, const SessionOptions &options, SessionParts parts) {
+  auto session = std::make_unique<LocalSession>(std::move(program), options, std::move(parts));
+  if (Status status = session->open(); !status.ok())
+    return status;
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedProgram> program, const SessionOptions &options) {
+  return createSession(std::move(program), options, {});
+}
+
+} // namespace npar::engine

@@ -1,0 +1,24 @@
+// A session from parts of the caller's choice: how tests put faulty communicators and other clocks in.
+#pragma once
+
+#include "engine/backends/Backend.h"
+#include "engine/comm/Communicator.h"
+#include "engine/runtime/Clock.h"
+#include "engine/runtime/Session.h"
+
+#include <functional>
+
+namespace npar::engine {
+
+struct SessionParts {
+  std::unique_ptr<Backend> backend; ///< null: by SessionOptions.backend
+  /// Null: LocalCommunicator. Whatever it returns lives as long as the session.
+  std::function<std::shared_ptr<Communicator>(Backend &)> communicator;
+  std::shared_ptr<const Clock> clock; ///< null: the machine's
+};
+
+/// What Session::create does, with other parts.
+Result<std::unique_ptr<Session>> createSession(std::shared_ptr<const program::LoadedProgram> program, const SessionOptions &options,
+                                               SessionParts parts);
+
+} // namespace npar::engine

@@ -1,0 +1,56 @@
+// Logical variables against the pieces that the ranks keep: gathers and scatters, with padding and replicas.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+#include "engine/program/Status.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+class Variables {
+public:
+  Variables(const program::Program &program, const std::vector<uint8_t *> &arenas);
+
+  /// Index of a variable, or an error that names it.
+  Result<uint32_t> find(const std::string &name) const;
+  uint64_t elements(uint32_t variable) const { return entries[variable].elements; }
+
+  /// The logical tensor, row-major without padding, converted to T; owners are asked first, then the lowest ranks.
+  template <typename T> Status read(uint32_t variable, std::vector<T> &values) const;
+  /// The same as raw bytes of the variable's type.
+  Status readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const;
+  /// To every rank that keeps a piece. `values` holds elements(variable) numbers.
+  template <typename T> void write(uint32_t variable, const T *values);
+  /// Zeroes every piece, padding included.
+  void zero(uint32_t variable);
+
+private:
+  struct Dimension {
+    int64_t global, local, start;
+    int64_t valid() const; ///< local indices that are no padding
+  };
+  struct Placement {
+    int64_t rank = 0;
+    uint8_t *memory = nullptr;
+    uint64_t bytes = 0;
+    bool source = false; ///< reads take it: no other source holds these elements
+    std::vector<Dimension> dimensions;
+  };
+  struct Entry {
+    std::string name;
+    program::ElementType type = program::ElementType::F32;
+    uint64_t elements = 0, covered = 0; ///< covered: by the sources
+    std::vector<Placement> placements;
+  };
+  /// Calls run(logical offset, local offset, count) for each contiguous run of elements.
+  template <typename Run> static void forEachRun(const Placement &placement, Run run);
+
+  std::vector<Entry> entries;
+  std::map<std::string, uint32_t> names;
+};
+
+} // namespace npar::engine
