@@ -1,0 +1,31 @@
+// cross_entropy and its gradient as local operations; over a split vocabulary: all_reduce of maximum, sum and the target's logit.
+#include "compiler/passes/place/LocalBuilder.h"
+
+using namespace mlir;
+
+namespace npar::place {
+
+void expand(nn::CrossEntropyOp op) {
+  LocalBuilder b(op);
+  StringAttr axis = op.getAxisAttr();
+  Value max = b.max(op.getLogits(), axis);
+  Value sum = b.sum(b.unary("exp", b.binary("sub", op.getLogits(), max)), axis);
+  Value lse = b.binary("add", b.unary("log", sum), max, op.getLse().getType());
+  Value loss = b.binary("sub", lse, b.pick(op.getLogits(), op.getTargets(), axis), op.getLoss().getType());
+  op->replaceAllUsesWith(ValueRange{loss, lse});
+  op->erase();
+}
+
+/// The padding of dlogits is zero, as the products behind it need (P8).
+void expand(nn::CrossEntropyGradOp op) {
+  LocalBuilder b(op);
+  Type type = op.getDlogits().getType();
+  StringAttr axis = op.getAxisAttr();
+  Value probs = b.unary("exp", b.binary("sub", op.getLogits(), op.getLse(), type));
+  Value target = b.build("one_hot", type, op.getTargets(), {{"axis", axis}});
+  Value dlogits = b.binary("mul", b.binary("sub", probs, target, type), op.getDloss(), type);
+  op->replaceAllUsesWith(ValueRange{b.maskPadding(dlogits, axis)});
+  op->erase();
+}
+
+} // namespace npar::place

@@ -1,0 +1,79 @@
+// The decision of placing before any IR changes: the layout of every value and what each use wants (P2, P4, P6, P7).
+#pragma once
+
+#include "compiler/passes/place/Rules.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <vector>
+
+namespace npar::place {
+
+/// Decides on the global program; reads types and uses, changes nothing.
+///
+/// Partial values (P4) are found by a fixed point: at first every partial value stays partial; a value some use of which does not accept it
+/// is reduced at its definition; then the layouts are derived again, until nothing changes. Values only ever leave the partial set.
+class Layouts {
+public:
+  Layouts(mlir::ModuleOp module, Rules &rules);
+  mlir::LogicalResult derive();
+
+  /// Operations in program order: @micro, then @update.
+  const std::vector<mlir::Operation *> &operations() const { return ops; }
+  /// Layout in which the definition leaves the value.
+  dist::LayoutAttr raw(mlir::Value value) const { return rawLayouts.lookup(value); }
+  /// Layout that uses find: `raw`, or reduced behind the definition.
+  dist::LayoutAttr layout(mlir::Value value) const { return layouts.lookup(value); }
+  /// Layout that a use wants; null: it takes the value as it is.
+  dist::LayoutAttr wanted(mlir::OpOperand &use) const;
+  dist::LayoutAttr variable(llvm::StringRef name) const { return variables.lookup(name); }
+  /// A value computed from nothing (index, fill and cheap functions of them): made in the layout of each use.
+  bool isFree(mlir::Value value) const { return freeValues.contains(value); }
+  /// How the mesh splits an operation of @micro.
+  const Assignment &assignment(mlir::Operation *op) const { return assignments.find(op)->second; }
+  /// The operation whose split reduction made the value partial, through operations that kept it so.
+  mlir::Operation *originOfPartial(mlir::Value value) const;
+  /// The value's axes with the given splits.
+  dist::LayoutAttr layoutFor(mlir::Type type, const Assignment &assignment) const;
+  dist::LayoutAttr replicated(mlir::Type type) const { return layoutFor(type, Assignment()); }
+
+  bool isUpdate(mlir::Operation *op) const { return op->getBlock() == updateBlock; }
+  /// Mesh axes over which square sums are added: all but those of `batch` over which no gradient is split (N4).
+  llvm::ArrayRef<mlir::StringAttr> squareSumAxes() const { return ownerAxes; }
+
+private:
+  void collect();
+  void placeParameters();
+  void placeUpdate();
+  void sweep();
+  void define(mlir::Operation *op);
+  /// The mesh axes over which all operands are partial, if the operation accepts that (P4).
+  llvm::SmallVector<mlir::StringAttr> keptPartial(mlir::Operation *op) const;
+  dist::LayoutAttr resultLayout(mlir::Value result) const;
+  dist::LayoutAttr reduced(mlir::Value value, dist::LayoutAttr raw) const;
+  /// What a use wants when its operand is not partial.
+  dist::LayoutAttr wantedWhole(mlir::OpOperand &use) const;
+  bool acceptsPartial(mlir::OpOperand &use) const;
+
+  mlir::ModuleOp module;
+  mlir::MLIRContext *context;
+  Rules &rules;
+  mlir::Block *updateBlock = nullptr;
+  std::vector<mlir::Operation *> ops;
+  /// By the rules alone, and with the mesh axes of kept partial operands reserved.
+  llvm::DenseMap<mlir::Operation *, Assignment> byRules, assignments;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::StringAttr>> kept;
+  /// Layout of the parameter that an operation of @update works on.
+  llvm::DenseMap<mlir::Operation *, dist::LayoutAttr> updated;
+  llvm::DenseMap<mlir::Value, dist::LayoutAttr> rawLayouts, layouts;
+  llvm::DenseSet<mlir::Value> freeValues, reducedValues;
+  llvm::StringMap<dist::LayoutAttr> variables;
+  llvm::SmallVector<mlir::StringAttr> ownerAxes;
+};
+
+/// F, B or U; F for operations without a place.
+nn::Phase phaseOf(mlir::Operation *op);
+
+} // namespace npar::place

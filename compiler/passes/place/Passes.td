@@ -1,0 +1,61 @@
+// The passes of phase place, in their order.
+#ifndef NPAR_COMPILER_PASSES_PLACE_PASSES_TD
+#define NPAR_COMPILER_PASSES_PLACE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlaceAssign : Pass<"place-assign", "::mlir::ModuleOp"> {
+  let summary = "gives every value a layout by the plan's rules and reshards where definition and use disagree";
+  let description = [{
+    Rules P1-P4, P6, P7. Types become rank-local with `#dist.layout`; variables too.
+
+    ```mlir
+    // dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]
+    %y = nn.einsum %h, %w : (tensor<8x64xf32, #nn.axes<batch, hidden>>, tensor<64x16xf32, #nn.axes<hidden, embed>>)
+                            -> tensor<8x16xf32, #nn.axes<batch, embed>>
+    // becomes
+    %p = nn.einsum %h, %w : (tensor<8x32xf32, #dist.layout<batch : 8, hidden : 64 {tp}>>, ...)
+                            -> tensor<8x16xf32, #dist.layout<batch : 8, embed : 16, partial = {tp : sum}>>
+    %y = dist.reshard %p : ... -> tensor<8x16xf32, #dist.layout<batch : 8, embed : 16>>
+    ```
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
+def PlaceExpand : Pass<"place-expand", "::mlir::ModuleOp"> {
+  let summary = "expands norms, softmax, attention and cross-entropy on local tensors";
+  let description = [{
+    P5. A reduction over a split axis becomes a local reduction and a `dist.all_reduce` (sum or max); means divide by the global size.
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
+def PlaceMaskPadding : Pass<"place-mask-padding", "::mlir::ModuleOp"> {
+  let summary = "zeroes padding where a contraction or a parameter's gradient would see it";
+  let description = [{
+    P8. Invariant: padding of variables is zero. Reductions `nn.sum`, `nn.max`, `nn.pick` mask padding themselves; products do not: each operand
+    of an `nn.einsum` that contracts a padded axis must hold zeros there, which is derived, or made so by `dist.mask_padding`.
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
+def PlaceLowerReshards : Pass<"place-lower-reshards", "::mlir::ModuleOp"> {
+  let summary = "turns dist.reshard into collectives and slices";
+  let description = [{
+    Per reshard, in this order until the layouts agree: slices and reduce_scatters that extend a dimension's splits, one all_reduce of what else
+    is partial, all_to_alls, all_gathers.
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
+def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
+  let summary = "checks the placed program as a whole";
+  let description = [{
+    V1: every tensor has a layout and the local shape that follows from it. V2: no dist.reshard and no composite operation is left. V3: only
+    linear operations have partial operands, all partial over the same axes. V4: an axis is split alike in all operands and results of an
+    operation. V5: variables agree with what is read and accumulated.
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
+#endif

@@ -1,0 +1,27 @@
+// The order of the placing passes and their registration.
+#include "compiler/passes/place/Place.h"
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+namespace npar {
+
+void buildPlacePipeline(mlir::OpPassManager &manager) {
+  manager.addPass(createPlaceAssignPass());
+  manager.addPass(createPlaceExpandPass());
+  manager.addPass(createPlaceMaskPaddingPass());
+  manager.addPass(createPlaceLowerReshardsPass());
+  manager.addPass(createVerifyDistPass());
+}
+
+void registerPlacePasses() {
+  mlir::registerPass(createPlaceAssignPass);
+  mlir::registerPass(createPlaceExpandPass);
+  mlir::registerPass(createPlaceMaskPaddingPass);
+  mlir::registerPass(createPlaceLowerReshardsPass);
+  mlir::registerPass(createVerifyDistPass);
+  mlir::PassPipelineRegistration<>("place", "phase place: layouts, reshards, expansions, collectives", buildPlacePipeline);
+}
+
+} // namespace npar

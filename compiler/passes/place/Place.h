@@ -1,0 +1,25 @@
+// Phase place: layouts from the rules, reshards, local shapes (DESIGN.md, P1-P8).
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+class Pass;
+} // namespace mlir
+
+namespace npar {
+
+std::unique_ptr<mlir::Pass> createPlaceAssignPass();
+std::unique_ptr<mlir::Pass> createPlaceExpandPass();
+std::unique_ptr<mlir::Pass> createPlaceMaskPaddingPass();
+std::unique_ptr<mlir::Pass> createPlaceLowerReshardsPass();
+std::unique_ptr<mlir::Pass> createVerifyDistPass();
+
+/// The phase: nn program with gradients in, dist program out. Errors are diagnostics at the rules' and operations' locations.
+void buildPlacePipeline(mlir::OpPassManager &manager);
+
+/// Registers the passes and the pipeline `place` for npar-opt.
+void registerPlacePasses();
+
+} // namespace npar

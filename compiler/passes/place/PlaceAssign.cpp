@@ -1,0 +1,221 @@
+// Rewrites the global program to local types by the decided layouts, with dist.reshard where definition and use differ.
+#include "compiler/passes/place/Layouts.h"
+#include "compiler/passes/place/Place.h"
+
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace npar {
+#define GEN_PASS_DEF_PLACEASSIGN
+#include "compiler/passes/place/Passes.h.inc"
+} // namespace npar
+
+using namespace mlir;
+using npar::dist::LayoutAttr;
+
+namespace npar::place {
+namespace {
+
+class Rewriter {
+public:
+  Rewriter(ModuleOp module, Rules &rules, Layouts &layouts)
+      : module(module), rules(rules), layouts(layouts), mesh(rules.mesh), builder(module.getContext()) {}
+
+  void run() {
+    for (Operation *op : layouts.operations())
+      place(op);
+    for (Operation *op : llvm::reverse(layouts.operations()))
+      if (op->getNumResults() == 1 && layouts.isFree(op->getResult(0)))
+        op->erase();
+    for (auto variable : module.getOps<nn::VariableOp>()) {
+      auto type = cast<RankedTensorType>(variable.getType());
+      variable.setType(dist::localType(type.getElementType(), layouts.variable(variable.getSymName()), mesh));
+    }
+  }
+
+private:
+  void place(Operation *op) {
+    if (op->getNumResults() == 1 && layouts.isFree(op->getResult(0)))
+      return;
+    SmallVector<Value> operands;
+    for (OpOperand &use : op->getOpOperands())
+      operands.push_back(operandFor(use));
+    op->setOperands(operands);
+    for (Value result : op->getResults())
+      if (LayoutAttr raw = layouts.raw(result))
+        result.setType(dist::localType(cast<RankedTensorType>(result.getType()).getElementType(), raw, mesh));
+    if (auto sums = dyn_cast<nn::SquareSumsOp>(op))
+      nameOwners(sums);
+    for (Value result : op->getResults())
+      if (LayoutAttr raw = layouts.raw(result); raw && raw != layouts.layout(result))
+        reduce(result);
+  }
+
+  Value operandFor(OpOperand &use) {
+    Value value = use.get();
+    LayoutAttr wants = layouts.wanted(use);
+    if (layouts.isFree(value))
+      return materialize(value, wants ? wants : layouts.replicated(value.getType()), use.getOwner());
+    LayoutAttr found = layouts.layout(value);
+    Value current = reduced.count(value) ? reduced.lookup(value) : value;
+    if (!wants || !found || wants == found)
+      return current;
+    return reshard(value, current, wants, use.getOwner());
+  }
+
+  /// A copy of a free value where it is used: it costs nothing and crosses neither phases nor stages.
+  Value materialize(Value value, LayoutAttr wants, Operation *user) {
+    Value &copy = copies[{value, wants, nn::getAt(user)}];
+    if (copy)
+      return copy;
+    Operation *definition = value.getDefiningOp();
+    SmallVector<Value> operands;
+    for (Value operand : definition->getOperands())
+      operands.push_back(materialize(operand, narrowed(operand, wants), user));
+    builder.setInsertionPoint(user);
+    Operation *clone = builder.clone(*definition);
+    clone->setOperands(operands);
+    clone->getResult(0).setType(dist::localType(cast<RankedTensorType>(value.getType()).getElementType(), wants, mesh));
+    nn::setAt(clone, nn::getAt(user));
+    // The map may have grown meanwhile.
+    return copies[{value, wants, nn::getAt(user)}] = clone->getResult(0);
+  }
+
+  /// The splits of `wants` on the axes that a value has.
+  LayoutAttr narrowed(Value value, LayoutAttr wants) {
+    LayoutAttr layout = layouts.replicated(value.getType());
+    for (auto [dim, name] : llvm::enumerate(layout.getNames()))
+      if (int64_t other = wants.dimOf(name); other >= 0)
+        layout = layout.withSplits(dim, wants.splitsOf(other));
+    return layout;
+  }
+
+  int64_t elements(LayoutAttr layout) {
+    int64_t product = 1;
+    for (int64_t size : layout.localShape(mesh))
+      product *= size;
+    return product;
+  }
+
+  /// Equal reshards are shared within a phase. What gets smaller does so behind the definition and is what the other phase keeps; what gets
+  /// larger is repeated in the other phase (P6).
+  Value reshard(Value value, Value current, LayoutAttr wants, Operation *user) {
+    Operation *definition = value.getDefiningOp();
+    bool refetched = isa<nn::ReadOp, nn::InputOp>(definition);
+    bool narrows = !refetched && elements(wants) < elements(layouts.layout(value));
+    Operation *place = narrows ? definition : user;
+    Value &shared = reshards[{value, wants, int(phaseOf(place))}];
+    if (shared)
+      return shared;
+    if (narrows)
+      builder.setInsertionPointAfter(current.getDefiningOp());
+    else
+      builder.setInsertionPoint(user);
+    return shared = create(place, current, wants, causeOfUse(value, wants, user));
+  }
+
+  /// Behind the definition, once for all uses (P4). A reduced gradient goes back to its accumulator, so that it needs no other memory.
+  void reduce(Value value) {
+    Operation *definition = value.getDefiningOp();
+    builder.setInsertionPointAfter(definition);
+    Value whole = create(definition, value, layouts.layout(value), causeOfReduction(value));
+    reduced[value] = whole;
+    auto read = dyn_cast<nn::ReadOp>(definition);
+    if (!read || cast<RankedTensorType>(whole.getType()).getShape() != cast<RankedTensorType>(value.getType()).getShape())
+      return;
+    nn::VariableOp variable = nn::lookupVariable(module, read.getVariable());
+    if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
+      return;
+    OperationState state(definition->getLoc(), nn::WriteOp::getOperationName());
+    state.addOperands(whole);
+    state.addAttribute("variable", read.getVariableAttr());
+    nn::setAt(builder.create(state), nn::getAt(definition));
+  }
+
+  Value create(Operation *place, Value from, LayoutAttr layout, const std::string &cause) {
+    Type type = dist::localType(cast<RankedTensorType>(from.getType()).getElementType(), layout, mesh);
+    auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, builder.getStringAttr(cause));
+    if (auto at = nn::getAt(place))
+      nn::setAt(op, at);
+    return op.getResult();
+  }
+
+  /// Ranks that count a gradient's squares: coordinate 0 along the mesh axes that replicate it; the pipeline's axis is the schedule's business.
+  void nameOwners(nn::SquareSumsOp sums) {
+    auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
+    SmallVector<Attribute> owners;
+    for (Value gradient : sums->getOperands()) {
+      SmallVector<StringAttr> zero;
+      for (StringAttr axis : layouts.squareSumAxes())
+        if (axis != pipeline && !dist::layoutOf(gradient).splitsOver(axis))
+          zero.push_back(axis);
+      owners.push_back(dist::stringArray(module.getContext(), zero));
+    }
+    sums->setAttr("owners", builder.getArrayAttr(owners));
+  }
+
+  std::string ruleText(const Assignment &assignment, StringAttr meshAxis) {
+    int rule = assignment.ruleOf(meshAxis);
+    return rule < 0 ? "" : "rule '" + rules.rule(rule).text() + "'";
+  }
+
+  std::string causeOfReduction(Value value) {
+    Operation *origin = layouts.originOfPartial(value);
+    std::string name = ("'" + origin->getName().stripDialect() + "'").str();
+    if (auto read = dyn_cast<nn::ReadOp>(origin))
+      return "'" + read.getVariable().str() + "' was accumulated from each rank's share";
+    if (isa<nn::SquareSumsOp>(origin))
+      return name + " adds what each rank owns";
+    StringAttr axis = layouts.raw(value).getPartialAxes().front();
+    const Assignment &assignment = layouts.assignment(origin);
+    StringAttr loop = assignment.axisOf(axis);
+    return name + " sums over '" + (loop ? loop.str() : "") + "', split by " + ruleText(assignment, axis);
+  }
+
+  std::string causeOfUse(Value value, LayoutAttr wants, Operation *user) {
+    std::string name = ("'" + user->getName().stripDialect() + "'").str();
+    LayoutAttr found = layouts.layout(value);
+    for (auto [dim, axis] : llvm::enumerate(wants.getNames())) {
+      for (StringAttr meshAxis : wants.splitsOf(dim))
+        if (!llvm::is_contained(found.splitsOf(dim), meshAxis) && !isUpdate(user))
+          return name + " wants '" + axis.str() + "' split by " + ruleText(layouts.assignment(user), meshAxis);
+      for (StringAttr meshAxis : found.splitsOf(dim))
+        if (!llvm::is_contained(wants.splitsOf(dim), meshAxis)) {
+          std::string text = name + " wants '" + axis.str() + "' whole over '" + meshAxis.str() + "'";
+          std::string taker = isUpdate(user) ? "" : ruleText(layouts.assignment(user), meshAxis);
+          return taker.empty() ? text : text + ", which there goes by " + taker;
+        }
+    }
+    return name + " wants another order of splits";
+  }
+
+  bool isUpdate(Operation *op) { return layouts.isUpdate(op); }
+
+  using Copy = std::tuple<Value, LayoutAttr, nn::AtAttr>;
+  using Key = std::tuple<Value, LayoutAttr, int>;
+  ModuleOp module;
+  Rules &rules;
+  Layouts &layouts;
+  dist::MeshAttr mesh;
+  OpBuilder builder;
+  DenseMap<Copy, Value> copies;
+  DenseMap<Key, Value> reshards;
+  DenseMap<Value, Value> reduced;
+};
+
+struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Rules rules(module);
+    Layouts layouts(module, rules);
+    if (failed(layouts.derive()))
+      return signalPassFailure();
+    Rewriter(module, rules, layouts).run();
+  }
+};
+
+} // namespace
+} // namespace npar::place
+
+std::unique_ptr<mlir::Pass> npar::createPlaceAssignPass() { return std::make_unique<place::PlaceAssign>(); }

@@ -1,0 +1,171 @@
+// Composes each reshard of slices and collectives, one mesh axis after the other in a fixed order.
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/passes/place/Place.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace npar {
+#define GEN_PASS_DEF_PLACELOWERRESHARDS
+#include "compiler/passes/place/Passes.h.inc"
+} // namespace npar
+
+using namespace mlir;
+using npar::dist::LayoutAttr;
+
+namespace npar::place {
+namespace {
+
+class Lowering {
+public:
+  explicit Lowering(dist::ReshardOp op)
+      : op(op), mesh(dist::meshOf(op)), from(dist::layoutOf(op.getInput())), to(dist::layoutOf(op.getResult())), value(op.getInput()), builder(op) {}
+
+  LogicalResult run() {
+    for (StringAttr axis : to.getPartialAxes())
+      if (!llvm::is_contained(from.getPartialAxes(), axis))
+        return op.emitOpError() << "cannot make a whole value partial over '" << axis.getValue() << "'";
+    while (from != to)
+      if (!extend() && !allReduce() && !allToAll() && !allGather())
+        return op.emitOpError() << "has no way from " << from << " to " << to;
+    op.getResult().replaceAllUsesWith(value);
+    op.erase();
+    return success();
+  }
+
+private:
+  /// Mesh axes that the target adds behind the present splits of a dimension; none when these are no prefix of the target's.
+  SmallVector<StringAttr> missing(int64_t dim) {
+    SmallVector<StringAttr> have = from.splitsOf(dim), want = to.splitsOf(dim);
+    if (have.size() >= want.size() || !std::equal(have.begin(), have.end(), want.begin()))
+      return {};
+    return SmallVector<StringAttr>(want.begin() + have.size(), want.end());
+  }
+
+  bool isPartial(StringAttr axis) { return llvm::is_contained(from.getPartialAxes(), axis); }
+  bool divides(int64_t dim, ArrayRef<StringAttr> splits) { return from.getSizes()[dim] % mesh.sizeOf(splits) == 0; }
+
+  /// Slices or reduce_scatters one dimension further. A dimension with padding is sliced over all its mesh axes at once, since shards of
+  /// shards would lie elsewhere.
+  bool extend() {
+    for (int64_t dim = 0, rank = from.getNames().size(); dim < rank; ++dim) {
+      SmallVector<StringAttr> axes = missing(dim);
+      if (axes.empty())
+        continue;
+      bool even = divides(dim, to.splitsOf(dim));
+      if (!even && !from.splitsOf(dim).empty())
+        continue;
+      if (isPartial(axes.front())) {
+        if (!even)
+          continue;
+        StringAttr axis = axes.front(), kind = kindOf(axis);
+        LayoutAttr next = dist::withoutPartial(from, {axis});
+        emit(dist::ReduceScatterOp::getOperationName(), next.withSplits(dim, joined(dim, {axis})), {axis}, {{"dim", name(dim)}, {"op", kind}});
+        return true;
+      }
+      size_t count = llvm::find_if(axes, [&](StringAttr axis) { return isPartial(axis) || from.splitsOver(axis); }) - axes.begin();
+      if (count == 0 || (!even && count < axes.size()))
+        continue;
+      axes.truncate(count);
+      emit(dist::SliceOp::getOperationName(), from.withSplits(dim, joined(dim, axes)), axes, {{"dim", name(dim)}});
+      return true;
+    }
+    return false;
+  }
+
+  bool allReduce() {
+    SmallVector<StringAttr> axes;
+    for (StringAttr axis : from.getPartialAxes())
+      if (!llvm::is_contained(to.getPartialAxes(), axis))
+        axes.push_back(axis);
+    if (axes.empty())
+      return false;
+    emit(dist::AllReduceOp::getOperationName(), dist::withoutPartial(from, axes), axes, {{"op", kindOf(axes.front())}});
+    return true;
+  }
+
+  /// The last split of one dimension is the next that another one needs.
+  bool allToAll() {
+    for (int64_t target = 0, rank = from.getNames().size(); target < rank; ++target)
+      for (int64_t source = 0; source < rank; ++source) {
+        SmallVector<StringAttr> axes = missing(target), have = from.splitsOf(source);
+        if (axes.empty() || have.empty() || source == target || have.back() != axes.front())
+          continue;
+        SmallVector<StringAttr> extended = joined(target, {axes.front()});
+        if (!divides(target, extended) || !divides(source, have))
+          continue;
+        have.pop_back();
+        emit(dist::AllToAllOp::getOperationName(), from.withSplits(source, have).withSplits(target, extended), {axes.front()},
+             {{"split", name(target)}, {"concat", name(source)}});
+        return true;
+      }
+    return false;
+  }
+
+  /// Gathers the first dimension that is split beyond what it shares with the target; a padded one entirely.
+  bool allGather() {
+    for (int64_t dim = 0, rank = from.getNames().size(); dim < rank; ++dim) {
+      SmallVector<StringAttr> have = from.splitsOf(dim), want = to.splitsOf(dim);
+      size_t shared = 0;
+      while (shared < std::min(have.size(), want.size()) && have[shared] == want[shared])
+        ++shared;
+      if (have == want || (shared == have.size() && (divides(dim, want) || shared == 0)))
+        continue;
+      if (!divides(dim, have) || !divides(dim, want))
+        shared = 0;
+      SmallVector<StringAttr> axes(have.begin() + shared, have.end());
+      have.truncate(shared);
+      emit(dist::AllGatherOp::getOperationName(), from.withSplits(dim, have), axes, {{"dim", name(dim)}});
+      return true;
+    }
+    return false;
+  }
+
+  StringAttr name(int64_t dim) { return from.getNames()[dim]; }
+  StringAttr kindOf(StringAttr axis) {
+    return from.getPartialKinds()[llvm::find(from.getPartialAxes(), axis) - from.getPartialAxes().begin()];
+  }
+  SmallVector<StringAttr> joined(int64_t dim, ArrayRef<StringAttr> axes) {
+    SmallVector<StringAttr> splits = from.splitsOf(dim);
+    llvm::append_range(splits, axes);
+    return splits;
+  }
+
+  void emit(StringRef operation, LayoutAttr layout, ArrayRef<StringAttr> axes, ArrayRef<std::pair<StringRef, StringAttr>> attributes) {
+    OperationState state(op.getLoc(), operation);
+    state.addOperands(value);
+    state.addTypes(dist::localType(op.getResult().getType().getElementType(), layout, mesh));
+    state.addAttribute("axes", dist::stringArray(op.getContext(), axes));
+    for (auto [key, attribute] : attributes)
+      state.addAttribute(key, attribute);
+    if (op.getCauseAttr())
+      state.addAttribute("cause", op.getCauseAttr());
+    Operation *created = builder.create(state);
+    if (auto at = nn::getAt(op))
+      nn::setAt(created, at);
+    value = created->getResult(0);
+    from = layout;
+  }
+
+  dist::ReshardOp op;
+  dist::MeshAttr mesh;
+  LayoutAttr from, to;
+  Value value;
+  OpBuilder builder;
+};
+
+struct PlaceLowerReshards : impl::PlaceLowerReshardsBase<PlaceLowerReshards> {
+  void runOnOperation() override {
+    SmallVector<dist::ReshardOp> reshards;
+    getOperation().walk([&](dist::ReshardOp op) { reshards.push_back(op); });
+    for (dist::ReshardOp op : reshards)
+      if (failed(Lowering(op).run()))
+        signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace npar::place
+
+std::unique_ptr<mlir::Pass> npar::createPlaceLowerReshardsPass() { return std::make_unique<place::PlaceLowerReshards>(); }

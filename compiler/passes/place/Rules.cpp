@@ -1,0 +1,201 @@
+// Tries the rules in order over the loop axes of an operation, and refuses what cannot be (P1-P3).
+#include "compiler/passes/place/Rules.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace npar::place {
+
+ArrayRef<StringAttr> Assignment::splitsOf(StringAttr axis) const {
+  for (const auto &entry : splits)
+    if (entry.first == axis)
+      return entry.second;
+  return {};
+}
+
+int Assignment::ruleOf(StringAttr meshAxis) const {
+  for (auto [taken, rule] : takers)
+    if (taken == meshAxis)
+      return rule;
+  return -1;
+}
+
+StringAttr Assignment::axisOf(StringAttr meshAxis) const {
+  for (const auto &entry : splits)
+    if (llvm::is_contained(entry.second, meshAxis))
+      return entry.first;
+  return {};
+}
+
+void Assignment::take(StringAttr axis, StringAttr meshAxis, int rule) {
+  takers.emplace_back(meshAxis, rule);
+  for (auto &entry : splits)
+    if (entry.first == axis) {
+      entry.second.push_back(meshAxis);
+      return;
+    }
+  splits.push_back({axis, {meshAxis}});
+}
+
+bool matchesLayer(StringRef pattern, StringRef path) {
+  SmallVector<StringRef> wanted, given;
+  pattern.split(wanted, '.');
+  path.split(given, '.');
+  if (given.size() < wanted.size())
+    return false;
+  return llvm::all_of(llvm::zip(wanted, given), [](auto pair) { return std::get<0>(pair) == "*" || std::get<0>(pair) == std::get<1>(pair); });
+}
+
+/// The kind that a plan names: a gradient belongs to its operation.
+static StringRef kindOf(Operation *op) {
+  StringRef kind = op->getName().stripDialect();
+  kind.consume_back("_grad");
+  return kind == "scatter_add" ? "gather" : kind;
+}
+
+Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
+  module.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      for (StringAttr axis : nn::axesOf(type))
+        sizes[axis] = nn::sizeOf(type, axis);
+  });
+  auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
+  if (auto array = module->getAttrOfType<ArrayAttr>("dist.rules"))
+    for (dist::RuleAttr rule : array.getAsRange<dist::RuleAttr>()) {
+      rules.push_back({rule});
+      if (sizeOf(rule.getAxis()) < 0) {
+        emitError(rule.getLoc()) << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
+        rules.back().refused = failed = true;
+      }
+      for (StringAttr axis : rule.getMesh()) {
+        if (mesh.indexOf(axis) >= 0 && axis != pipeline)
+          continue;
+        InFlightDiagnostic error = emitError(rule.getLoc());
+        if (axis == pipeline)
+          error << "mesh axis '" << axis.getValue() << "' is taken by the pipeline";
+        else
+          error << "the mesh has no axis '" << axis.getValue() << "'";
+        rules.back().refused = failed = true;
+      }
+    }
+}
+
+bool Rules::matches(const Entry &entry, Operation *op) const {
+  dist::RuleAttr rule = entry.attribute;
+  if (!rule.getOp().empty() && rule.getOp().getValue() != kindOf(op))
+    return false;
+  if (rule.getLayer().empty())
+    return true;
+  auto at = nn::getAt(op);
+  return at && matchesLayer(rule.getLayer(), at.getPath());
+}
+
+bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
+  dist::RuleAttr rule = entry.attribute;
+  int64_t size = sizeOf(rule.getAxis()), parts = mesh.sizeOf(splits);
+  if (rule.getPad() || size % parts == 0)
+    return true;
+  InFlightDiagnostic error = emitError(rule.getLoc());
+  error << "axis '" << rule.getAxis().getValue() << "' of size " << size << " is not divisible by mesh axis '";
+  llvm::interleave(splits, [&](StringAttr axis) { error << axis.getValue(); }, [&] { error << " * "; });
+  error << "' of size " << parts;
+  error.attachNote(op->getLoc()) << "split by operation '" << op->getName().stripDialect() << "' here";
+  SmallVector<std::string> divisors;
+  for (int64_t divisor = 2; divisor <= std::min<int64_t>(size, 64); ++divisor)
+    if (size % divisor == 0)
+      divisors.push_back(std::to_string(divisor));
+  if (divisors.empty())
+    error.attachNote(rule.getLoc()) << "help: pad it: '" << rule.getAxis().getValue() << " pad -> ...'";
+  else
+    error.attachNote(rule.getLoc()) << "help: sizes that divide it: " << llvm::join(divisors, ", ") << "; or pad it: '"
+                                    << rule.getAxis().getValue() << " pad -> ...'";
+  return false;
+}
+
+void Rules::refuseWhole(Entry &entry, Operation *op) {
+  dist::RuleAttr rule = entry.attribute;
+  StringRef kind = kindOf(op);
+  InFlightDiagnostic error = emitError(rule.getLoc());
+  error << "axis '" << rule.getAxis().getValue() << "' cannot be split: operation '" << kind << "' needs it whole";
+  error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
+  error.attachNote(rule.getLoc()) << "help: put a rule before it that takes '" << rule.getMesh().front().getValue() << "' in '" << kind
+                                  << "' for another axis, or exempt it: '" << rule.getAxis().getValue() << " -> none in op " << kind << "'";
+}
+
+Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAttr only) {
+  Assignment assignment;
+  auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
+  if (!shardable)
+    return assignment;
+  SmallVector<nn::LoopAxis> axes = shardable.getLoopAxes();
+  for (const nn::LoopAxis &axis : axes)
+    if (axis.kind == nn::LoopKind::Internal)
+      assignment.internal.push_back(axis.name);
+  SmallVector<StringAttr> busy(reserved), exempt;
+  for (auto [index, entry] : llvm::enumerate(rules)) {
+    StringAttr axis = entry.attribute.getAxis();
+    const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) { return candidate.name == axis; });
+    if (entry.refused || loop == axes.end() || (only && axis != only) || llvm::is_contained(exempt, axis) || !matches(entry, op))
+      continue;
+    if (entry.attribute.getMesh().empty()) {
+      exempt.push_back(axis);
+      entry.used = true;
+      continue;
+    }
+    for (StringAttr meshAxis : entry.attribute.getMesh()) {
+      if (mesh.sizeOf(meshAxis) == 1) {
+        entry.used = true;
+        continue;
+      }
+      if (llvm::is_contained(busy, meshAxis)) {
+        entry.blocked = true;
+        continue;
+      }
+      if (loop->kind == nn::LoopKind::Whole) {
+        refuseWhole(entry, op);
+        entry.refused = failed = true;
+        break;
+      }
+      SmallVector<StringAttr> splits(assignment.splitsOf(axis));
+      splits.push_back(meshAxis);
+      if (!divides(entry, op, splits)) {
+        entry.refused = failed = true;
+        break;
+      }
+      entry.used = true;
+      busy.push_back(meshAxis);
+      assignment.take(axis, meshAxis, index);
+    }
+  }
+  return assignment;
+}
+
+LogicalResult Rules::check() {
+  for (Entry &entry : rules) {
+    if (entry.used || entry.refused)
+      continue;
+    failed = true;
+    InFlightDiagnostic error = emitError(entry.attribute.getLoc());
+    error << "no operation uses the rule '" << entry.attribute.text() << "'";
+    if (entry.blocked)
+      error.attachNote(entry.attribute.getLoc()) << "help: wherever it could apply an earlier rule has the mesh axis; move it up or remove it";
+    else
+      error.attachNote(entry.attribute.getLoc()) << "help: no operation with the axis '" << entry.attribute.getAxis().getValue()
+                                                 << "' matches; remove the rule or widen its 'in'";
+  }
+  return success(!failed);
+}
+
+SmallVector<StringAttr> Rules::batchAxes() const {
+  SmallVector<StringAttr> axes;
+  for (const Entry &entry : rules)
+    if (entry.attribute.getAxis().getValue() == "batch")
+      for (StringAttr axis : entry.attribute.getMesh())
+        if (!llvm::is_contained(axes, axis))
+          axes.push_back(axis);
+  return axes;
+}
+
+} // namespace npar::place

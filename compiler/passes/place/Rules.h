@@ -1,0 +1,68 @@
+// The plan's rules as placing asks them: which mesh axes split which loop axes of one operation (P1-P3).
+#pragma once
+
+#include "compiler/dialects/dist/Dist.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <vector>
+
+namespace npar::place {
+
+/// How the mesh splits the loop axes of one operation.
+class Assignment {
+public:
+  /// Mesh axes of a loop axis, major to minor; empty when it is not split.
+  llvm::ArrayRef<mlir::StringAttr> splitsOf(mlir::StringAttr axis) const;
+  /// The rule that took a mesh axis; -1 when none did.
+  int ruleOf(mlir::StringAttr meshAxis) const;
+  /// The loop axis that a mesh axis splits; null when none.
+  mlir::StringAttr axisOf(mlir::StringAttr meshAxis) const;
+  void take(mlir::StringAttr axis, mlir::StringAttr meshAxis, int rule);
+  /// Axes whose reduction the operation finishes itself: results that lack them are complete.
+  llvm::SmallVector<mlir::StringAttr> internal;
+
+private:
+  std::vector<std::pair<mlir::StringAttr, llvm::SmallVector<mlir::StringAttr, 2>>> splits;
+  std::vector<std::pair<mlir::StringAttr, int>> takers;
+};
+
+/// Reads mesh and rules from the module; collects errors at the rules' locations.
+class Rules {
+public:
+  explicit Rules(mlir::ModuleOp module);
+
+  /// The assignment of an operation; `reserved` mesh axes are not free (its operands are partial over them).
+  /// `only`, if given, is the one axis that may be split.
+  Assignment assign(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> reserved = {}, mlir::StringAttr only = {});
+
+  /// Reports unknown axes, refused splits and unused rules; call once after every operation was assigned.
+  mlir::LogicalResult check();
+
+  const dist::MeshAttr mesh;
+  const dist::RuleAttr &rule(int index) const { return rules[index].attribute; }
+  /// Global size of an axis, -1 when no tensor has it.
+  int64_t sizeOf(mlir::StringAttr axis) const { return sizes.count(axis) ? sizes.lookup(axis) : -1; }
+  /// Mesh axes that some rule gives to `batch`.
+  llvm::SmallVector<mlir::StringAttr> batchAxes() const;
+
+private:
+  struct Entry {
+    dist::RuleAttr attribute;
+    bool used = false, refused = false, blocked = false;
+  };
+  bool matches(const Entry &entry, mlir::Operation *op) const;
+  bool divides(Entry &entry, mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> splits);
+  void refuseWhole(Entry &entry, mlir::Operation *op);
+
+  mlir::ModuleOp module;
+  std::vector<Entry> rules;
+  llvm::DenseMap<mlir::StringAttr, int64_t> sizes;
+  bool failed = false;
+};
+
+/// Whether a layer path or one of its parents matches a pattern such as `h.*.attn`; `*` stands for one component.
+bool matchesLayer(llvm::StringRef pattern, llvm::StringRef path);
+
+} // namespace npar::place

@@ -1,0 +1,112 @@
+// Checks the placed program as a whole, so that no later phase needs to doubt a layout (V1-V5 in Passes.td).
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/passes/place/Place.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace npar {
+#define GEN_PASS_DEF_VERIFYDIST
+#include "compiler/passes/place/Passes.h.inc"
+} // namespace npar
+
+using namespace mlir;
+using npar::dist::LayoutAttr;
+
+namespace npar::place {
+namespace {
+
+class Checker {
+public:
+  explicit Checker(dist::MeshAttr mesh) : mesh(mesh) {}
+
+  LogicalResult check(Operation *op) {
+    if (auto variable = dyn_cast<nn::VariableOp>(op))
+      return checkType(op, variable.getType());
+    StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
+    if (dialect != "nn" && dialect != "dist")
+      return success();
+    if (isa<dist::ReshardOp, nn::LayerNormOp, nn::LayerNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp, nn::AttentionGradOp,
+            nn::CrossEntropyOp, nn::CrossEntropyGradOp>(op))
+      return op->emitOpError("is left after placing");
+    for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+      if (failed(checkType(op, type)))
+        return failure();
+    if (dialect == "dist")
+      return success();
+    return failure(failed(checkPartial(op)) || failed(checkSplits(op)));
+  }
+
+private:
+  /// V1
+  LogicalResult checkType(Operation *op, Type type) {
+    LayoutAttr layout = dist::layoutOf(type);
+    if (!layout)
+      return op->emitOpError() << "has a value of type " << type << ", which has no layout";
+    for (StringAttr axis : layout.getPartialAxes())
+      if (mesh.sizeOf(axis) < 0)
+        return op->emitOpError() << "is partial over '" << axis.getValue() << "', which is no mesh axis";
+    for (ArrayAttr split : layout.getSplits())
+      for (StringAttr axis : dist::stringsOf(split))
+        if (mesh.sizeOf(axis) < 0)
+          return op->emitOpError() << "splits over '" << axis.getValue() << "', which is no mesh axis";
+    SmallVector<int64_t> shape = layout.localShape(mesh);
+    if (cast<RankedTensorType>(type).getShape() != ArrayRef<int64_t>(shape))
+      return op->emitOpError() << "has a value of type " << type << ", whose shape does not follow from its layout";
+    return success();
+  }
+
+  /// V3
+  LogicalResult checkPartial(Operation *op) {
+    if (isa<nn::AccumulateOp>(op))
+      return success();
+    ArrayRef<StringAttr> axes;
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      LayoutAttr layout = dist::layoutOf(operand);
+      auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
+      if (layout.isPartial() && !(shardable && shardable.isLinear()))
+        return op->emitOpError() << "is not linear but has a partial operand " << index;
+      if (index == 0)
+        axes = layout.getPartialAxes();
+      if (layout.getPartialAxes() != axes)
+        return op->emitOpError() << "has operands that are partial over different mesh axes";
+    }
+    return success();
+  }
+
+  /// V4
+  LogicalResult checkSplits(Operation *op) {
+    if (isa<nn::RenameOp, nn::SquareSumsOp>(op))
+      return success();
+    llvm::SmallDenseMap<StringAttr, ArrayAttr> splits;
+    for (Value value : llvm::concat<const Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults()))) {
+      LayoutAttr layout = dist::layoutOf(value);
+      for (auto [name, split] : llvm::zip(layout.getNames(), layout.getSplits())) {
+        ArrayAttr &known = splits[name];
+        if (!known)
+          known = split;
+        if (known != split)
+          return op->emitOpError() << "splits axis '" << name.getValue() << "' over " << known << " and over " << split;
+      }
+    }
+    return success();
+  }
+
+  dist::MeshAttr mesh;
+};
+
+struct VerifyDist : impl::VerifyDistBase<VerifyDist> {
+  void runOnOperation() override {
+    Checker checker(dist::meshOf(getOperation()));
+    getOperation().walk([&](Operation *op) {
+      if (failed(checker.check(op)))
+        signalPassFailure();
+    });
+  }
+};
+
+} // namespace
+} // namespace npar::place
+
+std::unique_ptr<mlir::Pass> npar::createVerifyDistPass() { return std::make_unique<place::VerifyDist>(); }
