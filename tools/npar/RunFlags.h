@@ -1,0 +1,27 @@
+// The flags of `npar run`, and the training loop behind them.
+#pragma once
+
+#include "tools/npar/Compilation.h"
+#include "tools/npar/ModelOptions.h"
+
+#include <optional>
+#include <string>
+
+namespace npar::driver {
+
+struct RunFlags {
+  ModelOptions model;
+  std::string data, tokens, order = "shuffled";
+  bool randomData = false;
+  std::string weights, saveWeights, log, trace, backend = "cpu";
+  int64_t steps = 100;
+  std::optional<uint64_t> seed;
+  int threads = 0;
+  double timeout = 300;
+  bool quiet = false, json = false;
+};
+
+/// Trains a loaded program: data in, log, trace, weights and a summary out.
+ExitCode train(const RunFlags &flags, ProgramPointer program);
+
+} // namespace npar::driver

@@ -1,0 +1,163 @@
+// The training loop of `npar run`.
+#include "tools/npar/RunFlags.h"
+
+#include "engine/checkpoint/Weights.h"
+#include "engine/data/TokenData.h"
+#include "engine/logging/StepLog.h"
+#include "engine/logging/Trace.h"
+#include "engine/runtime/Session.h"
+#include "tools/npar/Equivalence.h"
+#include "tools/npar/PendingFile.h"
+#include "tools/npar/Progress.h"
+#include "tools/npar/Talk.h"
+
+#include <chrono>
+#include <csignal>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// The first Ctrl-C ends the run after the current step, with its files written; a second one ends it at once.
+void onInterrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+struct Training {
+  int64_t steps = 0; ///< done
+  double loss = 0;
+  double tokensPerSecond = 0; ///< over all steps but the first, which also warms up; of the first when it is the only one
+};
+
+/// One step's tokens, from the file or made up.
+class Batches {
+public:
+  Batches(const RunFlags &flags, const program::Program &program, uint64_t seed) : program(program), seed(seed) {
+    (void)flags;
+  }
+  Status open(const RunFlags &flags);
+  Status next(int64_t step, RandomBatch &batch);
+
+private:
+  const program::Program &program;
+  uint64_t seed;
+};
+
+Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, Batches &batches, Training &training) {
+  std::unique_ptr<engine::StepLog> log;
+  PendingFile logFile(flags.log);
+  if (!flags.log.empty()) {
+    Result<std::unique_ptr<engine::StepLog>> opened = engine::StepLog::open(logFile.writtenPath());
+    if (!opened.ok())
+      return opened.status();
+    log = std::move(*opened);
+  }
+  using Clock = std::chrono::steady_clock;
+  Progress progress(flags.steps, !flags.quiet);
+  int64_t tokens = program.batch() * program.sequence();
+  double secondsAfterFirst = 0;
+  std::signal(SIGINT, onInterrupt);
+  for (int64_t step = 0; step < flags.steps && !interrupted; ++step) {
+    RandomBatch batch;
+    if (Status status = batches.next(step, batch); !status.ok())
+      return status;
+    Clock::time_point begun = Clock::now();
+    Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+    if (!result.ok()) {
+      progress.finish();
+      return result.status();
+    }
+    double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+    double speed = static_cast<double>(tokens) / std::max(seconds, 1e-9);
+    if (step > 0)
+      secondsAfterFirst += seconds;
+    training = {step + 1, result->loss,
+                step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed};
+    progress.update(step + 1, result->loss, speed);
+    if (log)
+      if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed}); !status.ok()) {
+        progress.finish();
+        return status;
+      }
+  }
+  progress.finish();
+  if (log) {
+    if (Status status = log->close(); !status.ok())
+      return status;
+    return logFile.commit();
+  }
+  return {};
+}
+
+void printSummary(const RunFlags &flags, const engine::Session &session, const Training &training) {
+  std::string hash = session.parameterHash();
+  if (!flags.json) {
+    std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} tokens/s, parameters {}\n", training.loss, training.steps,
+                             training.tokensPerSecond, hash);
+    return;
+  }
+  nlohmann::ordered_json json, ranks = nlohmann::ordered_json::array();
+  for (const engine::ArenaUse &use : session.arenaUse()) {
+    nlohmann::ordered_json rank;
+    rank["rank"] = use.rank;
+    rank["arena_bytes_planned"] = use.planned;
+    rank["arena_bytes_used"] = use.used;
+    ranks.push_back(rank);
+  }
+  json["steps"] = training.steps;
+  json["loss"] = training.loss;
+  json["tokens_per_second"] = training.tokensPerSecond;
+  json["parameter_hash"] = hash;
+  json["ranks"] = ranks;
+  std::cout << json.dump(2) << '\n';
+}
+
+} // namespace
+
+ExitCode train(const RunFlags &flags, ProgramPointer program) {
+  const program::Program &root = program->root();
+  uint64_t seed = flags.seed.value_or(root.seed());
+  Batches batches(flags, root, seed);
+  if (Status status = batches.open(flags); !status.ok())
+    return fail(status);
+  engine::Trace trace;
+  engine::SessionOptions options;
+  options.threads = flags.threads;
+  options.backend = flags.backend;
+  options.seed = seed;
+  options.trace = flags.trace.empty() ? nullptr : &trace;
+  options.timeoutSeconds = flags.timeout;
+  Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
+  if (!session.ok())
+    return fail(session.status());
+  if (!flags.weights.empty())
+    if (Status status = engine::loadWeights(flags.weights, root, **session); !status.ok())
+      return fail(status);
+
+  Training training;
+  Status trained = trainSteps(flags, root, **session, batches, training);
+  // The trace of a failed run is worth looking at too.
+  if (!flags.trace.empty() && training.steps > 0)
+    if (Status status = trace.write(flags.trace); !status.ok() && trained.ok())
+      return fail(status);
+  if (!trained.ok())
+    return fail(trained);
+  if (!flags.saveWeights.empty())
+    if (Status status = engine::saveWeights(flags.saveWeights, root, **session); !status.ok())
+      return fail(status);
+  printSummary(flags, **session, training);
+  if (interrupted)
+    return fail(ExitCode::RunFailed, fmt::format("stopped after {} of {} steps", training.steps, flags.steps));
+  return ExitCode::Good;
+}
+
+} // namespace npar::driver
