@@ -3,10 +3,8 @@
 
 #include "compiler/dialects/rank/RankDialect.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "compiler/dialects/rank/RankOps.cpp.inc"
-
 void npar::rank::RankDialect::initialize() {
+  registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "compiler/dialects/rank/RankOps.cpp.inc"

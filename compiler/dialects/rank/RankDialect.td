@@ -8,6 +8,11 @@ def Rank_Dialect : Dialect {
   let name = "rank";
   let cppNamespace = "::npar::rank";
   let summary = "Rank programs: kernels, library calls, buffers and steps";
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// RankProgramOps.cpp, where the storage classes are complete.
+    void registerAttributes();
+  }];
 }
 
 class Rank_Op<string mnemonic, list<Trait> traits = []> : Op<Rank_Dialect, mnemonic, traits>;
