@@ -1,0 +1,98 @@
+// The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
+#include "engine/checkpoint/Safetensors.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace npar::engine {
+
+namespace {
+
+constexpr uint64_t largestHeader = 100'000'000; // the format's own limit
+
+float fromBits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+float halfToFloat(uint16_t half) {
+  uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31, mantissa = half & 0x3FFu;
+  if (exponent == 31)
+    return fromBits(sign | 0x7F800000u | mantissa << 13);
+  if (exponent == 0) // zero or subnormal: mantissa * 2^-24
+    return (sign ? -1.0f : 1.0f) * static_cast<float>(mantissa) * 0x1p-24f;
+  return fromBits(sign | (exponent + 112) << 23 | mantissa << 13);
+}
+
+template <typename T> T load(const uint8_t *p) {
+  T value;
+  std::memcpy(&value, p, sizeof(T));
+  return value;
+}
+
+template <typename T> std::vector<T> convert(const StoredTensor &tensor, const uint8_t *p) {
+  std::vector<T> values(tensor.elements());
+  if (tensor.type == "F32")
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<T>(load<float>(p + 4 * i));
+  else if (tensor.type == "F64")
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<T>(load<double>(p + 8 * i));
+  else if (tensor.type == "BF16")
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<T>(fromBits(uint32_t{load<uint16_t>(p + 2 * i)} << 16));
+  else
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<T>(halfToFloat(load<uint16_t>(p + 2 * i)));
+  return values;
+}
+
+} // namespace
+
+bool SafetensorsFile::isFloating(const std::string &type) { return type == "F32" || type == "F64" || type == "F16" || type == "BF16"; }
+
+std::vector<float> SafetensorsFile::readFloat(const StoredTensor &tensor) const { return convert<float>(tensor, data + tensor.begin); }
+std::vector<double> SafetensorsFile::readDouble(const StoredTensor &tensor) const { return convert<double>(tensor, data + tensor.begin); }
+
+Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path) {
+  auto failure = [&](const std::string &why) { return Status::badInput("cannot read weights '" + path + "': " + why); };
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0)
+    return failure(std::strerror(errno));
+  struct stat info;
+  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(file);
+    return failure(S_ISDIR(info.st_mode) ? "it is a directory" : "it is no regular file");
+  }
+  size_t length = static_cast<size_t>(info.st_size);
+  void *memory = length ? ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
+  int why = errno;
+  ::close(file);
+  if (memory == MAP_FAILED)
+    return failure(std::strerror(why));
+  std::shared_ptr<SafetensorsFile> result(new SafetensorsFile(static_cast<const uint8_t *>(memory), length));
+  if (length < 8)
+    return failure("its " + std::to_string(length) + " bytes are too few for a safetensors file");
+  uint64_t header = load<uint64_t>(result->bytes);
+  if (header > largestHeader || header > length - 8)
+    return failure("it claims a header of " + std::to_string(header) + " bytes, but has " + std::to_string(length) +
+                   " bytes in all: no safetensors file, or cut short");
+  auto table = parseSafetensorsHeader(reinterpret_cast<const char *>(result->bytes) + 8, header, length - 8 - header);
+  if (!table.ok())
+    return failure(table.status().message());
+  result->table = std::move(*table);
+  result->data = result->bytes + 8 + header;
+  return result;
+}
+
+SafetensorsFile::~SafetensorsFile() {
+  if (length)
+    ::munmap(const_cast<uint8_t *>(bytes), length);
+}
+
+} // namespace npar::engine
