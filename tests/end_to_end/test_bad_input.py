@@ -127,7 +127,7 @@ class BadDataTest(DriverTest):
             with self.subTest(flag=flag):
                 (self.folder / name).write_text("good\n")
                 more = ["--steps", 50] if flag == "--log" else []
-                self.assertIn(name, self.train(*data, *more, flag, name, code=1, preexec_fn=small_files_only))
+                self.assertIn(name, self.train(*data, *more, flag, name, code=4 if flag == "--log" else 1, preexec_fn=small_files_only))
                 self.assertEqual((self.folder / name).read_text(), "good\n")
         for command in (["compile", *ONE, "-o", "p.npx"], ["inspect", *DP, "--planned-trace", "p.npx"]):
             (self.folder / "p.npx").write_text("good\n")

@@ -1,10 +1,11 @@
 // Compares two sessions tensor by tensor after each step.
 #include "tools/npar/Equivalence.h"
 
+#include "engine/data/DataSource.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <random>
 
 namespace npar::driver {
 
@@ -33,17 +34,6 @@ Status compareVariables(Session &session, Session &reference, const std::vector<
 }
 
 } // namespace
-
-RandomBatch randomBatch(const program::Program &program, uint64_t seed, int64_t step) {
-  std::mt19937_64 random(seed * 1000003 + static_cast<uint64_t>(step));
-  RandomBatch batch;
-  batch.tokens.resize(static_cast<size_t>(program.batch() * program.sequence()));
-  batch.targets.resize(batch.tokens.size());
-  for (std::vector<int32_t> *list : {&batch.tokens, &batch.targets})
-    for (int32_t &token : *list)
-      token = static_cast<int32_t>(random() % static_cast<uint64_t>(program.vocab()));
-  return batch;
-}
 
 std::vector<std::string> variablesOf(const program::Program &program, VariableKind kind) {
   std::vector<std::string> names;
@@ -97,8 +87,9 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
                        std::vector<Check> &checks) {
   ErrorMeasure losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"),
       parameters("parameters");
+  std::unique_ptr<engine::DataSource> data = engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab());
   for (int64_t step = 0; step < steps; ++step) {
-    RandomBatch batch = randomBatch(program, seed, step);
+    engine::Batch batch = data->batch(step);
     engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
     if (!result.ok())
       return result.status();

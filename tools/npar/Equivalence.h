@@ -19,12 +19,6 @@ struct Check {
   std::string detail;
 };
 
-/// One global batch of random tokens, the same for both programs.
-struct RandomBatch {
-  std::vector<int32_t> tokens, targets; ///< [batch, sequence]
-};
-RandomBatch randomBatch(const program::Program &program, uint64_t seed, int64_t step);
-
 /// Names of a program's variables of one kind, in program order.
 std::vector<std::string> variablesOf(const program::Program &program, program::VariableKind kind);
 

@@ -1,6 +1,8 @@
 // Checks the one-rank gradients themselves: the loss along a random direction in one tensor at a time, five-point differences.
 #include "tools/npar/Equivalence.h"
 
+#include "engine/data/DataSource.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -47,7 +49,8 @@ std::vector<std::string> firstAndLastOfEachKind(const std::vector<std::string> &
 class LossAt {
 public:
   LossAt(Session &session, const program::Program &program, uint64_t seed)
-      : session(session), batch(randomBatch(program, seed, 0)), names(variablesOf(program, VariableKind::Parameter)) {}
+      : session(session),
+        batch(engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab())->batch(0)), names(variablesOf(program, VariableKind::Parameter)) {}
 
   Status remember() {
     for (const std::string &name : names) {
@@ -80,7 +83,7 @@ public:
 
 private:
   Session &session;
-  RandomBatch batch;
+  engine::Batch batch;
   std::vector<std::string> names;
   std::vector<std::vector<double>> values;
 };

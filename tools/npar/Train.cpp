@@ -2,15 +2,15 @@
 #include "tools/npar/RunFlags.h"
 
 #include "engine/checkpoint/Weights.h"
-#include "engine/data/TokenData.h"
+#include "engine/data/DataSource.h"
 #include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Session.h"
-#include "tools/npar/Equivalence.h"
 #include "tools/npar/PendingFile.h"
 #include "tools/npar/Progress.h"
 #include "tools/npar/Talk.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fmt/format.h>
@@ -38,21 +38,22 @@ struct Training {
   double tokensPerSecond = 0; ///< over all steps but the first, which also warms up; of the first when it is the only one
 };
 
-/// One step's tokens, from the file or made up.
-class Batches {
-public:
-  Batches(const RunFlags &flags, const program::Program &program, uint64_t seed) : program(program), seed(seed) {
-    (void)flags;
-  }
-  Status open(const RunFlags &flags);
-  Status next(int64_t step, RandomBatch &batch);
+Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const program::Program &program, uint64_t seed) {
+  if (flags.randomData)
+    return engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab());
+  Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
+  if (!format.ok())
+    return format.status();
+  Result<engine::Order> order = engine::sampleOrder(flags.order);
+  if (!order.ok())
+    return order.status();
+  if (*format == engine::TokenFormat::Bytes && program.vocab() < 256)
+    return Status::badInput(fmt::format("--tokens bytes needs a vocabulary of at least 256, the model has {}; set vocab=256", program.vocab()));
+  return engine::DataSource::open(flags.data, *format, *order, program.sequence(), program.batch(), seed, program.vocab());
+}
 
-private:
-  const program::Program &program;
-  uint64_t seed;
-};
-
-Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, Batches &batches, Training &training) {
+Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session,
+                  const engine::DataSource &data, Training &training) {
   std::unique_ptr<engine::StepLog> log;
   PendingFile logFile(flags.log);
   if (!flags.log.empty()) {
@@ -67,9 +68,7 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
   double secondsAfterFirst = 0;
   std::signal(SIGINT, onInterrupt);
   for (int64_t step = 0; step < flags.steps && !interrupted; ++step) {
-    RandomBatch batch;
-    if (Status status = batches.next(step, batch); !status.ok())
-      return status;
+    engine::Batch batch = data.batch(step);
     Clock::time_point begun = Clock::now();
     Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
     if (!result.ok()) {
@@ -126,9 +125,9 @@ void printSummary(const RunFlags &flags, const engine::Session &session, const T
 ExitCode train(const RunFlags &flags, ProgramPointer program) {
   const program::Program &root = program->root();
   uint64_t seed = flags.seed.value_or(root.seed());
-  Batches batches(flags, root, seed);
-  if (Status status = batches.open(flags); !status.ok())
-    return fail(status);
+  Result<std::unique_ptr<engine::DataSource>> data = openData(flags, root, seed);
+  if (!data.ok())
+    return fail(data.status());
   engine::Trace trace;
   engine::SessionOptions options;
   options.threads = flags.threads;
@@ -140,11 +139,11 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
   if (!session.ok())
     return fail(session.status());
   if (!flags.weights.empty())
-    if (Status status = engine::loadWeights(flags.weights, root, **session); !status.ok())
+    if (Status status = engine::loadWeights(**session, root, flags.weights); !status.ok())
       return fail(status);
 
   Training training;
-  Status trained = trainSteps(flags, root, **session, batches, training);
+  Status trained = trainSteps(flags, root, **session, **data, training);
   // The trace of a failed run is worth looking at too.
   if (!flags.trace.empty() && training.steps > 0)
     if (Status status = trace.write(flags.trace); !status.ok() && trained.ok())
@@ -152,7 +151,7 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
   if (!trained.ok())
     return fail(trained);
   if (!flags.saveWeights.empty())
-    if (Status status = engine::saveWeights(flags.saveWeights, root, **session); !status.ok())
+    if (Status status = engine::saveWeights(**session, root, flags.saveWeights); !status.ok())
       return fail(status);
   printSummary(flags, **session, training);
   if (interrupted)
