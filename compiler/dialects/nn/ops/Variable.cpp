@@ -50,7 +50,15 @@ static LogicalResult verifyUse(Op op, Type type) {
 }
 
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &) { return verifyUse(*this, getType()); }
-LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &) { return verifyUse(*this, getValue().getType()); }
+/// A reduced gradient goes back to its accumulator, whose own type is partial: only what memory holds must agree.
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &) {
+  VariableOp variable = lookupVariable(*this, getVariable());
+  RankedTensorType type = llvm::cast<RankedTensorType>(getValue().getType());
+  if (variable && variable.isKind(VariableKind::Accumulator) && axesOf(type) == axesOf(variable.getType()) &&
+      type.getShape() == variable.getTensorType().getShape() && type.getElementType() == variable.getTensorType().getElementType())
+    return success();
+  return verifyUse(*this, type);
+}
 LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &) {
   if (failed(verifyUse(*this, getValue().getType())))
     return failure();
