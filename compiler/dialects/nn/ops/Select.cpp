@@ -84,6 +84,13 @@ LogicalResult RenameOp::verify() {
 }
 
 // The two names are one loop: it is known by the result's.
+SmallVector<LoopAxis> RenameOp::getLoopAxes() {
+  SmallVector<LoopAxis> axes;
+  for (StringAttr name : axesOf(getType()))
+    axes.push_back({name, LoopKind::Parallel});
+  return axes;
+}
+
 OpFoldResult RenameOp::fold(FoldAdaptor) {
   auto inner = getX().getDefiningOp<RenameOp>();
   if (inner && inner.getFrom() == getTo() && inner.getTo() == getFrom() && inner.getX().getType() == getType())

@@ -69,7 +69,7 @@ def Nn_StackOp : Nn_PureOp<"stack", [Nn_Differentiable, Nn_OwnLoopAxes]> {
   let hasFolder = 1;
 }
 
-def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Differentiable]> {
+def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Differentiable, Nn_OwnLoopAxes]> {
   let summary = "another name for an axis; no data moves";
   let arguments = (ins Nn_Float:$x, StrAttr:$from, StrAttr:$to);
   let results = (outs Nn_Float:$result);

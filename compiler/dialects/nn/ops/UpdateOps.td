@@ -10,11 +10,13 @@ def Nn_CombineOp : Nn_PureOp<"combine"> {
   let results = (outs Nn_Float:$result);
 }
 
-def Nn_SquareSumsOp : Nn_PureOp<"square_sums", [Nn_OwnLoopAxes]> {
+// Local shapes of different parameters may split the same axis differently: no agreement of axes here.
+def Nn_SquareSumsOp : Nn_Op<"square_sums", [Pure, Nn_OwnLoopAxes, Nn_CostOpInterface]> {
   let summary = "per parameter the sum of squares in f64, in the order N4 fixes; slot i of the result belongs to parameter i, others are 0";
   let arguments = (ins Variadic<Nn_Float>:$gradients, DenseI64ArrayAttr:$slots, I64Attr:$total);
   let results = (outs Nn_Float:$result);
   let assemblyFormat = "operands `slots` $slots `of` $total attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def Nn_GradNormOp : Nn_PureOp<"grad_norm", [Nn_OwnLoopAxes]> {

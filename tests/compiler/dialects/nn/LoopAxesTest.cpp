@@ -1,0 +1,109 @@
+// What ops tell placing and the cost model about themselves: loop axes, linearity, floating-point operations.
+#include "compiler/dialects/nn/Nn.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace npar::nn;
+
+namespace {
+
+const char *const types = R"(
+!tokens = tensor<2x8xi32, #nn.axes<batch, seq>>
+!rows = tensor<2x8xf32, #nn.axes<batch, seq>>
+!x = tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>
+!e = tensor<16xf32, #nn.axes<embed>>
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+!qkv = tensor<2x8x3x4x4xf32, #nn.axes<batch, seq, part, head, feature>>
+!table = tensor<30x16xf32, #nn.axes<vocab, embed>>
+!logits = tensor<2x8x30xf32, #nn.axes<batch, seq, vocab>>
+!sums = tensor<2xf64, #nn.axes<param>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%tokens: !tokens, %rows: !rows, %x: !x, %e: !e, %h: !h, %p: !p, %qkv: !qkv, %table: !table, %logits: !logits, %sums: !sums) {
+)";
+
+/// Parses one op and describes it as "batch:parallel embed:reduce linear flops".
+struct Described {
+  std::string axes;
+  bool linear = false;
+  double flops = 0;
+};
+
+Described describe(const std::string &op) {
+  static MLIRContext context;
+  context.loadDialect<NnDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(types + op + "\nreturn }", &context);
+  Described result;
+  if (!module)
+    return result;
+  Operation &first = module->lookupSymbol<func::FuncOp>("f").front().front();
+  const char *const kinds[] = {"parallel", "reduce", "internal", "whole"};
+  for (const LoopAxis &axis : llvm::cast<ShardableOpInterface>(first).getLoopAxes())
+    result.axes += (result.axes.empty() ? "" : " ") + axis.name.str() + ":" + kinds[static_cast<int>(axis.kind)];
+  result.linear = llvm::cast<ShardableOpInterface>(first).isLinear();
+  result.flops = llvm::cast<CostOpInterface>(first).getFlops();
+  return result;
+}
+
+TEST(LoopAxesTest, DefaultsComeFromTheTypes) {
+  Described einsum = describe("%0 = nn.einsum %x, %table : (!x, !table) -> !logits");
+  EXPECT_EQ(einsum.axes, "batch:parallel seq:parallel vocab:parallel embed:reduce");
+  EXPECT_FALSE(einsum.linear);
+  EXPECT_EQ(einsum.flops, 2.0 * 2 * 8 * 30 * 16);
+  Described sum = describe("%0 = nn.sum %x : (!x) -> !e");
+  EXPECT_EQ(sum.axes, "embed:parallel batch:reduce seq:reduce");
+  EXPECT_TRUE(sum.linear);
+  EXPECT_EQ(sum.flops, 2.0 * 8 * 16);
+}
+
+TEST(LoopAxesTest, SumsOfBothOperandsAreLinearOnlyWithoutBroadcast) {
+  EXPECT_TRUE(describe("%0 = nn.add %x, %x : (!x, !x) -> !x").linear);
+  EXPECT_FALSE(describe("%0 = nn.add %x, %e : (!x, !e) -> !x").linear);
+  EXPECT_FALSE(describe("%0 = nn.mul %x, %x : (!x, !x) -> !x").linear);
+  EXPECT_TRUE(describe("%0 = nn.scale %x by 2.0 : (!x) -> !x").linear);
+  EXPECT_FALSE(describe("%0 = nn.shift %x by 2.0 : (!x) -> !x").linear);
+}
+
+TEST(LoopAxesTest, LookupsReduceOverTheTable) {
+  EXPECT_EQ(describe("%0 = nn.gather %table, %tokens over \"vocab\" : (!table, !tokens) -> !x").axes,
+            "batch:parallel seq:parallel embed:parallel vocab:reduce");
+  EXPECT_EQ(describe("%0 = nn.scatter_add %tokens, %x over \"vocab\" : (!tokens, !x) -> !table").axes,
+            "vocab:parallel embed:parallel batch:reduce seq:reduce");
+  EXPECT_EQ(describe("%0 = nn.pick %logits, %tokens over \"vocab\" : (!logits, !tokens) -> !rows").axes,
+            "batch:parallel seq:parallel vocab:reduce");
+}
+
+TEST(LoopAxesTest, LayersHaveAnInternalAxis) {
+  EXPECT_EQ(describe("%y, %m, %r = nn.layer_norm %x, %e, %e over \"embed\" epsilon 1.0e-5 : (!x, !e, !e) -> (!x, !rows, !rows)").axes,
+            "batch:parallel seq:parallel embed:internal");
+  EXPECT_EQ(describe("%a, %b, %c = nn.layer_norm_grad %x, %e, %rows, %rows, %x over \"embed\" : (!x, !e, !rows, !rows, !x) -> (!x, !e, !e)").axes,
+            "batch:parallel seq:parallel embed:internal");
+  EXPECT_EQ(describe("%0, %1 = nn.cross_entropy %logits, %tokens over \"vocab\" : (!logits, !tokens) -> (!rows, !rows)").axes,
+            "batch:parallel seq:parallel vocab:internal");
+  EXPECT_EQ(describe("%0 = nn.softmax %p over \"key\" : (!p) -> !p").axes, "batch:parallel head:parallel seq:parallel key:internal");
+}
+
+TEST(LoopAxesTest, AttentionKeepsTheSequenceWhole) {
+  Described attention = describe("%o, %q = nn.attention %h, %h, %h {seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5} "
+                                 ": (!h, !h, !h) -> (!h, !p)");
+  EXPECT_EQ(attention.axes, "batch:parallel seq:whole head:parallel feature:whole key:whole");
+  EXPECT_EQ(attention.flops, 2.0 * 2 * 2 * 4 * 8 * 8 * 4 + 7.0 * 2 * 4 * 8 * 8);
+}
+
+TEST(LoopAxesTest, PartsAreWhole) {
+  Described select = describe("%0 = nn.select %qkv at \"part\"[1] : (!qkv) -> !h");
+  EXPECT_EQ(select.axes, "batch:parallel seq:parallel head:parallel feature:parallel part:whole");
+  EXPECT_TRUE(select.linear);
+  EXPECT_EQ(describe("%0 = nn.stack %h, %h, %h along \"part\" : (!h, !h, !h) -> !qkv").axes,
+            "batch:parallel seq:parallel part:whole head:parallel feature:parallel");
+}
+
+TEST(LoopAxesTest, NormsSumEveryGradient) {
+  EXPECT_EQ(describe("%0 = nn.square_sums %e, %table slots [0, 1] of 2 : (!e, !table) -> !sums").axes, "param:whole embed:reduce vocab:reduce");
+}
+
+} // namespace

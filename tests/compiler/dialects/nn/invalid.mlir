@@ -1,0 +1,275 @@
+// What the types, attributes and verifiers of the dialect refuse, with the reason.
+// RUN: npar-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{axis 'batch' appears twice in one tensor}}
+func.func private @f(tensor<2x2xf32, #nn.axes<batch, batch>>)
+
+// -----
+
+// expected-error @+1 {{tensor of rank 2 has 1 axis names}}
+func.func private @f(tensor<2x2xf32, #nn.axes<batch>>)
+
+// -----
+
+// expected-error @+1 {{axis 'seq' must have a positive static size}}
+func.func private @f(tensor<2x?xf32, #nn.axes<batch, seq>>)
+
+// -----
+
+// expected-error @+1 {{unknown initial values 'uniform'; zeros, ones and normal exist}}
+#i = #nn.init<uniform, 1.0>
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{must be floating-point tensor with named axes}}
+  %0 = nn.exp %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x, %y: tensor<5xf32, #nn.axes<embed>>) {
+  // expected-error @+1 {{axis 'embed' has size 4 in operand 0 but 5 in operand 1}}
+  %0 = nn.add %x, %y : (!x, tensor<5xf32, #nn.axes<embed>>) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{axis 'embed' has size 4 in operand 0 but 2 in result 0}}
+  %0 = nn.exp %x : (!x) -> tensor<2x2xf32, #nn.axes<batch, embed>>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{the axes of the result and the operand must have the same order}}
+  %0 = nn.exp %x : (!x) -> tensor<4x2xf32, #nn.axes<embed, batch>>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x, %y: tensor<3xf32, #nn.axes<seq>>) {
+  // expected-error @+1 {{axis 'seq' of operand 1 is missing in the result}}
+  %0 = nn.mul %x, %y : (!x, tensor<3xf32, #nn.axes<seq>>) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x, %y: tensor<2x4xf64, #nn.axes<batch, embed>>) {
+  // expected-error @+1 {{element type 'f64' of tensor 1 differs from 'f32' of the first}}
+  %0 = nn.mul %x, %y : (!x, tensor<2x4xf64, #nn.axes<batch, embed>>) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{axis 'hidden' of the result appears in no operand}}
+  %0 = nn.einsum %x, %x : (!x, !x) -> tensor<2x8xf32, #nn.axes<batch, hidden>>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{axis 'seq' of the result is missing in the operand}}
+  %0 = nn.sum %x : (!x) -> tensor<3xf32, #nn.axes<seq>>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{axis 'batch' of the operand is missing in the result}}
+  %0 = nn.broadcast %x : (!x) -> tensor<4x3xf32, #nn.axes<embed, seq>>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{approximate must be "none" or "tanh", not "fast"}}
+  %0 = nn.gelu %x {approximate = "fast"} : (!x) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{rate 1.000000e+00 is outside [0, 1)}}
+  %0 = nn.dropout %x {rate = 1.0, site = "s"} : (!x) -> !x
+  return
+}
+
+// -----
+
+!w = tensor<30x4xf32, #nn.axes<vocab, embed>>
+func.func @f(%w: !w, %i: tensor<4xi32, #nn.axes<embed>>) {
+  // expected-error @+1 {{axis 'embed' is in both the table and the index}}
+  %0 = nn.gather %w, %i over "vocab" : (!w, tensor<4xi32, #nn.axes<embed>>) -> tensor<4xf32, #nn.axes<embed>>
+  return
+}
+
+// -----
+
+!w = tensor<30x4xf32, #nn.axes<vocab, embed>>
+func.func @f(%w: !w, %i: tensor<8xi32, #nn.axes<seq>>) {
+  // expected-error @+1 {{the table has no axis 'position'}}
+  %0 = nn.gather %w, %i over "position" : (!w, tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, embed>>
+  return
+}
+
+// -----
+
+!p = tensor<3x4xf32, #nn.axes<part, embed>>
+func.func @f(%p: !p) {
+  // expected-error @+1 {{index 3 is outside axis 'part' of size 3}}
+  %0 = nn.select %p at "part"[3] : (!p) -> tensor<4xf32, #nn.axes<embed>>
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+func.func @f(%e: !e) {
+  // expected-error @+1 {{has 2 operands but axis 'part' has size 3}}
+  %0 = nn.stack %e, %e along "part" : (!e, !e) -> tensor<3x4xf32, #nn.axes<part, embed>>
+  return
+}
+
+// -----
+
+!e = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%e: !e) {
+  // expected-error @+1 {{axis 'batch' became 'seq'}}
+  %0 = nn.rename %e from "embed" to "key" : (!e) -> tensor<2x4xf32, #nn.axes<seq, key>>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{needs a result of exactly 1 axis, not 2}}
+  %0 = nn.index : tensor<2x4xi32, #nn.axes<batch, seq>>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+!b = tensor<2xf32, #nn.axes<batch>>
+func.func @f(%x: !x, %b: !b) {
+  // expected-error @+1 {{gamma and beta must have exactly the axis 'embed'}}
+  %y, %m, %r = nn.layer_norm %x, %b, %b over "embed" epsilon 1.0e-5 : (!x, !b, !b) -> (!x, !b, !b)
+  return
+}
+
+// -----
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x7xf32, #nn.axes<batch, head, seq, key>>
+func.func @f(%h: !h) {
+  // expected-error @+1 {{axis 'seq' has size 8 but its alias 'key' has 7}}
+  %o, %p = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
+  return
+}
+
+// -----
+
+!l = tensor<2x30xf32, #nn.axes<batch, vocab>>
+!t = tensor<2x30xi32, #nn.axes<batch, vocab>>
+!b = tensor<2xf32, #nn.axes<batch>>
+func.func @f(%l: !l, %t: !t) {
+  // expected-error @+1 {{targets, loss and lse must not have axis 'vocab'}}
+  %loss, %lse = nn.cross_entropy %l, %t over "vocab" : (!l, !t) -> (!b, !b)
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{unknown variable 'w'}}
+  %0 = nn.read @w : tensor<4xf32, #nn.axes<embed>>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{declared here}}
+nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+func.func @f() {
+  // expected-error @+1 {{has type 'tensor<5xf32, #nn.axes<embed>>' but variable 'w' has 'tensor<4xf32, #nn.axes<embed>>'}}
+  %0 = nn.read @w : tensor<5xf32, #nn.axes<embed>>
+  return
+}
+
+// -----
+
+nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+func.func @f(%g: tensor<4xf32, #nn.axes<embed>>) {
+  // expected-error @+1 {{variable 'w' is no accumulator}}
+  nn.accumulate @w, %g : tensor<4xf32, #nn.axes<embed>>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{of kind parameter needs the attribute 'stored'}}
+nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, init = #nn.init<zeros>, index = 0 : i64}
+
+// -----
+
+// expected-error @+1 {{of kind output must be a scalar}}
+nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<output>, output = "loss"}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+func.func @f(%g: !e) {
+  // expected-error @+1 {{has 1 operands but 2 slots}}
+  %0 = nn.square_sums %g slots [0, 1] of 2 : (!e) -> tensor<2xf64, #nn.axes<param>>
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+func.func @f(%g: !e) {
+  // expected-error @+1 {{slot 2 is outside 0..1}}
+  %0 = nn.square_sums %g slots [2] of 2 : (!e) -> tensor<2xf64, #nn.axes<param>>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{schedule must be "constant", "linear" or "cosine", not "step"}}
+  %0 = nn.learning_rate "step" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : tensor<f64, #nn.axes<>>
+  return
+}
+
+// -----
+
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{momentum 9.000000e-01 needs a momentum tensor}}
+  %0 = nn.sgd %e, %e, %s, %s {momentum = 0.9, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
+  return
+}

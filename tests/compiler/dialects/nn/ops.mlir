@@ -1,0 +1,156 @@
+// Every op of the dialect prints what it parses.
+// RUN: npar-opt %s | npar-opt | FileCheck %s
+
+!tokens = tensor<2x8xi32, #nn.axes<batch, seq>>
+!rows = tensor<2x8xf32, #nn.axes<batch, seq>>
+!x = tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>
+!e = tensor<16xf32, #nn.axes<embed>>
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+!qkv = tensor<2x8x3x4x4xf32, #nn.axes<batch, seq, part, head, feature>>
+!table = tensor<30x16xf32, #nn.axes<vocab, embed>>
+!logits = tensor<2x8x30xf32, #nn.axes<batch, seq, vocab>>
+!s = tensor<f64, #nn.axes<>>
+
+// CHECK: nn.variable @wte.weight : tensor<30x16xf32, #nn.axes<vocab, embed>>
+// CHECK-SAME: {index = 0 : i64, init = #nn.init<normal, 2.000000e-02>, kind = #nn.kind<parameter>, stored = [30, 16]}
+nn.variable @wte.weight : !table {kind = #nn.kind<parameter>, stored = [30, 16], init = #nn.init<normal, 0.02>, index = 0 : i64}
+// CHECK: nn.variable @wte.weight.grad.0 : {{.*}} {kind = #nn.kind<accumulator>, of = @wte.weight, use = 0 : i64}
+nn.variable @wte.weight.grad.0 : !table {kind = #nn.kind<accumulator>, of = @wte.weight, use = 0 : i64}
+// CHECK: nn.variable @wte.weight.momentum : {{.*}} {kind = #nn.kind<state>, of = @wte.weight, slot = "momentum"}
+nn.variable @wte.weight.momentum : !table {kind = #nn.kind<state>, of = @wte.weight, slot = "momentum"}
+// CHECK: nn.variable @out.loss : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
+nn.variable @out.loss : !s {kind = #nn.kind<output>, output = "loss"}
+// CHECK: nn.variable @ln.weight : {{.*}}init = #nn.init<ones>
+nn.variable @ln.weight : !e {kind = #nn.kind<parameter>, stored = [16], init = #nn.init<ones>, index = 1 : i64}
+
+// CHECK-LABEL: @variables
+func.func @variables(%s: !s) {
+  // CHECK: %[[W:.+]] = nn.read @wte.weight {at = #nn.at<F, "wte", -1>} : tensor<30x16xf32, #nn.axes<vocab, embed>>
+  %w = nn.read @wte.weight {at = #nn.at<F, "wte", -1>} : !table
+  // CHECK: nn.accumulate @wte.weight.grad.0, %[[W]] {at = #nn.at<B, "wte", -1>}
+  nn.accumulate @wte.weight.grad.0, %w {at = #nn.at<B, "wte", -1>} : !table
+  // CHECK: nn.write @out.loss, %{{.+}} {at = #nn.at<U, "", 3>} : tensor<f64, #nn.axes<>>
+  nn.write @out.loss, %s {at = #nn.at<U, "", 3>} : !s
+  // CHECK: nn.input "tokens" : tensor<2x8xi32, #nn.axes<batch, seq>>
+  %t = nn.input "tokens" : !tokens
+  // CHECK: nn.index : tensor<8xi32, #nn.axes<seq>>
+  %i = nn.index : tensor<8xi32, #nn.axes<seq>>
+  // CHECK: nn.fill 5.000000e-01 : tensor<16xf32, #nn.axes<embed>>
+  %f = nn.fill 0.5 : !e
+  return
+}
+
+// CHECK-LABEL: @elementwise
+func.func @elementwise(%x: !x, %e: !e, %d: tensor<2x8x16xf64, #nn.axes<batch, seq, embed>>) {
+  // CHECK: nn.add %{{.+}}, %{{.+}} : (tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>, tensor<16xf32, #nn.axes<embed>>) -> tensor<2x8x16xf32
+  %0 = nn.add %x, %e : (!x, !e) -> !x
+  // CHECK: nn.sub
+  %1 = nn.sub %x, %e : (!x, !e) -> !x
+  // CHECK: nn.mul
+  %2 = nn.mul %x, %e : (!x, !e) -> !x
+  // CHECK: nn.div
+  %3 = nn.div %e, %x : (!e, !x) -> !x
+  // CHECK: nn.max2
+  %4 = nn.max2 %x, %x : (!x, !x) -> !x
+  // CHECK: nn.scale %{{.+}} by 2.000000e+00 :
+  %5 = nn.scale %x by 2.0 : (!x) -> !x
+  // CHECK: nn.shift %{{.+}} by -1.000000e+00 :
+  %6 = nn.shift %x by -1.0 : (!x) -> !x
+  // CHECK: nn.exp
+  %7 = nn.exp %x : (!x) -> !x
+  // CHECK: nn.log
+  %8 = nn.log %x : (!x) -> !x
+  // CHECK: nn.rsqrt
+  %9 = nn.rsqrt %x : (!x) -> !x
+  // CHECK: nn.tanh
+  %10 = nn.tanh %x : (!x) -> !x
+  // CHECK: nn.relu
+  %11 = nn.relu %x : (!x) -> !x
+  // CHECK: nn.gelu %{{.+}} {approximate = "tanh"}
+  %12 = nn.gelu %x {approximate = "tanh"} : (!x) -> !x
+  // CHECK: nn.relu_grad
+  %13 = nn.relu_grad %x, %x : (!x, !x) -> !x
+  // CHECK: nn.tanh_grad
+  %14 = nn.tanh_grad %x, %x : (!x, !x) -> !x
+  // CHECK: nn.gelu_grad
+  %15 = nn.gelu_grad %x, %x {approximate = "none"} : (!x, !x) -> !x
+  // CHECK: nn.convert
+  %16 = nn.convert %d : (tensor<2x8x16xf64, #nn.axes<batch, seq, embed>>) -> !x
+  // CHECK: nn.dropout %{{.+}} {rate = 1.000000e-01 : f64, site = "h.0.drop"}
+  %17 = nn.dropout %x {rate = 0.1, site = "h.0.drop"} : (!x) -> !x
+  return
+}
+
+// CHECK-LABEL: @shapes
+func.func @shapes(%x: !x, %w: !table, %t: !tokens, %l: !logits, %rows: !rows, %qkv: !qkv, %h: !h, %p: !p) {
+  // CHECK: nn.einsum
+  %0 = nn.einsum %x, %w : (!x, !table) -> !logits
+  // CHECK: nn.sum %{{.+}} : (tensor<2x8x16xf32, #nn.axes<batch, seq, embed>>) -> tensor<16xf32, #nn.axes<embed>>
+  %1 = nn.sum %x : (!x) -> !e
+  // CHECK: nn.max
+  %2 = nn.max %x : (!x) -> !rows
+  // CHECK: nn.broadcast
+  %3 = nn.broadcast %rows : (!rows) -> tensor<16x8x2xf32, #nn.axes<embed, seq, batch>>
+  // CHECK: nn.gather %{{.+}}, %{{.+}} over "vocab" :
+  %4 = nn.gather %w, %t over "vocab" : (!table, !tokens) -> !x
+  // CHECK: nn.scatter_add %{{.+}}, %{{.+}} over "vocab" :
+  %5 = nn.scatter_add %t, %x over "vocab" : (!tokens, !x) -> !table
+  // CHECK: nn.select %{{.+}} at "part"[2] :
+  %6 = nn.select %qkv at "part"[2] : (!qkv) -> !h
+  // CHECK: nn.stack %{{.+}}, %{{.+}}, %{{.+}} along "part" :
+  %7 = nn.stack %h, %h, %h along "part" : (!h, !h, !h) -> !qkv
+  // CHECK: nn.rename %{{.+}} from "seq" to "key" :
+  %8 = nn.rename %h from "seq" to "key" : (!h) -> tensor<2x8x4x4xf32, #nn.axes<batch, key, head, feature>>
+  // CHECK: nn.causal_mask %{{.+}} query "seq" key "key" :
+  %9 = nn.causal_mask %p query "seq" key "key" : (!p) -> !p
+  // CHECK: nn.pick %{{.+}}, %{{.+}} over "vocab" :
+  %10 = nn.pick %l, %t over "vocab" : (!logits, !tokens) -> !rows
+  // CHECK: nn.one_hot %{{.+}} over "vocab" :
+  %11 = nn.one_hot %t over "vocab" : (!tokens) -> !logits
+  return
+}
+
+// CHECK-LABEL: @layers
+func.func @layers(%x: !x, %e: !e, %rows: !rows, %h: !h, %p: !p, %l: !logits, %t: !tokens) {
+  // CHECK: nn.layer_norm %{{.+}}, %{{.+}}, %{{.+}} over "embed" epsilon {{1.000000e-05|1.0e-05}} :
+  %y, %m, %r = nn.layer_norm %x, %e, %e over "embed" epsilon 1.0e-5 : (!x, !e, !e) -> (!x, !rows, !rows)
+  // CHECK: nn.layer_norm_grad {{.*}} over "embed" :
+  %dx, %dg, %db = nn.layer_norm_grad %x, %e, %m, %r, %y over "embed" : (!x, !e, !rows, !rows, !x) -> (!x, !e, !e)
+  // CHECK: nn.softmax %{{.+}} over "key" :
+  %s = nn.softmax %p over "key" : (!p) -> !p
+  // CHECK: nn.softmax_grad %{{.+}}, %{{.+}} over "key" :
+  %ds = nn.softmax_grad %s, %p over "key" : (!p, !p) -> !p
+  // CHECK: nn.attention %{{.+}}, %{{.+}}, %{{.+}} {causal = true, feature = "feature", key = "key", scale = 5.000000e-01 : f64, seq = "seq"}
+  %o, %probs = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
+  // CHECK: nn.attention_grad
+  %q, %k, %v = nn.attention_grad %h, %h, %h, %probs, %o {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5}
+    : (!h, !h, !h, !p, !h) -> (!h, !h, !h)
+  // CHECK: nn.cross_entropy %{{.+}}, %{{.+}} over "vocab" :
+  %loss, %lse = nn.cross_entropy %l, %t over "vocab" : (!logits, !tokens) -> (!rows, !rows)
+  // CHECK: nn.cross_entropy_grad
+  %dl = nn.cross_entropy_grad %l, %t, %lse, %rows over "vocab" : (!logits, !tokens, !rows, !rows) -> !logits
+  return
+}
+
+// CHECK-LABEL: @updates
+func.func @updates(%g: !e, %w: !e) {
+  // CHECK: nn.combine %{{.+}}, %{{.+}} :
+  %0 = nn.combine %g, %g : (!e, !e) -> !e
+  // CHECK: nn.square_sums %{{.+}} slots [1] of 2 :
+  %1 = nn.square_sums %0 slots [1] of 2 : (!e) -> tensor<2xf64, #nn.axes<param>>
+  // CHECK: nn.grad_norm
+  %norm = nn.grad_norm %1 : (tensor<2xf64, #nn.axes<param>>) -> !s
+  // CHECK: nn.clip_factor %{{.+}} max 1.000000e+00 :
+  %factor = nn.clip_factor %norm max 1.0 : (!s) -> !s
+  // CHECK: nn.learning_rate "cosine" {final = 0.000000e+00 : f64, peak = 1.000000e-03 : f64, steps = 100 : i64, warmup = 10 : i64}
+  %rate = nn.learning_rate "cosine" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : !s
+  // CHECK: nn.adamw
+  %w1, %m1, %v1 = nn.adamw %w, %g, %w, %w, %factor, %rate {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}
+    : (!e, !e, !e, !e, !s, !s) -> (!e, !e, !e)
+  // CHECK: nn.sgd
+  %w2, %b2 = nn.sgd %w, %g, %w, %factor, %rate {momentum = 0.9, decay = 0.0, nesterov = false} : (!e, !e, !e, !s, !s) -> (!e, !e)
+  // CHECK: nn.sgd
+  %w3 = nn.sgd %w, %g, %factor, %rate {momentum = 0.0, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
+  return
+}

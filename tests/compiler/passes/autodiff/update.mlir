@@ -1,0 +1,58 @@
+// @update under AdamW: both uses of a tied parameter are combined in order, clipped by the global norm, and written back.
+// RUN: npar-opt %s -autodiff | FileCheck %s
+
+!w = tensor<4x4xf32, #nn.axes<hidden, embed>>
+!e = tensor<4xf32, #nn.axes<embed>>
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+!h = tensor<2x4xf32, #nn.axes<batch, hidden>>
+!f = tensor<f32, #nn.axes<>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK: module {
+module attributes {
+  nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1},
+  nn.rate = {schedule = "linear", peak = 0.01, final = 0.0, warmup = 2, steps = 9}, nn.clip = 0.5
+} {
+// CHECK-DAG: nn.variable @w.exp_avg : {{.*}} {kind = #nn.kind<state>, of = @w, slot = "exp_avg"}
+// CHECK-DAG: nn.variable @w.exp_avg_sq : {{.*}} {kind = #nn.kind<state>, of = @w, slot = "exp_avg_sq"}
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @b : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 1 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @out.loss : !s {kind = #nn.kind<output>, output = "loss"}
+nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
+nn.variable @out.lr : !s {kind = #nn.kind<output>, output = "lr"}
+// CHECK-LABEL: @micro
+func.func @micro() {
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  %w0 = nn.read @w {at = #nn.at<F, "in", 0>} : !w
+  %h = nn.einsum %x, %w0 {at = #nn.at<F, "in", 0>} : (!x, !w) -> !h
+  %w1 = nn.read @w {at = #nn.at<F, "out", 1>} : !w
+  %b = nn.read @b {at = #nn.at<F, "out", 1>} : !e
+  %y = nn.einsum %h, %w1 {at = #nn.at<F, "out", 1>} : (!h, !w) -> !x
+  %z = nn.add %y, %b {at = #nn.at<F, "out", 1>} : (!x, !e) -> !x
+  %f = nn.sum %z {at = #nn.at<F, "loss", 1>} : (!x) -> !f
+  %s = nn.convert %f {at = #nn.at<F, "loss", 1>} : (!f) -> !s
+  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 1>} : !s
+  return
+}
+}
+// CHECK-LABEL: @update
+// CHECK: %[[L:.+]] = nn.read @out.loss.sum {at = #nn.at<U, "loss", 1>}
+// CHECK: nn.write @out.loss, %[[L]] {at = #nn.at<U, "loss", 1>}
+// CHECK: %[[G0:.+]] = nn.read @w.grad.0 {at = #nn.at<U, "in", 0>}
+// CHECK: %[[G1:.+]] = nn.read @w.grad.1 {at = #nn.at<U, "out", 1>}
+// CHECK: %[[G:.+]] = nn.combine %[[G0]], %[[G1]] {at = #nn.at<U, "in", 0>}
+// CHECK: %[[B0:.+]] = nn.read @b.grad.0
+// CHECK: %[[B:.+]] = nn.combine %[[B0]] {at = #nn.at<U, "out", 1>}
+// CHECK: %[[SUMS:.+]] = nn.square_sums %[[G]], %[[B]] slots [0, 1] of 2 {at = #nn.at<U, "", -1>}
+// CHECK: %[[NORM:.+]] = nn.grad_norm %[[SUMS]]
+// CHECK: nn.write @out.grad_norm, %[[NORM]]
+// CHECK: %[[F:.+]] = nn.clip_factor %[[NORM]] max 5.000000e-01
+// CHECK: %[[LR:.+]] = nn.learning_rate "linear" {{.*}}steps = 9 : i64, warmup = 2 : i64
+// CHECK: nn.write @out.lr, %[[LR]]
+// CHECK: %[[W:.+]] = nn.read @w {at = #nn.at<U, "in", 0>}
+// CHECK: %[[M:.+]] = nn.read @w.exp_avg
+// CHECK: %[[V:.+]] = nn.read @w.exp_avg_sq
+// CHECK: %[[NW:.+]], %[[NM:.+]], %[[NV:.+]] = nn.adamw %[[W]], %[[G]], %[[M]], %[[V]], %[[F]], %[[LR]] {at = #nn.at<U, "in", 0>, beta1
+// CHECK: nn.write @w, %[[NW]]
+// CHECK: nn.write @w.exp_avg, %[[NM]]
+// CHECK: nn.write @w.exp_avg_sq, %[[NV]]
