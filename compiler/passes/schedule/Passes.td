@@ -1,0 +1,77 @@
+// The passes of phase schedule, in their order.
+#ifndef NPAR_COMPILER_PASSES_SCHEDULE_PASSES_TD
+#define NPAR_COMPILER_PASSES_SCHEDULE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
+  let summary = "gives every op of @micro a pipeline stage";
+  let description = [{
+    The stage follows from the op's place in the chain of repeated blocks (`at`). Blocks are cut into contiguous stages so that the most
+    expensive stage is cheapest, forward and backward together; what comes before the chain counts with the first stage, what comes
+    after with the last. Module attributes `pipe.axis` and `dist.mesh` say how many stages there are; without `pipe.axis` there is one.
+
+    ```mlir
+    %y = nn.relu %x {at = #nn.at<F, "h.1", 1>} : ...
+    // becomes, with 2 stages and 2 blocks
+    %y = nn.relu %x {at = #nn.at<F, "h.1", 1>, pipe.stage = 1 : i64} : ...
+    ```
+  }];
+}
+
+def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
+  let summary = "outlines @micro into forward and backward fragments per stage, and @update into update fragments";
+  let description = [{
+    Values that another stage needs are sent to it, straight from the stage that defines them; values of the forward that the backward
+    of the stage needs are stashed. Ops without operands (and renames) are repeated in every fragment that uses them. A transfer joins
+    two fragments of the same phase.
+
+    ```mlir
+    func.func @micro() {
+      %x = nn.relu %a {pipe.stage = 0} : T            // forward
+      %y = nn.relu %x {pipe.stage = 1} : T
+      ...
+    }
+    // becomes
+    pipe.fragment @F0 stage(0) phase(F) {
+      %x = nn.relu %a : T
+      pipe.send %x to(1) event(0) : T
+    }
+    pipe.fragment @F1 stage(1) phase(F) {
+      %x = pipe.recv from(0) event(0) : T
+      %y = nn.relu %x : T
+    }
+    ```
+
+    Variables get `stages = [...]`, where they are stored: a parameter where it is read, its optimizer state with it, an accumulator
+    where it is accumulated. Each stage updates what it stores. The uses of a tied parameter are reduced where they are and exchanged;
+    then every stage that stores the parameter combines them in the same order. `nn.square_sums` is cut by stage: a stage sums the
+    gradients of the parameters whose lowest stage it is.
+  }];
+  let dependentDialects = ["::npar::pipe::PipeDialect"];
+}
+
+def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
+  let summary = "orders the tasks of every stage by the plan's schedule";
+  let description = [{
+    ```mlir
+    pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
+    // adds
+    pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "B0:1", "U0"]
+    pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1", "U1"]
+    ```
+  }];
+  let dependentDialects = ["::npar::pipe::PipeDialect"];
+}
+
+def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
+  let summary = "checks the scheduled program as a whole";
+  let description = [{
+    V1: there is one pipe.program, and one fragment per stage and phase. V2: an event has one send and one recv of equal type, in
+    fragments of the same phase, which name each other's stage. V3: what a stage unstashes it has stashed once with that type, and the
+    reverse. V4: every stage has one order with each F and B task of its fragments for each micro-batch once, then its U task. V5: the
+    forward and backward tasks can run to the end in their orders.
+  }];
+}
+
+#endif

@@ -1,0 +1,25 @@
+// The order of the phase's passes, and their registration.
+#include "compiler/passes/schedule/Schedule.h"
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+namespace npar {
+
+void buildSchedulePipeline(mlir::OpPassManager &manager) {
+  manager.addPass(createScheduleStagesPass());
+  manager.addPass(createScheduleFragmentsPass());
+  manager.addPass(createScheduleTasksPass());
+  manager.addPass(createVerifyPipePass());
+}
+
+void registerSchedulePasses() {
+  mlir::registerPass(createScheduleStagesPass);
+  mlir::registerPass(createScheduleFragmentsPass);
+  mlir::registerPass(createScheduleTasksPass);
+  mlir::registerPass(createVerifyPipePass);
+  mlir::PassPipelineRegistration<>("schedule", "stages, fragments, order of tasks", buildSchedulePipeline);
+}
+
+} // namespace npar

@@ -1,0 +1,24 @@
+// Phase schedule: stages, fragments, transfers, and the order of tasks (DESIGN.md, P9, N2).
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+class Pass;
+} // namespace mlir
+
+namespace npar {
+
+std::unique_ptr<mlir::Pass> createScheduleStagesPass();
+std::unique_ptr<mlir::Pass> createScheduleFragmentsPass();
+std::unique_ptr<mlir::Pass> createScheduleTasksPass();
+std::unique_ptr<mlir::Pass> createVerifyPipePass();
+
+/// The phase: placed program in (@micro and @update), pipe program out.
+void buildSchedulePipeline(mlir::OpPassManager &manager);
+
+/// Registers the passes and the pipeline `schedule` for npar-opt.
+void registerSchedulePasses();
+
+} // namespace npar

@@ -1,0 +1,81 @@
+// schedule-fragments: @micro and @update become fragments; variables learn where they are stored.
+#include "compiler/passes/schedule/MicroFragments.h"
+#include "compiler/passes/schedule/Schedule.h"
+#include "compiler/passes/schedule/UpdateFragments.h"
+
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace npar {
+
+#define GEN_PASS_DEF_SCHEDULEFRAGMENTS
+#include "compiler/passes/schedule/Passes.h.inc"
+
+namespace {
+
+struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
+  using ScheduleFragmentsBase::ScheduleFragmentsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<Pipeline> pipeline = pipelineOf(module);
+    auto micro = module.lookupSymbol<func::FuncOp>("micro"), update = module.lookupSymbol<func::FuncOp>("update");
+    if (succeeded(pipeline) && (!micro || !update))
+      module.emitError("needs the functions @micro and @update");
+    if (failed(pipeline) || !micro || !update)
+      return signalPassFailure();
+
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    pipe::ProgramOp::create(builder, module.getLoc(), builder.getStringAttr(pipeline->schedule), pipeline->axis, pipeline->stages,
+                            pipeline->micros);
+    Fragments fragments(module, pipeline->stages);
+    if (failed(outlineMicro(micro, fragments)))
+      return signalPassFailure();
+    llvm::StringMap<Stages> stored = findStages(module, fragments);
+    outlineUpdate(update, fragments, stored, pipeline->axis);
+    for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
+      variable->setAttr(stagesAttribute, builder.getI64ArrayAttr(stored[variable.getSymName()]));
+    micro.erase();
+    update.erase();
+  }
+
+  /// A parameter is stored where it is read, its states with it, an accumulator where it is accumulated. What nothing touches in a
+  /// micro-batch is stored on stage 0, with the parameter that it is of.
+  llvm::StringMap<Stages> findStages(ModuleOp module, Fragments &fragments) {
+    llvm::StringMap<Stages> stored;
+    auto touch = [&](StringRef name, int64_t stage) {
+      Stages &stages = stored[name];
+      if (stages.empty() || stages.back() != stage)
+        stages.push_back(stage);
+    };
+    for (int64_t stage = 0; stage < fragments.stages(); ++stage)
+      for (pipe::Phase phase : {pipe::Phase::F, pipe::Phase::B})
+        for (Operation &op : fragments.at({stage, phase}).getBody().getOps()) {
+          if (auto read = dyn_cast<nn::ReadOp>(op))
+            touch(read.getVariable(), stage);
+          else if (auto accumulate = dyn_cast<nn::AccumulateOp>(op))
+            touch(accumulate.getVariable(), stage);
+        }
+    for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
+      if (variable.isKind(nn::VariableKind::Parameter) && stored[variable.getSymName()].empty())
+        stored[variable.getSymName()] = {0};
+    for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
+      Stages &stages = stored[variable.getSymName()];
+      if (!stages.empty() || variable.isKind(nn::VariableKind::Output))
+        continue;
+      Stages parameter = variable.getOf() ? stored.lookup(*variable.getOf()) : Stages();
+      if (variable.isKind(nn::VariableKind::State) && !parameter.empty())
+        stages = parameter;
+      else
+        stages = {parameter.empty() ? 0 : parameter.front()};
+    }
+    return stored;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createScheduleFragmentsPass() { return std::make_unique<ScheduleFragments>(); }
+
+} // namespace npar

@@ -1,0 +1,142 @@
+// Works out on which stages each value of @update is at home, then from the writes backwards which stages need which op, and copies.
+#include "compiler/passes/schedule/UpdateFragments.h"
+
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace npar::pipe;
+
+namespace npar {
+
+namespace {
+
+class UpdateOutliner {
+public:
+  UpdateOutliner(Fragments &fragments, llvm::StringMap<Stages> &stored, StringAttr pipelineAxis)
+      : fragments(fragments), stored(stored), pipelineAxis(pipelineAxis), count(fragments.stages()) {}
+
+  void run(func::FuncOp update) {
+    for (nn::VariableOp variable : update->getParentOfType<ModuleOp>().getOps<nn::VariableOp>())
+      if (variable.getIndex())
+        owners[*variable.getIndex()] = stored[variable.getSymName()].front();
+    for (Operation &op : update.getOps())
+      findHomes(&op);
+    for (Operation &op : llvm::reverse(update.getBody().front()))
+      findNeeds(&op);
+    for (Operation &op : update.getOps())
+      copy(&op);
+  }
+
+private:
+  llvm::BitVector bits(ArrayRef<int64_t> stages) {
+    llvm::BitVector result(count);
+    for (int64_t stage : stages)
+      result.set(stage);
+    return result;
+  }
+
+  /// A value is at home where it can be computed without asking another stage. Without operands: everywhere.
+  void findHomes(Operation *op) {
+    llvm::BitVector home(count, true);
+    if (auto read = dyn_cast<nn::ReadOp>(op))
+      home = bits(stored[read.getVariable()]);
+    else if (!isa<nn::SquareSumsOp>(op)) // each stage has its own part
+      for (Value operand : op->getOperands())
+        home &= homes[operand];
+    for (Value result : op->getResults())
+      homes[result] = home;
+  }
+
+  /// Which stages run an op. Users come before definitions here.
+  void findNeeds(Operation *op) {
+    llvm::BitVector &need = needs.try_emplace(op, llvm::BitVector(count)).first->second;
+    if (auto write = dyn_cast<nn::WriteOp>(op))
+      need = bits(stagesOfWrite(write));
+    else if (overPipeline(op))
+      need.set();
+    llvm::BitVector here = need; // the map may move below
+    for (int64_t stage : here.set_bits())
+      for (auto [place, operand] : llvm::enumerate(op->getOperands()))
+        if (takes(op, place, stage))
+          ask(operand, stage);
+  }
+
+  /// A stage that stores the variable, or for an output each stage that has the value.
+  Stages stagesOfWrite(nn::WriteOp write) {
+    Stages &stages = stored[write.getVariable()];
+    if (stages.empty()) {
+      for (int64_t stage : homes[write.getValue()].set_bits())
+        stages.push_back(stage);
+      if (stages.empty())
+        stages.push_back(0);
+    }
+    return stages;
+  }
+
+  /// A collective over the pipeline's axis has all stages as members.
+  bool overPipeline(Operation *op) {
+    auto axes = pipelineAxis ? op->getAttrOfType<ArrayAttr>("axes") : ArrayAttr();
+    return axes && llvm::is_contained(axes, pipelineAxis);
+  }
+
+  /// Of the squares a stage sums those of the parameters that it owns; of all else it takes all operands.
+  bool takes(Operation *op, size_t place, int64_t stage) {
+    auto squares = dyn_cast<nn::SquareSumsOp>(op);
+    return !squares || owners.lookup(squares.getSlots()[place]) == stage;
+  }
+
+  void ask(Value value, int64_t stage) {
+    const llvm::BitVector &home = homes[value];
+    int64_t at = home.none() || home.test(stage) ? stage : home.find_first();
+    needs.try_emplace(value.getDefiningOp(), llvm::BitVector(count)).first->second.set(at);
+    if (at != stage)
+      fetches.try_emplace(value, llvm::BitVector(count)).first->second.set(stage);
+  }
+
+  void copy(Operation *op) {
+    for (int64_t stage : needs[op].set_bits())
+      copyTo(op, {stage, Phase::U});
+    for (Value result : op->getResults())
+      if (auto fetch = fetches.find(result); fetch != fetches.end())
+        for (int64_t stage : fetch->second.set_bits())
+          fragments.transfer(result, {homes[result].find_first(), Phase::U}, stage, op->getLoc());
+  }
+
+  void copyTo(Operation *op, Place place) {
+    auto squares = dyn_cast<nn::SquareSumsOp>(op);
+    if (!squares) {
+      fragments.clone(op, place);
+      return;
+    }
+    SmallVector<Value> gradients;
+    SmallVector<int64_t> slots;
+    for (auto [number, gradient] : llvm::enumerate(squares.getGradients()))
+      if (takes(op, number, place.stage)) {
+        gradients.push_back(fragments.lookup(place, gradient));
+        slots.push_back(squares.getSlots()[number]);
+      }
+    OpBuilder builder = fragments.end(place);
+    Operation *part = gradients.empty()
+                          ? nn::FillOp::create(builder, op->getLoc(), squares.getType(), builder.getF64FloatAttr(0)).getOperation()
+                          : nn::SquareSumsOp::create(builder, op->getLoc(), squares.getType(), gradients, slots, squares.getTotal());
+    part->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    fragments.map(place, squares.getResult(), part->getResult(0));
+  }
+
+  Fragments &fragments;
+  llvm::StringMap<Stages> &stored;
+  StringAttr pipelineAxis;
+  int64_t count;
+  llvm::DenseMap<int64_t, int64_t> owners; ///< parameter by index: its lowest stage
+  llvm::DenseMap<Value, llvm::BitVector> homes;
+  llvm::DenseMap<Operation *, llvm::BitVector> needs;
+  llvm::DenseMap<Value, llvm::BitVector> fetches; ///< stages that a value is sent to
+};
+
+} // namespace
+
+void outlineUpdate(func::FuncOp update, Fragments &fragments, llvm::StringMap<Stages> &stored, StringAttr pipelineAxis) {
+  UpdateOutliner(fragments, stored, pipelineAxis).run(update);
+}
+
+} // namespace npar

@@ -1,0 +1,207 @@
+// RUN: npar-opt %s -schedule-fragments -split-input-file | FileCheck %s -enable-var-scope
+
+// Values go straight to the stage that needs them and are kept for its backward; constants, reads and renames are repeated.
+#x = #dist.layout<batch : 4>
+#y = #dist.layout<row : 4>
+!x = tensor<4xf32, #x>
+!y = tensor<4xf32, #y>
+module attributes {dist.mesh = #dist.mesh<pp = 3>, pipe.axis = "pp", pipe.schedule = "1f1b", npar.micro_count = 2 : i64} {
+  // CHECK: nn.variable @w {{.*}}stages = [0]
+  nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  // CHECK: nn.variable @w.grad.0 {{.*}}stages = [0]
+  nn.variable @w.grad.0 : !x {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  func.func @micro() {
+    %w = nn.read @w {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %a = nn.exp %w {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.exp %a {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %r = nn.rename %b from "batch" to "row" {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !y
+    %c = nn.mul %b, %a {pipe.stage = 2, at = #nn.at<F, "h.2", 2>} : (!x, !x) -> !x
+    %dc = nn.mul %c, %a {pipe.stage = 2, at = #nn.at<B, "h.2", 2>} : (!x, !x) -> !x
+    %dr = nn.rename %dc from "batch" to "row" {pipe.stage = 2, at = #nn.at<B, "h.1", 1>} : (!x) -> !y
+    %db = nn.mul %dr, %r {pipe.stage = 1, at = #nn.at<B, "h.1", 1>} : (!y, !y) -> !y
+    %dw0 = nn.rename %db from "row" to "batch" {pipe.stage = 1, at = #nn.at<B, "h.1", 1>} : (!y) -> !x
+    %dw = nn.mul %dw0, %w {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : (!x, !x) -> !x
+    nn.accumulate @w.grad.0, %dw {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : !x
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+// CHECK: pipe.program {axis = "pp", micro_count = 2 : i64, schedule = "1f1b", stages = 3 : i64}
+
+// CHECK-LABEL: pipe.fragment @F0
+// CHECK-NEXT: %[[W:.*]] = nn.read @w
+// CHECK-NEXT: %[[A:.*]] = nn.exp %[[W]]
+// CHECK-NEXT: pipe.send %[[A]] to(1) event(0)
+// CHECK-NEXT: pipe.send %[[A]] to(2) event(1)
+// CHECK-NEXT: {{^ *[}]}}
+
+// CHECK-LABEL: pipe.fragment @B0
+// CHECK-NEXT: %[[DB:.*]] = pipe.recv from(1) event(4) {{.*}}row
+// CHECK-NEXT: %[[DW:.*]] = nn.rename %[[DB]]
+// CHECK-NEXT: %[[W:.*]] = nn.read @w
+// CHECK-NEXT: %[[D:.*]] = nn.mul %[[DW]], %[[W]]
+// CHECK-NEXT: nn.accumulate @w.grad.0, %[[D]]
+// CHECK-NEXT: {{^ *[}]}}
+
+// CHECK-LABEL: pipe.fragment @F1
+// CHECK-NEXT: %[[A:.*]] = pipe.recv from(0) event(0)
+// CHECK-NEXT: %[[B:.*]] = nn.exp %[[A]]
+// CHECK-NEXT: pipe.send %[[B]] to(2) event(2)
+// CHECK-NEXT: pipe.stash %[[B]] slot("s0")
+// CHECK-NEXT: {{^ *[}]}}
+
+// CHECK-LABEL: pipe.fragment @B1
+// CHECK-NEXT: %[[DC:.*]] = pipe.recv from(2) event(3)
+// CHECK-NEXT: %[[DR:.*]] = nn.rename %[[DC]]
+// CHECK-NEXT: %[[B:.*]] = pipe.unstash slot("s0")
+// CHECK-NEXT: %[[R:.*]] = nn.rename %[[B]]
+// CHECK-NEXT: %[[DB:.*]] = nn.mul %[[DR]], %[[R]]
+// CHECK-NEXT: pipe.send %[[DB]] to(0) event(4)
+// CHECK-NEXT: {{^ *[}]}}
+
+// CHECK-LABEL: pipe.fragment @F2
+// CHECK-NEXT: %[[A:.*]] = pipe.recv from(0) event(1)
+// CHECK-NEXT: pipe.stash %[[A]] slot("s0")
+// CHECK-NEXT: %[[B:.*]] = pipe.recv from(1) event(2)
+// CHECK-NEXT: %[[C:.*]] = nn.mul %[[B]], %[[A]]
+// CHECK-NEXT: pipe.stash %[[C]] slot("s1")
+// CHECK-NEXT: {{^ *[}]}}
+
+// CHECK-LABEL: pipe.fragment @B2
+// CHECK-NEXT: %[[C:.*]] = pipe.unstash slot("s1")
+// CHECK-NEXT: %[[A:.*]] = pipe.unstash slot("s0")
+// CHECK-NEXT: %[[DC:.*]] = nn.mul %[[C]], %[[A]]
+// CHECK-NEXT: pipe.send %[[DC]] to(1) event(3)
+// CHECK-NEXT: {{^ *[}]}}
+
+// -----
+
+// A value of a later stage's forward that only an earlier stage's backward needs: stashed where it is made, sent in the backward.
+#x = #dist.layout<batch : 4>
+!x = tensor<4xf32, #x>
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
+  func.func @micro() {
+    %a = nn.fill 1.0 {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %b = nn.exp %a {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %c = nn.exp %b {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+// CHECK-LABEL: pipe.fragment @B0
+// CHECK-NEXT: %[[B:.*]] = pipe.recv from(1) event(0)
+// CHECK-NEXT: nn.exp %[[B]]
+// CHECK-LABEL: pipe.fragment @F1
+// CHECK: pipe.stash %{{.*}} slot("s0")
+// CHECK-LABEL: pipe.fragment @B1
+// CHECK-NEXT: %[[B:.*]] = pipe.unstash slot("s0")
+// CHECK-NEXT: pipe.send %[[B]] to(0) event(0)
+
+// -----
+
+// The update of a tied parameter: each stage reduces its use over dp, they are exchanged, both combine in the order of the uses and update
+// their copy. Only the lowest stage counts its squares. Norm and rate are everywhere, the loss is where it accumulates.
+#w = #dist.layout<vocab : 4>
+#wp = #dist.layout<vocab : 4, partial = {dp : sum}>
+#s = #dist.layout<>
+#sp = #dist.layout<partial = {dp : sum}>
+#n = #dist.layout<param : 2>
+#np = #dist.layout<param : 2, partial = {pp : sum}>
+!w = tensor<4xf32, #w>
+!wp = tensor<4xf32, #wp>
+!s = tensor<f64, #s>
+!sp = tensor<f64, #sp>
+module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.axis = "pp"} {
+  // CHECK-DAG: nn.variable @wte {{.*}}stages = [0, 1]
+  nn.variable @wte : !w {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  // CHECK-DAG: nn.variable @wte.momentum {{.*}}stages = [0, 1]
+  nn.variable @wte.momentum : !w {kind = #nn.kind<state>, of = @wte, slot = "momentum"}
+  // CHECK-DAG: nn.variable @wte.grad.0 {{.*}}stages = [0]
+  nn.variable @wte.grad.0 : !wp {kind = #nn.kind<accumulator>, of = @wte, use = 0 : i64}
+  // CHECK-DAG: nn.variable @wte.grad.1 {{.*}}stages = [1]
+  nn.variable @wte.grad.1 : !wp {kind = #nn.kind<accumulator>, of = @wte, use = 1 : i64}
+  // CHECK-DAG: nn.variable @b {{.*}}stages = [1]
+  nn.variable @b : !w {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 1 : i64}
+  // CHECK-DAG: nn.variable @b.grad.0 {{.*}}stages = [1]
+  nn.variable @b.grad.0 : !w {kind = #nn.kind<accumulator>, of = @b, use = 0 : i64}
+  // CHECK-DAG: nn.variable @out.loss.sum {{.*}}stages = [1]
+  nn.variable @out.loss.sum : !sp {kind = #nn.kind<accumulator>}
+  // CHECK-DAG: nn.variable @out.loss {{.*}}stages = [1]
+  nn.variable @out.loss : !s {kind = #nn.kind<output>, output = "loss"}
+  // CHECK-DAG: nn.variable @out.grad_norm {{.*}}stages = [0, 1]
+  nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
+  // CHECK-DAG: nn.variable @out.lr {{.*}}stages = [0, 1]
+  nn.variable @out.lr : !s {kind = #nn.kind<output>, output = "lr"}
+  func.func @micro() {
+    %w0 = nn.read @wte {pipe.stage = 0, at = #nn.at<F, "", -1>} : !w
+    %x = nn.exp %w0 {pipe.stage = 0, at = #nn.at<F, "", -1>} : (!w) -> !w
+    %w1 = nn.read @wte {pipe.stage = 1, at = #nn.at<F, "", 2>} : !w
+    %y = nn.mul %x, %w1 {pipe.stage = 1, at = #nn.at<F, "", 2>} : (!w, !w) -> !w
+    %b = nn.read @b {pipe.stage = 1, at = #nn.at<F, "", 2>} : !w
+    %z = nn.add %y, %b {pipe.stage = 1, at = #nn.at<F, "", 2>} : (!w, !w) -> !w
+    %l = nn.fill 1.0 {pipe.stage = 1, at = #nn.at<F, "", 2>} : !sp
+    nn.accumulate @out.loss.sum, %l {pipe.stage = 1, at = #nn.at<F, "", 2>} : !sp
+    %g = nn.fill 1.0 {pipe.stage = 1, at = #nn.at<B, "", 2>} : !wp
+    nn.accumulate @b.grad.0, %z {pipe.stage = 1, at = #nn.at<B, "", 2>} : !w
+    nn.accumulate @wte.grad.1, %g {pipe.stage = 1, at = #nn.at<B, "", 2>} : !wp
+    nn.accumulate @wte.grad.0, %g {pipe.stage = 0, at = #nn.at<B, "", -1>} : !wp
+    return
+  }
+  func.func @update() {
+    %lp = nn.read @out.loss.sum : !sp
+    %l = dist.all_reduce %lp {axes = ["dp"], op = "sum"} : !sp -> !s
+    nn.write @out.loss, %l : !s
+    %p0 = nn.read @wte.grad.0 : !wp
+    %p1 = nn.read @wte.grad.1 : !wp
+    %gb0 = nn.read @b.grad.0 : !w
+    %g0 = dist.all_reduce %p0 {axes = ["dp"], op = "sum"} : !wp -> !w
+    %g1 = dist.all_reduce %p1 {axes = ["dp"], op = "sum"} : !wp -> !w
+    %g = nn.combine %g0, %g1 : (!w, !w) -> !w
+    %gb = nn.combine %gb0 : (!w) -> !w
+    %sp = nn.square_sums %g, %gb slots [0, 1] of 2 : (!w, !w) -> tensor<2xf64, #np>
+    %sq = dist.all_reduce %sp {axes = ["pp"], op = "sum"} : tensor<2xf64, #np> -> tensor<2xf64, #n>
+    %norm = nn.grad_norm %sq : (tensor<2xf64, #n>) -> !s
+    nn.write @out.grad_norm, %norm : !s
+    %lr = nn.learning_rate "constant" {peak = 0.1, warmup = 0 : i64, steps = 0 : i64, final = 0.0} : !s
+    nn.write @out.lr, %lr : !s
+    %one = nn.fill 1.0 : !s
+    %w = nn.read @wte : !w
+    %m = nn.read @wte.momentum : !w
+    %nw, %nm = nn.sgd %w, %g, %m, %one, %lr {momentum = 0.9, decay = 0.0, nesterov = false} : (!w, !w, !w, !s, !s) -> (!w, !w)
+    nn.write @wte, %nw : !w
+    nn.write @wte.momentum, %nm : !w
+    %vb = nn.read @b : !w
+    %nb = nn.sgd %vb, %gb, %one, %lr {momentum = 0.0, decay = 0.0, nesterov = false} : (!w, !w, !s, !s) -> !w
+    nn.write @b, %nb : !w
+    return
+  }
+}
+// CHECK-LABEL: pipe.fragment @U0
+// CHECK-NOT: loss
+// CHECK-NEXT: %[[P0:.*]] = nn.read @wte.grad.0
+// CHECK-NEXT: %[[G0:.*]] = dist.all_reduce %[[P0]]
+// CHECK-NEXT: pipe.send %[[G0]] to(1) event([[E0:.*]]) :
+// CHECK-NEXT: %[[G1:.*]] = pipe.recv from(1) event([[E1:.*]]) :
+// CHECK-NEXT: %[[G:.*]] = nn.combine %[[G0]], %[[G1]]
+// CHECK-NEXT: %[[S:.*]] = nn.square_sums %[[G]] slots [0] of 2
+// CHECK-NEXT: %[[SQ:.*]] = dist.all_reduce %[[S]] {axes = ["pp"]
+// CHECK-NEXT: nn.grad_norm %[[SQ]]
+// CHECK: nn.write @wte,
+// CHECK-NEXT: nn.write @wte.momentum,
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-LABEL: pipe.fragment @U1
+// CHECK: nn.write @out.loss,
+// CHECK: %[[G0:.*]] = pipe.recv from(0) event({{.*}}) :
+// CHECK-NEXT: %[[G1:.*]] = dist.all_reduce
+// CHECK-NEXT: pipe.send %[[G1]] to(0) event({{.*}}) :
+// CHECK-NEXT: %[[G:.*]] = nn.combine %[[G0]], %[[G1]]
+// CHECK-NEXT: %[[GB:.*]] = nn.combine
+// CHECK-NEXT: nn.square_sums %[[GB]] slots [1] of 2
+// CHECK: nn.write @out.grad_norm,
+// CHECK: nn.write @out.lr,
+// CHECK: nn.write @wte,
+// CHECK: nn.write @b,
