@@ -46,7 +46,8 @@ ExitCode runCompile(const CompileFlags &flags) {
     return fail(ExitCode::Usage, "-o goes without --emit: a stage's text is printed on standard output");
   if (flags.model.isCompiled()) {
     if (!flags.rank)
-      return fail(ExitCode::Usage, "'" + flags.model.model + "' is compiled already; of compiled programs, --emit=rank --rank N prints a rank");
+      return fail(ExitCode::Usage,
+                  "'" + flags.model.model + "' is compiled already; of compiled programs, --emit=rank --rank N prints a rank");
     Outcome<ProgramPointer> loaded = loadModel(flags.model);
     return loaded.ok() ? emitRank((*loaded)->root(), *flags.rank) : loaded.code();
   }

@@ -85,8 +85,7 @@ Check checkMemoryUse(const Session &session) {
 
 Status compareSessions(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                        std::vector<Check> &checks) {
-  ErrorMeasure losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"),
-      parameters("parameters");
+  ErrorMeasure losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"), parameters("parameters");
   std::unique_ptr<engine::DataSource> data = engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab());
   for (int64_t step = 0; step < steps; ++step) {
     engine::Batch batch = data->batch(step);
@@ -99,7 +98,8 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
     std::string suffix = fmt::format(" in step {}", step);
     losses.add("loss" + suffix, {result->loss}, {expected->loss});
     norms.add("grad_norm" + suffix, {result->gradNorm}, {expected->gradNorm});
-    if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Accumulator), suffix, gradients); !status.ok())
+    if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Accumulator), suffix, gradients);
+        !status.ok())
       return status;
   }
   std::string suffix = fmt::format(" after {} steps", steps);

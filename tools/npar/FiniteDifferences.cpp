@@ -49,8 +49,8 @@ std::vector<std::string> firstAndLastOfEachKind(const std::vector<std::string> &
 class LossAt {
 public:
   LossAt(Session &session, const program::Program &program, uint64_t seed)
-      : session(session),
-        batch(engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab())->batch(0)), names(variablesOf(program, VariableKind::Parameter)) {}
+      : session(session), batch(engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab())->batch(0)),
+        names(variablesOf(program, VariableKind::Parameter)) {}
 
   Status remember() {
     for (const std::string &name : names) {

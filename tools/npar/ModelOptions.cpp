@@ -74,7 +74,8 @@ ExitCode ModelOptions::refuseTextFlags() const {
   const char *flag = plan ? "--plan" : train ? "--train" : !settings.empty() ? "--set" : nullptr;
   if (!flag)
     return ExitCode::Good;
-  return fail(ExitCode::Usage, std::string(flag) + " cannot change a compiled program; give the model text (.npar) instead of '" + model + "'");
+  return fail(ExitCode::Usage,
+              std::string(flag) + " cannot change a compiled program; give the model text (.npar) instead of '" + model + "'");
 }
 
 Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {

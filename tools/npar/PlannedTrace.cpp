@@ -12,9 +12,7 @@ using namespace npar::program;
 
 namespace {
 
-std::string quoted(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string &text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 bool communicates(StepKind kind) { return kind == StepKind::Collective || kind == StepKind::Send || kind == StepKind::Receive; }
 
@@ -26,16 +24,20 @@ std::string labelOf(const Program &program, const Step &step) {
 }
 
 std::string processEvents(const Program &program, size_t process, const RankClass &rankClass) {
-  std::string text = fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})" ",\n", process,
-                                 quoted(fmt::format("stage {} ({})", rankClass.stage(), describeRanks(program, rankClass))));
+  std::string text = fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})"
+                                 ",\n",
+                                 process, quoted(fmt::format("stage {} ({})", rankClass.stage(), describeRanks(program, rankClass))));
   for (const auto &[thread, name] : {std::pair{0, "tasks"}, {1, "compute"}, {2, "communication"}})
-    text += fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})" ",\n", process, thread, name);
+    text += fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})"
+                        ",\n",
+                        process, thread, name);
   return text;
 }
 
 std::string event(size_t process, int thread, const std::string &name, double begin, double end, const std::string &arguments) {
-  return fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{:.3f},"dur":{:.3f},"args":{{{}}}}})" ",\n", process, thread, quoted(name),
-                     begin * 1e6, (end - begin) * 1e6, arguments);
+  return fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{:.3f},"dur":{:.3f},"args":{{{}}}}})"
+                     ",\n",
+                     process, thread, quoted(name), begin * 1e6, (end - begin) * 1e6, arguments);
 }
 
 } // namespace
@@ -56,8 +58,8 @@ std::string plannedTrace(const Program &program) {
       for (size_t s = 0; fragment.steps() && s < fragment.steps()->size(); ++s) {
         const Step &step = *fragment.steps()->Get(s);
         text += event(i, communicates(step.kind()) ? 2 : 1, labelOf(program, step), task.begin() + step.begin(), task.begin() + step.end(),
-                      fmt::format(R"("task":{},"step":{},"micro":{},"kind":"{}","flops":{})", t, s, task.micro(), EnumNameStepKind(step.kind()),
-                                  step.flops()));
+                      fmt::format(R"("task":{},"step":{},"micro":{},"kind":"{}","flops":{})", t, s, task.micro(),
+                                  EnumNameStepKind(step.kind()), step.flops()));
       }
     }
   }

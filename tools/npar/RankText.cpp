@@ -17,14 +17,15 @@ std::string text(const flatbuffers::String *string) { return string ? string->st
 class RankPrinter {
 public:
   RankPrinter(const Program &program, int64_t rank, std::ostream &out)
-      : program(program), rank(rank), out(out), coordinates(coordinatesOf(program, rank)), rankClass(*program.classes()->Get(classOf(program, rank))) {}
+      : program(program), rank(rank), out(out), coordinates(coordinatesOf(program, rank)),
+        rankClass(*program.classes()->Get(classOf(program, rank))) {}
 
   void print() {
     std::string where;
     for (size_t i = 0; i < coordinates.size(); ++i)
       where += fmt::format("{}{} = {}", where.empty() ? "" : ", ", text(program.mesh()->Get(i)->name()), coordinates[i]);
-    out << fmt::format("rank {} of {}{}\nclass {}, stage {}, arena of {} bytes\n", rank, worldOf(program), where.empty() ? "" : ": " + where,
-                       text(rankClass.name()), rankClass.stage(), rankClass.arena_bytes());
+    out << fmt::format("rank {} of {}{}\nclass {}, stage {}, arena of {} bytes\n", rank, worldOf(program),
+                       where.empty() ? "" : ": " + where, text(rankClass.name()), rankClass.stage(), rankClass.arena_bytes());
     printMemory();
     for (size_t i = 0; rankClass.fragments() && i < rankClass.fragments()->size(); ++i)
       printFragment(*rankClass.fragments()->Get(i));
@@ -89,7 +90,8 @@ private:
 
   std::string what(const Step &step) const {
     switch (step.kind()) {
-    case StepKind::Kernel: return "kernel " + text(program.kernels()->Get(step.payload())->symbol());
+    case StepKind::Kernel:
+      return "kernel " + text(program.kernels()->Get(step.payload())->symbol());
     case StepKind::Matmul: {
       const Matmul &matmul = *program.matmuls()->Get(step.payload());
       return fmt::format("matmul {}x{}x{}{}", matmul.m(), matmul.n(), matmul.k(), matmul.accumulate() ? " accumulate" : "");
@@ -106,8 +108,10 @@ private:
       return fmt::format("{} {} elements {} rank {}", step.kind() == StepKind::Send ? "send" : "receive", transfer.count(),
                          step.kind() == StepKind::Send ? "to" : "from", rankAt(program, place));
     }
-    case StepKind::Zero: return "zero";
-    case StepKind::Copy: return "copy";
+    case StepKind::Zero:
+      return "zero";
+    case StepKind::Copy:
+      return "copy";
     }
     return "?";
   }

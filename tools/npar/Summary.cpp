@@ -81,10 +81,14 @@ ClassSummary summarizeClass(const Program &program, const RankClass &rankClass) 
 
 const char *nameOf(CollectiveKind kind) {
   switch (kind) {
-  case CollectiveKind::AllReduce: return "all_reduce";
-  case CollectiveKind::AllGather: return "all_gather";
-  case CollectiveKind::ReduceScatter: return "reduce_scatter";
-  case CollectiveKind::AllToAll: return "all_to_all";
+  case CollectiveKind::AllReduce:
+    return "all_reduce";
+  case CollectiveKind::AllGather:
+    return "all_gather";
+  case CollectiveKind::ReduceScatter:
+    return "reduce_scatter";
+  case CollectiveKind::AllToAll:
+    return "all_to_all";
   }
   return "?";
 }

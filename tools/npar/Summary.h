@@ -24,8 +24,8 @@ struct TransferSummary {
 
 struct ClassSummary {
   std::string name;
-  std::vector<std::pair<int64_t, int64_t>> ranks;               ///< [first, last], ascending
-  std::vector<std::pair<std::string, uint32_t>> coordinates;    ///< mesh axes that are the same for all ranks of the class
+  std::vector<std::pair<int64_t, int64_t>> ranks;            ///< [first, last], ascending
+  std::vector<std::pair<std::string, uint32_t>> coordinates; ///< mesh axes that are the same for all ranks of the class
   uint32_t stage = 0;
   uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0, activationBytes = 0, workspaceBytes = 0, arenaBytes = 0;
   uint64_t programSteps = 0;

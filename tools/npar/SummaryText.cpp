@@ -84,8 +84,9 @@ std::string summaryTable(const Summary &summary) {
   std::string mesh;
   for (const auto &[axis, size] : summary.mesh)
     mesh += fmt::format("{}{} = {}", mesh.empty() ? "" : ", ", axis, size);
-  std::string text = fmt::format("model       {}\nparameters  {}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
-                                 summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
+  std::string text =
+      fmt::format("model       {}\nparameters  {}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
+                  summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
   text += fmt::format("batch       {} sequences: {} micro-batch{} of {} on each data-parallel rank\n", summary.batch, summary.microCount,
                       summary.microCount == 1 ? "" : "es", summary.micro);
   if (summary.stages > 1)
@@ -96,8 +97,11 @@ std::string summaryTable(const Summary &summary) {
       coordinates += fmt::format("{}{} = {}", coordinates.empty() ? "" : ", ", axis, value);
     text += fmt::format("\nranks {}{}\n", rangesText(one.ranks), coordinates.empty() ? "" : "   " + coordinates);
     text += fmt::format("  {:<12}{:>12}{:>16} bytes\n", "arena", humanBytes(one.arenaBytes), one.arenaBytes);
-    for (const auto &[name, bytes] : {std::pair{"parameters", one.parameterBytes}, {"gradients", one.gradientBytes},
-                                      {"optimizer", one.optimizerBytes}, {"activations", one.activationBytes}, {"workspace", one.workspaceBytes}})
+    for (const auto &[name, bytes] : {std::pair{"parameters", one.parameterBytes},
+                                      {"gradients", one.gradientBytes},
+                                      {"optimizer", one.optimizerBytes},
+                                      {"activations", one.activationBytes},
+                                      {"workspace", one.workspaceBytes}})
       text += fmt::format("    {:<10}{:>12}{:>16}\n", name, humanBytes(bytes), bytes);
     text += fmt::format("  per training step: {} program steps, {} flop\n", one.programSteps, humanFlops(one.flops));
     for (const CollectiveSummary &collective : one.collectives)

@@ -65,7 +65,8 @@ Timeline timelineOf(const Program &program) {
   } else {
     timeline.bubble = bubbleOf(timeline.lanes);
   }
-  std::string stages = timeline.lanes.size() == 1 ? "1 stage" : fmt::format("{} stages, {}", timeline.lanes.size(), text(program.schedule()));
+  std::string stages =
+      timeline.lanes.size() == 1 ? "1 stage" : fmt::format("{} stages, {}", timeline.lanes.size(), text(program.schedule()));
   timeline.title = fmt::format("{} under plan {}: {}, {} micro-batch{}", text(program.model()), text(program.plan()), stages,
                                program.micro_count(), program.micro_count() == 1 ? "" : "es");
   return timeline;

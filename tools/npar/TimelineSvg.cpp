@@ -35,11 +35,20 @@ std::string escaped(const std::string &text) {
   std::string result;
   for (char letter : text)
     switch (letter) {
-    case '<': result += "&lt;"; break;
-    case '>': result += "&gt;"; break;
-    case '&': result += "&amp;"; break;
-    case '"': result += "&quot;"; break;
-    default: result += letter;
+    case '<':
+      result += "&lt;";
+      break;
+    case '>':
+      result += "&gt;";
+      break;
+    case '&':
+      result += "&amp;";
+      break;
+    case '"':
+      result += "&quot;";
+      break;
+    default:
+      result += letter;
     }
   return result;
 }
@@ -95,16 +104,18 @@ std::string drawBox(const Frame &frame, const Timeline &timeline, const Timeline
 }
 
 std::string drawAxis(const Frame &frame, const Timeline &timeline, double y) {
-  std::string text = fmt::format(R"(<line x1="{0}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#999999"/>)" "\n", frame.left,
-                                 frame.left + frame.width, y);
+  std::string text = fmt::format(R"(<line x1="{0}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#999999"/>)"
+                                 "\n",
+                                 frame.left, frame.left + frame.width, y);
   if (timeline.span <= 0)
     return text;
   double every = markEvery(timeline.span);
   for (int i = 0; i * every <= timeline.span * 1.0001; ++i) {
     std::string label = timeline.planned ? humanTime(i * every) : fmt::format("{:g}", i * every);
     text += fmt::format(R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="#999999"/>)", frame.x(i * every), y, y + 5);
-    text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#444444" text-anchor="middle">{}</text>)" "\n", frame.x(i * every), y + 18,
-                        i == 0 ? "0" : label);
+    text += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" fill="#444444" text-anchor="middle">{}</text>)"
+                        "\n",
+                        frame.x(i * every), y + 18, i == 0 ? "0" : label);
   }
   return text;
 }
@@ -113,7 +124,9 @@ std::string drawLegend(double x, double y) {
   std::string text;
   for (const Style &style : styles) {
     text += fmt::format(R"(<rect x="{:.0f}" y="{:.1f}" width="14" height="14" fill="{}"/>)", x, y, style.fill);
-    text += fmt::format(R"(<text x="{:.0f}" y="{:.1f}" fill="#222222">{}</text>)" "\n", x + 20, y + 11.5, style.name);
+    text += fmt::format(R"(<text x="{:.0f}" y="{:.1f}" fill="#222222">{}</text>)"
+                        "\n",
+                        x + 20, y + 11.5, style.name);
     x += 100;
   }
   return text;
@@ -125,25 +138,40 @@ std::string timelineSvg(const Timeline &timeline) {
   Frame frame(timeline);
   double bottom = frame.y(timeline.lanes.size());
   double width = frame.left + frame.width + 30, height = bottom + 74;
-  std::string text = fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" )"
-                                 R"(font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="11">)" "\n",
-                                 width, height);
-  text += fmt::format(R"(<rect width="{:.0f}" height="{:.0f}" fill="#FFFFFF"/>)" "\n", width, height);
-  text += fmt::format(R"(<text x="20" y="28" font-size="16" font-weight="bold" fill="#222222">{}</text>)" "\n", escaped(timeline.title));
-  std::string remark = timeline.planned ? fmt::format("one training step, planned {}; bubble {:.1f} %: waiting time of all stages from the first "
-                                                      "forward to the last backward",
-                                                      humanTime(timeline.span), 100 * timeline.bubble)
-                                        : std::string("one training step in program order; the program holds no planned times");
-  text += fmt::format(R"(<text x="20" y="48" font-size="12" fill="#444444">{}</text>)" "\n", escaped(remark));
+  std::string text =
+      fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" )"
+                  R"(font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="11">)"
+                  "\n",
+                  width, height);
+  text += fmt::format(R"(<rect width="{:.0f}" height="{:.0f}" fill="#FFFFFF"/>)"
+                      "\n",
+                      width, height);
+  text += fmt::format(R"(<text x="20" y="28" font-size="16" font-weight="bold" fill="#222222">{}</text>)"
+                      "\n",
+                      escaped(timeline.title));
+  std::string remark = timeline.planned
+                           ? fmt::format("one training step, planned {}; bubble {:.1f} %: waiting time of all stages from the first "
+                                         "forward to the last backward",
+                                         humanTime(timeline.span), 100 * timeline.bubble)
+                           : std::string("one training step in program order; the program holds no planned times");
+  text += fmt::format(R"(<text x="20" y="48" font-size="12" fill="#444444">{}</text>)"
+                      "\n",
+                      escaped(remark));
   for (size_t i = 0; i < timeline.lanes.size(); ++i) {
     double y = frame.y(i);
-    text += fmt::format(R"(<rect x="{}" y="{:.1f}" width="{:.1f}" height="{:.0f}" fill="#F0F0F0"/>)" "\n", frame.left, y, frame.width, frame.lane);
+    text += fmt::format(R"(<rect x="{}" y="{:.1f}" width="{:.1f}" height="{:.0f}" fill="#F0F0F0"/>)"
+                        "\n",
+                        frame.left, y, frame.width, frame.lane);
     std::string name = fmt::format("stage {}", timeline.lanes[i].stage);
     if (frame.lane >= 28) {
       text += fmt::format(R"(<text x="20" y="{:.1f}" font-weight="bold" fill="#222222">{}</text>)", y + 13, name);
-      text += fmt::format(R"(<text x="20" y="{:.1f}" font-size="10" fill="#666666">{}</text>)" "\n", y + 26, escaped(timeline.lanes[i].ranks));
+      text += fmt::format(R"(<text x="20" y="{:.1f}" font-size="10" fill="#666666">{}</text>)"
+                          "\n",
+                          y + 26, escaped(timeline.lanes[i].ranks));
     } else {
-      text += fmt::format(R"(<text x="20" y="{:.1f}" fill="#222222"><tspan font-weight="bold">{}</tspan></text>)" "\n", y + 13, name);
+      text += fmt::format(R"(<text x="20" y="{:.1f}" fill="#222222"><tspan font-weight="bold">{}</tspan></text>)"
+                          "\n",
+                          y + 13, name);
     }
     for (const TimelineBox &box : timeline.lanes[i].boxes)
       if (box.end > box.begin)

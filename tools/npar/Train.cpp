@@ -48,12 +48,13 @@ Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, cons
   if (!order.ok())
     return order.status();
   if (*format == engine::TokenFormat::Bytes && program.vocab() < 256)
-    return Status::badInput(fmt::format("--tokens bytes needs a vocabulary of at least 256, the model has {}; set vocab=256", program.vocab()));
+    return Status::badInput(
+        fmt::format("--tokens bytes needs a vocabulary of at least 256, the model has {}; set vocab=256", program.vocab()));
   return engine::DataSource::open(flags.data, *format, *order, program.sequence(), program.batch(), seed, program.vocab());
 }
 
-Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session,
-                  const engine::DataSource &data, Training &training) {
+Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, const engine::DataSource &data,
+                  Training &training) {
   std::unique_ptr<engine::StepLog> log;
   PendingFile logFile(flags.log);
   if (!flags.log.empty()) {

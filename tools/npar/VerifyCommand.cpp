@@ -107,8 +107,8 @@ engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, Progr
 
 ExitCode runVerify(const VerifyFlags &flags) {
   if (flags.model.isCompiled())
-    return fail(ExitCode::Usage, "verify compiles the plan in float64 beside one rank, so it needs the model text (.npar), not '" +
-                                     flags.model.model + "'");
+    return fail(ExitCode::Usage,
+                "verify compiles the plan in float64 beside one rank, so it needs the model text (.npar), not '" + flags.model.model + "'");
   Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
   if (!frontend.ok())
     return frontend.code();
@@ -152,9 +152,15 @@ Command addVerifyCommand(CLI::App &driver) {
   flags->model.addTo(*app);
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
-  app->add_option("--seed", flags->seed, "of parameters, data and directions")->capture_default_str();
-  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N");
-  app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")->capture_default_str();
+  app->add_option("--seed", flags->seed, "of parameters, data and directions")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
+  app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   return {app, [flags] { return runVerify(*flags); }};
 }
 

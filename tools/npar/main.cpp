@@ -4,6 +4,7 @@
 #include "tools/npar/Talk.h"
 
 #include <exception>
+#include <fmt/format.h>
 #include <new>
 
 namespace npar::driver {
@@ -13,7 +14,16 @@ constexpr const char *introduction =
     "npar: train one model text under any parallel plan.\n"
     "\n"
     "Example:\n"
-    "  npar run gpt2 --plan three_d --set dp=2 --set pp=2 --set tp=2 --data book.txt --tokens bytes --steps 200\n";
+    "  npar run gpt2 --plan three_d --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2 --data book.txt --tokens bytes --steps 200\n";
+
+/// The list of subcommands shows one line of each; the rest of a description is for its own help.
+class FirstLines : public CLI::Formatter {
+public:
+  std::string make_subcommand(const CLI::App *app) const override {
+    std::string description = app->get_description();
+    return fmt::format("  {:<10}{}\n", app->get_name(), description.substr(0, description.find('\n')));
+  }
+};
 
 /// The flags of a subcommand, as written on the command line.
 std::vector<std::string> flagsOf(const CLI::App &app) {
@@ -42,7 +52,8 @@ ExitCode refuseExtras(const CLI::App &app) {
 
 ExitCode drive(int argc, char **argv) {
   CLI::App driver(introduction, "npar");
-  driver.footer(exitCodeText);
+  driver.footer("Each subcommand explains itself: npar run --help\n" + std::string(exitCodeText));
+  driver.formatter(std::make_shared<FirstLines>());
   driver.require_subcommand(0, 1);
   driver.allow_extras();
   driver.set_version_flag("--version", "npar 0.1");
