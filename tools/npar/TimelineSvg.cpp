@@ -71,15 +71,18 @@ double markEvery(double span) {
 /// Pixels of one picture: narrow boxes widen it until numbers fit, up to a limit where they are left out.
 struct Frame {
   double left = 150, top = 64, lane = 30, gap = 6, scale = 1, width = 0;
+  double number = 0; ///< pixels that the longest number needs: all boxes of a width show theirs, or none
   explicit Frame(const Timeline &timeline) {
     if (timeline.lanes.size() > 16)
       lane = 18, gap = 3;
     double narrowest = timeline.span;
+    uint32_t last = 0;
     for (const TimelineLane &one : timeline.lanes)
       for (const TimelineBox &box : one.boxes)
         if ((box.phase == Phase::Forward || box.phase == Phase::Backward) && box.end > box.begin)
-          narrowest = std::min(narrowest, box.end - box.begin);
-    double wanted = narrowest > 0 ? 18 * timeline.span / narrowest : 0;
+          narrowest = std::min(narrowest, box.end - box.begin), last = std::max(last, box.micro);
+    number = 7.0 * static_cast<double>(std::to_string(last).size()) + 3;
+    double wanted = narrowest > 0 ? number * timeline.span / narrowest : 0;
     width = std::clamp(wanted, 900.0, 4000.0);
     scale = timeline.span > 0 ? width / timeline.span : 1;
   }
@@ -97,7 +100,7 @@ std::string drawBox(const Frame &frame, const Timeline &timeline, const Timeline
                                  timeline.lanes[index].stage, name, when, x, y, width, frame.lane, style.fill);
   text += width >= 4 ? R"( stroke="#FFFFFF" stroke-width="1"/>)" : "/>";
   std::string label = numbered ? fmt::format("{}", box.micro) : "U";
-  if (box.phase != Phase::Prologue && width >= 7.0 * static_cast<double>(label.size()) + 3)
+  if (box.phase != Phase::Prologue && width >= (numbered ? frame.number : 11))
     text += fmt::format(R"(<text x="{:.2f}" y="{:.1f}" fill="{}" text-anchor="middle">{}</text>)", x + width / 2, y + frame.lane / 2 + 4,
                         style.ink, label);
   return text + "</g>\n";
