@@ -10,7 +10,7 @@ import unittest
 import safetensors_file
 from driver import LONG, SMALL, DriverTest, mesh, settings
 
-ONE = ["gpt2", "--plan", "none", *settings({key: SMALL[key] for key in SMALL if key != "micro"})]
+ONE = ["gpt2", "--plan", "none", *settings(SMALL)]
 DP = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=1, tp=1))]
 
 
@@ -29,7 +29,7 @@ class BadFlagTest(DriverTest):
             (["run"], "MODEL"),
             (["run", "gpt2", "--steps", "many"], "--steps"),
             (["run", "gpt2", "--steps", "-1"], "--steps"),
-            (["run", "gpt2", "--set", "batch"], "KEY=VALUE"),
+            (["run", "gpt2", "--random-data", "--set", "batch"], "KEY=VALUE"),
             (["run", "gpt2", "--tokens", "letters"], "--tokens"),
             (["run", "gpt2", "--order", "random"], "--order"),
             (["compile", "gpt2", "--emit=llvm"], "--emit"),

@@ -16,6 +16,8 @@ MATRIX = {
     "dp pp tp": (mesh(dp=2, pp=2, tp=2), True),
     "tp = 4, vocabulary 257": ({**mesh(dp=1, pp=1, tp=4), "vocab": 257}, True),
     "tp = 2, vocabulary 257": ({**mesh(dp=1, pp=1, tp=2), "vocab": 257}, False),
+    "tp = 4, sequence parallelism": ({**mesh(dp=1, pp=1, tp=4), "sequence": "true", "micro": 4}, True),
+    "dp pp tp, sequence parallelism": ({**mesh(dp=2, pp=2, tp=2), "sequence": "true"}, False),
     "30 blocks on 4 stages": ({**mesh(dp=1, pp=4, tp=1), "depth": 30, "width": 16}, False),
     "5 blocks on 4 stages": ({**mesh(dp=1, pp=4, tp=1), "depth": 5}, True),
     "gpipe": ({**mesh(dp=1, pp=4, tp=1), "schedule": "gpipe"}, True),
@@ -38,7 +40,10 @@ class VerifyTest(DriverTest):
             self.assertIn(expected, names)
 
     def test_plain_plan_none(self):
-        self.verify("gpt2", "--plan", "none", *settings({key: SMALL[key] for key in SMALL if key != "micro"}))
+        self.verify("gpt2", "--plan", "none", *settings(SMALL))
+
+    def test_mlp_with_momentum(self):
+        self.verify("mlp", *settings(mesh(dp=2, tp=2), vocab=33, width=16, inner=32, length=8))
 
 
 def add_case(name, changes, short):
