@@ -82,8 +82,13 @@ Status CpuBackend::loadMatmul(const program::Matmul &matmul, size_t index) {
   for (int64_t n : product.batch)
     count *= n;
 
+  // With A in rows any split over rows leaves the bits alone. With A in columns oneDNN blocks k by what it sees of the matrix: there the
+  // split is part of the program's meaning, a function of the shape, and one worker alone computes the parts one after the other.
+  bool free = shape.aColumn == 1;
   double seconds = 2.0 * shape.m * shape.n * shape.k * count / matmulFlopsPerSecond;
-  int parts = spread.splitSteps ? static_cast<int>(std::min<double>({double(spread.threads), double(matmulMaxParts), seconds / partSeconds})) : 1;
+  int parts = static_cast<int>(std::min<double>(matmulMaxParts, seconds / partSeconds));
+  if (free)
+    parts = spread.splitSteps ? std::min(parts, spread.threads) : 1;
   for (parts = std::max(parts, 1);; --parts) {
     product.parts = parts;
     product.rows = rowsPerPart(shape.m, parts);
@@ -186,6 +191,11 @@ Status CpuBackend::runMatmul(uint32_t index, const void *a, const void *b, void 
   if (product.parts == 1)
     return runPart(0);
   Status results[matmulMaxParts];
+  if (!spread.splitSteps) {
+    for (int64_t part = 0; part < product.parts && results[0].ok(); ++part)
+      results[0] = runPart(part);
+    return results[0];
+  }
   forEachPart(product.parts, [&](int64_t part) { results[part] = runPart(part); });
   for (Status &status : results)
     if (!status.ok())

@@ -13,7 +13,7 @@ struct MatmulShape {
   bool accumulate = false;
 };
 
-/// Bytes for the product whole or split over rows among up to `matmulMaxParts` workers, whichever needs more; 0 for none.
+/// Bytes for the product whole or split over rows into up to `matmulMaxParts` parts, whichever needs more; 0 for none.
 /// A multiple of 64. Thread-safe.
 uint64_t matmulWorkspace(const MatmulShape &shape);
 

@@ -1,0 +1,280 @@
+// What every communicator must do, for 1 to 8 ranks: results, order of addition, in-place work, errors, abort.
+#include "tests/engine/comm/CommunicatorConformance.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+using program::ElementType;
+using program::ReduceOp;
+
+struct Answer final : Completion {
+  void completed(const Status &status) override {
+    this->status = status;
+    ++calls;
+  }
+  Status status;
+  std::atomic<int> calls{0};
+  bool done() const {
+    // Another thread may deliver.
+    for (int i = 0; i < 5000 && calls == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return calls == 1;
+  }
+};
+
+/// One collective of n ranks with an input and an output buffer each.
+template <typename T> struct Group {
+  Group(size_t n, uint64_t inputs, uint64_t outputs) : members(n), answers(n), input(n, std::vector<T>(inputs)), output(n, std::vector<T>(outputs)) {
+    for (size_t i = 0; i < n; ++i)
+      members[i] = static_cast<int64_t>(3 * i + 1); // ranks need not be dense
+    prototype.type = std::is_same_v<T, float> ? ElementType::F32 : std::is_same_v<T, double> ? ElementType::F64 : ElementType::I32;
+    prototype.count = inputs;
+  }
+  Operation operation(size_t i) {
+    Operation operation = prototype;
+    operation.members = members.data(), operation.memberCount = static_cast<uint32_t>(members.size());
+    operation.member = static_cast<uint32_t>(i), operation.tag = i;
+    operation.input = input[i].data(), operation.output = inPlace ? input[i].data() : output[i].data();
+    operation.completion = &answers[i];
+    return operation;
+  }
+  void run(Communicator &communicator, bool backwards = false) {
+    for (size_t i = 0; i < members.size(); ++i)
+      communicator.post(operation(backwards ? members.size() - 1 - i : i));
+    for (Answer &answer : answers) {
+      ASSERT_TRUE(answer.done());
+      EXPECT_TRUE(answer.status.ok()) << answer.status.message();
+    }
+  }
+  std::vector<int64_t> members;
+  std::vector<Answer> answers;
+  std::vector<std::vector<T>> input, output;
+  Operation prototype;
+  bool inPlace = false;
+};
+
+/// Values whose sum depends on the order of addition.
+template <typename T> T value(size_t rank, size_t i) {
+  return static_cast<T>((rank % 2 ? 1e8 : 1.0) * std::sin(double(rank * 131 + i * 17 + 1)) * 10);
+}
+
+template <typename T> void checkAllReduce(Communicator &communicator, size_t n, uint64_t count, bool inPlace, bool backwards, ReduceOp op, uint32_t event) {
+  Group<T> group(n, count, count);
+  group.prototype.event = event, group.prototype.op = op, group.inPlace = inPlace;
+  std::vector<T> expected(count);
+  for (uint64_t i = 0; i < count; ++i)
+    for (size_t r = 0; r < n; ++r) {
+      T v = group.input[r][i] = value<T>(r, i);
+      expected[i] = r == 0 ? v : op == ReduceOp::Sum ? static_cast<T>(expected[i] + v) : std::max(expected[i], v);
+    }
+  group.run(communicator, backwards);
+  for (size_t r = 0; r < n; ++r)
+    ASSERT_EQ(std::memcmp((inPlace ? group.input : group.output)[r].data(), expected.data(), count * sizeof(T)), 0) << n << " ranks, rank " << r;
+}
+
+TEST_P(CommunicatorConformance, allReduceAddsInAscendingOrderWhoeverComesLast) {
+  uint32_t event = 0;
+  for (size_t n = 1; n <= 8; ++n)
+    for (bool inPlace : {false, true})
+      for (bool backwards : {false, true})
+        for (ReduceOp op : {ReduceOp::Sum, ReduceOp::Max}) {
+          checkAllReduce<float>(*communicator, n, 1025, inPlace, backwards, op, event++);
+          checkAllReduce<double>(*communicator, n, 3, inPlace, backwards, op, event++);
+          checkAllReduce<int32_t>(*communicator, n, 17, inPlace, backwards, op, event++);
+        }
+}
+
+TEST_P(CommunicatorConformance, bigReductionsKeepTheOrder) { checkAllReduce<float>(*communicator, 5, 300001, true, false, ReduceOp::Sum, 1); }
+
+TEST_P(CommunicatorConformance, maxPassesNanOn) {
+  Group<float> group(3, 2, 2);
+  group.prototype.op = ReduceOp::Max;
+  group.input = {{1, 2}, {std::numeric_limits<float>::quiet_NaN(), 5}, {7, 3}};
+  group.run(*communicator);
+  EXPECT_TRUE(std::isnan(group.output[0][0]));
+  EXPECT_EQ(group.output[2][1], 5);
+}
+
+TEST_P(CommunicatorConformance, allGatherInterleavesTheOuterDimension) {
+  for (size_t n = 1; n <= 8; ++n) {
+    Group<float> group(n, 2 * 3 * 5, n * 2 * 3 * 5);
+    group.prototype.kind = OperationKind::AllGather;
+    group.prototype.outer = 2, group.prototype.split = 3, group.prototype.inner = 5;
+    for (size_t r = 0; r < n; ++r)
+      for (size_t i = 0; i < 30; ++i)
+        group.input[r][i] = static_cast<float>(100 * r + i);
+    group.run(*communicator);
+    for (size_t r = 0; r < n; ++r)
+      for (size_t outer = 0; outer < 2; ++outer)
+        for (size_t from = 0; from < n; ++from)
+          for (size_t i = 0; i < 15; ++i)
+            ASSERT_EQ(group.output[r][(outer * n + from) * 15 + i], static_cast<float>(100 * from + outer * 15 + i));
+  }
+}
+
+TEST_P(CommunicatorConformance, reduceScatterIsAllReduceThenSlice) {
+  for (size_t n = 1; n <= 8; ++n) {
+    Group<float> group(n, n * 30, 30);
+    group.prototype.kind = OperationKind::ReduceScatter;
+    group.prototype.outer = 2, group.prototype.split = 3, group.prototype.inner = 5;
+    for (size_t r = 0; r < n; ++r)
+      for (size_t i = 0; i < n * 30; ++i)
+        group.input[r][i] = value<float>(r, i);
+    group.run(*communicator, true);
+    for (size_t r = 0; r < n; ++r)
+      for (size_t outer = 0; outer < 2; ++outer)
+        for (size_t i = 0; i < 15; ++i) {
+          float sum = 0;
+          for (size_t from = 0; from < n; ++from)
+            sum = from ? sum + group.input[from][(outer * n + r) * 15 + i] : group.input[0][(outer * n + r) * 15 + i];
+          ASSERT_EQ(group.output[r][outer * 15 + i], sum);
+        }
+  }
+}
+
+TEST_P(CommunicatorConformance, allToAllTransposesBlocks) {
+  for (size_t n = 1; n <= 8; ++n) {
+    Group<int32_t> group(n, n * 4, n * 4);
+    group.prototype.kind = OperationKind::AllToAll;
+    for (size_t r = 0; r < n; ++r)
+      for (size_t i = 0; i < n * 4; ++i)
+        group.input[r][i] = static_cast<int32_t>(1000 * r + i);
+    group.run(*communicator);
+    for (size_t r = 0; r < n; ++r)
+      for (size_t from = 0; from < n; ++from)
+        for (size_t i = 0; i < 4; ++i)
+          ASSERT_EQ(group.output[r][from * 4 + i], static_cast<int32_t>(1000 * from + r * 4 + i));
+  }
+}
+
+TEST_P(CommunicatorConformance, transferReachesItsReceiverInEitherOrder) {
+  for (bool receiveFirst : {false, true}) {
+    Group<double> pair(2, 7, 7);
+    pair.prototype.micro = receiveFirst;
+    for (size_t i = 0; i < 7; ++i)
+      pair.input[0][i] = 0.5 * double(i);
+    Operation send = pair.operation(0), receive = pair.operation(1);
+    send.kind = OperationKind::Send, receive.kind = OperationKind::Receive;
+    communicator->post(receiveFirst ? receive : send);
+    EXPECT_EQ(pair.answers[0].calls + pair.answers[1].calls, 0) << "nobody completes before both are there";
+    communicator->post(receiveFirst ? send : receive);
+    ASSERT_TRUE(pair.answers[0].done() && pair.answers[1].done());
+    EXPECT_EQ(pair.output[1], pair.input[0]);
+  }
+}
+
+TEST_P(CommunicatorConformance, oppositeTransfersOfOneEventDoNotMeet) {
+  Group<float> pair(2, 1, 1);
+  std::vector<int64_t> back{pair.members[1], pair.members[0]};
+  pair.input = {{1}, {2}};
+  Answer answers[4];
+  auto post = [&](OperationKind kind, size_t self, const int64_t *members, uint32_t member, Answer &answer) {
+    Operation operation = pair.operation(self);
+    operation.kind = kind, operation.members = members, operation.member = member, operation.completion = &answer;
+    communicator->post(operation);
+  };
+  post(OperationKind::Send, 0, pair.members.data(), 0, answers[0]);
+  post(OperationKind::Send, 1, back.data(), 0, answers[1]);
+  post(OperationKind::Receive, 0, back.data(), 1, answers[2]);
+  post(OperationKind::Receive, 1, pair.members.data(), 1, answers[3]);
+  for (Answer &answer : answers)
+    ASSERT_TRUE(answer.done());
+  EXPECT_EQ(pair.output[0][0], 2);
+  EXPECT_EQ(pair.output[1][0], 1);
+}
+
+TEST_P(CommunicatorConformance, nobodyCompletesBeforeTheLastArrives) {
+  Group<float> group(4, 8, 8);
+  for (size_t i = 0; i < 3; ++i)
+    communicator->post(group.operation(i));
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(group.answers[i].calls, 0);
+  std::vector<PendingOperation> pending = communicator->pending();
+  ASSERT_EQ(pending.size(), 3u);
+  EXPECT_EQ(pending[0].missing, std::vector<int64_t>{group.members[3]});
+  communicator->post(group.operation(3));
+  for (Answer &answer : group.answers)
+    EXPECT_TRUE(answer.done());
+  EXPECT_TRUE(communicator->pending().empty());
+}
+
+TEST_P(CommunicatorConformance, anEventServesEveryTrainingStep) {
+  for (int step = 0; step < 5; ++step)
+    checkAllReduce<float>(*communicator, 4, 64, true, step % 2, ReduceOp::Sum, 7);
+}
+
+TEST_P(CommunicatorConformance, disagreementIsAnErrorForAll) {
+  for (int what = 0; what < 4; ++what) {
+    std::shared_ptr<Communicator> fresh = GetParam().make();
+    Group<float> group(2, 8, 8);
+    Operation wrong = group.operation(1);
+    switch (what) {
+    case 0:
+      wrong.count = 4;
+      break;
+    case 1:
+      wrong.op = ReduceOp::Max;
+      break;
+    case 2:
+      wrong.type = ElementType::F64;
+      break;
+    case 3:
+      wrong.kind = OperationKind::AllToAll;
+    }
+    fresh->post(group.operation(0));
+    fresh->post(wrong);
+    for (Answer &answer : group.answers) {
+      ASSERT_TRUE(answer.done());
+      EXPECT_EQ(answer.status.code(), Code::RunFailed);
+      EXPECT_NE(answer.status.message().find("of rank 1 is "), std::string::npos) << answer.status.message();
+      EXPECT_NE(answer.status.message().find("of rank 4 is "), std::string::npos) << answer.status.message();
+    }
+  }
+}
+
+TEST_P(CommunicatorConformance, abortCompletesWhatWaitsAndWhatComesLater) {
+  Group<float> group(3, 8, 8);
+  communicator->post(group.operation(0));
+  communicator->post(group.operation(2));
+  communicator->abort(Status::runFailed("rank 9 broke"));
+  communicator->abort(Status::runFailed("second reason"));
+  communicator->post(group.operation(1));
+  for (Answer &answer : group.answers) {
+    ASSERT_TRUE(answer.done());
+    EXPECT_EQ(answer.status.message(), "rank 9 broke");
+  }
+}
+
+TEST_P(CommunicatorConformance, manyThreadsAndEventsAtOnce) {
+  constexpr uint32_t events = 200;
+  std::vector<std::unique_ptr<Group<float>>> groups;
+  for (uint32_t e = 0; e < events; ++e) {
+    groups.push_back(std::make_unique<Group<float>>(4, 16, 16));
+    groups.back()->prototype.event = e / 2, groups.back()->prototype.micro = e % 2;
+    for (auto &input : groups.back()->input)
+      std::fill(input.begin(), input.end(), float(e));
+  }
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < 4; ++rank)
+    threads.emplace_back([&, rank] {
+      for (uint32_t e = 0; e < events; ++e)
+        communicator->post(groups[rank % 2 ? events - 1 - e : e]->operation(rank));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (uint32_t e = 0; e < events; ++e)
+    for (size_t rank = 0; rank < 4; ++rank) {
+      ASSERT_TRUE(groups[e]->answers[rank].done());
+      ASSERT_EQ(groups[e]->output[rank][15], 4 * float(e));
+    }
+}
+
+} // namespace
+} // namespace npar::testing
