@@ -7,21 +7,18 @@
 namespace npar::dsl {
 
 uint32_t Sources::add(std::string name, std::string text) {
-  files.push_back({std::move(name), std::move(text)});
+  std::vector<size_t> starts{0};
+  for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1))
+    starts.push_back(end + 1);
+  files.push_back({std::move(name), std::move(text), std::move(starts)});
   return static_cast<uint32_t>(files.size() - 1);
 }
 
 std::string Sources::line(uint32_t file, uint32_t line) const {
-  if (file >= files.size() || line == 0)
+  if (file >= files.size() || line == 0 || line > files[file].starts.size())
     return {};
   const std::string &text = files[file].text;
-  size_t begin = 0;
-  for (uint32_t i = 1; i < line; ++i) {
-    begin = text.find('\n', begin);
-    if (begin == std::string::npos)
-      return {};
-    ++begin;
-  }
+  size_t begin = files[file].starts[line - 1];
   size_t end = std::min(text.find('\n', begin), text.size());
   if (end > begin && text[end - 1] == '\r')
     --end;
@@ -81,6 +78,8 @@ void printLine(std::ostream &out, const Sources &sources, Location at) {
   if (at.file >= sources.size() || at.line == 0)
     return;
   std::vector<std::string> line = characters(sources.line(at.file, at.line));
+  if (line.empty())
+    return;
   size_t caret = at.column == 0 ? 0 : at.column - 1;
   size_t begin = 0;
   while (begin < line.size() && begin < caret && line[begin] == " ")

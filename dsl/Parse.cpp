@@ -1,6 +1,7 @@
 // Text to syntax tree through the generated parser: the only file that sees ANTLR, its contexts and its exceptions.
 #include "dsl/Parse.h"
 #include "dsl/SyntaxMessage.h"
+#include "dsl/elaborate/Reporter.h"
 
 #include "NparLexer.h"
 #include "NparParser.h"
@@ -332,6 +333,16 @@ public:
     }
     bool end = token->getType() == antlr4::Token::EOF;
     Diagnostic &error = diagnostics.error(place(file, token), describeSyntaxError(expected, end ? "" : token->getText()));
+    size_t index = token->getTokenIndex();
+    std::string before = index > 0 ? parser->getTokenStream()->get(index - 1)->getText() : "";
+    if (token->getText() == "=" && isReservedWord(before))
+      error.help(error.location, "'" + before + "' is a reserved word and cannot be a name");
+    std::vector<std::string> words;
+    for (const std::string &literal : expected)
+      if (std::string word = literal.substr(literal[0] == '\'', literal.size() - 2 * (literal[0] == '\'')); isReservedWord(word))
+        words.push_back(word);
+    if (std::string word = nearest(token->getText(), words); !word.empty() && !isReservedWord(token->getText()))
+      error.help(error.location, "did you mean '" + word + "'?");
     if (antlr4::Token *open = end ? openBracket(static_cast<antlr4::CommonTokenStream *>(parser->getTokenStream())) : nullptr)
       error.note(place(file, open), "this '" + open->getText() + "' is not closed");
   }

@@ -8,7 +8,7 @@ namespace {
 
 const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='", "'+'", "'-'", "'*'", "'/'", "'%'",
                                          "'('",  "'['",   "'.'"};
-const std::set<std::string> expressions = {"NUMBER", "STRING", "'true'", "'false'", "ID", "'in'", "'op'", "'by'", "'('", "'['", "'-'", "'not'"};
+const std::set<std::string> expressions = {"NUMBER", "STRING", "'true'", "'false'", "ID", "'in'", "'op'", "'by'", "'('", "'['", "'-'"};
 const std::set<std::string> names = {"ID", "'in'", "'op'", "'by'"};
 const std::set<std::string> statements = {"'axis'", "'input'", "'param'", "'repeat'", "'loss'", "'require'", "'forward'", "'return'",
                                           "ID",     "'in'",    "'op'",    "'by'"};
@@ -29,10 +29,14 @@ void group(std::set<std::string> &tokens, const std::set<std::string> &members, 
 
 } // namespace
 
+bool isReservedWord(const std::string &text) { return words.count(text) != 0; }
+
 std::string describeSyntaxError(std::set<std::string> expected, const std::string &found) {
   std::vector<std::string> phrases;
   group(expected, declarations, "a declaration (import, layer, model, train or plan)", phrases);
   group(expected, expressions, "an expression", phrases);
+  if (!phrases.empty())
+    expected.erase("'not'");
   size_t before = phrases.size();
   group(expected, statements, "a statement", phrases);
   bool statement = phrases.size() > before;

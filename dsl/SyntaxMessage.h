@@ -10,4 +10,7 @@ namespace npar::dsl {
 /// there, empty at the end of the file.
 std::string describeSyntaxError(std::set<std::string> expected, const std::string &found);
 
+/// A word of the language that cannot be a name.
+bool isReservedWord(const std::string &text);
+
 } // namespace npar::dsl

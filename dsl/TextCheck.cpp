@@ -40,7 +40,7 @@ bool checkText(uint32_t file, const Sources &sources, Diagnostics &diagnostics) 
     if (length == 0 || (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
       static const char digits[] = "0123456789abcdef";
       std::string byte = {'0', 'x', digits[c >> 4], digits[c & 15]};
-      diagnostics.error({file, 0, 0, 1}, "this is a binary file, not text: byte " + byte + " at offset " + std::to_string(i));
+      diagnostics.error({file, 0, 0, 1}, "this is binary data, not text: byte " + byte + " at offset " + std::to_string(i));
       return false;
     }
     if (c == '\n') {

@@ -6,26 +6,39 @@
 #include "dsl/elaborate/PlanElaborator.h"
 #include "dsl/elaborate/TrainElaborator.h"
 
+#include <algorithm>
 #include <ostream>
 
 namespace npar::dsl {
 namespace {
 
-/// Candidates of one kind: those of the file itself, else those of the files it imports.
-template <typename T, typename Select, typename Accept>
-std::vector<std::pair<const T *, SourceFile *>> candidates(SourceFile *root, Select select, Accept accept, bool all) {
-  std::vector<std::pair<const T *, SourceFile *>> result;
-  for (SourceFile *file : Library::reach(root)) {
-    for (const T &d : select(*file->tree))
-      if (accept(d))
-        result.push_back({&d, file});
-    if (file == root && !result.empty() && !all)
-      break;
-  }
+/// Declarations of one kind with their files, the nearest file first.
+template <typename T> using Found = std::vector<std::pair<const T *, SourceFile *>>;
+
+template <typename T> Found<T> collect(SourceFile *root, std::vector<T> ast::File::*member) {
+  Found<T> result;
+  for (SourceFile *file : Library::reach(root))
+    for (const T &d : file->tree.get()->*member)
+      result.push_back({&d, file});
   return result;
 }
 
-template <typename T> std::vector<std::string> namesOf(const std::vector<std::pair<const T *, SourceFile *>> &list) {
+/// Those for which `accept` holds.
+template <typename T, typename F> Found<T> filter(const Found<T> &list, F accept) {
+  Found<T> result;
+  for (const auto &d : list)
+    if (accept(d))
+      result.push_back(d);
+  return result;
+}
+
+/// Those of the file itself when there are some, else all.
+template <typename T> Found<T> preferOwn(const Found<T> &list, SourceFile *root) {
+  Found<T> own = filter(list, [&](const auto &d) { return d.second == root; });
+  return own.empty() ? list : own;
+}
+
+template <typename T> std::vector<std::string> namesOf(const Found<T> &list) {
   std::vector<std::string> names;
   for (const auto &d : list)
     names.push_back(d.first->name.text);
@@ -45,8 +58,6 @@ public:
       return std::nullopt;
     try {
       choose();
-      if (diagnostics.hasErrors())
-        return std::nullopt;
       return elaborate(settings);
     } catch (const Stop &) {
     } catch (const Abort &) {
@@ -55,10 +66,8 @@ public:
   }
 
 private:
-  /// The one asked for by an option, or the only one.
-  template <typename T>
-  const T *pick(const char *what, const char *option, const std::optional<std::string> &name,
-                const std::vector<std::pair<const T *, SourceFile *>> &own, const std::vector<std::pair<const T *, SourceFile *>> &all, Location at) {
+  /// The one asked for by an option, or the only one; null when there is none and none is asked for.
+  template <typename T> const T *pick(const char *what, const char *option, const std::optional<std::string> &name, const Found<T> &all) {
     if (name) {
       for (const auto &d : all)
         if (d.first->name.text == *name)
@@ -69,72 +78,68 @@ private:
         helps.push_back(names.empty() ? std::string("there is none") : "there is " + joined(names));
       reporter.fail(there, std::string("unknown ") + what + " '" + *name + "'", helps);
     }
+    Found<T> own = preferOwn(all, root);
     if (own.size() > 1)
       reporter.fail(own[1].first->name.location, std::string("more than one ") + what + ": " + joined(namesOf(own), "and"),
                     {std::string("choose one: ") + option + " " + own[0].first->name.text});
-    (void)at;
     return own.empty() ? nullptr : own[0].first;
   }
 
-  void choose() {
-    Location top{root->tree->index, 1, 1, 1};
-    auto anyModel = [](const ast::Block &) { return true; };
-    auto models = candidates<ast::Block>(root, [](const ast::File &f) -> auto & { return f.models; }, anyModel, true);
-    bool planGiven = options.plan && *options.plan != "none";
-    // A plan or train block of this file that was asked for says which model.
-    std::string wanted;
-    for (const ast::Plan &p : root->tree->plans)
-      if (!planGiven || p.name.text == *options.plan)
-        wanted = p.model.text;
-    for (const ast::Train &t : root->tree->trains)
-      if (options.train && t.name.text == *options.train)
-        wanted = t.model.text;
-    if (!root->tree->models.empty() && (wanted.empty() || root->tree->models.size() == 1))
-      wanted = root->tree->models[0].name.text;
-    if (wanted.empty() && models.size() == 1)
-      wanted = models[0].first->name.text;
-    for (const auto &m : models)
-      if (m.first->name.text == wanted && !model)
-        std::tie(model, modelFile) = m;
-    checkFor(root->tree->trains, models);
-    checkFor(root->tree->plans, models);
+  /// The model: the file's own, or the imported one that its train block or plan is for.
+  void chooseModel(const Found<ast::Train> &trains, const Found<ast::Plan> &allPlans) {
+    Found<ast::Block> all = collect(root, &ast::File::models), list = preferOwn(all, root);
+    std::vector<std::string> names = namesOf(all);
+    auto checkFor = [&](const auto &declarations) {
+      for (const auto &d : declarations)
+        if (std::find(names.begin(), names.end(), d.model.text) == names.end())
+          reporter.error(d.model.location, "unknown model '" + d.model.text + "'", didYouMean(d.model.text, names));
+    };
+    checkFor(root->tree->trains);
+    checkFor(root->tree->plans);
     if (diagnostics.hasErrors())
-      return;
-    if (!model && models.empty())
-      reporter.fail(top, sources.text(root->tree->index).empty() ? "the file is empty: it has no model" : "the file has no model",
+      throw Stop{};
+    if (list.empty())
+      reporter.fail({root->tree->index, 1, 1, 1},
+                    sources.text(root->tree->index).empty() ? "the file is empty: it has no model" : "the file has no model",
                     {"write `model Name(...) { ... }`, or import one: `import \"gpt2\"`"});
-    if (!model || (root->tree->models.size() > 1 && !planGiven && !options.train))
-      reporter.fail(models[1].first->name.location, "more than one model: " + joined(namesOf(models), "and"), {"keep one model per file"});
-
-    auto ofModel = [&](const auto &d) { return d.model.text == model->name.text; };
-    auto selectTrains = [](const ast::File &f) -> auto & { return f.trains; };
-    auto selectPlans = [](const ast::File &f) -> auto & { return f.plans; };
-    auto trains = candidates<ast::Train>(root, selectTrains, ofModel, false), allTrains = candidates<ast::Train>(root, selectTrains, ofModel, true);
-    plans = candidates<ast::Plan>(root, selectPlans, ofModel, true);
-    try {
-      train = pick<ast::Train>("train block", "--train", options.train, trains, allTrains, model->name.location);
-      if (!train)
-        reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
-                       {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
-    } catch (const Stop &) {
-    }
-    if (options.plan && *options.plan == "none")
-      return;
-    plan = pick<ast::Plan>("plan", "--plan", options.plan, candidates<ast::Plan>(root, selectPlans, ofModel, false), plans, model->name.location);
+    auto narrow = [&](const auto &declarations, const std::optional<std::string> &name) {
+      Found<ast::Block> fit = filter(all, [&](const auto &m) {
+        return std::any_of(declarations.begin(), declarations.end(), [&](const auto &d) {
+          return d.first->model.text == m.first->name.text && (name ? d.first->name.text == *name : d.second == root);
+        });
+      });
+      if (list.size() > 1 && !fit.empty())
+        list = fit;
+    };
+    narrow(allPlans, options.plan);
+    narrow(trains, options.train);
+    if (list.size() > 1)
+      reporter.fail(list[1].first->name.location, "more than one model: " + joined(namesOf(list), "and"),
+                    {"choose one by a plan or a train block for it"});
+    std::tie(model, modelFile) = list[0];
   }
 
-  template <typename T> void checkFor(const std::vector<T> &declarations, const std::vector<std::pair<const ast::Block *, SourceFile *>> &models) {
-    std::vector<std::string> names = namesOf(models);
-    for (const T &d : declarations)
-      if (std::find(names.begin(), names.end(), d.model.text) == names.end())
-        reporter.error(d.model.location, "unknown model '" + d.model.text + "'", didYouMean(d.model.text, names));
+  void choose() {
+    auto trains = collect(root, &ast::File::trains);
+    plans = collect(root, &ast::File::plans);
+    chooseModel(trains, plans);
+    auto ofModel = [&](const auto &d) { return d.first->model.text == model->name.text; };
+    plans = filter(plans, ofModel);
+    train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
+    if (!train)
+      reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
+                     {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
+    if (!options.plan || *options.plan != "none")
+      plan = pick<ast::Plan>("plan", "--plan", options.plan, plans);
   }
 
   std::optional<Program> elaborate(Settings &settings) {
     Evaluator evaluator(reporter);
     Scope constants;
     bindConstants(evaluator, model->parameters, settings, constants, "model '" + model->name.text + "'");
-    ElaboratedTrain trained = elaborateTrain(*train, settings, evaluator);
+    ElaboratedTrain trained;
+    if (train)
+      trained = elaborateTrain(*train, settings, evaluator);
     PlanElaborator planned(settings, evaluator);
     planned.declare(plan, trained);
     if (!plan) // the settings of a plan are the same for one rank, without effect
@@ -168,7 +173,7 @@ private:
   const ast::Block *model = nullptr;
   const ast::Train *train = nullptr;
   const ast::Plan *plan = nullptr;
-  std::vector<std::pair<const ast::Plan *, SourceFile *>> plans;
+  Found<ast::Plan> plans; ///< for the model
 };
 
 } // namespace

@@ -145,6 +145,9 @@ Value Evaluator::suffixed(const ast::Expression &e, Scope &scope) {
 std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std::string &what, Location at, const std::vector<Formal> &formals,
                                                   const std::vector<ast::Argument> &arguments,
                                                   const std::function<bool(const ast::Argument &)> &isFlag) {
+  constexpr size_t most = 256;
+  if (arguments.size() > most)
+    reporter.fail(at, "a call with " + std::to_string(arguments.size()) + " arguments, at most " + std::to_string(most));
   std::vector<const ast::Argument *> slots(formals.size());
   std::vector<std::string> names;
   for (const Formal &f : formals)

@@ -11,7 +11,8 @@ Value ModelElaborator::use(const Value &value, Location at) {
   return value;
 }
 
-std::vector<std::string> ModelElaborator::candidates(Scope &scope) {
+void ModelElaborator::unknown(const std::string &what, const ast::Expression &name, Scope &scope) {
+  std::vector<std::string> helps = declaredLater({name.text, name.location});
   std::vector<std::string> result = scope.names();
   for (SourceFile *f : Library::reach(file))
     for (const ast::Block &layer : f->tree->layers)
@@ -19,7 +20,7 @@ std::vector<std::string> ModelElaborator::candidates(Scope &scope) {
   for (const Operation &op : operations())
     result.push_back(op.name);
   result.insert(result.end(), constantFunctions().begin(), constantFunctions().end());
-  return result;
+  reporter.fail(name.location, "unknown " + what + " '" + name.text + "'", helps.empty() ? didYouMean(name.text, result) : helps);
 }
 
 Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
@@ -28,7 +29,7 @@ Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
       reporter.fail(e.location, "'" + e.text + "' is an operation and must be called", {"write " + e.text + "(...)"});
     if (Library::findLayer(file, e.text).layer)
       reporter.fail(e.location, "'" + e.text + "' is a layer: make one and call that", {"write `name = " + e.text + "(...)`, then name(x)"});
-    reporter.fail(e.location, "unknown name '" + e.text + "'", didYouMean(e.text, candidates(scope)));
+    unknown("name", e, scope);
   }
   return use(Evaluator::name(e, scope), e.location);
 }
@@ -38,6 +39,9 @@ Value ModelElaborator::list(const ast::Expression &e, Scope &scope) {
   group.group = true;
   if (e.items.empty())
     reporter.fail(e.location, "an empty list of axes");
+  constexpr size_t most = 16;
+  if (e.items.size() > most)
+    reporter.fail(e.location, "a list of " + std::to_string(e.items.size()) + " axes, at most " + std::to_string(most));
   for (const auto &item : e.items) {
     AxisValue part = axes(*item, scope, "an element of a list");
     group.names.insert(group.names.end(), part.names.begin(), part.names.end());
@@ -153,7 +157,7 @@ Value ModelElaborator::call(const ast::Expression &callee, const ast::Suffix &su
     reporter.fail(at, "a layer needs a name of its own, for its parameters", {"write `name = " + name + "(...)`, then name(x)"});
   if (Binding *binding = scope.find(name))
     reporter.fail(callee.location, "'" + name + "' is " + kindOf(binding->value) + " and cannot be called");
-  reporter.fail(callee.location, "unknown layer or operation '" + name + "'", didYouMean(name, candidates(scope)));
+  unknown("layer or operation", callee, scope);
 }
 
 Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope) {

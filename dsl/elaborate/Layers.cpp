@@ -2,6 +2,7 @@
 #include "dsl/elaborate/ModelElaborator.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace npar::dsl {
 namespace {

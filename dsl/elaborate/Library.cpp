@@ -83,6 +83,8 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
   result->path = path;
   result->tree = std::move(tree);
   checkDuplicates(*result->tree);
+  for (const ast::Block &layer : result->tree->layers)
+    result->layers.insert({layer.name.text, &layer});
   open.push_back(key);
   for (const ast::Import &import : result->tree->imports) {
     std::string found = resolve(path, import.path);
@@ -104,8 +106,10 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
 void Library::checkDuplicates(const ast::File &file) {
   auto check = [&](const char *what, const auto &declarations) {
     std::map<std::string, Location> seen;
+    constexpr size_t most = 10;
+    size_t count = 0;
     for (const auto &d : declarations)
-      if (auto [it, fresh] = seen.insert({d.name.text, d.name.location}); !fresh)
+      if (auto [it, fresh] = seen.insert({d.name.text, d.name.location}); !fresh && count++ < most)
         diagnostics.error(d.name.location, std::string(what) + " '" + d.name.text + "' is declared twice").note(it->second, "first declared here");
   };
   check("layer", file.layers);
@@ -125,9 +129,8 @@ std::vector<SourceFile *> Library::reach(SourceFile *file) {
 
 Library::FoundLayer Library::findLayer(SourceFile *file, const std::string &name) {
   for (SourceFile *f : reach(file))
-    for (const ast::Block &layer : f->tree->layers)
-      if (layer.name.text == name)
-        return {&layer, f};
+    if (auto found = f->layers.find(name); found != f->layers.end())
+      return {found->second, f};
   return {};
 }
 

@@ -11,6 +11,7 @@ struct SourceFile {
   std::string path;
   std::unique_ptr<ast::File> tree;
   std::vector<SourceFile *> imports;
+  std::map<std::string, const ast::Block *> layers; ///< of this file, by name
 };
 
 class Library {

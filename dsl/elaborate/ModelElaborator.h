@@ -60,6 +60,8 @@ private:
   void require(const ast::Statement &s, Scope &scope);
   void checkFresh(const ast::Name &name, Scope &scope);
   void warnUnused();
+  /// A hint when `name` is declared further down in the same text, else nothing.
+  std::vector<std::string> declaredLater(const ast::Name &name) const;
 
   // Layers.cpp
   Instance *instantiate(const ast::Name &name, const ast::Expression &value, const Library::FoundLayer &found, Scope &scope);
@@ -70,15 +72,15 @@ private:
   Value call(const ast::Expression &callee, const ast::Suffix &suffix, Location at, Scope &scope);
   Value select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope);
   Value use(const Value &value, Location at);
-  std::vector<std::string> candidates(Scope &scope);
+  [[noreturn]] void unknown(const std::string &what, const ast::Expression &name, Scope &scope);
 
+  const ast::Block *text = nullptr; ///< the model
   SourceFile *file;             ///< whose text is evaluated
   Instance *instance = nullptr; ///< whose text is evaluated, null at the model's
   std::optional<Value> result;  ///< of the forward function being run
   std::vector<const ast::Block *> openLayers;
   std::vector<std::unique_ptr<Instance>> instances;
   std::map<std::string, int> sites;
-  bool insideRepeat = false;
 };
 
 } // namespace npar::dsl

@@ -94,7 +94,7 @@ void PlanElaborator::check(const Model &model) {
     }
   checkConflicts();
   checkPipeline(model);
-  if (reporter.errorCount() != before)
+  if (reporter.errorCount() != 0)
     return;
   for (const MeshAxis &axis : plan.mesh) {
     bool used = plan.pipeline && plan.pipeline->mesh == axis.name;
@@ -150,7 +150,7 @@ void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   int64_t ranks = meshSize(e);
   if (!e.schedule.empty())
     reporter.error(e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis");
-  if (ranks == 1)
+  if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
     return;
   if (!inTensor(model, axis.name)) {
     reporter.error(e.axisAt, "nothing uses this rule: no tensor of model '" + model.name + "' has axis '" + axis.name + "'", axis.location,

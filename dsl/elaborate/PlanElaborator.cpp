@@ -19,8 +19,14 @@ void PlanElaborator::declare(const ast::Plan *source, const ElaboratedTrain &tra
     plan.location = microAt = source->name.location;
     bindConstants(evaluator, source->parameters, settings, scope, "plan '" + plan.name + "'");
     mesh(*source);
-    for (const ast::Rule &r : source->rules)
+    constexpr size_t most = 1000;
+    for (const ast::Rule &r : source->rules) {
+      if (entries.size() >= most) {
+        reporter.error(r.location, "the plan has more than " + std::to_string(most) + " rules");
+        break;
+      }
       rule(r);
+    }
   } else {
     plan.location = microAt = train.train.location;
     plan.micro = train.train.batch;
@@ -33,7 +39,12 @@ void PlanElaborator::declare(const ast::Plan *source, const ElaboratedTrain &tra
 void PlanElaborator::mesh(const ast::Plan &source) {
   constexpr int64_t most = 1 << 20;
   int64_t world = 1;
+  constexpr size_t mostAxes = 16;
   for (const ast::Item &item : source.mesh) {
+    if (plan.mesh.size() >= mostAxes) {
+      reporter.error(item.name.location, "the mesh has more than " + std::to_string(mostAxes) + " axes");
+      break;
+    }
     const std::string &name = item.name.text;
     MeshAxis axis{name, 1, item.name.location};
     Location at = item.value ? item.value->location : item.name.location;
@@ -65,7 +76,7 @@ void PlanElaborator::mesh(const ast::Plan &source) {
       if (axis.size < 1)
         reporter.fail(at, what + " is " + std::to_string(axis.size) + ", the smallest is 1");
       if (__builtin_mul_overflow(world, axis.size, &world) || world > most) {
-        world = 1;
+        world = 0; // said once
         reporter.fail(at, "the mesh has more than " + std::to_string(most) + " ranks");
       }
     } catch (const Stop &) {

@@ -9,9 +9,17 @@ bool Reporter::first(Location at) {
   return at.line == 0 || reported.insert({at.file, at.line, at.column}).second;
 }
 
+void Reporter::checkCount() const {
+  constexpr size_t most = 50;
+  if (diagnostics.errorCount() >= most)
+    throw Abort{};
+}
+
 void Reporter::addFrames(Diagnostic &diagnostic) const {
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-    diagnostic.note(frame->first, frame->second);
+  constexpr size_t most = 8; // the nearest, and the one in the model
+  for (size_t i = frames.size(); i-- > 0;)
+    if (frames.size() - i < most || i == 0)
+      diagnostic.note(frames[i].first, frames[i].second);
 }
 
 void Reporter::error(Location at, const std::string &message, const std::vector<std::string> &helps) {
@@ -21,6 +29,7 @@ void Reporter::error(Location at, const std::string &message, const std::vector<
   addFrames(d);
   for (const std::string &help : helps)
     d.help(at, help);
+  checkCount();
 }
 
 void Reporter::error(Location at, const std::string &message, Location noteAt, const std::string &note, const std::vector<std::string> &helps) {
@@ -30,6 +39,7 @@ void Reporter::error(Location at, const std::string &message, Location noteAt, c
   addFrames(d);
   for (const std::string &help : helps)
     d.help(at, help);
+  checkCount();
 }
 
 void Reporter::warning(Location at, const std::string &message, const std::vector<std::string> &helps) {
@@ -58,11 +68,13 @@ void Reporter::work(Location at) {
 
 std::string nearest(const std::string &word, const std::vector<std::string> &candidates) {
   std::string best;
-  if (word.size() > 100)
+  constexpr size_t longest = 40;
+  if (word.size() > longest || word.size() < 2)
     return best;
   size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string &candidate : candidates) {
-    if (candidate.size() > 100 || candidate == word)
+    size_t difference = candidate.size() > word.size() ? candidate.size() - word.size() : word.size() - candidate.size();
+    if (difference >= bestDistance || candidate == word)
       continue;
     // Levenshtein with adjacent swaps counted as one, by rows.
     std::vector<size_t> before, above(candidate.size() + 1), row(candidate.size() + 1);
@@ -92,6 +104,12 @@ std::vector<std::string> didYouMean(const std::string &word, const std::vector<s
 }
 
 std::string joined(const std::vector<std::string> &words, const char *last) {
+  constexpr size_t most = 20;
+  if (words.size() > most) {
+    std::vector<std::string> few(words.begin(), words.begin() + most);
+    few.push_back("others");
+    return joined(few, last);
+  }
   std::string result;
   for (size_t i = 0; i < words.size(); ++i)
     result += (i == 0 ? "" : i + 1 == words.size() ? std::string(" ") + last + " " : ", ") + words[i];

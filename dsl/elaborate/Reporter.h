@@ -43,6 +43,8 @@ public:
 
 private:
   bool first(Location at);
+  /// Ends elaboration when enough was said.
+  void checkCount() const;
   void addFrames(Diagnostic &diagnostic) const;
 
   Diagnostics &diagnostics;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace npar::dsl {
 namespace {
@@ -100,8 +101,8 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       bool sameKind = std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
       if (setting && !sameKind) {
         Location at = setting->value->location;
-        value = Poison{};
-        evaluator.reporter.fail(at, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + setting->value->text + " is not", {});
+        std::string given = textOf(std::exchange(value, Poison{}));
+        evaluator.reporter.fail(at, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + given + " is not");
       }
     } catch (const Stop &) {
     }

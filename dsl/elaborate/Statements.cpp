@@ -9,13 +9,27 @@ using ast::StatementKind;
 void ModelElaborator::run(const ast::Block &model, Scope &scope) {
   graph.model.name = model.name.text;
   graph.model.location = model.name.location;
-  size_t before = reporter.errorCount();
+  text = &model;
   execute(model.body, scope, Body::Model);
-  if (reporter.errorCount() != before)
+  if (reporter.errorCount() != 0)
     return;
   if (graph.model.loss < 0)
     reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss", {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
   warnUnused();
+}
+
+std::vector<std::string> ModelElaborator::declaredLater(const ast::Name &name) const {
+  std::vector<const Statement *> all;
+  for (const Statement &s : instance ? instance->layer->body : text->body) {
+    all.push_back(&s);
+    for (const Statement &inner : s.body)
+      all.push_back(&inner);
+  }
+  for (const Statement *s : all)
+    if ((s->kind == StatementKind::Assign || s->kind == StatementKind::Param) && s->name.text == name.text &&
+        s->name.location.line > name.location.line)
+      return {"'" + name.text + "' is declared below, in line " + std::to_string(s->name.location.line) + ": move that up"};
+  return {};
 }
 
 void ModelElaborator::warnUnused() {
@@ -96,6 +110,8 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
 
 void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope) {
   if (Binding *old = scope.find(name.text)) {
+    if (std::holds_alternative<Poison>(old->value))
+      throw Stop{};
     reporter.error(name.location, "'" + name.text + "' is already declared, as " + kindOf(old->value), old->location, "declared here");
     throw Stop{};
   }

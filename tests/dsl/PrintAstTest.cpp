@@ -1,0 +1,54 @@
+// The printed syntax tree (`--emit=ast`): stable, and parsing it gives the same tree.
+#include "Npar.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+using namespace npar::dsl;
+using namespace npar::dsl::test;
+
+namespace {
+
+std::string printed(const std::string &path) {
+  FrontendOptions options;
+  options.file = path;
+  Sources sources;
+  Diagnostics diagnostics(sources);
+  std::ostringstream out, messages;
+  bool good = printAst(options, sources, diagnostics, out);
+  diagnostics.print(messages);
+  EXPECT_TRUE(good) << messages.str();
+  return out.str();
+}
+
+TEST(PrintAst, IsAFixedPointOnTheStandardLibrary) {
+  int files = 0;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(stdlib)) {
+    if (entry.path().extension() != ".npar")
+      continue;
+    std::string once = printed(entry.path().string());
+    TextFile again(once);
+    EXPECT_EQ(printed(again.path()), once) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 8);
+}
+
+// The printed model elaborates to the same program.
+TEST(PrintAst, KeepsTheMeaning) {
+  TextFile file(printed(stdlib + "/models/gpt2.npar"));
+  Result r = elaborateFile(file.path());
+  ASSERT_TRUE(r.program) << r.messages;
+  EXPECT_EQ(countParameters(*r.program), 124439808);
+  EXPECT_EQ(r.program->plan.rules.size(), 4u);
+}
+
+TEST(PrintAst, ShowsPrecedence) {
+  TextFile file("model M {\n  x = -a.b(c = 1)[d = 2] + 2 * (3 - 4) - 5 require not x == 1 or y and z, \"text\"\n}\n");
+  EXPECT_EQ(printed(file.path()),
+            "model M {\n  x = (-a.b(c = 1)[d = 2]) + (2 * (3 - 4)) - 5\n  require (not (x == 1)) or (y and z), \"text\"\n}\n");
+}
+
+} // namespace

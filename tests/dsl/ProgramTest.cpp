@@ -1,0 +1,200 @@
+// The standard models and the meaning of layers, repeats, axes and operations.
+#include "Npar.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+using namespace npar::dsl;
+using namespace npar::dsl::test;
+
+namespace {
+
+const std::string gpt2 = stdlib + "/models/gpt2.npar";
+const Settings small = {{"vocab", "61"}, {"context", "32"}, {"width", "32"}, {"heads", "4"}, {"depth", "2"}, {"length", "16"}};
+using Axes = std::vector<std::string>;
+
+Program program(const Result &result) {
+  EXPECT_TRUE(result.program) << result.messages;
+  return result.program.value_or(Program{});
+}
+
+/// A model around `body`, with axes batch, seq and embed and an f32 input x.
+std::string around(const std::string &body) {
+  return "import \"Linear\"\nmodel M(width = 8) {\n axis batch, seq = 4, embed = width\n input x: f32[batch, seq, embed]\n" + body +
+         "\n}\ntrain base for M { batch 4 optimizer Sgd(lr = 0.1) }\n";
+}
+
+// The four published sizes, under the default plan and on one rank.
+TEST(Gpt2, HasThePublishedParameterCounts) {
+  struct Size {
+    Settings settings;
+    int64_t parameters;
+  };
+  const Size sizes[] = {{{}, 124439808},
+                        {{{"width", "1024"}, {"heads", "16"}, {"depth", "24"}}, 354823168},
+                        {{{"width", "1280"}, {"heads", "20"}, {"depth", "36"}}, 774030080},
+                        {{{"width", "1600"}, {"heads", "25"}, {"depth", "48"}}, 1557611200}};
+  for (const Size &size : sizes)
+    EXPECT_EQ(countParameters(program(elaborateFile(gpt2, size.settings, "none"))), size.parameters);
+  EXPECT_EQ(countParameters(program(elaborateFile(gpt2))), 124439808);
+}
+
+TEST(Gpt2, NamesParametersLikeHuggingFace) {
+  Program p = program(elaborateFile(gpt2, small));
+  std::vector<std::string> expected = {"wte.weight", "wpe.weight"};
+  for (const char *block : {"h.0.", "h.1."})
+    for (const char *name : {"ln_1.weight", "ln_1.bias", "attn.c_attn.weight", "attn.c_attn.bias", "attn.c_proj.weight", "attn.c_proj.bias",
+                             "ln_2.weight", "ln_2.bias", "mlp.c_fc.weight", "mlp.c_fc.bias", "mlp.c_proj.weight", "mlp.c_proj.bias"})
+      expected.push_back(std::string(block) + name);
+  expected.insert(expected.end(), {"ln_f.weight", "ln_f.bias"});
+  std::vector<std::string> found;
+  for (const Parameter &q : p.model.parameters)
+    found.push_back(q.path);
+  EXPECT_EQ(found, expected);
+}
+
+TEST(Gpt2, StoresAndStartsParametersLikeHuggingFace) {
+  Program p = program(elaborateFile(gpt2, small));
+  auto find = [&](const std::string &path) -> const Parameter & {
+    for (const Parameter &q : p.model.parameters)
+      if (q.path == path)
+        return q;
+    ADD_FAILURE() << path;
+    return p.model.parameters[0];
+  };
+  const Parameter &attn = find("h.1.attn.c_attn.weight"), &proj = find("h.1.attn.c_proj.weight");
+  EXPECT_EQ(attn.type.axes, (Axes{"embed", "part", "head", "feature"}));
+  EXPECT_EQ(attn.storedRank, (std::vector<int>{1, 3}));
+  EXPECT_EQ(attn.deviation, 0.02);
+  EXPECT_EQ(proj.type.axes, (Axes{"head", "feature", "embed"}));
+  EXPECT_EQ(proj.storedRank, (std::vector<int>{2, 1}));
+  EXPECT_DOUBLE_EQ(proj.deviation, 0.02 / std::sqrt(4.0));
+  EXPECT_DOUBLE_EQ(find("h.0.mlp.c_proj.weight").deviation, 0.02 / std::sqrt(4.0));
+  EXPECT_EQ(find("h.0.ln_1.weight").init, InitKind::Ones);
+  EXPECT_EQ(find("ln_f.bias").init, InitKind::Zeros);
+}
+
+TEST(Gpt2, IsOneTypedGraph) {
+  Program p = program(elaborateFile(gpt2, small));
+  const Node &loss = p.model.nodes[static_cast<size_t>(p.model.loss)];
+  EXPECT_EQ(loss.op, "cross_entropy");
+  EXPECT_EQ(loss.type.axes, (Axes{"batch", "seq"}));
+  EXPECT_EQ(std::get<std::string>(loss.attributes.at("axis")), "vocab");
+  auto attention = nodesOf(p, "attention");
+  ASSERT_EQ(attention.size(), 2u);
+  EXPECT_EQ(attention[1]->path, "h.1.attn");
+  EXPECT_EQ(attention[1]->type.axes, (Axes{"batch", "seq", "head", "feature"}));
+  EXPECT_EQ(std::get<std::string>(attention[1]->attributes.at("seq")), "seq");
+  EXPECT_EQ(std::get<std::string>(attention[1]->attributes.at("key")), "key");
+  EXPECT_EQ(std::get<std::string>(attention[1]->attributes.at("feature")), "feature");
+  EXPECT_TRUE(std::get<bool>(attention[1]->attributes.at("causal")));
+  EXPECT_DOUBLE_EQ(std::get<double>(attention[1]->attributes.at("scale")), 1 / std::sqrt(8.0));
+  EXPECT_DOUBLE_EQ(std::get<double>(nodesOf(p, "layer_norm")[0]->attributes.at("epsilon")), 1e-5);
+  EXPECT_EQ(std::get<std::string>(nodesOf(p, "gelu")[0]->attributes.at("approximate")), "tanh");
+  EXPECT_EQ(sizeOf(p, "key"), 16);
+  EXPECT_EQ(sizeOf(p, "batch"), 4); // D * micro
+  for (size_t i = 0; i < p.model.nodes.size(); ++i)
+    for (int operand : p.model.nodes[i].operands)
+      EXPECT_LT(operand, static_cast<int>(i));
+}
+
+// One `parameter` node per textual use: the tied table is used by the embedding, before the blocks, and by the head, behind them.
+TEST(Gpt2, UsesTheTiedTableTwice) {
+  Program p = program(elaborateFile(gpt2, small));
+  std::vector<int> blocks;
+  for (const Node *node : nodesOf(p, "parameter"))
+    if (std::get<std::string>(node->attributes.at("name")) == "wte.weight")
+      blocks.push_back(node->block);
+  EXPECT_EQ(blocks, (std::vector<int>{-1, 2}));
+  EXPECT_EQ(p.model.blocks, 2);
+  ASSERT_EQ(p.model.repeats.size(), 1u);
+  EXPECT_EQ(p.model.repeats[0].label, "h");
+}
+
+TEST(Gpt2, HasDropoutOnlyWhereTheRateIsAboveZero) {
+  EXPECT_TRUE(nodesOf(program(elaborateFile(gpt2, small)), "dropout").empty());
+  Settings settings = small;
+  settings.push_back({"dropout", "0.1"});
+  Program p = program(elaborateFile(gpt2, settings));
+  std::set<std::string> sites;
+  for (const Node *node : nodesOf(p, "dropout")) {
+    EXPECT_EQ(std::get<double>(node->attributes.at("rate")), 0.1);
+    sites.insert(std::get<std::string>(node->attributes.at("site")));
+  }
+  EXPECT_EQ(sites, (std::set<std::string>{"dropout.0", "h.0.attn.dropout.0", "h.0.mlp.dropout.0", "h.1.attn.dropout.0", "h.1.mlp.dropout.0"}));
+}
+
+TEST(Mlp, Elaborates) {
+  Program p = program(elaborateFile(stdlib + "/models/mlp.npar"));
+  EXPECT_EQ(p.train.optimizer, OptimizerKind::Sgd);
+  EXPECT_EQ(p.train.momentum, 0.9);
+  EXPECT_EQ(nodesOf(p, "relu").size(), 2u);
+  EXPECT_EQ(p.plan.dataParallel, 2);
+}
+
+TEST(Language, BroadcastsByNameToTheLargerTensor) {
+  Program p = program(elaborateText(around(" param a: [embed] = ones\n y = a * x - x / a + (2 - x) / 4 + -x + 1\n loss sum(y, over = embed)")));
+  std::vector<std::string> ops;
+  for (const Node &node : p.model.nodes)
+    ops.push_back(node.op);
+  EXPECT_EQ(ops, (std::vector<std::string>{"input", "parameter", "mul", "parameter", "div", "sub", "scale", "shift", "scale", "add", "scale", "add",
+                                           "shift", "sum"}));
+  EXPECT_EQ(nodesOf(p, "mul")[0]->type.axes, (Axes{"batch", "seq", "embed"}));
+  EXPECT_EQ(std::get<double>(nodesOf(p, "scale")[1]->attributes.at("factor")), 0.25);
+}
+
+TEST(Language, TakesTheMeanAsAScaledSum) {
+  Program p = program(elaborateText(around(" param a: [embed] = ones\n loss mean(exp(a * x), over = [seq, embed])")));
+  EXPECT_EQ(nodesOf(p, "sum")[0]->type.axes, Axes{"batch"});
+  EXPECT_DOUBLE_EQ(std::get<double>(nodesOf(p, "scale")[0]->attributes.at("factor")), 1.0 / 32);
+}
+
+TEST(Language, EinsumKeepsTheFirstOperandsOrder) {
+  Program p = program(elaborateText(around(" axis out = 3\n l = Linear(embed, out)\n loss sum(softmax(l(x), over = out), over = [seq, out])")));
+  EXPECT_EQ(nodesOf(p, "einsum")[0]->type.axes, (Axes{"batch", "seq", "out"}));
+  EXPECT_EQ(std::get<std::string>(nodesOf(p, "softmax")[0]->attributes.at("axis")), "out");
+}
+
+TEST(Language, ChainsTwoRepeats) {
+  Program p = program(elaborateText(around(" repeat a[2] { l = Linear(embed, embed_2) k = Linear(embed_2, embed) x = x + k(l(x)) }\n x = x * 2.0\n"
+                                           " repeat b[3] { l = Linear(embed, embed_2) k = Linear(embed_2, embed) x = x + k(l(x)) }\n"
+                                           " loss sum(x, over = embed)")
+                                        .replace(around("").find(" input"), 0, " axis embed_2 = width\n")));
+  ASSERT_EQ(p.model.repeats.size(), 2u);
+  EXPECT_EQ(p.model.repeats[1].first, 2);
+  EXPECT_EQ(p.model.blocks, 5);
+  int last = -1;
+  for (const Node &node : p.model.nodes) {
+    EXPECT_GE(node.block, last);
+    last = node.block;
+  }
+  EXPECT_EQ(last, 5);
+}
+
+TEST(Language, LeavesOutWhatTheLossDoesNotNeed) {
+  Result r = elaborateText(around(" axis out = 3\n l = Linear(embed, out)\n k = Linear(embed, out)\n param a: [embed] = ones\n dead = a * x\n"
+                                  " loss sum(l(x), over = out)"));
+  Program p = program(r);
+  EXPECT_EQ(p.model.parameters.size(), 2u);
+  EXPECT_TRUE(nodesOf(p, "mul").empty());
+  EXPECT_NE(r.messages.find("warning: layer 'k' is never called"), std::string::npos) << r.messages;
+  EXPECT_NE(r.messages.find("warning: parameter 'a' does not reach the loss"), std::string::npos) << r.messages;
+}
+
+TEST(Language, ALayerOfTheFileHidesAnImportedOne) {
+  Program p = program(elaborateText("layer Linear(in, out) { param w: [in, out] = ones forward(x) = project(x, w) }\n" +
+                                    around(" axis out = 3\n l = Linear(embed, out)\n loss sum(l(x), over = out)")));
+  ASSERT_EQ(p.model.parameters.size(), 1u);
+  EXPECT_EQ(p.model.parameters[0].path, "l.w");
+}
+
+TEST(Language, ImportsAModelForAPlanOfItsOwn) {
+  Result r = elaborateText("import \"gpt2\"\nplan wide(dp = 4) for Gpt2 { mesh dp micro 2 split { batch -> dp } }\n", small);
+  EXPECT_EQ(program(r).plan.name, "wide");
+  EXPECT_EQ(r.program->plan.dataParallel, 4);
+  EXPECT_EQ(r.program->train.name, "base");
+}
+
+} // namespace
