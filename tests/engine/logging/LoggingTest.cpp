@@ -1,0 +1,96 @@
+// The step log and the trace: what they write is JSON that tools can rely on.
+#include "engine/logging/Json.h"
+#include "engine/logging/StepLog.h"
+#include "engine/logging/Trace.h"
+
+#include <cmath>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <unistd.h>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+using nlohmann::json;
+
+TEST(JsonTest, numbersReadBackAndOthersAreNull) {
+  for (double value : {0.0, 1.0, 5.545177444479562, 1e-300, -2.5e17})
+    EXPECT_EQ(json::parse(jsonNumber(value)).get<double>(), value);
+  EXPECT_EQ(jsonNumber(std::nan("")), "null");
+  EXPECT_EQ(jsonNumber(-std::numeric_limits<double>::infinity()), "null");
+  EXPECT_EQ(json::parse(jsonString("a\"b\n\x01\xff")).get<std::string>().substr(0, 3), "a\"b");
+}
+
+TEST(StepLogTest, oneObjectPerLine) {
+  std::string path = "/tmp/npar-log-" + std::to_string(::getpid());
+  auto log = StepLog::open(path);
+  ASSERT_TRUE(log.ok());
+  ASSERT_TRUE((*log)->append({0, 5.5, 1.25, 3e-4, 4096, 1000}).ok());
+  ASSERT_TRUE((*log)->append({1, std::nan(""), std::numeric_limits<double>::infinity(), 3e-4, 4096, 1000}).ok());
+  ASSERT_TRUE((*log)->close().ok());
+  std::ifstream file(path);
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  json first = json::parse(line);
+  EXPECT_EQ(first["step"], 0);
+  EXPECT_EQ(first["loss"], 5.5);
+  EXPECT_EQ(first["grad_norm"], 1.25);
+  EXPECT_EQ(first["lr"], 3e-4);
+  EXPECT_EQ(first["tokens"], 4096);
+  EXPECT_EQ(first["tokens_per_second"], 1000);
+  ASSERT_TRUE(std::getline(file, line));
+  EXPECT_TRUE(json::parse(line)["loss"].is_null());
+  EXPECT_TRUE(json::parse(line)["grad_norm"].is_null());
+  ::unlink(path.c_str());
+}
+
+TEST(StepLogTest, errorsNameTheFile) {
+  EXPECT_EQ(StepLog::open("/nonexistent/log").status().message(), "cannot write the log '/nonexistent/log': No such file or directory");
+  auto full = StepLog::open("/dev/full");
+  ASSERT_TRUE(full.ok());
+  EXPECT_EQ((*full)->append({}).message(), "cannot write the log '/dev/full': No space left on device");
+}
+
+TEST(TraceTest, eventsOfAllThreadsBecomeOneTimeline) {
+  Trace trace;
+  uint32_t compute = trace.addLane("compute"), group = trace.addLane("group dp");
+  EXPECT_EQ(trace.addLane("compute"), compute);
+  uint32_t matmul = trace.addLabel("matmul \"h.0\"", "a.npar:3:4"), reduce = trace.addLabel("all_reduce", "");
+  trace.addTask(1, 2, "B0:1");
+  std::thread([&] { trace.record({1, compute, matmul, 2, 5, 1, 0, 10.0, 10.5}); }).join();
+  trace.record({0, group, reduce, 0, 1, 0, 0, 9.0, 9.25});
+  json root = json::parse(trace.json());
+  std::vector<json> intervals;
+  for (const json &event : root["traceEvents"])
+    if (event["ph"] == "X")
+      intervals.push_back(event);
+  ASSERT_EQ(intervals.size(), 2u);
+  EXPECT_EQ(intervals[0]["pid"], 0);
+  EXPECT_EQ(intervals[0]["ts"], 0);
+  EXPECT_EQ(intervals[1]["name"], "matmul \"h.0\"");
+  EXPECT_EQ(intervals[1]["cat"], "B0:1");
+  EXPECT_EQ(intervals[1]["ts"], 1e6);
+  EXPECT_EQ(intervals[1]["dur"], 5e5);
+  EXPECT_EQ(intervals[1]["args"]["step"], 5);
+  EXPECT_EQ(intervals[1]["args"]["source"], "a.npar:3:4");
+}
+
+TEST(TraceTest, fullTraceCountsWhatItLeavesOut) {
+  Trace trace(5000);
+  for (int i = 0; i < 10000; ++i)
+    trace.record({0, 0, 0, 0, 0, 0, 0, double(i), double(i)});
+  EXPECT_EQ(trace.events().size() + trace.dropped(), 10000u);
+  EXPECT_GT(trace.dropped(), 0u);
+}
+
+TEST(TraceTest, fullDiskIsAnError) {
+  EXPECT_FALSE(Trace().write("/dev/full").ok());
+  EXPECT_FALSE(Trace().write("/nonexistent/trace.json").ok());
+}
+
+} // namespace
+} // namespace npar::testing
