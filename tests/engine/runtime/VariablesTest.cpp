@@ -1,0 +1,89 @@
+// Parameters do not know the plan: first values, reads, writes and the hash are the same however a tensor is cut, padded or replicated.
+#include "engine/runtime/Initialize.h"
+#include "engine/runtime/Philox.h"
+#include "engine/runtime/Session.h"
+#include "tests/engine/runtime/ProgramBuilder.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+using namespace program;
+
+// The known answers of the authors' Random123 distribution.
+TEST(PhiloxTest, knownAnswers) {
+  using Words = std::array<uint32_t, 4>;
+  EXPECT_EQ(philox(Words{0, 0, 0, 0}, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox(Words{~0u, ~0u, ~0u, ~0u}, ~uint64_t{0}), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox(Words{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822), (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(InitializeTest, normalHasItsMomentsAndAnyPartAlone) {
+  ProgramBuilder b({{"dp", 1}});
+  b.variable("w", VariableKind::Parameter, ElementType::F32, {100000});
+  b.program.variables[0]->deviation = 0.02;
+  b.rankClass("all", {});
+  std::vector<uint8_t> bytes = b.bytes();
+  const Variable &w = *GetProgram(bytes.data() + LoadedProgram::headerBytes)->variables()->Get(0);
+  std::vector<double> values(100000), part(7);
+  initialValues(w, 5, 0, values.size(), values.data());
+  initialValues(w, 5, 1233, 7, part.data());
+  EXPECT_EQ(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
+  double mean = 0, square = 0;
+  for (double value : values)
+    mean += value / 1e5, square += value * value / 1e5;
+  EXPECT_NEAR(mean, 0, 3e-4);
+  EXPECT_NEAR(std::sqrt(square), 0.02, 3e-4);
+  initialValues(w, 6, 1233, 7, part.data());
+  EXPECT_NE(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
+}
+
+/// A program that only keeps w [5, 6] on a mesh a = 2, b = 3, cut as asked: dimension 0 over `rows`, dimension 1 over `columns`.
+std::unique_ptr<Session> keep(std::vector<uint32_t> rows, std::vector<uint32_t> columns, ElementType type = ElementType::F32) {
+  ProgramBuilder b({{"a", 2}, {"b", 3}});
+  uint32_t w = b.variable("w", VariableKind::Parameter, type, {5, 6});
+  ClassBuilder &c = b.rankClass("all", {});
+  auto local = [](int64_t size, const std::vector<uint32_t> &axes) {
+    int64_t parts = 1;
+    for (uint32_t axis : axes)
+      parts *= axis == 0 ? 2 : 3;
+    return (size + parts - 1) / parts;
+  };
+  int64_t m = local(5, rows), n = local(6, columns);
+  c.piece(w, c.fixed(static_cast<uint64_t>(m * n) * (type == ElementType::F64 ? 8 : 4)), {5, 6}, {m, n}, {rows, columns});
+  SessionOptions options;
+  options.threads = 1, options.seed = 11;
+  auto session = Session::create(b.load(), options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  return session.ok() ? std::move(*session) : nullptr;
+}
+
+TEST(VariablesTest, cutsPaddingAndReplicasDoNotShow) {
+  std::string hash;
+  std::vector<double> values;
+  for (int i = 0; i < 30; ++i)
+    values.push_back(i - 7.5);
+  using Axes = std::vector<uint32_t>;
+  for (auto &[rows, columns] : std::vector<std::pair<Axes, Axes>>{{{}, {}}, {{0}, {}}, {{1}, {}}, {{}, {1}}, {{0}, {1}}, {{0, 1}, {}}, {{1, 0}, {}}, {{}, {1, 0}}, {{1}, {0}}}) {
+    std::unique_ptr<Session> session = keep(rows, columns);
+    ASSERT_TRUE(session);
+    if (hash.empty())
+      hash = session->parameterHash();
+    EXPECT_EQ(session->parameterHash(), hash);
+    ASSERT_TRUE(session->write("w", values).ok());
+    EXPECT_EQ(*session->read("w"), values);
+    EXPECT_EQ((*session->readFloat("w"))[29], 21.5f);
+  }
+}
+
+TEST(VariablesTest, float64ParametersAreRoundedToFloat32Ones) {
+  std::vector<double> wide = *keep({}, {}, ElementType::F64)->read("w"), narrow = *keep({}, {})->read("w");
+  for (size_t i = 0; i < wide.size(); ++i)
+    EXPECT_EQ(static_cast<float>(wide[i]), static_cast<float>(narrow[i]));
+}
+
+} // namespace
+} // namespace npar::testing
