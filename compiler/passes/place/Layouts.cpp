@@ -1,6 +1,7 @@
 // Derives the layouts of all values from the rules; see Layouts.h for the order of decisions.
 #include "compiler/passes/place/Layouts.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -11,6 +12,11 @@ namespace npar::place {
 nn::Phase phaseOf(Operation *op) {
   auto at = nn::getAt(op);
   return at ? at.getPhase() : nn::Phase::F;
+}
+
+bool acceptsPartialOperands(Operation *op) {
+  auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
+  return shardable && (shardable.isLinear() || isa<nn::GatherOp, nn::ScatterAddOp, nn::PickOp>(op));
 }
 
 Layouts::Layouts(ModuleOp module, Rules &rules) : module(module), context(module.getContext()), rules(rules) { collect(); }
@@ -143,16 +149,19 @@ void Layouts::define(Operation *op) {
 }
 
 SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {
-  auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
-  if (!shardable || !shardable.isLinear() || op->getNumOperands() == 0)
+  if (!acceptsPartialOperands(op))
     return {};
-  LayoutAttr first = layouts.lookup(op->getOperand(0));
-  if (!first || !first.isPartial() || first.getPartialKinds().front().getValue() != "sum")
-    return {};
-  for (Value operand : op->getOperands())
-    if (LayoutAttr other = layouts.lookup(operand); !other || other.getPartialAxes() != first.getPartialAxes())
+  LayoutAttr first;
+  for (Value operand : op->getOperands()) {
+    if (!isa<FloatType>(getElementTypeOrSelf(operand.getType())))
+      continue;
+    LayoutAttr other = layouts.lookup(operand);
+    if (!other || !other.isPartial() || other.getPartialKinds().front().getValue() != "sum" ||
+        (first && other.getPartialAxes() != first.getPartialAxes()))
       return {};
-  return SmallVector<StringAttr>(first.getPartialAxes());
+    first = other;
+  }
+  return first ? SmallVector<StringAttr>(first.getPartialAxes()) : SmallVector<StringAttr>();
 }
 
 LayoutAttr Layouts::resultLayout(Value result) const {
@@ -208,6 +217,13 @@ LayoutAttr Layouts::reduced(Value value, LayoutAttr raw) const {
   return target;
 }
 
+LayoutAttr Layouts::operandLayout(OpOperand &use, const Assignment &assignment) const {
+  LayoutAttr layout = layoutFor(use.get().getType(), assignment);
+  if (auto rename = dyn_cast<nn::RenameOp>(use.getOwner()))
+    layout = layout.withSplits(layout.dimOf(rename.getFromAttr()), assignment.splitsOf(rename.getToAttr()));
+  return layout;
+}
+
 LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
   Operation *op = use.getOwner();
   Type type = use.get().getType();
@@ -216,7 +232,7 @@ LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
   if (auto write = dyn_cast<nn::WriteOp>(op))
     return variables.lookup(write.getVariable());
   if (!isUpdate(op))
-    return layoutFor(type, byRules.find(op)->second);
+    return operandLayout(use, byRules.find(op)->second);
   LayoutAttr layout = updated.lookup(op);
   return layout && layout.getNames() == nn::axesOf(type) ? layout : replicated(type);
 }
@@ -225,7 +241,7 @@ LayoutAttr Layouts::wanted(OpOperand &use) const {
   auto found = kept.find(use.getOwner());
   if (found == kept.end() || isa<nn::AccumulateOp>(use.getOwner()))
     return wantedWhole(use);
-  LayoutAttr layout = layoutFor(use.get().getType(), assignment(use.getOwner()));
+  LayoutAttr layout = operandLayout(use, assignment(use.getOwner()));
   SmallVector<StringAttr> kinds(found->second.size(), StringAttr::get(context, "sum"));
   return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), found->second, kinds);
 }
@@ -236,8 +252,10 @@ bool Layouts::acceptsPartial(OpOperand &use) const {
 
 Operation *Layouts::originOfPartial(Value value) const {
   Operation *op = value.getDefiningOp();
-  while (kept.contains(op) && op->getOperand(0).getDefiningOp())
-    op = op->getOperand(0).getDefiningOp();
+  while (kept.contains(op)) {
+    auto partial = llvm::find_if(op->getOperands(), [&](Value operand) { return layout(operand) && layout(operand).isPartial(); });
+    op = (*partial).getDefiningOp();
+  }
   return op;
 }
 

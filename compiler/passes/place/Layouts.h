@@ -49,10 +49,11 @@ private:
   void placeUpdate();
   void sweep();
   void define(mlir::Operation *op);
-  /// The mesh axes over which all operands are partial, if the operation accepts that (P4).
+  /// The mesh axes over which all operands but indices are partial, if the operation accepts that (P4).
   llvm::SmallVector<mlir::StringAttr> keptPartial(mlir::Operation *op) const;
   dist::LayoutAttr resultLayout(mlir::Value result) const;
   dist::LayoutAttr reduced(mlir::Value value, dist::LayoutAttr raw) const;
+  dist::LayoutAttr operandLayout(mlir::OpOperand &use, const Assignment &assignment) const;
   /// What a use wants when its operand is not partial.
   dist::LayoutAttr wantedWhole(mlir::OpOperand &use) const;
   bool acceptsPartial(mlir::OpOperand &use) const;
@@ -72,6 +73,9 @@ private:
   llvm::StringMap<dist::LayoutAttr> variables;
   llvm::SmallVector<mlir::StringAttr> ownerAxes;
 };
+
+/// Whether an operation is linear in its floating-point operands, given its index operands: then all of the former may be partial (P4).
+bool acceptsPartialOperands(mlir::Operation *op);
 
 /// F, B or U; F for operations without a place.
 nn::Phase phaseOf(mlir::Operation *op);

@@ -72,7 +72,7 @@ private:
     Operation *definition = value.getDefiningOp();
     SmallVector<Value> operands;
     for (Value operand : definition->getOperands())
-      operands.push_back(materialize(operand, narrowed(operand, wants), user));
+      operands.push_back(materialize(operand, narrowed(definition, operand, wants), user));
     builder.setInsertionPoint(user);
     Operation *clone = builder.clone(*definition);
     clone->setOperands(operands);
@@ -83,10 +83,11 @@ private:
   }
 
   /// The splits of `wants` on the axes that a value has.
-  LayoutAttr narrowed(Value value, LayoutAttr wants) {
+  LayoutAttr narrowed(Operation *op, Value value, LayoutAttr wants) {
     LayoutAttr layout = layouts.replicated(value.getType());
+    auto rename = dyn_cast<nn::RenameOp>(op);
     for (auto [dim, name] : llvm::enumerate(layout.getNames()))
-      if (int64_t other = wants.dimOf(name); other >= 0)
+      if (int64_t other = wants.dimOf(rename && rename.getFromAttr() == name ? rename.getToAttr() : name); other >= 0)
         layout = layout.withSplits(dim, wants.splitsOf(other));
     return layout;
   }
@@ -124,7 +125,7 @@ private:
     auto read = dyn_cast<nn::ReadOp>(definition);
     if (!read || cast<RankedTensorType>(whole.getType()).getShape() != cast<RankedTensorType>(value.getType()).getShape())
       return;
-    nn::VariableOp variable = nn::lookupVariable(module, read.getVariable());
+    nn::VariableOp variable = nn::lookupVariable(definition, read.getVariable());
     if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
       return;
     OperationState state(definition->getLoc(), nn::WriteOp::getOperationName());

@@ -1,8 +1,10 @@
 // Checks the placed program as a whole, so that no later phase needs to doubt a layout (V1-V5 in Passes.td).
 #include "compiler/dialects/dist/Dist.h"
+#include "compiler/passes/place/Layouts.h"
 #include "compiler/passes/place/Place.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -61,15 +63,16 @@ private:
   LogicalResult checkPartial(Operation *op) {
     if (isa<nn::AccumulateOp>(op))
       return success();
-    ArrayRef<StringAttr> axes;
-    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-      LayoutAttr layout = dist::layoutOf(operand);
-      auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
-      if (layout.isPartial() && !(shardable && shardable.isLinear()))
-        return op->emitOpError() << "is not linear but has a partial operand " << index;
-      if (index == 0)
-        axes = layout.getPartialAxes();
-      if (layout.getPartialAxes() != axes)
+    const LayoutAttr *first = nullptr;
+    SmallVector<LayoutAttr> all;
+    for (Value operand : op->getOperands())
+      if (isa<FloatType>(getElementTypeOrSelf(operand.getType())))
+        all.push_back(dist::layoutOf(operand));
+    for (const LayoutAttr &layout : all) {
+      if (layout.isPartial() && !acceptsPartialOperands(op))
+        return op->emitOpError() << "is not linear but has a partial operand";
+      first = first ? first : &layout;
+      if (layout.getPartialAxes() != first->getPartialAxes())
         return op->emitOpError() << "has operands that are partial over different mesh axes";
     }
     return success();
