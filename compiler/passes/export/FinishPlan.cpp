@@ -6,13 +6,15 @@
 
 namespace npar::plan {
 
-std::string finishPlan(program::ProgramT &program) {
+std::string finishPlan(program::ProgramT &program, bool &deadlock) {
+  deadlock = false;
   {
     flatbuffers::FlatBufferBuilder builder(1 << 16);
     builder.Finish(program::Program::Pack(builder, &program));
     const program::Program &packed = *flatbuffers::GetRoot<program::Program>(builder.GetBufferPointer());
     auto orders = program::orderCommunication(packed);
-    if (!orders)
+    deadlock = !orders;
+    if (deadlock)
       return program::findDeadlock(packed, /*withCommunicationOrder=*/false);
     for (size_t index = 0; index < program.classes.size(); ++index)
       program.classes[index]->communication_order = (*orders)[index];

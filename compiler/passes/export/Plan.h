@@ -16,7 +16,7 @@ namespace npar::plan {
 constexpr uint32_t none = ~0u;
 
 /// A value of a fragment. Values with `alias` share the storage of another value that was defined before.
-struct Value {
+struct ValueModel {
   uint64_t bytes = 0;
   uint32_t alias = none;
   uint32_t variable = none;   ///< the value read from this variable of the class ...
@@ -49,7 +49,7 @@ struct Write {
 struct FragmentModel {
   std::string name;
   program::Phase phase = program::Phase::Forward;
-  std::vector<Value> values;
+  std::vector<ValueModel> values;
   std::vector<Action> actions;
   std::vector<Write> writes;
 };
@@ -95,7 +95,8 @@ std::unique_ptr<program::RankClassT> planClass(const ClassModel &model, const Pl
 /// others are left out. Fills `rankClass.task_dependencies`.
 void addReuseDependencies(program::RankClassT &rankClass);
 
-/// Fills the communication orders of a program whose classes are planned, and runs every check on it. Empty, or what is wrong.
-std::string finishPlan(program::ProgramT &program);
+/// Fills the communication orders of a program whose classes are planned, and runs every check on it. Empty, or what is wrong; `deadlock`
+/// says that no order exists.
+std::string finishPlan(program::ProgramT &program, bool &deadlock);
 
 } // namespace npar::plan

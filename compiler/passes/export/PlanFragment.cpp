@@ -94,7 +94,7 @@ private:
   /// Homes that values bring along. A value that several ask for keeps the first in this order; the others read it there.
   void chooseHomes() {
     for (uint32_t value = 0; value < model.values.size(); ++value) {
-      const Value &facts = model.values[value];
+      const ValueModel &facts = model.values[value];
       Buffer &storage = buffers[root[value]];
       if (root[value] == value) {
         storage.bytes = facts.bytes;
@@ -230,7 +230,7 @@ private:
   /// Places of everything but scratch.
   void layOutShared() {
     for (uint32_t value = 0; value < model.values.size(); ++value) {
-      const Value &facts = model.values[value];
+      const ValueModel &facts = model.values[value];
       Buffer &storage = buffers[bufferOf(value)];
       Place &place = storage.place;
       place.bytes = storage.bytes;

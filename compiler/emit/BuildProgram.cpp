@@ -1,0 +1,259 @@
+// Reads rank programs back into the compiled program's tables, one entry per op.
+#include "compiler/dialects/rank/Rank.h"
+#include "compiler/emit/Emit.h"
+#include "compiler/emit/ProgramTables.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace npar {
+namespace {
+
+int64_t number(DictionaryAttr does, StringRef name) {
+  auto attribute = does.getAs<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : 0;
+}
+
+std::string text(DictionaryAttr does, StringRef name) {
+  auto attribute = does.getAs<StringAttr>(name);
+  return attribute ? attribute.str() : "";
+}
+
+std::vector<int64_t> numbers(DictionaryAttr does, StringRef name) {
+  auto attribute = does.getAs<DenseI64ArrayAttr>(name);
+  return attribute ? attribute.asArrayRef().vec() : std::vector<int64_t>();
+}
+
+program::ElementType element(DictionaryAttr does) {
+  auto type = does.getAs<TypeAttr>("type");
+  return type ? elementTypeOf(type.getValue()).value_or(program::ElementType::F32) : program::ElementType::F32;
+}
+
+class Builder {
+public:
+  explicit Builder(ModuleOp module) : module(module), mesh(dist::meshOf(module)), result(std::make_unique<program::ProgramT>()) {}
+
+  FailureOr<std::unique_ptr<program::ProgramT>> run() {
+    Type tokens;
+    for (rank::ProgramOp source : module.getOps<rank::ProgramOp>())
+      for (rank::InputOp input : source.getBody().getOps<rank::InputOp>())
+        if (!tokens)
+          tokens = input.getType();
+    fillProgram(module, tokens, *result);
+    for (auto [index, variable] : llvm::enumerate(result->variables))
+      variables[variable->name] = static_cast<uint32_t>(index);
+    for (rank::ProgramOp source : module.getOps<rank::ProgramOp>())
+      if (failed(addClass(source)))
+        return failure();
+    if (result->classes.empty())
+      return module.emitError("holds no rank program to emit"), failure();
+    result->stages = static_cast<uint32_t>(result->classes.size());
+    return std::move(result);
+  }
+
+private:
+  ModuleOp module;
+  dist::MeshAttr mesh;
+  std::unique_ptr<program::ProgramT> result;
+  llvm::StringMap<uint32_t> variables;
+  DenseMap<Attribute, uint32_t> payloads; // kernel symbol or `does`
+  DenseMap<std::pair<Attribute, Attribute>, SmallVector<std::pair<LocationAttr, uint32_t>, 1>> labels;
+
+  LogicalResult addClass(rank::ProgramOp source) {
+    result->classes.push_back(std::make_unique<program::RankClassT>());
+    program::RankClassT &target = *result->classes.back();
+    target.name = source.getSymName().str();
+    target.stage = static_cast<uint32_t>(source.getStage());
+    target.arena_bytes = source.getArena();
+    for (NamedAttribute fixed : source.getFixed()) {
+      int64_t axis = mesh.indexOf(fixed.getName());
+      if (axis < 0)
+        return source.emitOpError("fixes mesh axis '") << fixed.getName().getValue() << "', which the mesh does not have";
+      target.fixed.push_back(std::make_unique<program::CoordinateT>());
+      target.fixed.back()->axis = static_cast<uint32_t>(axis);
+      target.fixed.back()->value = static_cast<uint32_t>(cast<IntegerAttr>(fixed.getValue()).getInt());
+    }
+    target.parameter_bytes = number(source.getMemory(), "parameters");
+    target.gradient_bytes = number(source.getMemory(), "gradients");
+    target.optimizer_bytes = number(source.getMemory(), "optimizer");
+    target.activation_bytes = number(source.getMemory(), "activations");
+    target.workspace_bytes = number(source.getMemory(), "workspace");
+    llvm::StringMap<uint32_t> regions, fragments;
+    for (Operation &op : source.getBody().front()) {
+      if (auto region = dyn_cast<rank::RegionOp>(op)) {
+        regions[region.getName()] = static_cast<uint32_t>(target.regions.size());
+        target.regions.push_back(std::make_unique<program::RegionT>());
+        program::RegionT &entry = *target.regions.back();
+        entry.name = region.getName().str();
+        entry.bytes = region.getBytes();
+        entry.slots = static_cast<uint32_t>(region.getSlots());
+        entry.offset = region.getOffset();
+      } else if (auto variable = dyn_cast<rank::VariableOp>(op)) {
+        auto declared = nn::lookupVariable(source, variable.getVariable());
+        if (!declared)
+          return variable.emitOpError("keeps unknown variable '") << variable.getVariable() << "'";
+        target.pieces.push_back(pieceOf(declared));
+        target.pieces.back()->variable = variables.lookup(variable.getVariable());
+        target.pieces.back()->offset = variable.getOffset();
+        target.pieces.back()->owner = variable.getOwner();
+      } else if (auto input = dyn_cast<rank::InputOp>(op)) {
+        auto type = cast<RankedTensorType>(input.getType());
+        target.inputs.push_back(std::make_unique<program::InputT>());
+        program::InputT &entry = *target.inputs.back();
+        entry.name = input.getName().str();
+        entry.region = regions.lookup("input");
+        entry.offset = input.getOffset();
+        entry.rows = type.getRank() > 0 ? type.getDimSize(0) : 1;
+        entry.columns = type.getNumElements() / entry.rows;
+      } else if (auto output = dyn_cast<rank::OutputOp>(op)) {
+        target.outputs.push_back(std::make_unique<program::OutputT>());
+        target.outputs.back()->name = output.getName().str();
+        target.outputs.back()->offset = output.getOffset();
+      } else if (auto fragment = dyn_cast<rank::FragmentOp>(op)) {
+        fragments[fragment.getName()] = static_cast<uint32_t>(target.fragments.size());
+        target.fragments.push_back(std::make_unique<program::FragmentT>());
+        if (failed(addFragment(fragment, *target.fragments.back(), regions)))
+          return failure();
+      } else if (auto task = dyn_cast<rank::TaskOp>(op)) {
+        target.tasks.emplace_back(fragments.lookup(task.getFragment()), static_cast<uint32_t>(task.getMicro()),
+                                  static_cast<uint32_t>(target.bases.size()), 0, task.getBegin().convertToDouble(),
+                                  task.getEnd().convertToDouble());
+        target.bases.insert(target.bases.end(), task.getBases().begin(), task.getBases().end());
+      } else if (auto wait = dyn_cast<rank::WaitOp>(op)) {
+        target.task_dependencies.emplace_back(static_cast<uint32_t>(wait.getTask()), static_cast<uint32_t>(wait.getStep()),
+                                              static_cast<uint32_t>(wait.getOnTask()), static_cast<uint32_t>(wait.getOnStep()));
+      } else if (auto communicate = dyn_cast<rank::CommunicateOp>(op)) {
+        ArrayRef<int32_t> order = communicate.getOrder();
+        for (size_t i = 0; i + 1 < order.size(); i += 2)
+          target.communication_order.emplace_back(order[i], order[i + 1]);
+      }
+    }
+    return success();
+  }
+
+  LogicalResult addFragment(rank::FragmentOp source, program::FragmentT &target, const llvm::StringMap<uint32_t> &regions) {
+    target.name = source.getName().str();
+    target.phase = static_cast<program::Phase>(source.getPhase());
+    for (rank::StepOp step : source.getBody().getOps<rank::StepOp>()) {
+      FailureOr<uint32_t> payload = payloadOf(step);
+      if (failed(payload))
+        return failure();
+      target.steps.emplace_back(static_cast<program::StepKind>(step.getKind()), 0, static_cast<uint16_t>(step.getInputs().size()),
+                                static_cast<uint16_t>(step.getOutputs().size()), 0, static_cast<uint32_t>(target.operands.size()), *payload,
+                                static_cast<uint32_t>(target.dependencies.size()), static_cast<uint32_t>(step.getAfter().size()),
+                                labelOf(step), step.getFlops().convertToDouble(), step.getBegin().convertToDouble(),
+                                step.getEnd().convertToDouble());
+      for (ArrayAttr places : {step.getInputs(), step.getOutputs()})
+        for (rank::PlaceAttr place : places.getAsRange<rank::PlaceAttr>())
+          target.operands.emplace_back(regions.lookup(place.getRegion()), 0, place.getOffset(), place.getBytes());
+      target.dependencies.insert(target.dependencies.end(), step.getAfter().begin(), step.getAfter().end());
+    }
+    return success();
+  }
+
+  uint32_t labelOf(rank::StepOp step) {
+    auto &known = labels[{step.getLabelAttr(), step.getPathAttr()}];
+    LocationAttr location = step.getLoc();
+    for (auto &[other, index] : known)
+      if (other == location)
+        return index;
+    result->labels.push_back(std::make_unique<program::LabelT>());
+    result->labels.back()->text = step.getLabel().str();
+    result->labels.back()->path = step.getPath().str();
+    result->labels.back()->source = sourceOf(step.getLoc());
+    known.emplace_back(location, static_cast<uint32_t>(result->labels.size()) - 1);
+    return known.back().second;
+  }
+
+  FailureOr<uint32_t> payloadOf(rank::StepOp step) {
+    DictionaryAttr does = step.getDoes();
+    switch (step.getKind()) {
+    case rank::StepKind::Zero:
+    case rank::StepKind::Copy:
+      return uint32_t(0);
+    case rank::StepKind::Kernel:
+      return kernel(step);
+    case rank::StepKind::Matmul:
+      return once(does, result->matmuls, [&](program::MatmulT &entry) { fillMatmul(does, entry); });
+    case rank::StepKind::Collective:
+      return once(does, result->collectives, [&](program::CollectiveT &entry) { fillCollective(does, entry); });
+    case rank::StepKind::Send:
+    case rank::StepKind::Receive:
+      return once(does, result->transfers, [&](program::TransferT &entry) {
+        entry.axis = static_cast<uint32_t>(mesh.indexOf(StringAttr::get(module.getContext(), text(does, "axis"))));
+        entry.peer = static_cast<uint32_t>(number(does, "peer"));
+        entry.event = static_cast<uint32_t>(number(does, "event"));
+        entry.count = static_cast<uint64_t>(number(does, "count"));
+        entry.type = element(does);
+      });
+    }
+    return failure();
+  }
+
+  template <typename Table, typename Fill> uint32_t once(Attribute key, std::vector<std::unique_ptr<Table>> &table, Fill fill) {
+    auto [entry, isNew] = payloads.try_emplace(key, static_cast<uint32_t>(table.size()));
+    if (isNew) {
+      table.push_back(std::make_unique<Table>());
+      fill(*table.back());
+    }
+    return entry->second;
+  }
+
+  FailureOr<uint32_t> kernel(rank::StepOp step) {
+    auto symbol = step.getDoes().getAs<FlatSymbolRefAttr>("kernel");
+    auto declared = symbol ? module.lookupSymbol<rank::KernelOp>(symbol.getValue()) : rank::KernelOp();
+    if (!declared)
+      return step.emitOpError("runs an unknown kernel"), failure();
+    return once(symbol, result->kernels, [&](program::KernelT &entry) {
+      entry.symbol = symbol.getValue().str();
+      entry.extent = static_cast<int64_t>(declared.getExtent());
+      entry.flops = declared.getFlops().convertToDouble();
+    });
+  }
+
+  void fillMatmul(DictionaryAttr does, program::MatmulT &entry) {
+    entry.type = element(does);
+    entry.m = number(does, "m");
+    entry.n = number(does, "n");
+    entry.k = number(does, "k");
+    entry.batch = numbers(does, "batch");
+    auto strides = [&](StringRef name, std::vector<int64_t> &batch, int64_t &row, int64_t &column) {
+      std::vector<int64_t> all = numbers(does, name);
+      if (all.size() != entry.batch.size() + 2)
+        return;
+      batch.assign(all.begin(), all.end() - 2);
+      row = all[all.size() - 2];
+      column = all.back();
+    };
+    int64_t unit = 1;
+    strides("a", entry.a_batch, entry.a_row, entry.a_column);
+    strides("b", entry.b_batch, entry.b_row, entry.b_column);
+    strides("c", entry.c_batch, entry.c_row, unit);
+    entry.accumulate = does.contains("accumulate");
+    entry.workspace = static_cast<uint64_t>(number(does, "workspace"));
+  }
+
+  void fillCollective(DictionaryAttr does, program::CollectiveT &entry) {
+    std::string kind = text(does, "kind");
+    entry.kind = kind == "all_gather"       ? program::CollectiveKind::AllGather
+                 : kind == "reduce_scatter" ? program::CollectiveKind::ReduceScatter
+                 : kind == "all_to_all"     ? program::CollectiveKind::AllToAll
+                                            : program::CollectiveKind::AllReduce;
+    entry.op = text(does, "op") == "max" ? program::ReduceOp::Max : program::ReduceOp::Sum;
+    entry.type = element(does);
+    if (auto axes = does.getAs<ArrayAttr>("axes"))
+      entry.axes = axesOf(axes, mesh);
+    entry.event = static_cast<uint32_t>(number(does, "event"));
+    entry.count = static_cast<uint64_t>(number(does, "count"));
+    std::vector<int64_t> geometry = numbers(does, "geometry");
+    if (geometry.size() == 3)
+      entry.outer = geometry[0], entry.split = geometry[1], entry.inner = geometry[2];
+    entry.cause = text(does, "cause");
+  }
+};
+
+} // namespace
+
+FailureOr<std::unique_ptr<program::ProgramT>> buildProgram(ModuleOp module) { return Builder(module).run(); }
+
+} // namespace npar

@@ -1,0 +1,29 @@
+// From rank programs to the bytes of a compiled program, and to a text of one rank's program for people.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar {
+
+/// The native code of the kernels, as codegen made it; empty for a program that only the null backend may run.
+struct KernelCode {
+  std::vector<uint8_t> object;
+  std::string targetFeatures;
+};
+
+/// Collects the rank programs of a module into the compiled program's tables. Decides nothing: all was decided by the passes.
+mlir::FailureOr<std::unique_ptr<program::ProgramT>> buildProgram(mlir::ModuleOp module);
+
+/// The bytes of a .npx file. The program is verified once more; a failure is reported at the module.
+mlir::FailureOr<std::vector<uint8_t>> emitProgram(mlir::ModuleOp module, const KernelCode &code);
+
+/// A rank's own program as text: its coordinates, memory, fragments with peers' rank numbers filled in, tasks, communication order.
+/// `rank` must be below the number of ranks.
+std::string printRank(const program::Program &program, int64_t rank);
+
+} // namespace npar

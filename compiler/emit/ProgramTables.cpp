@@ -1,0 +1,177 @@
+// Entries of the compiled program from types, variables and locations.
+#include "compiler/emit/ProgramTables.h"
+
+#include "mlir/IR/Location.h"
+
+using namespace mlir;
+
+namespace npar {
+
+std::optional<program::ElementType> elementTypeOf(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    type = tensor.getElementType();
+  if (type.isF32())
+    return program::ElementType::F32;
+  if (type.isF64())
+    return program::ElementType::F64;
+  if (type.isInteger(32))
+    return program::ElementType::I32;
+  if (type.isInteger(8))
+    return program::ElementType::U8;
+  return std::nullopt;
+}
+
+Type typeOf(program::ElementType type, MLIRContext *context) {
+  switch (type) {
+  case program::ElementType::F32:
+    return Float32Type::get(context);
+  case program::ElementType::F64:
+    return Float64Type::get(context);
+  case program::ElementType::I32:
+    return IntegerType::get(context, 32);
+  case program::ElementType::U8:
+    break;
+  }
+  return IntegerType::get(context, 8);
+}
+
+uint64_t bytesOf(Type tensor) {
+  auto ranked = cast<RankedTensorType>(tensor);
+  return static_cast<uint64_t>(ranked.getNumElements()) * ranked.getElementTypeBitWidth() / 8;
+}
+
+std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
+  auto result = std::make_unique<program::VariableT>();
+  RankedTensorType type = variable.getTensorType();
+  result->name = variable.getSymName().str();
+  result->kind = static_cast<program::VariableKind>(variable.getKind());
+  result->type = elementTypeOf(type).value_or(program::ElementType::F32);
+  if (dist::LayoutAttr layout = dist::layoutOf(type))
+    result->shape.assign(layout.getSizes().begin(), layout.getSizes().end());
+  else
+    result->shape.assign(type.getShape().begin(), type.getShape().end());
+  for (StringAttr axis : nn::axesOf(type))
+    result->axes.push_back(axis.str());
+  if (std::optional<ArrayAttr> stored = variable.getStored())
+    for (IntegerAttr size : stored->getAsRange<IntegerAttr>())
+      result->stored.push_back(size.getInt());
+  else
+    result->stored = result->shape;
+  if (std::optional<nn::InitAttr> init = variable.getInit()) {
+    result->init = static_cast<program::InitKind>(init->getInitial());
+    if (init->getDeviation())
+      result->deviation = init->getDeviation().getValueAsDouble();
+  }
+  if (std::optional<StringRef> slot = variable.getSlot())
+    result->slot = slot->str();
+  if (std::optional<uint64_t> use = variable.getUse())
+    result->use = static_cast<int32_t>(*use);
+  return result;
+}
+
+std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
+  auto piece = std::make_unique<program::PieceT>();
+  RankedTensorType type = variable.getTensorType();
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  dist::MeshAttr mesh = dist::meshOf(variable);
+  piece->bytes = bytesOf(type);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    uint32_t first = static_cast<uint32_t>(piece->mesh_axes.size());
+    if (layout)
+      for (StringAttr axis : layout.splitsOf(dim))
+        piece->mesh_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
+    piece->dimensions.emplace_back(layout ? layout.getSizes()[dim] : type.getDimSize(dim), type.getDimSize(dim), first,
+                                   static_cast<uint32_t>(piece->mesh_axes.size()) - first);
+  }
+  return piece;
+}
+
+std::vector<uint32_t> axesOf(ArrayAttr names, dist::MeshAttr mesh) {
+  std::vector<uint32_t> axes;
+  for (StringAttr name : names.getAsRange<StringAttr>())
+    axes.push_back(static_cast<uint32_t>(mesh.indexOf(name)));
+  return axes;
+}
+
+std::unique_ptr<program::SourcePlaceT> sourceOf(Location location) {
+  std::unique_ptr<program::SourcePlaceT> source;
+  location->walk([&](Location part) {
+    std::string file;
+    uint32_t line = 0, column = 0;
+    if (auto range = dyn_cast<FileLineColRange>(LocationAttr(part)))
+      file = range.getFilename().str(), line = range.getStartLine(), column = range.getStartColumn();
+    else
+      return WalkResult::advance();
+    source = std::make_unique<program::SourcePlaceT>();
+    source->file = file;
+    source->line = line;
+    source->column = column;
+    return WalkResult::interrupt();
+  });
+  return source;
+}
+
+static std::string text(ModuleOp module, StringRef name) {
+  auto attribute = module->getAttrOfType<StringAttr>(name);
+  return attribute ? attribute.str() : "";
+}
+
+static int64_t number(ModuleOp module, StringRef name, int64_t otherwise) {
+  auto attribute = module->getAttrOfType<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : otherwise;
+}
+
+static void fillVariables(ModuleOp module, program::ProgramT &program) {
+  llvm::StringMap<int32_t> indices;
+  for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
+    indices[variable.getSymName()] = static_cast<int32_t>(program.variables.size());
+    program.variables.push_back(variableOf(variable));
+  }
+  uint32_t index = 0;
+  for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
+    program::VariableT &entry = *program.variables[index++];
+    if (std::optional<StringRef> of = variable.getOf())
+      if (auto found = indices.find(*of); found != indices.end())
+        entry.of = found->second;
+    if (entry.kind != program::VariableKind::Parameter)
+      continue;
+    uint64_t elements = 1;
+    for (int64_t size : entry.shape)
+      elements *= static_cast<uint64_t>(size);
+    program.parameters += elements;
+    program.compute = entry.type;
+    for (size_t dim = 0; dim < entry.axes.size(); ++dim)
+      if (entry.axes[dim] == "vocab")
+        program.vocab = entry.shape[dim];
+  }
+}
+
+void fillProgram(ModuleOp module, Type tokens, program::ProgramT &program) {
+  program.model = text(module, "npar.model");
+  program.plan = text(module, "npar.plan");
+  program.train = text(module, "npar.train");
+  program.plan_text = text(module, "npar.plan_text");
+  program.schedule = text(module, "pipe.schedule");
+  program.batch = number(module, "npar.batch", 1);
+  program.micro_count = number(module, "npar.micro_count", 1);
+  program.seed = static_cast<uint64_t>(number(module, "npar.seed", 0));
+  dist::MeshAttr mesh = dist::meshOf(module);
+  for (auto [name, size] : llvm::zip(mesh.getNames(), mesh.getSizes())) {
+    program.mesh.push_back(std::make_unique<program::MeshAxisT>());
+    program.mesh.back()->name = name.str();
+    program.mesh.back()->size = static_cast<uint32_t>(size);
+  }
+  fillVariables(module, program);
+  auto ranked = dyn_cast_or_null<RankedTensorType>(tokens);
+  program.micro = ranked && ranked.getRank() > 0 ? ranked.getDimSize(0) : program.batch / program.micro_count;
+  if (!ranked)
+    return;
+  dist::LayoutAttr layout = dist::layoutOf(ranked);
+  if (layout && ranked.getRank() > 0)
+    for (StringAttr axis : layout.splitsOf(0))
+      program.data_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
+  if (ranked.getRank() > 1)
+    program.sequence = layout ? layout.getSizes()[1] : ranked.getDimSize(1);
+}
+
+} // namespace npar

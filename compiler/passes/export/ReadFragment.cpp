@@ -1,0 +1,284 @@
+// Reads the ops of one fragment as actions over values.
+#include "compiler/cost/CostModel.h"
+#include "compiler/emit/ProgramTables.h"
+#include "compiler/passes/export/ReadPipe.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace npar::plan {
+namespace {
+
+const cost::Machine machine;
+
+class FragmentReader {
+public:
+  FragmentReader(pipe::FragmentOp fragment, Tables &tables, ClassReader &reader) : fragment(fragment), tables(tables), reader(reader) {}
+
+  LogicalResult run() {
+    model.name = fragment.getSymName().str();
+    model.phase = fragment.getPhase() == pipe::Phase::F   ? program::Phase::Forward
+                  : fragment.getPhase() == pipe::Phase::B ? program::Phase::Backward
+                                                          : program::Phase::Update;
+    for (Operation &op : fragment.getBody().front()) {
+      ++order;
+      if (failed(read(&op)))
+        return failure();
+    }
+    reader.model.fragments.push_back(std::move(model));
+    return success();
+  }
+
+private:
+  pipe::FragmentOp fragment;
+  Tables &tables;
+  ClassReader &reader;
+  FragmentModel model;
+  llvm::DenseMap<Value, uint32_t> values;
+  uint32_t order = 0;
+
+  plan::ValueModel &define(Value result) {
+    values[result] = static_cast<uint32_t>(model.values.size());
+    model.values.emplace_back();
+    model.values.back().bytes = bytesOf(result.getType());
+    return model.values.back();
+  }
+
+  Action &act(program::StepKind kind, StringRef name, Operation *op, ValueRange inputs, ValueRange outputs) {
+    for (Value output : outputs)
+      define(output);
+    Action &action = model.actions.emplace_back();
+    action.kind = kind;
+    action.label = tables.addLabel(name, op);
+    action.order = order;
+    for (Value input : inputs)
+      action.inputs.push_back(values.lookup(input));
+    for (Value output : outputs)
+      action.outputs.push_back(values.lookup(output));
+    return action;
+  }
+
+  double bytesMoved(const Action &action) const {
+    uint64_t bytes = 0;
+    for (const std::vector<uint32_t> *list : {&action.inputs, &action.outputs})
+      for (uint32_t value : *list)
+        bytes += model.values[value].bytes;
+    return static_cast<double>(bytes);
+  }
+
+  LogicalResult read(Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](nn::ReadOp read) {
+          uint32_t variable = variableIn(reader, tables, read.getVariable());
+          plan::ValueModel &value = define(read.getResult());
+          value.variable = variable;
+          value.readAt = order;
+          return success();
+        })
+        .Case([&](nn::WriteOp write) {
+          model.writes.push_back({variableIn(reader, tables, write.getVariable()), values.lookup(write.getValue()),
+                                  tables.addLabel(("write " + write.getVariable()).str(), op), order});
+          return success();
+        })
+        .Case([&](nn::InputOp input) { return readInput(input); })
+        .Case([&](nn::RenameOp rename) {
+          uint32_t from = values.lookup(rename.getX());
+          define(rename.getResult()).alias = from;
+          return success();
+        })
+        .Case([&](rank::LaunchOp launch) { return readLaunch(launch); })
+        .Case([&](rank::MatmulOp matmul) { return readMatmul(matmul); })
+        .Case([&](pipe::SendOp send) {
+          model.values[values.lookup(send.getValue())].sent.push_back(static_cast<uint32_t>(send.getEvent()));
+          Action &action = act(program::StepKind::Send, "send", op, send.getValue(), {});
+          transfer(action, send.getValue().getType(), send.getTo(), send.getEvent());
+          return success();
+        })
+        .Case([&](pipe::RecvOp receive) {
+          Action &action = act(program::StepKind::Receive, "receive", op, {}, receive.getValue());
+          model.values[values.lookup(receive.getValue())].event = static_cast<uint32_t>(receive.getEvent());
+          transfer(action, receive.getValue().getType(), receive.getFrom(), receive.getEvent());
+          return success();
+        })
+        .Case([&](pipe::StashOp stash) {
+          model.values[values.lookup(stash.getValue())].stash = stash.getSlot().str();
+          return success();
+        })
+        .Case([&](pipe::UnstashOp unstash) {
+          define(unstash.getValue()).unstash = unstash.getSlot().str();
+          return success();
+        })
+        .Case([&](dist::AllReduceOp reduce) {
+          return collective(op, program::CollectiveKind::AllReduce, reduce.getAxes(), reduce.getOp(), {}, reduce.getCause());
+        })
+        .Case([&](dist::AllGatherOp gather) {
+          return collective(op, program::CollectiveKind::AllGather, gather.getAxes(), "sum", gather.getDim(), gather.getCause());
+        })
+        .Case([&](dist::ReduceScatterOp scatter) {
+          return collective(op, program::CollectiveKind::ReduceScatter, scatter.getAxes(), scatter.getOp(), scatter.getDim(),
+                            scatter.getCause());
+        })
+        .Default([&](Operation *other) -> LogicalResult {
+          return other->emitOpError("cannot be a step of a rank program: run 'export-outline-kernels' first");
+        });
+  }
+
+  LogicalResult readInput(nn::InputOp input) {
+    auto type = cast<RankedTensorType>(input.getResult().getType());
+    auto [entry, isNew] = reader.inputs.try_emplace(input.getName(), static_cast<uint32_t>(reader.model.inputs.size()));
+    if (isNew) {
+      int64_t rows = type.getRank() > 0 ? type.getDimSize(0) : 1;
+      reader.model.inputs.push_back({input.getName().str(), rows, type.getNumElements() / rows});
+    }
+    tables.inputTypes.try_emplace(input.getName(), type);
+    define(input.getResult()).input = entry->second;
+    return success();
+  }
+
+  LogicalResult readLaunch(rank::LaunchOp launch) {
+    auto kernel = tables.module.lookupSymbol<rank::KernelOp>(launch.getKernel());
+    if (!kernel)
+      return launch.emitOpError("runs unknown kernel '") << launch.getKernel() << "'";
+    auto [entry, isNew] = tables.kernels.try_emplace(launch.getKernel(), static_cast<uint32_t>(tables.program.kernels.size()));
+    if (isNew) {
+      tables.program.kernels.push_back(std::make_unique<program::KernelT>());
+      program::KernelT &target = *tables.program.kernels.back();
+      target.symbol = launch.getKernel().str();
+      target.extent = static_cast<int64_t>(kernel.getExtent());
+      target.flops = kernel.getFlops().convertToDouble();
+    }
+    Action &action = act(program::StepKind::Kernel, launch.getKernel(), launch, launch.getOperands(), launch.getOutputs());
+    action.payload = entry->second;
+    for (auto [result, operand] : kernel.getInplacePairs())
+      action.inplace.emplace_back(static_cast<uint32_t>(result), static_cast<uint32_t>(operand));
+    action.flops = kernel.getFlops().convertToDouble();
+    action.seconds = cost::stepSeconds(machine, cost::Work::Vector, action.flops, bytesMoved(action));
+    return success();
+  }
+
+  LogicalResult readMatmul(rank::MatmulOp matmul) {
+    auto type = cast<RankedTensorType>(matmul.getResult().getType());
+    std::optional<program::ElementType> element = elementTypeOf(type);
+    if (!element)
+      return matmul.emitOpError("has an element type that no program holds");
+    auto entry = std::make_unique<program::MatmulT>();
+    size_t loops = matmul.getBatch().size();
+    entry->type = *element;
+    entry->m = matmul.getM();
+    entry->n = matmul.getN();
+    entry->k = matmul.getK();
+    entry->batch = matmul.getBatch().vec();
+    auto strides = [&](ArrayRef<int64_t> all, std::vector<int64_t> &batch, int64_t &row, int64_t &column) {
+      batch.assign(all.begin(), all.begin() + loops);
+      row = all[loops];
+      column = all[loops + 1];
+    };
+    int64_t unit = 1;
+    strides(matmul.getA(), entry->a_batch, entry->a_row, entry->a_column);
+    strides(matmul.getB(), entry->b_batch, entry->b_row, entry->b_column);
+    strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
+    entry->accumulate = bool(matmul.getAccumulator());
+    if (tables.oracle) {
+      compiler::MatmulShape shape;
+      shape.f64 = type.getElementType().isF64();
+      shape.m = entry->m, shape.n = entry->n, shape.k = entry->k;
+      shape.aRow = entry->a_row, shape.aColumn = entry->a_column;
+      shape.bRow = entry->b_row, shape.bColumn = entry->b_column;
+      shape.cRow = entry->c_row, shape.accumulate = entry->accumulate;
+      entry->workspace = tables.oracle->matmulBytes(shape);
+    }
+    Action &action = act(program::StepKind::Matmul, "matmul", matmul, {matmul.getLhs(), matmul.getRhs()}, matmul.getResult());
+    action.payload = once(tables.program.matmuls, std::move(entry));
+    action.workspace = tables.program.matmuls[action.payload]->workspace;
+    uint64_t size = type.getElementTypeBitWidth() / 8;
+    action.inputOffsets = {matmul.getAOffset() * size, matmul.getBOffset() * size};
+    if (matmul.getAccumulator())
+      action.accumulator = values.lookup(matmul.getAccumulator());
+    action.flops = matmul.getFlops();
+    action.seconds = cost::stepSeconds(machine, cost::Work::Matmul, action.flops, bytesMoved(action));
+    return success();
+  }
+
+  /// Equal products share an entry.
+  static uint32_t once(std::vector<std::unique_ptr<program::MatmulT>> &table, std::unique_ptr<program::MatmulT> entry) {
+    auto key = [](const program::MatmulT &m) {
+      return std::tie(m.type, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column, m.c_batch, m.c_row,
+                      m.accumulate, m.workspace);
+    };
+    for (uint32_t index = 0; index < table.size(); ++index)
+      if (key(*table[index]) == key(*entry))
+        return index;
+    table.push_back(std::move(entry));
+    return static_cast<uint32_t>(table.size()) - 1;
+  }
+
+  void transfer(Action &action, Type type, int64_t peer, int64_t event) {
+    action.payload = static_cast<uint32_t>(tables.program.transfers.size());
+    tables.program.transfers.push_back(std::make_unique<program::TransferT>());
+    program::TransferT &entry = *tables.program.transfers.back();
+    entry.axis = tables.pipelineAxis ? static_cast<uint32_t>(tables.mesh.indexOf(tables.pipelineAxis)) : 0;
+    entry.peer = static_cast<uint32_t>(peer);
+    entry.event = static_cast<uint32_t>(event);
+    entry.type = elementTypeOf(type).value_or(program::ElementType::F32);
+    entry.count = static_cast<uint64_t>(cast<RankedTensorType>(type).getNumElements());
+    action.seconds = cost::transferSeconds(machine, static_cast<double>(bytesOf(type)));
+  }
+
+  LogicalResult collective(Operation *op, program::CollectiveKind kind, ArrayAttr axes, StringRef reduce, std::optional<StringRef> dim,
+                           std::optional<StringRef> cause) {
+    Value input = op->getOperand(0), result = op->getResult(0);
+    std::optional<program::ElementType> element = elementTypeOf(input.getType());
+    if (!element)
+      return op->emitOpError("has an element type that no program holds");
+    auto entry = std::make_unique<program::CollectiveT>();
+    entry->kind = kind;
+    entry->op = reduce == "max" ? program::ReduceOp::Max : program::ReduceOp::Sum;
+    entry->type = *element;
+    bool spans = false;
+    int64_t members = 1;
+    for (StringAttr axis : axes.getAsRange<StringAttr>()) {
+      if (tables.mesh.indexOf(axis) < 0)
+        return op->emitOpError("works over mesh axis '") << axis.getValue() << "', which the mesh does not have";
+      entry->axes.push_back(static_cast<uint32_t>(tables.mesh.indexOf(axis)));
+      members *= tables.mesh.sizeOf(axis);
+      spans |= axis == tables.pipelineAxis;
+    }
+    entry->event = spans ? spanningEvent() : tables.nextEvent++;
+    entry->count = static_cast<uint64_t>(cast<RankedTensorType>(input.getType()).getNumElements());
+    auto smaller = cast<RankedTensorType>(kind == program::CollectiveKind::ReduceScatter ? result.getType() : input.getType());
+    entry->outer = entry->inner = entry->split = 1;
+    if (dim) {
+      int64_t split = nn::dimOf(smaller, StringAttr::get(op->getContext(), *dim));
+      if (split < 0)
+        return op->emitOpError("has no dimension '") << *dim << "'";
+      for (int64_t i = 0; i < smaller.getRank(); ++i)
+        (i < split ? entry->outer : i == split ? entry->split : entry->inner) *= smaller.getDimSize(i);
+    }
+    if (cause)
+      entry->cause = cause->str();
+    Action &action = act(program::StepKind::Collective, op->getName().stripDialect(), op, input, result);
+    action.payload = static_cast<uint32_t>(tables.program.collectives.size());
+    tables.program.collectives.push_back(std::move(entry));
+    if (kind == program::CollectiveKind::AllReduce)
+      action.inplace.emplace_back(0, 0);
+    double bytes = static_cast<double>(std::max(bytesOf(input.getType()), bytesOf(result.getType())));
+    action.seconds = cost::collectiveSeconds(machine, static_cast<cost::CollectiveKind>(kind), bytes, static_cast<int>(members));
+    return success();
+  }
+
+  /// The k-th collective that joins stages is the same event on every stage; the verifier checks that they agree.
+  uint32_t spanningEvent() {
+    if (reader.spanning == tables.spanningEvents.size())
+      tables.spanningEvents.push_back(tables.nextEvent++);
+    return tables.spanningEvents[reader.spanning++];
+  }
+};
+
+} // namespace
+
+LogicalResult readFragment(pipe::FragmentOp fragment, Tables &tables, ClassReader &reader) {
+  return FragmentReader(fragment, tables, reader).run();
+}
+
+} // namespace npar::plan

@@ -1,0 +1,142 @@
+// Reads a scheduled module: classes of stages with their variables, prologue, fragments and tasks.
+#include "compiler/passes/export/ReadPipe.h"
+
+#include "compiler/cost/CostModel.h"
+#include "compiler/emit/ProgramTables.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace npar::plan {
+
+uint32_t Tables::addLabel(StringRef name, Operation *op) {
+  auto label = std::make_unique<program::LabelT>();
+  nn::AtAttr at = nn::getAt(op);
+  if (at)
+    label->path = at.getPath().str();
+  label->text = name.str() + (label->path.empty() ? "" : " " + label->path);
+  label->source = sourceOf(op->getLoc());
+  program.labels.push_back(std::move(label));
+  return static_cast<uint32_t>(program.labels.size()) - 1;
+}
+
+uint32_t variableIn(ClassReader &reader, Tables &tables, StringRef name) {
+  auto [entry, isNew] = reader.variables.try_emplace(name, static_cast<uint32_t>(reader.model.variables.size()));
+  if (isNew) {
+    nn::VariableOp variable = nn::lookupVariable(tables.module, name);
+    VariableModel &model = reader.model.variables.emplace_back();
+    model.variable = tables.variables.lookup(name);
+    model.kind = static_cast<program::VariableKind>(variable.getKind());
+    model.piece = pieceOf(variable);
+    model.piece->variable = model.variable;
+    model.bytes = model.piece->bytes;
+    if (std::optional<StringRef> output = variable.getOutput())
+      model.output = output->str();
+  }
+  return entry->second;
+}
+
+namespace {
+
+/// Whether the stage keeps the variable: by attribute `stages` where the schedule has set it.
+bool isStoredOn(nn::VariableOp variable, int64_t stage) {
+  auto stages = variable->getAttr("stages");
+  if (auto array = dyn_cast_or_null<ArrayAttr>(stages))
+    return llvm::any_of(array.getAsRange<IntegerAttr>(), [&](IntegerAttr entry) { return entry.getInt() == stage; });
+  if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(stages))
+    return llvm::is_contained(array.asArrayRef(), stage);
+  return false;
+}
+
+/// Zeroes every accumulator; runs first, once per training step.
+FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
+  const cost::Machine machine;
+  FragmentModel model;
+  model.name = "P" + std::to_string(stage);
+  model.phase = program::Phase::Prologue;
+  for (uint32_t index = 0; index < reader.model.variables.size(); ++index) {
+    const VariableModel &variable = reader.model.variables[index];
+    if (variable.kind != program::VariableKind::Accumulator)
+      continue;
+    StringRef name = tables.program.variables[variable.variable]->name;
+    plan::ValueModel value;
+    value.bytes = variable.bytes;
+    value.variable = index;
+    value.readAt = ~0u;
+    Action action;
+    action.kind = program::StepKind::Zero;
+    action.label = tables.addLabel(("zero " + name).str(), nn::lookupVariable(tables.module, name));
+    action.outputs = {static_cast<uint32_t>(model.values.size())};
+    action.seconds = cost::stepSeconds(machine, cost::Work::Vector, 0, static_cast<double>(variable.bytes));
+    model.values.push_back(value);
+    model.actions.push_back(action);
+  }
+  return model;
+}
+
+LogicalResult readTasks(pipe::OrderOp order, ClassModel &model) {
+  llvm::StringMap<uint32_t> fragments;
+  for (auto [index, fragment] : llvm::enumerate(model.fragments))
+    fragments[fragment.name] = static_cast<uint32_t>(index);
+  for (uint32_t index = 0; index < model.fragments.size(); ++index)
+    if (model.fragments[index].phase == program::Phase::Prologue && !model.fragments[index].actions.empty())
+      model.tasks.push_back({index, 0, 0, 0});
+  for (const pipe::TaskName &task : order.getTaskNames()) {
+    auto found = fragments.find(task.fragment);
+    if (found == fragments.end())
+      return order.emitOpError("names fragment '") << task.fragment << "', which stage " << order.getStage() << " does not have";
+    model.tasks.push_back({found->second, static_cast<uint32_t>(task.micro), 0, 0});
+  }
+  return success();
+}
+
+} // namespace
+
+FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
+  ModuleOp module = tables.module;
+  auto programs = module.getOps<pipe::ProgramOp>();
+  if (programs.empty())
+    return module.emitError("holds no 'pipe.program': run the schedule phase first"), failure();
+  pipe::ProgramOp scheduled = *programs.begin();
+  tables.mesh = dist::meshOf(scheduled);
+  tables.pipelineAxis = scheduled.getAxisAttr();
+  tables.program.schedule = scheduled.getSchedule().str();
+  for (auto [index, variable] : llvm::enumerate(module.getOps<nn::VariableOp>()))
+    tables.variables[variable.getSymName()] = static_cast<uint32_t>(index);
+
+  std::vector<ClassModel> classes;
+  std::set<uint32_t> owned;
+  for (int64_t stage = 0; stage < scheduled.getStages(); ++stage) {
+    ClassReader reader;
+    ClassModel &model = reader.model;
+    model.name = "stage" + std::to_string(stage);
+    model.stage = static_cast<uint32_t>(stage);
+    if (tables.pipelineAxis && tables.mesh.indexOf(tables.pipelineAxis) >= 0)
+      model.fixed.emplace_back(tables.mesh.indexOf(tables.pipelineAxis), stage);
+    for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
+      if (isStoredOn(variable, stage))
+        variableIn(reader, tables, variable.getSymName());
+    for (pipe::FragmentOp fragment : module.getOps<pipe::FragmentOp>())
+      if (fragment.getStage() == stage && failed(readFragment(fragment, tables, reader)))
+        return failure();
+    // What nobody stores by attribute or by use still needs a home.
+    if (stage + 1 == scheduled.getStages())
+      for (nn::VariableOp variable : module.getOps<nn::VariableOp>()) {
+        uint32_t index = tables.variables.lookup(variable.getSymName());
+        if (!owned.count(index))
+          variableIn(reader, tables, variable.getSymName());
+      }
+    for (VariableModel &variable : model.variables)
+      variable.piece->owner = owned.insert(variable.variable).second;
+    model.fragments.push_back(makePrologue(reader, tables, stage));
+    for (pipe::OrderOp order : module.getOps<pipe::OrderOp>())
+      if (order.getStage() == stage && failed(readTasks(order, model)))
+        return failure();
+    classes.push_back(std::move(model));
+  }
+  timeTasks(classes);
+  return classes;
+}
+
+} // namespace npar::plan

@@ -1,0 +1,47 @@
+// From the pipe dialect to the memory plan's model: fragments of actions over values, variables per stage, timed tasks.
+#pragma once
+
+#include "compiler/WorkspaceOracle.h"
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/pipe/Pipe.h"
+#include "compiler/dialects/rank/Rank.h"
+#include "compiler/passes/export/Plan.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace npar::plan {
+
+/// The tables that fragments refer to, filled as they are read.
+struct Tables {
+  program::ProgramT program;
+  mlir::ModuleOp module;
+  dist::MeshAttr mesh;
+  mlir::StringAttr pipelineAxis; ///< null without a pipeline
+  const compiler::WorkspaceOracle *oracle = nullptr;
+  llvm::StringMap<uint32_t> variables, kernels;           ///< by name
+  llvm::StringMap<mlir::Type> inputTypes;                 ///< data buffers by name
+  std::vector<uint32_t> spanningEvents;                   ///< of the collectives that join stages, by place in a stage's program
+  uint32_t nextEvent = 0;
+  uint32_t addLabel(llvm::StringRef name, mlir::Operation *op);
+};
+
+/// What a class knows while its fragments are read.
+struct ClassReader {
+  ClassModel model;
+  llvm::StringMap<uint32_t> variables, inputs; ///< names to places in the model
+  uint32_t spanning = 0;                       ///< collectives that join stages, so far
+};
+
+/// Reads the body of a fragment. Variables and inputs are added to the class as they are met.
+mlir::LogicalResult readFragment(pipe::FragmentOp fragment, Tables &tables, ClassReader &reader);
+
+/// The place of a variable in the class's model.
+uint32_t variableIn(ClassReader &reader, Tables &tables, llvm::StringRef name);
+
+/// Reads a scheduled module whose arithmetic is outlined: one model per stage, tasks with planned times.
+mlir::FailureOr<std::vector<ClassModel>> readPipe(Tables &tables);
+
+/// Gives all tasks their planned begin and end from the steps' costs, over all stages together.
+void timeTasks(mlir::MutableArrayRef<ClassModel> classes);
+
+} // namespace npar::plan
