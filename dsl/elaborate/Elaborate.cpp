@@ -156,8 +156,9 @@ private:
     Graph graph(program.model, reporter, planned.plan.compute);
     int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
     graph.declareAxis("batch", batch, trained.batchAt);
+    size_t before = diagnostics.errorCount();
     ModelElaborator(graph, reporter, modelFile).run(*model, constants);
-    if (program.model.loss >= 0)
+    if (program.model.loss >= 0 && diagnostics.errorCount() == before)
       planned.check(program.model);
     program.plan = planned.plan;
     if (diagnostics.hasErrors())

@@ -90,15 +90,21 @@ std::string PlanElaborator::schedule(const ast::Rule &source) {
   if (!source.schedule)
     return {};
   std::string word = source.schedule->text;
-  if (Binding *constant = source.scheduleIsName ? scope.find(word) : nullptr) {
-    if (std::holds_alternative<Poison>(constant->value))
+  Binding *said = source.scheduleIsName ? scope.find(word) : nullptr;
+  if (said) {
+    if (std::holds_alternative<Poison>(said->value))
       throw Stop{};
-    auto *text = std::get_if<std::string>(&constant->value);
-    word = text ? *text : textOf(constant->value);
+    auto *text = std::get_if<std::string>(&said->value);
+    word = text ? *text : textOf(said->value);
   }
   if (word != "1f1b" && word != "gpipe") {
     std::vector<std::string> helps = didYouMean(word, {"1f1b", "gpipe"});
-    reporter.fail(source.schedule->location, "unknown schedule '" + word + "'", helps.empty() ? std::vector<std::string>{"it is 1f1b or gpipe"} : helps);
+    if (helps.empty())
+      helps.push_back("it is 1f1b or gpipe");
+    if (!said)
+      reporter.fail(source.schedule->location, "unknown schedule '" + word + "'", helps);
+    reporter.error(source.schedule->location, "unknown schedule '" + word + "'", said->location, "'" + source.schedule->text + "' is said here", helps);
+    throw Stop{};
   }
   return word;
 }

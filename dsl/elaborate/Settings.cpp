@@ -106,7 +106,7 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       }
     } catch (const Stop &) {
     }
-    scope.bind(p.name.text, value, p.name.location);
+    scope.bind(p.name.text, value, setting ? setting->value->location : p.name.location);
   }
 }
 

@@ -10,7 +10,10 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope) {
   graph.model.name = model.name.text;
   graph.model.location = model.name.location;
   text = &model;
-  execute(model.body, scope, Body::Model);
+  try {
+    execute(model.body, scope, Body::Model);
+  } catch (const Stop &) { // a condition of the model does not hold
+  }
   if (reporter.errorCount() != 0)
     return;
   if (graph.model.loss < 0)
@@ -50,8 +53,9 @@ void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &s
     try {
       statement(s, scope, body);
     } catch (const Stop &) {
-      // An error inside a forward function spoils its result: the caller's statement is given up.
-      if (body == Body::Forward)
+      // An error inside a forward function spoils its result: the caller's statement is given up. Where a condition does not hold,
+      // what stands below it would only repeat the complaint.
+      if (body == Body::Forward || (s.kind == StatementKind::Require && body != Body::Repeat))
         throw;
       poison(s, scope);
     }
