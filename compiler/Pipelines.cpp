@@ -1,0 +1,24 @@
+// The order of the compiler's phases, readable top to bottom.
+#include "compiler/Pipelines.h"
+
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/place/Place.h"
+#include "compiler/passes/prepare/Prepare.h"
+#include "compiler/passes/schedule/Schedule.h"
+
+namespace npar::compiler {
+
+void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
+  buildPreparePipeline(passes);
+  if (options.stopAfter == "nn")
+    return;
+  buildAutodiffPipeline(passes);
+  if (options.stopAfter == "grad")
+    return;
+  buildPlacePipeline(passes);
+  if (options.stopAfter == "dist")
+    return;
+  buildSchedulePipeline(passes);
+}
+
+} // namespace npar::compiler
