@@ -57,10 +57,15 @@ private:
 
   /// Whether the result's padding along `axis` is zero, given that of the operands.
   bool leavesZero(Operation *op, StringAttr axis) {
-    if (isa<nn::ReadOp, nn::OneHotOp, nn::ScatterAddOp, dist::MaskPaddingOp>(op))
+    if (isa<nn::ReadOp>(op))
+      return true;
+    if (auto mask = dyn_cast<dist::MaskPaddingOp>(op))
+      return isZero(mask.getInput(), axis) || llvm::is_contained(mask.getDims(), axis);
+    // Rows that no index names: indices are below the global size.
+    if (isa<nn::OneHotOp, nn::ScatterAddOp>(op) && op->getAttrOfType<StringAttr>("axis") == axis)
       return true;
     if (isa<nn::AdamwOp, nn::SgdOp, nn::CombineOp, nn::EinsumOp, nn::MulOp, nn::ScaleOp, nn::ConvertOp, nn::ReluOp, nn::GeluOp, nn::TanhOp,
-            nn::ReluGradOp, nn::GeluGradOp, nn::TanhGradOp, nn::DropoutOp, nn::SumOp, nn::GatherOp, nn::SelectOp, nn::StackOp>(op))
+            nn::ReluGradOp, nn::GeluGradOp, nn::TanhGradOp, nn::DropoutOp, nn::SumOp, nn::GatherOp, nn::ScatterAddOp, nn::SelectOp, nn::StackOp>(op))
       return allZero(op, axis);
     if (isa<nn::AddOp, nn::SubOp>(op))
       return allZero(op, axis) && nn::hasAxis(op->getOperand(0).getType(), axis) && nn::hasAxis(op->getOperand(1).getType(), axis);
@@ -74,12 +79,13 @@ private:
     return false;
   }
 
-  /// Masks operands whose padding must be zero: contracted axes of products; what enters variables.
+  /// Masks operands whose padding must be zero: contracted axes of products and scattered rows; what enters variables.
   void demand(Operation *op) {
     for (OpOperand &use : op->getOpOperands()) {
       SmallVector<Attribute> axes;
       for (StringAttr axis : padded(use.get())) {
-        bool contracted = isa<nn::EinsumOp>(op) && !nn::hasAxis(op->getResult(0).getType(), axis);
+        bool summed = isa<nn::EinsumOp>(op) || (isa<nn::ScatterAddOp>(op) && use.getOperandNumber() == 1);
+        bool contracted = summed && !nn::hasAxis(op->getResult(0).getType(), axis);
         if ((contracted || isa<nn::AccumulateOp, nn::WriteOp, nn::SquareSumsOp>(op)) && !isZero(use.get(), axis))
           axes.push_back(axis);
       }

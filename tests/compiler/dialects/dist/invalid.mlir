@@ -1,0 +1,96 @@
+// What the verifiers of the dist dialect refuse; one case per condition.
+// RUN: npar-opt %s -allow-unregistered-dialect -split-input-file -verify-diagnostics
+
+// expected-error @below {{mesh axis 'tp' is declared twice}}
+module attributes {dist.mesh = #dist.mesh<tp = 2, tp = 3>} {}
+
+// -----
+// expected-error @below {{mesh axis 'tp' has size 0, not at least 1}}
+module attributes {dist.mesh = #dist.mesh<tp = 0>} {}
+
+// -----
+// expected-error @below {{axis 'a' appears twice in a layout}}
+module attributes {x = #dist.layout<a : 2, a : 2>} {}
+
+// -----
+// expected-error @below {{mesh axis 'tp' is used twice in a layout}}
+module attributes {x = #dist.layout<a : 2 {tp}, partial = {tp : sum}>} {}
+
+// -----
+// expected-error @below {{partial kinds are all 'sum' or all 'max', not 'min'}}
+module attributes {x = #dist.layout<a : 2, partial = {tp : min}>} {}
+
+// -----
+// expected-error @below {{a rule needs an axis}}
+module attributes {x = #dist.rule<mesh = ["tp"]>} {}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+  // expected-error @below {{reduces with 'min', neither 'sum' nor 'max'}}
+  %y = dist.all_reduce %x {axes = ["tp"], op = "min"} : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+  // expected-error @below {{reduces with 'max' what is partial with the other kind}}
+  %y = dist.all_reduce %x {axes = ["tp"], op = "max"} : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4>>
+  // expected-error @below {{reduces over 'tp', along which its operand is not partial}}
+  %y = dist.all_reduce %x {axes = ["tp"], op = "sum"} : tensor<4xf32, #dist.layout<a : 4>> -> tensor<4xf32, #dist.layout<a : 4>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+  // expected-error @below {{runs over 'dp', which is no mesh axis}}
+  %y = dist.all_reduce %x {axes = ["dp"], op = "sum"} : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+  // expected-error @below {{has a result with layout}}
+  %y = dist.reduce_scatter %x {axes = ["tp"], dim = "a", op = "sum"}
+      : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<2xf32, #dist.layout<a : 4 {tp}>>
+  // expected-error @below {{has local size 3 of axis 'a' where its layout needs 4}}
+  %y = dist.all_gather %x {axes = ["tp"], dim = "a"} : tensor<2xf32, #dist.layout<a : 4 {tp}>> -> tensor<3xf32, #dist.layout<a : 4>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2, dp = 2>} {
+  %x = "test.source"() : () -> tensor<1xf32, #dist.layout<a : 4 {tp, dp}>>
+  // expected-error @below {{gathers over mesh axes that are not the last splits of axis 'a'}}
+  %y = dist.all_gather %x {axes = ["tp"], dim = "a"} : tensor<1xf32, #dist.layout<a : 4 {tp, dp}>> -> tensor<2xf32, #dist.layout<a : 4 {dp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+  // expected-error @below {{slices over 'tp', along which its operand is not replicated}}
+  %y = dist.slice %x {axes = ["tp"], dim = "a"} : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<2xf32, #dist.layout<a : 4 {tp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4>>
+  // expected-error @below {{names axis 'b', which its operand lacks}}
+  %y = dist.slice %x {axes = ["tp"], dim = "b"} : tensor<4xf32, #dist.layout<a : 4>> -> tensor<2xf32, #dist.layout<a : 4 {tp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4>>
+  // expected-error @below {{changes the logical axes of its operand}}
+  %y = dist.reshard %x : tensor<4xf32, #dist.layout<a : 4>> -> tensor<4xf32, #dist.layout<b : 4>>
+}

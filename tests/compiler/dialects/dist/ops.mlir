@@ -1,0 +1,39 @@
+// Every attribute and op of the dist dialect prints as it is read.
+// RUN: npar-opt -allow-unregistered-dialect %s | npar-opt -allow-unregistered-dialect | FileCheck %s
+
+// CHECK: #[[LOC:.*]] = loc("gpt.npar":14:9)
+// CHECK: dist.mesh = #dist.mesh<dp = 2, tp = 3>
+// CHECK-SAME: #dist.rule<axis = "batch", mesh = ["dp"]>
+// CHECK-SAME: #dist.rule<axis = "vocab", mesh = ["tp"], pad, op = "gather", layer = "h.*.attn", #[[LOC]]>
+// CHECK-SAME: #dist.rule<axis = "seq", mesh = []>
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
+                   dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"]>,
+                                 #dist.rule<axis = "vocab", mesh = ["tp"], pad, op = "gather", layer = "h.*.attn", loc("gpt.npar":14:9)>,
+                                 #dist.rule<axis = "seq", mesh = []>]} {
+  // CHECK-LABEL: func.func @moves
+  func.func @moves() {
+    // CHECK: tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
+    %x = "test.source"() : () -> tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
+    // CHECK: dist.reshard
+    %r = dist.reshard %x : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
+        -> tensor<4x3xf32, #dist.layout<batch : 4, seq : 3>>
+    // CHECK: dist.all_reduce {{.*}} {axes = ["tp"], cause = "rule", op = "sum"}
+    %a = dist.all_reduce %x {axes = ["tp"], op = "sum", cause = "rule"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
+        -> tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3>>
+    // CHECK: dist.reduce_scatter {{.*}} {axes = ["tp"], dim = "seq", op = "sum"}
+    %s = dist.reduce_scatter %x {axes = ["tp"], dim = "seq", op = "sum"}
+        : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>> -> tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
+    // CHECK: dist.all_gather {{.*}} {axes = ["tp"], dim = "seq"}
+    %g = dist.all_gather %s {axes = ["tp"], dim = "seq"} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
+        -> tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3>>
+    // CHECK: dist.slice {{.*}} {axes = ["tp"], dim = "seq"}
+    %l = dist.slice %g {axes = ["tp"], dim = "seq"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3>>
+        -> tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
+    // CHECK: dist.all_to_all {{.*}} {axes = ["dp"], concat = "batch", split = "seq"}
+    %t = dist.all_to_all %g {axes = ["dp"], concat = "batch", split = "seq"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3>>
+        -> tensor<4x2xf32, #dist.layout<batch : 4, seq : 3 {dp}>>
+    // CHECK: dist.mask_padding {{.*}} {dims = ["seq"]}
+    %m = dist.mask_padding %t {dims = ["seq"]} : tensor<4x2xf32, #dist.layout<batch : 4, seq : 3 {dp}>>
+    return
+  }
+}

@@ -1,0 +1,53 @@
+// Rules that cannot be kept, reported at the rule.
+// RUN: not npar-opt %s -split-input-file -place-assign 2>&1 | FileCheck %s
+
+// An axis that an operation needs whole.
+// CHECK: plan.npar:3:9: error: axis 'seq' cannot be split: operation 'attention' needs it whole
+// CHECK: note: operation 'attention' is here
+// CHECK: note: help: put a rule before it that takes 'tp' in 'attention' for another axis, or exempt it: 'seq -> none in op attention'
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["tp"], loc("plan.npar":3:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64}
+        : (tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>, tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>,
+           tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>)
+        -> (tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>, tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>)
+    return
+  }
+}
+
+// -----
+// An axis that does not divide and may not be padded; a rule that nothing uses; an unknown axis and mesh axis; the pipeline's axis.
+// CHECK: plan.npar:7:1: error: no tensor of the model has the axis 'heads'
+// CHECK: plan.npar:8:1: error: the mesh has no axis 'xp'
+// CHECK: plan.npar:9:1: error: mesh axis 'pp' is taken by the pipeline
+// CHECK: plan.npar:5:1: error: axis 'embed' of size 10 is not divisible by mesh axis 'tp' of size 4
+// CHECK: note: split by operation 'exp' here
+// CHECK: note: help: sizes that divide it: 2, 5, 10; or pad it: 'embed pad -> ...'
+// CHECK: plan.npar:6:1: error: no operation uses the rule 'batch -> tp in op tanh'
+// CHECK: note: help: no operation with the axis 'batch' matches; remove the rule or widen its 'in'
+module attributes {dist.mesh = #dist.mesh<tp = 4, pp = 2>, pipe.axis = "pp",
+                   dist.rules = [#dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":5:1)>,
+                                 #dist.rule<axis = "batch", mesh = ["tp"], op = "tanh", loc("plan.npar":6:1)>,
+                                 #dist.rule<axis = "heads", mesh = ["tp"], loc("plan.npar":7:1)>,
+                                 #dist.rule<axis = "batch", mesh = ["xp"], loc("plan.npar":8:1)>,
+                                 #dist.rule<axis = "batch", mesh = ["pp"], loc("plan.npar":9:1)>]} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<8x10xf32, #nn.axes<batch, embed>>
+    %e = nn.exp %x : (tensor<8x10xf32, #nn.axes<batch, embed>>) -> tensor<8x10xf32, #nn.axes<batch, embed>>
+    return
+  }
+}
+
+// -----
+// A rule that an earlier one always pre-empts.
+// CHECK: plan.npar:2:1: error: no operation uses the rule 'embed -> tp'
+// CHECK: note: help: wherever it could apply an earlier rule has the mesh axis; move it up or remove it
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "batch", mesh = ["tp"], loc("plan.npar":1:1)>,
+                                                                 #dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":2:1)>]} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<8x10xf32, #nn.axes<batch, embed>>
+    %e = nn.exp %x : (tensor<8x10xf32, #nn.axes<batch, embed>>) -> tensor<8x10xf32, #nn.axes<batch, embed>>
+    return
+  }
+}

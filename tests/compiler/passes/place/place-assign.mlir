@@ -1,0 +1,139 @@
+// What each rule of a plan does to single operations (P1, P2, P4, P7).
+// RUN: npar-opt %s -split-input-file -place-assign | FileCheck %s
+
+// Data parallelism: the batch of a replicated parameter's product is split; the parameter's gradient is partial.
+// CHECK: nn.variable @w : tensor<4x6xf32, #dist.layout<embed : 4, hidden : 6>>
+// CHECK: nn.variable @w.grad.0 : tensor<4x6xf32, #dist.layout<embed : 4, hidden : 6, partial = {dp : sum}>>
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<dp = 2>, dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"]>]} {
+  nn.variable @w : tensor<4x6xf32, #nn.axes<embed, hidden>> {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [4, 6]}
+  nn.variable @w.grad.0 : tensor<4x6xf32, #nn.axes<embed, hidden>> {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  func.func @micro() {
+    // CHECK: nn.input "x" : tensor<1x4xf32, #dist.layout<batch : 2 {dp}, embed : 4>>
+    %x = nn.input "x" : tensor<2x4xf32, #nn.axes<batch, embed>>
+    %w = nn.read @w : tensor<4x6xf32, #nn.axes<embed, hidden>>
+    // CHECK: nn.einsum {{.*}} -> tensor<1x6xf32, #dist.layout<batch : 2 {dp}, hidden : 6>>
+    %y = nn.einsum %x, %w : (tensor<2x4xf32, #nn.axes<batch, embed>>, tensor<4x6xf32, #nn.axes<embed, hidden>>) -> tensor<2x6xf32, #nn.axes<batch, hidden>>
+    // CHECK: nn.einsum {{.*}} -> tensor<4x6xf32, #dist.layout<embed : 4, hidden : 6, partial = {dp : sum}>>
+    // CHECK-NOT: dist.reshard
+    %d = nn.einsum %x, %y : (tensor<2x4xf32, #nn.axes<batch, embed>>, tensor<2x6xf32, #nn.axes<batch, hidden>>) -> tensor<4x6xf32, #nn.axes<embed, hidden>>
+    nn.accumulate @w.grad.0, %d : tensor<4x6xf32, #nn.axes<embed, hidden>>
+    return
+  }
+}
+
+// -----
+// Column then row parallel: both weights are split, one reduction behind the second product.
+// CHECK: nn.variable @up : tensor<4x3xf32, #dist.layout<embed : 4, hidden : 6 {tp}>>
+// CHECK: nn.variable @down : tensor<3x4xf32, #dist.layout<hidden : 6 {tp}, embed : 4>>
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
+  nn.variable @up : tensor<4x6xf32, #nn.axes<embed, hidden>> {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [4, 6]}
+  nn.variable @down : tensor<6x4xf32, #nn.axes<hidden, embed>> {index = 1 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [6, 4]}
+  nn.variable @sum : tensor<f32, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2x4xf32, #nn.axes<batch, embed>>
+    %u = nn.read @up : tensor<4x6xf32, #nn.axes<embed, hidden>>
+    %v = nn.read @down : tensor<6x4xf32, #nn.axes<hidden, embed>>
+    // CHECK: %[[H:.*]] = nn.einsum {{.*}} -> tensor<2x3xf32, #dist.layout<batch : 2, hidden : 6 {tp}>>
+    %h = nn.einsum %x, %u : (tensor<2x4xf32, #nn.axes<batch, embed>>, tensor<4x6xf32, #nn.axes<embed, hidden>>) -> tensor<2x6xf32, #nn.axes<batch, hidden>>
+    // CHECK: %[[P:.*]] = nn.einsum %[[H]]{{.*}} -> tensor<2x4xf32, #dist.layout<batch : 2, embed : 4, partial = {tp : sum}>>
+    // CHECK: %[[Y:.*]] = dist.reshard %[[P]] {cause = "'einsum' sums over 'hidden', split by rule 'hidden -> tp'"}
+    // CHECK-SAME: -> tensor<2x4xf32, #dist.layout<batch : 2, embed : 4>>
+    %y = nn.einsum %h, %v : (tensor<2x6xf32, #nn.axes<batch, hidden>>, tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    // CHECK: nn.gelu %[[Y]]
+    %z = nn.gelu %y : (tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    // CHECK: nn.relu %[[Y]]
+    %r = nn.relu %y : (tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    %m = nn.mul %z, %r : (tensor<2x4xf32, #nn.axes<batch, embed>>, tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    %s = nn.sum %m : (tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<f32, #nn.axes<>>
+    nn.accumulate @sum, %s : tensor<f32, #nn.axes<>>
+    return
+  }
+}
+
+// -----
+// Sums of partial values are reduced once, behind the addition; what is partial may be scaled and summed on.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
+  nn.variable @sum : tensor<2xf32, #nn.axes<batch>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2x4x6xf32, #nn.axes<batch, embed, hidden>>
+    // CHECK-COUNT-2: partial = {tp : sum}>>{{$}}
+    // CHECK-NOT: dist.reshard
+    // CHECK: nn.add
+    // CHECK: dist.reshard
+    // CHECK-NOT: dist.reshard
+    %a = nn.sum %x : (tensor<2x4x6xf32, #nn.axes<batch, embed, hidden>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    %h = nn.scale %a by 0.5 : (tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    %b = nn.add %a, %h : (tensor<2x4xf32, #nn.axes<batch, embed>>, tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    %e = nn.exp %b : (tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    %s = nn.sum %e : (tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2xf32, #nn.axes<batch>>
+    nn.accumulate @sum, %s : tensor<2xf32, #nn.axes<batch>>
+    return
+  }
+}
+
+// -----
+// A mesh axis goes to the first rule that an operation can use; of several on the right those still free are taken, major to minor.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<a = 2, b = 2, one = 1>,
+                   dist.rules = [#dist.rule<axis = "hidden", mesh = ["b"]>, #dist.rule<axis = "batch", mesh = ["a", "b"]>,
+                                 #dist.rule<axis = "embed", mesh = ["one"]>]} {
+  func.func @micro() {
+    // CHECK: nn.input "x" : tensor<2x4xf32, #dist.layout<batch : 8 {a, b}, embed : 4>>
+    %x = nn.input "x" : tensor<8x4xf32, #nn.axes<batch, embed>>
+    // CHECK: nn.exp {{.*}} -> tensor<2x4xf32, #dist.layout<batch : 8 {a, b}, embed : 4>>
+    %e = nn.exp %x : (tensor<8x4xf32, #nn.axes<batch, embed>>) -> tensor<8x4xf32, #nn.axes<batch, embed>>
+    // CHECK: dist.reshard {{.*}} {cause = "'broadcast' wants 'batch' whole over 'b', which there goes by rule 'hidden -> b'"}
+    // CHECK: nn.broadcast {{.*}} -> tensor<4x4x3xf32, #dist.layout<batch : 8 {a}, embed : 4, hidden : 6 {b}>>
+    %b = nn.broadcast %e : (tensor<8x4xf32, #nn.axes<batch, embed>>) -> tensor<8x4x6xf32, #nn.axes<batch, embed, hidden>>
+    return
+  }
+}
+
+// -----
+// A parameter two uses of which split different dimensions is stored whole; each use slices it.
+// CHECK: nn.variable @w : tensor<4x6xf32, #dist.layout<embed : 4, hidden : 6>>
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"], op = "exp">, #dist.rule<axis = "embed", mesh = ["tp"], op = "tanh">]} {
+  nn.variable @w : tensor<4x6xf32, #nn.axes<embed, hidden>> {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [4, 6]}
+  func.func @micro() {
+    %w = nn.read @w : tensor<4x6xf32, #nn.axes<embed, hidden>>
+    // CHECK: dist.reshard {{.*}} -> tensor<4x3xf32, #dist.layout<embed : 4, hidden : 6 {tp}>>
+    %a = nn.exp %w : (tensor<4x6xf32, #nn.axes<embed, hidden>>) -> tensor<4x6xf32, #nn.axes<embed, hidden>>
+    // CHECK: dist.reshard {{.*}} -> tensor<2x6xf32, #dist.layout<embed : 4 {tp}, hidden : 6>>
+    %b = nn.tanh %w : (tensor<4x6xf32, #nn.axes<embed, hidden>>) -> tensor<4x6xf32, #nn.axes<embed, hidden>>
+    return
+  }
+}
+
+// -----
+// `in layer` and `-> none`; constants and indices are made in the layout of each use.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = [], op = "exp">, #dist.rule<axis = "seq", mesh = ["tp"], layer = "h.*.attn">]} {
+  func.func @micro() {
+    %f = nn.fill 0.5 : tensor<4xf32, #nn.axes<seq>>
+    // CHECK: nn.fill {{.*}}: tensor<2xf32, #dist.layout<seq : 4 {tp}>>
+    // CHECK: nn.tanh {{.*}} -> tensor<2xf32, #dist.layout<seq : 4 {tp}>>
+    %a = nn.tanh %f {at = #nn.at<F, "h.3.attn.c_attn", 3>} : (tensor<4xf32, #nn.axes<seq>>) -> tensor<4xf32, #nn.axes<seq>>
+    // CHECK: nn.fill {{.*}}: tensor<4xf32, #dist.layout<seq : 4>>
+    // CHECK: nn.exp {{.*}} -> tensor<4xf32, #dist.layout<seq : 4>>
+    %b = nn.exp %f {at = #nn.at<F, "h.3.attn", 3>} : (tensor<4xf32, #nn.axes<seq>>) -> tensor<4xf32, #nn.axes<seq>>
+    // CHECK: nn.tanh {{.*}} -> tensor<4xf32, #dist.layout<seq : 4>>
+    %c = nn.tanh %f {at = #nn.at<F, "h.3.mlp", 3>} : (tensor<4xf32, #nn.axes<seq>>) -> tensor<4xf32, #nn.axes<seq>>
+    return
+  }
+}
+
+// -----
+// Without a plan everything is whole and has a layout.
+// CHECK-LABEL: func.func @micro
+module {
+  func.func @micro() {
+    // CHECK: nn.input "x" : tensor<8x4xf32, #dist.layout<batch : 8, embed : 4>>
+    %x = nn.input "x" : tensor<8x4xf32, #nn.axes<batch, embed>>
+    return
+  }
+}

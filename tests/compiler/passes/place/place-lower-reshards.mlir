@@ -1,0 +1,41 @@
+// Each reshard becomes the collectives between its two layouts.
+// RUN: npar-opt %s -allow-unregistered-dialect -place-lower-reshards | FileCheck %s
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  // CHECK-LABEL: func.func @single
+  func.func @single() {
+    %p = "test.source"() : () -> tensor<4x6xf32, #dist.layout<a : 4, b : 6, partial = {dp : sum, tp : sum}>>
+    // One reduction over both axes.
+    // CHECK: dist.all_reduce {{.*}} {axes = ["dp", "tp"], cause = "why", op = "sum"}
+    %0 = dist.reshard %p {cause = "why"} : tensor<4x6xf32, #dist.layout<a : 4, b : 6, partial = {dp : sum, tp : sum}>> -> tensor<4x6xf32, #dist.layout<a : 4, b : 6>>
+    // The place goes along.
+    // CHECK: dist.reduce_scatter {{.*}} {at = #nn.at<F, "h", 1>, axes = ["tp"], dim = "b", op = "sum"} : {{.*}} -> tensor<4x3xf32, #dist.layout<a : 4, b : 6 {tp}, partial = {dp : sum}>>
+    // CHECK-NEXT: dist.all_reduce {{.*}} {at = #nn.at<F, "h", 1>, axes = ["dp"], op = "sum"}
+    %1 = dist.reshard %p {at = #nn.at<F, "h", 1>} : tensor<4x6xf32, #dist.layout<a : 4, b : 6, partial = {dp : sum, tp : sum}>> -> tensor<4x3xf32, #dist.layout<a : 4, b : 6 {tp}>>
+    // CHECK: dist.slice {{.*}} {axes = ["dp", "tp"], dim = "a"}
+    %2 = dist.reshard %0 : tensor<4x6xf32, #dist.layout<a : 4, b : 6>> -> tensor<1x6xf32, #dist.layout<a : 4 {dp, tp}, b : 6>>
+    // CHECK: dist.all_gather {{.*}} {axes = ["tp"], dim = "a"}
+    %3 = dist.reshard %2 : tensor<1x6xf32, #dist.layout<a : 4 {dp, tp}, b : 6>> -> tensor<2x6xf32, #dist.layout<a : 4 {dp}, b : 6>>
+    // CHECK: dist.all_to_all {{.*}} {axes = ["tp"], concat = "a", split = "b"}
+    %4 = dist.reshard %2 : tensor<1x6xf32, #dist.layout<a : 4 {dp, tp}, b : 6>> -> tensor<2x3xf32, #dist.layout<a : 4 {dp}, b : 6 {tp}>>
+    // CHECK-NOT: dist.reshard
+    return
+  }
+  // Another order of splits: gather, then slice. Padded shards do not nest: everything is gathered.
+  // CHECK-LABEL: func.func @composed
+  func.func @composed() {
+    %x = "test.source"() : () -> tensor<1xf32, #dist.layout<a : 4 {dp, tp}>>
+    // CHECK: dist.all_gather {{.*}} {axes = ["dp", "tp"], dim = "a"}
+    // CHECK-NEXT: dist.slice {{.*}} {axes = ["tp", "dp"], dim = "a"}
+    %0 = dist.reshard %x : tensor<1xf32, #dist.layout<a : 4 {dp, tp}>> -> tensor<1xf32, #dist.layout<a : 4 {tp, dp}>>
+    %y = "test.source"() : () -> tensor<2xf32, #dist.layout<a : 5 {dp, tp}>>
+    // CHECK: dist.all_gather {{.*}} {axes = ["dp", "tp"], dim = "a"} : {{.*}} -> tensor<5xf32, #dist.layout<a : 5>>
+    // CHECK-NEXT: dist.slice {{.*}} {axes = ["dp"], dim = "a"} : {{.*}} -> tensor<3xf32, #dist.layout<a : 5 {dp}>>
+    %1 = dist.reshard %y : tensor<2xf32, #dist.layout<a : 5 {dp, tp}>> -> tensor<3xf32, #dist.layout<a : 5 {dp}>>
+    %p = "test.source"() : () -> tensor<5xf32, #dist.layout<a : 5, partial = {dp : sum}>>
+    // CHECK: dist.all_reduce
+    // CHECK-NEXT: dist.slice
+    %2 = dist.reshard %p : tensor<5xf32, #dist.layout<a : 5, partial = {dp : sum}>> -> tensor<3xf32, #dist.layout<a : 5 {dp}>>
+    return
+  }
+}

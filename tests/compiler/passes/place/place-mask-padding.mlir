@@ -1,0 +1,35 @@
+// Padding that a product would sum, or that a variable would keep, is zeroed unless it is known to be zero (P8).
+// RUN: npar-opt %s -place-mask-padding | FileCheck %s
+
+!table = tensor<3x4xf32, #dist.layout<vocab : 5 {tp}, embed : 4>>
+!row = tensor<3xf32, #dist.layout<vocab : 5 {tp}>>
+!whole = tensor<4xf32, #dist.layout<embed : 4, partial = {tp : sum}>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  nn.variable @w : !table {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [5, 4]}
+  nn.variable @g : !row {kind = #nn.kind<accumulator>}
+  // CHECK-LABEL: func.func @micro
+  func.func @micro() {
+    %w = nn.read @w : !table
+    %x = nn.input "x" : !row
+    // What comes from outside is unknown; the parameter's padding is zero.
+    // CHECK: %[[M:.*]] = dist.mask_padding %{{.*}} {dims = ["vocab"]}
+    // CHECK: nn.einsum %[[M]], %{{[0-9]+}} :
+    %a = nn.einsum %x, %w : (!row, !table) -> !whole
+    // Zero stays zero through gelu and products, not through exp.
+    %r = nn.sum %w : (!table) -> !row
+    %h = nn.gelu %r : (!row) -> !row
+    // CHECK: %[[H:.*]] = nn.gelu
+    // CHECK-NEXT: nn.einsum %[[H]]
+    %b = nn.einsum %h, %w : (!row, !table) -> !whole
+    %e = nn.exp %h : (!row) -> !row
+    // CHECK: %[[E:.*]] = dist.mask_padding
+    // CHECK-NEXT: nn.einsum %[[E]]
+    %c = nn.einsum %e, %w : (!row, !table) -> !whole
+    // CHECK: %[[G:.*]] = dist.mask_padding
+    // CHECK-NEXT: nn.accumulate @g, %[[G]]
+    nn.accumulate @g, %e : !row
+    // CHECK-NEXT: nn.accumulate @g
+    nn.accumulate @g, %h : !row
+    return
+  }
+}

@@ -1,0 +1,64 @@
+// What may not be left in a placed program (V1-V4).
+// RUN: npar-opt %s -split-input-file -verify-dist -verify-diagnostics
+
+module {
+  func.func @micro() {
+    // expected-error @below {{which has no layout}}
+    %x = nn.input "x" : tensor<4xf32, #nn.axes<a>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @micro() {
+    // expected-error @below {{whose shape does not follow from its layout}}
+    %x = nn.input "x" : tensor<4xf32, #dist.layout<a : 4 {tp}>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<4xf32, #dist.layout<a : 4>>
+    // expected-error @below {{is left after placing}}
+    %y = dist.reshard %x : tensor<4xf32, #dist.layout<a : 4>> -> tensor<2xf32, #dist.layout<a : 4 {tp}>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2x4xf32, #dist.layout<a : 4 {tp}, b : 4>>
+    %y = nn.sum %x : (tensor<2x4xf32, #dist.layout<a : 4 {tp}, b : 4>>) -> tensor<4xf32, #dist.layout<b : 4, partial = {tp : sum}>>
+    // expected-error @below {{is not linear but has a partial operand}}
+    %z = nn.exp %y : (tensor<4xf32, #dist.layout<b : 4, partial = {tp : sum}>>) -> tensor<4xf32, #dist.layout<b : 4, partial = {tp : sum}>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2x4xf32, #dist.layout<a : 4 {tp}, b : 4>>
+    %w = nn.input "w" : tensor<4xf32, #dist.layout<b : 4>>
+    %y = nn.sum %x : (tensor<2x4xf32, #dist.layout<a : 4 {tp}, b : 4>>) -> tensor<4xf32, #dist.layout<b : 4, partial = {tp : sum}>>
+    // expected-error @below {{has operands that are partial over different mesh axes}}
+    %z = nn.add %y, %w : (tensor<4xf32, #dist.layout<b : 4, partial = {tp : sum}>>, tensor<4xf32, #dist.layout<b : 4>>)
+        -> tensor<4xf32, #dist.layout<b : 4, partial = {tp : sum}>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2, dp = 2>} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2xf32, #dist.layout<a : 4 {tp}>>
+    %y = nn.input "y" : tensor<2xf32, #dist.layout<a : 4 {dp}>>
+    // expected-error @below {{splits axis 'a' over}}
+    %z = nn.add %x, %y : (tensor<2xf32, #dist.layout<a : 4 {tp}>>, tensor<2xf32, #dist.layout<a : 4 {dp}>>) -> tensor<2xf32, #dist.layout<a : 4 {tp}>>
+    return
+  }
+}
