@@ -45,11 +45,11 @@ TEST_F(ImportTest, MakesOneOpPerNodeAndTheLoss) {
   EXPECT_EQ(std::distance(micro.front().begin(), micro.front().end()), gpt2.program.model.nodes.size() + 5);
   for (Operation &op : micro.front().without_terminator())
     EXPECT_TRUE(getAt(&op)) << textOf(&op);
-  // 4 x 8 tokens in each of 2 micro-batches.
+  // 4 x 4 tokens in each of 2 micro-batches.
   int scales = 0;
   micro.walk([&](ScaleOp scale) {
     ++scales;
-    EXPECT_EQ(scale.getFactor().convertToDouble(), 1.0 / 64);
+    EXPECT_EQ(scale.getFactor().convertToDouble(), 1.0 / 32);
   });
   EXPECT_EQ(scales, 1);
 }
@@ -59,8 +59,8 @@ TEST_F(ImportTest, KeepsParametersInOrderWithStoredShapes) {
   ASSERT_TRUE(module);
   auto weight = module->lookupSymbol<VariableOp>("h.0.attn.c_attn.weight");
   ASSERT_TRUE(weight);
-  EXPECT_EQ(textOf(weight), "nn.variable @h.0.attn.c_attn.weight : tensor<32x3x2x16xf32, #nn.axes<embed, part, head, feature>> {index = 4 : i64, init "
-                            "= #nn.init<normal, 2.000000e-02>, kind = #nn.kind<parameter>, stored = [32, 96]}");
+  EXPECT_EQ(textOf(weight), "nn.variable @h.0.attn.c_attn.weight : tensor<8x3x2x4xf32, #nn.axes<embed, part, head, feature>> {index = 4 : i64, init "
+                            "= #nn.init<normal, 2.000000e-02>, kind = #nn.kind<parameter>, stored = [8, 24]}");
 }
 
 TEST_F(ImportTest, WritesThePlanAsAttributes) {

@@ -88,8 +88,8 @@ private:
     dsl::Model &model = program.model;
     model.name = "Gpt2";
     model.blocks = depth;
-    model.axes = {{"batch", 4, {}}, {"seq", 8, {}}, {"position", 16, {}}, {"vocab", 30, {}}, {"embed", 32, {}},
-                  {"head", 2, {}},  {"feature", 16, {}}, {"hidden", 128, {}}, {"part", 3, {}},  {"key", 8, {}}};
+    model.axes = {{"batch", 4, {}}, {"seq", 4, {}},     {"position", 6, {}}, {"vocab", 10, {}}, {"embed", 8, {}},
+                  {"head", 2, {}},  {"feature", 4, {}}, {"hidden", 16, {}},  {"part", 3, {}},   {"key", 4, {}}};
     Axes stream{"batch", "seq", "embed"};
     declare("wte.weight", {"vocab", "embed"}, {1, 1}, dsl::InitKind::Normal, 0.02);
     declare("wpe.weight", {"position", "embed"}, {1, 1}, dsl::InitKind::Normal, 0.01);
