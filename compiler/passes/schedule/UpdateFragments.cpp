@@ -110,16 +110,22 @@ private:
     }
     SmallVector<Value> gradients;
     SmallVector<int64_t> slots;
+    SmallVector<Attribute> owners; // what placing says about each gradient
+    auto allOwners = op->getAttrOfType<ArrayAttr>("owners");
     for (auto [number, gradient] : llvm::enumerate(squares.getGradients()))
       if (takes(op, number, place.stage)) {
         gradients.push_back(fragments.lookup(place, gradient));
         slots.push_back(squares.getSlots()[number]);
+        if (allOwners)
+          owners.push_back(allOwners[number]);
       }
     OpBuilder builder = fragments.end(place);
     Operation *part = gradients.empty()
                           ? nn::FillOp::create(builder, op->getLoc(), squares.getType(), builder.getF64FloatAttr(0)).getOperation()
                           : nn::SquareSumsOp::create(builder, op->getLoc(), squares.getType(), gradients, slots, squares.getTotal());
     part->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    if (allOwners)
+      part->setAttr("owners", builder.getArrayAttr(owners));
     fragments.map(place, squares.getResult(), part->getResult(0));
   }
 

@@ -162,7 +162,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.axis = "pp"} {
     %g1 = dist.all_reduce %p1 {axes = ["dp"], op = "sum"} : !wp -> !w
     %g = nn.combine %g0, %g1 : (!w, !w) -> !w
     %gb = nn.combine %gb0 : (!w) -> !w
-    %sp = nn.square_sums %g, %gb slots [0, 1] of 2 : (!w, !w) -> tensor<2xf64, #np>
+    %sp = nn.square_sums %g, %gb slots [0, 1] of 2 {owners = [["tp"], []]} : (!w, !w) -> tensor<2xf64, #np>
     %sq = dist.all_reduce %sp {axes = ["pp"], op = "sum"} : tensor<2xf64, #np> -> tensor<2xf64, #n>
     %norm = nn.grad_norm %sq : (tensor<2xf64, #n>) -> !s
     nn.write @out.grad_norm, %norm : !s
@@ -187,7 +187,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.axis = "pp"} {
 // CHECK-NEXT: pipe.send %[[G0]] to(1) event([[E0:.*]]) :
 // CHECK-NEXT: %[[G1:.*]] = pipe.recv from(1) event([[E1:.*]]) :
 // CHECK-NEXT: %[[G:.*]] = nn.combine %[[G0]], %[[G1]]
-// CHECK-NEXT: %[[S:.*]] = nn.square_sums %[[G]] slots [0] of 2
+// CHECK-NEXT: %[[S:.*]] = nn.square_sums %[[G]] slots [0] of 2 {owners = {{\[\["tp"\]\]}}}
 // CHECK-NEXT: %[[SQ:.*]] = dist.all_reduce %[[S]] {axes = ["pp"]
 // CHECK-NEXT: nn.grad_norm %[[SQ]]
 // CHECK: nn.write @wte,
@@ -200,7 +200,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.axis = "pp"} {
 // CHECK-NEXT: pipe.send %[[G1]] to(0) event({{.*}}) :
 // CHECK-NEXT: %[[G:.*]] = nn.combine %[[G0]], %[[G1]]
 // CHECK-NEXT: %[[GB:.*]] = nn.combine
-// CHECK-NEXT: nn.square_sums %[[GB]] slots [1] of 2
+// CHECK-NEXT: nn.square_sums %[[GB]] slots [1] of 2 {owners = {{\[\[\]\]}}}
 // CHECK: nn.write @out.grad_norm,
 // CHECK: nn.write @out.lr,
 // CHECK: nn.write @wte,
