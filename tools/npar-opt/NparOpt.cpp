@@ -12,13 +12,15 @@
 #if NPAR_HAS_RANK
 #include "compiler/dialects/rank/Rank.h"
 #endif
+#if NPAR_HAS_CODEGEN
+#include "compiler/codegen/Codegen.h"
+#endif
 
 namespace npar {
 void registerPreparePasses();
 void registerAutodiffPasses();
 void registerPlacePasses();
 void registerSchedulePasses();
-void registerCodegenPasses();
 void registerExportPasses();
 } // namespace npar
 
@@ -48,7 +50,8 @@ int main(int argc, char **argv) {
   npar::registerSchedulePasses();
 #endif
 #if NPAR_HAS_CODEGEN
-  npar::registerCodegenPasses();
+  npar::codegen::registerCodegen(registry);
+  npar::codegen::registerCodegenPasses();
 #endif
 #if NPAR_HAS_EXPORT
   npar::registerExportPasses();
