@@ -51,7 +51,8 @@ def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods
   let summary = "how a logical tensor lies on the mesh; the encoding of a rank-local tensor";
   let description = [{
     `#dist.layout<batch : 8 {dp}, seq : 128, partial = {tp : sum}>`: per dimension its name, its global logical size and the mesh axes
-    that split it, major to minor. Local size = ceil(global / product of the splits); what a shard holds beyond the global size is padding. Along a
+    that split it, major to minor. Local size = ceil(global / product of the splits); what a shard holds beyond the global size is padding,
+    zero in variables and unspecified elsewhere; gathering drops it, slicing makes it of zeros. Along a
     mesh axis that is neither a split nor partial the value is replicated. Partial axes are in mesh order, all of one kind.
   }];
   let parameters = (ins

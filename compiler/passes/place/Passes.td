@@ -52,8 +52,8 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let summary = "checks the placed program as a whole";
   let description = [{
     V1: every tensor has a layout and the local shape that follows from it. V2: no dist.reshard and no composite operation is left. V3: only
-    linear operations have partial operands, all partial over the same axes. V4: an axis is split alike in all operands and results of an
-    operation. V5: variables agree with what is read and accumulated.
+    linear operations have partial operands, all partial over the same axes (index operands aside). V4: an axis is split alike in all operands and results of an
+    operation. (That variables agree with what is read, written and accumulated the nn dialect verifies itself.)
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

@@ -1,4 +1,4 @@
-// Checks the placed program as a whole, so that no later phase needs to doubt a layout (V1-V5 in Passes.td).
+// Checks the placed program as a whole, so that no later phase needs to doubt a layout (V1-V4 in Passes.td).
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Layouts.h"
 #include "compiler/passes/place/Place.h"
