@@ -24,7 +24,8 @@ def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
   let description = [{
     Values that another stage needs are sent to it, straight from the stage that defines them; values of the forward that the backward
     of the stage needs are stashed. Ops without operands (and renames) are repeated in every fragment that uses them. A transfer joins
-    two fragments of the same phase.
+    two fragments of the same phase, and both its ends are placed in one walk over the program: the fragments of a phase have their
+    transfers and collectives in one common order, so no two stages wait for each other.
 
     ```mlir
     func.func @micro() {
