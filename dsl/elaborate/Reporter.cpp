@@ -106,7 +106,7 @@ std::vector<std::string> didYouMean(const std::string &word, const std::vector<s
 std::string joined(const std::vector<std::string> &words, const char *last) {
   constexpr size_t most = 20;
   if (words.size() > most) {
-    std::vector<std::string> few(words.begin(), words.begin() + most);
+    std::vector<std::string> few(words.begin(), words.begin() + most - 1);
     few.push_back("others");
     return joined(few, last);
   }

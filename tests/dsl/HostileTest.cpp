@@ -124,6 +124,9 @@ TEST(Hostile, Settings) {
     EXPECT_NE(r.messages.find("--set:"), std::string::npos) << value << ": " << r.messages;
   }
   EXPECT_FALSE(elaborateFile(stdlib + "/models/gpt2.npar", {{"", "1"}}).program);
+  Result far = elaborateFile(stdlib + "/models/gpt2.npar", {{"zzzzzzzz", "1"}});
+  EXPECT_NE(far.messages.find("unknown setting 'zzzzzzzz'"), std::string::npos) << far.messages;
+  EXPECT_NE(far.messages.find("or others\n"), std::string::npos) << far.messages;
   EXPECT_FALSE(elaborateFile(stdlib + "/models/gpt2.npar", {{"width", many("(", 1000)}}).program);
 }
 
