@@ -70,6 +70,21 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
   }];
 }
 
+def Rank_SquareSumOp : Rank_Op<"square_sum", [Pure]> {
+  let summary = "one parameter's share of nn.square_sums, in f64; inside kernels";
+  let description = [{ Counts on ranks whose coordinate is 0 along every mesh axis of `replicas`, and 0 elsewhere. Padding counts 0. }];
+  let arguments = (ins AnyRankedTensor:$gradient, StrArrayAttr:$replicas);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$gradient attr-dict `:` functional-type(operands, results)";
+}
+
+def Rank_PlaceOp : Rank_Op<"place", [Pure]> {
+  let summary = "scalars to their slots of a vector, 0 in the others; inside kernels";
+  let arguments = (ins Variadic<AnyRankedTensor>:$sums, DenseI64ArrayAttr:$slots);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
 def Rank_ContextOp : Rank_Op<"context", [Pure]> {
   let summary = "a run-time value of the rank: data step, micro index, seed or a mesh coordinate";
   let description = [{

@@ -1,0 +1,131 @@
+// Loops -> LLVM dialect -> LLVM IR -> relocatable object, without fast-math and with 512-bit vectors where the machine has them.
+#include "compiler/codegen/Object.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+Target hostTarget() {
+  Target target;
+  target.triple = llvm::sys::getProcessTriple();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  std::vector<std::string> features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(features.begin(), features.end());
+  for (const std::string &feature : features)
+    target.features += (target.features.empty() ? "" : ",") + feature;
+  return target;
+}
+
+static LogicalResult lowerToLLVM(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  RewritePatternSet loops(context);
+  populateSCFToControlFlowConversionPatterns(loops);
+  ConversionTarget noLoops(*context);
+  noLoops.addIllegalDialect<scf::SCFDialect>();
+  noLoops.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  if (failed(applyPartialConversion(module, noLoops, std::move(loops))))
+    return failure();
+
+  LLVMTypeConverter types(context);
+  RewritePatternSet patterns(context);
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateMathToLLVMConversionPatterns(types, patterns);
+  populateFuncToLLVMConversionPatterns(types, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  LLVMConversionTarget onlyLLVM(*context);
+  onlyLLVM.addLegalOp<ModuleOp>();
+  return applyFullConversion(module, onlyLLVM, std::move(patterns));
+}
+
+static std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target) {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  std::string error;
+  llvm::Triple triple(target.triple);
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // only explicit fma: bits must not depend on fusion
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                                                         std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+// The loops are vectorised already; what remains is scalar clean-up, addressing and register allocation.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+FailureOr<std::string> emitObject(ModuleOp module, const Target &target) {
+  if (failed(lowerToLLVM(module)))
+    return module.emitError("kernel does not lower to the LLVM dialect");
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, llvmContext);
+  if (!code)
+    return module.emitError("kernel does not translate to LLVM IR");
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target);
+  if (!machine)
+    return module.emitError("no code generator for '") << target.triple << "'";
+  code->setDataLayout(machine->createDataLayout());
+  code->setTargetTriple(machine->getTargetTriple());
+  for (llvm::Function &function : *code) {
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    function.setDoesNotThrow();
+  }
+  optimize(*code, *machine);
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return module.emitError("no object file can be written for '") << target.triple << "'";
+  passes.run(*code);
+  return std::string(bytes.data(), bytes.size());
+}
+
+} // namespace npar::codegen

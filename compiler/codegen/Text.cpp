@@ -1,0 +1,33 @@
+// Prints kernels for hashing, and answers their extent.
+#include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/Emit.h"
+#include "compiler/codegen/lowering/Lowering.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+std::string kernelText(rank::KernelOp kernel, dist::MeshAttr mesh, StringRef name) {
+  OwningOpRef<rank::KernelOp> copy = kernel.clone();
+  copy->setSymName(name);
+  copy->setExtent(1);
+  copy->getOperation()->walk([](Operation *op) { op->removeAttr("at"); });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  static_cast<Attribute>(mesh).print(stream);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(false).printGenericOpForm(true).useLocalScope();
+  copy->print(stream, flags);
+  return text;
+}
+
+FailureOr<int64_t> extentOf(rank::KernelOp kernel, dist::MeshAttr mesh) {
+  if (isScatterAdd(kernel))
+    return scatterAddExtent(kernel);
+  FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
+  if (failed(linalg))
+    return failure();
+  return kernelExtent(*(*linalg)->getOps<func::FuncOp>().begin());
+}
+
+} // namespace npar::codegen

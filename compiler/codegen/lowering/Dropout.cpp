@@ -1,0 +1,68 @@
+// Dropout: one Philox 4x32-10 draw per element, the same under every plan (N1).
+//
+//   key     = {low 32 bits of seed, low 32 bits of hash(site)} xor {0, high 32 bits of seed}
+//   counter = {low, high 32 bits of the global logical index, low, high 32 bits of the data step}
+//   the first of the four words, as a fraction of 2^32, is compared with the rate: the element is kept iff it is not below.
+//
+// hash(site) is XXH3-64 of the site's text. The global logical index is row-major over the global sizes, in the order of the tensor's
+// axes; along `batch` the coordinate is the row in the whole batch, micro_index * (size of batch) + global index in the micro-batch.
+#include "compiler/codegen/lowering/Lowering.h"
+
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+namespace {
+Scalar low32(Scalar x) { return x.make<arith::TruncIOp>(x.builder().getI32Type(), x); }
+Scalar high32(Scalar x) { return low32(x.make<arith::ShRUIOp>(x, x.like(32))); }
+Scalar xori(Scalar x, Scalar y) { return x.make<arith::XOrIOp>(x, y); }
+Scalar bits(Scalar x, uint32_t constant) {
+  return x.make<arith::ConstantOp>(TypedAttr(IntegerAttr::get(x.builder().getI32Type(), APInt(32, constant))));
+}
+
+Scalar philox(Scalar counter, Scalar step, Scalar seed, uint64_t site) {
+  Scalar c[4] = {low32(counter), high32(counter), low32(step), high32(step)};
+  Scalar k0 = low32(seed), k1 = xori(high32(seed), bits(k0, uint32_t(site)));
+  auto product = [](Scalar x, uint32_t constant) {
+    auto wide = arith::MulUIExtendedOp::create(x.builder(), x, bits(x, constant));
+    return std::make_pair(Scalar(x.builder(), wide.getHigh()), Scalar(x.builder(), wide.getLow()));
+  };
+  for (int round = 0; round < 10; ++round) {
+    auto [high0, low0] = product(c[0], 0xD2511F53);
+    auto [high1, low1] = product(c[2], 0xCD9E8D57);
+    Scalar next[4] = {xori(xori(high1, c[1]), k0), low1, xori(xori(high0, c[3]), k1), low0};
+    std::copy(next, next + 4, c);
+    k0 = addi(k0, bits(k0, 0x9E3779B9));
+    k1 = addi(k1, bits(k1, 0xBB67AE85));
+  }
+  return c[0];
+}
+
+LogicalResult lowerDropout(nn::DropoutOp op, Lowering &lowering) {
+  auto type = cast<RankedTensorType>(op.getType());
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  double rate = op.getRate().convertToDouble();
+  uint64_t site = llvm::xxh3_64bits(op.getSite());
+  auto threshold = uint32_t(std::min(4294967295.0, rate * 4294967296.0));
+  return lowering.map(op, op.getX(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar index = body.integer(0);
+    for (auto [dim, axis] : llvm::enumerate(nn::axesOf(type))) {
+      int64_t size = layout ? layout.getSizes()[dim] : type.getDimSize(dim);
+      Scalar coordinate = body.globalIndex(type, axis);
+      if (axis.getValue() == "batch")
+        coordinate = addi(muli(body.micro(), body.integer(size)), coordinate);
+      index = addi(muli(index, body.integer(size)), coordinate);
+    }
+    Scalar word = philox(index, body.step(), body.seed(), site);
+    Scalar limit = bits(word, threshold);
+    Scalar dropped = word.make<arith::CmpIOp>(arith::CmpIPredicate::ult, word, limit);
+    return {select(dropped, in[0].like(0.0), in[0] * (1.0 / (1.0 - rate)))};
+  });
+}
+} // namespace
+
+void attachDropout(MLIRContext *context) { nn::DropoutOp::attachInterface<LoweredBy<nn::DropoutOp, lowerDropout>>(*context); }
+
+} // namespace npar::codegen

@@ -1,0 +1,165 @@
+// Builds linalg.generics with named loops, and indices in global coordinates from layouts.
+#include "compiler/codegen/lowering/Lowering.h"
+#include "compiler/codegen/loops/Nest.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include "compiler/codegen/lowering/LowerableOpInterface.cpp.inc"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+Scalar Body::constant(double value, Type type) { return {b, arith::ConstantOp::create(b, b.getFloatAttr(type, value))}; }
+Scalar Body::integer(int64_t value) { return {b, arith::ConstantOp::create(b, b.getI64IntegerAttr(value))}; }
+Scalar Body::word(int64_t index) { return {b, rank::ContextOp::create(b, b.getI64Type(), b.getI64IntegerAttr(index))}; }
+
+Scalar Body::index(StringAttr axis) {
+  unsigned dim = llvm::find(loops, axis) - loops.begin();
+  Value index = linalg::IndexOp::create(b, dim);
+  return {b, arith::IndexCastOp::create(b, b.getI64Type(), index)};
+}
+
+Scalar Body::shardOffset(Type type, StringAttr axis) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  int64_t dim = layout ? layout.dimOf(axis) : -1;
+  Scalar coordinate = integer(0);
+  if (dim < 0)
+    return coordinate;
+  for (StringAttr split : layout.splitsOf(dim))
+    coordinate = addi(muli(coordinate, integer(mesh.sizeOf(split))), this->coordinate(split));
+  return muli(coordinate, integer(cast<RankedTensorType>(type).getDimSize(dim)));
+}
+
+static bool isSplit(Type type, StringAttr axis) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  int64_t dim = layout ? layout.dimOf(axis) : -1;
+  return dim >= 0 && !layout.splitsOf(dim).empty();
+}
+
+Scalar Body::globalIndex(Type type, StringAttr axis) {
+  return isSplit(type, axis) ? addi(index(axis), shardOffset(type, axis)) : index(axis);
+}
+
+bool Body::isPadded(Type type, StringAttr axis) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  int64_t dim = layout ? layout.dimOf(axis) : -1;
+  return dim >= 0 && layout.isPadded(dim, mesh);
+}
+
+Scalar Body::isLogical(Type type, StringAttr axis) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  return lessi(globalIndex(type, axis), integer(layout.getSizes()[layout.dimOf(axis)]));
+}
+
+Scalar Body::extract(Value tensor, ArrayRef<Scalar> indices) {
+  SmallVector<Value> positions;
+  for (Scalar index : indices)
+    positions.push_back(arith::IndexCastOp::create(b, b.getIndexType(), index));
+  return {b, tensor::ExtractOp::create(b, tensor, positions)};
+}
+
+static RankedTensorType plain(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
+}
+
+LogicalResult Lowering::generic(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, ValueRange inits, Function body,
+                                ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
+  MLIRContext *context = b.getContext();
+  SmallVector<AffineMap> maps;
+  auto addMap = [&](Type type) {
+    SmallVector<AffineExpr> dims;
+    for (StringAttr axis : nn::axesOf(type)) {
+      auto constant = llvm::find_if(fixed, [&](auto &entry) { return entry.first == axis; });
+      dims.push_back(constant != fixed.end() ? getAffineConstantExpr(constant->second, context)
+                                             : getAffineDimExpr(llvm::find(loops, axis) - loops.begin(), context));
+    }
+    maps.push_back(AffineMap::get(loops.size(), 0, dims, context));
+  };
+  SmallVector<Value> inputs;
+  for (Value operand : operands) {
+    inputs.push_back(get(operand));
+    addMap(operand.getType());
+  }
+  for (Type type : op->getResultTypes())
+    addMap(type);
+  SmallVector<utils::IteratorType> iterators;
+  for (StringAttr axis : loops)
+    iterators.push_back(nn::hasAxis(op->getResult(0).getType(), axis) ? utils::IteratorType::parallel : utils::IteratorType::reduction);
+  auto result = linalg::GenericOp::create(
+      b, op->getLoc(), ValueRange(inits).getTypes(), inputs, inits, maps, iterators, [&](OpBuilder &inside, Location loc, ValueRange arguments) {
+        ImplicitLocOpBuilder builder(loc, inside);
+        Body context(builder, loops, mesh);
+        SmallVector<Scalar> scalars;
+        for (Value argument : arguments)
+          scalars.emplace_back(builder, argument);
+        SmallVector<Value> yielded;
+        for (Scalar value : body(context, scalars))
+          yielded.push_back(value);
+        linalg::YieldOp::create(builder, yielded);
+      });
+  SmallVector<Attribute> names(loops.begin(), loops.end());
+  result->setAttr(axesAttribute, b.getArrayAttr(names));
+  for (auto [value, lowered] : llvm::zip(op->getResults(), result.getResults()))
+    set(value, lowered);
+  return success();
+}
+
+LogicalResult Lowering::map(Operation *op, ValueRange operands, Function body, ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
+  SmallVector<Value> inits;
+  for (Type type : op->getResultTypes())
+    inits.push_back(tensor::EmptyOp::create(b, op->getLoc(), plain(type).getShape(), plain(type).getElementType()));
+  return generic(op, operands, nn::axesOf(op->getResult(0).getType()), inits, body, fixed);
+}
+
+LogicalResult Lowering::reduce(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, double neutral, Function body) {
+  RankedTensorType type = plain(op->getResult(0).getType());
+  Value empty = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), type.getElementType());
+  Value start = arith::ConstantOp::create(b, op->getLoc(), b.getFloatAttr(type.getElementType(), neutral));
+  Value init = linalg::FillOp::create(b, op->getLoc(), ValueRange{start}, ValueRange{empty}).getResult(0);
+  return generic(op, operands, loops, ValueRange{init}, body);
+}
+
+FailureOr<OwningOpRef<ModuleOp>> lowerToLinalg(rank::KernelOp kernel, dist::MeshAttr mesh) {
+  Location loc = kernel.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
+  SmallVector<Type> operands, results;
+  for (Type type : kernel.getOperandTypes())
+    operands.push_back(plain(type));
+  for (Type type : kernel.getResultTypes())
+    results.push_back(plain(type));
+  auto function = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType(operands, results));
+  b.setInsertionPointToStart(function.addEntryBlock());
+  Lowering lowering(b, mesh);
+  Block &block = kernel.getBody().front();
+  for (auto [from, to] : llvm::zip(block.getArguments(), function.getArguments()))
+    lowering.set(from, to);
+  for (Operation &op : block.without_terminator()) {
+    auto prim = dyn_cast<LowerableOpInterface>(op);
+    if (!prim)
+      return op.emitOpError("has no lowering to a kernel");
+    if (failed(prim.lower(lowering)))
+      return failure();
+  }
+  SmallVector<Value> yielded;
+  for (Value value : block.getTerminator()->getOperands())
+    yielded.push_back(lowering.get(value));
+  func::ReturnOp::create(b, loc, yielded);
+  return module;
+}
+
+void registerLowerings(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, nn::NnDialect *, dist::DistDialect *, rank::RankDialect *) {
+    context->loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>();
+    attachElementwise(context);
+    attachReductions(context);
+    attachShape(context);
+    attachDropout(context);
+    attachUpdate(context);
+  });
+}
+
+} // namespace npar::codegen

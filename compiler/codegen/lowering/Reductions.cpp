@@ -1,0 +1,85 @@
+// Prims that sum, maximise or contract. Padding of a split axis enters with the neutral element.
+#include "compiler/codegen/lowering/Lowering.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+namespace {
+// Axes of `type` that the result lacks and whose shards hold padding: i1 "all of them are logical", or null.
+Value logical(Body &body, Type type, Type result) {
+  Value all;
+  for (StringAttr axis : nn::axesOf(type)) {
+    if (nn::hasAxis(result, axis) || !body.isPadded(type, axis))
+      continue;
+    Scalar inside = body.isLogical(type, axis);
+    all = all ? Value(both(Scalar(body.builder(), all), inside)) : Value(inside);
+  }
+  return all;
+}
+
+LogicalResult lowerSum(nn::SumOp op, Lowering &lowering) {
+  return lowering.reduce(op, op.getX(), nn::axesOf(op.getX().getType()), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Value mask = logical(body, op.getX().getType(), op.getType());
+    return {in[1] + (mask ? select(mask, in[0], in[0].like(0.0)) : in[0])};
+  });
+}
+
+LogicalResult lowerMax(nn::MaxOp op, Lowering &lowering) {
+  double lowest = -std::numeric_limits<double>::infinity();
+  return lowering.reduce(op, op.getX(), nn::axesOf(op.getX().getType()), lowest, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Value mask = logical(body, op.getX().getType(), op.getType());
+    return {maximum(in[1], mask ? select(mask, in[0], in[0].like(lowest)) : in[0])};
+  });
+}
+
+LogicalResult lowerPick(nn::PickOp op, Lowering &lowering) {
+  StringAttr axis = op.getAxisAttr();
+  Type type = op.getX().getType();
+  return lowering.reduce(op, {op.getX(), op.getIdx()}, nn::axesOf(type), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar wanted = extend(in[1], body.builder().getI64Type());
+    Value here = equali(body.globalIndex(type, axis), wanted);
+    return {in[2] + select(here, in[0], in[0].like(0.0))};
+  });
+}
+
+// Only in float64, where no library multiplies: the last axis of the result is innermost, the sum ascends. As for the library's
+// products, padding of reduced axes holds zeros (placing masks it).
+LogicalResult lowerEinsum(nn::EinsumOp op, Lowering &lowering) {
+  ArrayRef<StringAttr> result = nn::axesOf(op.getType());
+  SmallVector<StringAttr> loops(result.begin(), result.end());
+  SmallVector<StringAttr> reduced;
+  for (Value operand : op->getOperands())
+    for (StringAttr axis : nn::axesOf(operand.getType()))
+      if (!llvm::is_contained(loops, axis) && !llvm::is_contained(reduced, axis))
+        reduced.push_back(axis);
+  loops.insert(loops.empty() ? loops.end() : loops.end() - 1, reduced.begin(), reduced.end());
+  return lowering.reduce(op, op->getOperands(), loops, 0.0, [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
+    return {fma(in[0], in[1], in[2])};
+  });
+}
+
+// One parameter's sum of squares. Replicas but the first, and padding, count nothing.
+LogicalResult lowerSquareSum(rank::SquareSumOp op, Lowering &lowering) {
+  Type type = op.getGradient().getType();
+  return lowering.reduce(op, op.getGradient(), nn::axesOf(type), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar x = convert(in[0], in[1].type()), square = x * x;
+    Value counts = logical(body, type, op.getType());
+    for (StringAttr axis : op.getReplicas().getAsRange<StringAttr>()) {
+      Scalar first = equali(body.coordinate(axis), body.integer(0));
+      counts = counts ? Value(both(Scalar(body.builder(), counts), first)) : Value(first);
+    }
+    return {in[1] + (counts ? select(counts, square, square.like(0.0)) : square)};
+  });
+}
+} // namespace
+
+void attachReductions(MLIRContext *context) {
+  nn::SumOp::attachInterface<LoweredBy<nn::SumOp, lowerSum>>(*context);
+  nn::MaxOp::attachInterface<LoweredBy<nn::MaxOp, lowerMax>>(*context);
+  nn::PickOp::attachInterface<LoweredBy<nn::PickOp, lowerPick>>(*context);
+  nn::EinsumOp::attachInterface<LoweredBy<nn::EinsumOp, lowerEinsum>>(*context);
+  rank::SquareSumOp::attachInterface<LoweredBy<rank::SquareSumOp, lowerSquareSum>>(*context);
+}
+
+} // namespace npar::codegen

@@ -1,0 +1,255 @@
+// Greedy fusion: ops join their producers' groups as long as one loop nest fits all and no dependency leaves a group and comes back.
+#include "compiler/codegen/outline/Outline.h"
+
+#include <queue>
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+namespace {
+struct Group {
+  SmallVector<int> members; ///< places in the block, ascending
+  bool fusable = false;
+  int first() const { return members.front(); }
+  int last() const { return members.back(); }
+};
+
+class Grouping {
+public:
+  explicit Grouping(Block &block);
+  std::vector<SmallVector<Operation *>> run();
+
+private:
+  void addEdge(int from, int to) {
+    successors[from].push_back(to);
+    predecessors[to].push_back(from);
+  }
+  void orderEffects();
+  bool fits(ArrayRef<int> members);
+  bool reaches(int from, int to);
+  bool tryMerge(int a, int b);
+
+  std::vector<Operation *> ops;
+  std::vector<OpLoops> loops;
+  llvm::DenseMap<Operation *, int> place;
+  std::vector<SmallVector<int>> successors, predecessors; ///< between ops
+  std::vector<Group> groups;
+  std::vector<int> groupOf; ///< op -> group
+};
+} // namespace
+
+Grouping::Grouping(Block &block) {
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    place[&op] = ops.size();
+    ops.push_back(&op);
+    loops.push_back(isFusable(&op) ? loopsOf(&op) : OpLoops());
+  }
+  successors.resize(ops.size());
+  predecessors.resize(ops.size());
+  for (size_t i = 0; i < ops.size(); ++i) {
+    for (Value operand : ops[i]->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        if (auto found = place.find(producer); found != place.end())
+          addEdge(found->second, i);
+    groups.push_back({{int(i)}, isFusable(ops[i])});
+    groupOf.push_back(i);
+  }
+  orderEffects();
+}
+
+// Communication and stashes keep their order; reads and writes of one variable too. A use of a read's value may find the variable
+// overwritten in place, so it precedes the next write.
+void Grouping::orderEffects() {
+  int lastCommunication = -1;
+  llvm::StringMap<SmallVector<int>> readers;
+  llvm::StringMap<int> writer;
+  for (int i = 0, e = ops.size(); i < e; ++i) {
+    StringRef dialect = ops[i]->getName().getDialectNamespace();
+    if ((dialect == "dist" && !groups[i].fusable) || dialect == "pipe") {
+      if (lastCommunication >= 0)
+        addEdge(lastCommunication, i);
+      lastCommunication = i;
+    }
+    if (auto read = dyn_cast<nn::ReadOp>(ops[i])) {
+      if (auto found = writer.find(read.getVariable()); found != writer.end())
+        addEdge(found->second, i);
+      readers[read.getVariable()].push_back(i);
+    } else if (auto write = dyn_cast<nn::WriteOp>(ops[i])) {
+      for (int reader : readers[write.getVariable()]) {
+        addEdge(reader, i);
+        for (Operation *user : ops[reader]->getUsers())
+          if (auto found = place.find(user); found != place.end() && found->second < i)
+            addEdge(found->second, i);
+      }
+      readers[write.getVariable()].clear();
+      if (auto found = writer.find(write.getVariable()); found != writer.end())
+        addEdge(found->second, i);
+      writer[write.getVariable()] = i;
+    }
+  }
+}
+
+// Whether one loop nest fits all members (loops/Nest.cpp plans it later by the same rules).
+bool Grouping::fits(ArrayRef<int> members) {
+  if (members.size() > 48)
+    return false;
+  int widest = members.front();
+  const OpLoops *reduction = nullptr;
+  llvm::DenseSet<Operation *> inside;
+  for (int i : members) {
+    if (loops[i].alone)
+      return false;
+    if (loops[i].volume() > loops[widest].volume())
+      widest = i;
+    if (!loops[i].reduced.empty()) {
+      if (reduction && llvm::SmallDenseSet<StringAttr>(reduction->reduced.begin(), reduction->reduced.end()) !=
+                           llvm::SmallDenseSet<StringAttr>(loops[i].reduced.begin(), loops[i].reduced.end()))
+        return false;
+      reduction = &loops[i];
+    }
+    inside.insert(ops[i]);
+  }
+  const OpLoops &space = loops[widest];
+  auto spaceSize = [&](StringAttr axis) {
+    for (auto &[name, size] : space.loops)
+      if (name == axis)
+        return size;
+    return int64_t(-1);
+  };
+  bool column = reduction && !llvm::is_contained(reduction->reduced, space.loops.back().first);
+  llvm::SmallSetVector<Value, 16> operands;
+  unsigned results = 0;
+  for (int i : members) {
+    bool full = loops[i].loops.size() == space.loops.size(), touchesReduced = false;
+    for (auto &[axis, size] : loops[i].loops) {
+      if (spaceSize(axis) != size)
+        return false;
+      touchesReduced |= reduction && llvm::is_contained(reduction->reduced, axis);
+    }
+    if (!loops[i].reduced.empty() && !full)
+      return false;
+    for (Value external : loops[i].external)
+      if (inside.contains(external.getDefiningOp()))
+        return false;
+    for (Value operand : ops[i]->getOperands())
+      if (!inside.contains(operand.getDefiningOp()))
+        operands.insert(operand);
+    for (Value result : ops[i]->getResults()) {
+      if (llvm::all_of(result.getUsers(), [&](Operation *user) { return inside.contains(user); }))
+        continue;
+      ++results;
+      bool kept = reduction && !touchesReduced && loops[i].loops.size() == space.loops.size() - reduction->reduced.size();
+      bool reduces = !loops[i].reduced.empty();
+      if (!(full && !(column && !reduces)) && !kept && !reduces)
+        return false; // it would be stored many times, or against the grain
+    }
+  }
+  return operands.size() + results <= 32;
+}
+
+// Whether `from` reaches `to` by a path through at least one group that is neither.
+bool Grouping::reaches(int from, int to) {
+  int bound = groups[to].last();
+  SmallVector<int> stack;
+  llvm::SmallDenseSet<int> seen;
+  auto push = [&](int group) {
+    for (int member : groups[group].members)
+      for (int next : successors[member]) {
+        int target = groupOf[next];
+        if (target == group || (group == from && target == to))
+          continue;
+        if (groups[target].first() <= bound && seen.insert(target).second)
+          stack.push_back(target);
+      }
+  };
+  push(from);
+  while (!stack.empty()) {
+    int group = stack.pop_back_val();
+    if (group == to)
+      return true;
+    if (group == from)
+      continue;
+    push(group);
+  }
+  return false;
+}
+
+bool Grouping::tryMerge(int a, int b) {
+  if (a == b)
+    return true;
+  if (!groups[a].fusable || !groups[b].fusable)
+    return false;
+  SmallVector<int> members(groups[a].members);
+  members.append(groups[b].members);
+  llvm::sort(members);
+  if (!fits(members) || reaches(a, b) || reaches(b, a))
+    return false;
+  groups[a].members = members;
+  for (int member : groups[b].members)
+    groupOf[member] = a;
+  groups[b].members.clear();
+  return true;
+}
+
+std::vector<SmallVector<Operation *>> Grouping::run() {
+  // Producers, nearest first.
+  for (int i = 0, e = ops.size(); i < e; ++i) {
+    if (!groups[groupOf[i]].fusable)
+      continue;
+    SmallVector<int> producers(predecessors[i]);
+    llvm::sort(producers, std::greater<int>());
+    for (int producer : producers)
+      tryMerge(groupOf[producer], groupOf[i]);
+  }
+  // Siblings that read the same large operand.
+  llvm::DenseMap<Value, SmallVector<int>> readers;
+  for (int i = 0, e = ops.size(); i < e; ++i) {
+    if (!groups[groupOf[i]].fusable)
+      continue;
+    for (Value operand : ops[i]->getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!type || type.getNumElements() < loops[i].volume() || type.getNumElements() < 2)
+        continue;
+      for (int sibling : readers[operand])
+        if (groupOf[sibling] != groupOf[i] && tryMerge(groupOf[sibling], groupOf[i]))
+          break;
+      readers[operand].push_back(i);
+    }
+  }
+  // Kahn's order, earliest place first.
+  std::vector<int> waiting(ops.size(), 0);
+  auto forSuccessors = [&](int group, llvm::function_ref<void(int)> visit) {
+    for (int member : groups[group].members)
+      for (int next : successors[member])
+        if (groupOf[next] != group)
+          visit(groupOf[next]);
+  };
+  std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
+  for (int i = 0, e = ops.size(); i < e; ++i)
+    if (!groups[i].members.empty())
+      forSuccessors(i, [&](int next) { ++waiting[next]; });
+  for (int i = 0, e = ops.size(); i < e; ++i)
+    if (!groups[i].members.empty() && waiting[i] == 0)
+      ready.push({groups[i].first(), i});
+  std::vector<SmallVector<Operation *>> order;
+  while (!ready.empty()) {
+    int group = ready.top().second;
+    ready.pop();
+    SmallVector<Operation *> members;
+    for (int member : groups[group].members)
+      members.push_back(ops[member]);
+    order.push_back(members);
+    forSuccessors(group, [&](int next) {
+      if (--waiting[next] == 0)
+        ready.push({groups[next].first(), next});
+    });
+  }
+  return order;
+}
+
+std::vector<SmallVector<Operation *>> groupOps(Block &block) { return Grouping(block).run(); }
+
+} // namespace npar::codegen

@@ -1,0 +1,53 @@
+// The steps of export-outline-kernels, one file each.
+#pragma once
+
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/rank/Rank.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace npar::codegen {
+
+/// nn.accumulate -> read, add, write; nn.combine of one use -> nothing; nn.square_sums -> one op per parameter and one that places them.
+void rewriteState(mlir::Block &block);
+
+/// float32 nn.einsum -> rank.matmul; products that no stride fits stay einsums and become kernels.
+void rewriteProducts(mlir::Block &block);
+
+/// Each user gets its own nn.fill, nn.index, nn.broadcast; column reductions get their own cheap producers instead of stored values.
+void duplicateCheapOps(mlir::Block &block);
+
+/// Whether an op is one that kernels are made of.
+bool isFusable(mlir::Operation *op);
+
+/// The loops of a prim and how it uses them, axes of size 1 left out.
+struct OpLoops {
+  llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>> loops; ///< in walking order
+  llvm::SmallVector<mlir::StringAttr> reduced;
+  llvm::SmallVector<mlir::Value, 2> external; ///< operands that must come from outside the kernel
+  bool alone = false;                         ///< fuses with nothing
+  bool has(mlir::StringAttr axis) const {
+    return llvm::any_of(loops, [&](const auto &loop) { return loop.first == axis; });
+  }
+  double volume() const {
+    double product = 1;
+    for (auto &[axis, size] : loops)
+      product *= size;
+    return product;
+  }
+};
+OpLoops loopsOf(mlir::Operation *op);
+/// A reduction that keeps the axis its operand has contiguous.
+bool isColumnReduction(const OpLoops &loops);
+bool isCheap(mlir::Operation *op);
+
+/// Partitions a block: each entry is a kernel to be (in program order) or a single other op; the entries are in an order that
+/// respects all dependencies.
+std::vector<llvm::SmallVector<mlir::Operation *>> groupOps(mlir::Block &block);
+
+/// Pairs (result, operand) that may share storage.
+llvm::SmallVector<std::pair<int64_t, int64_t>> inplacePairs(rank::KernelOp kernel);
+
+} // namespace npar::codegen

@@ -1,0 +1,150 @@
+// export-outline-kernels: fragments of prims become products and launches of shared kernels.
+#include "compiler/codegen/Codegen.h"
+#include "compiler/codegen/Text.h"
+#include "compiler/codegen/lowering/Lowering.h"
+#include "compiler/codegen/outline/Outline.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+#define GEN_PASS_DEF_EXPORTOUTLINEKERNELS
+#include "compiler/codegen/Passes.h.inc"
+
+namespace {
+struct ExportOutlineKernels : impl::ExportOutlineKernelsBase<ExportOutlineKernels> {
+  void getDependentDialects(DialectRegistry &registry) const override { registerCodegen(registry); }
+  void runOnOperation() override;
+
+  LogicalResult outline(Block &block);
+  rank::KernelOp build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results);
+  FailureOr<rank::KernelOp> share(rank::KernelOp kernel);
+
+  dist::MeshAttr mesh;
+  std::map<std::string, rank::KernelOp> shared;
+  std::map<std::string, int> named;
+};
+} // namespace
+
+// Up to three of the telling ops: "max_exp_div".
+static std::string nameOf(ArrayRef<Operation *> group) {
+  static const StringRef dull[] = {"add", "sub", "mul", "scale", "shift", "broadcast", "fill", "index", "convert"};
+  SmallVector<StringRef> names;
+  for (bool any : {false, true}) {
+    for (Operation *op : group) {
+      StringRef name = op->getName().stripDialect();
+      if (names.size() < 3 && !llvm::is_contained(names, name) && (any || !llvm::is_contained(dull, name)))
+        names.push_back(name);
+    }
+    if (!names.empty())
+      break;
+  }
+  return llvm::join(names, "_");
+}
+
+rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef<Value> operands, ArrayRef<Value> results) {
+  OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
+  double flops = 0;
+  for (Operation *op : group)
+    flops += isa<nn::CostOpInterface>(op) ? cast<nn::CostOpInterface>(op).getFlops() : nn::defaultFlops(op);
+  Location loc = group.back()->getLoc();
+  auto kernel = rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops),
+                                       b.getArrayAttr({}));
+  Block &block = kernel.getBody().emplaceBlock();
+  IRMapping mapping;
+  for (Value operand : operands)
+    mapping.map(operand, block.addArgument(operand.getType(), loc));
+  b.setInsertionPointToStart(&block);
+  for (Operation *op : group)
+    b.clone(*op, mapping)->removeAttr("at");
+  SmallVector<Value> yielded;
+  for (Value result : results)
+    yielded.push_back(mapping.lookup(result));
+  rank::YieldOp::create(b, loc, yielded);
+  return kernel;
+}
+
+// The kernel itself, or the equal one that an earlier launch made.
+FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
+  auto [found, inserted] = shared.insert({kernelText(kernel, mesh, kernel.getSymName()), kernel});
+  if (!inserted) {
+    kernel.erase();
+    return found->second;
+  }
+  SmallVector<Attribute> pairs;
+  for (auto [result, operand] : inplacePairs(kernel))
+    pairs.push_back(DenseI64ArrayAttr::get(&getContext(), {result, operand}));
+  kernel.setInplaceAttr(ArrayAttr::get(&getContext(), pairs));
+  FailureOr<int64_t> extent = extentOf(kernel, mesh);
+  if (failed(extent))
+    return failure();
+  kernel.setExtent(*extent);
+  std::string base = kernel.getSymName().str();
+  kernel.setSymName(base + "_" + std::to_string(named[base]++));
+  return kernel;
+}
+
+LogicalResult ExportOutlineKernels::outline(Block &block) {
+  rewriteState(block);
+  rewriteProducts(block);
+  duplicateCheapOps(block);
+  std::vector<SmallVector<Operation *>> groups = groupOps(block);
+  // Operations move to the end of the block in the new order (before its terminator).
+  Operation *terminator = !block.empty() && block.back().hasTrait<OpTrait::IsTerminator>() ? &block.back() : nullptr;
+  IRMapping replaced;
+  for (ArrayRef<Operation *> group : groups) {
+    if (group.size() == 1 && !isFusable(group.front())) {
+      group.front()->moveBefore(&block, terminator ? terminator->getIterator() : block.end());
+      continue;
+    }
+    llvm::SmallDenseSet<Operation *> inside(group.begin(), group.end());
+    llvm::SmallSetVector<Value, 8> operands, results;
+    for (Operation *op : group) {
+      for (Value operand : op->getOperands())
+        if (!inside.contains(operand.getDefiningOp()))
+          operands.insert(operand);
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+          results.insert(result);
+    }
+    FailureOr<rank::KernelOp> kernel = share(build(group, operands.getArrayRef(), results.getArrayRef()));
+    if (failed(kernel))
+      return failure();
+    OpBuilder b = terminator ? OpBuilder(terminator) : OpBuilder::atBlockEnd(&block);
+    auto launch = rank::LaunchOp::create(b, group.back()->getLoc(), TypeRange(ValueRange(results.getArrayRef())),
+                                         FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands.getArrayRef());
+    if (Attribute at = group.back()->getAttr("at"))
+      launch->setAttr("at", at);
+    for (auto [found, value] : llvm::zip(results, launch.getResults()))
+      Value(found).replaceUsesWithIf(value, [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
+    for (Operation *op : llvm::reverse(group))
+      op->erase();
+  }
+  return success();
+}
+
+void ExportOutlineKernels::runOnOperation() {
+  getContext().loadAllAvailableDialects();
+  mesh = dist::meshOf(getOperation());
+  for (auto kernel : getOperation().getOps<rank::KernelOp>())
+    named[kernel.getSymName().str()] = 0;
+  SmallVector<Operation *> bodies;
+  for (Operation &op : getOperation().getOps())
+    if (!isa<rank::KernelOp>(op) && op.getNumRegions() == 1 && (isa<func::FuncOp>(op) || op.getName().getStringRef() == "pipe.fragment"))
+      bodies.push_back(&op);
+  for (Operation *op : bodies)
+    for (Block &block : op->getRegion(0))
+      if (failed(outline(block)))
+        return signalPassFailure();
+}
+
+void registerCodegenPasses() {
+  PassRegistration<ExportOutlineKernels>();
+}
+
+} // namespace npar::codegen

@@ -1,0 +1,252 @@
+// Classifies an einsum's axes (batch, m, n, k), merges those that are contiguous everywhere, and writes it as a strided product.
+#include "compiler/codegen/outline/Outline.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+namespace {
+/// A tensor as strides by axis name into a stored tensor: looks through nn.select and nn.rename.
+struct View {
+  Value base;
+  int64_t offset = 0;
+  llvm::MapVector<StringAttr, int64_t> strides;
+
+  explicit View(Value value) {
+    // Names as the value has them, from its own dimensions down to the base's.
+    SmallVector<std::pair<StringAttr, StringAttr>> renames; // stored name -> name seen
+    SmallVector<std::pair<StringAttr, int64_t>> selected;
+    base = value;
+    while (true) {
+      if (auto rename = base.getDefiningOp<nn::RenameOp>()) {
+        renames.emplace_back(rename.getFromAttr(), rename.getToAttr());
+        base = rename.getX();
+      } else if (auto select = base.getDefiningOp<nn::SelectOp>()) {
+        selected.emplace_back(select.getAxisAttr(), select.getIndex());
+        base = select.getX();
+      } else {
+        break;
+      }
+    }
+    auto type = cast<RankedTensorType>(base.getType());
+    int64_t stride = 1;
+    ArrayRef<StringAttr> names = nn::axesOf(type);
+    for (int64_t dim = type.getRank() - 1; dim >= 0; stride *= type.getDimSize(dim), --dim) {
+      StringAttr name = names[dim];
+      for (auto &[from, to] : llvm::reverse(renames))
+        if (name == from)
+          name = to;
+      auto fixed = llvm::find_if(selected, [&](auto &entry) { return entry.first == names[dim] && !nn::hasAxis(value.getType(), name); });
+      if (fixed != selected.end())
+        offset += fixed->second * stride;
+      else
+        strides[name] = stride;
+    }
+  }
+};
+
+/// One loop of the product; stride 0 where a tensor lacks it.
+struct ProductLoop {
+  int64_t size, a, b, c;
+};
+
+struct Product {
+  SmallVector<ProductLoop> batch, m, n, k;
+
+  static void merge(SmallVector<ProductLoop> &loops) {
+    for (int i = int(loops.size()) - 2; i >= 0; --i) {
+      ProductLoop &major = loops[i], &minor = loops[i + 1];
+      if (major.a != minor.a * minor.size || major.b != minor.b * minor.size || major.c != minor.c * minor.size)
+        continue;
+      minor.size *= major.size;
+      loops.erase(loops.begin() + i);
+    }
+  }
+  void swap() {
+    std::swap(m, n);
+    for (auto *loops : {&batch, &m, &n, &k})
+      for (ProductLoop &loop : *loops)
+        std::swap(loop.a, loop.b);
+  }
+};
+} // namespace
+
+// All but one of the m (or n) loops become batch loops, on which the other operand does not move.
+static ProductLoop keepOne(SmallVector<ProductLoop> &loops, SmallVector<ProductLoop> &batch, llvm::function_ref<bool(const ProductLoop &)> best) {
+  if (loops.empty())
+    return {1, 0, 0, 0};
+  size_t kept = 0;
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (best(loops[i]) || (!best(loops[kept]) && loops[i].size > loops[kept].size))
+      kept = i;
+  ProductLoop result = loops[kept];
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (i != kept)
+      batch.push_back(loops[i]);
+  return result;
+}
+
+static FailureOr<Product> classify(nn::EinsumOp op, const View &a, const View &b) {
+  auto result = cast<RankedTensorType>(op.getType());
+  View c(op.getResult());
+  Product product;
+  auto strideIn = [](const View &view, StringAttr axis) {
+    auto found = view.strides.find(axis);
+    return found == view.strides.end() ? int64_t(0) : found->second;
+  };
+  SmallVector<StringAttr> axes(nn::axesOf(result));
+  for (Value operand : op->getOperands())
+    for (StringAttr axis : nn::axesOf(operand.getType()))
+      if (!llvm::is_contained(axes, axis))
+        axes.push_back(axis);
+  for (StringAttr axis : axes) {
+    bool inA = nn::hasAxis(op.getA().getType(), axis), inB = nn::hasAxis(op.getB().getType(), axis), inC = nn::hasAxis(result, axis);
+    int64_t size = nn::sizeOf(inA ? op.getA().getType() : op.getB().getType(), axis);
+    if (size == 1)
+      continue;
+    if (!inC && !(inA && inB))
+      return failure(); // a sum over one operand alone
+    ProductLoop loop{size, strideIn(a, axis), strideIn(b, axis), strideIn(c, axis)};
+    (inA && inB && inC ? product.batch : inA && inC ? product.m : inB && inC ? product.n : product.k).push_back(loop);
+  }
+  // Order the contracted loops as A has them, so that neighbours can merge.
+  llvm::stable_sort(product.k, [](const ProductLoop &x, const ProductLoop &y) { return x.a > y.a; });
+  for (auto *loops : {&product.batch, &product.m, &product.n, &product.k})
+    Product::merge(*loops);
+  return product;
+}
+
+// Row and column stride of an operand: 1 for a loop of one iteration where the other is not 1.
+static std::pair<int64_t, int64_t> unit(int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  if (columns == 1)
+    column = row == 1 ? std::max<int64_t>(rows, 1) : 1;
+  if (rows == 1)
+    row = column == 1 ? std::max<int64_t>(columns, 1) : 1;
+  return {row, column};
+}
+
+static bool rewriteProduct(nn::EinsumOp op) {
+  View a(op.getA()), b(op.getB());
+  FailureOr<Product> classified = classify(op, a, b);
+  if (failed(classified) || classified->k.size() > 1)
+    return false;
+  Product product = *classified;
+  // C's contiguous axis must be an n loop.
+  auto contiguous = [](const ProductLoop &loop) { return loop.c == 1; };
+  bool swapped = llvm::none_of(product.n, contiguous) && llvm::any_of(product.m, contiguous);
+  if (swapped)
+    product.swap();
+  ProductLoop n = keepOne(product.n, product.batch, contiguous);
+  ProductLoop m = keepOne(product.m, product.batch, [](const ProductLoop &) { return false; });
+  ProductLoop k = product.k.empty() ? ProductLoop{1, 0, 0, 0} : product.k.front();
+  if (n.size > 1 && n.c != 1)
+    return false;
+  auto [aRow, aColumn] = unit(m.a, m.size, k.a, k.size);
+  auto [bRow, bColumn] = unit(k.b, k.size, n.b, n.size);
+  int64_t cRow = m.size == 1 ? n.size : m.c;
+  if ((aRow != 1 && aColumn != 1) || (bRow != 1 && bColumn != 1))
+    return false;
+  SmallVector<int64_t> batch, aStrides, bStrides, cStrides;
+  for (const ProductLoop &loop : product.batch) {
+    batch.push_back(loop.size);
+    aStrides.push_back(loop.a);
+    bStrides.push_back(loop.b);
+    cStrides.push_back(loop.c);
+  }
+  aStrides.append({aRow, aColumn});
+  bStrides.append({bRow, bColumn});
+  cStrides.append({cRow, 1});
+  if (swapped)
+    std::swap(a, b);
+
+  // A sum with the value of a variable, stored there again, is the product's own accumulation.
+  Value accumulator;
+  nn::AddOp sum;
+  if (op->hasOneUse())
+    if ((sum = dyn_cast<nn::AddOp>(*op->getUsers().begin())))
+      if (Value other = sum.getA() == op.getResult() ? sum.getB() : sum.getA(); other.getDefiningOp<nn::ReadOp>() && other.hasOneUse() &&
+                                                                                  sum.getType() == op.getType() &&
+                                                                                  other.getType() == op.getType())
+        accumulator = other;
+  OpBuilder builder(accumulator ? sum.getOperation() : op.getOperation());
+  auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  auto matmul = rank::MatmulOp::create(builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, builder.getDenseI64ArrayAttr(batch),
+                                       i64(m.size), i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides),
+                                       builder.getDenseI64ArrayAttr(bStrides), builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset));
+  if (Attribute at = op->getAttr("at"))
+    matmul->setAttr("at", at);
+  if (accumulator) {
+    sum.replaceAllUsesWith(matmul.getResult());
+    sum.erase();
+  } else {
+    op.replaceAllUsesWith(matmul.getResult());
+  }
+  op.erase();
+  return true;
+}
+
+// The operand with its axes in the given order, copied when it has another.
+static Value inOrder(OpBuilder &b, nn::EinsumOp op, Value operand, ArrayRef<StringAttr> order) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  if (nn::axesOf(type) == order)
+    return operand;
+  SmallVector<int64_t> sizes;
+  for (StringAttr axis : order)
+    sizes.push_back(nn::sizeOf(type, axis));
+  RankedTensorType ordered = nn::withAxes(type.getElementType(), order, sizes);
+  if (dist::LayoutAttr layout = dist::layoutOf(type)) {
+    SmallVector<int64_t> global;
+    SmallVector<SmallVector<StringAttr>> splits;
+    for (StringAttr axis : order) {
+      global.push_back(layout.getSizes()[layout.dimOf(axis)]);
+      splits.push_back(layout.splitsOf(layout.dimOf(axis)));
+    }
+    ordered = RankedTensorType::get(sizes, type.getElementType(), dist::makeLayout(b.getContext(), order, global, splits));
+  }
+  auto copy = nn::BroadcastOp::create(b, op.getLoc(), ordered, operand);
+  if (Attribute at = op->getAttr("at"))
+    copy->setAttr("at", at);
+  return copy;
+}
+
+// Copies both operands to [batch.., m.., k..] and [batch.., n.., k..], which always classifies but for C's contiguous axis.
+static bool reorderOperands(nn::EinsumOp op) {
+  SmallVector<StringAttr> a, b, k;
+  for (StringAttr axis : nn::axesOf(op.getType())) {
+    if (nn::hasAxis(op.getA().getType(), axis))
+      a.push_back(axis);
+    if (nn::hasAxis(op.getB().getType(), axis))
+      b.push_back(axis);
+  }
+  for (StringAttr axis : nn::axesOf(op.getA().getType()))
+    if (!nn::hasAxis(op.getType(), axis)) {
+      if (!nn::hasAxis(op.getB().getType(), axis))
+        return false;
+      k.push_back(axis);
+    }
+  for (StringAttr axis : nn::axesOf(op.getB().getType()))
+    if (!nn::hasAxis(op.getType(), axis) && !llvm::is_contained(k, axis))
+      return false;
+  a.append(k);
+  b.append(k);
+  OpBuilder builder(op);
+  Value first = inOrder(builder, op, op.getA(), a), second = inOrder(builder, op, op.getB(), b);
+  if (first == op.getA() && second == op.getB())
+    return false;
+  op.getAMutable().assign(first);
+  op.getBMutable().assign(second);
+  return true;
+}
+
+void rewriteProducts(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && getElementTypeOrSelf(einsum.getType()).isF32())
+      if (!rewriteProduct(einsum) && reorderOperands(einsum))
+        rewriteProduct(einsum);
+  // Views that only products looked through are gone.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isa<nn::RenameOp, nn::SelectOp>(op) && op.use_empty())
+      op.erase();
+}
+
+} // namespace npar::codegen

@@ -1,0 +1,67 @@
+// Spells out ops on state that hide a read, an add and a write, and splits the sums of squares by parameter.
+#include "compiler/codegen/outline/Outline.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+static void copyPlace(Operation *from, ArrayRef<Operation *> to) {
+  if (Attribute at = from->getAttr("at"))
+    for (Operation *op : to)
+      op->setAttr("at", at);
+}
+
+static void rewriteAccumulate(nn::AccumulateOp op) {
+  OpBuilder b(op);
+  Type type = op.getValue().getType();
+  auto old = nn::ReadOp::create(b, op.getLoc(), type, op.getVariableAttr());
+  auto sum = nn::AddOp::create(b, op.getLoc(), type, old, op.getValue());
+  auto write = nn::WriteOp::create(b, op.getLoc(), op.getVariableAttr(), sum);
+  copyPlace(op, {old, sum, write});
+  op.erase();
+}
+
+// Mesh axes along which equal copies of a gradient are added up: they count once.
+static ArrayAttr replicasOf(nn::SquareSumsOp op, Value gradient) {
+  MLIRContext *context = op.getContext();
+  SmallVector<Attribute> replicas;
+  auto module = op->getParentOfType<ModuleOp>();
+  auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
+  dist::LayoutAttr sums = dist::layoutOf(op.getType()), layout = dist::layoutOf(gradient);
+  if (sums && layout)
+    for (StringAttr axis : sums.getPartialAxes())
+      if (axis != pipeline && !layout.splitsOver(axis))
+        replicas.push_back(axis);
+  return ArrayAttr::get(context, replicas);
+}
+
+static void rewriteSquareSums(nn::SquareSumsOp op) {
+  OpBuilder b(op);
+  SmallVector<Value> sums;
+  for (Value gradient : op.getGradients()) {
+    auto sum = rank::SquareSumOp::create(b, op.getLoc(), nn::scalarOf(b.getF64Type()), gradient, replicasOf(op, gradient));
+    copyPlace(op, {sum});
+    sums.push_back(sum);
+  }
+  auto placed = rank::PlaceOp::create(b, op.getLoc(), op.getType(), sums, op.getSlotsAttr());
+  copyPlace(op, {placed});
+  op.replaceAllUsesWith(placed.getOperation());
+  op.erase();
+}
+
+void rewriteState(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto accumulate = dyn_cast<nn::AccumulateOp>(op)) {
+      rewriteAccumulate(accumulate);
+    } else if (auto combine = dyn_cast<nn::CombineOp>(op)) {
+      if (combine.getUses().size() == 1) {
+        combine.replaceAllUsesWith(combine.getUses().front());
+        combine.erase();
+      }
+    } else if (auto squares = dyn_cast<nn::SquareSumsOp>(op)) {
+      rewriteSquareSums(squares);
+    }
+  }
+}
+
+} // namespace npar::codegen

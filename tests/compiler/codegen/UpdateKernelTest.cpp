@@ -1,0 +1,129 @@
+// Optimizer, norm, learning rate and dropout kernels; dropout under sharding draws what one rank draws.
+#include "tests/compiler/codegen/RunFunction.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace npar::codegen;
+
+namespace {
+std::vector<float> ramp(size_t count, double scale, double phase) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = scale * std::sin(phase + 0.7 * i);
+  return values;
+}
+std::string function(const std::string &attributes, const std::string &arguments, const std::string &results, const std::string &body) {
+  return "module " + attributes + " { func.func @f(" + arguments + ") -> (" + results + ") {\n" + body + "\n} }";
+}
+const std::string scalar = "tensor<f64, #nn.axes<>>";
+} // namespace
+
+TEST(UpdateKernel, AdamwFollowsPyTorch) {
+  for (size_t n : {1, 17, 100, 1000}) {
+    std::string t = tensorText("embed=" + std::to_string(n), "f32");
+    CompiledFunction f(function("", "%w: " + t + ", %g: " + t + ", %m: " + t + ", %v: " + t + ", %f: " + scalar + ", %r: " + scalar,
+                                t + ", " + t + ", " + t,
+                                "%a, %b, %c = nn.adamw %w, %g, %m, %v, %f, %r {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" + t +
+                                    ", " + t + ", " + t + ", " + t + ", " + scalar + ", " + scalar + ") -> (" + t + ", " + t + ", " + t +
+                                    ")\nreturn %a, %b, %c : " + t + ", " + t + ", " + t));
+    ASSERT_TRUE(f.ok());
+    std::vector<float> w = ramp(n, 1, 0), g = ramp(n, 2, 1), m = ramp(n, 0.1, 2), v = ramp(n, 0.1, 3);
+    for (float &x : v)
+      x = std::abs(x);
+    double factor = 0.5, rate = 1e-2;
+    int64_t step = 6;
+    std::vector<Buffer> results = f.run({w, g, m, v, std::vector<double>{factor}, std::vector<double>{rate}}, {step, 0, 1}, 3);
+    for (size_t i = 0; i < n; ++i) {
+      double gradient = g[i] * factor, m1 = 0.9 * m[i] + 0.1 * gradient, v1 = 0.95 * v[i] + 0.05 * gradient * gradient;
+      double w1 = w[i] * (1 - rate * 0.1) -
+                  rate / (1 - std::pow(0.9, 7)) * m1 / (std::sqrt(v1) / std::sqrt(1 - std::pow(0.95, 7)) + 1e-8);
+      EXPECT_NEAR(results[0].as<float>()[i], w1, 2e-6);
+      EXPECT_NEAR(results[1].as<float>()[i], m1, 1e-6);
+      EXPECT_NEAR(results[2].as<float>()[i], v1, 1e-6);
+    }
+  }
+}
+
+TEST(UpdateKernel, NormClipAndLearningRate) {
+  std::string t = tensorText("embed=1000", "f32"), u = tensorText("hidden=33", "f32"), sums = tensorText("param=5", "f64");
+  CompiledFunction f(function("", "%a: " + t + ", %b: " + u, sums + ", " + scalar + ", " + scalar + ", " + scalar,
+                              "%s = nn.square_sums %a, %b slots [3, 1] of 5 : (" + t + ", " + u + ") -> " + sums + "\n%n = nn.grad_norm %s : (" + sums +
+                                  ") -> " + scalar + "\n%c = nn.clip_factor %n max 1.0 : (" + scalar + ") -> " + scalar +
+                                  "\n%r = nn.learning_rate \"cosine\" {peak = 1.0e-3, warmup = 10, steps = 110, final = 1.0e-4} : " + scalar +
+                                  "\nreturn %s, %n, %c, %r : " + sums + ", " + scalar + ", " + scalar + ", " + scalar));
+  ASSERT_TRUE(f.ok());
+  std::vector<float> a = ramp(1000, 1, 0), b = ramp(33, 3, 1);
+  double first = 0, second = 0;
+  for (float x : a)
+    first += double(x) * x;
+  for (float x : b)
+    second += double(x) * x;
+  for (int64_t step : {0, 4, 10, 60, 110, 200}) {
+    std::vector<Buffer> results = f.run({a, b}, {step, 0, 1});
+    std::vector<double> slots = results[0].as<double>();
+    EXPECT_NEAR(slots[3], first, 1e-10 * first);
+    EXPECT_NEAR(slots[1], second, 1e-10 * second);
+    EXPECT_EQ(slots[0] + slots[2] + slots[4], 0.0);
+    double norm = std::sqrt(first + second);
+    EXPECT_NEAR(results[1].as<double>()[0], norm, 1e-12 * norm);
+    EXPECT_NEAR(results[2].as<double>()[0], 1 / (norm + 1e-6), 1e-12);
+    double progress = std::min(1.0, std::max(0.0, (step - 10) / 100.0));
+    double rate = step < 10 ? 1e-3 * (step + 1) / 10 : 1e-4 + 9e-4 * 0.5 * (1 + std::cos(M_PI * progress));
+    EXPECT_NEAR(results[3].as<double>()[0], rate, 1e-15);
+  }
+}
+
+// Two shards of `seq` and of `embed` together are the whole, bit for bit; micro-batches and steps differ.
+TEST(UpdateKernel, DropoutIsTheSameUnderSharding) {
+  std::string whole = "tensor<2x6x32xf32, #dist.layout<batch : 2, seq : 6, embed : 32>>";
+  std::string part = "tensor<2x3x16xf32, #dist.layout<batch : 2, seq : 6 {tp}, embed : 32 {cp}>>";
+  auto dropout = [&](const std::string &t) {
+    return function("attributes {dist.mesh = #dist.mesh<tp = 2, cp = 2>}", "%x: " + t, t,
+                    "%y = nn.dropout %x {rate = 0.25, site = \"h.0.drop\"} : (" + t + ") -> " + t + "\nreturn %y : " + t);
+  };
+  CompiledFunction one(dropout(whole)), shard(dropout(part));
+  ASSERT_TRUE(one.ok() && shard.ok());
+  std::vector<float> x(2 * 6 * 32, 1.0f), local(2 * 3 * 16, 1.0f);
+  std::vector<float> y = one.run({x}, {5, 2, 42, 0, 0})[0].as<float>();
+  int kept = 0;
+  for (float v : y) {
+    EXPECT_TRUE(v == 0.0f || v == float(1 / 0.75));
+    kept += v != 0;
+  }
+  EXPECT_NEAR(kept / 384.0, 0.75, 0.08);
+  for (int64_t tp = 0; tp < 2; ++tp)
+    for (int64_t cp = 0; cp < 2; ++cp) {
+      std::vector<float> z = shard.run({local}, {5, 2, 42, tp, cp})[0].as<float>();
+      for (int b = 0; b < 2; ++b)
+        for (int s = 0; s < 3; ++s)
+          for (int e = 0; e < 16; ++e)
+            ASSERT_EQ(z[(b * 3 + s) * 16 + e], y[(b * 6 + tp * 3 + s) * 32 + cp * 16 + e]);
+    }
+  EXPECT_NE(y, one.run({x}, {5, 3, 42, 0, 0})[0].as<float>());
+  EXPECT_NE(y, one.run({x}, {6, 2, 42, 0, 0})[0].as<float>());
+  EXPECT_NE(y, one.run({x}, {5, 2, 43, 0, 0})[0].as<float>());
+}
+
+// Shards of a padded axis: the sum over 7 of 8 elements, the mask of padding, the slice of a whole tensor.
+TEST(UpdateKernel, PaddingIsNeutral) {
+  std::string part = "tensor<3x4xf32, #dist.layout<seq : 3, vocab : 7 {tp}>>", row = "tensor<3xf32, #dist.layout<seq : 3>>";
+  std::string whole = "tensor<3x7xf32, #dist.layout<seq : 3, vocab : 7>>";
+  CompiledFunction f(function("attributes {dist.mesh = #dist.mesh<tp = 2>}", "%x: " + part + ", %w: " + whole, row + ", " + row + ", " + part + ", " + part,
+                              "%s = nn.sum %x : (" + part + ") -> " + row + "\n%m = nn.max %x : (" + part + ") -> " + row +
+                                  "\n%p = dist.mask_padding %x {dims = [\"vocab\"]} : " + part + "\n%c = dist.slice %w {axes = [\"tp\"], dim = \"vocab\"} : " +
+                                  whole + " -> " + part + "\nreturn %s, %m, %p, %c : " + row + ", " + row + ", " + part + ", " + part));
+  ASSERT_TRUE(f.ok());
+  std::vector<float> x = {1, 2, 3, 100, 5, 6, 7, 100, -9, -8, -7, 100}, w;
+  for (int i = 0; i < 21; ++i)
+    w.push_back(i + 1);
+  std::vector<Buffer> results = f.run({x, w}, {0, 0, 1, 1});
+  EXPECT_EQ(results[0].as<float>(), (std::vector<float>{6, 18, -24}));
+  EXPECT_EQ(results[1].as<float>(), (std::vector<float>{3, 7, -7}));
+  EXPECT_EQ(results[2].as<float>(), (std::vector<float>{1, 2, 3, 0, 5, 6, 7, 0, -9, -8, -7, 0}));
+  EXPECT_EQ(results[3].as<float>(), (std::vector<float>{5, 6, 7, 0, 12, 13, 14, 0, 19, 20, 21, 0}));
+  results = f.run({x, w}, {0, 0, 1, 0});
+  EXPECT_EQ(results[0].as<float>(), (std::vector<float>{106, 118, 76}));
+  EXPECT_EQ(results[3].as<float>(), (std::vector<float>{1, 2, 3, 4, 8, 9, 10, 11, 15, 16, 17, 18}));
+}
