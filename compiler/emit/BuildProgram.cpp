@@ -31,7 +31,7 @@ program::ElementType element(DictionaryAttr does) {
 
 class Builder {
 public:
-  explicit Builder(ModuleOp module) : module(module), mesh(dist::meshOf(module)), result(std::make_unique<program::ProgramT>()) {}
+  explicit Builder(ModuleOp module) : module(module), symbols(module), mesh(dist::meshOf(module)), result(std::make_unique<program::ProgramT>()) {}
 
   FailureOr<std::unique_ptr<program::ProgramT>> run() {
     Type tokens;
@@ -53,6 +53,7 @@ public:
 
 private:
   ModuleOp module;
+  SymbolTable symbols;
   dist::MeshAttr mesh;
   std::unique_ptr<program::ProgramT> result;
   llvm::StringMap<uint32_t> variables;
@@ -89,7 +90,7 @@ private:
         entry.slots = static_cast<uint32_t>(region.getSlots());
         entry.offset = region.getOffset();
       } else if (auto variable = dyn_cast<rank::VariableOp>(op)) {
-        auto declared = nn::lookupVariable(source, variable.getVariable());
+        auto declared = symbols.lookup<nn::VariableOp>(variable.getVariable());
         if (!declared)
           return variable.emitOpError("keeps unknown variable '") << variable.getVariable() << "'";
         target.pieces.push_back(pieceOf(declared));
@@ -201,7 +202,7 @@ private:
 
   FailureOr<uint32_t> kernel(rank::StepOp step) {
     auto symbol = step.getDoes().getAs<FlatSymbolRefAttr>("kernel");
-    auto declared = symbol ? module.lookupSymbol<rank::KernelOp>(symbol.getValue()) : rank::KernelOp();
+    auto declared = symbol ? symbols.lookup<rank::KernelOp>(symbol.getValue()) : rank::KernelOp();
     if (!declared)
       return step.emitOpError("runs an unknown kernel"), failure();
     return once(symbol, result->kernels, [&](program::KernelT &entry) {

@@ -114,6 +114,10 @@ private:
 
   /// Whether writing `output` of action `index` may overwrite `value`: every use is earlier, or this one with permission.
   bool mayOverwrite(uint32_t value, uint32_t index, uint32_t output) const {
+    // A variable that is set to the value may be set by a copy, later.
+    for (const Write &write : model.writes)
+      if (root[write.value] == root[value])
+        return false;
     for (uint32_t use : uses[root[value]]) {
       if (use > index)
         return false;
@@ -297,10 +301,16 @@ private:
       for (uint32_t other = 0; other < model.writes.size(); ++other)
         if (other != index && model.writes[other].variable == write.variable && late > position)
           error = "fragment '" + model.name + "' writes a variable twice while its old value is still read";
-      for (uint32_t value = 0; value < model.values.size(); ++value)
-        if (model.values[value].variable == write.variable && model.values[value].readAt > write.order && !uses[root[value]].empty() &&
-            uses[root[value]].front() < late)
-          error = "fragment '" + model.name + "' reads the old and the new value of a variable at the same time";
+      for (uint32_t value = 0; value < model.values.size(); ++value) {
+        bool isNew = model.values[value].readAt > write.order;
+        if (model.values[value].variable != write.variable)
+          continue;
+        bool mixed = isNew && late > position && !uses[root[value]].empty() && uses[root[value]].front() < late;
+        for (const Write &other : model.writes)
+          mixed |= root[other.value] == root[value] && (isNew ? late > position : other.order > write.order);
+        if (mixed)
+          error = "fragment '" + model.name + "' needs the old and the new value of a variable at the same time";
+      }
       Item copy;
       copy.copyFrom = write.value;
       copy.copyVariable = write.variable;

@@ -21,8 +21,7 @@ struct ExportPlanMemory : impl::ExportPlanMemoryBase<ExportPlanMemory> {
   explicit ExportPlanMemory(const compiler::WorkspaceOracle *oracle = nullptr) : oracle(oracle) {}
 
   void runOnOperation() override {
-    plan::Tables tables;
-    tables.module = getOperation();
+    plan::Tables tables(getOperation());
     tables.oracle = oracle;
     fillProgram(tables.module, {}, tables.program);
     FailureOr<std::vector<plan::ClassModel>> classes = plan::readPipe(tables);

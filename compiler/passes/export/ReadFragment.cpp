@@ -137,7 +137,7 @@ private:
   }
 
   LogicalResult readLaunch(rank::LaunchOp launch) {
-    auto kernel = tables.module.lookupSymbol<rank::KernelOp>(launch.getKernel());
+    auto kernel = tables.symbols.lookup<rank::KernelOp>(launch.getKernel());
     if (!kernel)
       return launch.emitOpError("runs unknown kernel '") << launch.getKernel() << "'";
     auto [entry, isNew] = tables.kernels.try_emplace(launch.getKernel(), static_cast<uint32_t>(tables.program.kernels.size()));

@@ -24,7 +24,7 @@ uint32_t Tables::addLabel(StringRef name, Operation *op) {
 uint32_t variableIn(ClassReader &reader, Tables &tables, StringRef name) {
   auto [entry, isNew] = reader.variables.try_emplace(name, static_cast<uint32_t>(reader.model.variables.size()));
   if (isNew) {
-    nn::VariableOp variable = nn::lookupVariable(tables.module, name);
+    nn::VariableOp variable = tables.symbols.lookup<nn::VariableOp>(name);
     VariableModel &model = reader.model.variables.emplace_back();
     model.variable = tables.variables.lookup(name);
     model.kind = static_cast<program::VariableKind>(variable.getKind());
@@ -66,7 +66,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
     value.readAt = ~0u;
     Action action;
     action.kind = program::StepKind::Zero;
-    action.label = tables.addLabel(("zero " + name).str(), nn::lookupVariable(tables.module, name));
+    action.label = tables.addLabel(("zero " + name).str(), tables.symbols.lookup<nn::VariableOp>(name));
     action.outputs = {static_cast<uint32_t>(model.values.size())};
     action.seconds = cost::stepSeconds(machine, cost::Work::Vector, 0, static_cast<double>(variable.bytes));
     model.values.push_back(value);
@@ -129,7 +129,7 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
       }
     for (VariableModel &variable : model.variables)
       variable.piece->owner = owned.insert(variable.variable).second;
-    model.fragments.push_back(makePrologue(reader, tables, stage));
+    model.fragments.insert(model.fragments.begin(), makePrologue(reader, tables, stage));
     for (pipe::OrderOp order : module.getOps<pipe::OrderOp>())
       if (order.getStage() == stage && failed(readTasks(order, model)))
         return failure();

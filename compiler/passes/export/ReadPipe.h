@@ -13,8 +13,10 @@ namespace npar::plan {
 
 /// The tables that fragments refer to, filled as they are read.
 struct Tables {
+  explicit Tables(mlir::ModuleOp module) : module(module), symbols(module) {}
   program::ProgramT program;
   mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
   dist::MeshAttr mesh;
   mlir::StringAttr pipelineAxis; ///< null without a pipeline
   const compiler::WorkspaceOracle *oracle = nullptr;

@@ -1,0 +1,82 @@
+// RUN: npar-opt %s --export-plan-memory | FileCheck %s
+// RUN: npar-opt %s --export-plan-memory | npar-opt | FileCheck %s --check-prefix=AGAIN
+
+// Two stages of one product each. The stash, the boxes and the accumulation have their own storage; what is written to a variable is
+// written there; each step waits for exactly those with which it shares memory.
+
+#w = #dist.layout<embed : 16, out : 16>
+#x = #dist.layout<batch : 8 {dp}, embed : 16>
+#g = #dist.layout<embed : 16, out : 16, partial = {dp : sum}>
+
+module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, npar.micro_count = 2 : i64, npar.seed = 1 : i64,
+                   dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.schedule = "1f1b", pipe.axis = "pp"} {
+  nn.variable @w0 : tensor<16x16xf32, #w> {kind = #nn.kind<parameter>, stages = [0], stored = [16, 16], init = #nn.init<ones>, index = 0 : i64}
+  nn.variable @w1 : tensor<16x16xf32, #w> {kind = #nn.kind<parameter>, stages = [1], stored = [16, 16], init = #nn.init<ones>, index = 1 : i64}
+  nn.variable @w0.grad.0 : tensor<16x16xf32, #g> {kind = #nn.kind<accumulator>, of = @w0, use = 0 : i64, stages = [0]}
+  nn.variable @w1.grad.0 : tensor<16x16xf32, #g> {kind = #nn.kind<accumulator>, of = @w1, use = 0 : i64, stages = [1]}
+
+  rank.kernel @fill attributes {extent = 4 : i64, flops = 1.0 : f64} {
+    %0 = nn.fill 1.0 : tensor<4x16xf32, #x>
+    rank.yield %0 : tensor<4x16xf32, #x>
+  }
+  rank.kernel @relu attributes {extent = 4 : i64, flops = 1.0 : f64, inplace = [array<i64: 0, 0>]} {
+  ^bb0(%x: tensor<4x16xf32, #x>):
+    %0 = nn.relu %x : (tensor<4x16xf32, #x>) -> tensor<4x16xf32, #x>
+    rank.yield %0 : tensor<4x16xf32, #x>
+  }
+  rank.kernel @sgd attributes {extent = 16 : i64, flops = 1.0 : f64, inplace = [array<i64: 0, 0>]} {
+  ^bb0(%w: tensor<16x16xf32, #w>, %g: tensor<16x16xf32, #w>):
+    %0 = nn.sub %w, %g : (tensor<16x16xf32, #w>, tensor<16x16xf32, #w>) -> tensor<16x16xf32, #w>
+    rank.yield %0 : tensor<16x16xf32, #w>
+  }
+
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
+  pipe.fragment @F0 stage(0) phase(F) {
+    %x = rank.launch @fill() : () -> tensor<4x16xf32, #x>
+    %w = nn.read @w0 : tensor<16x16xf32, #w>
+    %y = rank.matmul %x, %w {batch = array<i64>, m = 4 : i64, n = 16 : i64, k = 16 : i64, a = array<i64: 16, 1>, b = array<i64: 16, 1>,
+        c = array<i64: 16, 1>} : (tensor<4x16xf32, #x>, tensor<16x16xf32, #w>) -> tensor<4x16xf32, #x>
+    %z = rank.launch @relu(%y) : (tensor<4x16xf32, #x>) -> tensor<4x16xf32, #x>
+    pipe.stash %x slot("s0") : tensor<4x16xf32, #x>
+    pipe.send %z to(1) event(0) : tensor<4x16xf32, #x>
+  }
+  pipe.fragment @B0 stage(0) phase(B) {
+    %d = pipe.recv from(1) event(1) : tensor<4x16xf32, #x>
+    %x = pipe.unstash slot("s0") : tensor<4x16xf32, #x>
+    %a = nn.read @w0.grad.0 : tensor<16x16xf32, #g>
+    %b = rank.matmul %x, %d accumulate %a {batch = array<i64>, m = 16 : i64, n = 16 : i64, k = 4 : i64, a = array<i64: 1, 16>,
+        b = array<i64: 16, 1>, c = array<i64: 16, 1>} : (tensor<4x16xf32, #x>, tensor<4x16xf32, #x>, tensor<16x16xf32, #g>) -> tensor<16x16xf32, #g>
+    nn.write @w0.grad.0, %b : tensor<16x16xf32, #g>
+  }
+  pipe.fragment @U0 stage(0) phase(U) {
+    %a = nn.read @w0.grad.0 : tensor<16x16xf32, #g>
+    %g = dist.all_reduce %a {axes = ["dp"], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
+    %w = nn.read @w0 : tensor<16x16xf32, #w>
+    %n = rank.launch @sgd(%w, %g) : (tensor<16x16xf32, #w>, tensor<16x16xf32, #w>) -> tensor<16x16xf32, #w>
+    nn.write @w0, %n : tensor<16x16xf32, #w>
+  }
+  pipe.fragment @F1 stage(1) phase(F) {
+    %x = pipe.recv from(0) event(0) : tensor<4x16xf32, #x>
+    pipe.stash %x slot("s0") : tensor<4x16xf32, #x>
+  }
+  pipe.fragment @B1 stage(1) phase(B) {
+    %x = pipe.unstash slot("s0") : tensor<4x16xf32, #x>
+    %w = nn.read @w1 : tensor<16x16xf32, #w>
+    %d = rank.matmul %x, %w {batch = array<i64>, m = 4 : i64, n = 16 : i64, k = 16 : i64, a = array<i64: 16, 1>, b = array<i64: 1, 16>,
+        c = array<i64: 16, 1>} : (tensor<4x16xf32, #x>, tensor<16x16xf32, #w>) -> tensor<4x16xf32, #x>
+    pipe.send %d to(0) event(1) : tensor<4x16xf32, #x>
+    %a = nn.read @w1.grad.0 : tensor<16x16xf32, #g>
+    %b = rank.matmul %x, %d accumulate %a {batch = array<i64>, m = 16 : i64, n = 16 : i64, k = 4 : i64, a = array<i64: 1, 16>,
+        b = array<i64: 16, 1>, c = array<i64: 16, 1>} : (tensor<4x16xf32, #x>, tensor<4x16xf32, #x>, tensor<16x16xf32, #g>) -> tensor<16x16xf32, #g>
+    nn.write @w1.grad.0, %b : tensor<16x16xf32, #g>
+  }
+  pipe.fragment @U1 stage(1) phase(U) {
+    %a = nn.read @w1.grad.0 : tensor<16x16xf32, #g>
+    %g = dist.all_reduce %a {axes = ["dp"], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
+    %w = nn.read @w1 : tensor<16x16xf32, #w>
+    %n = rank.launch @sgd(%w, %g) : (tensor<16x16xf32, #w>, tensor<16x16xf32, #w>) -> tensor<16x16xf32, #w>
+    nn.write @w1, %n : tensor<16x16xf32, #w>
+  }
+  pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "B0:1", "U0"]
+  pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1", "U1"]
+}
