@@ -114,9 +114,12 @@ private:
       optimizer = {word("kind", "sgd"), number("momentum", train.momentum)};
     optimizer.push_back(number("decay", train.decay));
     module->setAttr("nn.optimizer", builder.getDictionaryAttr(optimizer));
-    const char *kind = train.rate.kind == dsl::ScheduleKind::Constant ? "constant" : train.rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine";
-    module->setAttr("nn.rate", builder.getDictionaryAttr({word("schedule", kind), number("peak", train.rate.peak), number("final", train.rate.final),
-                                                          count("warmup", train.rate.warmup), count("steps", train.rate.steps)}));
+    const char *kind = train.rate.kind == dsl::ScheduleKind::Constant ? "constant"
+                       : train.rate.kind == dsl::ScheduleKind::Linear ? "linear"
+                                                                      : "cosine";
+    module->setAttr("nn.rate",
+                    builder.getDictionaryAttr({word("schedule", kind), number("peak", train.rate.peak), number("final", train.rate.final),
+                                               count("warmup", train.rate.warmup), count("steps", train.rate.steps)}));
     if (train.clip)
       module->setAttr("nn.clip", builder.getF64FloatAttr(*train.clip));
   }
@@ -136,7 +139,9 @@ private:
       }
       auto variable = VariableOp::create(builder, location(parameter.location), parameter.path, type, VariableKind::Parameter);
       variable.setStoredAttr(builder.getI64ArrayAttr(stored));
-      Initial initial = parameter.init == dsl::InitKind::Normal ? Initial::Normal : parameter.init == dsl::InitKind::Ones ? Initial::Ones : Initial::Zeros;
+      Initial initial = parameter.init == dsl::InitKind::Normal ? Initial::Normal
+                        : parameter.init == dsl::InitKind::Ones ? Initial::Ones
+                                                                : Initial::Zeros;
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == Initial::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
     }
@@ -186,7 +191,8 @@ private:
       types.push_back(type);
     if (node.op == "attention") {
       std::string seq = text(node, "seq", "seq"), key = text(node, "key", "key");
-      RankedTensorType rows = without(llvm::cast<RankedTensorType>(values[node.operands[0]].getType()), {seq, text(node, "feature", "feature")});
+      RankedTensorType rows =
+          without(llvm::cast<RankedTensorType>(values[node.operands[0]].getType()), {seq, text(node, "feature", "feature")});
       SmallVector<StringAttr> names(axesOf(rows));
       SmallVector<int64_t> shape(rows.getShape());
       names.append({builder.getStringAttr(seq), builder.getStringAttr(key)});

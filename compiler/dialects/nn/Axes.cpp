@@ -110,8 +110,8 @@ LogicalResult nn::verifyAxesAgree(Operation *op) {
         if (before == seen.end())
           seen.push_back({axis, size, where});
         else if (before->size != size)
-          return op->emitOpError() << "axis '" << axis.getValue() << "' has size " << before->size << " in " << before->where << " but " << size
-                                   << " in " << where;
+          return op->emitOpError() << "axis '" << axis.getValue() << "' has size " << before->size << " in " << before->where << " but "
+                                   << size << " in " << where;
       }
     return success();
   };

@@ -83,7 +83,8 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
     if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
       if (accumulate.getVariable() == "out.loss.sum")
-        contribute(builder, op, accumulate.getValue(), FillOp::create(builder, op->getLoc(), accumulate.getValue().getType(), builder.getF64FloatAttr(1)));
+        contribute(builder, op, accumulate.getValue(),
+                   FillOp::create(builder, op->getLoc(), accumulate.getValue().getType(), builder.getF64FloatAttr(1)));
       return success();
     }
     for (Value result : op->getResults())
@@ -135,8 +136,8 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
         if (read.getVariable() != parameter.getSymName())
           continue;
         int64_t use = useNumbers.lookup(read);
-        auto accumulator = VariableOp::create(builder, parameter.getLoc(), (parameter.getSymName() + ".grad." + Twine(use)).str(), parameter.getType(),
-                                              VariableKind::Accumulator);
+        auto accumulator = VariableOp::create(builder, parameter.getLoc(), (parameter.getSymName() + ".grad." + Twine(use)).str(),
+                                              parameter.getType(), VariableKind::Accumulator);
         accumulator.setOf(parameter.getSymName());
         accumulator.setUse(use);
       }

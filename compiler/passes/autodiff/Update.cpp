@@ -66,8 +66,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
 
   //===- Ops with a place ------------------------------------------------------------------------------------------------===//
 
-  template <typename Op>
-  Op place(Op op, AtAttr at) {
+  template <typename Op> Op place(Op op, AtAttr at) {
     setAt(op, Phase::U, at ? at.getPath() : "", at ? at.getBlock() : -1);
     return op;
   }
@@ -113,9 +112,10 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
     output(builder, "out.grad_norm", norm, {});
     Value factor = clipFactor(builder, norm);
-    Value speed = place(LearningRateOp::create(builder, loc, scalar, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
-                                               rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
-                        {});
+    Value speed =
+        place(LearningRateOp::create(builder, loc, scalar, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
+                                     rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
+              {});
     output(builder, "out.lr", speed, {});
     OpBuilder outside(micro);
     bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
@@ -131,7 +131,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   }
 
   VariableOp state(OpBuilder &outside, VariableOp parameter, StringRef slot) {
-    auto variable = VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), parameter.getType(), VariableKind::State);
+    auto variable = VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), parameter.getType(),
+                                       VariableKind::State);
     variable.setOf(parameter.getSymName());
     variable.setSlot(slot);
     return variable;
@@ -142,9 +143,10 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     VariableOp mean = state(outside, each.parameter, "exp_avg"), square = state(outside, each.parameter, "exp_avg_sq");
     Value w = read(builder, each.parameter, at), m = read(builder, mean, at), v = read(builder, square, at);
     auto attribute = [&](StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); };
-    auto step = place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient, m, v, factor,
-                                      speed, attribute("beta1"), attribute("beta2"), attribute("epsilon"), attribute("decay")),
-                      at);
+    auto step =
+        place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient, m, v,
+                              factor, speed, attribute("beta1"), attribute("beta2"), attribute("epsilon"), attribute("decay")),
+              at);
     write(builder, each.parameter, step.getNewW(), at);
     write(builder, mean, step.getNewM(), at);
     write(builder, square, step.getNewV(), at);
@@ -161,8 +163,9 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       before = read(builder, velocity, at);
       results.push_back(w.getType());
     }
-    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, speed, builder.getF64FloatAttr(momentum),
-                                    builder.getF64FloatAttr(number(optimizer, "decay")), builder.getBoolAttr(false)),
+    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, speed,
+                                    builder.getF64FloatAttr(momentum), builder.getF64FloatAttr(number(optimizer, "decay")),
+                                    builder.getBoolAttr(false)),
                       at);
     write(builder, each.parameter, step.getNewW(), at);
     if (velocity)

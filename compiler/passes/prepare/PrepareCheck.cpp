@@ -45,7 +45,8 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
       if (!variable.isKind(VariableKind::Parameter))
         continue;
       if (int64_t(*variable.getIndex()) != expected)
-        fail(variable) << "parameter '" << variable.getSymName() << "' has index " << int64_t(*variable.getIndex()) << " but is number " << expected;
+        fail(variable) << "parameter '" << variable.getSymName() << "' has index " << int64_t(*variable.getIndex()) << " but is number "
+                       << expected;
       ++expected;
       if (!used.contains(variable.getSymName()))
         fail(variable) << "parameter '" << variable.getSymName() << "' does not affect the loss; use its layer or remove it";

@@ -24,8 +24,7 @@ std::string textOf(Operation *op) {
   return text;
 }
 
-template <typename Op>
-int countOf(Operation *root) {
+template <typename Op> int countOf(Operation *root) {
   int count = 0;
   root->walk([&](Op) { ++count; });
   return count;
@@ -59,16 +58,18 @@ TEST_F(ImportTest, KeepsParametersInOrderWithStoredShapes) {
   ASSERT_TRUE(module);
   auto weight = module->lookupSymbol<VariableOp>("h.0.attn.c_attn.weight");
   ASSERT_TRUE(weight);
-  EXPECT_EQ(textOf(weight), "nn.variable @h.0.attn.c_attn.weight : tensor<8x3x2x4xf32, #nn.axes<embed, part, head, feature>> {index = 4 : i64, init "
-                            "= #nn.init<normal, 2.000000e-02>, kind = #nn.kind<parameter>, stored = [8, 24]}");
+  EXPECT_EQ(textOf(weight),
+            "nn.variable @h.0.attn.c_attn.weight : tensor<8x3x2x4xf32, #nn.axes<embed, part, head, feature>> {index = 4 : i64, init "
+            "= #nn.init<normal, 2.000000e-02>, kind = #nn.kind<parameter>, stored = [8, 24]}");
 }
 
 TEST_F(ImportTest, WritesThePlanAsAttributes) {
   OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   std::string text = textOf(*module);
-  for (const char *part : {"dist.mesh = #dist.mesh<dp = 2, pp = 2, tp = 2>", "npar.batch = 8 : i64", "npar.micro_count = 2 : i64",
-                           "#dist.rule<axis = \"vocab\", mesh = [\"tp\"], pad", "pipe.axis = \"pp\"", "pipe.schedule = \"1f1b\"", "nn.clip = 1.0"})
+  for (const char *part :
+       {"dist.mesh = #dist.mesh<dp = 2, pp = 2, tp = 2>", "npar.batch = 8 : i64", "npar.micro_count = 2 : i64",
+        "#dist.rule<axis = \"vocab\", mesh = [\"tp\"], pad", "pipe.axis = \"pp\"", "pipe.schedule = \"1f1b\"", "nn.clip = 1.0"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 

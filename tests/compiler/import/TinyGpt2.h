@@ -17,7 +17,8 @@ private:
   using Axes = std::vector<std::string>;
   using Attributes = std::map<std::string, dsl::Attribute>;
 
-  int add(const std::string &op, std::vector<int> operands, Axes axes, Attributes attributes = {}, dsl::ElementType element = dsl::ElementType::F32) {
+  int add(const std::string &op, std::vector<int> operands, Axes axes, Attributes attributes = {},
+          dsl::ElementType element = dsl::ElementType::F32) {
     dsl::Node node;
     node.op = op;
     node.operands = std::move(operands);
@@ -71,8 +72,9 @@ private:
     int parts[3];
     for (int64_t i = 0; i < 3; ++i)
       parts[i] = add("select", {qkv}, heads, {{"axis", std::string("part")}, {"index", i}});
-    int out = add("attention", {parts[0], parts[1], parts[2]}, heads,
-                  {{"seq", std::string("seq")}, {"key", std::string("key")}, {"feature", std::string("feature")}, {"causal", true}, {"scale", 0.25}});
+    int out = add(
+        "attention", {parts[0], parts[1], parts[2]}, heads,
+        {{"seq", std::string("seq")}, {"key", std::string("key")}, {"feature", std::string("feature")}, {"causal", true}, {"scale", 0.25}});
     return linear(name + ".c_proj", out, {"head", "feature", "embed"}, {2, 1}, {"embed"}, {"batch", "seq", "embed"});
   }
 
@@ -133,8 +135,11 @@ private:
     plan.micro = 2;
     plan.microCount = 2;
     plan.dataParallel = 2;
-    plan.rules = {{"batch", false, {"dp"}, "", "", {}}, {"head", false, {"tp"}, "", "", {}}, {"hidden", false, {"tp"}, "", "", {}},
-                  {"vocab", true, {"tp"}, "", "", {}},  {"seq", false, {"tp"}, "", "", {}}};
+    plan.rules = {{"batch", false, {"dp"}, "", "", {}},
+                  {"head", false, {"tp"}, "", "", {}},
+                  {"hidden", false, {"tp"}, "", "", {}},
+                  {"vocab", true, {"tp"}, "", "", {}},
+                  {"seq", false, {"tp"}, "", "", {}}};
     plan.pipeline = dsl::Pipeline{{"h"}, "pp", "1f1b", {}};
   }
 };

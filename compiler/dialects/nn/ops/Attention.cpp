@@ -5,8 +5,7 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
-template <typename Op>
-static LogicalResult verifyShapes(Op op) {
+template <typename Op> static LogicalResult verifyShapes(Op op) {
   Type q = op.getQ().getType(), probs = op.getProbs().getType();
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr(), feature = op.getFeatureAttr();
   for (StringAttr axis : {seq, feature})
@@ -24,7 +23,8 @@ static LogicalResult verifyShapes(Op op) {
       return failure();
   int64_t queries = sizeOf(q, seq), keys = sizeOf(probs, key);
   if (queries != keys)
-    return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << queries << " but its alias '" << key.getValue() << "' has " << keys;
+    return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << queries << " but its alias '" << key.getValue() << "' has "
+                            << keys;
   return success();
 }
 
@@ -39,8 +39,7 @@ LogicalResult AttentionGradOp::verify() {
                  failed(requireSameOrder(*this, getDv().getType(), "dv", getV().getType(), "v")));
 }
 
-template <typename Op>
-static SmallVector<LoopAxis> loopAxes(Op op) {
+template <typename Op> static SmallVector<LoopAxis> loopAxes(Op op) {
   SmallVector<LoopAxis> axes = defaultLoopAxes(op);
   for (StringAttr axis : {op.getSeqAttr(), op.getKeyAttr(), op.getFeatureAttr()})
     axes = withKind(std::move(axes), axis, LoopKind::Whole);
@@ -51,14 +50,17 @@ SmallVector<LoopAxis> AttentionGradOp::getLoopAxes() { return loopAxes(*this); }
 
 // Two products forward, four backward, and the softmax.
 double AttentionOp::getFlops() { return 2 * 2 * loopVolume(*this) + 7 * loopVolume(*this) / sizeOf(getQ().getType(), getFeatureAttr()); }
-double AttentionGradOp::getFlops() { return 4 * 2 * loopVolume(*this) + 6 * loopVolume(*this) / sizeOf(getQ().getType(), getFeatureAttr()); }
+double AttentionGradOp::getFlops() {
+  return 4 * 2 * loopVolume(*this) + 6 * loopVolume(*this) / sizeOf(getQ().getType(), getFeatureAttr());
+}
 
 SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   if (!gradients[0] || gradients[1]) {
     emitOpError() << "no gradient flows through the probabilities";
     return {};
   }
-  auto grad = AttentionGradOp::create(builder, getLoc(), TypeRange{getQ().getType(), getK().getType(), getV().getType()}, getQ(), getK(), getV(),
-                                      getProbs(), gradients[0], getSeqAttr(), getKeyAttr(), getFeatureAttr(), getCausalAttr(), getScaleAttr());
+  auto grad =
+      AttentionGradOp::create(builder, getLoc(), TypeRange{getQ().getType(), getK().getType(), getV().getType()}, getQ(), getK(), getV(),
+                              getProbs(), gradients[0], getSeqAttr(), getKeyAttr(), getFeatureAttr(), getCausalAttr(), getScaleAttr());
   return {grad.getDq(), grad.getDk(), grad.getDv()};
 }

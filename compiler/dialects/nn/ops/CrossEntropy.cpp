@@ -35,6 +35,7 @@ SmallVector<Value> CrossEntropyOp::buildGradients(OpBuilder &builder, ValueRange
     emitOpError() << "no gradient flows through the log of the sum";
     return {};
   }
-  return {CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getTargets(), getLse(), gradients[0], getAxisAttr()),
+  return {CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getTargets(), getLse(), gradients[0],
+                                     getAxisAttr()),
           Value()};
 }

@@ -25,12 +25,13 @@ static Value operandGradient(OpBuilder &builder, Location loc, Value dy, Value o
       names.push_back(name);
       sizes.push_back(sizeOf(type, name));
     }
-  RankedTensorType present = names.size() == axesOf(type).size() ? llvm::cast<RankedTensorType>(type)
-                                                                 : withAxes(getElementTypeOrSelf(type), names, sizes);
+  RankedTensorType present =
+      names.size() == axesOf(type).size() ? llvm::cast<RankedTensorType>(type) : withAxes(getElementTypeOrSelf(type), names, sizes);
   return broadcastTo(builder, loc, EinsumOp::create(builder, loc, present, dy, other), type);
 }
 
 SmallVector<Value> EinsumOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Value dy = gradients[0];
-  return {operandGradient(builder, getLoc(), dy, getB(), getA().getType()), operandGradient(builder, getLoc(), dy, getA(), getB().getType())};
+  return {operandGradient(builder, getLoc(), dy, getB(), getA().getType()),
+          operandGradient(builder, getLoc(), dy, getA(), getB().getType())};
 }

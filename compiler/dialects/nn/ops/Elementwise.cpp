@@ -37,7 +37,8 @@ LogicalResult DropoutOp::verify() {
 
 static LogicalResult verifyGradient(Operation *op) {
   Type y = op->getResult(0).getType(), dy = op->getOperand(1).getType();
-  return failure(failed(verifyUnary(op)) || failed(requireSameElement(op, {dy, y})) || failed(requireSameOrder(op, dy, "dy", y, "the result")));
+  return failure(failed(verifyUnary(op)) || failed(requireSameElement(op, {dy, y})) ||
+                 failed(requireSameOrder(op, dy, "dy", y, "the result")));
 }
 LogicalResult ReluGradOp::verify() { return verifyGradient(*this); }
 LogicalResult TanhGradOp::verify() { return verifyGradient(*this); }
@@ -144,8 +145,7 @@ OpFoldResult DropoutOp::fold(FoldAdaptor) {
 }
 
 // Replaces `op` by another op that keeps its place in the model.
-template <typename New, typename... Args>
-static LogicalResult replaceWith(PatternRewriter &rewriter, Operation *op, Args &&...args) {
+template <typename New, typename... Args> static LogicalResult replaceWith(PatternRewriter &rewriter, Operation *op, Args &&...args) {
   DictionaryAttr discardable = op->getDiscardableAttrDictionary();
   auto created = rewriter.replaceOpWithNewOp<New>(op, op->getResult(0).getType(), std::forward<Args>(args)...);
   created->setDiscardableAttrs(discardable);

@@ -36,7 +36,8 @@ SmallVector<Value> GatherOp::buildGradients(OpBuilder &builder, ValueRange gradi
 }
 
 LogicalResult PickOp::verify() {
-  if (failed(requireSameElement(*this, {getX().getType(), getType()})) || failed(requireAxis(*this, getX().getType(), "x", getAxisAttr())) ||
+  if (failed(requireSameElement(*this, {getX().getType(), getType()})) ||
+      failed(requireAxis(*this, getX().getType(), "x", getAxisAttr())) ||
       failed(requireWithin(*this, getIdx().getType(), "the index", getType(), "the result")))
     return failure();
   return requireWithout(*this, getType(), "the result", getX().getType(), "x", {getAxisAttr()});

@@ -20,7 +20,8 @@ static LogicalResult verifyNorm(Operation *op, Type x, ValueRange vectors, Value
 
 LogicalResult LayerNormOp::verify() {
   Type x = getX().getType();
-  if (failed(requireSameElement(*this, {x, getGamma().getType(), getBeta().getType(), getY().getType(), getMean().getType(), getRstd().getType()})))
+  if (failed(requireSameElement(
+          *this, {x, getGamma().getType(), getBeta().getType(), getY().getType(), getMean().getType(), getRstd().getType()})))
     return failure();
   return failure(failed(verifyNorm(*this, x, {getGamma(), getBeta()}, {getMean(), getRstd()}, getAxisAttr())) ||
                  failed(requireSameOrder(*this, getY().getType(), "y", x, "x")));
@@ -30,7 +31,8 @@ LogicalResult LayerNormGradOp::verify() {
   Type x = getX().getType();
   if (failed(verifyNorm(*this, x, {getGamma(), getDgamma(), getDbeta()}, {getMean(), getRstd()}, getAxisAttr())))
     return failure();
-  return failure(failed(requireSameOrder(*this, getDy().getType(), "dy", x, "x")) || failed(requireSameOrder(*this, getDx().getType(), "dx", x, "x")));
+  return failure(failed(requireSameOrder(*this, getDy().getType(), "dy", x, "x")) ||
+                 failed(requireSameOrder(*this, getDx().getType(), "dx", x, "x")));
 }
 
 SmallVector<LoopAxis> LayerNormOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
@@ -43,8 +45,8 @@ SmallVector<Value> LayerNormOp::buildGradients(OpBuilder &builder, ValueRange gr
     emitOpError() << "no gradient flows through the mean and the deviation";
     return {};
   }
-  auto grad = LayerNormGradOp::create(builder, getLoc(), TypeRange{getX().getType(), getGamma().getType(), getBeta().getType()}, getX(), getGamma(),
-                                      getMean(), getRstd(), gradients[0], getAxisAttr());
+  auto grad = LayerNormGradOp::create(builder, getLoc(), TypeRange{getX().getType(), getGamma().getType(), getBeta().getType()}, getX(),
+                                      getGamma(), getMean(), getRstd(), gradients[0], getAxisAttr());
   return {grad.getDx(), grad.getDgamma(), grad.getDbeta()};
 }
 
@@ -55,8 +57,8 @@ LogicalResult SoftmaxOp::verify() {
 }
 LogicalResult SoftmaxGradOp::verify() {
   Type y = getY().getType();
-  return failure(failed(requireSameElement(*this, {y, getDy().getType(), getType()})) || failed(requireAxis(*this, y, "y", getAxisAttr())) ||
-                 failed(requireSameOrder(*this, getType(), "the result", y, "y")) ||
+  return failure(failed(requireSameElement(*this, {y, getDy().getType(), getType()})) ||
+                 failed(requireAxis(*this, y, "y", getAxisAttr())) || failed(requireSameOrder(*this, getType(), "the result", y, "y")) ||
                  failed(requireSameOrder(*this, getDy().getType(), "dy", y, "y")));
 }
 SmallVector<LoopAxis> SoftmaxOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }

@@ -31,9 +31,7 @@ LogicalResult SquareSumsOp::verify() {
 }
 
 // Every axis of every gradient is summed on its own; the result's axis counts parameters and may not be split.
-SmallVector<LoopAxis> SquareSumsOp::getLoopAxes() {
-  return withKind(defaultLoopAxes(*this), axesOf(getType()).front(), LoopKind::Whole);
-}
+SmallVector<LoopAxis> SquareSumsOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), axesOf(getType()).front(), LoopKind::Whole); }
 
 LogicalResult GradNormOp::verify() {
   auto sums = llvm::cast<RankedTensorType>(getSums().getType());
@@ -52,7 +50,8 @@ LogicalResult LearningRateOp::verify() {
 
 static LogicalResult verifyUpdate(Operation *op, ValueRange like, Type w) {
   for (Value value : like)
-    if (failed(requireSameElement(op, {value.getType(), w})) || failed(requireSameOrder(op, value.getType(), "each tensor", w, "the parameter")))
+    if (failed(requireSameElement(op, {value.getType(), w})) ||
+        failed(requireSameOrder(op, value.getType(), "each tensor", w, "the parameter")))
       return failure();
   return success();
 }
@@ -63,7 +62,8 @@ LogicalResult SgdOp::verify() {
   if (bool(getVelocity()) != bool(getNewVelocity()))
     return emitOpError() << "has the momentum's operand or result, but not both";
   if (bool(getVelocity()) != !getMomentum().isZero())
-    return emitOpError() << "momentum " << getMomentum().convertToDouble() << (getVelocity() ? " needs no" : " needs a") << " momentum tensor";
+    return emitOpError() << "momentum " << getMomentum().convertToDouble() << (getVelocity() ? " needs no" : " needs a")
+                         << " momentum tensor";
   SmallVector<Value> like{getG(), getNewW()};
   if (getVelocity())
     like.append({getVelocity(), getNewVelocity()});

@@ -104,7 +104,8 @@ SmallVector<Value> RenameOp::buildGradients(OpBuilder &builder, ValueRange gradi
 
 LogicalResult CausalMaskOp::verify() {
   Type x = getX().getType();
-  return failure(failed(requireSameElement(*this, {x, getType()})) || failed(requireSameOrder(*this, getType(), "the result", x, "the operand")) ||
-                 failed(requireAxis(*this, x, "the operand", getQueryAttr())) || failed(requireAxis(*this, x, "the operand", getKeyAttr())));
+  return failure(
+      failed(requireSameElement(*this, {x, getType()})) || failed(requireSameOrder(*this, getType(), "the result", x, "the operand")) ||
+      failed(requireAxis(*this, x, "the operand", getQueryAttr())) || failed(requireAxis(*this, x, "the operand", getKeyAttr())));
 }
 SmallVector<LoopAxis> CausalMaskOp::getLoopAxes() { return defaultLoopAxes(*this); }

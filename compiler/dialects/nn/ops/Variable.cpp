@@ -36,13 +36,13 @@ LogicalResult VariableOp::verify() {
   return success();
 }
 
-template <typename Op>
-static LogicalResult verifyUse(Op op, Type type) {
+template <typename Op> static LogicalResult verifyUse(Op op, Type type) {
   VariableOp variable = lookupVariable(op, op.getVariable());
   if (!variable)
     return op.emitOpError() << "unknown variable '" << op.getVariable() << "'";
   if (variable.getType() != type) {
-    InFlightDiagnostic error = op.emitOpError() << "has type " << type << " but variable '" << op.getVariable() << "' has " << variable.getType();
+    InFlightDiagnostic error = op.emitOpError()
+                               << "has type " << type << " but variable '" << op.getVariable() << "' has " << variable.getType();
     error.attachNote(variable.getLoc()) << "declared here";
     return error;
   }
@@ -70,7 +70,9 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &) {
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
 void ReadOp::getEffects(Effects &effects) { effects.emplace_back(MemoryEffects::Read::get(), getVariableAttr(), VariableResource::get()); }
-void WriteOp::getEffects(Effects &effects) { effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get()); }
+void WriteOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get());
+}
 void AccumulateOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), getVariableAttr(), VariableResource::get());
   effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get());

@@ -80,16 +80,18 @@ TEST(LoopAxesTest, LookupsReduceOverTheTable) {
 TEST(LoopAxesTest, LayersHaveAnInternalAxis) {
   EXPECT_EQ(describe("%y, %m, %r = nn.layer_norm %x, %e, %e over \"embed\" epsilon 1.0e-5 : (!x, !e, !e) -> (!x, !rows, !rows)").axes,
             "batch:parallel seq:parallel embed:internal");
-  EXPECT_EQ(describe("%a, %b, %c = nn.layer_norm_grad %x, %e, %rows, %rows, %x over \"embed\" : (!x, !e, !rows, !rows, !x) -> (!x, !e, !e)").axes,
-            "batch:parallel seq:parallel embed:internal");
+  EXPECT_EQ(
+      describe("%a, %b, %c = nn.layer_norm_grad %x, %e, %rows, %rows, %x over \"embed\" : (!x, !e, !rows, !rows, !x) -> (!x, !e, !e)").axes,
+      "batch:parallel seq:parallel embed:internal");
   EXPECT_EQ(describe("%0, %1 = nn.cross_entropy %logits, %tokens over \"vocab\" : (!logits, !tokens) -> (!rows, !rows)").axes,
             "batch:parallel seq:parallel vocab:internal");
   EXPECT_EQ(describe("%0 = nn.softmax %p over \"key\" : (!p) -> !p").axes, "batch:parallel head:parallel seq:parallel key:internal");
 }
 
 TEST(LoopAxesTest, AttentionKeepsTheSequenceWhole) {
-  Described attention = describe("%o, %q = nn.attention %h, %h, %h {seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5} "
-                                 ": (!h, !h, !h) -> (!h, !p)");
+  Described attention =
+      describe("%o, %q = nn.attention %h, %h, %h {seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5} "
+               ": (!h, !h, !h) -> (!h, !p)");
   EXPECT_EQ(attention.axes, "batch:parallel seq:whole head:parallel feature:whole key:whole");
   EXPECT_EQ(attention.flops, 2.0 * 2 * 2 * 4 * 8 * 8 * 4 + 7.0 * 2 * 4 * 8 * 8);
 }
@@ -103,7 +105,8 @@ TEST(LoopAxesTest, PartsAreWhole) {
 }
 
 TEST(LoopAxesTest, NormsSumEveryGradient) {
-  EXPECT_EQ(describe("%0 = nn.square_sums %e, %table slots [0, 1] of 2 : (!e, !table) -> !sums").axes, "param:whole embed:reduce vocab:reduce");
+  EXPECT_EQ(describe("%0 = nn.square_sums %e, %table slots [0, 1] of 2 : (!e, !table) -> !sums").axes,
+            "param:whole embed:reduce vocab:reduce");
 }
 
 } // namespace

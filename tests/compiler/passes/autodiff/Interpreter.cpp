@@ -48,7 +48,8 @@ int64_t sizeIn(const Shape &shape, StringAttr name) {
 }
 
 double gelu(double x, bool tanhForm) {
-  return tanhForm ? 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) : 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+  return tanhForm ? 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)))
+                  : 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
 }
 
 double geluSlope(double x, bool tanhForm) {
@@ -161,15 +162,23 @@ bool Interpreter::shapes(Operation *op) {
       })
       .Case([&](SumOp s) { return set(s, sumOver(result, operand(0).shape, [&](const Index &i) { return operand(0).at(i); })), true; })
       .Case([&](GatherOp g) {
-        return set(g, sumOver(result, operand(0).shape, [&](const Index &i) { return hits(operand(1), g.getAxisAttr(), i) ? operand(0).at(i) : 0; })), true;
+        return set(g, sumOver(result, operand(0).shape,
+                              [&](const Index &i) { return hits(operand(1), g.getAxisAttr(), i) ? operand(0).at(i) : 0; })),
+               true;
       })
       .Case([&](ScatterAddOp s) {
-        return set(s, sumOver(result, operand(1).shape, [&](const Index &i) { return hits(operand(0), s.getAxisAttr(), i) ? operand(1).at(i) : 0; })), true;
+        return set(s, sumOver(result, operand(1).shape,
+                              [&](const Index &i) { return hits(operand(0), s.getAxisAttr(), i) ? operand(1).at(i) : 0; })),
+               true;
       })
       .Case([&](PickOp p) {
-        return set(p, sumOver(result, operand(0).shape, [&](const Index &i) { return hits(operand(1), p.getAxisAttr(), i) ? operand(0).at(i) : 0; })), true;
+        return set(p, sumOver(result, operand(0).shape,
+                              [&](const Index &i) { return hits(operand(1), p.getAxisAttr(), i) ? operand(0).at(i) : 0; })),
+               true;
       })
-      .Case([&](OneHotOp o) { return set(o, sumOver(result, {}, [&](const Index &i) { return hits(operand(0), o.getAxisAttr(), i) ? 1.0 : 0.0; })), true; })
+      .Case([&](OneHotOp o) {
+        return set(o, sumOver(result, {}, [&](const Index &i) { return hits(operand(0), o.getAxisAttr(), i) ? 1.0 : 0.0; })), true;
+      })
       .Case([&](SelectOp s) {
         const void *axis = s.getAxisAttr().getAsOpaquePointer();
         int64_t chosen = static_cast<int64_t>(s.getIndex());
@@ -204,7 +213,8 @@ bool Interpreter::layers(Operation *op) {
     auto hat = [&](const Index &i) { return (x.at(i) - mean.at(i)) * rstd.at(i); };
     Tensor first = sumOver(mean.shape, x.shape, [&](const Index &i) { return dy.at(i) * gamma.at(i) / n; });
     Tensor second = sumOver(mean.shape, x.shape, [&](const Index &i) { return dy.at(i) * gamma.at(i) * hat(i) / n; });
-    set(grad.getDx(), sumOver(shape(0), {}, [&](const Index &i) { return rstd.at(i) * (dy.at(i) * gamma.at(i) - first.at(i) - hat(i) * second.at(i)); }));
+    set(grad.getDx(),
+        sumOver(shape(0), {}, [&](const Index &i) { return rstd.at(i) * (dy.at(i) * gamma.at(i) - first.at(i) - hat(i) * second.at(i)); }));
     set(grad.getDgamma(), sumOver(shape(1), x.shape, [&](const Index &i) { return dy.at(i) * hat(i); }));
     set(grad.getDbeta(), sumOver(shape(2), x.shape, [&](const Index &i) { return dy.at(i); }));
     return true;
@@ -266,10 +276,12 @@ bool Interpreter::layers(Operation *op) {
     return true;
   }
   if (auto grad = llvm::dyn_cast<CrossEntropyGradOp>(op)) {
-    const Tensor &x = value(grad.getLogits()), &targets = value(grad.getTargets()), &lse = value(grad.getLse()), &dloss = value(grad.getDloss());
-    return set(grad, sumOver(shape(0), {}, [&](const Index &i) {
-                 return (std::exp(x.at(i) - lse.at(i)) - isTarget(targets, grad.getAxisAttr(), i)) * dloss.at(i);
-               })),
+    const Tensor &x = value(grad.getLogits()), &targets = value(grad.getTargets()), &lse = value(grad.getLse()),
+                 &dloss = value(grad.getDloss());
+    return set(grad, sumOver(shape(0), {},
+                             [&](const Index &i) {
+                               return (std::exp(x.at(i) - lse.at(i)) - isTarget(targets, grad.getAxisAttr(), i)) * dloss.at(i);
+                             })),
            true;
   }
   return false;
