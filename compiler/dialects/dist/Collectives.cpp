@@ -45,8 +45,8 @@ struct Move {
     SmallVector<int64_t> local = layout.localShape(mesh);
     for (auto [dim, name] : llvm::enumerate(layout.getNames()))
       if (type.getDimSize(dim) != local[dim])
-        return op->emitOpError() << "has local size " << type.getDimSize(dim) << " of axis '" << name.getValue() << "' where its layout needs "
-                                 << local[dim];
+        return op->emitOpError() << "has local size " << type.getDimSize(dim) << " of axis '" << name.getValue()
+                                 << "' where its layout needs " << local[dim];
     return success();
   }
 };
@@ -111,14 +111,16 @@ LogicalResult ReshardOp::verify() {
 
 LogicalResult AllReduceOp::verify() {
   Move move;
-  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) || failed(checkPartial(*this, move, getAxes(), getOpAttr())))
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) ||
+      failed(checkPartial(*this, move, getAxes(), getOpAttr())))
     return failure();
   return expect(*this, move, withoutPartial(move.from, stringsOf(getAxes())));
 }
 
 LogicalResult ReduceScatterOp::verify() {
   Move move;
-  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) || failed(checkPartial(*this, move, getAxes(), getOpAttr())))
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) ||
+      failed(checkPartial(*this, move, getAxes(), getOpAttr())))
     return failure();
   FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
   if (failed(dim))

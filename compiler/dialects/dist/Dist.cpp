@@ -12,7 +12,6 @@ using namespace mlir;
 
 namespace npar::dist {
 
-
 void DistDialect::initialize() {
   registerAttributes();
   addOperations<

@@ -170,8 +170,8 @@ LayoutAttr Layouts::resultLayout(Value result) const {
     return variables.lookup(read.getVariable());
   if (isa<nn::SquareSumsOp>(op)) {
     LayoutAttr whole = replicated(result.getType());
-    return dist::makeLayout(context, whole.getNames(), whole.getSizes(),
-                            SmallVector<SmallVector<StringAttr>>(whole.getNames().size()), ownerAxes);
+    return dist::makeLayout(context, whole.getNames(), whole.getSizes(), SmallVector<SmallVector<StringAttr>>(whole.getNames().size()),
+                            ownerAxes);
   }
   if (isUpdate(op)) {
     LayoutAttr layout = updated.lookup(op);
@@ -246,9 +246,7 @@ LayoutAttr Layouts::wanted(OpOperand &use) const {
   return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), found->second, kinds);
 }
 
-bool Layouts::acceptsPartial(OpOperand &use) const {
-  return isa<nn::AccumulateOp>(use.getOwner()) || kept.contains(use.getOwner());
-}
+bool Layouts::acceptsPartial(OpOperand &use) const { return isa<nn::AccumulateOp>(use.getOwner()) || kept.contains(use.getOwner()); }
 
 Operation *Layouts::originOfPartial(Value value) const {
   Operation *op = value.getDefiningOp();

@@ -92,8 +92,8 @@ Value LocalBuilder::rename(Value x, StringAttr from, StringAttr to) {
   LayoutAttr layout = dist::layoutOf(x);
   SmallVector<StringAttr> names(layout.getNames());
   llvm::replace(names, from, to);
-  LayoutAttr renamed = LayoutAttr::get(op->getContext(), names, layout.getSizes(), layout.getSplits(), layout.getPartialAxes(),
-                                       layout.getPartialKinds());
+  LayoutAttr renamed =
+      LayoutAttr::get(op->getContext(), names, layout.getSizes(), layout.getSplits(), layout.getPartialAxes(), layout.getPartialKinds());
   Type type = dist::localType(cast<RankedTensorType>(x.getType()).getElementType(), renamed, mesh);
   return build("rename", type, x, {{"from", from}, {"to", to}});
 }

@@ -33,8 +33,8 @@ def PlaceExpand : Pass<"place-expand", "::mlir::ModuleOp"> {
 def PlaceMaskPadding : Pass<"place-mask-padding", "::mlir::ModuleOp"> {
   let summary = "zeroes padding where a contraction or a parameter's gradient would see it";
   let description = [{
-    P8. Invariant: padding of variables is zero. Reductions `nn.sum`, `nn.max`, `nn.pick` mask padding themselves; products do not: each operand
-    of an `nn.einsum` that contracts a padded axis must hold zeros there, which is derived, or made so by `dist.mask_padding`.
+    P8. Invariant: padding of variables is zero. Reductions `nn.sum`, `nn.max`, `nn.pick` mask padding themselves; products do not: each
+    operand of an `nn.einsum` that contracts a padded axis must hold zeros there, which is derived, or made so by `dist.mask_padding`.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }
@@ -42,8 +42,8 @@ def PlaceMaskPadding : Pass<"place-mask-padding", "::mlir::ModuleOp"> {
 def PlaceLowerReshards : Pass<"place-lower-reshards", "::mlir::ModuleOp"> {
   let summary = "turns dist.reshard into collectives and slices";
   let description = [{
-    Per reshard, in this order until the layouts agree: slices and reduce_scatters that extend a dimension's splits, one all_reduce of what else
-    is partial, all_to_alls, all_gathers.
+    Per reshard, in this order until the layouts agree: slices and reduce_scatters that extend a dimension's splits, one all_reduce of
+    what else is partial, all_to_alls, all_gathers.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }
@@ -52,8 +52,8 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let summary = "checks the placed program as a whole";
   let description = [{
     V1: every tensor has a layout and the local shape that follows from it. V2: no dist.reshard and no composite operation is left. V3: only
-    linear operations have partial operands, all partial over the same axes (index operands aside). V4: an axis is split alike in all operands and results of an
-    operation. (That variables agree with what is read, written and accumulated the nn dialect verifies itself.)
+    linear operations have partial operands, all partial over the same axes (index operands aside). V4: an axis is
+    split alike in all operands and results of an operation. (That variables agree with what is read, written and accumulated the nn dialect verifies itself.)
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

@@ -142,7 +142,8 @@ private:
     return op.getResult();
   }
 
-  /// Ranks that count a gradient's squares: coordinate 0 along the mesh axes that replicate it; the pipeline's axis is the schedule's business.
+  /// Ranks that count a gradient's squares: coordinate 0 along the mesh axes that replicate it; the pipeline's axis is the schedule's
+  /// business.
   void nameOwners(nn::SquareSumsOp sums) {
     auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
     SmallVector<Attribute> owners;

@@ -20,7 +20,8 @@ namespace {
 class Lowering {
 public:
   explicit Lowering(dist::ReshardOp op)
-      : op(op), mesh(dist::meshOf(op)), from(dist::layoutOf(op.getInput())), to(dist::layoutOf(op.getResult())), value(op.getInput()), builder(op) {}
+      : op(op), mesh(dist::meshOf(op)), from(dist::layoutOf(op.getInput())), to(dist::layoutOf(op.getResult())), value(op.getInput()),
+        builder(op) {}
 
   LogicalResult run() {
     for (StringAttr axis : to.getPartialAxes())
@@ -61,7 +62,8 @@ private:
           continue;
         StringAttr axis = axes.front(), kind = kindOf(axis);
         LayoutAttr next = dist::withoutPartial(from, {axis});
-        emit(dist::ReduceScatterOp::getOperationName(), next.withSplits(dim, joined(dim, {axis})), {axis}, {{"dim", name(dim)}, {"op", kind}});
+        emit(dist::ReduceScatterOp::getOperationName(), next.withSplits(dim, joined(dim, {axis})), {axis},
+             {{"dim", name(dim)}, {"op", kind}});
         return true;
       }
       size_t count = llvm::find_if(axes, [&](StringAttr axis) { return isPartial(axis) || from.splitsOver(axis); }) - axes.begin();

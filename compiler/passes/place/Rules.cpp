@@ -45,7 +45,8 @@ bool matchesLayer(StringRef pattern, StringRef path) {
   path.split(given, '.');
   if (given.size() < wanted.size())
     return false;
-  return llvm::all_of(llvm::zip(wanted, given), [](auto pair) { return std::get<0>(pair) == "*" || std::get<0>(pair) == std::get<1>(pair); });
+  return llvm::all_of(llvm::zip(wanted, given),
+                      [](auto pair) { return std::get<0>(pair) == "*" || std::get<0>(pair) == std::get<1>(pair); });
 }
 
 /// The kind that a plan names: a gradient belongs to its operation.
@@ -99,7 +100,8 @@ bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
     return true;
   InFlightDiagnostic error = emitError(rule.getLoc());
   error << "axis '" << rule.getAxis().getValue() << "' of size " << size << " is not divisible by mesh axis '";
-  llvm::interleave(splits, [&](StringAttr axis) { error << axis.getValue(); }, [&] { error << " * "; });
+  llvm::interleave(
+      splits, [&](StringAttr axis) { error << axis.getValue(); }, [&] { error << " * "; });
   error << "' of size " << parts;
   error.attachNote(op->getLoc()) << "split by operation '" << op->getName().stripDialect() << "' here";
   SmallVector<std::string> divisors;
@@ -180,10 +182,11 @@ LogicalResult Rules::check() {
     InFlightDiagnostic error = emitError(entry.attribute.getLoc());
     error << "no operation uses the rule '" << entry.attribute.text() << "'";
     if (entry.blocked)
-      error.attachNote(entry.attribute.getLoc()) << "help: wherever it could apply an earlier rule has the mesh axis; move it up or remove it";
+      error.attachNote(entry.attribute.getLoc())
+          << "help: wherever it could apply an earlier rule has the mesh axis; move it up or remove it";
     else
-      error.attachNote(entry.attribute.getLoc()) << "help: no operation with the axis '" << entry.attribute.getAxis().getValue()
-                                                 << "' matches; remove the rule or widen its 'in'";
+      error.attachNote(entry.attribute.getLoc())
+          << "help: no operation with the axis '" << entry.attribute.getAxis().getValue() << "' matches; remove the rule or widen its 'in'";
   }
   return success(!failed);
 }
