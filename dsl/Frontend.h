@@ -9,10 +9,10 @@
 namespace npar::dsl {
 
 struct FrontendOptions {
-  std::string file;                         ///< path of the .npar text
-  std::vector<std::string> librarySearch;   ///< folders tried for `import`, after the importing file's own
-  std::optional<std::string> plan;          ///< name, or "none"; absent: the file's only plan
-  std::optional<std::string> train;         ///< name; absent: the model's only train block
+  std::string file;                                          ///< path of the .npar text
+  std::vector<std::string> librarySearch;                    ///< folders tried for `import`, after the importing file's own
+  std::optional<std::string> plan;                           ///< name, or "none"; absent: the file's only plan
+  std::optional<std::string> train;                          ///< name; absent: the model's only train block
   std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
 };
 

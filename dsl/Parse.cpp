@@ -22,7 +22,8 @@ constexpr size_t mostErrors = 10; // of syntax in one file; what follows is most
 Location place(uint32_t file, antlr4::Token *token) {
   bool end = token->getType() == antlr4::Token::EOF;
   size_t length = end ? 1 : token->getStopIndex() - token->getStartIndex() + 1;
-  return {file, static_cast<uint32_t>(token->getLine()), static_cast<uint32_t>(token->getCharPositionInLine() + 1), static_cast<uint32_t>(length)};
+  return {file, static_cast<uint32_t>(token->getLine()), static_cast<uint32_t>(token->getCharPositionInLine() + 1),
+          static_cast<uint32_t>(length)};
 }
 
 /// Walks the parser's contexts; runs only when there was no syntax error, so every part is there.
@@ -320,7 +321,8 @@ class ErrorListener : public antlr4::BaseErrorListener {
 public:
   ErrorListener(uint32_t file, Diagnostics &diagnostics) : file(file), diagnostics(diagnostics) {}
 
-  void syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *token, size_t line, size_t, const std::string &, std::exception_ptr) override {
+  void syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *token, size_t line, size_t, const std::string &,
+                   std::exception_ptr) override {
     if (!token || line == lastLine || count == mostErrors)
       return;
     lastLine = line;

@@ -6,15 +6,15 @@
 namespace npar::dsl {
 namespace {
 
-const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='", "'+'", "'-'", "'*'", "'/'", "'%'",
-                                         "'('",  "'['",   "'.'"};
+const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='",
+                                         "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
 const std::set<std::string> expressions = {"NUMBER", "STRING", "'true'", "'false'", "ID", "'in'", "'op'", "'by'", "'('", "'['", "'-'"};
 const std::set<std::string> names = {"ID", "'in'", "'op'", "'by'"};
-const std::set<std::string> statements = {"'axis'", "'input'", "'param'", "'repeat'", "'loss'", "'require'", "'forward'", "'return'",
-                                          "ID",     "'in'",    "'op'",    "'by'"};
+const std::set<std::string> statements = {"'axis'",    "'input'",  "'param'", "'repeat'", "'loss'", "'require'",
+                                          "'forward'", "'return'", "ID",      "'in'",     "'op'",   "'by'"};
 const std::set<std::string> declarations = {"'import'", "'layer'", "'model'", "'train'", "'plan'"};
-const std::set<std::string> words = {"import", "layer",   "model",   "train",  "plan", "for",   "axis", "input", "param", "repeat", "loss",
-                                     "require", "forward", "return", "mesh",   "split", "if",   "and",  "or",    "not",   "true",   "false"};
+const std::set<std::string> words = {"import",  "layer",   "model",  "train", "plan",  "for", "axis", "input", "param", "repeat", "loss",
+                                     "require", "forward", "return", "mesh",  "split", "if",  "and",  "or",    "not",   "true",   "false"};
 
 /// Replaces a whole group by one phrase when all of it is there.
 void group(std::set<std::string> &tokens, const std::set<std::string> &members, const char *phrase, std::vector<std::string> &out) {

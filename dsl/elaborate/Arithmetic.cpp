@@ -90,7 +90,11 @@ Value Evaluator::combine(Operator op, Location at, const Value &left, const Valu
       return compare(op, x < y ? -1 : x > y);
     if (op == Operator::Divide && y == 0)
       reporter.fail(at, "division by zero: " + textOf(left) + " / " + textOf(right));
-    double result = op == Operator::Add ? x + y : op == Operator::Subtract ? x - y : op == Operator::Multiply ? x * y : op == Operator::Divide ? x / y : std::fmod(x, y);
+    double result = op == Operator::Add        ? x + y
+                    : op == Operator::Subtract ? x - y
+                    : op == Operator::Multiply ? x * y
+                    : op == Operator::Divide   ? x / y
+                                               : std::fmod(x, y);
     if (!std::isfinite(result))
       reporter.fail(at, textOf(left) + " " + ast::spelling(op) + " " + textOf(right) + " is not a finite number");
     return result;

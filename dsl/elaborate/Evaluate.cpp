@@ -29,7 +29,8 @@ std::string textOf(const Value &value) {
 }
 
 std::string kindOf(const Value &value) {
-  static const char *const words[] = {"nothing", "an integer", "a number", "a truth value", "a text", "an axis", "a tensor", "a parameter", "a layer"};
+  static const char *const words[] = {"nothing", "an integer", "a number",    "a truth value", "a text",
+                                      "an axis", "a tensor",   "a parameter", "a layer"};
   if (auto *axis = std::get_if<AxisValue>(&value); axis && axis->group)
     return "a list of axes";
   return words[value.index()];
@@ -142,8 +143,8 @@ Value Evaluator::suffixed(const ast::Expression &e, Scope &scope) {
   return result;
 }
 
-std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std::string &what, Location at, const std::vector<Formal> &formals,
-                                                  const std::vector<ast::Argument> &arguments,
+std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std::string &what, Location at,
+                                                  const std::vector<Formal> &formals, const std::vector<ast::Argument> &arguments,
                                                   const std::function<bool(const ast::Argument &)> &isFlag) {
   constexpr size_t most = 256;
   if (arguments.size() > most)
@@ -163,8 +164,9 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
         reporter.fail(a.value->location, "an argument without a name behind one with a name");
       slot = position++;
       if (slot >= formals.size())
-        reporter.fail(a.value->location, what + " takes " + std::to_string(formals.size()) + (formals.size() == 1 ? " argument" : " arguments") +
-                                             ", this is number " + std::to_string(position),
+        reporter.fail(a.value->location,
+                      what + " takes " + std::to_string(formals.size()) + (formals.size() == 1 ? " argument" : " arguments") +
+                          ", this is number " + std::to_string(position),
                       formals.empty() ? std::vector<std::string>{} : std::vector<std::string>{"it takes " + joined(names, "and")});
     } else {
       named = true;
@@ -178,13 +180,15 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
       }
     }
     if (slots[slot])
-      reporter.fail(a.name.text.empty() ? a.value->location : a.name.location, "argument '" + formals[slot].name + "' of " + what + " is given twice");
+      reporter.fail(a.name.text.empty() ? a.value->location : a.name.location,
+                    "argument '" + formals[slot].name + "' of " + what + " is given twice");
     slots[slot] = &a;
   }
   for (size_t i = 0; i < formals.size(); ++i)
     if (!slots[i] && !formals[i].optional)
-      reporter.fail(at, what + " needs argument '" + formals[i].name + "' (number " + std::to_string(i + 1) + " of " +
-                            std::to_string(formals.size()) + ")",
+      reporter.fail(at,
+                    what + " needs argument '" + formals[i].name + "' (number " + std::to_string(i + 1) + " of " +
+                        std::to_string(formals.size()) + ")",
                     {"it takes " + joined(names, "and")});
   return slots;
 }

@@ -17,8 +17,8 @@ struct Formal {
 
 /// Matches arguments to formals; one slot per formal, null when left out. Reports wrong names and counts. An argument for which `isFlag`
 /// holds is a bare name and stands for `name = true`.
-std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std::string &what, Location at, const std::vector<Formal> &formals,
-                                                  const std::vector<ast::Argument> &arguments,
+std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std::string &what, Location at,
+                                                  const std::vector<Formal> &formals, const std::vector<ast::Argument> &arguments,
                                                   const std::function<bool(const ast::Argument &)> &isFlag = nullptr);
 
 class Evaluator {

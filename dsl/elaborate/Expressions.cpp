@@ -28,7 +28,8 @@ Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
     if (findOperation(e.text))
       reporter.fail(e.location, "'" + e.text + "' is an operation and must be called", {"write " + e.text + "(...)"});
     if (Library::findLayer(file, e.text).layer)
-      reporter.fail(e.location, "'" + e.text + "' is a layer: make one and call that", {"write `name = " + e.text + "(...)`, then name(x)"});
+      reporter.fail(e.location, "'" + e.text + "' is a layer: make one and call that",
+                    {"write `name = " + e.text + "(...)`, then name(x)"});
     unknown("name", e, scope);
   }
   return use(Evaluator::name(e, scope), e.location);
@@ -181,7 +182,8 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
     int64_t index = integer(*a.value, scope, "an index");
     int64_t size = graph.size(axis.names[0]);
     if (index < 0 || index >= size)
-      reporter.fail(a.value->location, "index " + std::to_string(index) + " is outside of axis '" + axis.names[0] + "' of size " + std::to_string(size),
+      reporter.fail(a.value->location,
+                    "index " + std::to_string(index) + " is outside of axis '" + axis.names[0] + "' of size " + std::to_string(size),
                     {"indices are 0 to " + std::to_string(size - 1)});
     type.axes = without(type.axes, axis.names);
     node = graph.add(at, "select", {node}, type, {{"axis", axis.names[0]}, {"index", index}});

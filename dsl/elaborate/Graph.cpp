@@ -53,7 +53,8 @@ void Graph::checkType(Location at, const TensorType &type) {
       std::string sizes;
       for (const std::string &axis : type.axes)
         sizes += (sizes.empty() ? "" : " * ") + std::to_string(size(axis));
-      reporter.fail(at, "integer overflow: a tensor over " + textOf(type.axes) + " has " + sizes + " elements, its bytes are beyond 64 bits");
+      reporter.fail(at,
+                    "integer overflow: a tensor over " + textOf(type.axes) + " has " + sizes + " elements, its bytes are beyond 64 bits");
     }
   }
 }
@@ -107,7 +108,8 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
   std::vector<Parameter> kept;
   for (size_t i = 0; i < used.size(); ++i) {
     Parameter &p = model.parameters[i];
-    bool reported = std::any_of(unusedLayers.begin(), unusedLayers.end(), [&](const std::string &layer) { return p.path.rfind(layer + ".", 0) == 0; });
+    bool reported =
+        std::any_of(unusedLayers.begin(), unusedLayers.end(), [&](const std::string &layer) { return p.path.rfind(layer + ".", 0) == 0; });
     if (used[i])
       kept.push_back(std::move(p));
     else if (!reported)

@@ -21,7 +21,8 @@ private:
 
 } // namespace
 
-Instance *ModelElaborator::instantiate(const ast::Name &name, const ast::Expression &value, const Library::FoundLayer &found, Scope &scope) {
+Instance *ModelElaborator::instantiate(const ast::Name &name, const ast::Expression &value, const Library::FoundLayer &found,
+                                       Scope &scope) {
   constexpr size_t deepest = 64, most = 200'000;
   const ast::Block &layer = *found.layer;
   const std::string what = "layer '" + layer.name.text + "'";
@@ -127,7 +128,8 @@ Value ModelElaborator::forward(Instance &callee, const ast::Suffix &suffix, Loca
 Value ModelElaborator::member(Instance &object, const ast::Name &name) {
   Binding *binding = object.scope.findHere(name.text);
   if (!binding)
-    reporter.fail(name.location, "layer '" + object.path + "' has no member '" + name.text + "'", didYouMean(name.text, object.scope.names()));
+    reporter.fail(name.location, "layer '" + object.path + "' has no member '" + name.text + "'",
+                  didYouMean(name.text, object.scope.names()));
   if (std::holds_alternative<Poison>(binding->value))
     throw Stop{};
   object.used = true;

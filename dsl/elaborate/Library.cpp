@@ -11,7 +11,8 @@
 namespace npar::dsl {
 namespace fs = std::filesystem;
 
-bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources, Diagnostics &diagnostics) {
+bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources,
+              Diagnostics &diagnostics) {
   auto refuse = [&](const std::string &why) {
     if (from.line == 0)
       from.file = sources.add(name, "");
@@ -110,7 +111,8 @@ void Library::checkDuplicates(const ast::File &file) {
     size_t count = 0;
     for (const auto &d : declarations)
       if (auto [it, fresh] = seen.insert({d.name.text, d.name.location}); !fresh && count++ < most)
-        diagnostics.error(d.name.location, std::string(what) + " '" + d.name.text + "' is declared twice").note(it->second, "first declared here");
+        diagnostics.error(d.name.location, std::string(what) + " '" + d.name.text + "' is declared twice")
+            .note(it->second, "first declared here");
   };
   check("layer", file.layers);
   check("model", file.models);

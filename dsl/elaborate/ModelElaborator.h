@@ -75,9 +75,9 @@ private:
   [[noreturn]] void unknown(const std::string &what, const ast::Expression &name, Scope &scope);
 
   const ast::Block *text = nullptr; ///< the model
-  SourceFile *file;             ///< whose text is evaluated
-  Instance *instance = nullptr; ///< whose text is evaluated, null at the model's
-  std::optional<Value> result;  ///< of the forward function being run
+  SourceFile *file;                 ///< whose text is evaluated
+  Instance *instance = nullptr;     ///< whose text is evaluated, null at the model's
+  std::optional<Value> result;      ///< of the forward function being run
   std::vector<const ast::Block *> openLayers;
   std::vector<std::unique_ptr<Instance>> instances;
   std::map<std::string, int> sites;

@@ -29,19 +29,23 @@ AxisNames without(AxisNames axes, const AxisNames &removed) {
 
 Value OperationCall::value(size_t i) { return elaborator.evaluate(*slots[i]->value, scope); }
 
-int OperationCall::tensor(size_t i) { return elaborator.tensor(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'"); }
+int OperationCall::tensor(size_t i) {
+  return elaborator.tensor(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'");
+}
 
 int OperationCall::floats(size_t i) {
   int node = tensor(i);
   if (!graph.isFloat(node))
-    reporter.fail(place(i), "argument '" + formals[i].name + "' of '" + name + "' must be a float tensor, this is i32 over " + textOf(axesOf(node)));
+    reporter.fail(place(i),
+                  "argument '" + formals[i].name + "' of '" + name + "' must be a float tensor, this is i32 over " + textOf(axesOf(node)));
   return node;
 }
 
 int OperationCall::indices(size_t i) {
   int node = tensor(i);
   if (graph.isFloat(node))
-    reporter.fail(place(i), "argument '" + formals[i].name + "' of '" + name + "' must be an i32 tensor, this is a float tensor over " + textOf(axesOf(node)));
+    reporter.fail(place(i), "argument '" + formals[i].name + "' of '" + name + "' must be an i32 tensor, this is a float tensor over " +
+                                textOf(axesOf(node)));
   return node;
 }
 

@@ -22,9 +22,10 @@ Value einsum(OperationCall &call) {
     call.refuseBatch(2, axis);
     for (int node : {a, b})
       if (!contains(call.axesOf(node), axis))
-        call.reporter.fail(call.place(2), std::string("mismatched axes in 'einsum': ") + (node == a ? "the first" : "the second") +
-                                              " operand has no axis '" + axis + "' to contract over: " + textOf(call.axesOf(a)) + " and " +
-                                              textOf(call.axesOf(b)),
+        call.reporter.fail(call.place(2),
+                           std::string("mismatched axes in 'einsum': ") + (node == a ? "the first" : "the second") +
+                               " operand has no axis '" + axis + "' to contract over: " + textOf(call.axesOf(a)) + " and " +
+                               textOf(call.axesOf(b)),
                            didYouMean(axis, call.axesOf(node)));
   }
   return contract(call, a, b, over);
@@ -38,7 +39,8 @@ Value project(OperationCall &call) {
     if (contains(call.axesOf(weight), axis))
       over.push_back(axis);
   if (over.empty())
-    call.reporter.fail(call.at, "mismatched axes in 'project': the operands share none: " + textOf(call.axesOf(x)) + " and " + textOf(call.axesOf(weight)));
+    call.reporter.fail(call.at, "mismatched axes in 'project': the operands share none: " + textOf(call.axesOf(x)) + " and " +
+                                    textOf(call.axesOf(weight)));
   for (const std::string &axis : over)
     call.refuseBatch(1, axis);
   return contract(call, x, weight, over);
@@ -76,7 +78,8 @@ Value attention(OperationCall &call) {
   if (call.has(4))
     call.requireAxis(4, feature = call.axis(4), q, "the query");
   if (axes.size() != 4 || axes[0] != "batch" || axes[1] != seq || axes[3] != feature || feature == seq)
-    call.reporter.fail(call.place(0), "'attention' needs q, k and v over [batch, " + seq + ", heads, feature], these are over " + textOf(axes));
+    call.reporter.fail(call.place(0),
+                       "'attention' needs q, k and v over [batch, " + seq + ", heads, feature], these are over " + textOf(axes));
   if (contains(axes, "key"))
     call.reporter.fail(call.at, "axis 'key' is the second name of '" + seq + "' in 'attention', the operands cannot have it");
   call.graph.declareAxis("key", call.graph.size(seq), call.at);

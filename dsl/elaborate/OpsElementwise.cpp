@@ -17,11 +17,13 @@ Value withTensors(Graph &graph, Reporter &reporter, Operator op, Location at, in
   bool leftIsResult = subset(b, a);
   if (!leftIsResult && !subset(a, b)) {
     AxisNames onlyA = without(a, b), onlyB = without(b, a);
-    reporter.fail(at, std::string("'") + ast::spelling(op) + "' needs one tensor's axes to contain the other's: " + textOf(a) + " and " + textOf(b),
-                  {"axis '" + onlyA[0] + "' is only on the left, axis '" + onlyB[0] + "' only on the right"});
+    reporter.fail(
+        at, std::string("'") + ast::spelling(op) + "' needs one tensor's axes to contain the other's: " + textOf(a) + " and " + textOf(b),
+        {"axis '" + onlyA[0] + "' is only on the left, axis '" + onlyB[0] + "' only on the right"});
   }
   static const char *const names[] = {"add", "sub", "mul", "div"};
-  return TensorValue{graph.add(at, names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {left, right}, graph.floating(leftIsResult ? a : b))};
+  return TensorValue{
+      graph.add(at, names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {left, right}, graph.floating(leftIsResult ? a : b))};
 }
 
 /// Of a tensor element by element; exp and log also of constants.
@@ -33,7 +35,8 @@ Value unary(OperationCall &call) {
   Value constant, argument = x ? v : call.elaborator.constant(call.place(0), v);
   if (isNumber(argument) && call.elaborator.callConstant(call.name, call.at, {argument}, constant))
     return constant;
-  call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a float tensor, this is " + (x ? "an i32 tensor" : kindOf(v)));
+  call.reporter.fail(call.place(0),
+                     "argument 'x' of '" + call.name + "' must be a float tensor, this is " + (x ? "an i32 tensor" : kindOf(v)));
 }
 
 Value gelu(OperationCall &call) {

@@ -41,8 +41,8 @@ Value layerNorm(OperationCall &call) {
   for (size_t i : {1, 2}) {
     int node = i == 1 ? weight : bias;
     if (call.axesOf(node) != AxisNames{over})
-      call.reporter.fail(call.place(i), std::string(i == 1 ? "the weight" : "the bias") + " of 'layer_norm' must be over [" + over + "], this is over " +
-                                            textOf(call.axesOf(node)));
+      call.reporter.fail(call.place(i), std::string(i == 1 ? "the weight" : "the bias") + " of 'layer_norm' must be over [" + over +
+                                            "], this is over " + textOf(call.axesOf(node)));
   }
   double epsilon = call.number(4, 1e-5);
   if (!(epsilon > 0))
@@ -56,8 +56,8 @@ Value crossEntropy(OperationCall &call) {
   call.requireAxis(2, over, logits, "the operand 'logits'");
   AxisNames rest = without(call.axesOf(logits), {over});
   if (call.axesOf(targets) != rest)
-    call.reporter.fail(call.place(1), "the targets must be over " + textOf(rest) + ", the logits' axes but '" + over + "'; these are over " +
-                                          textOf(call.axesOf(targets)));
+    call.reporter.fail(call.place(1), "the targets must be over " + textOf(rest) + ", the logits' axes but '" + over +
+                                          "'; these are over " + textOf(call.axesOf(targets)));
   return call.add("cross_entropy", {logits, targets}, rest, {{"axis", over}});
 }
 

@@ -101,7 +101,8 @@ void PlanElaborator::check(const Model &model) {
     for (const Rule &r : plan.rules)
       used = used || std::find(r.mesh.begin(), r.mesh.end(), axis.name) != r.mesh.end();
     if (!used && axis.size > 1)
-      reporter.warning(axis.location, "no rule uses mesh axis '" + axis.name + "' of size " + std::to_string(axis.size) + ": its ranks all compute the same");
+      reporter.warning(axis.location, "no rule uses mesh axis '" + axis.name + "' of size " + std::to_string(axis.size) +
+                                          ": its ranks all compute the same");
   }
 }
 
@@ -129,9 +130,9 @@ void PlanElaborator::checkNames(const Entry &e, const Model &model) {
 }
 
 void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
-  static const std::vector<std::string> known = {"einsum", "add",    "sub",  "mul",        "div",     "scale",     "shift",         "exp",    "log",
-                                                 "tanh",   "relu",   "gelu", "sum",        "gather",  "select",    "layer_norm",    "softmax", "attention",
-                                                 "index",  "dropout", "input", "cross_entropy"};
+  static const std::vector<std::string> known = {
+      "einsum", "add", "sub",    "mul",    "div",        "scale",   "shift",     "exp",   "log",     "tanh",  "relu",
+      "gelu",   "sum", "gather", "select", "layer_norm", "softmax", "attention", "index", "dropout", "input", "cross_entropy"};
   const std::string &op = e.rule.op;
   if (!op.empty()) {
     if (std::find(known.begin(), known.end(), op) == known.end())
@@ -140,7 +141,8 @@ void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
       reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
   }
   const std::string &layer = e.rule.layer;
-  if (!layer.empty() && std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matches(layer.c_str(), n.path.c_str()); }))
+  if (!layer.empty() &&
+      std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matches(layer.c_str(), n.path.c_str()); }))
     reporter.error(e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"',
                    {"'*' stands for one part of a path such as h.0.attn"});
 }
@@ -161,8 +163,9 @@ void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   if (narrowed || e.rule.pad || axis.size % ranks == 0)
     return;
   const std::string &name = e.rule.mesh[0];
-  std::string meshText = e.rule.mesh.size() == 1 ? "mesh axis '" + name + "' of size " + std::to_string(ranks)
-                                                 : "mesh axes " + joined(e.rule.mesh, "and") + " of size " + std::to_string(ranks) + " together";
+  std::string meshText = e.rule.mesh.size() == 1
+                             ? "mesh axis '" + name + "' of size " + std::to_string(ranks)
+                             : "mesh axes " + joined(e.rule.mesh, "and") + " of size " + std::to_string(ranks) + " together";
   std::vector<std::string> words = divisorsNear(axis.size, ranks);
   std::vector<std::string> helps;
   if (e.rule.mesh.size() == 1)
@@ -198,15 +201,18 @@ void PlanElaborator::checkPipeline(const Model &model) {
     if (!e.enabled || !repeat)
       continue;
     if (e.rule.mesh.size() != 1) {
-      reporter.error(e.axisAt, "repeat '" + repeat->label + "' needs exactly one mesh axis for its stages, this rule has " + std::to_string(e.rule.mesh.size()));
+      reporter.error(e.axisAt, "repeat '" + repeat->label + "' needs exactly one mesh axis for its stages, this rule has " +
+                                   std::to_string(e.rule.mesh.size()));
       continue;
     }
     const std::string &name = e.rule.mesh[0];
     if (e.rule.pad || !e.rule.op.empty() || !e.rule.layer.empty())
       reporter.error(e.rule.pad ? e.padAt : e.rule.op.empty() ? e.layerAt : e.opAt, "the rule of a repeat cannot be padded or narrowed");
     if (plan.pipeline && plan.pipeline->mesh != name) {
-      reporter.error(e.axisAt, "repeat '" + repeat->label + "' goes to mesh axis '" + name + "', the pipeline is over '" + plan.pipeline->mesh + "'",
-                     plan.pipeline->location, "the pipeline starts here", {"write one rule: " + plan.pipeline->repeats[0] + ", " + repeat->label + " -> " + name});
+      reporter.error(e.axisAt,
+                     "repeat '" + repeat->label + "' goes to mesh axis '" + name + "', the pipeline is over '" + plan.pipeline->mesh + "'",
+                     plan.pipeline->location, "the pipeline starts here",
+                     {"write one rule: " + plan.pipeline->repeats[0] + ", " + repeat->label + " -> " + name});
       continue;
     }
     if (!plan.pipeline)
@@ -223,10 +229,11 @@ void PlanElaborator::checkPipeline(const Model &model) {
                      plan.pipeline->location, "the pipeline is here");
   if (stages.size > blocks)
     reporter.error(plan.pipeline->location,
-                   "a pipeline of " + std::to_string(stages.size) + " stages has only " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks"),
+                   "a pipeline of " + std::to_string(stages.size) + " stages has only " + std::to_string(blocks) +
+                       (blocks == 1 ? " block" : " blocks"),
                    stages.location, "mesh axis '" + stages.name + "' of size " + std::to_string(stages.size),
-                   {"set " + stages.name + " to at most " + std::to_string(blocks) + ", or the count of repeat '" + plan.pipeline->repeats[0] +
-                    "' to at least " + std::to_string(stages.size)});
+                   {"set " + stages.name + " to at most " + std::to_string(blocks) + ", or the count of repeat '" +
+                    plan.pipeline->repeats[0] + "' to at least " + std::to_string(stages.size)});
 }
 
 } // namespace npar::dsl

@@ -103,7 +103,8 @@ std::string PlanElaborator::schedule(const ast::Rule &source) {
       helps.push_back("it is 1f1b or gpipe");
     if (!said)
       reporter.fail(source.schedule->location, "unknown schedule '" + word + "'", helps);
-    reporter.error(source.schedule->location, "unknown schedule '" + word + "'", said->location, "'" + source.schedule->text + "' is said here", helps);
+    reporter.error(source.schedule->location, "unknown schedule '" + word + "'", said->location,
+                   "'" + source.schedule->text + "' is said here", helps);
     throw Stop{};
   }
   return word;
@@ -140,7 +141,8 @@ void PlanElaborator::rule(const ast::Rule &source) {
     entry.rule.location = entry.axisAt = axis.name.location;
     if (!axis.modifier.text.empty()) {
       if (axis.modifier.text != "pad") {
-        reporter.error(axis.modifier.location, "expected 'pad', ',' or '->' after axis '" + axis.name.text + "', found '" + axis.modifier.text + "'");
+        reporter.error(axis.modifier.location,
+                       "expected 'pad', ',' or '->' after axis '" + axis.name.text + "', found '" + axis.modifier.text + "'");
         continue;
       }
       entry.rule.pad = true;
@@ -183,7 +185,8 @@ void PlanElaborator::numbers(const ast::Plan *source) {
       if (plan.micro < 1 || plan.micro > INT32_MAX)
         reporter.fail(e->location, "'micro' is " + std::to_string(plan.micro) + ", it must be 1 to " + std::to_string(INT32_MAX));
     } else if (source) {
-      reporter.fail(source->name.location, "plan '" + plan.name + "' has no micro", {"write `micro 1`: sequences per rank and micro-batch"});
+      reporter.fail(source->name.location, "plan '" + plan.name + "' has no micro",
+                    {"write `micro 1`: sequences per rank and micro-batch"});
     }
   } catch (const Stop &) {
   }
@@ -211,8 +214,8 @@ void PlanElaborator::parallelism(const ElaboratedTrain &train) {
   if (batch % D == 0)
     helps.push_back("or, for this batch, micro = " + nearestDivisors(batch / D, plan.micro));
   reporter.error(train.batchAt,
-                 "batch " + std::to_string(batch) + " is not divisible by dp * micro = " + std::to_string(D) + " * " + std::to_string(plan.micro) + " = " +
-                     std::to_string(unit),
+                 "batch " + std::to_string(batch) + " is not divisible by dp * micro = " + std::to_string(D) + " * " +
+                     std::to_string(plan.micro) + " = " + std::to_string(unit),
                  microAt, "micro is the number of sequences per rank and micro-batch", helps);
 }
 

@@ -5,9 +5,7 @@
 
 namespace npar::dsl {
 
-bool Reporter::first(Location at) {
-  return at.line == 0 || reported.insert({at.file, at.line, at.column}).second;
-}
+bool Reporter::first(Location at) { return at.line == 0 || reported.insert({at.file, at.line, at.column}).second; }
 
 void Reporter::checkCount() const {
   constexpr size_t most = 50;
@@ -32,7 +30,8 @@ void Reporter::error(Location at, const std::string &message, const std::vector<
   checkCount();
 }
 
-void Reporter::error(Location at, const std::string &message, Location noteAt, const std::string &note, const std::vector<std::string> &helps) {
+void Reporter::error(Location at, const std::string &message, Location noteAt, const std::string &note,
+                     const std::vector<std::string> &helps) {
   if (!first(at))
     return;
   Diagnostic &d = diagnostics.error(at, message).note(noteAt, note);

@@ -81,10 +81,12 @@ Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope
   return evaluator.evaluate(*setting.value, scope);
 }
 
-void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope, const std::string &what) {
+void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope,
+                   const std::string &what) {
   for (const ast::Item &p : parameters) {
     if (Binding *before = scope.findHere(p.name.text)) {
-      evaluator.reporter.error(p.name.location, "constant '" + p.name.text + "' is declared twice", before->location, "first declared here");
+      evaluator.reporter.error(p.name.location, "constant '" + p.name.text + "' is declared twice", before->location,
+                               "first declared here");
       continue;
     }
     const Setting *setting = settings.find(p.name.text);
@@ -98,7 +100,8 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       if (!setting && !p.value)
         evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
                                 {"set it: --set " + p.name.text + "=..."});
-      bool sameKind = std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
+      bool sameKind =
+          std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
       if (setting && !sameKind) {
         Location at = setting->value->location;
         std::string given = textOf(std::exchange(value, Poison{}));

@@ -33,6 +33,7 @@ private:
 Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope);
 
 /// Binds the constants of a declaration, in order: from its setting, else from its default. `what` names the declaration in messages.
-void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope, const std::string &what);
+void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope,
+                   const std::string &what);
 
 } // namespace npar::dsl

@@ -17,7 +17,8 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope) {
   if (reporter.errorCount() != 0)
     return;
   if (graph.model.loss < 0)
-    reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss", {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
+    reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss",
+                  {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
   warnUnused();
 }
 
@@ -139,7 +140,8 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
       if (!item.value && !ownConstant) {
         if (old)
           throw Stop{};
-        reporter.fail(item.name.location, "axis '" + name + "' has no size and there is no constant '" + name + "'", {"write `axis " + name + " = ...`"});
+        reporter.fail(item.name.location, "axis '" + name + "' has no size and there is no constant '" + name + "'",
+                      {"write `axis " + name + " = ...`"});
       }
       int64_t size = 0;
       if (item.value)
@@ -147,7 +149,8 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
       else if (auto *i = std::get_if<int64_t>(&old->value))
         size = *i;
       else
-        reporter.fail(item.name.location, "the size of axis '" + name + "' must be an integer, constant '" + name + "' is " + textOf(old->value));
+        reporter.fail(item.name.location,
+                      "the size of axis '" + name + "' must be an integer, constant '" + name + "' is " + textOf(old->value));
       graph.declareAxis(name, size, item.name.location);
       scope.bind(name, AxisValue{{name}}, item.name.location);
     } catch (const Stop &) {

@@ -140,7 +140,8 @@ private:
     r.steps = steps(c.values[2], "the number of steps");
     r.final = atLeastZero(c.values[3], 0, "the final learning rate");
     if (r.steps <= r.warmup)
-      reporter.fail(c.values[2]->location, "the schedule ends at step " + std::to_string(r.steps) + ", within its warm-up of " + std::to_string(r.warmup),
+      reporter.fail(c.values[2]->location,
+                    "the schedule ends at step " + std::to_string(r.steps) + ", within its warm-up of " + std::to_string(r.warmup),
                     {"steps must be at least " + std::to_string(r.warmup + 1)});
     return r;
   }
@@ -151,7 +152,8 @@ private:
         {"Sgd", {{"lr"}, {"momentum", true}, {"decay", true}}},
     };
     if (!e)
-      reporter.fail(source.name.location, "train block '" + source.name.text + "' has no optimizer", {"write `optimizer AdamW(lr = 3e-4)`"});
+      reporter.fail(source.name.location, "train block '" + source.name.text + "' has no optimizer",
+                    {"write `optimizer AdamW(lr = 3e-4)`"});
     Call c = call(*e, "an optimizer", forms);
     const std::vector<Formal> &formals = forms.at(c.name);
     for (size_t i = 0; i < formals.size(); ++i)

@@ -44,7 +44,8 @@ TEST(Plan, ThreeD) {
 }
 
 TEST(Plan, SettingsChangeMeshScheduleAndRules) {
-  Plan p = program(small({{"mesh.tp", "4"}, {"dp", "1"}, {"mesh.pp", "4"}, {"schedule", "gpipe"}, {"sequence", "true"}, {"micro", "1"}})).plan;
+  Plan p =
+      program(small({{"mesh.tp", "4"}, {"dp", "1"}, {"mesh.pp", "4"}, {"schedule", "gpipe"}, {"sequence", "true"}, {"micro", "1"}})).plan;
   EXPECT_EQ(axesOf(p), (std::vector<std::string>{"batch", "head", "hidden", "vocab pad", "seq"}));
   EXPECT_EQ(p.mesh[2].size, 4);
   EXPECT_EQ(p.pipeline->schedule, "gpipe");
@@ -79,9 +80,10 @@ TEST(Plan, ComputesInTheElementTypeAskedFor) {
 }
 
 TEST(Plan, KeepsNarrowedRules) {
-  Result r = elaborateText("import \"gpt2\"\nplan p(sp = 2) for Gpt2 { mesh dp = 2, sp micro 2 split {\n batch -> dp\n head -> sp in op attention\n"
-                           " seq -> none in layer \"h.*.attn\"\n seq -> sp\n } }\n",
-                           {{"depth", "2"}});
+  Result r = elaborateText(
+      "import \"gpt2\"\nplan p(sp = 2) for Gpt2 { mesh dp = 2, sp micro 2 split {\n batch -> dp\n head -> sp in op attention\n"
+      " seq -> none in layer \"h.*.attn\"\n seq -> sp\n } }\n",
+      {{"depth", "2"}});
   Plan p = program(r).plan;
   ASSERT_EQ(p.rules.size(), 4u);
   EXPECT_EQ(p.rules[1].op, "attention");
@@ -90,7 +92,8 @@ TEST(Plan, KeepsNarrowedRules) {
 }
 
 TEST(Plan, BatchMayTakeSeveralMeshAxes) {
-  Result r = elaborateText("import \"gpt2\"\nplan p for Gpt2 { mesh node = 2, dp = 4 micro 1 split { batch -> node, dp } }\n", {{"depth", "1"}});
+  Result r =
+      elaborateText("import \"gpt2\"\nplan p for Gpt2 { mesh node = 2, dp = 4 micro 1 split { batch -> node, dp } }\n", {{"depth", "1"}});
   EXPECT_EQ(program(r).plan.dataParallel, 8);
   EXPECT_EQ(program(r).plan.microCount, 4);
 }

@@ -123,7 +123,8 @@ TEST(Gpt2, HasDropoutOnlyWhereTheRateIsAboveZero) {
     EXPECT_EQ(std::get<double>(node->attributes.at("rate")), 0.1);
     sites.insert(std::get<std::string>(node->attributes.at("site")));
   }
-  EXPECT_EQ(sites, (std::set<std::string>{"dropout.0", "h.0.attn.dropout.0", "h.0.mlp.dropout.0", "h.1.attn.dropout.0", "h.1.mlp.dropout.0"}));
+  EXPECT_EQ(sites,
+            (std::set<std::string>{"dropout.0", "h.0.attn.dropout.0", "h.0.mlp.dropout.0", "h.1.attn.dropout.0", "h.1.mlp.dropout.0"}));
 }
 
 TEST(Mlp, Elaborates) {
@@ -135,12 +136,13 @@ TEST(Mlp, Elaborates) {
 }
 
 TEST(Language, BroadcastsByNameToTheLargerTensor) {
-  Program p = program(elaborateText(around(" param a: [embed] = ones\n y = a * x - x / a + (2 - x) / 4 + -x + 1\n loss sum(y, over = embed)")));
+  Program p =
+      program(elaborateText(around(" param a: [embed] = ones\n y = a * x - x / a + (2 - x) / 4 + -x + 1\n loss sum(y, over = embed)")));
   std::vector<std::string> ops;
   for (const Node &node : p.model.nodes)
     ops.push_back(node.op);
-  EXPECT_EQ(ops, (std::vector<std::string>{"input", "parameter", "mul", "parameter", "div", "sub", "scale", "shift", "scale", "add", "scale", "add",
-                                           "shift", "sum"}));
+  EXPECT_EQ(ops, (std::vector<std::string>{"input", "parameter", "mul", "parameter", "div", "sub", "scale", "shift", "scale", "add",
+                                           "scale", "add", "shift", "sum"}));
   EXPECT_EQ(nodesOf(p, "mul")[0]->type.axes, (Axes{"batch", "seq", "embed"}));
   EXPECT_EQ(std::get<double>(nodesOf(p, "scale")[1]->attributes.at("factor")), 0.25);
 }
@@ -152,16 +154,18 @@ TEST(Language, TakesTheMeanAsAScaledSum) {
 }
 
 TEST(Language, EinsumKeepsTheFirstOperandsOrder) {
-  Program p = program(elaborateText(around(" axis out = 3\n l = Linear(embed, out)\n loss sum(softmax(l(x), over = out), over = [seq, out])")));
+  Program p =
+      program(elaborateText(around(" axis out = 3\n l = Linear(embed, out)\n loss sum(softmax(l(x), over = out), over = [seq, out])")));
   EXPECT_EQ(nodesOf(p, "einsum")[0]->type.axes, (Axes{"batch", "seq", "out"}));
   EXPECT_EQ(std::get<std::string>(nodesOf(p, "softmax")[0]->attributes.at("axis")), "out");
 }
 
 TEST(Language, ChainsTwoRepeats) {
-  Program p = program(elaborateText(around(" repeat a[2] { l = Linear(embed, embed_2) k = Linear(embed_2, embed) x = x + k(l(x)) }\n x = x * 2.0\n"
-                                           " repeat b[3] { l = Linear(embed, embed_2) k = Linear(embed_2, embed) x = x + k(l(x)) }\n"
-                                           " loss sum(x, over = embed)")
-                                        .replace(around("").find(" input"), 0, " axis embed_2 = width\n")));
+  Program p =
+      program(elaborateText(around(" repeat a[2] { l = Linear(embed, embed_2) k = Linear(embed_2, embed) x = x + k(l(x)) }\n x = x * 2.0\n"
+                                   " repeat b[3] { l = Linear(embed, embed_2) k = Linear(embed_2, embed) x = x + k(l(x)) }\n"
+                                   " loss sum(x, over = embed)")
+                                .replace(around("").find(" input"), 0, " axis embed_2 = width\n")));
   ASSERT_EQ(p.model.repeats.size(), 2u);
   EXPECT_EQ(p.model.repeats[1].first, 2);
   EXPECT_EQ(p.model.blocks, 5);
@@ -174,8 +178,9 @@ TEST(Language, ChainsTwoRepeats) {
 }
 
 TEST(Language, LeavesOutWhatTheLossDoesNotNeed) {
-  Result r = elaborateText(around(" axis out = 3\n l = Linear(embed, out)\n k = Linear(embed, out)\n param a: [embed] = ones\n dead = a * x\n"
-                                  " loss sum(l(x), over = out)"));
+  Result r =
+      elaborateText(around(" axis out = 3\n l = Linear(embed, out)\n k = Linear(embed, out)\n param a: [embed] = ones\n dead = a * x\n"
+                           " loss sum(l(x), over = out)"));
   Program p = program(r);
   EXPECT_EQ(p.model.parameters.size(), 2u);
   EXPECT_TRUE(nodesOf(p, "mul").empty());

@@ -34,7 +34,13 @@ TEST(Train, HasTheValuesOfItsText) {
 }
 
 TEST(Train, IsChangedBySettings) {
-  Train t = train({{"batch", "4 * 16"}, {"peak", "1e-3"}, {"warmup", "5"}, {"steps", "30"}, {"clip", "none"}, {"seed", "7"}, {"optimizer.epsilon", "1e-4"}});
+  Train t = train({{"batch", "4 * 16"},
+                   {"peak", "1e-3"},
+                   {"warmup", "5"},
+                   {"steps", "30"},
+                   {"clip", "none"},
+                   {"seed", "7"},
+                   {"optimizer.epsilon", "1e-4"}});
   EXPECT_EQ(t.batch, 64);
   EXPECT_EQ(t.rate.peak, 1e-3);
   EXPECT_EQ(t.rate.warmup, 5);
