@@ -1,4 +1,4 @@
-// From rank programs to the bytes of a compiled program, and to a text of one rank's program for people.
+// From rank programs to the bytes of a compiled program.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -21,9 +21,5 @@ mlir::FailureOr<std::unique_ptr<program::ProgramT>> buildProgram(mlir::ModuleOp 
 
 /// The bytes of a .npx file. The program is verified once more; a failure is reported at the module.
 mlir::FailureOr<std::vector<uint8_t>> emitProgram(mlir::ModuleOp module, const KernelCode &code);
-
-/// A rank's own program as text: its coordinates, memory, fragments with peers' rank numbers filled in, tasks, communication order.
-/// `rank` must be below the number of ranks.
-std::string printRank(const program::Program &program, int64_t rank);
 
 } // namespace npar

@@ -1,5 +1,6 @@
 // A rank's own program for people: coordinates and peers are numbers here, memory is absolute only where it helps.
-#include "compiler/emit/Emit.h"
+#include "compiler/emit/PrintRank.h"
+
 #include "engine/program/Mesh.h"
 
 #include <cstdio>

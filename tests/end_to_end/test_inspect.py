@@ -105,8 +105,8 @@ class EmitTest(DriverTest):
 
     def test_one_rank(self):
         text = self.npar("compile", "gpt2", "--plan", "three_d", *settings(SMALL), "--emit=rank", "--rank", 5).output
-        self.assertIn("rank 5 of 8: dp = 1, pp = 0, tp = 1", text)
-        self.assertIn("with ranks [4, 5]", text)
+        self.assertIn("rank 5 of 8 at dp = 1, pp = 0, tp = 1", text)
+        self.assertIn("with ranks 4, 5", text)
         self.assertIn("to rank 7", text)
 
 

@@ -1,10 +1,10 @@
 // `npar compile`: a model text and a plan in, a compiled program (.npx) or the text of a stage out.
 #include "tools/npar/Command.h"
 
+#include "compiler/emit/PrintRank.h"
 #include "engine/program/AtomicFile.h"
 #include "engine/program/Mesh.h"
 #include "tools/npar/Compilation.h"
-#include "tools/npar/RankText.h"
 #include "tools/npar/Talk.h"
 
 #include <filesystem>
@@ -24,7 +24,7 @@ ExitCode emitRank(const program::Program &program, int64_t rank) {
   int64_t world = program::worldOf(program);
   if (rank < 0 || rank >= world)
     return fail(ExitCode::Usage, fmt::format("--rank {} is outside of the plan's {} ranks (0 to {})", rank, world, world - 1));
-  printRank(program, rank, std::cout);
+  std::cout << printRank(program, rank);
   return ExitCode::Good;
 }
 

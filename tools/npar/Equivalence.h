@@ -21,6 +21,8 @@ struct Check {
 
 /// Names of a program's variables of one kind, in program order.
 std::vector<std::string> variablesOf(const program::Program &program, program::VariableKind kind);
+/// Names of the gradient accumulators, one per use of a parameter.
+std::vector<std::string> gradientsOf(const program::Program &program);
 
 /// The largest error of a kind of tensors: per tensor max|a - b| / max(max|b|, 1e-3 * largest entry of the kind).
 class ErrorMeasure {

@@ -1,11 +1,9 @@
 // What inspect counts: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
 #include "tests/engine/program/TwoStages.h"
-#include "tools/npar/RankText.h"
 #include "tools/npar/Summary.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 using namespace npar::program;
 using namespace npar::driver;
@@ -53,14 +51,4 @@ TEST(Summary, JsonHasTheFieldsThatToolsRelyOn) {
   for (const char *field : {"parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_bytes", "workspace_bytes", "arena_bytes",
                             "program_steps", "flops", "collectives", "transfers"})
     EXPECT_TRUE(json["classes"][0].contains(field)) << field;
-}
-
-// Rank 3 is pp = 1, tp = 1: its peers are rank 2 (tp) and rank 1 (from the stage before).
-TEST(RankText, FillsInCoordinatesAndPeers) {
-  Packed packed(twoStages());
-  std::ostringstream out;
-  printRank(packed.root(), 3, out);
-  EXPECT_NE(out.str().find("rank 3 of 4: pp = 1, tp = 1"), std::string::npos) << out.str();
-  EXPECT_NE(out.str().find("receive 16 elements from rank 1"), std::string::npos) << out.str();
-  EXPECT_NE(out.str().find("with ranks [0, 1, 2, 3]"), std::string::npos) << out.str();
 }
