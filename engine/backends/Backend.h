@@ -32,8 +32,8 @@ public:
   /// The ranges may be the same, not otherwise overlap.
   virtual void copy(void *target, const void *source, uint64_t bytes) = 0;
   /// targets[i][j] = sources[0][j] op sources[1][j] op ... in this order for every i (N5). A target may be one of the sources.
-  virtual void reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount,
-                      void *const *targets, size_t targetCount, uint64_t count) = 0;
+  virtual void reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets,
+                      size_t targetCount, uint64_t count) = 0;
 
   /// Runs a whole kernel; `bytes` moved by it tell whether splitting it over workers pays.
   virtual Status runKernel(uint32_t kernel, void *const *buffers, const int64_t *context, uint64_t bytes) = 0;

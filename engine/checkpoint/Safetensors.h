@@ -18,7 +18,8 @@ struct StoredTensor {
   uint64_t elements() const;
 };
 
-/// A memory-mapped file whose header has been checked: every tensor lies inside the file, has the bytes of its shape, and overlaps no other.
+/// A memory-mapped file whose header has been checked: every tensor lies inside the file, has the bytes of its shape, and overlaps no
+/// other.
 class SafetensorsFile {
 public:
   static Result<std::shared_ptr<SafetensorsFile>> open(const std::string &path);
@@ -41,7 +42,8 @@ private:
 /// The tensors of a JSON header over `dataBytes` bytes of data, or what is wrong with it.
 Result<std::map<std::string, StoredTensor>> parseSafetensorsHeader(const char *text, size_t size, uint64_t dataBytes);
 
-/// The header part of a file (length, JSON, padding to 8 bytes) for tensors laid one after the other in the given order; fills begin and end.
+/// The header part of a file (length, JSON, padding to 8 bytes) for tensors laid one after the other in the given order; fills begin and
+/// end.
 std::string safetensorsHeader(std::vector<std::pair<std::string, StoredTensor>> &tensors);
 
 /// `[64, 192]`.

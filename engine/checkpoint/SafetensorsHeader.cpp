@@ -107,9 +107,9 @@ private:
 
 /// 0 when unknown.
 uint64_t bytesOf(const std::string &type) {
-  static const std::map<std::string, uint64_t> sizes = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},   {"F8_E5M2", 1}, {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2},
-                                                        {"F16", 2},  {"BF16", 2}, {"I32", 4}, {"U32", 4},     {"F32", 4},     {"F64", 8}, {"I64", 8},
-                                                        {"U64", 8}};
+  static const std::map<std::string, uint64_t> sizes = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+                                                        {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+                                                        {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8}};
   auto found = sizes.find(type);
   return found == sizes.end() ? 0 : found->second;
 }
@@ -123,10 +123,11 @@ std::string checkTensor(const std::string &name, const StoredTensor &tensor, uin
     if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes))
       return which + " has an impossible shape " + shapeText(tensor.shape);
   if (tensor.begin > tensor.end || tensor.end > dataBytes)
-    return which + " lies at bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end) + " of " + std::to_string(dataBytes);
+    return which + " lies at bytes " + std::to_string(tensor.begin) + " to " + std::to_string(tensor.end) + " of " +
+           std::to_string(dataBytes);
   if (tensor.end - tensor.begin != bytes)
-    return which + " has " + std::to_string(tensor.end - tensor.begin) + " bytes, its shape " + shapeText(tensor.shape) + " of " + tensor.type +
-           " needs " + std::to_string(bytes);
+    return which + " has " + std::to_string(tensor.end - tensor.begin) + " bytes, its shape " + shapeText(tensor.shape) + " of " +
+           tensor.type + " needs " + std::to_string(bytes);
   return "";
 }
 
@@ -162,7 +163,8 @@ Result<std::map<std::string, StoredTensor>> parseSafetensorsHeader(const char *t
   std::sort(order.begin(), order.end());
   for (size_t i = 1; i < order.size(); ++i)
     if (order[i].second->second.begin < order[i - 1].second->second.end)
-      return Status::badInput("its header is wrong: tensors '" + order[i - 1].second->first + "' and '" + order[i].second->first + "' overlap");
+      return Status::badInput("its header is wrong: tensors '" + order[i - 1].second->first + "' and '" + order[i].second->first +
+                              "' overlap");
   return std::move(reader.table);
 }
 

@@ -6,8 +6,8 @@
 
 namespace npar::engine {
 
-/// Sets every parameter from the file: names equal the variables', perhaps behind "transformer."; stored shape = Variable.stored. Ignores what
-/// Hugging Face's GPT-2 files hold besides: "*.attn.bias", "*.attn.masked_bias" (masks) and "lm_head.weight" (the tied head).
+/// Sets every parameter from the file: names equal the variables', perhaps behind "transformer."; stored shape = Variable.stored. Ignores
+/// what Hugging Face's GPT-2 files hold besides: "*.attn.bias", "*.attn.masked_bias" (masks) and "lm_head.weight" (the tied head).
 /// Everything is checked before anything is applied. Errors name the tensor and both shapes; missing and unknown tensors are listed.
 Status loadWeights(Session &session, const program::Program &program, const std::string &path);
 

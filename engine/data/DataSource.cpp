@@ -79,8 +79,8 @@ Result<Order> sampleOrder(const std::string &name) {
   return Status::badInput("unknown order '" + name + "': shuffled and sequential exist");
 }
 
-Result<std::unique_ptr<DataSource>> DataSource::open(const std::string &path, TokenFormat format, Order order, int64_t sequence, int64_t batch,
-                                                     uint64_t seed, int64_t vocab) {
+Result<std::unique_ptr<DataSource>> DataSource::open(const std::string &path, TokenFormat format, Order order, int64_t sequence,
+                                                     int64_t batch, uint64_t seed, int64_t vocab) {
   Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format, vocab);
   if (!file.ok())
     return file.status();

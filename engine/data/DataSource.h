@@ -25,8 +25,9 @@ public:
   /// How many samples there are before they repeat; 0: no end.
   virtual int64_t samples() const = 0;
 
-  /// A file of n tokens has floor((n - 1) / sequence) samples; sample i is tokens [i * sequence, i * sequence + sequence). Batch k holds the
-  /// samples at places k * batch ... k * batch + batch - 1 of the order, which goes round: file order, or a new permutation per epoch by seed.
+  /// A file of n tokens has floor((n - 1) / sequence) samples; sample i is tokens [i * sequence, i * sequence + sequence). Batch k holds
+  /// the samples at places k * batch ... k * batch + batch - 1 of the order, which goes round: file order, or a new permutation per epoch
+  /// by seed.
   static Result<std::unique_ptr<DataSource>> open(const std::string &path, TokenFormat format, Order order, int64_t sequence, int64_t batch,
                                                   uint64_t seed, int64_t vocab);
   /// Independent uniform tokens and targets, by seed and step.

@@ -53,7 +53,8 @@ Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, Toke
   ::close(file);
   if (memory == MAP_FAILED)
     return failure(std::strerror(why));
-  std::shared_ptr<TokenFile> tokens(new TokenFile(static_cast<const uint8_t *>(memory), length, static_cast<int64_t>(length / each), format));
+  std::shared_ptr<TokenFile> tokens(
+      new TokenFile(static_cast<const uint8_t *>(memory), length, static_cast<int64_t>(length / each), format));
   if (length % each)
     return failure("its " + std::to_string(length) + " bytes are no whole number of " + std::to_string(each) + "-byte tokens");
   int64_t largest = format == TokenFormat::Bytes ? 255 : format == TokenFormat::U16 ? 65535 : INT32_MAX;

@@ -13,7 +13,7 @@ namespace npar::engine {
 struct StepRecord {
   int64_t step = 0;
   double loss = 0, gradNorm = 0, learningRate = 0;
-  int64_t tokens = 0;         ///< of this step
+  int64_t tokens = 0; ///< of this step
   double tokensPerSecond = 0;
 };
 
@@ -32,7 +32,8 @@ private:
   std::string path;
 };
 
-/// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}; NaN and infinity are null.
+/// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}; NaN and infinity are
+/// null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

@@ -86,21 +86,24 @@ std::string Trace::json() const {
   for (const auto &[key, unused] : seen) {
     std::string pid = std::to_string(key.first), tid = std::to_string(key.second);
     if (key.first != lastRank)
-      out += comma + ("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + pid + ",\"args\":{\"name\":\"rank " + pid + "\"}}"), comma = ",\n";
+      out += comma + ("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + pid + ",\"args\":{\"name\":\"rank " + pid + "\"}}"),
+          comma = ",\n";
     lastRank = key.first;
     std::string lane = key.second < state->lanes.size() ? state->lanes[key.second] : "lane " + tid;
-    out += comma + ("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + pid + ",\"tid\":" + tid + ",\"args\":{\"name\":" + jsonString(lane) + "}}");
+    out += comma +
+           ("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + pid + ",\"tid\":" + tid + ",\"args\":{\"name\":" + jsonString(lane) + "}}");
   }
   static const Label unknown{"?", ""};
   for (const TraceEvent &event : all) {
     const Label &label = event.label < state->labels.size() ? state->labels[event.label] : unknown;
     auto task = state->tasks.find({event.rank, event.task});
-    out += comma + ("{\"ph\":\"X\",\"name\":" + jsonString(label.text)) + ",\"cat\":" +
-           jsonString(task == state->tasks.end() ? std::to_string(event.task) : task->second) + ",\"pid\":" + std::to_string(event.rank) +
-           ",\"tid\":" + std::to_string(event.lane) + ",\"ts\":" + jsonNumber((event.begin - origin) * 1e6) +
-           ",\"dur\":" + jsonNumber((event.end - event.begin) * 1e6) + ",\"args\":{\"task\":" + std::to_string(event.task) +
-           ",\"step\":" + std::to_string(event.step) + ",\"micro\":" + std::to_string(event.micro) +
-           ",\"training_step\":" + std::to_string(event.trainingStep) + ",\"source\":" + jsonString(label.source) + "}}";
+    out += comma + ("{\"ph\":\"X\",\"name\":" + jsonString(label.text)) +
+           ",\"cat\":" + jsonString(task == state->tasks.end() ? std::to_string(event.task) : task->second) +
+           ",\"pid\":" + std::to_string(event.rank) + ",\"tid\":" + std::to_string(event.lane) +
+           ",\"ts\":" + jsonNumber((event.begin - origin) * 1e6) + ",\"dur\":" + jsonNumber((event.end - event.begin) * 1e6) +
+           ",\"args\":{\"task\":" + std::to_string(event.task) + ",\"step\":" + std::to_string(event.step) +
+           ",\"micro\":" + std::to_string(event.micro) + ",\"training_step\":" + std::to_string(event.trainingStep) +
+           ",\"source\":" + jsonString(label.source) + "}}";
     comma = ",\n";
   }
   return out + "\n]}\n";

@@ -35,7 +35,8 @@ public:
   size_t dropped() const;
   /// All events by rank and begin; call when nothing records.
   std::vector<TraceEvent> events() const;
-  /// The JSON text: pid = rank, tid = lane, ts and dur in microseconds from the first event; args: task, step, micro, training step, source.
+  /// The JSON text: pid = rank, tid = lane, ts and dur in microseconds from the first event; args: task, step, micro, training step,
+  /// source.
   std::string json() const;
   /// Writes json() atomically.
   Status write(const std::string &path) const;

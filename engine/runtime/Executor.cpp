@@ -211,7 +211,8 @@ void Executor::State::fail(uint32_t node, const Status &status) {
 }
 
 void Executor::State::expire() {
-  std::string text = "no progress for " + std::to_string(options.timeoutSeconds).substr(0, 6) + " s in training step " + std::to_string(trainingStep);
+  std::string text =
+      "no progress for " + std::to_string(options.timeoutSeconds).substr(0, 6) + " s in training step " + std::to_string(trainingStep);
   std::vector<PendingOperation> pending = communicator.pending();
   std::sort(pending.begin(), pending.end(), [](const auto &a, const auto &b) { return a.tag < b.tag; });
   size_t listed = 0;
@@ -254,8 +255,8 @@ Status Executor::State::run(int64_t step) {
   return {};
 }
 
-Executor::Executor(const program::Program &program, const StepGraph &graph, Backend &backend, Communicator &communicator, const Clock &clock,
-                   const ExecutorOptions &options)
+Executor::Executor(const program::Program &program, const StepGraph &graph, Backend &backend, Communicator &communicator,
+                   const Clock &clock, const ExecutorOptions &options)
     : state(new State(program, graph, backend, communicator, clock, options)) {}
 
 Executor::~Executor() = default;

@@ -17,8 +17,8 @@ Result<Inputs> Inputs::create(const Program &program, const std::vector<uint8_t 
     share *= program.mesh()->Get(axis)->size();
   if (program.batch() != program.micro_count() * share * program.micro())
     return Status::badInput("the program's batch of " + std::to_string(program.batch()) + " sequences is not " +
-                            std::to_string(program.micro_count()) + " micro-batches x " + std::to_string(share) + " data-parallel ranks x " +
-                            std::to_string(program.micro()) + " sequences");
+                            std::to_string(program.micro_count()) + " micro-batches x " + std::to_string(share) +
+                            " data-parallel ranks x " + std::to_string(program.micro()) + " sequences");
   for (size_t rank = 0; rank < arenas.size(); ++rank) {
     std::vector<int64_t> coordinates = coordinatesOf(program, static_cast<int64_t>(rank));
     int64_t part = 0;
@@ -30,8 +30,8 @@ Result<Inputs> Inputs::create(const Program &program, const std::vector<uint8_t 
       if (name != "tokens" && name != "targets")
         return Status::badInput("the program has an input '" + name + "'; the engine knows tokens and targets");
       if (input->rows() != program.micro() || input->columns() != program.sequence())
-        return Status::badInput("input '" + name + "' of class '" + rankClass.name()->str() + "' is " + std::to_string(input->rows()) + " x " +
-                                std::to_string(input->columns()) + ", not " + std::to_string(program.micro()) + " x " +
+        return Status::badInput("input '" + name + "' of class '" + rankClass.name()->str() + "' is " + std::to_string(input->rows()) +
+                                " x " + std::to_string(input->columns()) + ", not " + std::to_string(program.micro()) + " x " +
                                 std::to_string(program.sequence()));
       const Region &region = *rankClass.regions()->Get(input->region());
       for (int64_t micro = 0; micro < program.micro_count(); ++micro)

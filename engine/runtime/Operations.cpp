@@ -58,13 +58,13 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
   }
 }
 
-void registerTrace(const Program &program, const StepGraph &graph, const Operations &operations, Trace &trace, std::vector<uint32_t> &labelIds,
-                   std::vector<uint32_t> &laneIds) {
+void registerTrace(const Program &program, const StepGraph &graph, const Operations &operations, Trace &trace,
+                   std::vector<uint32_t> &labelIds, std::vector<uint32_t> &laneIds) {
   for (const Label *label : *program.labels()) {
     const SourcePlace *place = label->source();
-    labelIds.push_back(trace.addLabel(
-        label->text()->str(),
-        place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : ""));
+    labelIds.push_back(
+        trace.addLabel(label->text()->str(),
+                       place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : ""));
   }
   for (int64_t rank = 0; rank < worldOf(program); ++rank) {
     const RankClass &rankClass = *program.classes()->Get(classOf(program, rank));

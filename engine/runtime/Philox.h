@@ -21,7 +21,8 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, uint64_t 
 
 /// Keyed by (seed, stream), counted by index: the form of every use in the engine.
 inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t index) {
-  return philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)},
+  return philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), static_cast<uint32_t>(stream),
+                 static_cast<uint32_t>(stream >> 32)},
                 seed);
 }
 

@@ -66,7 +66,8 @@ Status LocalSession::open() {
     options.threads = tbb::info::default_concurrency();
   int64_t world = worldOf(program);
   if (!parts.backend) {
-    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, {options.threads, options.threads > 1 && world < 2 * options.threads});
+    Result<std::unique_ptr<Backend>> backend =
+        createBackend(options.backend, {options.threads, options.threads > 1 && world < 2 * options.threads});
     if (!backend.ok())
       return backend.status();
     parts.backend = std::move(*backend);
@@ -182,7 +183,8 @@ std::string LocalSession::parameterHash() const {
   XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);
   char text[33];
-  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high64), static_cast<unsigned long long>(hash.low64));
+  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
+                static_cast<unsigned long long>(hash.low64));
   return text;
 }
 
@@ -200,7 +202,8 @@ std::vector<ArenaUse> LocalSession::arenaUse() const {
 
 } // namespace
 
-Result<std::unique_ptr<Session>> createSession(std::shared_ptr<const LoadedProgram> program, const SessionOptions &options, SessionParts parts) {
+Result<std::unique_ptr<Session>> createSession(std::shared_ptr<const LoadedProgram> program, const SessionOptions &options,
+                                               SessionParts parts) {
   auto session = std::make_unique<LocalSession>(std::move(program), options, std::move(parts));
   if (Status status = session->open(); !status.ok())
     return status;

@@ -16,11 +16,11 @@ struct StepNode {
   program::StepKind kind = program::StepKind::Kernel;
   uint32_t rank = 0, task = 0, step = noIndex, micro = 0;
   uint32_t payload = 0, label = 0;
-  uint32_t firstBuffer = 0;         ///< of inputs, then outputs, in StepGraph::buffers
+  uint32_t firstBuffer = 0; ///< of inputs, then outputs, in StepGraph::buffers
   uint16_t inputs = 0, outputs = 0;
-  uint64_t bytes = 0;               ///< of all operands
-  uint64_t firstBytes = 0;          ///< of the first operand
-  double seconds = 0;               ///< planned duration
+  uint64_t bytes = 0;      ///< of all operands
+  uint64_t firstBytes = 0; ///< of the first operand
+  double seconds = 0;      ///< planned duration
   bool joins() const { return step == noIndex; }
   bool communicates() const {
     return !joins() && (kind == program::StepKind::Collective || kind == program::StepKind::Send || kind == program::StepKind::Receive);

@@ -109,8 +109,8 @@ Status CpuBackend::loadMatmul(const program::Matmul &matmul, size_t index) {
     if (product.scratchPerPart * parts <= matmul.workspace())
       break;
     if (parts == 1)
-      return Status::badInput(what + " (" + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k) + ") needs " +
-                              std::to_string(product.scratchPerPart) + " bytes of workspace on this machine, but " +
+      return Status::badInput(what + " (" + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k) +
+                              ") needs " + std::to_string(product.scratchPerPart) + " bytes of workspace on this machine, but " +
                               std::to_string(matmul.workspace()) + " are planned: compile the program on this machine");
   }
   product.aRow = shape.aRow, product.cRow = shape.cRow;

@@ -38,8 +38,11 @@ const dnnl::engine &cpuEngine() {
 struct Call {
   explicit Call(const dnnl::matmul::primitive_desc &description)
       : stream(cpuEngine()), a(description.src_desc(), cpuEngine(), nullptr), b(description.weights_desc(), cpuEngine(), nullptr),
-        c(description.dst_desc(), cpuEngine(), nullptr), scratch(description.scratchpad_desc(), cpuEngine(), nullptr),
-        arguments{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}, {DNNL_ARG_SCRATCHPAD, scratch}} {}
+        c(description.dst_desc(), cpuEngine(), nullptr),
+        scratch(description.scratchpad_desc(), cpuEngine(), nullptr), arguments{{DNNL_ARG_SRC, a},
+                                                                                {DNNL_ARG_WEIGHTS, b},
+                                                                                {DNNL_ARG_DST, c},
+                                                                                {DNNL_ARG_SCRATCHPAD, scratch}} {}
   dnnl::stream stream;
   memory a, b, c, scratch;
   std::unordered_map<int, memory> arguments;
@@ -128,8 +131,8 @@ Result<std::shared_ptr<Matmul>> Matmul::create(const MatmulShape &shape) {
       sum.append_sum(1.0f);
       attributes.set_post_ops(sum);
     }
-    dnnl::matmul::desc operation(describe(shape.m, shape.k, shape.aRow, shape.aColumn), describe(shape.k, shape.n, shape.bRow, shape.bColumn),
-                                 describe(shape.m, shape.n, shape.cRow, 1));
+    dnnl::matmul::desc operation(describe(shape.m, shape.k, shape.aRow, shape.aColumn),
+                                 describe(shape.k, shape.n, shape.bRow, shape.bColumn), describe(shape.m, shape.n, shape.cRow, 1));
     known = std::make_shared<DnnlMatmul>(dnnl::matmul::primitive_desc(operation, attributes, cpuEngine()));
     return known;
   } catch (const dnnl::error &error) {

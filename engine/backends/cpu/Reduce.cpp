@@ -14,7 +14,8 @@ constexpr uint64_t partElements = 1 << 16;
 
 /// One block at a time through the stack: every source is read before any target is written, so targets may be sources.
 template <typename T, typename Op>
-void reduceRange(const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount, uint64_t begin, uint64_t end, Op op) {
+void reduceRange(const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount, uint64_t begin, uint64_t end,
+                 Op op) {
   alignas(64) T sum[blockElements];
   for (uint64_t at = begin; at < end; at += blockElements) {
     uint64_t n = std::min(blockElements, end - at);
@@ -30,8 +31,8 @@ void reduceRange(const void *const *sources, size_t sourceCount, void *const *ta
 }
 
 template <typename T>
-void reduceRange(program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount, uint64_t begin,
-                 uint64_t end) {
+void reduceRange(program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount,
+                 uint64_t begin, uint64_t end) {
   if (op == program::ReduceOp::Sum)
     reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, [](T a, T b) { return static_cast<T>(a + b); });
   else // NaN wins, so that it is seen
@@ -40,8 +41,8 @@ void reduceRange(program::ReduceOp op, const void *const *sources, size_t source
 
 } // namespace
 
-void CpuBackend::reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets,
-                        size_t targetCount, uint64_t count) {
+void CpuBackend::reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount,
+                        void *const *targets, size_t targetCount, uint64_t count) {
   auto range = [&](uint64_t begin, uint64_t end) {
     switch (type) {
     case program::ElementType::F32:

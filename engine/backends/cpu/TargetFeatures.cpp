@@ -18,8 +18,8 @@ Status checkTargetFeatures(const std::string &features) {
       continue;
     std::string name = word[0] == '+' ? word.substr(1) : word;
     bool has = true;
-#define NPAR_FEATURE(NAME)                                                                                                                          \
-  if (name == NAME)                                                                                                                                 \
+#define NPAR_FEATURE(NAME)                                                                                                                 \
+  if (name == NAME)                                                                                                                        \
     has = __builtin_cpu_supports(NAME);
     NPAR_FEATURE("avx")
     NPAR_FEATURE("avx2")
@@ -35,7 +35,8 @@ Status checkTargetFeatures(const std::string &features) {
   }
   if (missing.empty())
     return {};
-  return Status::badInput("the program's kernels need processor features that this machine lacks: " + missing + "; compile the program here");
+  return Status::badInput("the program's kernels need processor features that this machine lacks: " + missing +
+                          "; compile the program here");
 }
 
 } // namespace npar::engine

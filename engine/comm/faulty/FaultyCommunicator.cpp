@@ -34,11 +34,15 @@ void FaultyCommunicator::post(const Operation &operation) {
     return operation.completion->completed(Status::runFailed("injected failure"));
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (fault->kind == Fault::Drop)
+    if (fault->kind == Fault::Delay)
+      delayed.push_back({now() + fault->seconds, operation});
+    else if (!aborted)
       dropped.push_back(operation);
     else
-      delayed.push_back({now() + fault->seconds, operation});
+      fault = faults.end(); // the inner one tells why
   }
+  if (fault == faults.end())
+    return inner.post(operation);
   wake.notify_all();
 }
 
@@ -47,6 +51,7 @@ void FaultyCommunicator::abort(const Status &status) {
   std::vector<Operation> lost;
   {
     std::lock_guard<std::mutex> lock(mutex);
+    aborted = true;
     lost.swap(dropped);
   }
   for (const Operation &operation : lost)

@@ -41,7 +41,7 @@ private:
   std::condition_variable wake;
   std::deque<Delayed> delayed;
   std::vector<Operation> dropped;
-  bool stopping = false;
+  bool stopping = false, aborted = false;
   std::thread timer;
 };
 

@@ -48,7 +48,9 @@ void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t 
 } // namespace
 
 std::string disagreement(const Operation &left, const Operation &right) {
-  auto transfer = [](const Operation &operation) { return operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive; };
+  auto transfer = [](const Operation &operation) {
+    return operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive;
+  };
   auto differ = [&](const std::string &what, const std::string &a, const std::string &b) {
     return what + " of rank " + std::to_string(left.rank()) + " is " + a + ", of rank " + std::to_string(right.rank()) + " is " + b;
   };

@@ -72,7 +72,8 @@ TEST(MatmulTest, agreesWithPlainLoops) {
           sum += double(x.a[static_cast<size_t>(i * s.aRow + k * s.aColumn)]) * x.b[static_cast<size_t>(k * s.bRow + j * s.bColumn)];
           largest = std::max(largest, std::abs(sum));
         }
-        ASSERT_NEAR(x.c[static_cast<size_t>(i * s.cRow + j)], sum, 1e-5 * largest * std::sqrt(double(s.k))) << text(s) << " at " << i << ", " << j;
+        ASSERT_NEAR(x.c[static_cast<size_t>(i * s.cRow + j)], sum, 1e-5 * largest * std::sqrt(double(s.k)))
+            << text(s) << " at " << i << ", " << j;
       }
   }
 }

@@ -22,7 +22,8 @@ std::string tensor(const std::string &shape, const std::string &offsets, const s
 }
 
 TEST(SafetensorsTest, goodHeaders) {
-  for (std::string header : {std::string("{}"), "{\"a\":" + tensor("[2,3]", "[0,24]") + "}   ", "{\"__metadata__\":{\"k\":\"v\"},\"a\":" + tensor("[]", "[60,64]") + "}",
+  for (std::string header : {std::string("{}"), "{\"a\":" + tensor("[2,3]", "[0,24]") + "}   ",
+                             "{\"__metadata__\":{\"k\":\"v\"},\"a\":" + tensor("[]", "[60,64]") + "}",
                              "{\"a\":" + tensor("[0,5]", "[3,3]") + "}", "{\"a\":" + tensor("[4]", "[0,4]", "BOOL") + "}"})
     EXPECT_TRUE(parseSafetensorsHeader(header.data(), header.size(), 64).ok()) << header;
 }
@@ -92,7 +93,8 @@ TEST(SafetensorsTest, halfPrecisionIsWidened) {
   tensors[1].first = "b", tensors[1].second.type = "BF16", tensors[1].second.shape = {2};
   std::string path = "/tmp/npar-safetensors-" + std::to_string(::getpid());
   // 1, -2, 65504, 2^-24, infinity; 1, -3
-  std::ofstream(path, std::ios::binary) << safetensorsHeader(tensors) << std::string("\x00\x3c\x00\xc0\xff\x7b\x01\x00\x00\x7c\x80\x3f\x40\xc0", 14);
+  std::ofstream(path, std::ios::binary) << safetensorsHeader(tensors)
+                                        << std::string("\x00\x3c\x00\xc0\xff\x7b\x01\x00\x00\x7c\x80\x3f\x40\xc0", 14);
   auto file = SafetensorsFile::open(path);
   ASSERT_TRUE(file.ok()) << file.status().message();
   std::vector<float> half = (*file)->readFloat((*file)->tensors().at("h"));

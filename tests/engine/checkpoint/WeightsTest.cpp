@@ -1,6 +1,6 @@
 // Weights of a session to a file and back: names, shapes, all or nothing.
-#include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/Weights.h"
+#include "engine/checkpoint/Safetensors.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
 #include <fstream>
@@ -65,7 +65,11 @@ TEST_F(WeightsTest, savedWeightsComeBack) {
 }
 
 TEST_F(WeightsTest, huggingFaceExtrasAreIgnored) {
-  write({{"transformer.w0", {4}}, {"w1", {4}}, {"h.0.attn.bias", {1, 1}}, {"transformer.h.1.attn.masked_bias", {1}}, {"lm_head.weight", {2, 2}}});
+  write({{"transformer.w0", {4}},
+         {"w1", {4}},
+         {"h.0.attn.bias", {1, 1}},
+         {"transformer.h.1.attn.masked_bias", {1}},
+         {"lm_head.weight", {2, 2}}});
   Status status = loadWeights(*session, program->root(), path);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(*session->readFloat("w0"), std::vector<float>(4, 2.0f));

@@ -31,7 +31,8 @@ struct Answer final : Completion {
 
 /// One collective of n ranks with an input and an output buffer each.
 template <typename T> struct Group {
-  Group(size_t n, uint64_t inputs, uint64_t outputs) : members(n), answers(n), input(n, std::vector<T>(inputs)), output(n, std::vector<T>(outputs)) {
+  Group(size_t n, uint64_t inputs, uint64_t outputs)
+      : members(n), answers(n), input(n, std::vector<T>(inputs)), output(n, std::vector<T>(outputs)) {
     for (size_t i = 0; i < n; ++i)
       members[i] = static_cast<int64_t>(3 * i + 1); // ranks need not be dense
     prototype.type = std::is_same_v<T, float> ? ElementType::F32 : std::is_same_v<T, double> ? ElementType::F64 : ElementType::I32;
@@ -65,7 +66,8 @@ template <typename T> T value(size_t rank, size_t i) {
   return static_cast<T>((rank % 2 ? 1e8 : 1.0) * std::sin(double(rank * 131 + i * 17 + 1)) * 10);
 }
 
-template <typename T> void checkAllReduce(Communicator &communicator, size_t n, uint64_t count, bool inPlace, bool backwards, ReduceOp op, uint32_t event) {
+template <typename T>
+void checkAllReduce(Communicator &communicator, size_t n, uint64_t count, bool inPlace, bool backwards, ReduceOp op, uint32_t event) {
   Group<T> group(n, count, count);
   group.prototype.event = event, group.prototype.op = op, group.inPlace = inPlace;
   std::vector<T> expected(count);
@@ -76,7 +78,8 @@ template <typename T> void checkAllReduce(Communicator &communicator, size_t n, 
     }
   group.run(communicator, backwards);
   for (size_t r = 0; r < n; ++r)
-    ASSERT_EQ(std::memcmp((inPlace ? group.input : group.output)[r].data(), expected.data(), count * sizeof(T)), 0) << n << " ranks, rank " << r;
+    ASSERT_EQ(std::memcmp((inPlace ? group.input : group.output)[r].data(), expected.data(), count * sizeof(T)), 0)
+        << n << " ranks, rank " << r;
 }
 
 TEST_P(CommunicatorConformance, allReduceAddsInAscendingOrderWhoeverComesLast) {
@@ -91,7 +94,9 @@ TEST_P(CommunicatorConformance, allReduceAddsInAscendingOrderWhoeverComesLast) {
         }
 }
 
-TEST_P(CommunicatorConformance, bigReductionsKeepTheOrder) { checkAllReduce<float>(*communicator, 5, 300001, true, false, ReduceOp::Sum, 1); }
+TEST_P(CommunicatorConformance, bigReductionsKeepTheOrder) {
+  checkAllReduce<float>(*communicator, 5, 300001, true, false, ReduceOp::Sum, 1);
+}
 
 TEST_P(CommunicatorConformance, maxPassesNanOn) {
   Group<float> group(3, 2, 2);

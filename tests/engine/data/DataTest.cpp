@@ -76,7 +76,8 @@ TEST_F(DataTest, shuffledEpochsAreDifferentPermutations) {
     EXPECT_EQ(std::set<int32_t>(epoch.begin(), epoch.end()).size(), 100u);
   EXPECT_NE(epochs[0], epochs[1]);
   auto again = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 1, 20, 7, 256);
-  EXPECT_EQ((*again)->batch(0).tokens, std::vector<int32_t>(epochs[0].begin(), epochs[0].begin() + 20)) << "the order ignores the batch size";
+  EXPECT_EQ((*again)->batch(0).tokens, std::vector<int32_t>(epochs[0].begin(), epochs[0].begin() + 20))
+      << "the order ignores the batch size";
   auto other = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 1, 20, 8, 256);
   EXPECT_NE((*other)->batch(0).tokens, (*again)->batch(0).tokens);
 }
@@ -112,8 +113,11 @@ TEST_F(DataTest, wrongFilesAreNamedWithTheReason) {
   EXPECT_EQ(errorOf(small, TokenFormat::Bytes, 256), "data '" + small + "' has 4 tokens; one sample of sequence length 4 needs 5");
   EXPECT_EQ(errorOf(file("empty", ""), TokenFormat::Bytes, 256),
             "data '" + folder + "/empty' has 0 tokens; one sample of sequence length 4 needs 5");
-  EXPECT_EQ(errorOf(file("odd", "abc"), TokenFormat::U16, 70000), "cannot read data '" + folder + "/odd': its 3 bytes are no whole number of 2-byte tokens");
-  EXPECT_EQ(errorOf(file("big", "ab\xff" "d"), TokenFormat::Bytes, 128),
+  EXPECT_EQ(errorOf(file("odd", "abc"), TokenFormat::U16, 70000),
+            "cannot read data '" + folder + "/odd': its 3 bytes are no whole number of 2-byte tokens");
+  EXPECT_EQ(errorOf(file("big", "ab\xff"
+                                "d"),
+                    TokenFormat::Bytes, 128),
             "cannot read data '" + folder + "/big': token 2 is 255, but the vocabulary has 128 entries (0 to 127)");
   EXPECT_EQ(errorOf(file("negative", "\xff\xff\xff\xff"), TokenFormat::I32, 128),
             "cannot read data '" + folder + "/negative': token 0 is -1, but the vocabulary has 128 entries (0 to 127)");

@@ -20,7 +20,8 @@ std::unique_ptr<ProgramBuilder> pipelineProgram(const PipelineShape &shape) {
   for (int stage = 0; stage < 2; ++stage)
     w[stage] = b.variable("w" + std::to_string(stage), VariableKind::Parameter, ElementType::F32, {width});
   for (int stage = 0; stage < 2; ++stage)
-    acc[stage] = b.variable("w" + std::to_string(stage) + ".grad.0", VariableKind::Accumulator, ElementType::F32, {width}, int32_t(w[stage]));
+    acc[stage] =
+        b.variable("w" + std::to_string(stage) + ".grad.0", VariableKind::Accumulator, ElementType::F32, {width}, int32_t(w[stage]));
   uint32_t scale = b.kernel("scale_tokens", width), addLoss = b.kernel("add_loss", width / 4), accumulate = b.kernel("accumulate", width),
            descend = b.kernel("descend", width);
 
@@ -62,7 +63,8 @@ std::unique_ptr<ProgramBuilder> pipelineProgram(const PipelineShape &shape) {
     c.step(StepKind::Collective, reduce, {gradient}, {gradient}, {}, "reduce w" + s);
     c.step(StepKind::Kernel, descend, {weight, gradient}, {weight}, {0}, "update w" + s);
     if (stage == 1)
-      c.step(StepKind::Collective, b.collective(CollectiveKind::AllReduce, ElementType::F64, {0}, 12, 1), {loss}, {loss}, {}, "reduce loss");
+      c.step(StepKind::Collective, b.collective(CollectiveKind::AllReduce, ElementType::F64, {0}, 12, 1), {loss}, {loss}, {},
+             "reduce loss");
     if (shape.prologue)
       c.task(prologue, 0);
     for (int64_t micro = 0; micro < shape.micros; ++micro)

@@ -11,8 +11,8 @@ struct PipelineShape {
   uint32_t dataParallel = 2;
   int64_t micros = 4;
   int64_t width = 4;
-  bool prologue = true;  ///< else the engine zeroes the accumulators
-  bool kernels = true;   ///< else no kernel object
+  bool prologue = true; ///< else the engine zeroes the accumulators
+  bool kernels = true;  ///< else no kernel object
 };
 
 /// Events: 0 = x, 1 = dx, 10 = acc0, 11 = acc1, 12 = loss.

@@ -124,7 +124,8 @@ void ClassBuilder::piece(uint32_t variable, Span where, std::vector<int64_t> glo
   auto piece = std::make_unique<PieceT>();
   piece->variable = variable, piece->offset = where.offset, piece->bytes = where.bytes, piece->owner = isOwner;
   for (size_t i = 0; i < global.size(); ++i) {
-    piece->dimensions.emplace_back(global[i], local[i], static_cast<uint32_t>(piece->mesh_axes.size()), static_cast<uint32_t>(axes[i].size()));
+    piece->dimensions.emplace_back(global[i], local[i], static_cast<uint32_t>(piece->mesh_axes.size()),
+                                   static_cast<uint32_t>(axes[i].size()));
     piece->mesh_axes.insert(piece->mesh_axes.end(), axes[i].begin(), axes[i].end());
   }
   content.pieces.push_back(std::move(piece));

@@ -51,8 +51,8 @@ public:
   Span fixed(uint64_t bytes);
   /// A region with one slot per micro-batch; returns its first `bytes`.
   Span perMicro(const std::string &name, uint64_t bytes);
-  void piece(uint32_t variable, Span where, std::vector<int64_t> global, std::vector<int64_t> local, std::vector<std::vector<uint32_t>> axes,
-             bool owner = true);
+  void piece(uint32_t variable, Span where, std::vector<int64_t> global, std::vector<int64_t> local,
+             std::vector<std::vector<uint32_t>> axes, bool owner = true);
   uint32_t fragment(const std::string &name, program::Phase phase);
   /// Appends to the last fragment; returns the step's index.
   uint32_t step(StepKind kind, uint32_t payload, std::vector<Span> inputs, std::vector<Span> outputs, std::vector<uint32_t> dependencies,

@@ -1,8 +1,8 @@
 // Sessions on programs written by hand: numbers against plain arithmetic, determinism, failures, time-outs, memory.
+#include "engine/runtime/Session.h"
 #include "engine/comm/faulty/FaultyCommunicator.h"
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/logging/Trace.h"
-#include "engine/runtime/Session.h"
 #include "engine/runtime/SessionParts.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
@@ -210,7 +210,8 @@ TEST(SessionTest, failureOfOneRankStopsAllAndIsReportedByEach) {
   FaultyRun run({}, {{Fault::Fail, 1, 0, 2, 0}}, 60);
   Status status = run.step(5);
   EXPECT_EQ(status.code(), Code::RunFailed);
-  EXPECT_NE(status.message().find("training step 5: rank 1, task F1:2, step 0 'recv x' (hand.npar:"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("training step 5: rank 1, task F1:2, step 0 'recv x' (hand.npar:"), std::string::npos)
+      << status.message();
   EXPECT_NE(status.message().find("injected failure"), std::string::npos);
   for (const char *rank : {"\n  rank 0", "\n  rank 2", "\n  rank 3"})
     EXPECT_NE(status.message().find(rank), std::string::npos) << status.message();

@@ -1,6 +1,6 @@
 // The expansion of programs into step graphs, and the virtual time that follows from it.
-#include "engine/program/Mesh.h"
 #include "engine/runtime/StepGraph.h"
+#include "engine/program/Mesh.h"
 #include "engine/runtime/VirtualTimeline.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
@@ -14,7 +14,8 @@ using namespace engine;
 using namespace program;
 
 StepGraph expand(const Program &program) {
-  return expandProgram(program, std::vector<uint8_t *>(static_cast<size_t>(worldOf(program)), reinterpret_cast<uint8_t *>(uintptr_t{4096})));
+  return expandProgram(program,
+                       std::vector<uint8_t *>(static_cast<size_t>(worldOf(program)), reinterpret_cast<uint8_t *>(uintptr_t{4096})));
 }
 
 uint32_t nodeOf(const StepGraph &graph, uint32_t rank, uint32_t task, uint32_t step) {
@@ -34,8 +35,8 @@ TEST(StepGraphTest, computeChainsTasksAndTransfersStandAside) {
   ASSERT_TRUE(loaded);
   StepGraph graph = expand(loaded->root());
   // Rank 0 (stage 0): F0:0 = {scale, send}, F0:1, B0:0 = {recv, accumulate}, B0:1, U0.
-  uint32_t scale0 = nodeOf(graph, 0, 0, 0), send0 = nodeOf(graph, 0, 0, 1), scale1 = nodeOf(graph, 0, 1, 0), receive0 = nodeOf(graph, 0, 2, 0),
-           accumulate0 = nodeOf(graph, 0, 2, 1);
+  uint32_t scale0 = nodeOf(graph, 0, 0, 0), send0 = nodeOf(graph, 0, 0, 1), scale1 = nodeOf(graph, 0, 1, 0),
+           receive0 = nodeOf(graph, 0, 2, 0), accumulate0 = nodeOf(graph, 0, 2, 1);
   EXPECT_TRUE(hasEdge(graph, scale0, send0));
   EXPECT_TRUE(hasEdge(graph, scale0, scale1)) << "the chain";
   EXPECT_FALSE(hasEdge(graph, send0, scale1)) << "a send holds nobody up";
@@ -66,7 +67,8 @@ TEST(VirtualTimelineTest, plannedTimesGiveThePipelinesLength) {
   auto loaded = pipelineProgram({1, 4, 4, false, false})->load();
   StepGraph graph = expand(loaded->root());
   VirtualTimeline timeline = planTimeline(graph, Operations(loaded->root(), graph));
-  uint32_t loss0 = nodeOf(graph, 1, 0, 1), copy0 = nodeOf(graph, 1, 4, 0), scale0 = nodeOf(graph, 0, 0, 0), receive0 = nodeOf(graph, 1, 0, 0);
+  uint32_t loss0 = nodeOf(graph, 1, 0, 1), copy0 = nodeOf(graph, 1, 4, 0), scale0 = nodeOf(graph, 0, 0, 0),
+           receive0 = nodeOf(graph, 1, 0, 0);
   EXPECT_NEAR(timeline.begin[scale0], 0, 1e-12);
   EXPECT_NEAR(timeline.begin[receive0], 1e-6, 1e-12);
   EXPECT_NEAR(timeline.begin[loss0], 2e-6, 1e-12);

@@ -18,7 +18,8 @@ TEST(PhiloxTest, knownAnswers) {
   using Words = std::array<uint32_t, 4>;
   EXPECT_EQ(philox(Words{0, 0, 0, 0}, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox(Words{~0u, ~0u, ~0u, ~0u}, ~uint64_t{0}), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox(Words{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822), (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(philox(Words{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 TEST(InitializeTest, normalHasItsMomentsAndAnyPartAlone) {
@@ -67,7 +68,8 @@ TEST(VariablesTest, cutsPaddingAndReplicasDoNotShow) {
   for (int i = 0; i < 30; ++i)
     values.push_back(i - 7.5);
   using Axes = std::vector<uint32_t>;
-  for (auto &[rows, columns] : std::vector<std::pair<Axes, Axes>>{{{}, {}}, {{0}, {}}, {{1}, {}}, {{}, {1}}, {{0}, {1}}, {{0, 1}, {}}, {{1, 0}, {}}, {{}, {1, 0}}, {{1}, {0}}}) {
+  for (auto &[rows, columns] : std::vector<std::pair<Axes, Axes>>{
+           {{}, {}}, {{0}, {}}, {{1}, {}}, {{}, {1}}, {{0}, {1}}, {{0, 1}, {}}, {{1, 0}, {}}, {{}, {1, 0}}, {{1}, {0}}}) {
     std::unique_ptr<Session> session = keep(rows, columns);
     ASSERT_TRUE(session);
     if (hash.empty())
