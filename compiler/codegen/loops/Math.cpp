@@ -1,4 +1,4 @@
-// Polynomials for exp, log, tanh and erf in f32 (coefficients: Cephes for exp and log, Eigen for tanh and erf); libm for f64.
+// Polynomials for exp, log, tanh and erf in f32 (coefficients: Cephes for exp, log and tanh, Eigen for erf); libm for f64.
 #include "compiler/codegen/loops/Math.h"
 #include "compiler/codegen/loops/Vector.h"
 
@@ -100,16 +100,15 @@ static Value logF32(Calculator c, Value x) {
                   c.real(std::numeric_limits<double>::quiet_NaN()));
 }
 
-// A rational function; at the clamp it is exactly 1 when computed with fma.
+// Odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond.
 static Value tanhF32(Calculator c, Value x) {
-  Value t = c.clamp(x, -7.90531110763549805, 7.90531110763549805);
-  Value z = c.mul(t, t);
-  Value p = c.polynomial(z, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08, 1.48572235717979e-05,
-                             6.37261928875436e-04, 4.89352455891786e-03});
-  Value q = c.polynomial(z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
-  Value result = c.div(c.mul(t, p), q);
   Value size = math::AbsFOp::create(c.b, c.loc, x);
-  return c.select(c.compare(arith::CmpFPredicate::OLT, size, c.real(0.0004)), x, result);
+  Value z = c.mul(x, x);
+  Value p = c.polynomial(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
+  Value near = c.fma(c.mul(p, z), x, x);
+  Value far = c.sub(c.real(1.0), c.div(c.real(2.0), c.add(expF32(c, c.add(size, size)), c.real(1.0))));
+  far = math::CopySignOp::create(c.b, c.loc, far, x);
+  return c.select(c.compare(arith::CmpFPredicate::OLT, size, c.real(0.625)), near, far);
 }
 
 static Value erfF32(Calculator c, Value x) {

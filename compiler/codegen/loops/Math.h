@@ -6,7 +6,7 @@
 namespace npar::codegen {
 
 /// The value of a math op (`math.exp` and so on) on operands that are scalars or vectors; null when the op needs no expansion.
-/// Errors in f32: exp 1 ulp with gradual underflow to 0, log 1 ulp, tanh 4 ulp, erf 2e-7. f64: libm's.
+/// Errors in f32: exp 1 ulp with gradual underflow to 0, log 1 ulp, tanh 2 ulp, erf 2e-7. f64: libm's.
 mlir::Value expandMath(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 
 } // namespace npar::codegen

@@ -51,13 +51,12 @@ CompiledFunction::CompiledFunction(const std::string &text) {
   module->walk([&](rank::LaunchOp) { ++launches; });
   module->walk([&](rank::MatmulOp) { ++products; });
   if (!object.bytes.empty()) {
-    int file = memfd_create("kernels", 0);
+    file = memfd_create("kernels", 0); // stays open: dlopen takes equal paths for one library
     if (write(file, object.bytes.data(), object.bytes.size()) != ssize_t(object.bytes.size()))
       return;
     library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library)
       llvm::errs() << dlerror() << "\n";
-    close(file);
   }
   valid = library || kernels == 0;
 }
@@ -65,6 +64,8 @@ CompiledFunction::CompiledFunction(const std::string &text) {
 CompiledFunction::~CompiledFunction() {
   if (library)
     dlclose(library);
+  if (file >= 0)
+    close(file);
 }
 
 static size_t bytesOf(Type type) {

@@ -47,6 +47,7 @@ private:
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   void *library = nullptr;
+  int file = -1;
   bool valid = false;
 };
 
