@@ -1,0 +1,129 @@
+// RUN: npar-opt %s --split-input-file --verify-diagnostics
+
+// A region without slots holds nothing.
+rank.program @p stage(0) arena(0) fixed {} memory {} {
+  // expected-error @+1 {{'static' needs at least one slot, and no negative size or offset}}
+  rank.region "static" bytes(64) slots(0) offset(0)
+}
+
+// -----
+
+rank.program @p stage(0) arena(128) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  // expected-error @+1 {{defines region 'static' a second time}}
+  rank.region "static" bytes(64) slots(1) offset(64)
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+    // expected-error @+1 {{uses unknown region 'scratch'}}
+    rank.step zero "z" () -> (scratch[0, 64]) after [] does {} path "" flops 0.0 begin 0.0 end 0.0
+  }
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+    // expected-error @+1 {{uses bytes 32 to 96 of region 'static' of 64 bytes}}
+    rank.step zero "z" () -> (static[32, 64]) after [] does {} path "" flops 0.0 begin 0.0 end 0.0
+  }
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+    // expected-error @+1 {{number 0 waits for step 0, which is not earlier}}
+    rank.step zero "z" () -> (static[0, 64]) after [0] does {} path "" flops 0.0 begin 0.0 end 0.0
+  }
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+    // expected-error @+1 {{of kind 'copy' has 0 inputs and 1 outputs}}
+    rank.step copy "c" () -> (static[0, 64]) after [] does {} path "" flops 0.0 begin 0.0 end 0.0
+  }
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+    // expected-error @+1 {{of kind 'receive' needs 'peer' in 'does'}}
+    rank.step receive "r" () -> (static[0, 64]) after [] does {axis = "pp"} path "" flops 0.0 begin 0.0 end 0.0
+  }
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  // expected-error @+1 {{runs unknown fragment 'F1'}}
+  rank.task "F1" micro(0) bases [0] begin 0.0 end 0.0
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+  }
+  // expected-error @+1 {{has 2 bases for 1 regions}}
+  rank.task "F0" micro(0) bases [0, 0] begin 0.0 end 0.0
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+    rank.step zero "z" () -> (static[0, 64]) after [] does {} path "" flops 0.0 begin 0.0 end 0.0
+  }
+  rank.task "F0" micro(0) bases [0] begin 0.0 end 0.0
+  // expected-error @+1 {{must name two existing steps, the second of an earlier task}}
+  rank.wait 0, 0 for 0, 0
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  // expected-error @+1 {{names step 0 of task 3, which does not exist}}
+  rank.communicate [3, 0]
+}
+
+// -----
+
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  // expected-error @+1 {{holds 1 numbers, needs pairs of task and step}}
+  rank.communicate [0]
+}
+
+// -----
+
+// A product reaches no further than its operands.
+rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64} {
+^bb0(%a: tensor<4x4xf32>):
+  // expected-error @+1 {{'a' reaches element 19 of a tensor of 16}}
+  %0 = rank.matmul %a, %a {batch = array<i64>, m = 5 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 4, 1>, b = array<i64: 4, 1>,
+      c = array<i64: 4, 1>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  rank.yield %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'extent' is 0, must be at least 1}}
+rank.kernel @k attributes {extent = 0 : i64, flops = 0.0 : f64} {
+  rank.yield
+}
