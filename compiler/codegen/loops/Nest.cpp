@@ -197,7 +197,7 @@ void Planner::choose() {
     }
   }
   int64_t size = nest.loops.back().size;
-  nest.parts = std::clamp<int64_t>(size / nest.lanes, 1, work > 120 ? 2 : 4);
+  nest.parts = std::clamp<int64_t>(size / nest.lanes, 1, work > 300 ? 1 : work > 120 ? 2 : 4);
   for (int i : nest.rows)
     nest.extent *= i == nest.vectorLoop ? (size + nest.width() - 1) / nest.width() : nest.loops[i].size;
 }

@@ -96,6 +96,9 @@ void Grouping::orderEffects() {
 bool Grouping::fits(ArrayRef<int> members) {
   if (members.size() > 48)
     return false;
+  // A table's gradient and the accumulator that it is added to: a nest of its own (loops/ScatterAdd.cpp).
+  if (auto scatter = dyn_cast<nn::ScatterAddOp>(ops[members.front()]))
+    return members.size() == 2 && isa<nn::AddOp>(ops[members.back()]) && scatter->hasOneUse() && scatter.getType() == ops[members.back()]->getResult(0).getType();
   int widest = members.front();
   const OpLoops *reduction = nullptr;
   llvm::DenseSet<Operation *> inside;
@@ -143,6 +146,9 @@ bool Grouping::fits(ArrayRef<int> members) {
       ++results;
       bool kept = reduction && !touchesReduced && loops[i].loops.size() == space.loops.size() - reduction->reduced.size();
       bool reduces = !loops[i].reduced.empty();
+      // A kernel that reduces everything has one row: what could be stored in parallel should be.
+      if (reduction && !reduces && full && reduction->reduced.size() == space.loops.size() && space.volume() > 4096)
+        return false;
       if (!(full && !(column && !reduces)) && !kept && !reduces)
         return false; // it would be stored many times, or against the grain
     }

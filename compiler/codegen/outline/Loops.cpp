@@ -7,9 +7,7 @@ using namespace mlir;
 namespace npar::codegen {
 
 bool isFusable(Operation *op) {
-  if (auto einsum = dyn_cast<nn::EinsumOp>(op))
-    return true; // what rewriteProducts left
-  return isa<LowerableOpInterface, nn::ScatterAddOp>(op);
+  return isa<LowerableOpInterface, nn::ScatterAddOp>(op); // einsum too: what rewriteProducts left
 }
 
 OpLoops loopsOf(Operation *op) {
@@ -43,7 +41,7 @@ OpLoops loopsOf(Operation *op) {
     result.external.push_back(gather.getTable());
   if (isa<nn::SelectOp, dist::SliceOp, nn::GradNormOp, nn::ScatterAddOp>(op))
     result.external.append(op->operand_begin(), op->operand_end());
-  result.alone |= isa<nn::ScatterAddOp>(op);
+  result.alone |= isa<nn::ScatterAddOp, rank::PlaceOp>(op);
   return result;
 }
 
