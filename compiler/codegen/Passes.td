@@ -20,4 +20,13 @@ def ExportOutlineKernels : Pass<"export-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::rank::RankDialect"];
 }
 
+def CodegenShowKernels : Pass<"codegen-show-kernels", "::mlir::ModuleOp"> {
+  let summary = "adds each kernel's code to the module, for people and tests";
+  let description = [{
+    Beside `rank.kernel @gelu_0` appears `func.func @gelu_0.linalg` (what is computed: linalg.generics with scalar bodies, loops named by
+    `axes`) or `func.func @gelu_0.loops` (how: rows, phases, vectors with masks, the kernel's C signature).
+  }];
+  let options = [Option<"stage", "stage", "std::string", [{"loops"}], "linalg or loops">];
+}
+
 #endif

@@ -143,8 +143,4 @@ void ExportOutlineKernels::runOnOperation() {
         return signalPassFailure();
 }
 
-void registerCodegenPasses() {
-  PassRegistration<ExportOutlineKernels>();
-}
-
 } // namespace npar::codegen

@@ -1,0 +1,122 @@
+// What becomes a product, what a kernel, and what stays.
+// RUN: npar-opt %s -split-input-file -export-outline-kernels | FileCheck %s
+
+// Bias, gelu and the residual's add are one kernel; the product's axes batch and seq merge to m.
+// CHECK-LABEL: func.func @fuse
+// CHECK: %[[H:.*]] = rank.matmul %arg0, %arg1 {a = array<i64: 8, 1>, b = array<i64: 16, 1>, batch = array<i64>, c = array<i64: 16, 1>, k = 8 : i64, m = 6 : i64, n = 16 : i64}
+// CHECK: %[[Y:.*]] = rank.launch @gelu_0(%[[H]], %arg2)
+// CHECK: return %[[Y]]
+// CHECK: rank.kernel @gelu_0 attributes {extent = 6 : i64, {{.*}}inplace = [array<i64: 0, 0>]}
+// CHECK: nn.add
+// CHECK: nn.gelu
+func.func @fuse(%x: tensor<2x3x8xf32, #nn.axes<batch, seq, embed>>, %w: tensor<8x16xf32, #nn.axes<embed, hidden>>, %b: tensor<16xf32, #nn.axes<hidden>>) -> tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>> {
+  %h = nn.einsum %x, %w : (tensor<2x3x8xf32, #nn.axes<batch, seq, embed>>, tensor<8x16xf32, #nn.axes<embed, hidden>>) -> tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>
+  %s = nn.add %h, %b : (tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>, tensor<16xf32, #nn.axes<hidden>>) -> tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>
+  %y = nn.gelu %s {approximate = "tanh"} : (tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>) -> tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>
+  return %y : tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>
+}
+
+// -----
+// A gradient's product adds to its accumulator; the transposed operand is read by its strides.
+// CHECK-LABEL: func.func @accumulate
+// CHECK: %[[OLD:.*]] = nn.read @w.grad.0
+// CHECK: %[[SUM:.*]] = rank.matmul %arg0, %arg1 accumulate %[[OLD]] {a = array<i64: 1, 8>, b = array<i64: 16, 1>, batch = array<i64>, c = array<i64: 16, 1>, k = 6 : i64, m = 8 : i64, n = 16 : i64}
+// CHECK: nn.write @w.grad.0, %[[SUM]]
+nn.variable @w.grad.0 : tensor<8x16xf32, #nn.axes<embed, hidden>> {kind = #nn.kind<accumulator>}
+func.func @accumulate(%x: tensor<2x3x8xf32, #nn.axes<batch, seq, embed>>, %dy: tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>) {
+  %g = nn.einsum %x, %dy : (tensor<2x3x8xf32, #nn.axes<batch, seq, embed>>, tensor<2x3x16xf32, #nn.axes<batch, seq, hidden>>) -> tensor<8x16xf32, #nn.axes<embed, hidden>>
+  nn.accumulate @w.grad.0, %g : tensor<8x16xf32, #nn.axes<embed, hidden>>
+  return
+}
+
+// -----
+// Attention scores: batch and head are batch loops; selected and renamed operands are views with an offset, no copies.
+// CHECK-LABEL: func.func @scores
+// CHECK-NOT: rank.launch
+// CHECK: rank.matmul %arg0, %arg0 {a = array<i64: 120, 4, 24, 1>, b = array<i64: 120, 4, 1, 24>, b_offset = 8 : i64, batch = array<i64: 2, 2>, c = array<i64: 50, 25, 5, 1>, k = 4 : i64, m = 5 : i64, n = 5 : i64}
+// CHECK-NEXT: return
+func.func @scores(%x: tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, feature>>) -> tensor<2x2x5x5xf32, #nn.axes<batch, head, seq, key>> {
+  %q = nn.select %x at "part"[0] : (tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, feature>>) -> tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>
+  %k = nn.select %x at "part"[1] : (tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, feature>>) -> tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>
+  %r = nn.rename %k from "seq" to "key" : (tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>) -> tensor<2x5x2x4xf32, #nn.axes<batch, key, head, feature>>
+  %s = nn.einsum %q, %r : (tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>, tensor<2x5x2x4xf32, #nn.axes<batch, key, head, feature>>) -> tensor<2x2x5x5xf32, #nn.axes<batch, head, seq, key>>
+  return %s : tensor<2x2x5x5xf32, #nn.axes<batch, head, seq, key>>
+}
+
+// -----
+// The result's last axis belongs to the first operand: the operands change places.
+// CHECK-LABEL: func.func @swap
+// CHECK: rank.matmul %arg1, %arg0 {{.*}}m = 3 : i64, n = 5 : i64
+func.func @swap(%a: tensor<4x5xf32, #nn.axes<k, m>>, %b: tensor<4x3xf32, #nn.axes<k, n>>) -> tensor<3x5xf32, #nn.axes<n, m>> {
+  %c = nn.einsum %a, %b : (tensor<4x5xf32, #nn.axes<k, m>>, tensor<4x3xf32, #nn.axes<k, n>>) -> tensor<3x5xf32, #nn.axes<n, m>>
+  return %c : tensor<3x5xf32, #nn.axes<n, m>>
+}
+
+// -----
+// Contracted axes in different orders cannot merge: one operand is copied in order first.
+// CHECK-LABEL: func.func @reorder
+// CHECK: rank.launch @broadcast
+// CHECK: rank.matmul {{.*}}k = 6 : i64, m = 4 : i64, n = 5 : i64
+func.func @reorder(%a: tensor<4x2x3xf32, #nn.axes<m, p, q>>, %b: tensor<3x2x5xf32, #nn.axes<q, p, n>>) -> tensor<4x5xf32, #nn.axes<m, n>> {
+  %c = nn.einsum %a, %b : (tensor<4x2x3xf32, #nn.axes<m, p, q>>, tensor<3x2x5xf32, #nn.axes<q, p, n>>) -> tensor<4x5xf32, #nn.axes<m, n>>
+  return %c : tensor<4x5xf32, #nn.axes<m, n>>
+}
+
+// -----
+// A collective parts what would be one kernel, and equal kernels are shared. In float64 the product is a kernel.
+// CHECK-LABEL: func.func @around
+// CHECK: %[[P:.*]] = rank.launch @einsum_0(%arg0, %arg1)
+// CHECK: %[[A:.*]] = rank.launch @exp_0(%[[P]])
+// CHECK: %[[R:.*]] = dist.all_reduce %[[A]]
+// CHECK: rank.launch @exp_1(%[[R]])
+// CHECK: rank.launch @tanh_0(%arg0)
+// CHECK: rank.launch @tanh_0(%arg2)
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @around(%a: tensor<4x2xf64, #dist.layout<m : 4, k : 2>>, %b: tensor<2x3xf64, #dist.layout<k : 2, n : 3>>, %c: tensor<4x2xf64, #dist.layout<m : 4, k : 2>>)
+      -> (tensor<4x3xf64, #dist.layout<m : 4, n : 3>>, tensor<4x2xf64, #dist.layout<m : 4, k : 2>>, tensor<4x2xf64, #dist.layout<m : 4, k : 2>>) {
+    %p = nn.einsum %a, %b : (tensor<4x2xf64, #dist.layout<m : 4, k : 2>>, tensor<2x3xf64, #dist.layout<k : 2, n : 3>>) -> tensor<4x3xf64, #dist.layout<m : 4, n : 3, partial = {tp : sum}>>
+    %e = nn.exp %p : (tensor<4x3xf64, #dist.layout<m : 4, n : 3, partial = {tp : sum}>>) -> tensor<4x3xf64, #dist.layout<m : 4, n : 3, partial = {tp : sum}>>
+    %r = dist.all_reduce %e {axes = ["tp"], op = "sum"} : tensor<4x3xf64, #dist.layout<m : 4, n : 3, partial = {tp : sum}>> -> tensor<4x3xf64, #dist.layout<m : 4, n : 3>>
+    %y = nn.exp %r : (tensor<4x3xf64, #dist.layout<m : 4, n : 3>>) -> tensor<4x3xf64, #dist.layout<m : 4, n : 3>>
+    %t = nn.tanh %a : (tensor<4x2xf64, #dist.layout<m : 4, k : 2>>) -> tensor<4x2xf64, #dist.layout<m : 4, k : 2>>
+    %u = nn.tanh %c : (tensor<4x2xf64, #dist.layout<m : 4, k : 2>>) -> tensor<4x2xf64, #dist.layout<m : 4, k : 2>>
+    return %y, %t, %u : tensor<4x3xf64, #dist.layout<m : 4, n : 3>>, tensor<4x2xf64, #dist.layout<m : 4, k : 2>>, tensor<4x2xf64, #dist.layout<m : 4, k : 2>>
+  }
+}
+
+// -----
+// A read keeps its place before the write of its variable, although the write's value would fuse with the later use.
+// CHECK-LABEL: func.func @variables
+// CHECK: %[[OLD:.*]] = nn.read @v
+// CHECK: %[[A:.*]] = rank.launch @[[TANH:.*]](%[[OLD]])
+// CHECK: nn.write @v, %[[A]]
+// CHECK: %[[NEW:.*]] = nn.read @v
+// CHECK: %[[B:.*]] = rank.launch @[[TANH]](%[[NEW]])
+// CHECK: return %[[B]]
+nn.variable @v : tensor<4xf32, #nn.axes<a>> {kind = #nn.kind<accumulator>}
+func.func @variables() -> tensor<4xf32, #nn.axes<a>> {
+  %0 = nn.read @v : tensor<4xf32, #nn.axes<a>>
+  %1 = nn.tanh %0 : (tensor<4xf32, #nn.axes<a>>) -> tensor<4xf32, #nn.axes<a>>
+  nn.write @v, %1 : tensor<4xf32, #nn.axes<a>>
+  %2 = nn.read @v : tensor<4xf32, #nn.axes<a>>
+  %3 = nn.tanh %2 : (tensor<4xf32, #nn.axes<a>>) -> tensor<4xf32, #nn.axes<a>>
+  return %3 : tensor<4xf32, #nn.axes<a>>
+}
+
+// -----
+// Sums of squares: one kernel per parameter, counted by the first replica along tp but not along the pipeline, then placed.
+// CHECK-LABEL: func.func @squares
+// CHECK: %[[S:.*]] = rank.launch @square_sum_0(%arg0)
+// CHECK: %[[T:.*]] = rank.launch @square_sum_1(%arg1)
+// CHECK: rank.launch @place_0(%[[S]], %[[T]])
+// CHECK: rank.kernel @square_sum_0
+// CHECK: rank.square_sum {{.*}} {replicas = []}
+// CHECK: rank.kernel @square_sum_1
+// CHECK: rank.square_sum {{.*}} {replicas = ["tp"]}
+// CHECK: rank.place {{.*}} {slots = array<i64: 2, 0>}
+module attributes {dist.mesh = #dist.mesh<pp = 2, tp = 2>, pipe.axis = "pp"} {
+  func.func @squares(%a: tensor<4xf32, #dist.layout<hidden : 8 {tp}>>, %b: tensor<8xf32, #dist.layout<embed : 8>>) -> tensor<3xf64, #dist.layout<param : 3, partial = {pp : sum, tp : sum}>> {
+    %s = nn.square_sums %a, %b slots [2, 0] of 3 : (tensor<4xf32, #dist.layout<hidden : 8 {tp}>>, tensor<8xf32, #dist.layout<embed : 8>>) -> tensor<3xf64, #dist.layout<param : 3, partial = {pp : sum, tp : sum}>>
+    return %s : tensor<3xf64, #dist.layout<param : 3, partial = {pp : sum, tp : sum}>>
+  }
+}
