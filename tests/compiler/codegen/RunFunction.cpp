@@ -101,6 +101,21 @@ static void multiply(rank::MatmulOp op, const Buffer &a, const Buffer &b, const 
   }
 }
 
+CompiledFunction::Launch CompiledFunction::prepare() {
+  Launch result;
+  module->walk([&](rank::LaunchOp launch) {
+    for (Type type : launch->getOperandTypes())
+      result.buffers.emplace_back().bytes.assign(bytesOf(type), 0);
+    for (Type type : launch->getResultTypes())
+      result.buffers.emplace_back().bytes.assign(bytesOf(type), 0);
+    result.kernel = reinterpret_cast<Kernel>(dlsym(library, launch.getKernel().str().c_str()));
+    result.extent = module->lookupSymbol<rank::KernelOp>(launch.getKernel()).getExtent();
+  });
+  for (Buffer &buffer : result.buffers)
+    result.pointers.push_back(buffer.bytes.data());
+  return result;
+}
+
 std::vector<Buffer> CompiledFunction::run(const std::vector<Buffer> &arguments, std::vector<int64_t> words, int64_t split) {
   func::FuncOp function = *module->getOps<func::FuncOp>().begin();
   llvm::DenseMap<Value, Buffer> values;

@@ -39,6 +39,18 @@ public:
   bool ok() const { return valid; }
   /// Returns the function's results. `context` = step, micro, seed, coordinates. `split` cuts each extent in that many ranges.
   std::vector<Buffer> run(const std::vector<Buffer> &arguments, std::vector<int64_t> context = {0, 0, 1}, int64_t split = 1);
+  /// The function's only launch, ready to run again and again on buffers of its own.
+  struct Launch {
+    std::vector<Buffer> buffers;
+    std::vector<void *> pointers;
+    void (*kernel)(void *const *, const int64_t *, int64_t, int64_t) = nullptr;
+    int64_t extent = 0;
+    void run() const {
+      const int64_t context[] = {0, 0, 1};
+      kernel(pointers.data(), context, 0, extent);
+    }
+  };
+  Launch prepare();
   int64_t kernels = 0, launches = 0, products = 0;
   std::string printed;
 
