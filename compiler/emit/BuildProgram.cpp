@@ -31,7 +31,8 @@ program::ElementType element(DictionaryAttr does) {
 
 class Builder {
 public:
-  explicit Builder(ModuleOp module) : module(module), symbols(module), mesh(dist::meshOf(module)), result(std::make_unique<program::ProgramT>()) {}
+  explicit Builder(ModuleOp module)
+      : module(module), symbols(module), mesh(dist::meshOf(module)), result(std::make_unique<program::ProgramT>()) {}
 
   FailureOr<std::unique_ptr<program::ProgramT>> run() {
     Type tokens;

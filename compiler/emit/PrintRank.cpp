@@ -117,8 +117,8 @@ private:
       std::string members;
       for (int64_t member : groupOf(program, *collective, rank))
         members += (members.empty() ? "" : ", ") + std::to_string(member);
-      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(collective->count()) + " elements with ranks " +
-             members;
+      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(collective->count()) +
+             " elements with ranks " + members;
     }
     case StepKind::Send:
     case StepKind::Receive: {
@@ -126,8 +126,8 @@ private:
       std::vector<int64_t> coordinates = coordinatesOf(program, rank);
       coordinates[transfer->axis()] = transfer->peer();
       bool send = step.kind() == StepKind::Send;
-      return std::string(send ? "send " : "receive ") + std::to_string(transfer->count()) + " elements " + (send ? "to" : "from") + " rank " +
-             std::to_string(rankAt(program, coordinates)) + " event " + std::to_string(transfer->event());
+      return std::string(send ? "send " : "receive ") + std::to_string(transfer->count()) + " elements " + (send ? "to" : "from") +
+             " rank " + std::to_string(rankAt(program, coordinates)) + " event " + std::to_string(transfer->event());
     }
     case StepKind::Zero:
       return "zero";

@@ -96,9 +96,7 @@ private:
   }
   bool isTaskEnd(uint32_t node) const { return instances[node].step == fragmentOf(instances[node]).steps()->size(); }
   const Step &stepOf(uint32_t node) const { return *fragmentOf(instances[node]).steps()->Get(instances[node].step); }
-  const Task &taskOf(uint32_t node) const {
-    return *program.classes()->Get(instances[node].rankClass)->tasks()->Get(instances[node].task);
-  }
+  const Task &taskOf(uint32_t node) const { return *program.classes()->Get(instances[node].rankClass)->tasks()->Get(instances[node].task); }
   double beginOf(uint32_t node) const { return isTaskEnd(node) ? taskOf(node).end() : taskOf(node).begin() + stepOf(node).begin(); }
 
   void number() {
@@ -226,8 +224,8 @@ private:
     std::string text;
     for (uint32_t member : members[node]) {
       const StepInstance &instance = instances[member];
-      text += (text.empty() ? "" : " with ") +
-              describeStep(program, *program.classes()->Get(instance.rankClass), instance.task, instance.step);
+      text +=
+          (text.empty() ? "" : " with ") + describeStep(program, *program.classes()->Get(instance.rankClass), instance.task, instance.step);
     }
     return text;
   }

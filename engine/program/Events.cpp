@@ -104,9 +104,9 @@ std::string checkTransfers(const Program &program) {
                     std::to_string(sent->peer()) + ", but " + describe(program, receive) + " at " + axis + " = " + std::to_string(own) +
                     " receives it");
     if (sent->count() != transfer->count() || sent->type() != transfer->type())
-      return report(describe(program, found->second) + " sends " + std::to_string(sent->count()) + " " +
-                    EnumNameElementType(sent->type()) + ", but " + describe(program, receive) + " receives " +
-                    std::to_string(transfer->count()) + " " + EnumNameElementType(transfer->type()));
+      return report(describe(program, found->second) + " sends " + std::to_string(sent->count()) + " " + EnumNameElementType(sent->type()) +
+                    ", but " + describe(program, receive) + " receives " + std::to_string(transfer->count()) + " " +
+                    EnumNameElementType(transfer->type()));
     sends.erase(found);
   });
   if (wrong.empty() && !sends.empty())

@@ -105,9 +105,8 @@ private:
   std::string checkFragment(uint32_t index) {
     StepOrder order(*rankClass.fragments()->Get(index));
     std::vector<Access> sorted = accesses[index];
-    std::stable_sort(sorted.begin(), sorted.end(), [](const Access &a, const Access &b) {
-      return a.region != b.region ? a.region < b.region : a.begin < b.begin;
-    });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Access &a, const Access &b) { return a.region != b.region ? a.region < b.region : a.begin < b.begin; });
     std::vector<Access> active;
     for (const Access &access : sorted) {
       active.erase(std::remove_if(active.begin(), active.end(),

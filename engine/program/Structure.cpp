@@ -198,8 +198,7 @@ private:
       }
       uint64_t elements = 0;
       if (!product(local, elements) || Wide(elements) * sizeOf(variable->type()) != piece->bytes())
-        return fail(which + " has " + number(piece->bytes()) + " bytes, its shape needs " +
-                    number(elements * sizeOf(variable->type())));
+        return fail(which + " has " + number(piece->bytes()) + " bytes, its shape needs " + number(elements * sizeOf(variable->type())));
     }
     for (const Input *input : *rankClass.inputs()) {
       uint64_t elements = 0;
@@ -253,7 +252,8 @@ private:
     auto mismatch = [&] { return fail(which + ": its operands do not match what it does"); };
     switch (step.kind()) {
     case StepKind::Kernel:
-      return step.payload() < program.kernels()->size() || fail(which + " runs kernel " + number(step.payload()) + ", which does not exist");
+      return step.payload() < program.kernels()->size() ||
+             fail(which + " runs kernel " + number(step.payload()) + ", which does not exist");
     case StepKind::Zero:
       return shape(0, 1) || mismatch();
     case StepKind::Copy:
@@ -318,8 +318,9 @@ private:
       for (uint32_t i = 0; i < rankClass.regions()->size(); ++i) {
         const Region *region = rankClass.regions()->Get(i);
         uint64_t base = rankClass.bases()->Get(task->first_base() + i), relative = base - region->offset();
-        bool legal = base >= region->offset() &&
-                     (relative == 0 || (region->bytes() && relative % region->bytes() == 0 && relative / region->bytes() < region->slots()));
+        bool legal =
+            base >= region->offset() &&
+            (relative == 0 || (region->bytes() && relative % region->bytes() == 0 && relative / region->bytes() < region->slots()));
         if (!legal)
           return fail(name + " task " + describeTask(rankClass, index) + " has base " + number(base) + " for region '" +
                       region->name()->str() + "', which is no slot of it");
@@ -333,8 +334,8 @@ private:
     }
     for (const CommunicationRef *reference : *rankClass.communication_order())
       if (communication.erase({reference->task(), reference->step()}) == 0)
-        return fail(name + ": the communication order names step " + number(reference->step()) + " of task " +
-                    number(reference->task()) + ", which does not communicate or was named before");
+        return fail(name + ": the communication order names step " + number(reference->step()) + " of task " + number(reference->task()) +
+                    ", which does not communicate or was named before");
     if (!communication.empty())
       return fail(describeStep(program, rankClass, communication.begin()->first, communication.begin()->second) +
                   " is missing from the communication order");

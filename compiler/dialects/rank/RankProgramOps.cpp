@@ -16,9 +16,7 @@ Attribute PlaceAttr::parse(AsmParser &parser, Type) {
   return get(parser.getContext(), region, offset, bytes);
 }
 
-void PlaceAttr::print(AsmPrinter &printer) const {
-  printer << '<' << getRegion() << ", " << getOffset() << ", " << getBytes() << '>';
-}
+void PlaceAttr::print(AsmPrinter &printer) const { printer << '<' << getRegion() << ", " << getOffset() << ", " << getBytes() << '>'; }
 
 /// `(scratch[0, 1024], static[64, 64])`
 static ParseResult parsePlaces(OpAsmParser &parser, ArrayAttr &places) {
@@ -143,8 +141,8 @@ LogicalResult ProgramOp::verify() {
             if (found == regions.end())
               return step.emitOpError("uses unknown region '") << place.getRegion() << "'";
             if (place.getOffset() > found->second || place.getBytes() > found->second - place.getOffset())
-              return step.emitOpError("uses bytes ") << place.getOffset() << " to " << place.getOffset() + place.getBytes() << " of region '"
-                                                     << place.getRegion() << "' of " << found->second << " bytes";
+              return step.emitOpError("uses bytes ") << place.getOffset() << " to " << place.getOffset() + place.getBytes()
+                                                     << " of region '" << place.getRegion() << "' of " << found->second << " bytes";
           }
     } else if (auto task = dyn_cast<TaskOp>(op)) {
       auto found = fragments.find(task.getFragment());

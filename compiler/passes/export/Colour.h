@@ -21,8 +21,8 @@ struct Placement {
 };
 
 /// Offsets such that intervals that meet in time do not meet in memory. Best fit into the gaps between those placed before, once by
-/// descending size and once by ascending begin; the smaller total wins (Pisarchyk and Lee 2020, "Efficient memory management for deep neural
-/// net inference"). The total is at least the largest sum of simultaneously live bytes and seldom more than a few percent above it.
+/// descending size and once by ascending begin; the smaller total wins (Pisarchyk and Lee 2020, "Efficient memory management for deep
+/// neural net inference"). The total is at least the largest sum of simultaneously live bytes and seldom more than a few percent above it.
 Placement placeIntervals(const std::vector<Interval> &intervals);
 
 /// The largest number of instances [first, last] that are live at once.

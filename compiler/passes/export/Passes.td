@@ -29,7 +29,7 @@ def ExportPlanMemory : Pass<"export-plan-memory", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::npar::rank::RankDialect"];
+  let dependentDialects = ["::npar::dist::DistDialect", "::npar::rank::RankDialect"];
 }
 
 #endif

@@ -17,11 +17,11 @@ struct Place {
 
 /// Where the fragments of a class find what they share; forwards add their stashes and everything its boxes.
 struct SharedStorage {
-  std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
-  std::vector<program::VariableKind> kinds;   ///< of the variables
+  std::vector<uint64_t> variables, inputs;  ///< offsets in their regions
+  std::vector<program::VariableKind> kinds; ///< of the variables
   std::map<std::string, Place> stash;
   uint64_t stashBytes = 0;
-  std::map<uint32_t, uint32_t> boxes;         ///< event -> region
+  std::map<uint32_t, uint32_t> boxes;                       ///< event -> region
   std::vector<std::pair<std::string, uint64_t>> boxRegions; ///< name and bytes of region firstBox + i
 };
 

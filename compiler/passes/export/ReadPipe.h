@@ -20,9 +20,9 @@ struct Tables {
   dist::MeshAttr mesh;
   mlir::StringAttr pipelineAxis; ///< null without a pipeline
   const compiler::WorkspaceOracle *oracle = nullptr;
-  llvm::StringMap<uint32_t> variables, kernels;           ///< by name
-  llvm::StringMap<mlir::Type> inputTypes;                 ///< data buffers by name
-  std::vector<uint32_t> spanningEvents;                   ///< of the collectives that join stages, by place in a stage's program
+  llvm::StringMap<uint32_t> variables, kernels; ///< by name
+  llvm::StringMap<mlir::Type> inputTypes;       ///< data buffers by name
+  std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
   uint32_t nextEvent = 0;
   uint32_t addLabel(llvm::StringRef name, mlir::Operation *op);
 };

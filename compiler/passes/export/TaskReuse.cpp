@@ -49,8 +49,7 @@ private:
           orders.back().add(index, fragment->dependencies[step.first_dependency() + i]);
         for (uint32_t i = 0; i < uint32_t(step.inputs()) + step.outputs(); ++i) {
           const program::Operand &operand = fragment->operands[step.first_operand() + i];
-          accesses.back().push_back(
-              {index, operand.region(), operand.offset(), operand.offset() + operand.bytes(), i >= step.inputs()});
+          accesses.back().push_back({index, operand.region(), operand.offset(), operand.offset() + operand.bytes(), i >= step.inputs()});
           if (isAsync(step))
             asyncRegion[operand.region()] = true;
         }

@@ -12,8 +12,7 @@ namespace {
 class Writer {
 public:
   Writer(const program::ProgramT &program, const llvm::StringMap<Type> &inputTypes, ModuleOp module)
-      : program(program), inputTypes(inputTypes), module(module), b(OpBuilder::atBlockEnd(module.getBody())),
-        unknown(b.getUnknownLoc()) {}
+      : program(program), inputTypes(inputTypes), module(module), b(OpBuilder::atBlockEnd(module.getBody())), unknown(b.getUnknownLoc()) {}
 
   void run() {
     for (const auto &rankClass : program.classes)
@@ -53,10 +52,10 @@ private:
     for (const auto &fragment : source.fragments)
       writeFragment(source, *fragment);
     for (const program::Task &task : source.tasks)
-      rank::TaskOp::create(b, unknown, source.fragments[task.fragment()]->name, task.micro(),
-                           ArrayRef<int64_t>(reinterpret_cast<const int64_t *>(source.bases.data()) + task.first_base(),
-                                             source.regions.size()),
-                           APFloat(task.begin()), APFloat(task.end()));
+      rank::TaskOp::create(
+          b, unknown, source.fragments[task.fragment()]->name, task.micro(),
+          ArrayRef<int64_t>(reinterpret_cast<const int64_t *>(source.bases.data()) + task.first_base(), source.regions.size()),
+          APFloat(task.begin()), APFloat(task.end()));
     for (const program::TaskDependency &edge : source.task_dependencies)
       rank::WaitOp::create(b, unknown, edge.task(), edge.step(), edge.on_task(), edge.on_step());
     SmallVector<int32_t> order;
@@ -103,9 +102,14 @@ private:
         all.append({row, column});
         return named(name, b.getDenseI64ArrayAttr(all));
       };
-      does = {type(matmul.type), number("m", matmul.m), number("n", matmul.n), number("k", matmul.k),
-              named("batch", b.getDenseI64ArrayAttr(matmul.batch)), strides("a", matmul.a_batch, matmul.a_row, matmul.a_column),
-              strides("b", matmul.b_batch, matmul.b_row, matmul.b_column), strides("c", matmul.c_batch, matmul.c_row, 1)};
+      does = {type(matmul.type),
+              number("m", matmul.m),
+              number("n", matmul.n),
+              number("k", matmul.k),
+              named("batch", b.getDenseI64ArrayAttr(matmul.batch)),
+              strides("a", matmul.a_batch, matmul.a_row, matmul.a_column),
+              strides("b", matmul.b_batch, matmul.b_row, matmul.b_column),
+              strides("c", matmul.c_batch, matmul.c_row, 1)};
       if (matmul.accumulate)
         does.push_back(named("accumulate", b.getUnitAttr()));
       if (matmul.workspace)

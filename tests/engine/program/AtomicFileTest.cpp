@@ -1,10 +1,10 @@
 // A write that fails leaves the old file as it was and nothing beside it.
 #include "engine/program/AtomicFile.h"
 
+#include <csignal>
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <csignal>
 #include <unistd.h>
 
 namespace npar::program {

@@ -90,7 +90,8 @@ TEST(Verify, CrossedCollectives) {
     addTask(rankClass, update, 0);
     rankClass.communication_order = {{0, 0}, {0, 1}};
   }
-  expectRefused(program, "no deadlock", "a cycle of 2 steps, each waits for the next:\n  stage0 (rank 0) task U step 0 \"first\" with stage1");
+  expectRefused(program, "no deadlock",
+                "a cycle of 2 steps, each waits for the next:\n  stage0 (rank 0) task U step 0 \"first\" with stage1");
 }
 
 // Stage 1 receives micro-batch 1 before 0 while stage 0 has one outbox.

@@ -1,7 +1,7 @@
 // The plan computes what the fragments say, whatever legal order the steps run in: random classes are executed on values and, planned,
 // in memory, where each cell holds a fingerprint of its contents.
-#include "compiler/passes/export/Colour.h"
 #include "compiler/passes/export/Plan.h"
+#include "compiler/passes/export/Colour.h"
 
 #include <functional>
 #include <gtest/gtest.h>
