@@ -3,6 +3,8 @@
 
 #include "compiler/MlirDiagnostics.h"
 #include "compiler/Pipelines.h"
+#include "compiler/codegen/Codegen.h"
+#include "compiler/emit/Emit.h"
 #include "compiler/import/Import.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -20,24 +22,41 @@ std::string print(ModuleOp module) {
   return text;
 }
 
+/// The end of the way: the text of the stage, or kernels compiled and everything written as bytes.
+LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &result) {
+  if (!options.stopAfter.empty()) {
+    result.text = print(module);
+    return success();
+  }
+  codegen::KernelObject object;
+  if (!options.withoutKernels && failed(codegen::compileKernels(module, codegen::CodegenOptions(), object)))
+    return failure();
+  FailureOr<std::vector<uint8_t>> bytes = emitProgram(module, {std::move(object.bytes), std::move(object.targetFeatures)});
+  if (failed(bytes))
+    return failure();
+  result.program = std::move(*bytes);
+  return success();
+}
+
 } // namespace
 
 std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources &sources, const CompileOptions &options,
                                 dsl::Diagnostics &diagnostics) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
+  DialectRegistry registry;
+  codegen::registerCodegen(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   MlirDiagnostics located(context, sources, diagnostics);
   OwningOpRef<ModuleOp> module = importProgram(context, program, sources);
   if (!module)
     return std::nullopt;
   PassManager passes(&context);
   buildPipeline(passes, options);
-  if (failed(passes.run(*module))) {
+  Compiled result;
+  if (failed(passes.run(*module)) || failed(finish(*module, options, result))) {
     if (!diagnostics.hasErrors())
-      diagnostics.error({}, "internal error: a compiler pass failed without a message");
+      diagnostics.error({}, "internal error: the compiler failed without a message");
     return std::nullopt;
   }
-  Compiled result;
-  result.text = print(*module);
   return result;
 }
 

@@ -1,7 +1,9 @@
 // The order of the compiler's phases, readable top to bottom.
 #include "compiler/Pipelines.h"
 
+#include "compiler/codegen/Codegen.h"
 #include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/export/Export.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "compiler/passes/schedule/Schedule.h"
@@ -19,6 +21,10 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   if (options.stopAfter == "dist")
     return;
   buildSchedulePipeline(passes);
+  if (options.stopAfter == "pipe")
+    return;
+  passes.addPass(codegen::createExportOutlineKernels());
+  buildExportPipeline(passes, options.workspace);
 }
 
 } // namespace npar::compiler

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace npar {
 
-double bytesOf(Type type) {
+static double bytesOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? static_cast<double>(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8 : 0;
 }

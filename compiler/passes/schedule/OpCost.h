@@ -10,7 +10,4 @@ namespace npar {
 /// collectives by their messages. Variables, inputs and constants cost nothing.
 double opSeconds(mlir::Operation *op, const cost::Machine &machine, dist::MeshAttr mesh);
 
-/// Bytes of a tensor of static shape.
-double bytesOf(mlir::Type type);
-
 } // namespace npar
