@@ -23,8 +23,8 @@ struct CodegenOptions {
 };
 
 struct KernelObject {
-  std::vector<uint8_t> bytes;  ///< a shared object; empty when the module has no kernel
-  std::string targetFeatures;  ///< "x86_64 znver4 +avx512f ...": CPU and features that the code needs
+  std::vector<uint8_t> bytes; ///< a shared object; empty when the module has no kernel
+  std::string targetFeatures; ///< "x86_64 znver4 +avx512f ...": CPU and features that the code needs
   int64_t compiled = 0, cached = 0;
 };
 

@@ -40,8 +40,8 @@ FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Locati
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("npar-link", folder.path))
     return emitError(loc, "cannot create a temporary directory for the linker: ") << error.message();
   std::string output = folder.add("kernels.so");
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "--hash-style=gnu", "-O2", "--build-id=none", "--threads=1", "-z", "noexecstack",
-                                        "-o", output};
+  std::vector<std::string> arguments = {"ld.lld",      "-shared", "--hash-style=gnu", "-O2", "--build-id=none",
+                                        "--threads=1", "-z",      "noexecstack",      "-o",  output};
   for (size_t i = 0; i < objects.size(); ++i) {
     std::string path = folder.add("kernel" + llvm::Twine(i) + ".o");
     std::error_code error;

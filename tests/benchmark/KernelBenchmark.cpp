@@ -53,35 +53,57 @@ std::string function(const std::string &arguments, const std::string &results, c
 
 int main() {
   const std::string h = tensorText("batch=4 seq=256 hidden=3072", "f32"), b = tensorText("hidden=3072", "f32"),
-                    x = tensorText("batch=4 seq=256 embed=768", "f32"), r = tensorText("batch=4 seq=256", "f32"), g = tensorText("embed=768", "f32"),
-                    s = tensorText("batch=4 head=12 seq=256 key=256", "f32"), q = tensorText("batch=4 head=12 seq=256", "f32"),
-                    p = tensorText("a=768 b=3072", "f32"), scalar = "tensor<f64, #nn.axes<>>", t = tensorText("batch=4 seq=256", "i32"),
+                    x = tensorText("batch=4 seq=256 embed=768", "f32"), r = tensorText("batch=4 seq=256", "f32"),
+                    g = tensorText("embed=768", "f32"), s = tensorText("batch=4 head=12 seq=256 key=256", "f32"),
+                    q = tensorText("batch=4 head=12 seq=256", "f32"), p = tensorText("a=768 b=3072", "f32"),
+                    scalar = "tensor<f64, #nn.axes<>>", t = tensorText("batch=4 seq=256", "i32"),
                     v = tensorText("batch=4 seq=256 vocab=50257", "f32");
-  measure("bias + gelu (tanh)", function("%x: " + h + ", %b: " + b, h, "%s = nn.add %x, %b : (" + h + ", " + b + ") -> " + h +
-          "\n%y = nn.gelu %s {approximate = \"tanh\"} : (" + h + ") -> " + h + "\nreturn %y : " + h), 4 * 256 * 3072);
-  measure("gelu gradient (tanh)", function("%x: " + h + ", %d: " + h, h, "%y = nn.gelu_grad %x, %d {approximate = \"tanh\"} : (" + h + ", " + h +
-          ") -> " + h + "\nreturn %y : " + h), 4 * 256 * 3072);
-  const std::string reduce = " : (" + x + ") -> " + r + "\n", row = " : (" + r + ") -> " + r + "\n", wide = " : (" + x + ", " + r + ") -> " + x + "\n",
-                    scale = " : (" + x + ", " + g + ") -> " + x + "\n";
-  measure("residual + layer norm", function("%i: " + x + ", %j: " + x + ", %g: " + g + ", %b: " + g, x + ", " + x + ", " + r + ", " + r,
-          "%x = nn.add %i, %j : (" + x + ", " + x + ") -> " + x + "\n%s = nn.sum %x" + reduce + "%mean = nn.scale %s by 0.00130208333" + row +
-          "%d = nn.sub %x, %mean" + wide + "%q = nn.mul %d, %d : (" + x + ", " + x + ") -> " + x + "\n%v = nn.sum %q" + reduce +
-          "%w = nn.scale %v by 0.00130208333" + row + "%u = nn.shift %w by 1.0e-5" + row + "%rstd = nn.rsqrt %u" + row + "%h = nn.mul %d, %rstd" + wide +
-          "%k = nn.mul %h, %g" + scale + "%y = nn.add %k, %b" + scale + "return %x, %y, %mean, %rstd : " + x + ", " + x + ", " + r + ", " + r),
+  measure("bias + gelu (tanh)",
+          function("%x: " + h + ", %b: " + b, h,
+                   "%s = nn.add %x, %b : (" + h + ", " + b + ") -> " + h + "\n%y = nn.gelu %s {approximate = \"tanh\"} : (" + h + ") -> " +
+                       h + "\nreturn %y : " + h),
+          4 * 256 * 3072);
+  measure("gelu gradient (tanh)",
+          function("%x: " + h + ", %d: " + h, h,
+                   "%y = nn.gelu_grad %x, %d {approximate = \"tanh\"} : (" + h + ", " + h + ") -> " + h + "\nreturn %y : " + h),
+          4 * 256 * 3072);
+  const std::string reduce = " : (" + x + ") -> " + r + "\n", row = " : (" + r + ") -> " + r + "\n",
+                    wide = " : (" + x + ", " + r + ") -> " + x + "\n", scale = " : (" + x + ", " + g + ") -> " + x + "\n";
+  measure("residual + layer norm",
+          function("%i: " + x + ", %j: " + x + ", %g: " + g + ", %b: " + g, x + ", " + x + ", " + r + ", " + r,
+                   "%x = nn.add %i, %j : (" + x + ", " + x + ") -> " + x + "\n%s = nn.sum %x" + reduce +
+                       "%mean = nn.scale %s by 0.00130208333" + row + "%d = nn.sub %x, %mean" + wide + "%q = nn.mul %d, %d : (" + x + ", " +
+                       x + ") -> " + x + "\n%v = nn.sum %q" + reduce + "%w = nn.scale %v by 0.00130208333" + row +
+                       "%u = nn.shift %w by 1.0e-5" + row + "%rstd = nn.rsqrt %u" + row + "%h = nn.mul %d, %rstd" + wide +
+                       "%k = nn.mul %h, %g" + scale + "%y = nn.add %k, %b" + scale + "return %x, %y, %mean, %rstd : " + x + ", " + x +
+                       ", " + r + ", " + r),
           4 * 256 * 768);
-  measure("column sum (bias gradient)", function("%x: " + h, b, "%y = nn.sum %x : (" + h + ") -> " + b + "\nreturn %y : " + b), 4 * 256 * 3072);
-  const std::string same = " : (" + s + ") -> " + s + "\n", over = " : (" + s + ") -> " + q + "\n", by = " : (" + s + ", " + q + ") -> " + s + "\n";
-  measure("scale + causal softmax", function("%x: " + s, s, "%z = nn.scale %x by 0.125" + same + "%c = nn.causal_mask %z query \"seq\" key \"key\"" + same +
-          "%m = nn.max %c" + over + "%d = nn.sub %c, %m" + by + "%e = nn.exp %d" + same + "%t = nn.sum %e" + over + "%y = nn.div %e, %t" + by +
-          "return %y : " + s), 4 * 12 * 256 * 256);
-  const std::string logits = " : (" + v + ") -> " + v + "\n", token = " : (" + v + ") -> " + r + "\n", lower = " : (" + v + ", " + r + ") -> " + v + "\n";
-  measure("cross-entropy, 50257", function("%x: " + v + ", %i: " + t, r + ", " + r, "%m = nn.max %x" + token + "%d = nn.sub %x, %m" + lower + "%e = nn.exp %d" +
-          logits + "%s = nn.sum %e" + token + "%l = nn.log %s" + row + "%n = nn.add %l, %m : (" + r + ", " + r + ") -> " + r +
-          "\n%p = nn.pick %x, %i over \"vocab\" : (" + v + ", " + t + ") -> " + r + "\n%y = nn.sub %n, %p : (" + r + ", " + r + ") -> " + r +
-          "\nreturn %y, %n : " + r + ", " + r), 4.0 * 256 * 50257);
-  measure("dropout", function("%x: " + x, x, "%y = nn.dropout %x {rate = 0.1, site = \"a\"} : (" + x + ") -> " + x + "\nreturn %y : " + x), 4 * 256 * 768);
-  measure("adamw", function("%w: " + p + ", %g: " + p + ", %m: " + p + ", %v: " + p + ", %f: " + scalar + ", %r: " + scalar, p + ", " + p + ", " + p,
-          "%a, %b, %c = nn.adamw %w, %g, %m, %v, %f, %r {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" + p + ", " + p + ", " + p + ", " + p +
-          ", " + scalar + ", " + scalar + ") -> (" + p + ", " + p + ", " + p + ")\nreturn %a, %b, %c : " + p + ", " + p + ", " + p), 768 * 3072);
+  measure("column sum (bias gradient)", function("%x: " + h, b, "%y = nn.sum %x : (" + h + ") -> " + b + "\nreturn %y : " + b),
+          4 * 256 * 3072);
+  const std::string same = " : (" + s + ") -> " + s + "\n", over = " : (" + s + ") -> " + q + "\n",
+                    by = " : (" + s + ", " + q + ") -> " + s + "\n";
+  measure("scale + causal softmax",
+          function("%x: " + s, s,
+                   "%z = nn.scale %x by 0.125" + same + "%c = nn.causal_mask %z query \"seq\" key \"key\"" + same + "%m = nn.max %c" +
+                       over + "%d = nn.sub %c, %m" + by + "%e = nn.exp %d" + same + "%t = nn.sum %e" + over + "%y = nn.div %e, %t" + by +
+                       "return %y : " + s),
+          4 * 12 * 256 * 256);
+  const std::string logits = " : (" + v + ") -> " + v + "\n", token = " : (" + v + ") -> " + r + "\n",
+                    lower = " : (" + v + ", " + r + ") -> " + v + "\n";
+  measure("cross-entropy, 50257",
+          function("%x: " + v + ", %i: " + t, r + ", " + r,
+                   "%m = nn.max %x" + token + "%d = nn.sub %x, %m" + lower + "%e = nn.exp %d" + logits + "%s = nn.sum %e" + token +
+                       "%l = nn.log %s" + row + "%n = nn.add %l, %m : (" + r + ", " + r + ") -> " + r +
+                       "\n%p = nn.pick %x, %i over \"vocab\" : (" + v + ", " + t + ") -> " + r + "\n%y = nn.sub %n, %p : (" + r + ", " + r +
+                       ") -> " + r + "\nreturn %y, %n : " + r + ", " + r),
+          4.0 * 256 * 50257);
+  measure("dropout", function("%x: " + x, x, "%y = nn.dropout %x {rate = 0.1, site = \"a\"} : (" + x + ") -> " + x + "\nreturn %y : " + x),
+          4 * 256 * 768);
+  measure("adamw",
+          function("%w: " + p + ", %g: " + p + ", %m: " + p + ", %v: " + p + ", %f: " + scalar + ", %r: " + scalar, p + ", " + p + ", " + p,
+                   "%a, %b, %c = nn.adamw %w, %g, %m, %v, %f, %r {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" + p +
+                       ", " + p + ", " + p + ", " + p + ", " + scalar + ", " + scalar + ") -> (" + p + ", " + p + ", " + p +
+                       ")\nreturn %a, %b, %c : " + p + ", " + p + ", " + p),
+          768 * 3072);
   return 0;
 }

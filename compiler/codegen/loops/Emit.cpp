@@ -26,8 +26,9 @@ void Emitter::plan() {
       if (operand.getDefiningOp<linalg::GenericOp>())
         generic.phase = std::max(generic.phase, info(operand).phase + (info(operand).reduces ? 1 : 0));
     for (Operation &inside : *op.getBody())
-      generic.expensive |= isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp, math::CosOp, tensor::ExtractOp,
-                               arith::MulUIExtendedOp>(inside);
+      generic.expensive |=
+          isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp, math::CosOp, tensor::ExtractOp, arith::MulUIExtendedOp>(
+              inside);
     if (generic.inner)
       phases = std::max(phases, generic.phase + 1);
     generics[op] = generic;
@@ -176,7 +177,8 @@ void Emitter::emitPhase(int phase) {
     int loop = nest.inner[depth];
     int64_t size = nest.loops[loop].size;
     auto counted = [&](int64_t begin, int64_t stop, int64_t step, auto inside) {
-      auto op = scf::ForOp::create(b, loc(), constantI64(b, loc(), begin), constantI64(b, loc(), stop), constantI64(b, loc(), step), flatten());
+      auto op =
+          scf::ForOp::create(b, loc(), constantI64(b, loc(), begin), constantI64(b, loc(), stop), constantI64(b, loc(), step), flatten());
       if (depth == 0)
         at[RowScope].setInsertionPoint(op);
       loopIndex[loop] = op.getInductionVar();

@@ -79,13 +79,13 @@ private:
   llvm::SmallVector<mlir::OpBuilder, 3> at; ///< insertion points by scope
   mlir::Value context;
   std::map<int64_t, mlir::Value> words;
-  llvm::DenseMap<mlir::Value, Lane> known[3];                                      ///< generics' results by scope
-  std::map<std::vector<const void *>, Lane> loaded[3]; ///< arguments by scope; key: argument, axes
-  llvm::SmallVector<mlir::Value> loopIndex;                                        ///< i64 per loop; the vectorised one: its first lane
-  int64_t parts = 1;                                                               ///< at the current point
-  llvm::SmallVector<mlir::Value, 4> rowMasks, innerMasks;                          ///< null entries: all lanes
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers;                                ///< stack rows by value
-  llvm::MapVector<mlir::Value, int> buffered;                                      ///< the phase that fills a stack row or an output row
+  llvm::DenseMap<mlir::Value, Lane> known[3];             ///< generics' results by scope
+  std::map<std::vector<const void *>, Lane> loaded[3];    ///< arguments by scope; key: argument, axes
+  llvm::SmallVector<mlir::Value> loopIndex;               ///< i64 per loop; the vectorised one: its first lane
+  int64_t parts = 1;                                      ///< at the current point
+  llvm::SmallVector<mlir::Value, 4> rowMasks, innerMasks; ///< null entries: all lanes
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;       ///< stack rows by value
+  llvm::MapVector<mlir::Value, int> buffered;             ///< the phase that fills a stack row or an output row
   mlir::Location loc() { return source.getLoc(); }
 };
 

@@ -47,9 +47,7 @@ int64_t operandOffset(linalg::GenericOp op, unsigned operand) {
   return offset;
 }
 
-SmallVector<StringAttr> operandAxes(linalg::GenericOp op, unsigned operand) {
-  return axesOfMap(op, op.getIndexingMapsArray()[operand]);
-}
+SmallVector<StringAttr> operandAxes(linalg::GenericOp op, unsigned operand) { return axesOfMap(op, op.getIndexingMapsArray()[operand]); }
 
 SmallVector<StringAttr> resultAxes(linalg::GenericOp op, unsigned result) {
   return axesOfMap(op, op.getIndexingMapsArray()[op.getNumDpsInputs() + result]);

@@ -9,9 +9,7 @@ namespace npar::codegen {
 
 VectorType laneType(Type type, int64_t lanes) { return VectorType::get({lanes}, type); }
 
-Value constantI64(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-}
+Value constantI64(OpBuilder &b, Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); }
 
 Value splat(OpBuilder &b, Location loc, Value scalar, int64_t lanes) {
   VectorType type = laneType(scalar.getType(), lanes);

@@ -22,7 +22,8 @@ mlir::Value address(mlir::OpBuilder &b, mlir::Location loc, mlir::Value base, ml
 mlir::Value loadLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pointer, mlir::Type element, int64_t lanes, mlir::Value mask);
 void storeLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector, mlir::Value pointer, mlir::Value mask);
 /// Lanes at element offsets (vector of i64).
-mlir::Value gatherLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value base, mlir::Type element, mlir::Value offsets, mlir::Value mask);
+mlir::Value gatherLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value base, mlir::Type element, mlir::Value offsets,
+                        mlir::Value mask);
 void scatterLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector, mlir::Value base, mlir::Value offsets, mlir::Value mask);
 /// Lane halves combined until one is left: (0+8, 1+9, ...), then (0+4, ...): the written order of N6.
 mlir::Value laneTree(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector,

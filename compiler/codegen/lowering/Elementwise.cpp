@@ -68,7 +68,8 @@ LogicalResult lowerShift(nn::ShiftOp op, Lowering &lowering) {
 
 LogicalResult lowerConvert(nn::ConvertOp op, Lowering &lowering) {
   Type element = getElementTypeOrSelf(op.getType());
-  return lowering.map(op, op->getOperands(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {convert(in[0], element)}; });
+  return lowering.map(op, op->getOperands(),
+                      [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {convert(in[0], element)}; });
 }
 
 LogicalResult lowerFill(nn::FillOp op, Lowering &lowering) {

@@ -88,18 +88,18 @@ LogicalResult Lowering::generic(Operation *op, ValueRange operands, ArrayRef<Str
   SmallVector<utils::IteratorType> iterators;
   for (StringAttr axis : loops)
     iterators.push_back(nn::hasAxis(op->getResult(0).getType(), axis) ? utils::IteratorType::parallel : utils::IteratorType::reduction);
-  auto result = linalg::GenericOp::create(
-      b, op->getLoc(), ValueRange(inits).getTypes(), inputs, inits, maps, iterators, [&](OpBuilder &inside, Location loc, ValueRange arguments) {
-        ImplicitLocOpBuilder builder(loc, inside);
-        Body context(builder, loops, mesh);
-        SmallVector<Scalar> scalars;
-        for (Value argument : arguments)
-          scalars.emplace_back(builder, argument);
-        SmallVector<Value> yielded;
-        for (Scalar value : body(context, scalars))
-          yielded.push_back(value);
-        linalg::YieldOp::create(builder, yielded);
-      });
+  auto result = linalg::GenericOp::create(b, op->getLoc(), ValueRange(inits).getTypes(), inputs, inits, maps, iterators,
+                                          [&](OpBuilder &inside, Location loc, ValueRange arguments) {
+                                            ImplicitLocOpBuilder builder(loc, inside);
+                                            Body context(builder, loops, mesh);
+                                            SmallVector<Scalar> scalars;
+                                            for (Value argument : arguments)
+                                              scalars.emplace_back(builder, argument);
+                                            SmallVector<Value> yielded;
+                                            for (Scalar value : body(context, scalars))
+                                              yielded.push_back(value);
+                                            linalg::YieldOp::create(builder, yielded);
+                                          });
   SmallVector<Attribute> names(loops.begin(), loops.end());
   result->setAttr(axesAttribute, b.getArrayAttr(names));
   for (auto [value, lowered] : llvm::zip(op->getResults(), result.getResults()))

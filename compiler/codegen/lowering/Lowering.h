@@ -62,8 +62,8 @@ public:
                              Function body);
 
 private:
-  llvm::LogicalResult generic(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops, mlir::ValueRange inits,
-                              Function body, llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
+  llvm::LogicalResult generic(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops,
+                              mlir::ValueRange inits, Function body, llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
   mlir::OpBuilder &b;
   dist::MeshAttr mesh;
   mlir::IRMapping values;

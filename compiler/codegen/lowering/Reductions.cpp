@@ -27,10 +27,11 @@ LogicalResult lowerSum(nn::SumOp op, Lowering &lowering) {
 
 LogicalResult lowerMax(nn::MaxOp op, Lowering &lowering) {
   double lowest = -std::numeric_limits<double>::infinity();
-  return lowering.reduce(op, op.getX(), nn::axesOf(op.getX().getType()), lowest, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Value mask = logical(body, op.getX().getType(), op.getType());
-    return {maximum(in[1], mask ? select(mask, in[0], in[0].like(lowest)) : in[0])};
-  });
+  return lowering.reduce(op, op.getX(), nn::axesOf(op.getX().getType()), lowest,
+                         [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+                           Value mask = logical(body, op.getX().getType(), op.getType());
+                           return {maximum(in[1], mask ? select(mask, in[0], in[0].like(lowest)) : in[0])};
+                         });
 }
 
 LogicalResult lowerPick(nn::PickOp op, Lowering &lowering) {
@@ -54,9 +55,8 @@ LogicalResult lowerEinsum(nn::EinsumOp op, Lowering &lowering) {
       if (!llvm::is_contained(loops, axis) && !llvm::is_contained(reduced, axis))
         reduced.push_back(axis);
   loops.insert(loops.empty() ? loops.end() : loops.end() - 1, reduced.begin(), reduced.end());
-  return lowering.reduce(op, op->getOperands(), loops, 0.0, [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
-    return {fma(in[0], in[1], in[2])};
-  });
+  return lowering.reduce(op, op->getOperands(), loops, 0.0,
+                         [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {fma(in[0], in[1], in[2])}; });
 }
 
 // One parameter's sum of squares. Replicas but the first, and padding, count nothing.

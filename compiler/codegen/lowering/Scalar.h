@@ -18,23 +18,20 @@ public:
   mlir::ImplicitLocOpBuilder &builder() const { return *b; }
   /// A constant of this value's type.
   Scalar like(double constant) const {
-    mlir::TypedAttr attr = llvm::isa<mlir::FloatType>(type())
-                               ? mlir::TypedAttr(b->getFloatAttr(type(), constant))
-                               : mlir::TypedAttr(b->getIntegerAttr(type(), int64_t(constant)));
+    mlir::TypedAttr attr = llvm::isa<mlir::FloatType>(type()) ? mlir::TypedAttr(b->getFloatAttr(type(), constant))
+                                                              : mlir::TypedAttr(b->getIntegerAttr(type(), int64_t(constant)));
     return make<mlir::arith::ConstantOp>(attr);
   }
-  template <typename Op, typename... Args> Scalar make(Args &&...args) const {
-    return {*b, Op::create(*b, std::forward<Args>(args)...)};
-  }
+  template <typename Op, typename... Args> Scalar make(Args &&...args) const { return {*b, Op::create(*b, std::forward<Args>(args)...)}; }
 
 private:
   mlir::ImplicitLocOpBuilder *b = nullptr;
   mlir::Value value;
 };
 
-#define NPAR_SCALAR_OPERATOR(symbol, Float)                                                                                                  \
-  inline Scalar operator symbol(Scalar x, Scalar y) { return x.make<mlir::arith::Float>(x, y); }                                             \
-  inline Scalar operator symbol(Scalar x, double y) { return x symbol x.like(y); }                                                           \
+#define NPAR_SCALAR_OPERATOR(symbol, Float)                                                                                                \
+  inline Scalar operator symbol(Scalar x, Scalar y) { return x.make<mlir::arith::Float>(x, y); }                                           \
+  inline Scalar operator symbol(Scalar x, double y) { return x symbol x.like(y); }                                                         \
   inline Scalar operator symbol(double x, Scalar y) { return y.like(x) symbol y; }
 NPAR_SCALAR_OPERATOR(+, AddFOp)
 NPAR_SCALAR_OPERATOR(-, SubFOp)
@@ -69,8 +66,9 @@ inline Scalar toFloat(Scalar x, mlir::Type to) { return x.make<mlir::arith::SITo
 inline Scalar convert(Scalar x, mlir::Type to) {
   if (x.type() == to)
     return x;
-  return x.type().getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth() ? x.make<mlir::arith::ExtFOp>(mlir::TypeRange(to), mlir::ValueRange(mlir::Value(x)))
-                                                                      : x.make<mlir::arith::TruncFOp>(mlir::TypeRange(to), mlir::ValueRange(mlir::Value(x)));
+  return x.type().getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth()
+             ? x.make<mlir::arith::ExtFOp>(mlir::TypeRange(to), mlir::ValueRange(mlir::Value(x)))
+             : x.make<mlir::arith::TruncFOp>(mlir::TypeRange(to), mlir::ValueRange(mlir::Value(x)));
 }
 
 } // namespace npar::codegen

@@ -7,7 +7,8 @@ namespace npar::codegen {
 
 // Stored anyway, because something that is no kernel reads it.
 static bool isMaterialised(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) { return !isFusable(user) || loopsOf(user).alone || !loopsOf(user).external.empty(); });
+  return llvm::any_of(value.getUsers(),
+                      [](Operation *user) { return !isFusable(user) || loopsOf(user).alone || !loopsOf(user).external.empty(); });
 }
 
 // A private copy of the cheap ops that lead to `operand`, up to stored values.

@@ -98,7 +98,8 @@ bool Grouping::fits(ArrayRef<int> members) {
     return false;
   // A table's gradient and the accumulator that it is added to: a nest of its own (loops/ScatterAdd.cpp).
   if (auto scatter = dyn_cast<nn::ScatterAddOp>(ops[members.front()]))
-    return members.size() == 2 && isa<nn::AddOp>(ops[members.back()]) && scatter->hasOneUse() && scatter.getType() == ops[members.back()]->getResult(0).getType();
+    return members.size() == 2 && isa<nn::AddOp>(ops[members.back()]) && scatter->hasOneUse() &&
+           scatter.getType() == ops[members.back()]->getResult(0).getType();
   int widest = members.front();
   const OpLoops *reduction = nullptr;
   llvm::DenseSet<Operation *> inside;

@@ -24,9 +24,7 @@ SmallVector<std::pair<int64_t, int64_t>> inplacePairs(rank::KernelOp kernel) {
     if (!loops.reduced.empty())
       reduced = loops.reduced;
   }
-  auto isInner = [&](Type type) {
-    return llvm::any_of(reduced, [&](StringAttr axis) { return nn::hasAxis(type, axis); });
-  };
+  auto isInner = [&](Type type) { return llvm::any_of(reduced, [&](StringAttr axis) { return nn::hasAxis(type, axis); }); };
   for (Operation &op : block.without_terminator()) {
     int &own = phase[&op];
     for (Value operand : op.getOperands())

@@ -53,8 +53,8 @@ rank::KernelOp ExportOutlineKernels::build(ArrayRef<Operation *> group, ArrayRef
   for (Operation *op : group)
     flops += isa<nn::CostOpInterface>(op) ? cast<nn::CostOpInterface>(op).getFlops() : nn::defaultFlops(op);
   Location loc = group.back()->getLoc();
-  auto kernel = rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops),
-                                       b.getArrayAttr({}));
+  auto kernel =
+      rank::KernelOp::create(b, loc, b.getStringAttr(nameOf(group)), b.getI64IntegerAttr(1), b.getF64FloatAttr(flops), b.getArrayAttr({}));
   Block &block = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value operand : operands)

@@ -72,7 +72,8 @@ struct Product {
 } // namespace
 
 // All but one of the m (or n) loops become batch loops, on which the other operand does not move.
-static ProductLoop keepOne(SmallVector<ProductLoop> &loops, SmallVector<ProductLoop> &batch, llvm::function_ref<bool(const ProductLoop &)> best) {
+static ProductLoop keepOne(SmallVector<ProductLoop> &loops, SmallVector<ProductLoop> &batch,
+                           llvm::function_ref<bool(const ProductLoop &)> best) {
   if (loops.empty())
     return {1, 0, 0, 0};
   size_t kept = 0;
@@ -164,15 +165,15 @@ static bool rewriteProduct(nn::EinsumOp op) {
   nn::AddOp sum;
   if (op->hasOneUse())
     if ((sum = dyn_cast<nn::AddOp>(*op->getUsers().begin())))
-      if (Value other = sum.getA() == op.getResult() ? sum.getB() : sum.getA(); other.getDefiningOp<nn::ReadOp>() && other.hasOneUse() &&
-                                                                                  sum.getType() == op.getType() &&
-                                                                                  other.getType() == op.getType())
+      if (Value other = sum.getA() == op.getResult() ? sum.getB() : sum.getA();
+          other.getDefiningOp<nn::ReadOp>() && other.hasOneUse() && sum.getType() == op.getType() && other.getType() == op.getType())
         accumulator = other;
   OpBuilder builder(accumulator ? sum.getOperation() : op.getOperation());
   auto i64 = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-  auto matmul = rank::MatmulOp::create(builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, builder.getDenseI64ArrayAttr(batch),
-                                       i64(m.size), i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides),
-                                       builder.getDenseI64ArrayAttr(bStrides), builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset));
+  auto matmul =
+      rank::MatmulOp::create(builder, op.getLoc(), op.getType(), a.base, b.base, accumulator, builder.getDenseI64ArrayAttr(batch),
+                             i64(m.size), i64(n.size), i64(k.size), builder.getDenseI64ArrayAttr(aStrides),
+                             builder.getDenseI64ArrayAttr(bStrides), builder.getDenseI64ArrayAttr(cStrides), i64(a.offset), i64(b.offset));
   if (Attribute at = op->getAttr("at"))
     matmul->setAttr("at", at);
   if (accumulator) {

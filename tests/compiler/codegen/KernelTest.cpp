@@ -26,7 +26,8 @@ template <typename T> void expectNear(const std::vector<T> &actual, const std::v
   for (double value : expected)
     largest = std::max(largest, std::abs(value));
   for (size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_LE(std::abs(actual[i] - expected[i]), tolerance * std::max(largest, 1e-30)) << "at " << i << ": " << actual[i] << " " << expected[i];
+    ASSERT_LE(std::abs(actual[i] - expected[i]), tolerance * std::max(largest, 1e-30))
+        << "at " << i << ": " << actual[i] << " " << expected[i];
   }
 }
 
@@ -66,16 +67,21 @@ TYPED_TEST(Kernel, ElementaryFunctions) {
         EXPECT_TRUE(std::isinf(y[i])) << op << " of " << x[i];
         continue;
       }
-      EXPECT_LE(std::abs(y[i] - expected), (sizeof(T) == 4 ? bound : 2e-15) * std::max({std::abs(expected), sizeof(T) == 4 ? 1e-37 : 1e-300}))
+      EXPECT_LE(std::abs(y[i] - expected),
+                (sizeof(T) == 4 ? bound : 2e-15) * std::max({std::abs(expected), sizeof(T) == 4 ? 1e-37 : 1e-300}))
           << op << " of " << x[i] << ": " << y[i] << " " << expected;
     }
   };
-  check("nn.exp %x", [](double v) { return std::exp(v); }, 2e-7);
-  check("nn.tanh %x", [](double v) { return std::tanh(v); }, 5e-7);
+  check(
+      "nn.exp %x", [](double v) { return std::exp(v); }, 2e-7);
+  check(
+      "nn.tanh %x", [](double v) { return std::tanh(v); }, 5e-7);
   for (float &v : x)
     v = std::abs(v) + 1e-20f;
-  check("nn.log %x", [](double v) { return std::log(v); }, 3e-7);
-  check("nn.rsqrt %x", [](double v) { return 1 / std::sqrt(v); }, 2e-7);
+  check(
+      "nn.log %x", [](double v) { return std::log(v); }, 3e-7);
+  check(
+      "nn.rsqrt %x", [](double v) { return 1 / std::sqrt(v); }, 2e-7);
 }
 
 TYPED_TEST(Kernel, NotANumberAndInfinityPassThrough) {
@@ -116,12 +122,13 @@ TYPED_TEST(Kernel, GeluGradientIsTheSlope) {
   std::string type = tensorText("embed=100", element(T()));
   for (const char *kind : {"tanh", "none"}) {
     CompiledFunction f(function("%x: " + type + ", %dy: " + type, type,
-                                "%y = nn.gelu_grad %x, %dy {approximate = \"" + std::string(kind) + "\"} : (" + type + ", " + type + ") -> " +
-                                    type + "\nreturn %y : " + type));
+                                "%y = nn.gelu_grad %x, %dy {approximate = \"" + std::string(kind) + "\"} : (" + type + ", " + type +
+                                    ") -> " + type + "\nreturn %y : " + type));
     ASSERT_TRUE(f.ok());
     std::vector<T> slope = f.run({x, ones})[0].template as<T>();
     auto gelu = [&](double v) {
-      return kind[0] == 't' ? 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))) : 0.5 * v * std::erfc(-v / std::sqrt(2.0));
+      return kind[0] == 't' ? 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)))
+                            : 0.5 * v * std::erfc(-v / std::sqrt(2.0));
     };
     for (size_t i = 0; i < x.size(); ++i)
       EXPECT_NEAR(slope[i], (gelu(x[i] + 1e-5) - gelu(x[i] - 1e-5)) / 2e-5, sizeof(T) == 4 ? 2e-6 : 1e-9);
@@ -133,10 +140,11 @@ TYPED_TEST(Kernel, LayerNorm) {
   using T = TypeParam;
   for (int64_t n : sizes) {
     int64_t rows = 6;
-    std::string e = std::to_string(n), x = tensorText("batch=2 seq=3 embed=" + e, element(T())), r = tensorText("batch=2 seq=3", element(T())),
-                g = tensorText("embed=" + e, element(T()));
-    std::string reduce = " : (" + x + ") -> " + r + "\n", row = " : (" + r + ") -> " + r + "\n", wide = " : (" + x + ", " + r + ") -> " + x + "\n",
-                scale = " : (" + x + ", " + g + ") -> " + x + "\n", inverse = std::to_string(1.0 / n);
+    std::string e = std::to_string(n), x = tensorText("batch=2 seq=3 embed=" + e, element(T())),
+                r = tensorText("batch=2 seq=3", element(T())), g = tensorText("embed=" + e, element(T()));
+    std::string reduce = " : (" + x + ") -> " + r + "\n", row = " : (" + r + ") -> " + r + "\n",
+                wide = " : (" + x + ", " + r + ") -> " + x + "\n", scale = " : (" + x + ", " + g + ") -> " + x + "\n",
+                inverse = std::to_string(1.0 / n);
     char factor[32];
     std::snprintf(factor, sizeof factor, "%.17g", 1.0 / n);
     if (!std::strchr(factor, '.'))
@@ -144,8 +152,8 @@ TYPED_TEST(Kernel, LayerNorm) {
     CompiledFunction f(function("%x: " + x + ", %g: " + g + ", %b: " + g, x + ", " + r + ", " + r,
                                 "%s = nn.sum %x" + reduce + "%mean = nn.scale %s by " + factor + row + "%d = nn.sub %x, %mean" + wide +
                                     "%q = nn.mul %d, %d : (" + x + ", " + x + ") -> " + x + "\n%v = nn.sum %q" + reduce +
-                                    "%w = nn.scale %v by " + factor + row + "%u = nn.shift %w by 1.0e-5" + row + "%rstd = nn.rsqrt %u" + row +
-                                    "%h = nn.mul %d, %rstd" + wide + "%k = nn.mul %h, %g" + scale + "%y = nn.add %k, %b" + scale +
+                                    "%w = nn.scale %v by " + factor + row + "%u = nn.shift %w by 1.0e-5" + row + "%rstd = nn.rsqrt %u" +
+                                    row + "%h = nn.mul %d, %rstd" + wide + "%k = nn.mul %h, %g" + scale + "%y = nn.add %k, %b" + scale +
                                     "return %y, %mean, %rstd : " + x + ", " + r + ", " + r));
     ASSERT_TRUE(f.ok());
     EXPECT_EQ(f.kernels, 1);
@@ -177,11 +185,12 @@ TYPED_TEST(Kernel, CausalSoftmax) {
   for (int64_t n : sizes) {
     std::string k = std::to_string(n), x = tensorText("batch=2 head=3 seq=" + k + " key=" + k, element(T())),
                 r = tensorText("batch=2 head=3 seq=" + k, element(T()));
-    std::string reduce = " : (" + x + ") -> " + r + "\n", wide = " : (" + x + ", " + r + ") -> " + x + "\n", same = " : (" + x + ") -> " + x + "\n";
+    std::string reduce = " : (" + x + ") -> " + r + "\n", wide = " : (" + x + ", " + r + ") -> " + x + "\n",
+                same = " : (" + x + ") -> " + x + "\n";
     CompiledFunction f(function("%x: " + x, x,
                                 "%z = nn.scale %x by 0.125" + same + "%c = nn.causal_mask %z query \"seq\" key \"key\"" + same +
-                                    "%m = nn.max %c" + reduce + "%d = nn.sub %c, %m" + wide + "%e = nn.exp %d" + same + "%s = nn.sum %e" + reduce +
-                                    "%y = nn.div %e, %s" + wide + "return %y : " + x));
+                                    "%m = nn.max %c" + reduce + "%d = nn.sub %c, %m" + wide + "%e = nn.exp %d" + same + "%s = nn.sum %e" +
+                                    reduce + "%y = nn.div %e, %s" + wide + "return %y : " + x));
     ASSERT_TRUE(f.ok());
     EXPECT_EQ(f.kernels, 1);
     std::vector<T> input = to<T>(randomFloats(6 * n * n, 30));
@@ -204,17 +213,17 @@ TYPED_TEST(Kernel, CausalSoftmax) {
 TYPED_TEST(Kernel, CrossEntropy) {
   using T = TypeParam;
   for (int64_t n : sizes) {
-    std::string v = std::to_string(n), x = tensorText("batch=2 seq=3 vocab=" + v, element(T())), r = tensorText("batch=2 seq=3", element(T())),
-                t = tensorText("batch=2 seq=3", "i32");
-    std::string reduce = " : (" + x + ") -> " + r + "\n", wide = " : (" + x + ", " + r + ") -> " + x + "\n", same = " : (" + x + ") -> " + x + "\n",
-                row = " : (" + r + ", " + r + ") -> " + r + "\n";
-    CompiledFunction f(
-        function("%x: " + x + ", %t: " + t + ", %dl: " + r, r + ", " + x,
-                 "%m = nn.max %x" + reduce + "%d = nn.sub %x, %m" + wide + "%e = nn.exp %d" + same + "%s = nn.sum %e" + reduce +
-                     "%l = nn.log %s : (" + r + ") -> " + r + "\n%lse = nn.add %l, %m" + row + "%p = nn.pick %x, %t over \"vocab\" : (" + x + ", " +
-                     t + ") -> " + r + "\n%loss = nn.sub %lse, %p" + row + "%g = nn.sub %x, %lse" + wide + "%h = nn.exp %g" + same +
-                     "%o = nn.one_hot %t over \"vocab\" : (" + t + ") -> " + x + "\n%q = nn.sub %h, %o : (" + x + ", " + x + ") -> " + x +
-                     "\n%dx = nn.mul %q, %dl" + wide + "return %loss, %dx : " + r + ", " + x));
+    std::string v = std::to_string(n), x = tensorText("batch=2 seq=3 vocab=" + v, element(T())),
+                r = tensorText("batch=2 seq=3", element(T())), t = tensorText("batch=2 seq=3", "i32");
+    std::string reduce = " : (" + x + ") -> " + r + "\n", wide = " : (" + x + ", " + r + ") -> " + x + "\n",
+                same = " : (" + x + ") -> " + x + "\n", row = " : (" + r + ", " + r + ") -> " + r + "\n";
+    CompiledFunction f(function("%x: " + x + ", %t: " + t + ", %dl: " + r, r + ", " + x,
+                                "%m = nn.max %x" + reduce + "%d = nn.sub %x, %m" + wide + "%e = nn.exp %d" + same + "%s = nn.sum %e" +
+                                    reduce + "%l = nn.log %s : (" + r + ") -> " + r + "\n%lse = nn.add %l, %m" + row +
+                                    "%p = nn.pick %x, %t over \"vocab\" : (" + x + ", " + t + ") -> " + r + "\n%loss = nn.sub %lse, %p" +
+                                    row + "%g = nn.sub %x, %lse" + wide + "%h = nn.exp %g" + same +
+                                    "%o = nn.one_hot %t over \"vocab\" : (" + t + ") -> " + x + "\n%q = nn.sub %h, %o : (" + x + ", " + x +
+                                    ") -> " + x + "\n%dx = nn.mul %q, %dl" + wide + "return %loss, %dx : " + r + ", " + x));
     ASSERT_TRUE(f.ok());
     EXPECT_EQ(f.kernels, 1);
     std::vector<T> logits = to<T>(randomFloats(6 * n, 4)), scale = to<T>(randomFloats(6, 1, 5));
@@ -240,7 +249,8 @@ TYPED_TEST(Kernel, CrossEntropy) {
 TYPED_TEST(Kernel, ColumnSums) {
   using T = TypeParam;
   for (int64_t n : sizes) {
-    std::string x = tensorText("batch=5 seq=7 embed=" + std::to_string(n), element(T())), g = tensorText("embed=" + std::to_string(n), element(T()));
+    std::string x = tensorText("batch=5 seq=7 embed=" + std::to_string(n), element(T())),
+                g = tensorText("embed=" + std::to_string(n), element(T()));
     CompiledFunction f(function("%x: " + x + ", %dy: " + x + ", %a: " + g, g + ", " + g,
                                 "%p = nn.mul %x, %dy : (" + x + ", " + x + ") -> " + x + "\n%dg = nn.sum %p : (" + x + ") -> " + g +
                                     "\n%db = nn.sum %dy : (" + x + ") -> " + g + "\n%n = nn.add %a, %dg : (" + g + ", " + g + ") -> " + g +
@@ -264,13 +274,13 @@ TYPED_TEST(Kernel, GatherAndScatterAdd) {
     std::string e = std::to_string(n), table = tensorText("vocab=11 embed=" + e, element(T())), idx = tensorText("batch=3 seq=4", "i32"),
                 x = tensorText("batch=3 seq=4 embed=" + e, element(T())), seq = tensorText("seq=4", "i32"),
                 position = tensorText("position=9 embed=" + e, element(T())), p = tensorText("seq=4 embed=" + e, element(T()));
-    CompiledFunction f(function("%w: " + table + ", %q: " + position + ", %t: " + idx + ", %dy: " + x + ", %a: " + table, x + ", " + table + ", " + table,
-                                "%y = nn.gather %w, %t over \"vocab\" : (" + table + ", " + idx + ") -> " + x + "\n%i = nn.index : " + seq +
-                                    "\n%z = nn.gather %q, %i over \"position\" : (" + position + ", " + seq + ") -> " + p +
-                                    "\n%s = nn.add %y, %z : (" + x + ", " + p + ") -> " + x + "\n%d = nn.scatter_add %t, %dy over \"vocab\" : (" + idx +
-                                    ", " + x + ") -> " + table + "\n%d2 = nn.scatter_add %t, %dy over \"vocab\" : (" + idx + ", " + x + ") -> " + table +
-                                    "\n%n = nn.add %a, %d2 : (" + table + ", " + table + ") -> " + table + "\nreturn %s, %d, %n : " + x + ", " + table +
-                                    ", " + table));
+    CompiledFunction f(
+        function("%w: " + table + ", %q: " + position + ", %t: " + idx + ", %dy: " + x + ", %a: " + table, x + ", " + table + ", " + table,
+                 "%y = nn.gather %w, %t over \"vocab\" : (" + table + ", " + idx + ") -> " + x + "\n%i = nn.index : " + seq +
+                     "\n%z = nn.gather %q, %i over \"position\" : (" + position + ", " + seq + ") -> " + p + "\n%s = nn.add %y, %z : (" +
+                     x + ", " + p + ") -> " + x + "\n%d = nn.scatter_add %t, %dy over \"vocab\" : (" + idx + ", " + x + ") -> " + table +
+                     "\n%d2 = nn.scatter_add %t, %dy over \"vocab\" : (" + idx + ", " + x + ") -> " + table + "\n%n = nn.add %a, %d2 : (" +
+                     table + ", " + table + ") -> " + table + "\nreturn %s, %d, %n : " + x + ", " + table + ", " + table));
     ASSERT_TRUE(f.ok());
     std::vector<T> w = to<T>(randomFloats(11 * n)), q = to<T>(randomFloats(9 * n, 1, 2)), dy = to<T>(randomFloats(12 * n, 1, 3)),
                    a = to<T>(randomFloats(11 * n, 1, 4));
@@ -292,12 +302,13 @@ TYPED_TEST(Kernel, GatherAndScatterAdd) {
 // Products in f32 are classified onto strides; in f64 they are generated. Both against four plain loops.
 TYPED_TEST(Kernel, Einsum) {
   using T = TypeParam;
-  std::string q = tensorText("batch=2 seq=5 head=3 feature=4", element(T())), k = tensorText("batch=2 key=5 head=3 feature=4", element(T())),
-              s = tensorText("batch=2 head=3 seq=5 key=5", element(T())), w = tensorText("head=3 feature=4 embed=17", element(T())),
-              y = tensorText("batch=2 seq=5 embed=17", element(T()));
+  std::string q = tensorText("batch=2 seq=5 head=3 feature=4", element(T())),
+              k = tensorText("batch=2 key=5 head=3 feature=4", element(T())), s = tensorText("batch=2 head=3 seq=5 key=5", element(T())),
+              w = tensorText("head=3 feature=4 embed=17", element(T())), y = tensorText("batch=2 seq=5 embed=17", element(T()));
   CompiledFunction f(function("%q: " + q + ", %k: " + k + ", %w: " + w, s + ", " + y + ", " + w,
-                              "%s = nn.einsum %q, %k : (" + q + ", " + k + ") -> " + s + "\n%y = nn.einsum %q, %w : (" + q + ", " + w + ") -> " + y +
-                                  "\n%g = nn.einsum %q, %y : (" + q + ", " + y + ") -> " + w + "\nreturn %s, %y, %g : " + s + ", " + y + ", " + w));
+                              "%s = nn.einsum %q, %k : (" + q + ", " + k + ") -> " + s + "\n%y = nn.einsum %q, %w : (" + q + ", " + w +
+                                  ") -> " + y + "\n%g = nn.einsum %q, %y : (" + q + ", " + y + ") -> " + w + "\nreturn %s, %y, %g : " + s +
+                                  ", " + y + ", " + w));
   ASSERT_TRUE(f.ok());
   EXPECT_EQ(f.products, sizeof(T) == 4 ? 3 : 0);
   std::vector<T> a = to<T>(randomFloats(120)), b = to<T>(randomFloats(120, 1, 2)), c = to<T>(randomFloats(204, 1, 3));
@@ -325,14 +336,15 @@ TYPED_TEST(Kernel, Einsum) {
 // Views: q, k and v of a joint projection need no copies in f32; their gradients are stacked.
 TYPED_TEST(Kernel, SelectRenameStack) {
   using T = TypeParam;
-  std::string x = tensorText("batch=2 seq=5 part=3 head=2 feature=4", element(T())), q = tensorText("batch=2 seq=5 head=2 feature=4", element(T())),
+  std::string x = tensorText("batch=2 seq=5 part=3 head=2 feature=4", element(T())),
+              q = tensorText("batch=2 seq=5 head=2 feature=4", element(T())),
               k = tensorText("batch=2 key=5 head=2 feature=4", element(T())), s = tensorText("batch=2 head=2 seq=5 key=5", element(T()));
-  CompiledFunction f(function("%x: " + x, s + ", " + x,
-                              "%q = nn.select %x at \"part\"[0] : (" + x + ") -> " + q + "\n%k = nn.select %x at \"part\"[1] : (" + x + ") -> " + q +
-                                  "\n%r = nn.rename %k from \"seq\" to \"key\" : (" + q + ") -> " + k + "\n%s = nn.einsum %q, %r : (" + q + ", " + k +
-                                  ") -> " + s + "\n%v = nn.select %x at \"part\"[2] : (" + x + ") -> " + q + "\n%n = nn.scale %v by 2.0 : (" + q +
-                                  ") -> " + q + "\n%z = nn.stack %n, %v, %n along \"part\" : (" + q + ", " + q + ", " + q + ") -> " + x +
-                                  "\nreturn %s, %z : " + s + ", " + x));
+  CompiledFunction f(function(
+      "%x: " + x, s + ", " + x,
+      "%q = nn.select %x at \"part\"[0] : (" + x + ") -> " + q + "\n%k = nn.select %x at \"part\"[1] : (" + x + ") -> " + q +
+          "\n%r = nn.rename %k from \"seq\" to \"key\" : (" + q + ") -> " + k + "\n%s = nn.einsum %q, %r : (" + q + ", " + k + ") -> " + s +
+          "\n%v = nn.select %x at \"part\"[2] : (" + x + ") -> " + q + "\n%n = nn.scale %v by 2.0 : (" + q + ") -> " + q +
+          "\n%z = nn.stack %n, %v, %n along \"part\" : (" + q + ", " + q + ", " + q + ") -> " + x + "\nreturn %s, %z : " + s + ", " + x));
   ASSERT_TRUE(f.ok());
   std::vector<T> input = to<T>(randomFloats(240));
   std::vector<double> scores(100, 0.0), stacked(240);

@@ -23,11 +23,11 @@ const std::string scalar = "tensor<f64, #nn.axes<>>";
 TEST(UpdateKernel, AdamwFollowsPyTorch) {
   for (size_t n : {1, 17, 100, 1000}) {
     std::string t = tensorText("embed=" + std::to_string(n), "f32");
-    CompiledFunction f(function("", "%w: " + t + ", %g: " + t + ", %m: " + t + ", %v: " + t + ", %f: " + scalar + ", %r: " + scalar,
-                                t + ", " + t + ", " + t,
-                                "%a, %b, %c = nn.adamw %w, %g, %m, %v, %f, %r {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" + t +
-                                    ", " + t + ", " + t + ", " + t + ", " + scalar + ", " + scalar + ") -> (" + t + ", " + t + ", " + t +
-                                    ")\nreturn %a, %b, %c : " + t + ", " + t + ", " + t));
+    CompiledFunction f(function(
+        "", "%w: " + t + ", %g: " + t + ", %m: " + t + ", %v: " + t + ", %f: " + scalar + ", %r: " + scalar, t + ", " + t + ", " + t,
+        "%a, %b, %c = nn.adamw %w, %g, %m, %v, %f, %r {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" + t + ", " + t +
+            ", " + t + ", " + t + ", " + scalar + ", " + scalar + ") -> (" + t + ", " + t + ", " + t + ")\nreturn %a, %b, %c : " + t +
+            ", " + t + ", " + t));
     ASSERT_TRUE(f.ok());
     std::vector<float> w = ramp(n, 1, 0), g = ramp(n, 2, 1), m = ramp(n, 0.1, 2), v = ramp(n, 0.1, 3);
     for (float &x : v)
@@ -37,8 +37,7 @@ TEST(UpdateKernel, AdamwFollowsPyTorch) {
     std::vector<Buffer> results = f.run({w, g, m, v, std::vector<double>{factor}, std::vector<double>{rate}}, {step, 0, 1}, 3);
     for (size_t i = 0; i < n; ++i) {
       double gradient = g[i] * factor, m1 = 0.9 * m[i] + 0.1 * gradient, v1 = 0.95 * v[i] + 0.05 * gradient * gradient;
-      double w1 = w[i] * (1 - rate * 0.1) -
-                  rate / (1 - std::pow(0.9, 7)) * m1 / (std::sqrt(v1) / std::sqrt(1 - std::pow(0.95, 7)) + 1e-8);
+      double w1 = w[i] * (1 - rate * 0.1) - rate / (1 - std::pow(0.9, 7)) * m1 / (std::sqrt(v1) / std::sqrt(1 - std::pow(0.95, 7)) + 1e-8);
       EXPECT_NEAR(results[0].as<float>()[i], w1, 2e-6);
       EXPECT_NEAR(results[1].as<float>()[i], m1, 1e-6);
       EXPECT_NEAR(results[2].as<float>()[i], v1, 1e-6);
@@ -48,11 +47,12 @@ TEST(UpdateKernel, AdamwFollowsPyTorch) {
 
 TEST(UpdateKernel, NormClipAndLearningRate) {
   std::string t = tensorText("embed=1000", "f32"), u = tensorText("hidden=33", "f32"), sums = tensorText("param=5", "f64");
-  CompiledFunction f(function("", "%a: " + t + ", %b: " + u, sums + ", " + scalar + ", " + scalar + ", " + scalar,
-                              "%s = nn.square_sums %a, %b slots [3, 1] of 5 : (" + t + ", " + u + ") -> " + sums + "\n%n = nn.grad_norm %s : (" + sums +
-                                  ") -> " + scalar + "\n%c = nn.clip_factor %n max 1.0 : (" + scalar + ") -> " + scalar +
-                                  "\n%r = nn.learning_rate \"cosine\" {peak = 1.0e-3, warmup = 10, steps = 110, final = 1.0e-4} : " + scalar +
-                                  "\nreturn %s, %n, %c, %r : " + sums + ", " + scalar + ", " + scalar + ", " + scalar));
+  CompiledFunction f(
+      function("", "%a: " + t + ", %b: " + u, sums + ", " + scalar + ", " + scalar + ", " + scalar,
+               "%s = nn.square_sums %a, %b slots [3, 1] of 5 : (" + t + ", " + u + ") -> " + sums + "\n%n = nn.grad_norm %s : (" + sums +
+                   ") -> " + scalar + "\n%c = nn.clip_factor %n max 1.0 : (" + scalar + ") -> " + scalar +
+                   "\n%r = nn.learning_rate \"cosine\" {peak = 1.0e-3, warmup = 10, steps = 110, final = 1.0e-4} : " + scalar +
+                   "\nreturn %s, %n, %c, %r : " + sums + ", " + scalar + ", " + scalar + ", " + scalar));
   ASSERT_TRUE(f.ok());
   std::vector<float> a = ramp(1000, 1, 0), b = ramp(33, 3, 1);
   double first = 0, second = 0;
@@ -110,10 +110,11 @@ TEST(UpdateKernel, DropoutIsTheSameUnderSharding) {
 TEST(UpdateKernel, PaddingIsNeutral) {
   std::string part = "tensor<3x4xf32, #dist.layout<seq : 3, vocab : 7 {tp}>>", row = "tensor<3xf32, #dist.layout<seq : 3>>";
   std::string whole = "tensor<3x7xf32, #dist.layout<seq : 3, vocab : 7>>";
-  CompiledFunction f(function("attributes {dist.mesh = #dist.mesh<tp = 2>}", "%x: " + part + ", %w: " + whole, row + ", " + row + ", " + part + ", " + part,
-                              "%s = nn.sum %x : (" + part + ") -> " + row + "\n%m = nn.max %x : (" + part + ") -> " + row +
-                                  "\n%p = dist.mask_padding %x {dims = [\"vocab\"]} : " + part + "\n%c = dist.slice %w {axes = [\"tp\"], dim = \"vocab\"} : " +
-                                  whole + " -> " + part + "\nreturn %s, %m, %p, %c : " + row + ", " + row + ", " + part + ", " + part));
+  CompiledFunction f(function(
+      "attributes {dist.mesh = #dist.mesh<tp = 2>}", "%x: " + part + ", %w: " + whole, row + ", " + row + ", " + part + ", " + part,
+      "%s = nn.sum %x : (" + part + ") -> " + row + "\n%m = nn.max %x : (" + part + ") -> " + row +
+          "\n%p = dist.mask_padding %x {dims = [\"vocab\"]} : " + part + "\n%c = dist.slice %w {axes = [\"tp\"], dim = \"vocab\"} : " +
+          whole + " -> " + part + "\nreturn %s, %m, %p, %c : " + row + ", " + row + ", " + part + ", " + part));
   ASSERT_TRUE(f.ok());
   std::vector<float> x = {1, 2, 3, 100, 5, 6, 7, 100, -9, -8, -7, 100}, w;
   for (int i = 0; i < 21; ++i)
