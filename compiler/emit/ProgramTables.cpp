@@ -35,7 +35,7 @@ Type typeOf(program::ElementType type, MLIRContext *context) {
   return IntegerType::get(context, 8);
 }
 
-uint64_t bytesOf(Type tensor) {
+uint64_t storageBytes(Type tensor) {
   auto ranked = cast<RankedTensorType>(tensor);
   return static_cast<uint64_t>(ranked.getNumElements()) * ranked.getElementTypeBitWidth() / 8;
 }
@@ -74,7 +74,7 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
   RankedTensorType type = variable.getTensorType();
   dist::LayoutAttr layout = dist::layoutOf(type);
   dist::MeshAttr mesh = dist::meshOf(variable);
-  piece->bytes = bytesOf(type);
+  piece->bytes = storageBytes(type);
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     uint32_t first = static_cast<uint32_t>(piece->mesh_axes.size());
     if (layout)

@@ -13,7 +13,7 @@ std::optional<program::ElementType> elementTypeOf(mlir::Type type);
 mlir::Type typeOf(program::ElementType type, mlir::MLIRContext *context);
 
 /// Bytes of a rank-local tensor.
-uint64_t bytesOf(mlir::Type tensor);
+uint64_t storageBytes(mlir::Type tensor);
 
 /// The logical variable: global shape from the layout. `of` is left to the caller.
 std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable);

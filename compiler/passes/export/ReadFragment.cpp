@@ -41,7 +41,7 @@ private:
   plan::ValueModel &define(Value result) {
     values[result] = static_cast<uint32_t>(model.values.size());
     model.values.emplace_back();
-    model.values.back().bytes = bytesOf(result.getType());
+    model.values.back().bytes = storageBytes(result.getType());
     return model.values.back();
   }
 
@@ -222,7 +222,7 @@ private:
     entry.event = static_cast<uint32_t>(event);
     entry.type = elementTypeOf(type).value_or(program::ElementType::F32);
     entry.count = static_cast<uint64_t>(cast<RankedTensorType>(type).getNumElements());
-    action.seconds = cost::transferSeconds(machine, static_cast<double>(bytesOf(type)));
+    action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)));
   }
 
   LogicalResult collective(Operation *op, program::CollectiveKind kind, ArrayAttr axes, StringRef reduce, std::optional<StringRef> dim,
@@ -262,7 +262,7 @@ private:
     tables.program.collectives.push_back(std::move(entry));
     if (kind == program::CollectiveKind::AllReduce)
       action.inplace.emplace_back(0, 0);
-    double bytes = static_cast<double>(std::max(bytesOf(input.getType()), bytesOf(result.getType())));
+    double bytes = static_cast<double>(std::max(storageBytes(input.getType()), storageBytes(result.getType())));
     action.seconds = cost::collectiveSeconds(machine, static_cast<cost::CollectiveKind>(kind), bytes, static_cast<int>(members));
     return success();
   }
