@@ -18,6 +18,7 @@ LONG = bool(os.environ.get("NPAR_LONG"))
 TIMEOUT = 900
 
 sys.path.insert(0, str(REFERENCE))
+import safetensors_file  # noqa: E402, F401 (for the tests)
 
 # A GPT-2 that every plan of the tests can split and that runs in a second.
 SMALL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 4, "length": 16, "batch": 16, "micro": 2}

@@ -7,17 +7,20 @@ import signal
 import struct
 import unittest
 
-import safetensors_file
-from driver import LONG, SMALL, DriverTest, mesh, settings
+from driver import LONG, SMALL, DriverTest, mesh, safetensors_file, settings
 
 ONE = ["gpt2", "--plan", "none", *settings(SMALL)]
 DP = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=1, tp=1))]
 
 
-def small_files_only():
-    """A disk that is full after 2,000 bytes, as far as this process can tell."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+def disk_full_after(size):
+    """For a process that finds the disk full when a file grows beyond `size` bytes."""
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return limit
 
 
 class BadFlagTest(DriverTest):
@@ -121,18 +124,20 @@ class BadDataTest(DriverTest):
                     self.assertIn(str(path), self.npar("run", *ONE, *data, flag, path, code=1, timeout=120).error)
 
     def test_full_disk_leaves_the_old_file(self):
-        data = ["--data", self.text_file(), "--tokens", "bytes"]
-        self.train(*data, code=0)  # kernels are in the cache now
-        for flag, name in (("--log", "log.jsonl"), ("--save-weights", "w.safetensors"), ("--trace", "t.json")):
-            with self.subTest(flag=flag):
+        self.npar("compile", *ONE, "-o", "good.npx")
+        size = (self.folder / "good.npx").stat().st_size
+        train = ["run", "good.npx", "--random-data", "--quiet"]
+        for name, limit, code, command in [
+            ("log.jsonl", size, 4, [*train, "--steps", 1 + size // 100, "--log"]),
+            ("w.safetensors", size, 1, [*train, "--steps", 2, "--save-weights"]),
+            ("t.json", size, 1, [*train, "--steps", 20, "--trace"]),
+            ("p.npx", size - 1, 1, ["compile", *ONE, "-o"]),
+            ("s.json", 2000, 1, ["inspect", "good.npx", "--planned-trace"]),
+        ]:
+            with self.subTest(name=name):
                 (self.folder / name).write_text("good\n")
-                more = ["--steps", 50] if flag == "--log" else []
-                self.assertIn(name, self.train(*data, *more, flag, name, code=4 if flag == "--log" else 1, preexec_fn=small_files_only))
+                self.assertIn(name, self.npar(*command, name, code=code, preexec_fn=disk_full_after(limit)).error)
                 self.assertEqual((self.folder / name).read_text(), "good\n")
-        for command in (["compile", *ONE, "-o", "p.npx"], ["inspect", *DP, "--planned-trace", "p.npx"]):
-            (self.folder / "p.npx").write_text("good\n")
-            self.assertIn("p.npx", self.npar(*command, code=1, preexec_fn=small_files_only).error)
-            self.assertEqual((self.folder / "p.npx").read_text(), "good\n")
 
     def test_full_standard_output(self):
         with open("/dev/full", "wb") as full:

@@ -3,8 +3,7 @@
 import json
 import unittest
 
-import safetensors_file
-from driver import LONG, REFERENCE, DriverTest, mesh, settings
+from driver import LONG, REFERENCE, DriverTest, mesh, safetensors_file, settings
 
 RECORDED = json.loads((REFERENCE / "recorded.json").read_text())
 TRAIN = {name: RECORDED["train"][name] for name in ("batch", "peak", "warmup", "steps", "final", "decay")}

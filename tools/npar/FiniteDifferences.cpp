@@ -17,7 +17,7 @@ using program::VariableKind;
 
 namespace {
 
-constexpr double finiteBound = 1e-5, stride = 1e-3;
+constexpr double finiteBound = 1e-5, stride = 3e-4;
 
 /// "h.0.attn.c_attn.weight" and "h.5.attn.c_attn.weight" are of one kind: "h.*.attn.c_attn.weight".
 std::string kindOf(const std::string &path) {
