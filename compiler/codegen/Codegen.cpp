@@ -52,7 +52,7 @@ LogicalResult compileKernels(ModuleOp module, const CodegenOptions &options, Ker
   std::atomic<int64_t> compiled{0}, cached{0};
   LogicalResult result = failableParallelForEachN(context, 0, kernels.size(), [&](size_t i) -> LogicalResult {
     rank::KernelOp kernel = kernels[i];
-    std::string key = cache.key(out.targetFeatures + "\n" + kernelText(kernel, mesh, kernel.getSymName()));
+    std::string key = cache.key(out.targetFeatures + " " + target.tune + "\n" + kernelText(kernel, mesh, kernel.getSymName()));
     if (std::optional<std::string> found = cache.find(key)) {
       objects[i] = std::move(*found);
       ++cached;

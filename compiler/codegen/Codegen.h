@@ -24,7 +24,7 @@ struct CodegenOptions {
 
 struct KernelObject {
   std::vector<uint8_t> bytes; ///< a shared object; empty when the module has no kernel
-  std::string targetFeatures; ///< "x86_64 znver4 +avx512f ...": CPU and features that the code needs
+  std::string targetFeatures; ///< "x86_64-... x86-64-v4 +avx,+avx2,...": what the code needs
   int64_t compiled = 0, cached = 0;
 };
 

@@ -30,16 +30,34 @@ using namespace mlir;
 
 namespace npar::codegen {
 
+// On x86-64 one of the levels of its ABI: code of one level has the same instructions on every machine that has it.
 Target hostTarget() {
   Target target;
   target.triple = llvm::sys::getProcessTriple();
-  target.cpu = llvm::sys::getHostCPUName().str();
-  std::vector<std::string> features;
-  for (const auto &feature : llvm::sys::getHostCPUFeatures())
-    features.push_back((feature.second ? "+" : "-") + feature.first().str());
-  std::sort(features.begin(), features.end());
-  for (const std::string &feature : features)
-    target.features += (target.features.empty() ? "" : ",") + feature;
+  target.tune = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  const std::pair<const char *, std::vector<const char *>> levels[] = {
+      {"x86-64-v4",
+       {"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}},
+      {"x86-64-v3", {"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe"}},
+      {"x86-64", {}}};
+  if (llvm::Triple(target.triple).getArch() == llvm::Triple::x86_64) {
+    for (auto &[cpu, needed] : levels) {
+      if (!llvm::all_of(needed, [&](const char *feature) { return features.lookup(feature); }))
+        continue;
+      target.cpu = cpu;
+      for (const char *feature : needed)
+        target.features += (target.features.empty() ? "+" : ",+") + std::string(feature);
+      return target;
+    }
+  }
+  target.cpu = target.tune;
+  std::vector<std::string> names;
+  for (const auto &feature : features)
+    names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  std::sort(names.begin(), names.end());
+  for (const std::string &name : names)
+    target.features += (target.features.empty() ? "" : ",") + name;
   return target;
 }
 
@@ -115,6 +133,7 @@ FailureOr<std::string> emitObject(ModuleOp module, const Target &target) {
   for (llvm::Function &function : *code) {
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("tune-cpu", target.tune);
     function.addFnAttr("target-features", target.features);
     function.setDoesNotThrow();
   }

@@ -10,9 +10,9 @@
 
 namespace npar::codegen {
 
-/// The machine that code is generated for.
+/// The machine that code is generated for: `cpu` and `features` are needed, `tune` only chooses among equal instructions.
 struct Target {
-  std::string triple, cpu, features;
+  std::string triple, cpu, features, tune;
 };
 
 /// This machine.

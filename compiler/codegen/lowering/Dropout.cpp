@@ -15,29 +15,23 @@ using namespace mlir;
 namespace npar::codegen {
 
 namespace {
-Scalar low32(Scalar x) { return x.make<arith::TruncIOp>(x.builder().getI32Type(), x); }
-Scalar high32(Scalar x) { return low32(x.make<arith::ShRUIOp>(x, x.like(32))); }
+Scalar high32(Scalar x) { return x.make<arith::ShRUIOp>(x, x.like(32)); }
+Scalar low32(Scalar x) { return x.make<arith::AndIOp>(x, x.like(double(0xFFFFFFFF))); }
 Scalar xori(Scalar x, Scalar y) { return x.make<arith::XOrIOp>(x, y); }
-Scalar bits(Scalar x, uint32_t constant) {
-  return x.make<arith::ConstantOp>(TypedAttr(IntegerAttr::get(x.builder().getI32Type(), APInt(32, constant))));
-}
 
+// Words are the low halves of i64 values; high halves hold rubbish, which only the products' operands must not see (one vector
+// instruction multiplies low halves).
 Scalar philox(Scalar counter, Scalar step, Scalar seed, uint64_t site) {
-  Scalar c[4] = {low32(counter), high32(counter), low32(step), high32(step)};
-  Scalar k0 = low32(seed), k1 = xori(high32(seed), bits(k0, uint32_t(site)));
-  auto product = [](Scalar x, uint32_t constant) {
-    auto wide = arith::MulUIExtendedOp::create(x.builder(), x, bits(x, constant));
-    return std::make_pair(Scalar(x.builder(), wide.getHigh()), Scalar(x.builder(), wide.getLow()));
-  };
+  Scalar c[4] = {counter, high32(counter), step, high32(step)};
+  Scalar k0 = seed, k1 = xori(high32(seed), seed.like(double(uint32_t(site))));
   for (int round = 0; round < 10; ++round) {
-    auto [high0, low0] = product(c[0], 0xD2511F53);
-    auto [high1, low1] = product(c[2], 0xCD9E8D57);
-    Scalar next[4] = {xori(xori(high1, c[1]), k0), low1, xori(xori(high0, c[3]), k1), low0};
+    Scalar p0 = muli(low32(c[0]), seed.like(double(0xD2511F53))), p1 = muli(low32(c[2]), seed.like(double(0xCD9E8D57)));
+    Scalar next[4] = {xori(xori(high32(p1), c[1]), k0), p1, xori(xori(high32(p0), c[3]), k1), p0};
     std::copy(next, next + 4, c);
-    k0 = addi(k0, bits(k0, 0x9E3779B9));
-    k1 = addi(k1, bits(k1, 0xBB67AE85));
+    k0 = addi(k0, seed.like(double(0x9E3779B9)));
+    k1 = addi(k1, seed.like(double(0xBB67AE85)));
   }
-  return c[0];
+  return low32(c[0]);
 }
 
 LogicalResult lowerDropout(nn::DropoutOp op, Lowering &lowering) {
@@ -45,7 +39,7 @@ LogicalResult lowerDropout(nn::DropoutOp op, Lowering &lowering) {
   dist::LayoutAttr layout = dist::layoutOf(type);
   double rate = op.getRate().convertToDouble();
   uint64_t site = llvm::xxh3_64bits(op.getSite());
-  auto threshold = uint32_t(std::min(4294967295.0, rate * 4294967296.0));
+  auto threshold = int64_t(rate * 4294967296.0);
   return lowering.map(op, op.getX(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Scalar index = body.integer(0);
     for (auto [dim, axis] : llvm::enumerate(nn::axesOf(type))) {
@@ -56,8 +50,7 @@ LogicalResult lowerDropout(nn::DropoutOp op, Lowering &lowering) {
       index = addi(muli(index, body.integer(size)), coordinate);
     }
     Scalar word = philox(index, body.step(), body.seed(), site);
-    Scalar limit = bits(word, threshold);
-    Scalar dropped = word.make<arith::CmpIOp>(arith::CmpIPredicate::ult, word, limit);
+    Scalar dropped = lessi(word, body.integer(threshold));
     return {select(dropped, in[0].like(0.0), in[0] * (1.0 / (1.0 - rate)))};
   });
 }

@@ -1,6 +1,8 @@
 // Optimizer, norm, learning rate and dropout kernels; dropout under sharding draws what one rank draws.
 #include "tests/compiler/codegen/RunFunction.h"
 
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/xxhash.h"
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,6 +18,18 @@ std::vector<float> ramp(size_t count, double scale, double phase) {
 }
 std::string function(const std::string &attributes, const std::string &arguments, const std::string &results, const std::string &body) {
   return "module " + attributes + " { func.func @f(" + arguments + ") -> (" + results + ") {\n" + body + "\n} }";
+}
+// The first word of Philox 4x32-10 (Salmon et al., SC 2011).
+uint32_t philox(uint64_t counter, uint64_t step, uint64_t seed, uint64_t site) {
+  uint32_t c[4] = {uint32_t(counter), uint32_t(counter >> 32), uint32_t(step), uint32_t(step >> 32)};
+  uint32_t k[2] = {uint32_t(seed), uint32_t(seed >> 32) ^ uint32_t(site)};
+  for (int round = 0; round < 10; ++round) {
+    uint64_t p0 = uint64_t(0xD2511F53) * c[0], p1 = uint64_t(0xCD9E8D57) * c[2];
+    uint32_t next[4] = {uint32_t(p1 >> 32) ^ c[1] ^ k[0], uint32_t(p1), uint32_t(p0 >> 32) ^ c[3] ^ k[1], uint32_t(p0)};
+    std::copy(next, next + 4, c);
+    k[0] += 0x9E3779B9, k[1] += 0xBB67AE85;
+  }
+  return c[0];
 }
 const std::string scalar = "tensor<f64, #nn.axes<>>";
 } // namespace
@@ -87,10 +101,12 @@ TEST(UpdateKernel, DropoutIsTheSameUnderSharding) {
   ASSERT_TRUE(one.ok() && shard.ok());
   std::vector<float> x(2 * 6 * 32, 1.0f), local(2 * 3 * 16, 1.0f);
   std::vector<float> y = one.run({x}, {5, 2, 42, 0, 0})[0].as<float>();
+  EXPECT_EQ(philox(0, 0, 0, 0), 0x6627e8d5u); // the paper's known answer
   int kept = 0;
-  for (float v : y) {
-    EXPECT_TRUE(v == 0.0f || v == float(1 / 0.75));
-    kept += v != 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    bool keep = philox(2 * y.size() + i, 5, 42, llvm::xxh3_64bits(llvm::StringRef("h.0.drop"))) >= 0.25 * 4294967296.0;
+    EXPECT_EQ(y[i], keep ? float(1 / 0.75) : 0.0f);
+    kept += keep;
   }
   EXPECT_NEAR(kept / 384.0, 0.75, 0.08);
   for (int64_t tp = 0; tp < 2; ++tp)
