@@ -1,5 +1,9 @@
 // The object cache finds what it stored, and takes damage for absence.
 #include "compiler/codegen/Cache.h"
+#include "compiler/codegen/Codegen.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
@@ -33,4 +37,29 @@ TEST(Cache, AFolderThatCannotBeWrittenMisses) {
   cache.put("key", "object");
   EXPECT_FALSE(cache.find("key"));
   EXPECT_FALSE(disabled.find("key"));
+}
+
+TEST(Cache, ASecondCompilationTakesItsKernelsFromIt) {
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("npar-cache-test", folder));
+  mlir::DialectRegistry registry;
+  npar::codegen::registerCodegen(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"mlir(
+    rank.kernel @k attributes {extent = 1 : i64, flops = 4.0 : f64} {
+    ^bb0(%x: tensor<5xf32, #nn.axes<a>>):
+      %y = nn.tanh %x : (tensor<5xf32, #nn.axes<a>>) -> tensor<5xf32, #nn.axes<a>>
+      rank.yield %y : tensor<5xf32, #nn.axes<a>>
+    })mlir",
+                                                        &context);
+  npar::codegen::CodegenOptions options;
+  options.cache = folder.str().str();
+  npar::codegen::KernelObject first, second;
+  ASSERT_TRUE(succeeded(compileKernels(*module, options, first)));
+  ASSERT_TRUE(succeeded(compileKernels(*module, options, second)));
+  EXPECT_EQ(first.compiled, 1);
+  EXPECT_EQ(second.cached, 1);
+  EXPECT_EQ(first.bytes, second.bytes);
+  llvm::sys::fs::remove_directories(folder);
 }
