@@ -150,7 +150,6 @@ void fillProgram(ModuleOp module, Type tokens, program::ProgramT &program) {
   program.model = text(module, "npar.model");
   program.plan = text(module, "npar.plan");
   program.train = text(module, "npar.train");
-  program.plan_text = text(module, "npar.plan_text");
   program.schedule = text(module, "pipe.schedule");
   program.batch = number(module, "npar.batch", 1);
   program.micro_count = number(module, "npar.micro_count", 1);

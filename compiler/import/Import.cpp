@@ -76,6 +76,7 @@ private:
     MLIRContext *context = builder.getContext();
     module->setAttr("npar.model", builder.getStringAttr(model.name));
     module->setAttr("npar.plan", builder.getStringAttr(plan.name));
+    module->setAttr("npar.train", builder.getStringAttr(program.train.name));
     module->setAttr("npar.batch", builder.getI64IntegerAttr(program.train.batch));
     module->setAttr("npar.micro_count", builder.getI64IntegerAttr(plan.microCount));
     module->setAttr("npar.seed", builder.getI64IntegerAttr(static_cast<int64_t>(program.train.seed)));
