@@ -1,32 +1,32 @@
-"""`npar verify` over plans: the emitted programs as the engine runs them, against one rank in float64. --long runs the whole matrix."""
+"""`npar verify` over plans: the emitted programs as the engine runs them, against one rank in float64."""
 
 import unittest
 
-from driver import LONG, SMALL, DriverTest, mesh, settings
+from driver import SMALL, DriverTest, mesh, settings
 
-# name: (settings over SMALL, in the short form)
+# Settings over SMALL.
 MATRIX = {
-    "one rank": (mesh(dp=1, pp=1, tp=1), False),
-    "dp": (mesh(dp=2, pp=1, tp=1), False),
-    "tp": (mesh(dp=1, pp=1, tp=2), False),
-    "pp": (mesh(dp=1, pp=2, tp=1), False),
-    "dp tp": (mesh(dp=2, pp=1, tp=2), False),
-    "dp pp": (mesh(dp=2, pp=2, tp=1), False),
-    "tp pp": (mesh(dp=1, pp=2, tp=2), False),
-    "dp pp tp": (mesh(dp=2, pp=2, tp=2), True),
-    "tp = 4, vocabulary 257": ({**mesh(dp=1, pp=1, tp=4), "vocab": 257}, True),
-    "tp = 2, vocabulary 257": ({**mesh(dp=1, pp=1, tp=2), "vocab": 257}, False),
-    "tp = 4, sequence parallelism": ({**mesh(dp=1, pp=1, tp=4), "sequence": "true", "micro": 4}, True),
-    "dp pp tp, sequence parallelism": ({**mesh(dp=2, pp=2, tp=2), "sequence": "true"}, False),
-    "30 blocks on 4 stages": ({**mesh(dp=1, pp=4, tp=1), "depth": 30, "width": 16}, False),
-    "5 blocks on 4 stages": ({**mesh(dp=1, pp=4, tp=1), "depth": 5}, True),
-    "gpipe": ({**mesh(dp=1, pp=4, tp=1), "schedule": "gpipe"}, True),
-    "1 micro-batch": ({**mesh(dp=1, pp=2, tp=2), "micro": 16}, False),
-    "2 micro-batches": ({**mesh(dp=1, pp=2, tp=2), "micro": 8}, False),
-    "4 micro-batches": ({**mesh(dp=1, pp=2, tp=2), "micro": 4}, False),
-    "8 micro-batches": ({**mesh(dp=1, pp=2, tp=2), "micro": 2}, False),
-    "dropout": ({**mesh(dp=2, pp=2, tp=2), "dropout": 0.1}, True),
-    "64 ranks": ({**mesh(dp=4, pp=4, tp=4), "micro": 1}, False),
+    "one rank": mesh(dp=1, pp=1, tp=1),
+    "dp": mesh(dp=2, pp=1, tp=1),
+    "tp": mesh(dp=1, pp=1, tp=2),
+    "pp": mesh(dp=1, pp=2, tp=1),
+    "dp tp": mesh(dp=2, pp=1, tp=2),
+    "dp pp": mesh(dp=2, pp=2, tp=1),
+    "tp pp": mesh(dp=1, pp=2, tp=2),
+    "dp pp tp": mesh(dp=2, pp=2, tp=2),
+    "tp = 4, vocabulary 257": {**mesh(dp=1, pp=1, tp=4), "vocab": 257},
+    "tp = 2, vocabulary 257": {**mesh(dp=1, pp=1, tp=2), "vocab": 257},
+    "tp = 4, sequence parallelism": {**mesh(dp=1, pp=1, tp=4), "sequence": "true", "micro": 4},
+    "dp pp tp, sequence parallelism": {**mesh(dp=2, pp=2, tp=2), "sequence": "true"},
+    "30 blocks on 4 stages": {**mesh(dp=1, pp=4, tp=1), "depth": 30, "width": 16},
+    "5 blocks on 4 stages": {**mesh(dp=1, pp=4, tp=1), "depth": 5},
+    "gpipe": {**mesh(dp=1, pp=4, tp=1), "schedule": "gpipe"},
+    "1 micro-batch": {**mesh(dp=1, pp=2, tp=2), "micro": 16},
+    "2 micro-batches": {**mesh(dp=1, pp=2, tp=2), "micro": 8},
+    "4 micro-batches": {**mesh(dp=1, pp=2, tp=2), "micro": 4},
+    "8 micro-batches": {**mesh(dp=1, pp=2, tp=2), "micro": 2},
+    "dropout": {**mesh(dp=2, pp=2, tp=2), "dropout": 0.1},
+    "64 ranks": {**mesh(dp=4, pp=4, tp=4), "micro": 1},
 }
 
 
@@ -46,16 +46,15 @@ class VerifyTest(DriverTest):
         self.verify("mlp", *settings(mesh(dp=2, tp=2), vocab=33, width=16, inner=32, length=8))
 
 
-def add_case(name, changes, short):
+def add_case(name, changes):
     def test(self):
         self.verify("gpt2", "--plan", "three_d", *settings(SMALL, changes))
 
-    test = test if short or LONG else unittest.skip("runs with tools/test --long")(test)
     setattr(VerifyTest, "test_" + "".join(letter if letter.isalnum() else "_" for letter in name), test)
 
 
-for case, (changes, short) in MATRIX.items():
-    add_case(case, changes, short)
+for case, changes in MATRIX.items():
+    add_case(case, changes)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <random>
 
 namespace npar::driver {
 
@@ -80,6 +81,21 @@ Check ErrorMeasure::check() const {
   return result;
 }
 
+Status disturbParameters(Session &session, const program::Program &program, uint64_t seed) {
+  std::mt19937_64 random(seed + 11);
+  std::normal_distribution<double> normal(0, 0.1);
+  for (const std::string &name : variablesOf(program, VariableKind::Parameter)) {
+    engine::Result<std::vector<double>> value = session.read(name);
+    if (!value.ok())
+      return value.status();
+    for (double &entry : *value)
+      entry += normal(random);
+    if (Status status = session.write(name, *value); !status.ok())
+      return status;
+  }
+  return {};
+}
+
 Check checkMemoryUse(const Session &session) {
   std::vector<engine::ArenaUse> use = session.arenaUse();
   Check check{"memory used as planned", true, std::nullopt, fmt::format("{} ranks", use.size())};
@@ -93,7 +109,13 @@ Check checkMemoryUse(const Session &session) {
 
 Status compareSessions(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                        std::vector<Check> &checks) {
-  ErrorMeasure losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"), parameters("parameters");
+  ErrorMeasure initial("initial parameters"), losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"),
+      parameters("parameters");
+  if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Parameter), "", initial); !status.ok())
+    return status;
+  for (Session *one : {&session, &reference})
+    if (Status status = disturbParameters(*one, program, seed); !status.ok())
+      return status;
   std::unique_ptr<engine::DataSource> data = engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab());
   for (int64_t step = 0; step < steps; ++step) {
     engine::Batch batch = data->batch(step);
@@ -114,7 +136,7 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
     return status;
   if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Parameter), suffix, parameters); !status.ok())
     return status;
-  for (const ErrorMeasure *measure : {&losses, &norms, &gradients, &states, &parameters})
+  for (const ErrorMeasure *measure : {&initial, &losses, &norms, &gradients, &states, &parameters})
     checks.push_back(measure->check());
   return {};
 }

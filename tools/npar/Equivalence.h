@@ -40,7 +40,10 @@ private:
   std::vector<Entry> entries;
 };
 
-/// `steps` optimizer steps of both; appends the checks loss, gradients, parameters and memory.
+/// Adds random numbers to every parameter, the same whatever the plan: a bias that is zero hides what is done wrong to it.
+engine::Status disturbParameters(engine::Session &session, const program::Program &program, uint64_t seed);
+
+/// Initial parameters, then, disturbed, `steps` optimizer steps of both: appends a check for each kind of tensor.
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
                                uint64_t seed, std::vector<Check> &checks);
 

@@ -79,7 +79,7 @@ ExitCode report(const VerifyFlags &flags, const program::Program &program, const
                            program::worldOf(program), program.parameters());
   for (const Check &check : checks) {
     std::string error = check.maxRelativeError ? fmt::format("{:.1e}", *check.maxRelativeError) : "";
-    std::cout << fmt::format("  {:<6}{:<26}{:>8}  {}\n", check.ok ? "ok" : "FAILED", check.name, error, check.detail);
+    std::cout << fmt::format("  {:<8}{:<26}{:>8}  {}\n", check.ok ? "ok" : "FAILED", check.name, error, check.detail);
   }
   std::cout << (good ? "all checks passed\n" : "some checks failed\n");
   return good ? ExitCode::Good : ExitCode::CheckFailed;
@@ -102,6 +102,8 @@ engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, Progr
   engine::Result<std::unique_ptr<engine::Session>> fresh = engine::Session::create(reference, options);
   if (!fresh.ok())
     return fresh.status();
+  if (engine::Status status = disturbParameters(**fresh, reference->root(), flags.seed); !status.ok())
+    return status;
   return checkFiniteDifferences(**fresh, reference->root(), flags.seed, checks);
 }
 
