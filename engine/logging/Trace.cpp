@@ -22,6 +22,7 @@ struct Label {
 
 struct Trace::State {
   size_t capacity = 0;
+  int64_t trainingSteps = 0;
   std::atomic<size_t> reserved{0}, dropped{0};
   tbb::enumerable_thread_specific<std::vector<Block>> threads;
   std::vector<std::string> lanes;
@@ -29,7 +30,10 @@ struct Trace::State {
   std::map<std::pair<uint32_t, uint32_t>, std::string> tasks;
 };
 
-Trace::Trace(size_t capacity) : state(new State) { state->capacity = capacity; }
+Trace::Trace(size_t capacity, int64_t trainingSteps) : state(new State) {
+  state->capacity = capacity;
+  state->trainingSteps = trainingSteps;
+}
 Trace::~Trace() = default;
 
 uint32_t Trace::addLane(const std::string &name) {
@@ -47,6 +51,8 @@ uint32_t Trace::addLabel(const std::string &text, const std::string &source) {
 void Trace::addTask(uint32_t rank, uint32_t task, const std::string &name) { state->tasks[{rank, task}] = name; }
 
 void Trace::record(const TraceEvent &event) {
+  if (event.trainingStep >= state->trainingSteps)
+    return;
   std::vector<Block> &blocks = state->threads.local();
   if (blocks.empty() || blocks.back().size() == blockEvents) {
     if (state->reserved.fetch_add(blockEvents) >= state->capacity) {

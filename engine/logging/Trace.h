@@ -4,6 +4,7 @@
 #include "engine/program/Status.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,10 +20,10 @@ struct TraceEvent {
 };
 
 /// Records from any number of threads without locks; memory is taken in blocks of a thread's own, never more than `capacity` events in
-/// all: later ones are counted and left out.
+/// all: later ones are counted and left out. Training steps from number `trainingSteps` on are not recorded.
 class Trace {
 public:
-  explicit Trace(size_t capacity = size_t{4} << 20);
+  explicit Trace(size_t capacity = size_t{4} << 20, int64_t trainingSteps = std::numeric_limits<int64_t>::max());
   ~Trace();
   /// Names shown for ids, registered before anything is recorded.
   uint32_t addLane(const std::string &name);

@@ -62,6 +62,10 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--log", flags->log, "one JSON object per step; grows as FILE.partial, renamed when the run ends")
       ->type_name("FILE.jsonl");
   app->add_option("--trace", flags->trace, "measured timeline for Perfetto or chrome://tracing")->type_name("FILE.json");
+  app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->capture_default_str();
   app->add_option("--backend", flags->backend, "cpu, or null: no arithmetic, planned times")
       ->check(CLI::IsMember({"cpu", "null"}))
       ->capture_default_str();

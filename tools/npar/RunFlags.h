@@ -14,7 +14,7 @@ struct RunFlags {
   std::string data, tokens, order = "shuffled";
   bool randomData = false;
   std::string weights, saveWeights, log, trace, backend = "cpu";
-  int64_t steps = 100;
+  int64_t steps = 100, traceSteps = 5;
   std::optional<uint64_t> seed;
   int threads = 0;
   double timeout = 300;

@@ -129,7 +129,7 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
   Result<std::unique_ptr<engine::DataSource>> data = openData(flags, root, seed);
   if (!data.ok())
     return fail(data.status());
-  engine::Trace trace;
+  engine::Trace trace(size_t{4} << 20, flags.traceSteps);
   engine::SessionOptions options;
   options.threads = flags.threads;
   options.backend = flags.backend;

@@ -87,6 +87,14 @@ TEST(TraceTest, fullTraceCountsWhatItLeavesOut) {
   EXPECT_GT(trace.dropped(), 0u);
 }
 
+TEST(TraceTest, laterTrainingStepsAreNotRecorded) {
+  Trace trace(5000, 2);
+  for (int64_t step = 0; step < 4; ++step)
+    trace.record({0, 0, 0, 0, 0, 0, step, double(step), double(step)});
+  EXPECT_EQ(trace.events().size(), 2u);
+  EXPECT_EQ(trace.dropped(), 0u);
+}
+
 TEST(TraceTest, fullDiskIsAnError) {
   EXPECT_FALSE(Trace().write("/dev/full").ok());
   EXPECT_FALSE(Trace().write("/nonexistent/trace.json").ok());
