@@ -32,6 +32,8 @@ void registerCodegen(DialectRegistry &registry) {
 FailureOr<OwningOpRef<ModuleOp>> kernelLoops(rank::KernelOp kernel, dist::MeshAttr mesh) {
   if (isScatterAdd(kernel))
     return emitScatterAdd(kernel, mesh);
+  if (isSquareSum(kernel))
+    return emitSquareSum(kernel, mesh);
   FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
   if (failed(linalg))
     return failure();

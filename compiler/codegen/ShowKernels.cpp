@@ -28,8 +28,8 @@ struct CodegenShowKernels : impl::CodegenShowKernelsBase<CodegenShowKernels> {
     }
     dist::MeshAttr mesh = dist::meshOf(getOperation());
     for (rank::KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<rank::KernelOp>())) {
-      if (stage == "linalg" && isScatterAdd(kernel))
-        continue; // has no such form
+      if (stage == "linalg" && (isScatterAdd(kernel) || isSquareSum(kernel)))
+        continue; // have no such form
       FailureOr<OwningOpRef<ModuleOp>> code = stage == "linalg" ? lowerToLinalg(kernel, mesh) : kernelLoops(kernel, mesh);
       if (failed(code))
         return signalPassFailure();

@@ -24,6 +24,8 @@ std::string kernelText(rank::KernelOp kernel, dist::MeshAttr mesh, StringRef nam
 FailureOr<int64_t> extentOf(rank::KernelOp kernel, dist::MeshAttr mesh) {
   if (isScatterAdd(kernel))
     return scatterAddExtent(kernel);
+  if (isSquareSum(kernel))
+    return squareSumExtent(kernel);
   FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
   if (failed(linalg))
     return failure();

@@ -58,20 +58,6 @@ LogicalResult lowerEinsum(nn::EinsumOp op, Lowering &lowering) {
   return lowering.reduce(op, op->getOperands(), loops, 0.0,
                          [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {fma(in[0], in[1], in[2])}; });
 }
-
-// One parameter's sum of squares. Replicas but the first, and padding, count nothing.
-LogicalResult lowerSquareSum(rank::SquareSumOp op, Lowering &lowering) {
-  Type type = op.getGradient().getType();
-  return lowering.reduce(op, op.getGradient(), nn::axesOf(type), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar x = convert(in[0], in[1].type()), square = x * x;
-    Value counts = logical(body, type, op.getType());
-    for (StringAttr axis : op.getReplicas().getAsRange<StringAttr>()) {
-      Scalar first = equali(body.coordinate(axis), body.integer(0));
-      counts = counts ? Value(both(Scalar(body.builder(), counts), first)) : Value(first);
-    }
-    return {in[1] + (counts ? select(counts, square, square.like(0.0)) : square)};
-  });
-}
 } // namespace
 
 void attachReductions(MLIRContext *context) {
@@ -79,7 +65,6 @@ void attachReductions(MLIRContext *context) {
   nn::MaxOp::attachInterface<LoweredBy<nn::MaxOp, lowerMax>>(*context);
   nn::PickOp::attachInterface<LoweredBy<nn::PickOp, lowerPick>>(*context);
   nn::EinsumOp::attachInterface<LoweredBy<nn::EinsumOp, lowerEinsum>>(*context);
-  rank::SquareSumOp::attachInterface<LoweredBy<rank::SquareSumOp, lowerSquareSum>>(*context);
 }
 
 } // namespace npar::codegen

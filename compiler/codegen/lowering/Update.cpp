@@ -8,17 +8,6 @@ namespace npar::codegen {
 namespace {
 constexpr double pi = 3.14159265358979324;
 
-// Per-parameter sums side by side, 0 where this rank's stage has no such parameter.
-LogicalResult lowerPlace(rank::PlaceOp op, Lowering &lowering) {
-  StringAttr axis = nn::axesOf(op.getType()).front();
-  return lowering.map(op, op.getSums(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar index = body.index(axis), value = body.constant(0.0, getElementTypeOrSelf(op.getType()));
-    for (auto [i, slot] : llvm::enumerate(op.getSlots()))
-      value = select(equali(index, body.integer(slot)), in[i], value);
-    return {value};
-  });
-}
-
 LogicalResult lowerGradNorm(nn::GradNormOp op, Lowering &lowering) {
   auto type = cast<RankedTensorType>(op.getSums().getType());
   return lowering.map(op, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
@@ -92,7 +81,6 @@ LogicalResult lowerSgd(nn::SgdOp op, Lowering &lowering) {
 } // namespace
 
 void attachUpdate(MLIRContext *context) {
-  rank::PlaceOp::attachInterface<LoweredBy<rank::PlaceOp, lowerPlace>>(*context);
   nn::GradNormOp::attachInterface<LoweredBy<nn::GradNormOp, lowerGradNorm>>(*context);
   nn::ClipFactorOp::attachInterface<LoweredBy<nn::ClipFactorOp, lowerClipFactor>>(*context);
   nn::LearningRateOp::attachInterface<LoweredBy<nn::LearningRateOp, lowerLearningRate>>(*context);

@@ -7,7 +7,8 @@ using namespace mlir;
 namespace npar::codegen {
 
 bool isFusable(Operation *op) {
-  return isa<LowerableOpInterface, nn::ScatterAddOp>(op); // einsum too: what rewriteProducts left
+  // Einsum too: what rewriteProducts left.
+  return isa<LowerableOpInterface, nn::ScatterAddOp, rank::SquareSumOp, rank::PlaceOp>(op);
 }
 
 OpLoops loopsOf(Operation *op) {
@@ -22,7 +23,7 @@ OpLoops loopsOf(Operation *op) {
         result.reduced.push_back(axis);
     }
   };
-  if (isa<nn::SumOp, nn::MaxOp, nn::PickOp, rank::SquareSumOp>(op)) {
+  if (isa<nn::SumOp, nn::MaxOp, nn::PickOp>(op)) {
     add(op->getOperand(0).getType(), true); // in the operand's order: that is contiguous
   } else if (isa<nn::EinsumOp>(op)) {
     SmallVector<Type> types = {type, op->getOperand(0).getType(), op->getOperand(1).getType()};
@@ -39,9 +40,9 @@ OpLoops loopsOf(Operation *op) {
   }
   if (auto gather = dyn_cast<nn::GatherOp>(op))
     result.external.push_back(gather.getTable());
-  if (isa<nn::SelectOp, dist::SliceOp, nn::GradNormOp, nn::ScatterAddOp>(op))
+  if (isa<nn::SelectOp, dist::SliceOp, nn::GradNormOp, nn::ScatterAddOp, rank::SquareSumOp, rank::PlaceOp>(op))
     result.external.append(op->operand_begin(), op->operand_end());
-  result.alone |= isa<nn::ScatterAddOp, rank::PlaceOp>(op);
+  result.alone |= isa<nn::ScatterAddOp, rank::SquareSumOp, rank::PlaceOp>(op);
   return result;
 }
 

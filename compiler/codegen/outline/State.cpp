@@ -39,7 +39,10 @@ static void rewriteSquareSums(nn::SquareSumsOp op) {
   OpBuilder b(op);
   SmallVector<Value> sums;
   for (Value gradient : op.getGradients()) {
-    auto sum = rank::SquareSumOp::create(b, op.getLoc(), nn::scalarOf(b.getF64Type()), gradient, replicasOf(op, gradient));
+    int64_t size = cast<RankedTensorType>(gradient.getType()).getNumElements();
+    auto axes = nn::AxesAttr::get(b.getContext(), b.getStringAttr("block"));
+    auto type = RankedTensorType::get(llvm::divideCeil(size, rank::SquareSumOp::blockSize()), b.getF64Type(), axes);
+    auto sum = rank::SquareSumOp::create(b, op.getLoc(), type, gradient, replicasOf(op, gradient));
     copyPlace(op, {sum});
     sums.push_back(sum);
   }

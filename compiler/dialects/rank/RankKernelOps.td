@@ -71,15 +71,25 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
 }
 
 def Rank_SquareSumOp : Rank_Op<"square_sum", [Pure]> {
-  let summary = "one parameter's share of nn.square_sums, in f64; inside kernels";
-  let description = [{ Counts on ranks whose coordinate is 0 along every mesh axis of `replicas`, and 0 elsewhere. Padding counts 0. }];
+  let summary = "one parameter's sums of squares, one per block of 1,024 elements, in f64; inside kernels";
+  let description = [{
+    Blocks are consecutive elements of this rank's piece in row-major order. Within a block, lane `l` of 16 adds the squares of elements
+    `l`, `l + 16`, ... in ascending order, then lanes `i` and `i + 8`, then `i` and `i + 4`, and so on (`laneTree`). All sums are 0 on ranks
+    whose coordinate is not 0 along some mesh axis of `replicas`. Padding has to be zero.
+    ```mlir
+    %s = rank.square_sum %g {replicas = ["tp"]} : (tensor<5000xf32, #nn.axes<embed>>) -> tensor<5xf64, #nn.axes<block>>
+    ```
+  }];
   let arguments = (ins AnyRankedTensor:$gradient, StrArrayAttr:$replicas);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$gradient attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    static constexpr int64_t blockSize() { return 1024; }
+  }];
 }
 
 def Rank_PlaceOp : Rank_Op<"place", [Pure]> {
-  let summary = "scalars to their slots of a vector, 0 in the others; inside kernels";
+  let summary = "each operand's block sums, added in ascending order, in its slot of a vector; 0 in the others; inside kernels";
   let arguments = (ins Variadic<AnyRankedTensor>:$sums, DenseI64ArrayAttr:$slots);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";

@@ -104,13 +104,15 @@ func.func @variables() -> tensor<4xf32, #nn.axes<a>> {
 }
 
 // -----
-// Sums of squares: one kernel per parameter, counted by the first replica along tp but not along the pipeline, then placed.
+// Sums of squares: one kernel per parameter with a row per block, counted by the first replica along tp but not along the pipeline; then
+// the blocks are added and placed.
 // CHECK-LABEL: func.func @squares
 // CHECK: %[[S:.*]] = rank.launch @square_sum_0(%arg0)
 // CHECK: %[[T:.*]] = rank.launch @square_sum_1(%arg1)
 // CHECK: rank.launch @place_0(%[[S]], %[[T]])
 // CHECK: rank.kernel @square_sum_0
-// CHECK: rank.square_sum {{.*}} {replicas = []}
+// CHECK-SAME: extent = 1
+// CHECK: rank.square_sum {{.*}} {replicas = []} : {{.*}} -> tensor<1xf64, #nn.axes<block>>
 // CHECK: rank.kernel @square_sum_1
 // CHECK: rank.square_sum {{.*}} {replicas = ["tp"]}
 // CHECK: rank.place {{.*}} {slots = array<i64: 2, 0>}

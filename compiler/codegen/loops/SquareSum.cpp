@@ -1,0 +1,153 @@
+// The loops of rank.square_sum and rank.place: sums of squares per block of consecutive elements, then of the blocks, each in one
+// written order, so that the global norm depends neither on the number of workers nor on how the parameters are cut into stages.
+#include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/Vector.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+namespace {
+// Of either element type: float32 and float64 gradients add up alike.
+constexpr int64_t lanes = 16;
+static_assert(rank::SquareSumOp::blockSize() % lanes == 0);
+
+/// A kernel's function, open at its end.
+struct Kernel {
+  explicit Kernel(rank::KernelOp kernel)
+      : loc(kernel.getLoc()), module(ModuleOp::create(loc)), b(OpBuilder::atBlockEnd(module->getBody())) {
+    pointer = LLVM::LLVMPointerType::get(b.getContext());
+    Type i64 = b.getI64Type();
+    auto target = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType({pointer, pointer, i64, i64}, {}));
+    entry = target.addEntryBlock();
+    b.setInsertionPointToStart(entry);
+  }
+  Value constant(int64_t value) { return constantI64(b, loc, value); }
+  Value zero() { return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(0.0)); }
+  Value buffer(unsigned index) {
+    return LLVM::LoadOp::create(b, loc, pointer, address(b, loc, entry->getArgument(0), pointer, constant(index)));
+  }
+  Value word(int64_t index) {
+    return LLVM::LoadOp::create(b, loc, b.getI64Type(), address(b, loc, entry->getArgument(1), b.getI64Type(), constant(index)));
+  }
+  /// Carries `start` through the iterations; null when nothing is carried.
+  Value loop(Value begin, Value end, int64_t step, Value start, llvm::function_ref<Value(Value index, Value carried)> body) {
+    auto op = scf::ForOp::create(b, loc, begin, end, constant(step), start ? ValueRange(start) : ValueRange());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(op.getBody());
+    Value next = body(op.getInductionVar(), start ? op.getRegionIterArg(0) : Value());
+    if (start)
+      scf::YieldOp::create(b, loc, next);
+    return start ? op.getResult(0) : Value();
+  }
+
+  Location loc;
+  OwningOpRef<ModuleOp> module;
+  OpBuilder b;
+  Type pointer;
+  Block *entry = nullptr;
+};
+
+template <typename Op> Op onlyOp(rank::KernelOp kernel) {
+  auto ops = kernel.getBody().getOps<Op>();
+  return ops.empty() ? Op() : *ops.begin();
+}
+
+unsigned numberOf(Value operand) { return cast<BlockArgument>(operand).getArgNumber(); }
+
+// Lane l of a block adds its elements l, l + 16, ... in ascending order, then the lanes are added as a tree; a tail is a masked vector.
+// Padding needs no mask: placing gives nn.square_sums operands whose padding is zero (place-mask-padding).
+OwningOpRef<ModuleOp> emitBlocks(rank::KernelOp kernel, rank::SquareSumOp op, dist::MeshAttr mesh) {
+  Kernel k(kernel);
+  OpBuilder &b = k.b;
+  Location loc = k.loc;
+  auto type = cast<RankedTensorType>(op.getGradient().getType());
+  Type element = type.getElementType();
+  int64_t size = type.getNumElements(), block = rank::SquareSumOp::blockSize();
+  Value gradient = k.buffer(numberOf(op.getGradient())), out = k.buffer(kernel.getBody().getNumArguments());
+
+  // The first of the replicas counts: all their coordinates are 0.
+  Value coordinates = k.constant(0);
+  for (StringAttr axis : op.getReplicas().getAsRange<StringAttr>())
+    coordinates = arith::OrIOp::create(b, loc, coordinates, k.word(3 + mesh.indexOf(axis)));
+  Value owner = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, coordinates, k.constant(0));
+
+  auto addSquares = [&](Value sums, Value index, Value mask) -> Value {
+    Value x = loadLanes(b, loc, address(b, loc, gradient, element, index), element, lanes, mask);
+    if (!element.isF64())
+      x = arith::ExtFOp::create(b, loc, laneType(b.getF64Type(), lanes), x);
+    return arith::AddFOp::create(b, loc, sums, arith::MulFOp::create(b, loc, x, x));
+  };
+  k.loop(k.entry->getArgument(2), k.entry->getArgument(3), 1, Value(), [&](Value index, Value) {
+    auto counted = scf::IfOp::create(b, loc, b.getF64Type(), owner, true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(counted.elseBlock());
+      scf::YieldOp::create(b, loc, k.zero());
+      b.setInsertionPointToStart(counted.thenBlock());
+      Value begin = arith::MulIOp::create(b, loc, index, k.constant(block));
+      Value end = arith::AddIOp::create(b, loc, begin, k.constant(block));
+      end = arith::MinSIOp::create(b, loc, end, k.constant(size / lanes * lanes));
+      Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(laneType(b.getF64Type(), lanes)));
+      Value sums = k.loop(begin, end, lanes, none, [&](Value i, Value carried) { return addSquares(carried, i, Value()); });
+      if (size % lanes != 0) {
+        // In blocks before the last no lane is on, and adding +0 to a sum of squares changes no bit.
+        Value tail = k.constant(size / lanes * lanes), left = k.constant(size % lanes);
+        Value last = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, k.constant(size / block));
+        left = arith::SelectOp::create(b, loc, last, left, k.constant(0));
+        sums = addSquares(sums, tail, maskBelow(b, loc, left, lanes));
+      }
+      auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, loc, x, y); };
+      scf::YieldOp::create(b, loc, laneTree(b, loc, sums, add));
+    }
+    LLVM::StoreOp::create(b, loc, counted.getResult(0), address(b, loc, out, b.getF64Type(), index));
+    return Value();
+  });
+  func::ReturnOp::create(b, loc);
+  return std::move(k.module);
+}
+
+// Each parameter's block sums one after the other, ascending, into its slot.
+OwningOpRef<ModuleOp> emitPlace(rank::KernelOp kernel, rank::PlaceOp op) {
+  Kernel k(kernel);
+  OpBuilder &b = k.b;
+  Location loc = k.loc;
+  Type f64 = b.getF64Type();
+  Value out = k.buffer(kernel.getBody().getNumArguments());
+  k.loop(k.entry->getArgument(2), k.entry->getArgument(3), 1, Value(), [&](Value, Value) {
+    Value slots = k.constant(cast<RankedTensorType>(op.getType()).getNumElements());
+    k.loop(k.constant(0), slots, 1, Value(), [&](Value slot, Value) {
+      LLVM::StoreOp::create(b, loc, k.zero(), address(b, loc, out, f64, slot));
+      return Value();
+    });
+    for (auto [operand, slot] : llvm::zip(op.getSums(), op.getSlots())) {
+      Value blocks = k.buffer(numberOf(operand)), count = k.constant(cast<RankedTensorType>(operand.getType()).getNumElements());
+      Value sum = k.loop(k.constant(0), count, 1, k.zero(), [&](Value index, Value carried) -> Value {
+        return arith::AddFOp::create(b, loc, carried, LLVM::LoadOp::create(b, loc, f64, address(b, loc, blocks, f64, index)));
+      });
+      LLVM::StoreOp::create(b, loc, sum, address(b, loc, out, f64, k.constant(slot)));
+    }
+    return Value();
+  });
+  func::ReturnOp::create(b, loc);
+  return std::move(k.module);
+}
+} // namespace
+
+bool isSquareSum(rank::KernelOp kernel) { return onlyOp<rank::SquareSumOp>(kernel) || onlyOp<rank::PlaceOp>(kernel); }
+
+int64_t squareSumExtent(rank::KernelOp kernel) {
+  auto op = onlyOp<rank::SquareSumOp>(kernel);
+  return op ? cast<RankedTensorType>(op.getType()).getNumElements() : 1;
+}
+
+OwningOpRef<ModuleOp> emitSquareSum(rank::KernelOp kernel, dist::MeshAttr mesh) {
+  if (auto op = onlyOp<rank::SquareSumOp>(kernel))
+    return emitBlocks(kernel, op, mesh);
+  return emitPlace(kernel, onlyOp<rank::PlaceOp>(kernel));
+}
+
+} // namespace npar::codegen
