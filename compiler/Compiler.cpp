@@ -19,6 +19,7 @@ std::string print(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream out(text);
   module.print(out);
+  out << '\n';
   return text;
 }
 
