@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """One core's training speed on GPT-2 124M (batch 4, sequence 256, float32): npar beside PyTorch, in turn, on the same core.
 
-Needs a Python with PyTorch for its own run (--python PATH) and a built npar. Prints tokens/s of both and the ratio.
+Needs a Python with PyTorch for its own run (--python PATH) and a built npar. Prints tokens/s of both, by the fastest and by the median
+training step of all rounds but each round's first, and the ratio of the fastest ones.
 Example:  tests/benchmark/gpt2_124m.py --build build --python /path/to/python
 """
 
@@ -49,27 +50,13 @@ def on_one_core(command, core):
     ).stdout
 
 
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2]
+def run_pytorch(options, core):
+    """Seconds of each step but the first, which warms up."""
+    lines = on_one_core([options.python, __file__, "--pytorch", str(options.steps)], core).split()
+    return [float(line) for line in lines[1:]]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(HERE.parent.parent / "build"))
-    parser.add_argument("--python", default=sys.executable, help="a Python with PyTorch")
-    parser.add_argument("--steps", type=int, default=6, help="of each; the first of each is not counted")
-    parser.add_argument("--pytorch", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.pytorch:
-        return pytorch(options.pytorch)
-
-    core = max(os.sched_getaffinity(0))
-    tokens = SIZES["batch"] * SIZES["length"]
-    seconds = [float(line) for line in on_one_core([options.python, __file__, "--pytorch", str(options.steps)], core).split()]
-    theirs = tokens / median(seconds[1:])
-    print(f"PyTorch  {theirs:8.1f} tokens/s on one core")
-
+def run_npar(options, core):
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder) / "log.jsonl"
         command = [f"{options.build}/bin/npar", "run", "gpt2", "--plan", "none", "--random-data", "--steps", str(options.steps)]
@@ -77,10 +64,36 @@ def main():
         for name, value in SIZES.items():
             command += ["--set", f"{name}={value}"]
         on_one_core(command, core)
-        speeds = [json.loads(line)["tokens_per_second"] for line in log.read_text().splitlines()]
-    ours = median(speeds[1:])
-    print(f"npar     {ours:8.1f} tokens/s on one core")
-    print(f"ratio    {ours / theirs:8.2f}")
+        entries = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+    return [entry["tokens"] / entry["tokens_per_second"] for entry in entries]
+
+
+def report(name, seconds):
+    tokens = SIZES["batch"] * SIZES["length"]
+    seconds = sorted(seconds)
+    best = tokens / seconds[0]
+    print(f"{name:8} {best:8.1f} tokens/s on one core (median {tokens / seconds[len(seconds) // 2]:.1f} of {len(seconds)} steps)")
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=str(HERE.parent.parent / "build"))
+    parser.add_argument("--python", default=sys.executable, help="a Python with PyTorch")
+    parser.add_argument("--steps", type=int, default=4, help="of each in a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--pytorch", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.pytorch:
+        return pytorch(options.pytorch)
+
+    core = max(os.sched_getaffinity(0))
+    theirs, ours = [], []
+    for _ in range(options.rounds):
+        theirs += run_pytorch(options, core)
+        ours += run_npar(options, core)
+    ratio = 1 / report("PyTorch", theirs) * report("npar", ours)
+    print(f"ratio    {ratio:8.2f}")
     return 0
 
 
