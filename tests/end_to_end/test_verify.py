@@ -1,8 +1,9 @@
 """`npar verify` over plans: the emitted programs as the engine runs them, against one rank in float64."""
 
+import random
 import unittest
 
-from driver import SMALL, DriverTest, mesh, settings
+from driver import LONG, SMALL, DriverTest, mesh, settings
 
 # Settings over SMALL.
 MATRIX = {
@@ -44,6 +45,21 @@ class VerifyTest(DriverTest):
 
     def test_mlp_with_momentum(self):
         self.verify("mlp", *settings(mesh(dp=2, tp=2), vocab=33, width=16, inner=32, length=8))
+
+    def test_plans_drawn_at_random(self):
+        """Any combination: sizes that do not divide, uneven stages, one micro-batch or many."""
+        chance = random.Random(5)
+        for _ in range(60 if LONG else 4):
+            dp, pp, tp = (chance.choice([1, 2, 3, 4]), chance.choice([1, 2, 3, 5]), chance.choice([1, 2, 4]))
+            micro, micros = chance.choice([1, 2, 3]), chance.choice([1, 2, 3, 5])
+            changes = {
+                **mesh(dp=dp, pp=pp, tp=tp), "micro": micro, "batch": dp * micro * micros, "depth": pp + chance.choice([0, 1, 3]),
+                "vocab": chance.choice([17, 64, 101]), "width": 16, "length": chance.choice([4, 8, 12]),
+                "schedule": chance.choice(["1f1b", "gpipe"]), "sequence": chance.choice(["true", "false"]),
+                "dropout": chance.choice([0.0, 0.2]), "seed": chance.randrange(100),
+            }  # fmt: skip
+            with self.subTest(**changes):
+                self.verify("gpt2", "--plan", "three_d", *settings(SMALL, changes))
 
 
 def add_case(name, changes):

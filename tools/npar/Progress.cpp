@@ -38,24 +38,25 @@ Progress::Progress(int64_t steps, bool shown)
 void Progress::update(int64_t done, double loss, double tokensPerSecond) {
   if (!shown)
     return;
+  speed = speed > 0 ? 0.9 * speed + 0.1 * tokensPerSecond : tokensPerSecond;
   if (!terminal) {
     int64_t every = std::max<int64_t>(1, steps / 20);
     if (done == 1 || done == steps || done % every == 0)
-      printLine(done, loss, tokensPerSecond);
+      printLine(done, loss);
     return;
   }
   Clock::time_point now = Clock::now();
   if (drawn && done != steps && now - last < std::chrono::milliseconds(100))
     return;
   last = now;
-  drawBar(done, loss, tokensPerSecond);
+  drawBar(done, loss);
 }
 
-void Progress::drawBar(int64_t done, double loss, double tokensPerSecond) {
+void Progress::drawBar(int64_t done, double loss) {
   double spent = std::chrono::duration<double>(Clock::now() - start).count();
   double left = spent / static_cast<double>(done) * static_cast<double>(steps - done);
   std::string front = fmt::format("step {:>{}}/{} ", done, std::to_string(steps).size(), steps);
-  std::string back = fmt::format(" loss {:.4f}  {} tokens/s  {} {}", loss, grouped(tokensPerSecond), done == steps ? "took" : "left",
+  std::string back = fmt::format(" loss {:.4f}  {} tokens/s  {} {}", loss, grouped(speed), done == steps ? "took" : "left",
                                  humanTime(done == steps ? spent : left));
   int width = std::min(30, columnsOfTerminal() - static_cast<int>(front.size() + back.size()) - 3);
   std::string bar;
@@ -68,9 +69,9 @@ void Progress::drawBar(int64_t done, double loss, double tokensPerSecond) {
   drawn = true;
 }
 
-void Progress::printLine(int64_t done, double loss, double tokensPerSecond) {
+void Progress::printLine(int64_t done, double loss) {
   std::fprintf(stderr, "step %lld/%lld  loss %.4f  %s tokens/s\n", static_cast<long long>(done), static_cast<long long>(steps), loss,
-               grouped(tokensPerSecond).c_str());
+               grouped(speed).c_str());
 }
 
 void Progress::finish() {

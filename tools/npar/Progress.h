@@ -17,10 +17,11 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  void drawBar(int64_t done, double loss, double tokensPerSecond);
-  void printLine(int64_t done, double loss, double tokensPerSecond);
+  void drawBar(int64_t done, double loss);
+  void printLine(int64_t done, double loss);
   int64_t steps;
   bool shown, terminal, drawn = false;
+  double speed = 0; ///< tokens/s, smoothed over about ten steps
   Clock::time_point start, last;
 };
 

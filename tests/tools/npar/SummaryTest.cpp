@@ -1,6 +1,6 @@
 // What inspect counts: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
-#include "tests/engine/program/TwoStages.h"
 #include "tools/npar/Summary.h"
+#include "tests/engine/program/TwoStages.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

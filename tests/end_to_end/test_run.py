@@ -1,0 +1,80 @@
+"""`npar run` while it runs: the progress bar on a terminal, Ctrl-C, and the commands that the README shows."""
+
+import json
+import os
+import pty
+import shlex
+import signal
+import subprocess
+import time
+import unittest
+
+import driver
+from driver import NPAR, ROOT, SMALL, DriverTest, mesh, settings
+
+THREE_D = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2))]
+
+
+class RunTest(DriverTest):
+    def test_progress_bar_on_a_terminal(self):
+        main, other = pty.openpty()
+        command = [str(NPAR), "run", *THREE_D, "--random-data", "--steps", "30"]
+        process = subprocess.Popen(command, stderr=other, stdout=subprocess.DEVNULL)
+        os.close(other)
+        shown = b""
+        while True:
+            try:
+                part = os.read(main, 4096)
+            except OSError:  # Linux reports the closed end so
+                break
+            if not part:
+                break
+            shown += part
+        os.close(main)
+        self.assertEqual(process.wait(driver.TIMEOUT), 0)
+        for expected in (b"step 30/30", b"[####", b"loss ", b" tokens/s", b"left "):
+            self.assertIn(expected, shown)
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(self.npar("run", *THREE_D, "--random-data", "--steps", 2, "--quiet").error, "")
+
+    def test_interrupt_ends_after_the_step_and_keeps_the_work(self):
+        command = [str(NPAR), "run", *THREE_D, "--random-data", "--steps", "1000000", "--json", "--quiet"]
+        command += ["--log", "log.jsonl", "--save-weights", "w.safetensors"]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        partial = self.folder / "log.jsonl.partial"
+        deadline = time.monotonic() + driver.TIMEOUT
+        while not (partial.exists() and partial.stat().st_size) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        output, error = process.communicate(timeout=driver.TIMEOUT)
+        self.assertEqual(process.returncode, 4, error)
+        steps = json.loads(output)["steps"]
+        self.assertIn(f"stopped after {steps} of 1000000 steps", error)
+        self.assertEqual(len((self.folder / "log.jsonl").read_text().splitlines()), steps)
+        self.assertTrue((self.folder / "w.safetensors").exists())
+        self.assertFalse(partial.exists())
+
+    def test_null_backend_runs_any_plan(self):
+        self.npar("run", *THREE_D, "--random-data", "--steps", 2, "--backend", "null", "--quiet")
+
+
+class ReadmeTest(DriverTest):
+    def test_commands_of_the_readme(self):
+        """Each line that begins with `npar` and is complete runs; trainings take one step on a small text."""
+        self.text_file(name="book.txt")
+        ran = 0
+        for line in (ROOT / "README.md").read_text().splitlines():
+            if not line.startswith("npar ") or "..." in line:
+                continue
+            words = shlex.split(line, comments=True)[1:]
+            if "--steps" in words:
+                words[words.index("--steps") + 1] = "1"
+            with self.subTest(line=line):
+                self.npar(*words)
+                ran += 1
+        self.assertGreaterEqual(ran, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,127 @@
+// The checks of `npar verify` must fail when something is wrong: on sessions made by hand, one of them wrong on purpose.
+#include "tools/npar/Equivalence.h"
+
+#include "tests/engine/program/ProgramBuilder.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace npar;
+using driver::Check;
+using driver::ErrorMeasure;
+
+namespace {
+
+/// One parameter "w" of 3 elements with one accumulator.
+struct OneParameter {
+  flatbuffers::FlatBufferBuilder builder;
+  OneParameter() {
+    program::ProgramT program = program::emptyProgram({}, 1);
+    program.batch = 2, program.sequence = 4, program.vocab = 10;
+    for (const char *name : {"w", "w.grad.0"}) {
+      program.variables.push_back(std::make_unique<program::VariableT>());
+      program.variables.back()->name = name;
+      program.variables.back()->shape = {3};
+    }
+    program.variables[1]->kind = program::VariableKind::Accumulator;
+    program.variables[1]->of = 0;
+    builder.Finish(program::Program::Pack(builder, &program));
+  }
+  const program::Program &root() const { return *flatbuffers::GetRoot<program::Program>(builder.GetBufferPointer()); }
+};
+
+/// loss = sum of w^3; a step moves w by -0.1 of its gradient. `wrong` scales the gradient that is used and reported.
+class CubicSession : public engine::Session {
+public:
+  explicit CubicSession(double wrong = 1) : wrong(wrong) {}
+  engine::Result<engine::StepResult> step(const std::vector<int32_t> &, const std::vector<int32_t> &, int64_t) override {
+    double loss = 0;
+    for (size_t i = 0; i < w.size(); ++i) {
+      loss += w[i] * w[i] * w[i];
+      gradient[i] = wrong * 3 * w[i] * w[i];
+    }
+    for (size_t i = 0; i < w.size(); ++i)
+      w[i] -= 0.1 * gradient[i];
+    return engine::StepResult{loss, 1, 0.1};
+  }
+  engine::Result<std::vector<double>> read(const std::string &name) const override { return name == "w" ? w : gradient; }
+  engine::Status write(const std::string &, const std::vector<double> &values) override {
+    w = values;
+    return {};
+  }
+  engine::Result<std::vector<float>> readFloat(const std::string &) const override { return std::vector<float>(); }
+  engine::Status writeFloat(const std::string &, const std::vector<float> &) override { return {}; }
+  std::string parameterHash() const override { return ""; }
+  std::vector<engine::ArenaUse> arenaUse() const override { return {{0, 64, used}}; }
+  uint64_t used = 64;
+
+private:
+  std::vector<double> w = {0.5, -0.25, 1.5}, gradient = {0, 0, 0};
+  double wrong;
+};
+
+const Check &named(const std::vector<Check> &checks, const std::string &name) {
+  for (const Check &check : checks)
+    if (check.name == name)
+      return check;
+  ADD_FAILURE() << "no check " << name;
+  return checks.front();
+}
+
+} // namespace
+
+TEST(ErrorMeasure, IsRelativeToTheTensorWithAFloorFromItsKind) {
+  ErrorMeasure measure("gradients");
+  measure.add("large", {1000}, {1000});
+  measure.add("zero in theory", {1e-12}, {2e-12}); // against 1e-3 * 1000, not against itself
+  Check check = measure.check();
+  EXPECT_TRUE(check.ok) << check.detail;
+  EXPECT_NEAR(*check.maxRelativeError, 1e-12, 1e-15);
+  measure.add("small", {2.0}, {2.0 + 1e-8});
+  check = measure.check();
+  EXPECT_FALSE(check.ok);
+  EXPECT_NE(check.detail.find("'small'"), std::string::npos) << check.detail;
+}
+
+TEST(ErrorMeasure, FailsOnWhatIsNoNumberAndOnMissingEntries) {
+  ErrorMeasure nan("loss"), both("loss"), size("loss");
+  nan.add("loss", {NAN}, {1});
+  both.add("loss", {NAN}, {NAN});
+  size.add("loss", {1, 2}, {1});
+  EXPECT_FALSE(nan.check().ok);
+  EXPECT_FALSE(both.check().ok);
+  EXPECT_FALSE(size.check().ok);
+}
+
+TEST(CompareSessions, FindsAWrongGradient) {
+  OneParameter program;
+  CubicSession right, alike, wrong(1 + 1e-8);
+  std::vector<Check> checks;
+  ASSERT_TRUE(driver::compareSessions(right, alike, program.root(), 3, 1, checks).ok());
+  for (const Check &check : checks)
+    EXPECT_TRUE(check.ok) << check.name << ": " << check.detail;
+
+  CubicSession reference;
+  checks.clear();
+  ASSERT_TRUE(driver::compareSessions(wrong, reference, program.root(), 3, 1, checks).ok());
+  EXPECT_TRUE(named(checks, "initial parameters").ok);
+  EXPECT_FALSE(named(checks, "gradients").ok);
+  EXPECT_FALSE(named(checks, "parameters").ok);
+}
+
+TEST(FiniteDifferences, AcceptRightGradientsAndFindWrongOnes) {
+  OneParameter program;
+  for (double wrong : {1.0, 1.0001}) {
+    CubicSession session(wrong);
+    std::vector<Check> checks;
+    ASSERT_TRUE(driver::checkFiniteDifferences(session, program.root(), 1, checks).ok());
+    EXPECT_EQ(named(checks, "finite differences").ok, wrong == 1.0) << checks[0].detail;
+  }
+}
+
+TEST(MemoryUse, MustBeExactlyThePlanned) {
+  CubicSession session;
+  EXPECT_TRUE(driver::checkMemoryUse(session).ok);
+  session.used = 60;
+  EXPECT_FALSE(driver::checkMemoryUse(session).ok);
+}
