@@ -273,3 +273,88 @@ func.func @f(%e: !e, %s: !s) {
   %0 = nn.sgd %e, %e, %s, %s {momentum = 0.9, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
   return
 }
+
+// -----
+
+// An axis name is never empty.
+// expected-error @+1 {{axis 1 has an empty name}}
+func.func private @f(tensor<2x2xf32, #nn.axes<batch, "">>)
+
+// -----
+
+// The rows of a gather have no axes of their own.
+!w = tensor<30x4xf32, #nn.axes<vocab, embed>>
+func.func @f(%w: !w, %i: tensor<8xi32, #nn.axes<seq>>) {
+  // expected-error @+1 {{axis 'batch' of the rows is in neither the table nor the index}}
+  %0 = nn.gather %w, %i over "vocab" : (!w, tensor<8xi32, #nn.axes<seq>>) -> tensor<2x8x4xf32, #nn.axes<batch, seq, embed>>
+  return
+}
+
+// -----
+
+// Nothing to combine is no gradient.
+func.func @f() {
+  // expected-error @+1 {{needs at least 1 operand}}
+  %0 = "nn.combine"() : () -> tensor<4xf32, #nn.axes<embed>>
+  return
+}
+
+// -----
+
+// The sums of squares have one place per parameter.
+!e = tensor<4xf32, #nn.axes<embed>>
+func.func @f(%g: !e) {
+  // expected-error @+1 {{the result must be 2 f64 values}}
+  %0 = nn.square_sums %g slots [0] of 2 : (!e) -> tensor<3xf64, #nn.axes<param>>
+  return
+}
+
+// -----
+
+// They are summed in f64.
+!e = tensor<4xf32, #nn.axes<embed>>
+func.func @f(%g: !e) {
+  // expected-error @+1 {{the result must be 2 f64 values}}
+  %0 = nn.square_sums %g slots [0] of 2 : (!e) -> tensor<2xf32, #nn.axes<param>>
+  return
+}
+
+// -----
+
+// The norm takes the sums as they were summed.
+func.func @f(%s: tensor<2xf32, #nn.axes<param>>) {
+  // expected-error @+1 {{needs a vector of f64 values}}
+  %0 = nn.grad_norm %s : (tensor<2xf32, #nn.axes<param>>) -> tensor<f64, #nn.axes<>>
+  return
+}
+
+// -----
+
+// A momentum that is read is also written.
+!e = tensor<4xf32, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{has the momentum's operand or result, but not both}}
+  %0 = nn.sgd %e, %e, %e, %s, %s {momentum = 0.9, decay = 0.0, nesterov = false} : (!e, !e, !e, !s, !s) -> !e
+  return
+}
+
+// -----
+
+// A rename keeps the number of axes.
+!e = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%e: !e) {
+  // expected-error @+1 {{the operand has 2 axes but the result 1}}
+  %0 = nn.rename %e from "embed" to "key" : (!e) -> tensor<4xf32, #nn.axes<key>>
+  return
+}
+
+// -----
+
+// A rename keeps the sizes.
+!e = tensor<2x4xf32, #nn.axes<batch, embed>>
+func.func @f(%e: !e) {
+  // expected-error @+1 {{the operand and the result differ in shape}}
+  %0 = nn.rename %e from "embed" to "key" : (!e) -> tensor<2x5xf32, #nn.axes<batch, key>>
+  return
+}
