@@ -1,5 +1,5 @@
-// What has no gradient is refused where it stands.
-// RUN: npar-opt %s -split-input-file -autodiff-backward -verify-diagnostics
+// What has no gradient is refused where it stands, and a program without an optimizer has no update.
+// RUN: npar-opt %s -split-input-file -autodiff-backward -autodiff-update -verify-diagnostics
 
 !x = tensor<8xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
@@ -35,4 +35,55 @@ func.func @micro() {
 
 // expected-error @+1 {{the program has no function '@micro' of one block}}
 module {
+}
+
+// -----
+
+// The probabilities of the attention are saved for its gradient; no loss is made of them.
+!h = tensor<2x8x4x4xf64, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf64, #nn.axes<batch, head, seq, key>>
+!s = tensor<f64, #nn.axes<>>
+nn.variable @w : !h {kind = #nn.kind<parameter>, stored = [2, 8, 4, 4], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+func.func @micro() {
+  %w = nn.read @w : !h
+  // expected-error @+1 {{no gradient flows through the probabilities}}
+  %o, %p = nn.attention %w, %w, %w {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
+  %s = nn.sum %p : (!p) -> !s
+  nn.accumulate @out.loss.sum, %s : !s
+  return
+}
+
+// -----
+
+// The log of the sum is likewise only saved.
+!x = tensor<2x8xf64, #nn.axes<batch, vocab>>
+!t = tensor<2xi32, #nn.axes<batch>>
+!b = tensor<2xf64, #nn.axes<batch>>
+!s = tensor<f64, #nn.axes<>>
+nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+func.func @micro() {
+  %w = nn.read @w : !x
+  %t = nn.input "t" : !t
+  // expected-error @+1 {{no gradient flows through the log of the sum}}
+  %loss, %lse = nn.cross_entropy %w, %t over "vocab" : (!x, !t) -> (!b, !b)
+  %s = nn.sum %lse : (!b) -> !s
+  nn.accumulate @out.loss.sum, %s : !s
+  return
+}
+
+// -----
+
+// The gradients of this program exist, but not what updates its parameter with them.
+// expected-error @+1 {{the module needs '@micro' and the attributes 'nn.optimizer' and 'nn.rate'}}
+module attributes {nn.rate = {schedule = "constant"}} {
+  nn.variable @w : tensor<8xf64, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @out.loss.sum : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %w = nn.read @w : tensor<8xf64, #nn.axes<embed>>
+    %s = nn.sum %w : (tensor<8xf64, #nn.axes<embed>>) -> tensor<f64, #nn.axes<>>
+    nn.accumulate @out.loss.sum, %s : tensor<f64, #nn.axes<>>
+    return
+  }
 }
