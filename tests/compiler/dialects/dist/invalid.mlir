@@ -94,3 +94,28 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   // expected-error @below {{changes the logical axes of its operand}}
   %y = dist.reshard %x : tensor<4xf32, #dist.layout<a : 4>> -> tensor<4xf32, #dist.layout<b : 4>>
 }
+
+// -----
+// A move is between layouts.
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32>
+  // expected-error @below {{needs operand and result with a layout}}
+  %y = dist.slice %x {axes = ["tp"], dim = "a"} : tensor<4xf32> -> tensor<2xf32, #dist.layout<a : 4 {tp}>>
+}
+
+// -----
+// A move converts nothing.
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4>>
+  // expected-error @below {{changes the element type from 'f32' to 'f64'}}
+  %y = dist.slice %x {axes = ["tp"], dim = "a"} : tensor<4xf32, #dist.layout<a : 4>> -> tensor<2xf64, #dist.layout<a : 4 {tp}>>
+}
+
+// -----
+// A collective runs over at least one mesh axis.
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+  // expected-error @below {{names no mesh axis}}
+  %y = dist.all_reduce %x {axes = [], op = "sum"}
+      : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+}
