@@ -127,3 +127,125 @@ rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64} {
 rank.kernel @k attributes {extent = 0 : i64, flops = 0.0 : f64} {
   rank.yield
 }
+
+// -----
+
+// A fragment is a list of steps.
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+    // expected-error @+1 {{does not belong into a fragment, only 'rank.step' does}}
+    %0 = nn.fill 1.0 : tensor<4xf32, #nn.axes<embed>>
+  }
+}
+
+// -----
+
+// Tasks name fragments.
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  rank.region "static" bytes(64) slots(1) offset(0)
+  rank.fragment "F0" phase(F) {
+  }
+  // expected-error @+1 {{defines fragment 'F0' a second time}}
+  rank.fragment "F0" phase(B) {
+  }
+}
+
+// -----
+
+// A program computes in steps only.
+rank.program @p stage(0) arena(64) fixed {} memory {} {
+  // expected-error @+1 {{does not belong into a rank program}}
+  %0 = nn.fill 1.0 : tensor<4xf32, #nn.axes<embed>>
+}
+
+// -----
+
+// The yield names a kernel's results.
+// expected-error @+1 {{must end with 'rank.yield'}}
+rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64} {
+  %0 = nn.fill 1.0 : tensor<4xf32, #nn.axes<embed>>
+}
+
+// -----
+
+// A result without its operand shares nothing.
+// expected-error @+1 {{'inplace' must hold pairs array<i64: result, operand>}}
+rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64, inplace = [array<i64: 0>]} {
+^bb0(%a: tensor<4xf32>):
+  rank.yield %a : tensor<4xf32>
+}
+
+// -----
+
+// Shared storage is that of an operand which the kernel has.
+// expected-error @+1 {{'inplace' pair array<i64: 0, 1> is outside 1 results and 1 operands}}
+rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64, inplace = [array<i64: 0, 1>]} {
+^bb0(%a: tensor<4xf32>):
+  rank.yield %a : tensor<4xf32>
+}
+
+// -----
+
+// A launch needs its kernel.
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error @+1 {{calls unknown kernel 'k'}}
+  %0 = rank.launch @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// A launch passes what its kernel takes.
+rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64} {
+^bb0(%a: tensor<4xf32>):
+  rank.yield %a : tensor<4xf32>
+}
+func.func @f(%a: tensor<5xf32>) {
+  // expected-error @+1 {{operand types differ from those of kernel 'k'}}
+  %0 = rank.launch @k(%a) : (tensor<5xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// A launch gets what its kernel yields.
+rank.kernel @k attributes {extent = 1 : i64, flops = 0.0 : f64} {
+^bb0(%a: tensor<4xf32>):
+  rank.yield %a : tensor<4xf32>
+}
+func.func @f(%a: tensor<4xf32>) {
+  // expected-error @+1 {{result types differ from those of kernel 'k'}}
+  %0 = rank.launch @k(%a) : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}
+
+// -----
+
+// Each batch loop has a stride of its own.
+func.func @f(%a: tensor<4x4xf32>) {
+  // expected-error @+1 {{'b' has 2 strides for 1 batch loops, a row and a column}}
+  %0 = rank.matmul %a, %a {batch = array<i64: 1>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 0, 4, 1>, b = array<i64: 4, 1>,
+      c = array<i64: 0, 4, 1>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+// The library reads rows or columns without gaps.
+func.func @f(%a: tensor<8x8xf32>) {
+  // expected-error @+1 {{'a' has no unit stride among row and column}}
+  %0 = rank.matmul %a, %a {batch = array<i64>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 8, 2>, b = array<i64: 8, 1>,
+      c = array<i64: 8, 1>} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// The product is written by rows.
+func.func @f(%a: tensor<4x4xf32>) {
+  // expected-error @+1 {{'c' has column stride 4, must be 1}}
+  %0 = rank.matmul %a, %a {batch = array<i64>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 4, 1>, b = array<i64: 4, 1>,
+      c = array<i64: 1, 4>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
