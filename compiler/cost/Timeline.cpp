@@ -51,7 +51,7 @@ private:
         }
         begin = std::max(begin, source->second + edge.seconds);
       }
-      double end = begin + graph.kinds[task.kind].seconds;
+      double end = begin + graph.kinds[task.kind].seconds + task.extra;
       result.spans[lane][next] = {begin, end};
       clock[lane] = end;
       ends[{task.kind, task.micro}] = end;
@@ -70,7 +70,7 @@ private:
       result.complete &= result.stuck[lane] == static_cast<int>(graph.lanes[lane].size());
       result.makespan = std::max(result.makespan, clock[lane]);
       for (const TaskGraph::Task &task : graph.lanes[lane])
-        busy += graph.kinds[task.kind].seconds;
+        busy += graph.kinds[task.kind].seconds + task.extra;
     }
     double all = result.makespan * graph.lanes.size();
     result.bubble = result.complete && all > 0 ? (all - busy) / all : 0;

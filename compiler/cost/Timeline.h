@@ -18,7 +18,8 @@ struct TaskGraph {
   };
   struct Task {
     int kind = 0;
-    int micro = 0; ///< 0 for tasks that run once per training step
+    int micro = 0;    ///< 0 for tasks that run once per training step
+    double extra = 0; ///< seconds on top of those of the kind
   };
   std::vector<Kind> kinds;
   std::vector<Edge> edges;

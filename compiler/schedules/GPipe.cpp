@@ -14,12 +14,12 @@
 
 namespace npar::schedules {
 
-TaskLists gpipe(int stages, int micros) {
+Made gpipe(const Request &request) {
   std::vector<Task> tasks;
   for (Phase phase : {Phase::F, Phase::B})
-    for (int micro = 0; micro < micros; ++micro)
+    for (int micro = 0; micro < request.micros; ++micro)
       tasks.push_back({phase, micro});
-  return TaskLists(stages, tasks);
+  return {{"gpipe", request.micros, 1, loopPlacement(request.stages, 1), TaskLists(request.stages, tasks)}, ""};
 }
 
 } // namespace npar::schedules

@@ -16,7 +16,8 @@
 
 namespace npar::schedules {
 
-TaskLists oneFOneB(int stages, int micros) {
+Made oneFOneB(const Request &request) {
+  int stages = request.stages, micros = request.micros;
   TaskLists lists(stages);
   for (int stage = 0; stage < stages; ++stage) {
     std::vector<Task> &tasks = lists[stage];
@@ -29,7 +30,7 @@ TaskLists oneFOneB(int stages, int micros) {
       tasks.push_back({Phase::B, micro});
     }
   }
-  return lists;
+  return {{"1f1b", micros, 1, loopPlacement(stages, 1), lists}, ""};
 }
 
 } // namespace npar::schedules

@@ -6,7 +6,10 @@
 namespace npar::schedules {
 
 const std::vector<ScheduleKind> &scheduleKinds() {
-  static const std::vector<ScheduleKind> kinds = {{"gpipe", gpipe}, {"1f1b", oneFOneB}};
+  static const std::vector<ScheduleKind> kinds = {
+      {"gpipe", "Huang et al. 2019, figure 2c", 1, false, gpipe},
+      {"1f1b", "Narayanan et al. 2021, figure 4", 1, false, oneFOneB},
+  };
   return kinds;
 }
 
@@ -15,6 +18,21 @@ const ScheduleKind *findSchedule(std::string_view name) {
     if (name == kind.name)
       return &kind;
   return nullptr;
+}
+
+Made makeSchedule(const ScheduleKind &kind, Request request) {
+  auto refuse = [&](const std::string &reason) { return Made{{}, "schedule '" + std::string(kind.name) + "' " + reason}; };
+  if (request.stages < 1 || request.micros < 1)
+    return refuse("needs at least one stage and one micro-batch, not " + std::to_string(request.stages) + " and " +
+                  std::to_string(request.micros));
+  if (request.chunks == 0)
+    request.chunks = kind.chunks;
+  if (request.chunks < 1 || (request.chunks != kind.chunks && !kind.anyChunks))
+    return refuse("has " + std::to_string(kind.chunks) + (kind.chunks == 1 ? " chunk" : " chunks") + " per stage, not " +
+                  std::to_string(request.chunks));
+  if (request.costs.empty())
+    request.costs.assign(request.stages, {});
+  return kind.make(request);
 }
 
 char letter(Phase phase) { return "FBW"[static_cast<int>(phase)]; }

@@ -1,4 +1,4 @@
-// A pipeline schedule is data: for each stage the order of its compute tasks. Transfers follow from it.
+// A pipeline schedule is data: where the chunks of the model are, and for each stage the order of its compute tasks. Transfers follow.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace npar::schedules {
 
-/// W is the weight part of a backward that a schedule splits; B is then its input part.
+/// The phases of a micro-batch in a chunk. Where the list of a stage has W for a chunk and a micro-batch, its B is the input part of the
+/// backward alone; where it has not, B is the whole backward. A list may mix both.
 enum class Phase { F, B, W };
 
 struct Task {
   Phase phase = Phase::F;
   int micro = 0;
-  int chunk = 0; ///< of the stage's chunks, ascending along the chain
+  int chunk = 0; ///< of the stage's own chunks, ascending along the chain
 
   bool operator==(const Task &other) const { return phase == other.phase && micro == other.micro && chunk == other.chunk; }
 };
@@ -21,20 +22,74 @@ struct Task {
 /// Per stage, its tasks in order.
 using TaskLists = std::vector<std::vector<Task>>;
 
-TaskLists gpipe(int stages, int micros);
-TaskLists oneFOneB(int stages, int micros);
+/// The chain of stages * chunks model parts; `placement[place]` is the stage that holds the part. Each stage holds `chunks` of them.
+using Placement = std::vector<int>;
+
+/// Part c * stages + s on stage s: Megatron's interleaving, and the plain pipeline for one chunk.
+Placement loopPlacement(int stages, int chunks);
+/// Two chunks per stage, down the stages and back up: part p and part 2 stages - 1 - p on stage p.
+Placement vPlacement(int stages);
+
+struct Schedule {
+  std::string kind;
+  int micros = 0;
+  int chunks = 1; ///< per stage
+  Placement placement;
+  TaskLists lists;
+
+  int stages() const { return static_cast<int>(lists.size()); }
+  /// Place in the chain of a stage's chunk; -1 when the stage has no such chunk.
+  int place(int stage, int chunk) const;
+  /// The chunk that the part at a place of the chain is on its stage.
+  int chunkAt(int place) const;
+
+  bool operator==(const Schedule &other) const {
+    return micros == other.micros && chunks == other.chunks && placement == other.placement && lists == other.lists;
+  }
+};
+
+/// Times of a whole stage, in seconds or any unit; each of its chunks takes 1/chunks of them. A backward that is not split takes
+/// `backward + weight`.
+struct StageCost {
+  double forward = 1, backward = 1, weight = 1;
+};
+
+/// What a schedule is made for.
+struct Request {
+  int stages = 1, micros = 1;
+  int chunks = 0;               ///< per stage; 0: as many as the schedule has by itself
+  std::vector<StageCost> costs; ///< per stage; empty: all 1
+  double transfer = 0;          ///< time of a message between stages
+  double memoryCap = 0;         ///< most forward activations of a stage (all its chunks: 1) held at once; 0: no limit
+};
+
+/// A schedule, or why there is none for the request.
+struct Made {
+  Schedule schedule;
+  std::string refusal; ///< empty when there is a schedule; otherwise what is wrong, with both numbers
+};
 
 /// A schedule as plans name it (`h -> pp by 1f1b`).
 struct ScheduleKind {
   const char *name;
-  TaskLists (*make)(int stages, int micros);
+  const char *source; ///< paper, figure
+  int chunks;         ///< that it has by itself
+  bool anyChunks;     ///< whether a request may ask for another number
+  Made (*make)(const Request &request);
 };
+
+Made gpipe(const Request &request);
+Made oneFOneB(const Request &request);
 
 /// All schedules, in order of publication. A new one is a function in its own file and a line here.
 const std::vector<ScheduleKind> &scheduleKinds();
 
 /// Null when there is none of that name.
 const ScheduleKind *findSchedule(std::string_view name);
+
+/// Checks the numbers of a request against the kind (at least one stage and micro-batch, chunks that the kind can have), fills in
+/// `chunks` and `costs`, and makes the schedule.
+Made makeSchedule(const ScheduleKind &kind, Request request);
 
 /// One line per stage, such as `F0 F1 B0 B1`; chunks behind a dot where there are several (`F0.1`).
 std::string print(const TaskLists &lists);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace npar::schedules {
@@ -20,15 +21,13 @@ std::string name(Phase phase, int micro, int chunk, int chunks) {
 
 class Validation {
 public:
-  Validation(const TaskLists &lists, int micros) : lists(lists), micros(micros) {
-    for (const std::vector<Task> &tasks : lists)
-      for (const Task &task : tasks) {
-        chunks = std::max(chunks, task.chunk + 1);
-        split |= task.phase == Phase::W;
-      }
-  }
+  explicit Validation(const Schedule &schedule)
+      : schedule(schedule), lists(schedule.lists), micros(schedule.micros), chunks(schedule.chunks) {}
 
   std::vector<ScheduleError> run() {
+    checkPlacement();
+    if (!errors.empty())
+      return std::move(errors);
     for (size_t stage = 0; stage < lists.size(); ++stage) {
       checkOnce(stage);
       checkAscending(stage);
@@ -41,41 +40,63 @@ public:
 private:
   std::string name(const Task &task) const { return schedules::name(task.phase, task.micro, task.chunk, chunks); }
 
+  void checkPlacement() {
+    std::vector<int> parts(lists.size(), 0);
+    for (int stage : schedule.placement) {
+      if (stage < 0 || stage >= schedule.stages()) {
+        errors.push_back(
+            {0, 0, "a part of the chain is on stage " + std::to_string(stage) + ": there are " + std::to_string(lists.size())});
+        return;
+      }
+      ++parts[stage];
+    }
+    for (size_t stage = 0; stage < lists.size(); ++stage)
+      if (parts[stage] != chunks)
+        errors.push_back(
+            {static_cast<int>(stage), 0, "holds " + std::to_string(parts[stage]) + " parts of the chain, not " + std::to_string(chunks)});
+  }
+
   void checkOnce(int stage) {
     std::map<Key, int> seen;
     const std::vector<Task> &tasks = lists[stage];
     for (size_t place = 0; place < tasks.size(); ++place) {
       const Task &task = tasks[place];
-      if (task.micro < 0 || task.micro >= micros || task.chunk < 0)
-        errors.push_back({stage, static_cast<int>(place),
-                          name(task) + " is for no micro-batch: there are " + std::to_string(micros) + ", counted from 0"});
+      int at = static_cast<int>(place);
+      if (task.micro < 0 || task.micro >= micros)
+        errors.push_back({stage, at, name(task) + " is for no micro-batch: there are " + std::to_string(micros) + ", counted from 0"});
+      else if (task.chunk < 0 || task.chunk >= chunks)
+        errors.push_back({stage, at, name(task) + " is for no chunk: there are " + std::to_string(chunks) + ", counted from 0"});
       else if (!seen.emplace(Key{task.chunk, task.phase, task.micro}, place).second)
-        errors.push_back({stage, static_cast<int>(place), name(task) + " appears twice"});
+        errors.push_back({stage, at, name(task) + " appears twice"});
     }
     for (int chunk = 0; chunk < chunks; ++chunk)
-      for (Phase phase : {Phase::F, Phase::B, Phase::W})
-        for (int micro = 0; micro < micros && (phase != Phase::W || split); ++micro)
+      for (Phase phase : {Phase::F, Phase::B})
+        for (int micro = 0; micro < micros; ++micro)
           if (!seen.count({chunk, phase, micro}))
             errors.push_back({stage, static_cast<int>(tasks.size()), schedules::name(phase, micro, chunk, chunks) + " is missing"});
   }
 
   void checkAscending(int stage) {
+    std::set<std::pair<int, int>> split; // chunk, micro-batch
+    for (const Task &task : lists[stage])
+      if (task.phase == Phase::W)
+        split.emplace(task.chunk, task.micro);
     std::map<int, Task> previous; // by chunk
     for (size_t place = 0; place < lists[stage].size(); ++place) {
       const Task &task = lists[stage][place];
-      if (task.phase != (split ? Phase::W : Phase::B))
+      if (task.phase == Phase::F || (task.phase == Phase::B && split.count({task.chunk, task.micro})))
         continue;
       auto [before, first] = previous.emplace(task.chunk, task);
       if (!first && before->second.micro > task.micro)
-        errors.push_back({stage, static_cast<int>(place),
-                          name(task) + " comes after " + name(before->second) +
-                              ": gradients must accumulate in ascending order of micro-batches"});
+        errors.push_back(
+            {stage, static_cast<int>(place),
+             name(task) + " comes after " + name(before->second) + ": gradients must accumulate in ascending order of micro-batches"});
       before->second = task;
     }
   }
 
   void checkProgress() {
-    Simulation simulation = simulate(lists, std::vector<StageCost>(lists.size()));
+    Simulation simulation = simulate(schedule, std::vector<StageCost>(lists.size()));
     if (simulation.timeline.complete)
       return;
     for (size_t stage = 0; stage < lists.size(); ++stage) {
@@ -86,15 +107,14 @@ private:
     }
   }
 
+  const Schedule &schedule;
   const TaskLists &lists;
-  int micros;
-  int chunks = 1;
-  bool split = false;
+  int micros, chunks;
   std::vector<ScheduleError> errors;
 };
 
 } // namespace
 
-std::vector<ScheduleError> validate(const TaskLists &lists, int micros) { return Validation(lists, micros).run(); }
+std::vector<ScheduleError> validate(const Schedule &schedule) { return Validation(schedule).run(); }
 
 } // namespace npar::schedules

@@ -15,9 +15,10 @@ struct ScheduleError {
 };
 
 /// Empty when
-///   S1 each stage has each task (F, B, and W if any stage has one, for each micro-batch and chunk) once, and no other;
-///   S2 gradients accumulate in ascending micro-batch order: the B (or W) tasks of a chunk ascend (N2);
+///   S0 the placement gives each stage as many parts as there are chunks, and there is a list per stage;
+///   S1 each stage has F and B of each micro-batch and chunk once, W at most once, and no other task;
+///   S2 gradients accumulate in ascending micro-batch order: what makes them (W, or B where there is no W) ascends in a chunk (N2);
 ///   S3 no task waits for ever: the tasks run to the end when each waits for those that it needs.
-std::vector<ScheduleError> validate(const TaskLists &lists, int micros);
+std::vector<ScheduleError> validate(const Schedule &schedule);
 
 } // namespace npar::schedules

@@ -31,8 +31,16 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       refuseUnknown(program);
       return signalPassFailure();
     }
-    schedules::TaskLists lists = kind->make(program.getStages(), program.getMicroCount());
-    if (failed(accept(program, lists)))
+    schedules::Request request;
+    request.stages = program.getStages();
+    request.micros = program.getMicroCount();
+    schedules::Made made = schedules::makeSchedule(*kind, request);
+    if (!made.refusal.empty()) {
+      program.emitError(made.refusal);
+      return signalPassFailure();
+    }
+    const schedules::TaskLists &lists = made.schedule.lists;
+    if (failed(accept(program, made.schedule)))
       return signalPassFailure();
 
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -53,8 +61,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     program.emitError("there is no schedule '") << program.getSchedule() << "'; there are: " << known;
   }
 
-  LogicalResult accept(pipe::ProgramOp program, const schedules::TaskLists &lists) {
-    std::vector<schedules::ScheduleError> errors = schedules::validate(lists, program.getMicroCount());
+  LogicalResult accept(pipe::ProgramOp program, const schedules::Schedule &schedule) {
+    std::vector<schedules::ScheduleError> errors = schedules::validate(schedule);
     for (const schedules::ScheduleError &error : errors)
       program.emitError("schedule '") << program.getSchedule() << "', stage " << error.stage << ": " << error.reason;
     return success(errors.empty());

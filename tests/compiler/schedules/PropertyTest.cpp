@@ -7,6 +7,13 @@
 
 namespace npar::schedules {
 
+static Schedule make(const char *name, int stages, int micros) {
+  Request request;
+  request.stages = stages;
+  request.micros = micros;
+  return makeSchedule(*findSchedule(name), request).schedule;
+}
+
 template <typename Body> void forAllSizes(Body body) {
   for (int stages = 1; stages <= 8; ++stages)
     for (int micros = 1; micros <= 16; ++micros) {
@@ -19,9 +26,9 @@ TEST(Property, EveryScheduleIsValid) {
   for (const ScheduleKind &kind : scheduleKinds()) {
     SCOPED_TRACE(kind.name);
     forAllSizes([&](int stages, int micros) {
-      TaskLists lists = kind.make(stages, micros);
-      ASSERT_EQ(lists.size(), static_cast<size_t>(stages));
-      EXPECT_TRUE(validate(lists, micros).empty());
+      Schedule schedule = make(kind.name, stages, micros);
+      ASSERT_EQ(schedule.stages(), stages);
+      EXPECT_TRUE(validate(schedule).empty());
     });
   }
 }
@@ -32,8 +39,8 @@ TEST(Property, BubbleIsThatOfTheClosedForm) {
     SCOPED_TRACE(kind.name);
     forAllSizes([&](int stages, int micros) {
       for (double backward : {1.0, 2.0}) {
-        std::vector<StageCost> costs(stages, {1, backward});
-        cost::Timeline timeline = simulate(kind.make(stages, micros), costs).timeline;
+        std::vector<StageCost> costs(stages, {1, backward, 0});
+        cost::Timeline timeline = simulate(make(kind.name, stages, micros), costs).timeline;
         EXPECT_DOUBLE_EQ(timeline.makespan, (micros + stages - 1) * (1 + backward));
         EXPECT_NEAR(timeline.bubble, (stages - 1.0) / (micros + stages - 1), 1e-12);
       }
@@ -43,13 +50,13 @@ TEST(Property, BubbleIsThatOfTheClosedForm) {
 
 TEST(Property, GPipeHoldsAllMicroBatches) {
   forAllSizes([](int stages, int micros) {
-    EXPECT_EQ(simulate(gpipe(stages, micros), std::vector<StageCost>(stages)).peakLive, std::vector<int>(stages, micros));
+    EXPECT_EQ(simulate(make("gpipe", stages, micros), std::vector<StageCost>(stages)).peakLive, std::vector<double>(stages, micros));
   });
 }
 
 TEST(Property, OneFOneBHoldsAtMostThePipelineBehindIt) {
   forAllSizes([](int stages, int micros) {
-    std::vector<int> peak = simulate(oneFOneB(stages, micros), std::vector<StageCost>(stages)).peakLive;
+    std::vector<double> peak = simulate(make("1f1b", stages, micros), std::vector<StageCost>(stages)).peakLive;
     for (int stage = 0; stage < stages; ++stage)
       EXPECT_EQ(peak[stage], std::min(stages - stage, micros));
   });
@@ -63,8 +70,8 @@ TEST(Property, OneFOneBReproducesPublishedBubbleRates) {
   };
   for (const Row &row : {Row{8, 24, 18.522, 18.086, 9.337, 0.601, 0.2431}, Row{8, 64, 18.546, 18.097, 9.321, 0.762, 0.124},
                          Row{16, 48, 11.347, 11.248, 8.132, 0.377, 0.2552}}) {
-    std::vector<StageCost> costs(row.stages, {row.forward, row.backward + row.weight});
-    cost::Timeline timeline = simulate(oneFOneB(row.stages, row.micros), costs, row.transfer).timeline;
+    std::vector<StageCost> costs(row.stages, {row.forward, row.backward, row.weight});
+    cost::Timeline timeline = simulate(make("1f1b", row.stages, row.micros), costs, row.transfer).timeline;
     double longest = 0;
     for (const std::vector<cost::Span> &spans : timeline.spans)
       longest = std::max(longest, spans.back().end - spans.front().begin);
