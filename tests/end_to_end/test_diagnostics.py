@@ -1,0 +1,177 @@
+"""Every diagnostic has a lit test: each text that dsl/ and compiler/ can report is found in what a lit test expects.
+
+The texts are read from the sources: the string literals of every call that reports (`reporter.fail`, `emitOpError`, ...), in their order.
+A text is tested when one line that a lit test expects (`expected-error`, `CHECK`, `#>` of a wrong text) has all of them in that order;
+of `c ? "a" : "b"` within a text one alternative is enough. What only a broken machine or a bug of npar's own can reach is in INTERNAL.
+"""
+
+import re
+import unittest
+
+from driver import ROOT
+
+# Text -> why no lit test can expect it. Each must still be in the sources.
+INTERNAL = {
+}
+
+# Functions that hand on a text which they were given; who gives it is found by name.
+REPORT_SECOND = {"error", "fail", "abort", "warning", "note", "help"}  # (location, text, ...) behind `.`
+REPORT_STREAM = {"emitError", "emitOpError", "emitWarning", "emitRemark", "attachNote", "refuse"}  # (...) << text << ...
+VARIABLES = {"message", "error"}  # `error = text`, `message += text`
+
+TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|(?P<raw>R"\((?P<rawtext>.*?)\)")|(?P<text>"(?:\\.|[^"\\\n])*")|(?P<char>'(?:\\.|[^'\\\n])+')"""
+    r"""|(?P<word>[A-Za-z_]\w*)|\#[^\n]*|\d[\w.']*|(?P<op>::|<<|\+=|==|!=|<=|>=|->|&&|\|\||[^\s\w])""",
+    re.DOTALL | re.VERBOSE,
+)
+ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|.)")
+SPELT = {"n": "\n", "t": "\t", "0": "\0"}
+OPEN, CLOSE = "([{", ")]}"
+TEXT_TYPES = {"string", "Twine", "StringRef"}  # their constructors keep the text that they are given
+
+
+def unescape(text):
+    return ESCAPE.sub(lambda m: SPELT.get(m[1], m[1]) if m[1][0] != "x" else chr(int(m[1][1:], 16)), text)
+
+
+def tokens_of(source):
+    """(kind, text, line) without comments and directives; neighbouring literals are one."""
+    result = []
+    for match in TOKEN.finditer(source):
+        kind = match.lastgroup
+        if kind in (None, "rawtext"):
+            kind = "raw" if match["raw"] else None
+        if kind is None:
+            continue
+        text = match[0]
+        if kind in ("text", "char"):
+            text = unescape(text[1:-1])
+        elif kind == "raw":
+            kind, text = "text", match["rawtext"]
+        if kind == "char":
+            kind = "text"
+        if kind == "text" and result and result[-1][0] == "text" and match[0][0] == '"':
+            result[-1] = ("text", result[-1][1] + text, result[-1][2])
+        else:
+            result.append((kind, text, source.count("\n", 0, match.start()) + 1))
+    return result
+
+
+def closing(tokens, begin):
+    """The index of the bracket that closes the one at begin."""
+    depth = 0
+    for i in range(begin, len(tokens)):
+        if tokens[i][0] == "op":
+            depth += (tokens[i][1] in OPEN) - (tokens[i][1] in CLOSE)
+            if depth == 0:
+                return i
+    return len(tokens)
+
+
+def split(tokens, marks):
+    """The parts of an expression between marks outside of brackets."""
+    parts, i = [[]], 0
+    while i < len(tokens):
+        kind, text, _ = tokens[i]
+        if kind == "op" and text in marks:
+            parts.append([])
+        elif kind == "op" and text in OPEN:
+            end = closing(tokens, i)
+            parts[-1] += tokens[i : end + 1]
+            i = end
+        else:
+            parts[-1].append(tokens[i])
+        i += 1
+    return parts
+
+
+def pieces(tokens):
+    """A regular expression for the literals of an expression, in order; None if it has none."""
+    alternatives = split(tokens, "?:")
+    if len(alternatives) > 1:
+        found = [pieces(part) for part in alternatives[1:]]
+        found = [f for f in found if f]
+        return "(?:" + "|".join(found) + ")" if found else None
+    found, i = [], 0
+    while i < len(tokens):
+        kind, text, _ = tokens[i]
+        if kind == "text":
+            found += [re.escape(line) for line in text.split("\n") if line.strip()]
+        elif kind == "op" and text in OPEN:
+            end = closing(tokens, i)
+            before = tokens[i - 1] if i else ("op", "", 0)
+            if text == "(" and (before[0] != "word" or before[1] in TEXT_TYPES):
+                inner = pieces(tokens[i + 1 : end])
+                found += [inner] if inner else []
+            i = end
+        i += 1
+    return ".*".join(found) if found else None
+
+
+def statement(tokens, begin):
+    """The tokens from begin to the end of the statement, or of the argument, that it stands in."""
+    i = begin
+    while i < len(tokens):
+        kind, text, _ = tokens[i]
+        if kind == "op" and (text in ";,:" or text in CLOSE):
+            break
+        i = closing(tokens, i) + 1 if kind == "op" and text in OPEN else i + 1
+    return tokens[begin:i]
+
+
+def diagnostics(path):
+    """(line, pattern, words) of each text that a file reports."""
+    tokens = tokens_of(path.read_text())
+    streams = {tokens[i + 1][1] for i, t in enumerate(tokens[:-1]) if t[1] == "InFlightDiagnostic" and tokens[i + 1][0] == "word"}
+    for i, (kind, text, line) in enumerate(tokens[:-1]):
+        if kind != "word":
+            continue
+        after, before = tokens[i + 1], tokens[i - 1] if i else ("op", ";", 0)
+        found = []
+        if after[1] == "(" and text in REPORT_SECOND and before[1] in (".", "->"):
+            arguments = split(tokens[i + 2 : closing(tokens, i + 1)], ",")
+            if len(arguments) > 1 and arguments[1]:
+                found = [arguments[1]]
+            if text in ("error", "fail", "abort"):
+                found = [part for f in found for part in ([f] if len(split(f, "?:")) == 1 else split(f, "?:")[1:])]
+        elif after[1] == "(" and text in REPORT_STREAM:
+            found = [[t for t in statement(tokens, i)[1:]]]
+        elif after[1] == "<<" and text in streams:
+            found = [statement(tokens, i)]
+        elif after[1] in ("=", "+=") and text in VARIABLES:
+            found = [statement(tokens, i + 2)]
+        for part in found:
+            pattern = pieces(part)
+            if pattern:
+                yield line, pattern, " ... ".join(t[1] for t in part if t[0] == "text")
+
+
+def expectations():
+    """What lit tests expect: the lines that are checked."""
+    lines = []
+    for path in sorted((ROOT / "tests").rglob("*")):
+        if path.suffix in (".mlir", ".test", ".npar"):
+            for line in path.read_text(errors="replace").splitlines():
+                if re.search(r"expected-(error|warning|note|remark)|CHECK[-A-Z]*:|^#>", line):
+                    lines.append(line)
+    return "\n".join(lines)
+
+
+class DiagnosticsTest(unittest.TestCase):
+    def test_every_diagnostic_has_a_lit_test(self):
+        expected, missing, count, seen = expectations(), [], 0, set()
+        for folder in ("dsl", "compiler"):
+            for path in sorted((ROOT / folder).rglob("*.cpp")) + sorted((ROOT / folder).rglob("*.h")):
+                for line, pattern, words in diagnostics(path):
+                    count += 1
+                    if words in INTERNAL:
+                        seen.add(words)
+                    elif not re.search(pattern, expected):
+                        missing.append(f"{path.relative_to(ROOT)}:{line}: {words}")
+        self.assertGreater(count, 300, "the diagnostics are not found in the sources")
+        self.assertEqual(missing, [], "no lit test expects:\n" + "\n".join(missing))
+        self.assertEqual(set(INTERNAL) - seen, set(), "listed as internal but in no source")
+
+
+if __name__ == "__main__":
+    unittest.main()
