@@ -66,7 +66,7 @@ FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Locati
     return emitError(loc, "kernels do not link: ") << errors;
   auto buffer = llvm::MemoryBuffer::getFile(output, false, false);
   if (!buffer)
-    return emitError(loc, "cannot read the linked kernels: ") << buffer.getError().message();
+    return emitError(loc, "internal error: cannot read the linked kernels: ") << buffer.getError().message();
   return std::vector<uint8_t>((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());
 }
 
