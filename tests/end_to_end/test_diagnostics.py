@@ -10,13 +10,36 @@ import unittest
 
 from driver import ROOT
 
-# Text -> why no lit test can expect it. Each must still be in the sources.
+# What no text can reach -> why. The user sees `internal error: ...`. An entry that is in no source any more, or that a lit test does
+# expect, has to go.
+CAUGHT = "an exception of the standard library or of ANTLR, such as no memory left"
+LIBRARY = "LLVM or lld would have to fail on code that was verified"
+BUILT = "export-plan-memory writes the rank program that is read here; only a bug there makes it wrong"
+SCHEDULES = "the schedules are npar's own, and right: tests/compiler/schedules shows that the check finds wrong ones"
 INTERNAL = {
+    "internal error: parsing failed: ": CAUGHT,
+    "internal error: elaboration failed: ": CAUGHT,
+    "something else": "ANTLR always names what it expected; the word stands for an empty list",
+    "internal error: unknown operation ' ... '": "the front end makes only operations that nn has; tests/compiler/import hands over another one",
+    "schedule ' ... ', stage  ... : ": SCHEDULES,
+    " is for no micro-batch: there are  ... , counted from 0": SCHEDULES,
+    " comes after  ... : gradients must accumulate in ascending order of micro-batches": SCHEDULES,
+    "internal error: kernel does not lower to the LLVM dialect": LIBRARY,
+    "internal error: kernel does not translate to LLVM IR": LIBRARY,
+    "internal error: no code generator for ' ... '": LIBRARY,
+    "internal error: no object file can be written for ' ... '": LIBRARY,
+    "internal error: cannot read the linked kernels: ": LIBRARY,
+    "internal error: holds no rank program to emit": BUILT,
+    "internal error: fixes mesh axis ' ... ', which the mesh does not have": BUILT,
+    "internal error: keeps unknown variable ' ... '": BUILT,
+    "internal error: runs an unknown kernel": BUILT,
+    "internal error: the compiler failed without a message": "a pass that fails says why",
 }
 
 # Functions that hand on a text which they were given; who gives it is found by name.
 REPORT_SECOND = {"error", "fail", "abort", "warning", "note", "help"}  # (location, text, ...) behind `.`
 REPORT_STREAM = {"emitError", "emitOpError", "emitWarning", "emitRemark", "attachNote", "refuse"}  # (...) << text << ...
+LISTS = {"errors", "helps"}  # `helps.push_back(text)`
 VARIABLES = {"message", "error"}  # `error = text`, `message += text`
 
 TOKEN = re.compile(
@@ -90,8 +113,7 @@ def pieces(tokens):
     alternatives = split(tokens, "?:")
     if len(alternatives) > 1:
         found = [pieces(part) for part in alternatives[1:]]
-        found = [f for f in found if f]
-        return "(?:" + "|".join(found) + ")" if found else None
+        return "(?:" + "|".join(found) + ")" if all(found) else None
     found, i = [], 0
     while i < len(tokens):
         kind, text, _ = tokens[i]
@@ -106,6 +128,17 @@ def pieces(tokens):
             i = end
         i += 1
     return ".*".join(found) if found else None
+
+
+def elements(tokens):
+    """The texts of an expression: both sides of `?:`, and each member of a list in braces."""
+    sides = split(tokens, "?:")
+    if len(sides) > 1:
+        return [part for side in sides[1:] for part in elements(side)]
+    for i, token in enumerate(tokens):
+        if token[1] == "{" and all(t[0] == "word" or t[1] in "::<>" for t in tokens[:i]):
+            return [part for member in split(tokens[i + 1 : closing(tokens, i)], ",") for part in elements(member)]
+    return [tokens]
 
 
 def statement(tokens, begin):
@@ -128,16 +161,15 @@ def diagnostics(path):
             continue
         after, before = tokens[i + 1], tokens[i - 1] if i else ("op", ";", 0)
         found = []
-        if after[1] == "(" and text in REPORT_SECOND and before[1] in (".", "->"):
+        if after[1] == "(" and text in REPORT_SECOND and (before[1] in (".", "->") or text in ("fail", "abort")):
             arguments = split(tokens[i + 2 : closing(tokens, i + 1)], ",")
-            if len(arguments) > 1 and arguments[1]:
-                found = [arguments[1]]
-            if text in ("error", "fail", "abort"):
-                found = [part for f in found for part in ([f] if len(split(f, "?:")) == 1 else split(f, "?:")[1:])]
+            found = [part for argument in arguments[1:] for part in elements(argument)]
         elif after[1] == "(" and text in REPORT_STREAM:
             found = [[t for t in statement(tokens, i)[1:]]]
         elif after[1] == "<<" and text in streams:
             found = [statement(tokens, i)]
+        elif after[1] == "." and text in LISTS and tokens[i + 2][1] == "push_back":
+            found = elements(tokens[i + 4 : closing(tokens, i + 3)])
         elif after[1] in ("=", "+=") and text in VARIABLES:
             found = [statement(tokens, i + 2)]
         for part in found:
@@ -164,13 +196,15 @@ class DiagnosticsTest(unittest.TestCase):
             for path in sorted((ROOT / folder).rglob("*.cpp")) + sorted((ROOT / folder).rglob("*.h")):
                 for line, pattern, words in diagnostics(path):
                     count += 1
-                    if words in INTERNAL:
+                    tested = re.search(pattern, expected)
+                    if words in INTERNAL and not tested:
                         seen.add(words)
-                    elif not re.search(pattern, expected):
+                    elif not tested:
                         missing.append(f"{path.relative_to(ROOT)}:{line}: {words}")
         self.assertGreater(count, 300, "the diagnostics are not found in the sources")
-        self.assertEqual(missing, [], "no lit test expects:\n" + "\n".join(missing))
-        self.assertEqual(set(INTERNAL) - seen, set(), "listed as internal but in no source")
+        if missing:
+            self.fail("no lit test expects:\n" + "\n".join(missing))
+        self.assertEqual(set(INTERNAL) - seen, set(), "listed as internal, but tested or in no source")
 
 
 if __name__ == "__main__":

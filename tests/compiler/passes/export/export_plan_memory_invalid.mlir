@@ -104,3 +104,50 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
   pipe.order stage(0) ["F0:0"]
   pipe.order stage(1) ["F1:0"]
 }
+
+// -----
+
+// A variable is written where nobody reads its old contents any more: two writes before that leave no place for the first.
+#v = #dist.layout<embed : 4>
+// expected-error @+1 {{internal error: fragment 'U0' writes a variable twice while its old value is still read}}
+module attributes {dist.mesh = #dist.mesh<>} {
+  nn.variable @w : tensor<4xf32, #v> {kind = #nn.kind<parameter>, stages = [0], stored = [4], init = #nn.init<ones>, index = 0 : i64}
+  rank.kernel @add attributes {extent = 4 : i64, flops = 1.0 : f64} {
+  ^bb0(%x: tensor<4xf32, #v>, %y: tensor<4xf32, #v>):
+    %0 = nn.add %x, %y : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+    rank.yield %0 : tensor<4xf32, #v>
+  }
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @U0 stage(0) phase(U) {
+    %old = nn.read @w : tensor<4xf32, #v>
+    %x = nn.input "x" : tensor<4xf32, #v>
+    %1 = rank.launch @add(%old, %x) : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+    nn.write @w, %1 : tensor<4xf32, #v>
+    nn.write @w, %x : tensor<4xf32, #v>
+    %2 = rank.launch @add(%old, %1) : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+  }
+  pipe.order stage(0) ["U0"]
+}
+
+// -----
+
+// Nor can old and new contents be in one place.
+#v = #dist.layout<embed : 4>
+// expected-error @+1 {{internal error: fragment 'U0' needs the old and the new value of a variable at the same time}}
+module attributes {dist.mesh = #dist.mesh<>} {
+  nn.variable @w : tensor<4xf32, #v> {kind = #nn.kind<parameter>, stages = [0], stored = [4], init = #nn.init<ones>, index = 0 : i64}
+  rank.kernel @add attributes {extent = 4 : i64, flops = 1.0 : f64} {
+  ^bb0(%x: tensor<4xf32, #v>, %y: tensor<4xf32, #v>):
+    %0 = nn.add %x, %y : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+    rank.yield %0 : tensor<4xf32, #v>
+  }
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @U0 stage(0) phase(U) {
+    %old = nn.read @w : tensor<4xf32, #v>
+    %x = nn.input "x" : tensor<4xf32, #v>
+    nn.write @w, %x : tensor<4xf32, #v>
+    %new = nn.read @w : tensor<4xf32, #v>
+    %1 = rank.launch @add(%new, %old) : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+  }
+  pipe.order stage(0) ["U0"]
+}
