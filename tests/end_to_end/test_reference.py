@@ -40,13 +40,19 @@ class ReferenceTest(DriverTest):
         self.assertEqual(set(weights), set(final))
         for name, expected in final.items():
             self.assertEqual(weights[name].shape, expected.shape, name)
-            worst = max(abs(a - b) for a, b in zip(weights[name].values, expected.values))
-            self.assertLessEqual(worst, weights_within, f"final weights '{name}'")
+            apart = [abs(a - b) for a, b in zip(weights[name].values, expected.values)]
+            if name.endswith("attn.c_attn.bias") and element == "f32":
+                # The gradient of a key bias is zero in theory. Adam divides the rounding noise that is left by its own size, so
+                # these walk at random, in PyTorch too; they cannot walk further than the learning rates reach.
+                third = len(apart) // 3
+                self.assertLessEqual(max(apart[third : 2 * third]), sum(entry["lr"] for entry in recorded), f"key part of '{name}'")
+                apart[third : 2 * third] = []
+            self.assertLessEqual(max(apart), weights_within, f"final weights '{name}'")
 
     def test_float32(self):
         for name, plan in PLANS.items():
             with self.subTest(plan=name):
-                self.compare(plan, "f32", 1e-5, 1e-4)
+                self.compare(plan, "f32", 1e-5, 1e-5)
 
     def test_float64(self):
         for name, plan in PLANS.items():
