@@ -5,6 +5,7 @@ import random
 import resource
 import signal
 import struct
+import subprocess
 import unittest
 
 from driver import LONG, SMALL, DriverTest, mesh, safetensors_file, settings
@@ -138,6 +139,34 @@ class BadDataTest(DriverTest):
                 (self.folder / name).write_text("good\n")
                 self.assertIn(name, self.npar(*command, name, code=code, preexec_fn=disk_full_after(limit)).error)
                 self.assertEqual((self.folder / name).read_text(), "good\n")
+
+    def test_full_file_system(self):
+        """The same on a real file system of 300 kB, for which the test needs the right to mount one."""
+        small = self.folder / "small"
+        small.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", small], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no right to mount a small file system")
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        self.npar("compile", *ONE, "-o", "good.npx")
+        train = ["run", "good.npx", "--random-data", "--quiet"]
+        for name, code, command in [
+            ("log.jsonl", 4, [*train, "--steps", 400, "--log"]),
+            ("w.safetensors", 1, [*train, "--steps", 2, "--save-weights"]),
+            ("t.json", 1, [*train, "--steps", 5, "--trace"]),
+            ("p.npx", 1, ["compile", *ONE, "-o"]),
+            ("s.svg", 1, ["inspect", "good.npx", "--svg"]),
+            ("s.json", 1, ["inspect", "good.npx", "--planned-trace"]),
+        ]:
+            with self.subTest(name=name):
+                (small / name).write_text("good\n")
+                with open(small / "filler", "wb") as filler:  # all but 4 kB
+                    filler.write(b"x" * (300 * 1024 - 8192))
+                self.assertIn(name, self.npar(*command, small / name, code=code).error)
+                self.assertEqual((small / name).read_text(), "good\n")
+                left = {path.name for path in small.iterdir()} - {name, "filler", "log.jsonl.partial"}
+                self.assertFalse(left, "files left behind")
+                for path in small.iterdir():
+                    path.unlink()
 
     def test_full_standard_output(self):
         with open("/dev/full", "wb") as full:
