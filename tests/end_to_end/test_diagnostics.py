@@ -1,4 +1,4 @@
-"""Every diagnostic has a lit test: each text that dsl/ and compiler/ can report is found in what a lit test expects.
+"""Every pass and every diagnostic has a lit test: each text that dsl/ and compiler/ can report is found in what a lit test expects.
 
 The texts are read from the sources: the string literals of every call that reports (`reporter.fail`, `emitOpError`, ...), in their order.
 A text is tested when one line that a lit test expects (`expected-error`, `CHECK`, `#>` of a wrong text) has all of them in that order;
@@ -234,6 +234,12 @@ class DiagnosticsTest(unittest.TestCase):
         self.assertEqual(found, [3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11, 12])
         said = "an untested name of two\nan untested help\nan untested \"right part\nan untested 3 of these\n"
         self.assertEqual([line for line, _ in untested(diagnostics(SAMPLE), said)], [4, 4, 6, 8, 9, 10, 11, 12])
+
+    def test_every_pass_has_a_lit_test(self):
+        passes = {name for path in (ROOT / "compiler").rglob("*.td") for name in re.findall(r'\bPass<"([a-z-]+)"', path.read_text())}
+        run = " ".join(line for path in (ROOT / "tests").rglob("*.mlir") for line in path.read_text().splitlines() if "RUN:" in line)
+        self.assertGreater(len(passes), 10, "the passes are not found in the sources")
+        self.assertEqual({name for name in passes if not re.search(rf"-{name}\b(?!-)", run)}, set())
 
     def test_wrong_texts_are_many(self):
         self.assertGreaterEqual(len(list((ROOT / "tests/dsl/wrong").glob("*.npar"))), 100)
