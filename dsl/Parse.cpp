@@ -404,7 +404,7 @@ bool withParser(uint32_t file, size_t offset, const Sources &sources, Diagnostic
     Builder builder(file, diagnostics);
     parse(parser, builder);
   } catch (const std::exception &e) {
-    diagnostics.error({file, 0, 0, 1}, std::string("the parser failed: ") + e.what());
+    diagnostics.error({file, 0, 0, 1}, std::string("internal error: parsing failed: ") + e.what());
   }
   return diagnostics.errorCount() == before;
 }

@@ -1,4 +1,4 @@
-// Text to syntax tree. Refuses what could hurt (size, nesting, bytes that are no text) before the parser sees it.
+// Text to syntax tree. Refuses what could hurt (nesting, bytes that are no text) before the parser sees it.
 #pragma once
 
 #include "dsl/Ast.h"
@@ -6,10 +6,10 @@
 
 namespace npar::dsl {
 
-constexpr size_t maximumText = 1 << 20; ///< bytes
+constexpr size_t maximumText = 1 << 20; ///< bytes of a file; readText refuses larger ones
 constexpr int maximumNesting = 256;     ///< of parentheses, brackets and braces
 
-/// Checks size, encoding and nesting of a source. Reports what is wrong and returns false.
+/// Checks encoding and nesting of a source. Reports what is wrong and returns false.
 bool checkText(uint32_t file, const Sources &sources, Diagnostics &diagnostics);
 
 /// Parses a whole source; null after errors.

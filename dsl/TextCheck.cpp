@@ -1,4 +1,4 @@
-// Refuses text that would hurt the parser: too large, too deep, or no text at all. One pass over the bytes, no recursion.
+// Refuses text that would hurt the parser: too deep, or no text at all. One pass over the bytes, no recursion.
 #include "dsl/Parse.h"
 
 namespace npar::dsl {
@@ -26,11 +26,6 @@ size_t sequence(const std::string &text, size_t i) {
 
 bool checkText(uint32_t file, const Sources &sources, Diagnostics &diagnostics) {
   const std::string &text = sources.text(file);
-  if (text.size() > maximumText) {
-    diagnostics.error({file, 0, 0, 1}, "the file has " + std::to_string(text.size()) + " bytes, at most " + std::to_string(maximumText) +
-                                           " (1 MiB) are read");
-    return false;
-  }
   Location at{file, 1, 1, 1};
   int depth = 0;
   bool comment = false, string = false;

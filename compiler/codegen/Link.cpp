@@ -63,10 +63,10 @@ FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Locati
   llvm::raw_string_ostream errorStream(errors);
   lld::Result result = lld::lldMain(pointers, llvm::nulls(), errorStream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
-    return emitError(loc, "kernels do not link: ") << errors;
+    return emitError(loc, "kernels do not link: ") << llvm::StringRef(errors).trim();
   auto buffer = llvm::MemoryBuffer::getFile(output, false, false);
   if (!buffer)
-    return emitError(loc, "cannot read the linked kernels: ") << buffer.getError().message();
+    return emitError(loc, "internal error: cannot read the linked kernels: ") << buffer.getError().message();
   return std::vector<uint8_t>((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());
 }
 

@@ -120,14 +120,14 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 FailureOr<std::string> emitObject(ModuleOp module, const Target &target) {
   if (failed(lowerToLLVM(module)))
-    return module.emitError("kernel does not lower to the LLVM dialect");
+    return module.emitError("internal error: kernel does not lower to the LLVM dialect");
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, llvmContext);
   if (!code)
-    return module.emitError("kernel does not translate to LLVM IR");
+    return module.emitError("internal error: kernel does not translate to LLVM IR");
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target);
   if (!machine)
-    return module.emitError("no code generator for '") << target.triple << "'";
+    return module.emitError("internal error: no code generator for '") << target.triple << "'";
   code->setDataLayout(machine->createDataLayout());
   code->setTargetTriple(machine->getTargetTriple());
   for (llvm::Function &function : *code) {
@@ -142,7 +142,7 @@ FailureOr<std::string> emitObject(ModuleOp module, const Target &target) {
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return module.emitError("no object file can be written for '") << target.triple << "'";
+    return module.emitError("internal error: no object file can be written for '") << target.triple << "'";
   passes.run(*code);
   return std::string(bytes.data(), bytes.size());
 }

@@ -47,7 +47,7 @@ public:
       if (failed(addClass(source)))
         return failure();
     if (result->classes.empty())
-      return module.emitError("holds no rank program to emit"), failure();
+      return module.emitError("internal error: holds no rank program to emit"), failure();
     result->stages = static_cast<uint32_t>(result->classes.size());
     return std::move(result);
   }
@@ -70,7 +70,7 @@ private:
     for (NamedAttribute fixed : source.getFixed()) {
       int64_t axis = mesh.indexOf(fixed.getName());
       if (axis < 0)
-        return source.emitOpError("fixes mesh axis '") << fixed.getName().getValue() << "', which the mesh does not have";
+        return source.emitError("internal error: fixes mesh axis '") << fixed.getName().getValue() << "', which the mesh does not have";
       target.fixed.push_back(std::make_unique<program::CoordinateT>());
       target.fixed.back()->axis = static_cast<uint32_t>(axis);
       target.fixed.back()->value = static_cast<uint32_t>(cast<IntegerAttr>(fixed.getValue()).getInt());
@@ -93,7 +93,7 @@ private:
       } else if (auto variable = dyn_cast<rank::VariableOp>(op)) {
         auto declared = symbols.lookup<nn::VariableOp>(variable.getVariable());
         if (!declared)
-          return variable.emitOpError("keeps unknown variable '") << variable.getVariable() << "'";
+          return variable.emitError("internal error: keeps unknown variable '") << variable.getVariable() << "'";
         target.pieces.push_back(pieceOf(declared));
         target.pieces.back()->variable = variables.lookup(variable.getVariable());
         target.pieces.back()->offset = variable.getOffset();
@@ -205,7 +205,7 @@ private:
     auto symbol = step.getDoes().getAs<FlatSymbolRefAttr>("kernel");
     auto declared = symbol ? symbols.lookup<rank::KernelOp>(symbol.getValue()) : rank::KernelOp();
     if (!declared)
-      return step.emitOpError("runs an unknown kernel"), failure();
+      return step.emitError("internal error: runs an unknown kernel"), failure();
     return once(symbol, result->kernels, [&](program::KernelT &entry) {
       entry.symbol = symbol.getValue().str();
       entry.extent = static_cast<int64_t>(declared.getExtent());

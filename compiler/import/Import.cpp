@@ -213,7 +213,7 @@ private:
     }
     OperationState state(loc, "nn." + node.op);
     if (!state.name.isRegistered())
-      return emitError(loc) << "unknown operation '" << node.op << "'";
+      return emitError(loc) << "internal error: unknown operation '" << node.op << "'";
     for (int operand : node.operands)
       state.addOperands(values[operand]);
     for (const auto &[name, value] : node.attributes)

@@ -183,7 +183,7 @@ std::optional<Program> elaborate(const FrontendOptions &options, Sources &source
   try {
     return Elaboration(options, sources, diagnostics).run();
   } catch (const std::exception &e) { // out of memory, a file system that fails
-    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("elaboration failed: ") + e.what());
+    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: elaboration failed: ") + e.what());
     return std::nullopt;
   }
 }
@@ -198,7 +198,7 @@ bool printAst(const FrontendOptions &options, Sources &sources, Diagnostics &dia
       print(*tree, out);
     return tree != nullptr;
   } catch (const std::exception &e) {
-    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("parsing failed: ") + e.what());
+    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: parsing failed: ") + e.what());
     return false;
   }
 }

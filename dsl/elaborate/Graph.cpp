@@ -70,8 +70,7 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
 
 size_t Graph::declareParameter(Parameter parameter) {
   checkType(parameter.location, parameter.type);
-  if (!parameterIndex.insert({parameter.path, model.parameters.size()}).second)
-    reporter.fail(parameter.location, "parameter '" + parameter.path + "' is declared twice");
+  parameterIndex.insert({parameter.path, model.parameters.size()}); // paths differ, because names in a scope do
   model.parameters.push_back(std::move(parameter));
   return model.parameters.size() - 1;
 }

@@ -20,18 +20,14 @@ bool readText(const std::string &path, uint32_t &index, const std::string &name,
     return false;
   };
   std::error_code error;
-  if (!fs::exists(path, error))
-    return refuse("cannot read '" + name + "': no such file");
   if (!fs::is_regular_file(path, error))
-    return refuse("cannot read '" + name + "': not a regular file");
+    return refuse("cannot read '" + name + "': " + (fs::exists(path, error) ? "not a regular file" : "no such file"));
   uintmax_t size = fs::file_size(path, error);
-  if (error)
-    return refuse("cannot read '" + name + "': " + error.message());
-  if (size > maximumText)
+  if (!error && size > maximumText)
     return refuse("'" + name + "' has " + std::to_string(size) + " bytes, at most " + std::to_string(maximumText) + " (1 MiB) are read");
   std::ifstream in(path, std::ios::binary);
-  std::string text(size, '\0');
-  if (!in || (size > 0 && !in.read(text.data(), static_cast<std::streamsize>(size))))
+  std::string text(error ? 0 : size, '\0');
+  if (error || !in || (size > 0 && !in.read(text.data(), static_cast<std::streamsize>(size))))
     return refuse("cannot read '" + name + "'");
   index = sources.add(name, std::move(text));
   return true;

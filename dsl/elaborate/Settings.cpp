@@ -29,14 +29,6 @@ Settings::Settings(const std::vector<std::pair<std::string, std::string>> &pairs
     uint32_t file = sources.add("--set", key + "=" + value);
     setting.keyLocation = {file, 1, 1, static_cast<uint32_t>(std::max<size_t>(1, key.size()))};
     Location at{file, 1, static_cast<uint32_t>(key.size() + 2), static_cast<uint32_t>(std::max<size_t>(1, value.size()))};
-    if (key.empty()) {
-      diagnostics.error(setting.keyLocation, "a setting is written key=value, this has no key");
-      continue;
-    }
-    if (value.empty()) {
-      diagnostics.error(at, "setting '" + key + "' has no value").help(at, "write " + key + "=value");
-      continue;
-    }
     if (isWord(value)) {
       setting.value = std::make_unique<ast::Expression>();
       setting.value->kind = ast::ExpressionKind::Text;

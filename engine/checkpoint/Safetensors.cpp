@@ -1,12 +1,7 @@
 // The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
 #include "engine/checkpoint/Safetensors.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace npar::engine {
 
@@ -61,38 +56,24 @@ std::vector<double> SafetensorsFile::readDouble(const StoredTensor &tensor) cons
 
 Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path) {
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read weights '" + path + "': " + why); };
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0)
-    return failure(std::strerror(errno));
-  struct stat info;
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(file);
-    return failure(S_ISDIR(info.st_mode) ? "it is a directory" : "it is no regular file");
-  }
-  size_t length = static_cast<size_t>(info.st_size);
-  void *memory = length ? ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
-  int why = errno;
-  ::close(file);
-  if (memory == MAP_FAILED)
-    return failure(std::strerror(why));
-  std::shared_ptr<SafetensorsFile> result(new SafetensorsFile(static_cast<const uint8_t *>(memory), length));
+  Result<program::MappedFile> mapped = program::MappedFile::open(path, "weights");
+  if (!mapped.ok())
+    return mapped.status();
+  std::shared_ptr<SafetensorsFile> result(new SafetensorsFile(std::move(*mapped)));
+  const uint8_t *bytes = result->file.data();
+  size_t length = result->file.size();
   if (length < 8)
     return failure("its " + std::to_string(length) + " bytes are too few for a safetensors file");
-  uint64_t header = load<uint64_t>(result->bytes);
+  uint64_t header = load<uint64_t>(bytes);
   if (header > largestHeader || header > length - 8)
     return failure("it claims a header of " + std::to_string(header) + " bytes, but has " + std::to_string(length) +
                    " bytes in all: no safetensors file, or cut short");
-  auto table = parseSafetensorsHeader(reinterpret_cast<const char *>(result->bytes) + 8, header, length - 8 - header);
+  auto table = parseSafetensorsHeader(reinterpret_cast<const char *>(bytes) + 8, header, length - 8 - header);
   if (!table.ok())
     return failure(table.status().message());
   result->table = std::move(*table);
-  result->data = result->bytes + 8 + header;
+  result->data = bytes + 8 + header;
   return result;
-}
-
-SafetensorsFile::~SafetensorsFile() {
-  if (length)
-    ::munmap(const_cast<uint8_t *>(bytes), length);
 }
 
 } // namespace npar::engine

@@ -1,7 +1,7 @@
 // The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
 #pragma once
 
-#include "engine/program/Status.h"
+#include "engine/program/MappedFile.h"
 
 #include <cstdint>
 #include <map>
@@ -23,8 +23,6 @@ struct StoredTensor {
 class SafetensorsFile {
 public:
   static Result<std::shared_ptr<SafetensorsFile>> open(const std::string &path);
-  SafetensorsFile(const SafetensorsFile &) = delete;
-  ~SafetensorsFile();
   const std::map<std::string, StoredTensor> &tensors() const { return table; }
   /// Converted to float; the tensor must be of this file and of a floating type (`isFloating`).
   std::vector<float> readFloat(const StoredTensor &tensor) const;
@@ -32,9 +30,8 @@ public:
   static bool isFloating(const std::string &type);
 
 private:
-  SafetensorsFile(const uint8_t *bytes, size_t length) : bytes(bytes), length(length) {}
-  const uint8_t *bytes;
-  size_t length;
+  explicit SafetensorsFile(program::MappedFile file) : file(std::move(file)) {}
+  program::MappedFile file;
   const uint8_t *data = nullptr;
   std::map<std::string, StoredTensor> table;
 };

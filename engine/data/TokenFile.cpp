@@ -1,13 +1,6 @@
 // Tokens from a file: bytes of text, or little-endian 16- or 32-bit numbers, without loading the file.
 #include "engine/data/TokenFile.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 namespace npar::engine {
 
 namespace {
@@ -25,7 +18,7 @@ Result<TokenFormat> tokenFormat(const std::string &name) {
 }
 
 int32_t TokenFile::at(int64_t index) const {
-  const uint8_t *p = bytes + static_cast<size_t>(index) * bytesOf(format);
+  const uint8_t *p = file.data() + static_cast<size_t>(index) * bytesOf(format);
   switch (format) {
   case TokenFormat::Bytes:
     return *p;
@@ -39,22 +32,11 @@ int32_t TokenFile::at(int64_t index) const {
 
 Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, TokenFormat format, int64_t vocab) {
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read data '" + path + "': " + why); };
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0)
-    return failure(std::strerror(errno));
-  struct stat info;
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(file);
-    return failure(S_ISDIR(info.st_mode) ? "it is a directory" : "it is no regular file");
-  }
-  size_t length = static_cast<size_t>(info.st_size), each = bytesOf(format);
-  void *memory = length ? ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
-  int why = errno;
-  ::close(file);
-  if (memory == MAP_FAILED)
-    return failure(std::strerror(why));
-  std::shared_ptr<TokenFile> tokens(
-      new TokenFile(static_cast<const uint8_t *>(memory), length, static_cast<int64_t>(length / each), format));
+  Result<program::MappedFile> mapped = program::MappedFile::open(path, "data");
+  if (!mapped.ok())
+    return mapped.status();
+  size_t length = mapped->size(), each = bytesOf(format);
+  std::shared_ptr<TokenFile> tokens(new TokenFile(std::move(*mapped), static_cast<int64_t>(length / each), format));
   if (length % each)
     return failure("its " + std::to_string(length) + " bytes are no whole number of " + std::to_string(each) + "-byte tokens");
   int64_t largest = format == TokenFormat::Bytes ? 255 : format == TokenFormat::U16 ? 65535 : INT32_MAX;
@@ -64,11 +46,6 @@ Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, Toke
         return failure("token " + std::to_string(i) + " is " + std::to_string(token) + ", but the vocabulary has " + std::to_string(vocab) +
                        " entries (0 to " + std::to_string(vocab - 1) + ")");
   return tokens;
-}
-
-TokenFile::~TokenFile() {
-  if (length)
-    ::munmap(const_cast<uint8_t *>(bytes), length);
 }
 
 } // namespace npar::engine

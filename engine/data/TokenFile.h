@@ -1,7 +1,7 @@
 // Tokens from a file: bytes of text, or little-endian 16- or 32-bit numbers, without loading the file.
 #pragma once
 
-#include "engine/program/Status.h"
+#include "engine/program/MappedFile.h"
 
 #include <cstdint>
 #include <memory>
@@ -20,16 +20,12 @@ public:
   /// Refuses a missing, unreadable or special file, a size that is no whole number of tokens, and a token outside [0, vocab),
   /// which it names with its position.
   static Result<std::shared_ptr<TokenFile>> open(const std::string &path, TokenFormat format, int64_t vocab);
-  TokenFile(const TokenFile &) = delete;
-  ~TokenFile();
   int64_t size() const { return count; }
   int32_t at(int64_t index) const;
 
 private:
-  TokenFile(const uint8_t *bytes, size_t length, int64_t count, TokenFormat format)
-      : bytes(bytes), length(length), count(count), format(format) {}
-  const uint8_t *bytes;
-  size_t length;
+  TokenFile(program::MappedFile file, int64_t count, TokenFormat format) : file(std::move(file)), count(count), format(format) {}
+  program::MappedFile file;
   int64_t count;
   TokenFormat format;
 };

@@ -94,6 +94,13 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromFile(const std::
   return fromBytes(std::move(*bytes), path);
 }
 
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromFileUnchecked(const std::string &path) {
+  Result<std::vector<uint8_t>> bytes = readFile(path);
+  if (!bytes.ok())
+    return bytes.status();
+  return fromBytesUnchecked(std::move(*bytes), path);
+}
+
 std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size) {
   Header header = {};
   std::memcpy(header.magic, magic, sizeof(magic));

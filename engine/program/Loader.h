@@ -25,6 +25,7 @@ public:
   static Result<std::shared_ptr<const LoadedProgram>> fromFile(const std::string &path);
   /// The same without `verifyProgram`: for `checkProgram`, which reports check by check. Do not run what comes from here.
   static Result<std::shared_ptr<const LoadedProgram>> fromBytesUnchecked(std::vector<uint8_t> bytes, const std::string &name);
+  static Result<std::shared_ptr<const LoadedProgram>> fromFileUnchecked(const std::string &path);
   const std::vector<uint8_t> &data() const { return bytes; }
 
 private:

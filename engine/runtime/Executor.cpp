@@ -15,6 +15,7 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
+#include <sstream>
 
 namespace npar::engine {
 
@@ -211,8 +212,9 @@ void Executor::State::fail(uint32_t node, const Status &status) {
 }
 
 void Executor::State::expire() {
-  std::string text =
-      "no progress for " + std::to_string(options.timeoutSeconds).substr(0, 6) + " s in training step " + std::to_string(trainingStep);
+  std::ostringstream seconds;
+  seconds << options.timeoutSeconds;
+  std::string text = "no progress for " + seconds.str() + " s in training step " + std::to_string(trainingStep);
   std::vector<PendingOperation> pending = communicator.pending();
   std::sort(pending.begin(), pending.end(), [](const auto &a, const auto &b) { return a.tag < b.tag; });
   size_t listed = 0;

@@ -13,6 +13,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("NPAR_BUILD") or ROOT / "build").resolve()
 NPAR = BUILD / "bin" / "npar"
+ALTER = BUILD / "bin" / "npar_alter"  # makes wrong programs (tests/tools/npar/AlterProgram.cpp)
 REFERENCE = ROOT / "tests" / "reference"
 LONG = bool(os.environ.get("NPAR_LONG"))
 TIMEOUT = 900

@@ -5,6 +5,7 @@ import random
 import resource
 import signal
 import struct
+import subprocess
 import unittest
 
 from driver import LONG, SMALL, DriverTest, mesh, safetensors_file, settings
@@ -81,11 +82,18 @@ class BadDataTest(DriverTest):
         self.assertIn("200", bytes_error)
         self.assertIn("256", bytes_error)
 
-    @unittest.skipIf(os.geteuid() == 0, "root reads and writes everything")
     def test_unreadable_data(self):
+        """Root reads everything, so there the driver runs as nobody."""
         path = self.text_file()
         path.chmod(0)
-        self.assertIn("text.txt", self.train("--data", path, "--tokens", "bytes", code=1))
+        self.folder.chmod(0o777)
+        options = {"user": 65534} if os.geteuid() == 0 else {}
+        try:
+            error = self.train("--data", path, "--tokens", "bytes", code=1, env={**os.environ, "NPAR_CACHE": str(self.folder)}, **options)
+        except PermissionError:
+            self.skipTest("the driver lies in a folder that nobody may enter")
+        self.assertIn("Permission denied", error)
+        self.assertIn("text.txt", error)
 
     def good_weights(self):
         self.npar("run", *ONE, "--steps", 1, "--quiet", "--data", self.text_file(), "--tokens", "bytes", "--save-weights", "w.safetensors")
@@ -138,6 +146,34 @@ class BadDataTest(DriverTest):
                 (self.folder / name).write_text("good\n")
                 self.assertIn(name, self.npar(*command, name, code=code, preexec_fn=disk_full_after(limit)).error)
                 self.assertEqual((self.folder / name).read_text(), "good\n")
+
+    def test_full_file_system(self):
+        """The same on a real file system of 300 kB, for which the test needs the right to mount one."""
+        small = self.folder / "small"
+        small.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", small], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no right to mount a small file system")
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        self.npar("compile", *ONE, "-o", "good.npx")
+        train = ["run", "good.npx", "--random-data", "--quiet"]
+        for name, code, command in [
+            ("log.jsonl", 4, [*train, "--steps", 400, "--log"]),
+            ("w.safetensors", 1, [*train, "--steps", 2, "--save-weights"]),
+            ("t.json", 1, [*train, "--steps", 5, "--trace"]),
+            ("p.npx", 1, ["compile", *ONE, "-o"]),
+            ("s.svg", 1, ["inspect", "good.npx", "--svg"]),
+            ("s.json", 1, ["inspect", "good.npx", "--planned-trace"]),
+        ]:
+            with self.subTest(name=name):
+                (small / name).write_text("good\n")
+                with open(small / "filler", "wb") as filler:  # all but 4 kB
+                    filler.write(b"x" * (300 * 1024 - 8192))
+                self.assertIn(name, self.npar(*command, small / name, code=code).error)
+                self.assertEqual((small / name).read_text(), "good\n")
+                left = {path.name for path in small.iterdir()} - {name, "filler", "log.jsonl.partial"}
+                self.assertFalse(left, "files left behind")
+                for path in small.iterdir():
+                    path.unlink()
 
     def test_full_standard_output(self):
         with open("/dev/full", "wb") as full:

@@ -40,19 +40,55 @@ class ReferenceTest(DriverTest):
         self.assertEqual(set(weights), set(final))
         for name, expected in final.items():
             self.assertEqual(weights[name].shape, expected.shape, name)
-            worst = max(abs(a - b) for a, b in zip(weights[name].values, expected.values))
-            self.assertLessEqual(worst, weights_within, f"final weights '{name}'")
+            apart = [abs(a - b) for a, b in zip(weights[name].values, expected.values)]
+            if name.endswith("attn.c_attn.bias") and element == "f32":
+                # The gradient of a key bias is zero in theory. Adam divides the rounding noise that is left by its own size, so
+                # these walk at random, in PyTorch too; they cannot walk further than the learning rates reach.
+                third = len(apart) // 3
+                self.assertLessEqual(max(apart[third : 2 * third]), sum(entry["lr"] for entry in recorded), f"key part of '{name}'")
+                apart[third : 2 * third] = []
+            self.assertLessEqual(max(apart), weights_within, f"final weights '{name}'")
 
     def test_float32(self):
         for name, plan in PLANS.items():
             with self.subTest(plan=name):
-                self.compare(plan, "f32", 1e-5, 1e-4)
+                self.compare(plan, "f32", 1e-5, 1e-5)
 
     def test_float64(self):
         for name, plan in PLANS.items():
             if LONG or name in ("one rank", "dp pp tp"):
                 with self.subTest(plan=name):
                     self.compare(plan, "f64", 1e-9, 1e-9)
+
+
+class MomentumTest(DriverTest):
+    """SGD with momentum and decay under a linear schedule, on the MLP, beside PyTorch in float64."""
+
+    def test_sgd(self):
+        recorded = json.loads((REFERENCE / "mlp_recorded.json").read_text())
+        train = recorded["train"]
+        flags = settings(
+            recorded["model"], batch=train["batch"], momentum=train["momentum"], clip=train["clip"], optimizer__decay=train["decay"], compute="f64",
+            optimizer__lr="linear(peak = {peak}, warmup = {warmup}, steps = {end}, final = {final})".format(**train),
+        )  # fmt: skip
+        expected = safetensors_file.read(REFERENCE / "mlp_final.safetensors")
+        for plan in (["--plan", "none"], ["--plan", "data", *settings(mesh(dp=2, tp=2))]):
+            with self.subTest(plan=plan):
+                self.npar(
+                    "run", "mlp", *plan, *flags, "--weights", REFERENCE / "mlp_initial.safetensors", "--data", REFERENCE / "tokens.u16",
+                    "--tokens", "u16", "--order", "sequential", "--steps", train["steps"], "--log", "log.jsonl",
+                    "--save-weights", "final.safetensors", "--quiet",
+                )  # fmt: skip
+                log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
+                self.assertEqual(len(log), len(recorded["log"]))
+                for entry, other in zip(log, recorded["log"]):
+                    for key in ("loss", "grad_norm", "lr"):
+                        self.assert_close(entry[key], other[key], 1e-9, f"{key} of step {entry['step']}")
+                weights = safetensors_file.read(self.folder / "final.safetensors")
+                self.assertEqual(set(weights), set(expected))
+                for name, tensor in expected.items():
+                    apart = max(abs(a - b) for a, b in zip(weights[name].values, tensor.values))
+                    self.assertLessEqual(apart, 1e-9, f"final weights '{name}'")
 
 
 if __name__ == "__main__":

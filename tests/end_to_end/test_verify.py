@@ -1,9 +1,11 @@
 """`npar verify` over plans: the emitted programs as the engine runs them, against one rank in float64."""
 
+import json
 import random
+import subprocess
 import unittest
 
-from driver import LONG, SMALL, DriverTest, mesh, settings
+from driver import ALTER, LONG, SMALL, DriverTest, mesh, settings
 
 # Settings over SMALL.
 MATRIX = {
@@ -71,6 +73,72 @@ def add_case(name, changes):
 
 for case, changes in MATRIX.items():
     add_case(case, changes)
+
+
+class WrongProgramTest(DriverTest):
+    """Programs that are sealed right and wrong inside: verify says which check fails, and exits with 3."""
+
+    PROGRAM = [*settings(SMALL, compute="f64")]
+
+    def setUp(self):
+        super().setUp()
+        self.npar("compile", "gpt2", *self.PROGRAM, "-o", "good.npx")
+
+    def altered(self, what):
+        subprocess.run([ALTER, what, "good.npx", f"{what}.npx"], cwd=self.folder, check=True, timeout=60)
+        return f"{what}.npx"
+
+    def failing(self, *arguments):
+        report = json.loads(self.npar("verify", *arguments, "--json", code=3).output)
+        self.assertFalse(report["ok"])
+        return {check["name"]: check["detail"] for check in report["checks"] if not check["ok"]}
+
+    def test_structure(self):
+        for what, check, detail in [
+            ("operand", "well formed", "outside its region"),
+            ("event", "sends and receives match", "which never sends it"),
+            ("operator", "collectives agree", "operator"),
+            ("order", "no deadlock", "a cycle of"),
+            ("owner", "every element owned", "owned by no rank"),
+            ("reuse", "memory as planned", "at the same time"),
+        ]:
+            with self.subTest(what):
+                program = self.altered(what)
+                for failing in (self.failing(program), self.failing("gpt2", *settings(SMALL), "--program", program)):
+                    self.assertIn(check, failing)
+                    self.assertIn(detail, failing[check])
+                self.assertIn("FAILED", self.npar("verify", program, code=3).output)
+                self.assertIn(check, self.npar("run", program, "--random-data", "--steps", 1, code=1).error)
+
+    def test_mathematics(self):
+        """Every rank agrees to take a maximum for a sum: only the comparison with one rank shows it."""
+        program = self.altered("maximum")
+        self.npar("verify", program)
+        self.assertLessEqual({"loss", "gradients", "parameters"}, set(self.failing("gpt2", *settings(SMALL), "--program", program)))
+
+    def test_good_program(self):
+        self.npar("verify", "good.npx")
+        report = self.npar_json("verify", "gpt2", *settings(SMALL), "--program", "good.npx")
+        self.assertTrue(report["ok"])
+        self.assertIn("gradients", [check["name"] for check in report["checks"]])
+
+    def test_what_cannot_be_compared(self):
+        self.npar("compile", "gpt2", *settings(SMALL), "-o", "f32.npx")
+        self.assertIn("compute=f64", self.npar("verify", "gpt2", *settings(SMALL), "--program", "f32.npx", code=1).error)
+        for change in ({"batch": 8}, {"width": 16}, {"depth": 3}):
+            with self.subTest(change):
+                error = self.npar("verify", "gpt2", *settings(SMALL, change), "--program", "good.npx", code=1).error
+                self.assertIn("cannot be compared", error)
+        self.npar("verify", "good.npx", "--program", "good.npx", code=2)
+        self.npar("verify", "good.npx", "--set", "batch=8", code=2)
+        self.npar("verify", "gpt2", "--plan", "three_d", "--program", "good.npx", code=2)
+        self.npar("verify", "gpt2", "--program", "none.npx", code=1)
+
+    def test_timeout(self):
+        """No step of any program ends within a microsecond; the watchdog needs a moment to see it."""
+        larger = settings(SMALL, width=128, length=64, context=64)
+        for command in (["run", "good.npx", "--random-data", "--steps", 100000], ["verify", "gpt2", *larger]):
+            self.assertIn("no progress for 1e-06 s in training step ", self.npar(*command, "--timeout", 1e-6, code=5).error)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "tools/npar/LibraryWorkspace.h"
 #include "tools/npar/Talk.h"
 
+#include <algorithm>
 #include <iostream>
 
 namespace npar::driver {
@@ -26,6 +27,12 @@ ExitCode Compilation::printSyntaxTree() {
   return good ? ExitCode::Good : ExitCode::BadInput;
 }
 
+/// Whether what went wrong is a bug of npar and not the user's: the compiler's messages say so in their first words.
+static bool isInternal(const dsl::Diagnostics &diagnostics) {
+  const std::vector<dsl::Diagnostic> &all = diagnostics.all();
+  return std::any_of(all.begin(), all.end(), [](const dsl::Diagnostic &one) { return one.message.rfind("internal error: ", 0) == 0; });
+}
+
 Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options) {
   LibraryWorkspace workspace;
   options.workspace = &workspace;
@@ -35,7 +42,7 @@ Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program
   if (!compiled && !diagnostics.hasErrors())
     return fail(ExitCode::Internal, "internal error: the compiler stopped without a message");
   if (!compiled || diagnostics.hasErrors())
-    return ExitCode::BadInput;
+    return isInternal(diagnostics) ? ExitCode::Internal : ExitCode::BadInput;
   return std::move(*compiled);
 }
 

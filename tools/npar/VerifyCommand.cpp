@@ -1,16 +1,17 @@
-// `npar verify`: checks the program that a plan gives: its structure, its memory, and its mathematics against one rank in float64.
+// `npar verify`: checks the program that a plan gives, or a given one: its structure, its memory, and its mathematics against one rank
+// in float64.
 #include "tools/npar/Command.h"
 
-#include "engine/program/Mesh.h"
 #include "engine/program/Verify.h"
 #include "tools/npar/Compilation.h"
 #include "tools/npar/Equivalence.h"
 #include "tools/npar/Talk.h"
+#include "tools/npar/VerifyReport.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iostream>
-#include <nlohmann/json.hpp>
+#include <fmt/ranges.h>
+#include <map>
 
 namespace npar::driver {
 namespace {
@@ -20,6 +21,7 @@ constexpr int64_t verifySteps = 3;
 
 struct VerifyFlags {
   ModelOptions model;
+  std::string program; ///< a compiled program to check instead of the one that the plan gives
   uint64_t seed = 1;
   int threads = 0;
   double timeout = 300;
@@ -55,36 +57,6 @@ dsl::Program onOneRank(dsl::Program program) {
   return program;
 }
 
-ExitCode report(const VerifyFlags &flags, const program::Program &program, const std::vector<Check> &checks) {
-  bool good = std::all_of(checks.begin(), checks.end(), [](const Check &check) { return check.ok; });
-  std::string plan = program.plan() ? program.plan()->str() : "";
-  if (flags.json) {
-    nlohmann::ordered_json json, list = nlohmann::ordered_json::array();
-    for (const Check &check : checks) {
-      nlohmann::ordered_json one;
-      one["name"] = check.name;
-      one["ok"] = check.ok;
-      if (check.maxRelativeError) // JSON has no infinity: a not finite error becomes null
-        one["max_relative_error"] = *check.maxRelativeError;
-      one["detail"] = check.detail;
-      list.push_back(one);
-    }
-    json["ok"] = good;
-    json["plan"] = plan;
-    json["checks"] = list;
-    std::cout << json.dump(2) << '\n';
-    return good ? ExitCode::Good : ExitCode::CheckFailed;
-  }
-  std::cout << fmt::format("{} under plan {}: {} ranks, {} parameters\n", program.model() ? program.model()->str() : "", plan,
-                           program::worldOf(program), program.parameters());
-  for (const Check &check : checks) {
-    std::string error = check.maxRelativeError ? fmt::format("{:.1e}", *check.maxRelativeError) : "";
-    std::cout << fmt::format("  {:<8}{:<26}{:>8}  {}\n", check.ok ? "ok" : "FAILED", check.name, error, check.detail);
-  }
-  std::cout << (good ? "all checks passed\n" : "some checks failed\n");
-  return good ? ExitCode::Good : ExitCode::CheckFailed;
-}
-
 engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, ProgramPointer reference, std::vector<Check> &checks) {
   engine::SessionOptions options;
   options.threads = flags.threads;
@@ -107,11 +79,61 @@ engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, Progr
   return checkFiniteDifferences(**fresh, reference->root(), flags.seed, checks);
 }
 
-ExitCode runVerify(const VerifyFlags &flags) {
-  if (flags.model.isCompiled())
-    return fail(ExitCode::Usage,
-                "verify compiles the plan in float64 beside one rank, so it needs the model text (.npar), not '" + flags.model.model + "'");
-  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+/// The checks that need nothing but the program; whether all hold.
+bool checkItself(const program::Program &program, std::vector<Check> &checks) {
+  for (const program::CheckResult &result : program::checkProgram(program))
+    checks.push_back({result.name, result.ok, std::nullopt, result.detail});
+  return std::all_of(checks.begin(), checks.end(), [](const Check &check) { return check.ok; });
+}
+
+/// A compiled program alone: no text says what it should compute.
+ExitCode verifyCompiled(const VerifyFlags &flags) {
+  if (ExitCode code = flags.model.refuseTextFlags(); code != ExitCode::Good)
+    return code;
+  engine::Result<ProgramPointer> program = program::LoadedProgram::fromFileUnchecked(flags.model.model);
+  if (!program.ok())
+    return fail(program.status());
+  std::vector<Check> checks;
+  checkItself((*program)->root(), checks);
+  if (!flags.json)
+    printRemark("mathematics not checked: give the model text too, as in: npar verify MODEL.npar --program " + flags.model.model);
+  return report((*program)->root(), checks, flags.json);
+}
+
+/// Why a program cannot be compared with the text's one-rank program; empty when it can.
+std::string difference(const program::Program &program, const program::Program &reference) {
+  if (program.compute() != program::ElementType::F64)
+    return "it computes in " + std::string(program::EnumNameElementType(program.compute())) +
+           ", and programs are compared in float64: compile it with --set compute=f64";
+  auto numbers = [](const program::Program &one) {
+    return fmt::format("batches of {} samples of {} tokens below {}", one.batch(), one.sequence(), one.vocab());
+  };
+  if (numbers(program) != numbers(reference))
+    return "it takes " + numbers(program) + ", the text says " + numbers(reference);
+  std::map<std::string, std::string> expected, found;
+  for (auto [one, names] : {std::pair(&program, &found), std::pair(&reference, &expected)})
+    for (const program::Variable *variable : *one->variables())
+      if (variable->kind() != program::VariableKind::Output)
+        (*names)[variable->name()->str()] = fmt::format("[{}]", fmt::join(*variable->shape(), ", "));
+  auto shapeIn = [](const std::map<std::string, std::string> &shapes, const std::string &name) {
+    auto found = shapes.find(name);
+    return found == shapes.end() ? "missing" : found->second;
+  };
+  for (const auto &names : {expected, found})
+    for (const auto &[name, shape] : names)
+      if (shapeIn(found, name) != shapeIn(expected, name))
+        return fmt::format("'{}' is {} there and {} in the text", name, shapeIn(found, name), shapeIn(expected, name));
+  return {};
+}
+
+ExitCode verifyText(const VerifyFlags &flags) {
+  bool given = !flags.program.empty();
+  if (given && flags.model.plan)
+    return fail(ExitCode::Usage, "--plan and --program exclude each other: the program has its plan already");
+  ModelOptions model = flags.model;
+  if (given)
+    model.plan = "none";
+  Outcome<dsl::FrontendOptions> frontend = model.frontend();
   if (!frontend.ok())
     return frontend.code();
   Compilation compilation(std::move(*frontend));
@@ -123,20 +145,37 @@ ExitCode runVerify(const VerifyFlags &flags) {
                                                 "npar: help: shrink the model, such as --set vocab=257 --set width=32 --set heads=4 --set "
                                                 "depth=4 --set length=16, or give --full to check this size",
                                                 count));
-  dampNoise(*planned);
-  Outcome<ProgramPointer> program = compilation.load(*planned), reference = ExitCode::Internal;
-  if (!program.ok())
-    return program.code();
-  reference = compilation.load(onOneRank(*planned));
+  std::vector<Check> checks;
+  Outcome<ProgramPointer> program = ExitCode::Internal;
+  if (given) {
+    engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromFileUnchecked(flags.program);
+    if (!loaded.ok())
+      return fail(loaded.status());
+    program = *loaded;
+  } else {
+    dampNoise(*planned);
+    program = compilation.load(*planned);
+    if (!program.ok())
+      return program.code();
+  }
+  if (!checkItself((*program)->root(), checks)) // it must not run then
+    return report((*program)->root(), checks, flags.json);
+  Outcome<ProgramPointer> reference = compilation.load(onOneRank(*planned));
   if (!reference.ok())
     return reference.code();
-
-  std::vector<Check> checks;
-  for (const program::CheckResult &result : program::checkProgram((*program)->root()))
-    checks.push_back({result.name, result.ok, std::nullopt, result.detail});
+  if (std::string reason = difference((*program)->root(), (*reference)->root()); !reason.empty())
+    return fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason);
   if (engine::Status status = runChecks(flags, *program, *reference, checks); !status.ok())
     return fail(status);
-  return report(flags, (*program)->root(), checks);
+  return report((*program)->root(), checks, flags.json);
+}
+
+ExitCode runVerify(const VerifyFlags &flags) {
+  if (!flags.model.isCompiled())
+    return verifyText(flags);
+  if (!flags.program.empty())
+    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: --program needs the model text (.npar) beside it");
+  return verifyCompiled(flags);
 }
 
 } // namespace
@@ -148,10 +187,15 @@ Command addVerifyCommand(CLI::App &driver) {
                 "Example:\n"
                 "  npar verify gpt2 --set vocab=257 --set width=32 --set heads=4 --set depth=4 --set length=16 --set batch=16\n"
                 "\n"
+                "  npar verify my.npar --program my.npx\n"
+                "\n"
                 "Structure: every send has its receive, groups agree, no deadlock, every element owned, memory as planned.\n"
                 "Mathematics: 3 optimizer steps in float64 on random tokens beside one rank; loss, gradients, optimizer state\n"
-                "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n");
+                "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n"
+                "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n");
   flags->model.addTo(*app);
+  app->add_option("--program", flags->program, "check this compiled program (float64) instead of the one that a plan gives")
+      ->type_name("FILE.npx");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
   app->add_option("--seed", flags->seed, "of parameters, data and directions")

@@ -149,9 +149,8 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes,
                                  ArrayRef<ArrayAttr> splits, ArrayRef<StringAttr> partialAxes, ArrayRef<StringAttr> partialKinds) {
+  assert(names.size() == sizes.size() && names.size() == splits.size() && partialAxes.size() == partialKinds.size());
   StringAttr duplicate;
-  if (names.size() != sizes.size() || names.size() != splits.size() || partialAxes.size() != partialKinds.size())
-    return emitError() << "layout with lists of different lengths";
   if (hasDuplicate(names, duplicate))
     return emitError() << "axis '" << duplicate.getValue() << "' appears twice in a layout";
   for (auto [name, size] : llvm::zip(names, sizes))

@@ -137,9 +137,7 @@ private:
   }
 
   LogicalResult readLaunch(rank::LaunchOp launch) {
-    auto kernel = tables.symbols.lookup<rank::KernelOp>(launch.getKernel());
-    if (!kernel)
-      return launch.emitOpError("runs unknown kernel '") << launch.getKernel() << "'";
+    auto kernel = tables.symbols.lookup<rank::KernelOp>(launch.getKernel()); // there: the launch's verifier looked
     auto [entry, isNew] = tables.kernels.try_emplace(launch.getKernel(), static_cast<uint32_t>(tables.program.kernels.size()));
     if (isNew) {
       tables.program.kernels.push_back(std::make_unique<program::KernelT>());
@@ -249,9 +247,7 @@ private:
     auto smaller = cast<RankedTensorType>(kind == program::CollectiveKind::ReduceScatter ? result.getType() : input.getType());
     entry->outer = entry->inner = entry->split = 1;
     if (dim) {
-      int64_t split = nn::dimOf(smaller, StringAttr::get(op->getContext(), *dim));
-      if (split < 0)
-        return op->emitOpError("has no dimension '") << *dim << "'";
+      int64_t split = nn::dimOf(smaller, StringAttr::get(op->getContext(), *dim)); // there: the verifier of the move looked
       for (int64_t i = 0; i < smaller.getRank(); ++i)
         (i < split ? entry->outer : i == split ? entry->split : entry->inner) *= smaller.getDimSize(i);
     }

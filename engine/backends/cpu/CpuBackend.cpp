@@ -82,13 +82,10 @@ Status CpuBackend::loadMatmul(const program::Matmul &matmul, size_t index) {
   for (int64_t n : product.batch)
     count *= n;
 
-  // With A in rows any split over rows leaves the bits alone. With A in columns oneDNN blocks k by what it sees of the matrix: there the
-  // split is part of the program's meaning, a function of the shape, and one worker alone computes the parts one after the other.
-  bool free = shape.aColumn == 1;
+  // The library blocks k by what it sees of the matrix, by rules that differ between processors: so the split over rows is part of the
+  // program's meaning, a function of the shape alone, and a single worker computes the parts one after the other.
   double seconds = 2.0 * shape.m * shape.n * shape.k * count / matmulFlopsPerSecond;
   int parts = static_cast<int>(std::min<double>(matmulMaxParts, seconds / partSeconds));
-  if (free)
-    parts = spread.splitSteps ? std::min(parts, spread.threads) : 1;
   for (parts = std::max(parts, 1);; --parts) {
     product.parts = parts;
     product.rows = rowsPerPart(shape.m, parts);

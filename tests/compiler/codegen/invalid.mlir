@@ -61,3 +61,13 @@ rank.kernel @columns attributes {extent = 1 : i64, flops = 0.0 : f64} {
   %0 = nn.scatter_add %t, %d over "vocab" : (tensor<3xi32, #nn.axes<seq>>, tensor<3x16xf32, #nn.axes<seq, embed>>) -> tensor<16x8xf32, #nn.axes<embed, vocab>>
   rank.yield %0 : tensor<16x8xf32, #nn.axes<embed, vocab>>
 }
+
+// -----
+// An axis has one size in all of a kernel.
+// expected-error @+1 {{axis 'embed' has sizes 20 and 3 in one kernel}}
+rank.kernel @sizes attributes {extent = 1 : i64, flops = 0.0 : f64} {
+^bb0(%x: tensor<20xf32, #nn.axes<embed>>, %y: tensor<3xf32, #nn.axes<embed>>):
+  %0 = nn.exp %x : (tensor<20xf32, #nn.axes<embed>>) -> tensor<20xf32, #nn.axes<embed>>
+  %1 = nn.exp %y : (tensor<3xf32, #nn.axes<embed>>) -> tensor<3xf32, #nn.axes<embed>>
+  rank.yield %0, %1 : tensor<20xf32, #nn.axes<embed>>, tensor<3xf32, #nn.axes<embed>>
+}

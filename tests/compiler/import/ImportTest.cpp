@@ -78,7 +78,7 @@ TEST_F(ImportTest, RefusesAnUnknownOperation) {
   std::string message;
   context.getDiagEngine().registerHandler([&](Diagnostic &diagnostic) { message += diagnostic.str(); });
   EXPECT_FALSE(importProgram(context, gpt2.program, sources));
-  EXPECT_EQ(message, "unknown operation 'conv3d'");
+  EXPECT_EQ(message, "internal error: unknown operation 'conv3d'");
 }
 
 TEST_F(ImportTest, ComputesInFloat64WhenThePlanSaysSo) {

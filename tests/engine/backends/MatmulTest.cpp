@@ -1,7 +1,8 @@
-// Matrix products: right, the same bits for any split over rows, within the scratch memory that was promised.
+// Matrix products: right, the same bits for any number of threads, within the scratch memory that was promised.
 #include "engine/backends/cpu/Matmul.h"
 #include "engine/backends/cpu/CpuBackend.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -76,24 +77,6 @@ TEST(MatmulTest, agreesWithPlainLoops) {
             << text(s) << " at " << i << ", " << j;
       }
   }
-}
-
-/// Not so with A in columns, nor over columns of C: there oneDNN 2.6 blocks k differently from k = 512 on.
-TEST(MatmulTest, rowsMayBeSplitWithoutChangingBitsWhenAIsInRows) {
-  for (const MatmulShape &s : shapes())
-    for (int parts = 2; parts <= matmulMaxParts; ++parts) {
-      int64_t rows = rowsPerPart(s.m, parts);
-      if (rows * (parts - 1) >= s.m || s.aColumn != 1)
-        continue;
-      Operands whole(s), split(s);
-      run(s, whole.a.data(), whole.b.data(), whole.c.data());
-      for (int part = 0; part < parts; ++part) {
-        MatmulShape piece = s;
-        piece.m = part + 1 < parts ? rows : s.m - rows * (parts - 1);
-        run(piece, split.a.data() + part * rows * s.aRow, split.b.data(), split.c.data() + part * rows * s.cRow);
-      }
-      ASSERT_EQ(std::memcmp(whole.c.data(), split.c.data(), whole.c.size() * 4), 0) << text(s) << " in " << parts << " parts";
-    }
 }
 
 TEST(MatmulTest, workspaceCoversEverySplit) {
@@ -176,10 +159,14 @@ TEST(CpuBackendTest, productHasTheSameBitsForAnyThreads) {
 }
 
 TEST(CpuBackendTest, refusesTooLittleWorkspace) {
+  std::vector<MatmulShape> all = shapes();
+  auto hungry = std::find_if(all.begin(), all.end(), [](const MatmulShape &s) { return (*Matmul::create(s))->scratchBytes() > 0; });
+  if (hungry == all.end())
+    GTEST_SKIP() << "on this processor the library needs no workspace for any of the shapes";
   program::ProgramT content;
   auto matmul = std::make_unique<program::MatmulT>();
-  matmul->m = 128, matmul->n = 128, matmul->k = 128, matmul->a_row = 1, matmul->a_column = 128, matmul->b_row = 128, matmul->b_column = 1;
-  matmul->c_row = 128;
+  matmul->m = hungry->m, matmul->n = hungry->n, matmul->k = hungry->k, matmul->a_row = hungry->aRow, matmul->a_column = hungry->aColumn;
+  matmul->b_row = hungry->bRow, matmul->b_column = hungry->bColumn, matmul->c_row = hungry->cRow, matmul->accumulate = hungry->accumulate;
   content.matmuls.push_back(std::move(matmul));
   flatbuffers::FlatBufferBuilder builder;
   FinishProgramBuffer(builder, CreateProgram(builder, &content));

@@ -55,7 +55,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
-  // expected-error @below {{has a result with layout}}
+  // expected-error @below {{has a result with layout #dist.layout<a : 4> where #dist.layout<a : 4 {tp}> follows from its operand}}
   %y = dist.reduce_scatter %x {axes = ["tp"], dim = "a", op = "sum"}
       : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4>>
 }
@@ -118,4 +118,12 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   // expected-error @below {{names no mesh axis}}
   %y = dist.all_reduce %x {axes = [], op = "sum"}
       : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
+}
+
+// -----
+// A layout names axes of the mesh.
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4>>
+  // expected-error @below {{splits axis 'a' over 'dp', which is no mesh axis}}
+  %y = dist.reshard %x : tensor<4xf32, #dist.layout<a : 4>> -> tensor<2xf32, #dist.layout<a : 4 {dp}>>
 }

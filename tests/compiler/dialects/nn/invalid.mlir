@@ -258,6 +258,15 @@ func.func @f(%g: !e) {
 
 // -----
 
+!e = tensor<4xf32, #nn.axes<embed>>
+func.func @f(%g: !e) {
+  // expected-error @+1 {{slot 0 appears twice}}
+  %0 = nn.square_sums %g, %g slots [0, 0] of 2 : (!e, !e) -> tensor<2xf64, #nn.axes<param>>
+  return
+}
+
+// -----
+
 func.func @f() {
   // expected-error @+1 {{schedule must be "constant", "linear" or "cosine", not "step"}}
   %0 = nn.learning_rate "step" {final = 0.0, peak = 0.001, steps = 100, warmup = 10} : tensor<f64, #nn.axes<>>

@@ -67,3 +67,87 @@ module attributes {dist.mesh = #dist.mesh<>} {
   // expected-error @+1 {{names fragment 'B0', which stage 0 does not have}}
   pipe.order stage(0) ["F0:0", "B0:0"]
 }
+
+// -----
+
+// What a backward takes up again, a forward has kept.
+// expected-error @+1 {{internal error: fragment 'B0' unstashes 's0', which no forward keeps in this size}}
+module attributes {dist.mesh = #dist.mesh<>} {
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @B0 stage(0) phase(B) {
+    %0 = pipe.unstash slot("s0") : tensor<4xf32, #dist.layout<embed : 4>>
+  }
+  pipe.order stage(0) ["B0:0"]
+}
+
+// -----
+
+// Two stages that each wait for the other's value before they send their own.
+// expected-error @+1 {{the planned program is not sound: }}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
+  rank.kernel @relu attributes {extent = 4 : i64, flops = 1.0 : f64} {
+  ^bb0(%x: tensor<4xf32, #dist.layout<embed : 4>>):
+    %0 = nn.relu %x : (tensor<4xf32, #dist.layout<embed : 4>>) -> tensor<4xf32, #dist.layout<embed : 4>>
+    rank.yield %0 : tensor<4xf32, #dist.layout<embed : 4>>
+  }
+  pipe.program {schedule = "none", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
+  pipe.fragment @F0 stage(0) phase(F) {
+    %x = pipe.recv from(1) event(1) : tensor<4xf32, #dist.layout<embed : 4>>
+    %y = rank.launch @relu(%x) : (tensor<4xf32, #dist.layout<embed : 4>>) -> tensor<4xf32, #dist.layout<embed : 4>>
+    pipe.send %y to(1) event(0) : tensor<4xf32, #dist.layout<embed : 4>>
+  }
+  pipe.fragment @F1 stage(1) phase(F) {
+    %x = pipe.recv from(0) event(0) : tensor<4xf32, #dist.layout<embed : 4>>
+    %y = rank.launch @relu(%x) : (tensor<4xf32, #dist.layout<embed : 4>>) -> tensor<4xf32, #dist.layout<embed : 4>>
+    pipe.send %y to(0) event(1) : tensor<4xf32, #dist.layout<embed : 4>>
+  }
+  pipe.order stage(0) ["F0:0"]
+  pipe.order stage(1) ["F1:0"]
+}
+
+// -----
+
+// A variable is written where nobody reads its old contents any more: two writes before that leave no place for the first.
+#v = #dist.layout<embed : 4>
+// expected-error @+1 {{internal error: fragment 'U0' writes a variable twice while its old value is still read}}
+module attributes {dist.mesh = #dist.mesh<>} {
+  nn.variable @w : tensor<4xf32, #v> {kind = #nn.kind<parameter>, stages = [0], stored = [4], init = #nn.init<ones>, index = 0 : i64}
+  rank.kernel @add attributes {extent = 4 : i64, flops = 1.0 : f64} {
+  ^bb0(%x: tensor<4xf32, #v>, %y: tensor<4xf32, #v>):
+    %0 = nn.add %x, %y : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+    rank.yield %0 : tensor<4xf32, #v>
+  }
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @U0 stage(0) phase(U) {
+    %old = nn.read @w : tensor<4xf32, #v>
+    %x = nn.input "x" : tensor<4xf32, #v>
+    %1 = rank.launch @add(%old, %x) : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+    nn.write @w, %1 : tensor<4xf32, #v>
+    nn.write @w, %x : tensor<4xf32, #v>
+    %2 = rank.launch @add(%old, %1) : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+  }
+  pipe.order stage(0) ["U0"]
+}
+
+// -----
+
+// Nor can old and new contents be in one place.
+#v = #dist.layout<embed : 4>
+// expected-error @+1 {{internal error: fragment 'U0' needs the old and the new value of a variable at the same time}}
+module attributes {dist.mesh = #dist.mesh<>} {
+  nn.variable @w : tensor<4xf32, #v> {kind = #nn.kind<parameter>, stages = [0], stored = [4], init = #nn.init<ones>, index = 0 : i64}
+  rank.kernel @add attributes {extent = 4 : i64, flops = 1.0 : f64} {
+  ^bb0(%x: tensor<4xf32, #v>, %y: tensor<4xf32, #v>):
+    %0 = nn.add %x, %y : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+    rank.yield %0 : tensor<4xf32, #v>
+  }
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @U0 stage(0) phase(U) {
+    %old = nn.read @w : tensor<4xf32, #v>
+    %x = nn.input "x" : tensor<4xf32, #v>
+    nn.write @w, %x : tensor<4xf32, #v>
+    %new = nn.read @w : tensor<4xf32, #v>
+    %1 = rank.launch @add(%new, %old) : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
+  }
+  pipe.order stage(0) ["U0"]
+}

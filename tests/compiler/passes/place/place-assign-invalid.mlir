@@ -51,3 +51,15 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+// A size that nothing near divides can only be padded.
+// CHECK: plan.npar:4:1: error: axis 'embed' of size 67 is not divisible by mesh axis 'tp' of size 2
+// CHECK: note: help: pad it: 'embed pad -> ...'
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":4:1)>]} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<67xf32, #nn.axes<embed>>
+    %y = nn.exp %x : (tensor<67xf32, #nn.axes<embed>>) -> tensor<67xf32, #nn.axes<embed>>
+    return
+  }
+}

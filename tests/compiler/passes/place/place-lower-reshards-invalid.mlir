@@ -10,6 +10,6 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // Nor can a partial sum become a partial maximum.
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
-  // expected-error @below {{has no way from}}
+  // expected-error @below {{has no way from #dist.layout<a : 4, partial = {tp : sum}> to #dist.layout<a : 4, partial = {tp : max}>}}
   %0 = dist.reshard %x : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : max}>>
 }

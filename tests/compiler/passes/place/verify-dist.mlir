@@ -3,7 +3,7 @@
 
 module {
   func.func @micro() {
-    // expected-error @below {{which has no layout}}
+    // expected-error @below {{has a value of type 'tensor<4xf32, #nn.axes<a>>', which has no layout}}
     %x = nn.input "x" : tensor<4xf32, #nn.axes<a>>
     return
   }
@@ -12,7 +12,7 @@ module {
 // -----
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @micro() {
-    // expected-error @below {{whose shape does not follow from its layout}}
+    // expected-error @below {{has a value of type 'tensor<4xf32, #dist.layout<a : 4 {tp}>>', whose shape does not follow from its layout}}
     %x = nn.input "x" : tensor<4xf32, #dist.layout<a : 4 {tp}>>
     return
   }
@@ -57,8 +57,26 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, dp = 2>} {
   func.func @micro() {
     %x = nn.input "x" : tensor<2xf32, #dist.layout<a : 4 {tp}>>
     %y = nn.input "y" : tensor<2xf32, #dist.layout<a : 4 {dp}>>
-    // expected-error @below {{splits axis 'a' over}}
+    // expected-error @below {{splits axis 'a' over ["tp"] and over ["dp"]}}
     %z = nn.add %x, %y : (tensor<2xf32, #dist.layout<a : 4 {tp}>>, tensor<2xf32, #dist.layout<a : 4 {dp}>>) -> tensor<2xf32, #dist.layout<a : 4 {tp}>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @micro() {
+    // expected-error @below {{is partial over 'dp', which is no mesh axis}}
+    %x = nn.input "x" : tensor<4xf32, #dist.layout<a : 4, partial = {dp : sum}>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @micro() {
+    // expected-error @below {{splits over 'dp', which is no mesh axis}}
+    %x = nn.input "x" : tensor<2xf32, #dist.layout<a : 4 {dp}>>
     return
   }
 }

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The standard library's MLP in plain PyTorch under SGD with momentum and weight decay and a linear schedule: makes recorded values.
+
+Needs PyTorch; the tests need only the files it wrote. Run gpt2_reference.py first (its tokens serve here too), then in this folder:
+    python3 mlp_reference.py
+"""
+
+import json
+import struct
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from gpt2_reference import HERE, save
+
+MODEL = {"vocab": 61, "width": 16, "inner": 40, "depth": 2, "length": 16}
+TRAIN = {"batch": 16, "steps": 30, "peak": 0.05, "warmup": 5, "end": 25, "final": 0.01, "momentum": 0.9, "decay": 0.02, "clip": 0.25}
+
+
+class Layer(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = nn.Parameter(torch.empty(outputs))
+
+    def forward(self, x):
+        return x @ self.weight + self.bias
+
+
+class Block(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.up, self.down = Layer(width, inner), Layer(inner, width)
+
+    def forward(self, x):
+        return x + self.down(functional.relu(self.up(x)))
+
+
+class Mlp(nn.Module):
+    def __init__(self, vocab, width, inner, depth, **_):
+        super().__init__()
+        self.table = nn.Embedding(vocab, width)
+        self.layers = nn.ModuleList(Block(width, inner) for _ in range(depth))
+        self.head = Layer(width, vocab)
+
+    def forward(self, tokens):
+        x = self.table(tokens)
+        for block in self.layers:
+            x = block(x)
+        return self.head(x)
+
+
+def learning_rate(step):
+    """Warm-up, then a straight line from peak to final over the steps from `warmup` to `end`, then final."""
+    if step < TRAIN["warmup"]:
+        return TRAIN["peak"] * (step + 1) / TRAIN["warmup"]
+    part = min(1.0, (step - TRAIN["warmup"]) / (TRAIN["end"] - TRAIN["warmup"]))
+    return TRAIN["peak"] + part * (TRAIN["final"] - TRAIN["peak"])
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    content = (HERE / "tokens.u16").read_bytes()
+    tokens = torch.tensor(struct.unpack(f"<{len(content) // 2}H", content))
+    generator = torch.Generator().manual_seed(21)
+    model = Mlp(**MODEL)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(0.2 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
+    save("mlp_initial.safetensors", {name: value.detach().clone() for name, value in model.named_parameters()})
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0, momentum=TRAIN["momentum"], weight_decay=TRAIN["decay"], foreach=False)
+    length, batch, log = MODEL["length"], TRAIN["batch"], []
+    for step in range(TRAIN["steps"]):
+        rows = torch.stack([tokens[i * length : i * length + length + 1] for i in range(step * batch, (step + 1) * batch)])
+        loss = functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAIN["clip"])
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step)
+        optimizer.step()
+        log.append({"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": learning_rate(step)})
+    save("mlp_final.safetensors", {name: value.detach() for name, value in model.named_parameters()})
+    recorded = {"model": MODEL, "train": TRAIN, "torch": torch.__version__.split("+")[0], "log": log}
+    (HERE / "mlp_recorded.json").write_text(json.dumps(recorded, indent=1) + "\n")
+    print(f"loss {log[0]['loss']:.4f} to {log[-1]['loss']:.4f}, gradient norms {log[0]['grad_norm']:.2f} to {log[-1]['grad_norm']:.2f}")
+
+
+if __name__ == "__main__":
+    main()
