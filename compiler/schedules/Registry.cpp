@@ -15,6 +15,8 @@ const std::vector<ScheduleKind> &scheduleKinds() {
       {"zb_h1", "Qi et al. 2023, figure 2", 1, false, zbH1},
       {"zb_h2", "Qi et al. 2023, figure 3", 1, false, zbH2},
       {"zb_v", "Qi et al. 2023, section 6", 2, false, zbV},
+      {"v_half", "Qi et al. 2024, section 3", 2, false, vHalf},
+      {"v_min", "Qi et al. 2024, section 3", 2, false, vMin},
       {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV},
   };
   return kinds;

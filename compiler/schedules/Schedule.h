@@ -86,6 +86,8 @@ Made loopedBfs(const Request &request);
 Made zbH1(const Request &request);
 Made zbH2(const Request &request);
 Made zbV(const Request &request);
+Made vHalf(const Request &request);
+Made vMin(const Request &request);
 Made dualPipeV(const Request &request);
 
 /// All schedules, in order of publication. A new one is a function in its own file and a line here.
