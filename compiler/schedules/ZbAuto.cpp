@@ -23,6 +23,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <sstream>
 
 namespace npar::schedules {
 
@@ -44,8 +45,11 @@ public:
     choices.resize(std::min<size_t>(choices.size(), 2));
     for (const Choice &choice : choices)
       improveFrom(candidate(choice, request.micros), tasksToImprove / 2);
-    if (!best)
-      return {{}, "schedule 'zb_auto' needs a memory cap of at least 1 forward activation, not " + std::to_string(request.memoryCap)};
+    if (!best) {
+      std::ostringstream reason;
+      reason << "schedule 'zb_auto' needs a memory cap of at least 1 forward activation, not " << request.memoryCap;
+      return {{}, reason.str()};
+    }
     best->schedule.kind = "zb_auto";
     return {best->schedule, ""};
   }
