@@ -94,7 +94,7 @@ ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags fla
     if (ExitCode code = needTimes(*timed); code != ExitCode::Good)
       return code;
     both[i] = std::move(*timed);
-    if (flags.stages == 0 && flags.micros == 0) {
+    if (!flags.stages && !flags.micros) {
       flags.stages = both[i].schedule.stages();
       flags.micros = both[i].schedule.micros;
     }

@@ -31,7 +31,7 @@ ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
     begin = end + 1;
     auto known = std::find(names.begin(), names.end(), name);
     if (known == names.end()) {
-      std::string nearest = nearestWord(name, names);
+      std::string nearest = name.size() > 1 ? nearestWord(name, names) : "";
       return fail(ExitCode::Usage, "--cost has no '" + name + "': it takes F, B, W and comm, such as F=1,B=1,W=1,comm=0" +
                                        (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
@@ -91,8 +91,8 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
   if (!timed.faults.empty())
     return timed;
   const Schedule &schedule = timed.schedule;
-  auto differs = [&](int said, int found) { return said != 0 && said != found; };
-  if (differs(flags.stages, schedule.stages()) || differs(flags.micros, schedule.micros) || differs(flags.chunks, schedule.chunks))
+  if (flags.stages.value_or(schedule.stages()) != schedule.stages() || flags.micros.value_or(schedule.micros) != schedule.micros ||
+      (flags.chunks != 0 && flags.chunks != schedule.chunks))
     return fail(ExitCode::BadInput, fmt::format("'{}' is for {} stages, {} micro-batches and {} chunks per stage, the flags say otherwise",
                                                 flags.import, schedule.stages(), schedule.micros, schedule.chunks));
   time(timed);
@@ -175,15 +175,15 @@ Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {
     return fail(ExitCode::BadInput,
                 "unknown schedule '" + flags.kind + "'; " + (nearest.empty() ? "there are " + list : "did you mean '" + nearest + "'?"));
   }
-  if (flags.stages == 0 || flags.micros == 0)
+  if (!flags.stages || !flags.micros)
     return fail(ExitCode::Usage, "give --stages and --microbatches, such as --stages=4 --microbatches=8");
-  __int128 forwards = static_cast<__int128>(flags.stages) * flags.micros * std::max({1, flags.chunks, kind->chunks});
-  if (flags.stages > 0 && flags.micros > 0 && forwards > mostForwards)
-    return fail(ExitCode::BadInput, fmt::format("{} stages, {} micro-batches and {} chunks make more than {} forwards", flags.stages,
-                                                flags.micros, std::max({1, flags.chunks, kind->chunks}), mostForwards));
-  if (flags.chunks < 0)
-    return fail(ExitCode::BadInput, fmt::format("schedule '{}' cannot have {} chunks per stage", kind->name, flags.chunks));
-  MadeSchedule made = makeTimed(*kind, flags.stages, flags.micros, flags.chunks, timed);
+  int stages = *flags.stages, micros = *flags.micros, chunks = flags.chunks == 0 ? kind->chunks : flags.chunks;
+  if (chunks < 0)
+    return fail(ExitCode::BadInput, fmt::format("schedule '{}' cannot have {} chunks per stage", kind->name, chunks));
+  if (stages > 0 && micros > 0 && static_cast<double>(stages) * micros * chunks > mostForwards)
+    return fail(ExitCode::BadInput, fmt::format("stages * micro-batches * chunks = {} * {} * {} are more than {} forwards", stages, micros,
+                                                chunks, mostForwards));
+  MadeSchedule made = makeTimed(*kind, stages, micros, flags.chunks, timed);
   if (!made.schedule)
     return fail(ExitCode::BadInput, made.refusal);
   return std::move(*made.schedule);

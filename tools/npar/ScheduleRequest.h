@@ -38,7 +38,8 @@ struct TimedSchedule {
 /// The flags that all forms of the command share.
 struct ScheduleFlags {
   std::string kind, cost, import;
-  int stages = 0, micros = 0, chunks = 0;
+  std::optional<int> stages, micros;
+  int chunks = 0;
   double memoryCap = 0;
   std::string format = "text";
   bool json = false;

@@ -11,7 +11,8 @@ namespace npar::driver {
 /// would be wider than `width`.
 std::string scheduleText(const TimedSchedule &schedule, size_t width = 320);
 
-/// One object: kind, stages, microbatches, chunks, makespan, bubble_rate, peak_live, tasks, ok, errors. Times are null where it cannot run.
+/// One object: kind, stages, microbatches, chunks, makespan, bubble_rate, peak_live, tasks, ok, errors. Where it cannot run, times
+/// are null and there are no tasks.
 std::string scheduleJson(const TimedSchedule &schedule);
 
 /// A self-contained picture; needs `times`.

@@ -58,8 +58,8 @@ Json taskJson(const TimedSchedule &timed, size_t stage, size_t i) {
   json["phase"] = std::string(1, letter(task.phase));
   json["chunk"] = task.chunk;
   json["micro_index"] = task.micro;
-  json["start"] = timed.times ? Json(timed.times->timeline.spans[stage][i].begin) : Json();
-  json["end"] = timed.times ? Json(timed.times->timeline.spans[stage][i].end) : Json();
+  json["start"] = timed.times->timeline.spans[stage][i].begin;
+  json["end"] = timed.times->timeline.spans[stage][i].end;
   return json;
 }
 
@@ -114,7 +114,7 @@ std::string scheduleJson(const TimedSchedule &timed) {
   json["bubble_rate"] = timed.times ? Json(timed.bubbleRate) : Json();
   json["peak_live"] = timed.times ? Json(timed.times->peakLive) : Json::array();
   json["tasks"] = Json::array();
-  for (size_t stage = 0; stage < schedule.lists.size(); ++stage) {
+  for (size_t stage = 0; timed.times && stage < schedule.lists.size(); ++stage) {
     Json tasks = Json::array();
     for (size_t i = 0; i < schedule.lists[stage].size(); ++i)
       tasks.push_back(taskJson(timed, stage, i));

@@ -47,7 +47,10 @@ ExitCode refuseExtras(const CLI::App &app) {
     if (!nearest.empty())
       message += "; did you mean '" + nearest + "'?";
   }
-  return fail(ExitCode::Usage, message + "\nnpar: see 'npar " + app.get_name() + " --help'");
+  std::string name = app.get_name();
+  for (const CLI::App *outer = app.get_parent(); outer && outer->get_parent(); outer = outer->get_parent())
+    name = outer->get_name() + " " + name;
+  return fail(ExitCode::Usage, message + "\nnpar: see 'npar " + name + " --help'");
 }
 
 ExitCode drive(int argc, char **argv) {
