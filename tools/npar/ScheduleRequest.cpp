@@ -177,7 +177,7 @@ Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {
   }
   if (!flags.stages || !flags.micros)
     return fail(ExitCode::Usage, "give --stages and --microbatches, such as --stages=4 --microbatches=8");
-  int stages = *flags.stages, micros = *flags.micros, chunks = flags.chunks == 0 ? kind->chunks : flags.chunks;
+  int stages = *flags.stages, micros = *flags.micros, chunks = flags.chunks == 0 ? std::max(1, kind->chunks) : flags.chunks;
   if (chunks < 0)
     return fail(ExitCode::BadInput, fmt::format("schedule '{}' cannot have {} chunks per stage", kind->name, chunks));
   if (stages > 0 && micros > 0 && static_cast<double>(stages) * micros * chunks > mostForwards)
