@@ -1,6 +1,5 @@
 // Reads files and imports; a circle of imports is reported with all its members.
 #include "dsl/elaborate/Library.h"
-#include "dsl/Parse.h"
 #include "dsl/elaborate/Reporter.h"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace npar::dsl {
 namespace fs = std::filesystem;
 
 bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources,
-              Diagnostics &diagnostics) {
+              Diagnostics &diagnostics, size_t most) {
   auto refuse = [&](const std::string &why) {
     if (from.line == 0)
       from.file = sources.add(name, "");
@@ -23,8 +22,9 @@ bool readText(const std::string &path, uint32_t &index, const std::string &name,
   if (!fs::is_regular_file(path, error))
     return refuse("cannot read '" + name + "': " + (fs::exists(path, error) ? "not a regular file" : "no such file"));
   uintmax_t size = fs::file_size(path, error);
-  if (!error && size > maximumText)
-    return refuse("'" + name + "' has " + std::to_string(size) + " bytes, at most " + std::to_string(maximumText) + " (1 MiB) are read");
+  if (!error && size > most)
+    return refuse("'" + name + "' has " + std::to_string(size) + " bytes, at most " + std::to_string(most) + " (" +
+                  std::to_string(most >> 20) + " MiB) are read");
   std::ifstream in(path, std::ios::binary);
   std::string text(error ? 0 : size, '\0');
   if (error || !in || (size > 0 && !in.read(text.data(), static_cast<std::streamsize>(size))))
