@@ -1,8 +1,9 @@
-// Dynamic programming over (stage, first block): stages * blocks^2 steps.
+// Dynamic programming over (stage, first block): stages * blocks^2 steps; over it a descent for stages of several parts.
 #include "compiler/cost/Balance.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace npar::cost {
 
@@ -66,6 +67,53 @@ std::vector<int> balanceBlocks(const std::vector<double> &blockCosts, int stages
   // Sums of floating-point numbers: equal blocks must count as equal.
   double bound = most * (1 + 1e-9);
   chain.partition([&](double cost, double rest) { return cost > bound ? infinity : cost * cost + rest; }, counts);
+  return counts;
+}
+
+namespace {
+
+/// The most expensive stage, then the squares: smaller is better.
+std::pair<double, double> imbalance(const std::vector<double> &blockCosts, const std::vector<int> &counts,
+                                    const std::vector<int> &placement, double before, double after) {
+  std::vector<double> stages(*std::max_element(placement.begin(), placement.end()) + 1, 0);
+  stages[placement.front()] += before;
+  stages[placement.back()] += after;
+  size_t block = 0;
+  for (size_t place = 0; place < counts.size(); ++place)
+    for (int i = 0; i < counts[place]; ++i)
+      stages[placement[place]] += blockCosts[block++];
+  double most = 0, squares = 0;
+  for (double cost : stages) {
+    most = std::max(most, cost);
+    squares += cost * cost;
+  }
+  return {most, squares};
+}
+
+} // namespace
+
+std::vector<int> balanceParts(const std::vector<double> &blockCosts, const std::vector<int> &placement, double before, double after) {
+  std::vector<int> counts = balanceBlocks(blockCosts, static_cast<int>(placement.size()), before, after);
+  if (counts.empty() || static_cast<int>(placement.size()) == *std::max_element(placement.begin(), placement.end()) + 1)
+    return counts;
+  auto best = imbalance(blockCosts, counts, placement, before, after);
+  for (bool better = true; better;) {
+    better = false;
+    for (size_t from = 0; from < counts.size(); ++from)
+      for (size_t to = 0; to < counts.size(); ++to) {
+        if (from == to || counts[from] == 1)
+          continue;
+        --counts[from], ++counts[to];
+        auto value = imbalance(blockCosts, counts, placement, before, after);
+        // Sums of floating-point numbers: a gain must be more than their rounding.
+        if (value.first < best.first * (1 - 1e-9) || (value.first <= best.first * (1 + 1e-9) && value.second < best.second * (1 - 1e-9))) {
+          best = {std::min(best.first, value.first), value.second};
+          better = true;
+        } else {
+          ++counts[from], --counts[to];
+        }
+      }
+  }
   return counts;
 }
 
