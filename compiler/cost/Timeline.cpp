@@ -2,8 +2,6 @@
 #include "compiler/cost/Timeline.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 namespace npar::cost {
 
@@ -11,16 +9,24 @@ namespace {
 
 class Simulation {
 public:
-  explicit Simulation(const TaskGraph &graph) : graph(graph), incoming(graph.kinds.size()) {
+  explicit Simulation(const TaskGraph &graph)
+      : graph(graph), incoming(graph.kinds.size()), first(graph.kinds.size() + 1, 0), clock(graph.lanes.size(), 0),
+        behind(graph.lanes.size(), none) {
     for (const TaskGraph::Edge &edge : graph.edges)
       incoming[edge.to].push_back(edge);
+    for (const std::vector<TaskGraph::Task> &tasks : graph.lanes)
+      for (const TaskGraph::Task &task : tasks)
+        first[task.kind + 1] = std::max(first[task.kind + 1], static_cast<size_t>(task.micro) + 1);
+    for (size_t kind = 0; kind < graph.kinds.size(); ++kind)
+      first[kind + 1] += first[kind];
+    ends.assign(first.back(), notYet);
+    waiting.assign(first.back(), none);
   }
 
   Timeline run() {
     size_t lanes = graph.lanes.size();
     result.spans.resize(lanes);
     result.stuck.assign(lanes, 0);
-    clock.assign(lanes, 0);
     for (size_t lane = 0; lane < lanes; ++lane) {
       result.spans[lane].resize(graph.lanes[lane].size());
       ready.push_back(lane);
@@ -35,7 +41,8 @@ public:
   }
 
 private:
-  using Instance = std::pair<int, int>; ///< kind, micro-batch
+  static constexpr int none = -1;
+  static constexpr double notYet = -1;
 
   /// Runs the tasks of a lane up to the first that waits for another.
   void advance(int lane) {
@@ -44,22 +51,23 @@ private:
       const TaskGraph::Task &task = tasks[next];
       double begin = clock[lane];
       for (const TaskGraph::Edge &edge : incoming[task.kind]) {
-        auto source = ends.find({edge.from, task.micro});
-        if (source == ends.end()) {
-          waiting[{edge.from, task.micro}].push_back(lane);
+        size_t source = first[edge.from] + task.micro;
+        if (source >= first[edge.from + 1])
+          return; // no lane has it
+        if (ends[source] == notYet) {
+          behind[lane] = waiting[source];
+          waiting[source] = lane;
           return;
         }
-        begin = std::max(begin, source->second + edge.seconds);
+        begin = std::max(begin, ends[source] + edge.seconds);
       }
       double end = begin + graph.kinds[task.kind].seconds + task.extra;
       result.spans[lane][next] = {begin, end};
       clock[lane] = end;
-      ends[{task.kind, task.micro}] = end;
-      auto woken = waiting.find({task.kind, task.micro});
-      if (woken == waiting.end())
-        continue;
-      ready.insert(ready.end(), woken->second.begin(), woken->second.end());
-      waiting.erase(woken);
+      size_t instance = first[task.kind] + task.micro;
+      ends[instance] = end;
+      for (int &woken = waiting[instance]; woken != none; woken = behind[woken])
+        ready.push_back(woken);
     }
   }
 
@@ -78,9 +86,11 @@ private:
 
   const TaskGraph &graph;
   std::vector<std::vector<TaskGraph::Edge>> incoming; ///< per kind
+  std::vector<size_t> first;                          ///< per kind: its instance of micro-batch 0 in `ends` and `waiting`
   std::vector<double> clock;                          ///< per lane: end of its last task
-  std::map<Instance, double> ends;
-  std::map<Instance, std::vector<int>> waiting; ///< lanes behind an instance that has not run
+  std::vector<double> ends;                           ///< per instance
+  std::vector<int> waiting;                           ///< per instance that has not run: the last lane that waits for it
+  std::vector<int> behind;                            ///< per lane: the lane that waits for the same instance since before it
   std::vector<int> ready;
   Timeline result;
 };

@@ -1,7 +1,7 @@
 // GPipe: all forwards, then all backwards (Huang et al. 2019, "GPipe: Efficient Training of Giant Neural Networks using Pipeline
 // Parallelism", figure 2c).
 //
-//   4 stages, 4 micro-batches, a backward drawn as long as a forward:
+//   gpipe, 4 stages, 4 micro-batches, a backward as long as a forward:
 //
 //   stage 0  F0 F1 F2 F3 .. .. .. .. .. .. B0 B1 B2 B3
 //   stage 1  .. F0 F1 F2 F3 .. .. .. .. B0 B1 B2 B3 ..

@@ -1,7 +1,7 @@
 // 1F1B: a backward as soon as there is one, so that early stages hold few micro-batches (Narayanan et al. 2021, "Efficient Large-Scale
 // Language Model Training on GPU Clusters Using Megatron-LM", figure 4 top; there "PipeDream-Flush").
 //
-//   4 stages, 6 micro-batches, a backward drawn as long as a forward:
+//   1f1b, 4 stages, 6 micro-batches, a backward as long as a forward:
 //
 //   stage 0  F0 F1 F2 F3 .. .. .. B0 F4 B1 F5 B2 .. B3 .. B4 .. B5
 //   stage 1  .. F0 F1 F2 .. .. B0 F3 B1 F4 B2 F5 B3 .. B4 .. B5 ..

@@ -7,8 +7,15 @@ namespace npar::schedules {
 
 const std::vector<ScheduleKind> &scheduleKinds() {
   static const std::vector<ScheduleKind> kinds = {
+      {"naive", "Huang et al. 2019, figure 2b", 1, false, naive},
       {"gpipe", "Huang et al. 2019, figure 2c", 1, false, gpipe},
-      {"1f1b", "Narayanan et al. 2021, figure 4", 1, false, oneFOneB},
+      {"1f1b", "Narayanan et al. 2021, figure 4 top", 1, false, oneFOneB},
+      {"interleaved", "Narayanan et al. 2021, figure 4 bottom", 2, true, interleaved},
+      {"looped_bfs", "Lamy-Poirier 2022, figure 4d", 2, true, loopedBfs},
+      {"zb_h1", "Qi et al. 2023, figure 2", 1, false, zbH1},
+      {"zb_h2", "Qi et al. 2023, figure 3", 1, false, zbH2},
+      {"zb_v", "Qi et al. 2023, section 6", 2, false, zbV},
+      {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV},
   };
   return kinds;
 }

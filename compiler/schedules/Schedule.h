@@ -78,8 +78,15 @@ struct ScheduleKind {
   Made (*make)(const Request &request);
 };
 
+Made naive(const Request &request);
 Made gpipe(const Request &request);
 Made oneFOneB(const Request &request);
+Made interleaved(const Request &request);
+Made loopedBfs(const Request &request);
+Made zbH1(const Request &request);
+Made zbH2(const Request &request);
+Made zbV(const Request &request);
+Made dualPipeV(const Request &request);
 
 /// All schedules, in order of publication. A new one is a function in its own file and a line here.
 const std::vector<ScheduleKind> &scheduleKinds();

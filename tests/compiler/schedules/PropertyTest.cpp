@@ -26,6 +26,8 @@ TEST(Property, EveryScheduleIsValid) {
   for (const ScheduleKind &kind : scheduleKinds()) {
     SCOPED_TRACE(kind.name);
     forAllSizes([&](int stages, int micros) {
+      if (std::string(kind.name) == "dualpipe_v" && micros < 2 * stages)
+        return;
       Schedule schedule = make(kind.name, stages, micros);
       ASSERT_EQ(schedule.stages(), stages);
       EXPECT_TRUE(validate(schedule).empty());
@@ -35,12 +37,12 @@ TEST(Property, EveryScheduleIsValid) {
 
 // (m + p - 1)(F + B), hence a bubble of (p - 1) / (m + p - 1) of the whole, for both schedules and any F and B.
 TEST(Property, BubbleIsThatOfTheClosedForm) {
-  for (const ScheduleKind &kind : scheduleKinds()) {
-    SCOPED_TRACE(kind.name);
+  for (const char *name : {"gpipe", "1f1b"}) {
+    SCOPED_TRACE(name);
     forAllSizes([&](int stages, int micros) {
       for (double backward : {1.0, 2.0}) {
         std::vector<StageCost> costs(stages, {1, backward, 0});
-        cost::Timeline timeline = simulate(make(kind.name, stages, micros), costs).timeline;
+        cost::Timeline timeline = simulate(make(name, stages, micros), costs).timeline;
         EXPECT_DOUBLE_EQ(timeline.makespan, (micros + stages - 1) * (1 + backward));
         EXPECT_NEAR(timeline.bubble, (stages - 1.0) / (micros + stages - 1), 1e-12);
       }

@@ -1,0 +1,15 @@
+// What several schedules are built with.
+#pragma once
+
+#include "compiler/schedules/Schedule.h"
+
+namespace npar::schedules {
+
+/// The schedule without the micro-batches from `micros` on. It stays valid: what is left waits for nothing that went.
+Schedule keepFirst(Schedule schedule, int micros);
+
+/// A stage's list of a zero-bubble schedule with one chunk: `forwards` of them first, then in turn a backward, the W of `delay`
+/// micro-batches before, and a forward, as long as there are any (Qi et al. 2023, figures 2 and 3).
+std::vector<Task> delayWeights(int micros, int forwards, int delay);
+
+} // namespace npar::schedules
