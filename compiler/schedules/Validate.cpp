@@ -1,9 +1,8 @@
-// The checks S1 to S3 of a schedule.
+// The checks S0 to S3 of a schedule.
 #include "compiler/schedules/Validate.h"
 
-#include "compiler/schedules/Simulate.h"
+#include "compiler/schedules/Progress.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,17 +11,15 @@ namespace npar::schedules {
 
 namespace {
 
-using Key = std::tuple<int, Phase, int>; ///< chunk, phase, micro-batch
+constexpr size_t mostErrors = 100; // more are noise, and a text may ask for a million micro-batches
+constexpr size_t mostLinks = 12;   // of a circle of waiting that are written out
 
-std::string name(Phase phase, int micro, int chunk, int chunks) {
-  std::string text = letter(phase) + std::to_string(micro);
-  return "'" + (chunks > 1 ? text + "." + std::to_string(chunk) : text) + "'";
-}
+std::string count(int number, const std::string &word) { return std::to_string(number) + " " + word + (number == 1 ? "" : "s"); }
 
 class Validation {
 public:
-  explicit Validation(const Schedule &schedule)
-      : schedule(schedule), lists(schedule.lists), micros(schedule.micros), chunks(schedule.chunks) {}
+  Validation(const Schedule &schedule, const TaskName &taskName)
+      : schedule(schedule), lists(schedule.lists), micros(schedule.micros), chunks(schedule.chunks), taskName(taskName) {}
 
   std::vector<ScheduleError> run() {
     checkPlacement();
@@ -38,9 +35,18 @@ public:
   }
 
 private:
-  std::string name(const Task &task) const { return schedules::name(task.phase, task.micro, task.chunk, chunks); }
+  bool full() const { return errors.size() >= mostErrors; }
+
+  std::string name(int stage, const Task &task) const {
+    if (taskName)
+      return "'" + taskName(stage, task) + "'";
+    std::string text = letter(task.phase) + std::to_string(task.micro);
+    return "'" + (chunks > 1 ? text + "." + std::to_string(task.chunk) : text) + "'";
+  }
 
   void checkPlacement() {
+    if (lists.empty())
+      errors.push_back({0, 0, "there is no stage"});
     std::vector<int> parts(lists.size(), 0);
     for (int stage : schedule.placement) {
       if (stage < 0 || stage >= schedule.stages()) {
@@ -50,30 +56,33 @@ private:
       }
       ++parts[stage];
     }
-    for (size_t stage = 0; stage < lists.size(); ++stage)
+    for (size_t stage = 0; stage < lists.size() && !full(); ++stage)
       if (parts[stage] != chunks)
         errors.push_back(
-            {static_cast<int>(stage), 0, "holds " + std::to_string(parts[stage]) + " parts of the chain, not " + std::to_string(chunks)});
+            {static_cast<int>(stage), 0, "holds " + count(parts[stage], "part") + " of the chain, not " + std::to_string(chunks)});
   }
 
   void checkOnce(int stage) {
-    std::map<Key, int> seen;
+    std::map<std::tuple<int, Phase, int>, int> seen; // chunk, phase, micro-batch
     const std::vector<Task> &tasks = lists[stage];
-    for (size_t place = 0; place < tasks.size(); ++place) {
+    for (size_t place = 0; place < tasks.size() && !full(); ++place) {
       const Task &task = tasks[place];
       int at = static_cast<int>(place);
-      if (task.micro < 0 || task.micro >= micros)
-        errors.push_back({stage, at, name(task) + " is for no micro-batch: there are " + std::to_string(micros) + ", counted from 0"});
-      else if (task.chunk < 0 || task.chunk >= chunks)
-        errors.push_back({stage, at, name(task) + " is for no chunk: there are " + std::to_string(chunks) + ", counted from 0"});
-      else if (!seen.emplace(Key{task.chunk, task.phase, task.micro}, place).second)
-        errors.push_back({stage, at, name(task) + " appears twice"});
+      if (task.chunk < 0 || task.chunk >= chunks)
+        errors.push_back({stage, at,
+                          "'" + (letter(task.phase) + std::to_string(task.micro)) + "." + std::to_string(task.chunk) +
+                              "' is for no chunk: there are " + std::to_string(chunks) + ", counted from 0"});
+      else if (task.micro < 0 || task.micro >= micros)
+        errors.push_back(
+            {stage, at, name(stage, task) + " is for no micro-batch: there are " + std::to_string(micros) + ", counted from 0"});
+      else if (!seen.emplace(std::tuple(task.chunk, task.phase, task.micro), place).second)
+        errors.push_back({stage, at, name(stage, task) + " appears twice"});
     }
     for (int chunk = 0; chunk < chunks; ++chunk)
       for (Phase phase : {Phase::F, Phase::B})
-        for (int micro = 0; micro < micros; ++micro)
+        for (int micro = 0; micro < micros && !full(); ++micro)
           if (!seen.count({chunk, phase, micro}))
-            errors.push_back({stage, static_cast<int>(tasks.size()), schedules::name(phase, micro, chunk, chunks) + " is missing"});
+            errors.push_back({stage, static_cast<int>(tasks.size()), name(stage, {phase, micro, chunk}) + " is missing"});
   }
 
   void checkAscending(int stage) {
@@ -82,39 +91,53 @@ private:
       if (task.phase == Phase::W)
         split.emplace(task.chunk, task.micro);
     std::map<int, Task> previous; // by chunk
-    for (size_t place = 0; place < lists[stage].size(); ++place) {
+    for (size_t place = 0; place < lists[stage].size() && !full(); ++place) {
       const Task &task = lists[stage][place];
       if (task.phase == Phase::F || (task.phase == Phase::B && split.count({task.chunk, task.micro})))
         continue;
       auto [before, first] = previous.emplace(task.chunk, task);
       if (!first && before->second.micro > task.micro)
-        errors.push_back(
-            {stage, static_cast<int>(place),
-             name(task) + " comes after " + name(before->second) + ": gradients must accumulate in ascending order of micro-batches"});
+        errors.push_back({stage, static_cast<int>(place),
+                          name(stage, task) + " comes after " + name(stage, before->second) +
+                              ": gradients must accumulate in ascending order of micro-batches"});
       before->second = task;
     }
   }
 
   void checkProgress() {
-    Simulation simulation = simulate(schedule, std::vector<StageCost>(lists.size()));
-    if (simulation.timeline.complete)
-      return;
-    for (size_t stage = 0; stage < lists.size(); ++stage) {
-      size_t place = simulation.timeline.stuck[stage];
-      if (place < lists[stage].size())
-        errors.push_back({static_cast<int>(stage), static_cast<int>(place),
-                          name(lists[stage][place]) + " never starts: what it needs is ordered behind it"});
+    for (const Circle &circle : findCircles(schedule)) {
+      if (full())
+        return;
+      std::string text;
+      for (size_t i = 0; i < circle.size() && i < mostLinks; ++i) {
+        const Wait &wait = circle[i];
+        const Task &task = lists[wait.stage][wait.place];
+        text += i == 0 ? name(wait.stage, task) + " never starts: it" : "; " + name(wait.stage, task);
+        text += " waits for " + name(wait.need.stage, wait.need.task);
+        if (wait.need.stage == wait.stage) {
+          text += ", which is ordered behind it";
+          break;
+        }
+        text += " of stage " + std::to_string(wait.need.stage);
+        const Wait &next = circle[(i + 1) % circle.size()];
+        if (const Task &head = lists[next.stage][next.place]; !(head == wait.need.task))
+          text += ", which is ordered behind " + name(next.stage, head);
+      }
+      if (circle.size() > mostLinks)
+        text += "; and so on, over " + std::to_string(circle.size()) + " stages";
+      errors.push_back({circle[0].stage, circle[0].place, text});
     }
   }
 
   const Schedule &schedule;
   const TaskLists &lists;
   int micros, chunks;
+  const TaskName &taskName;
   std::vector<ScheduleError> errors;
 };
 
 } // namespace
 
-std::vector<ScheduleError> validate(const Schedule &schedule) { return Validation(schedule).run(); }
+std::vector<ScheduleError> validate(const Schedule &schedule, const TaskName &name) { return Validation(schedule, name).run(); }
 
 } // namespace npar::schedules

@@ -1,5 +1,6 @@
 // The pipeline and the schedule that a module asks for.
 #include "compiler/passes/schedule/Stages.h"
+#include "compiler/schedules/Text.h"
 #include "compiler/schedules/Validate.h"
 
 using namespace mlir;
@@ -42,9 +43,29 @@ static LogicalResult refuseUnknown(Operation *op, StringRef name) {
   return op->emitError("there is no schedule '") << name << "'; there are: " << known;
 }
 
+/// A schedule that the plan's file states: it must be for this pipeline.
+static FailureOr<schedules::Schedule> readText(Operation *op, StringRef name, StringRef text, const schedules::Request &request) {
+  schedules::ReadSchedule read = schedules::checkCsv(std::string_view(text.data(), text.size()));
+  for (const schedules::TextError &error : read.errors)
+    op->emitError("schedule '") << name << "', line " << error.at.row << ", column " << error.at.column << ", stage " << error.stage << ": "
+                                << error.reason;
+  if (!read.errors.empty())
+    return failure();
+  auto refuse = [&](const char *what, int64_t has, int64_t wanted) {
+    return op->emitError("schedule '") << name << "' has " << has << ' ' << what << ", the plan " << wanted;
+  };
+  if (read.schedule.stages() != request.stages)
+    return refuse("stages", read.schedule.stages(), request.stages);
+  if (read.schedule.micros != request.micros)
+    return refuse("micro-batches", read.schedule.micros, request.micros);
+  if (request.chunks && read.schedule.chunks != request.chunks)
+    return refuse("chunks per stage", read.schedule.chunks, request.chunks);
+  return read.schedule;
+}
+
 FailureOr<schedules::Schedule> makeSchedule(Operation *op, StringRef name, StringAttr text, const schedules::Request &request) {
   if (text)
-    return op->emitError("schedule '") << name << "' is a text, which this build cannot read";
+    return readText(op, name, text.getValue(), request);
   const schedules::ScheduleKind *kind = schedules::findSchedule(name.str());
   if (!kind)
     return refuseUnknown(op, name);

@@ -34,10 +34,42 @@ TEST(Validate, RefusesBackwardsInAnotherOrder) {
 }
 
 TEST(Validate, FindsTasksThatNeverStart) {
-  EXPECT_EQ(reasons({{B0, F0}}, 1), "0:0: 'B0' never starts: what it needs is ordered behind it\n");
+  EXPECT_EQ(reasons({{B0, F0}}, 1), "0:0: 'B0' never starts: it waits for 'F0', which is ordered behind it\n");
   // Stage 0 wants B0 of stage 1 before it sends F1, stage 1 wants F1 before it runs B0.
-  EXPECT_EQ(reasons({{F0, B0, F1, B1}, {F0, F1, B0, B1}}, 2), "0:1: 'B0' never starts: what it needs is ordered behind it\n"
-                                                              "1:1: 'F1' never starts: what it needs is ordered behind it\n");
+  EXPECT_EQ(reasons({{F0, B0, F1, B1}, {F0, F1, B0, B1}}, 2),
+            "0:1: 'B0' never starts: it waits for 'B0' of stage 1, which is ordered behind 'F1'; 'F1' waits for 'F1' of stage 0, which is "
+            "ordered behind 'B0'\n");
 }
+
+// Stages 0 and 1 only wait for the circle between 2 and 3: it alone is said.
+TEST(Validate, NamesTheCircleAndNotWhoWaitsForIt) {
+  std::vector<Task> good{F0, F1, B0, B1};
+  EXPECT_EQ(reasons({good, good, {F0, B0, F1, B1}, {F1, F0, B0, B1}}, 2),
+            "2:1: 'B0' never starts: it waits for 'B0' of stage 3, which is ordered behind 'F1'; 'F1' waits for 'F1' of stage 2, which is "
+            "ordered behind 'B0'\n");
+}
+
+TEST(Validate, NamesEveryLinkOfALongCircle) {
+  const Task a{Phase::F, 0, 0}, b{Phase::F, 0, 1}, c{Phase::B, 0, 1}, d{Phase::B, 0, 0};
+  std::vector<ScheduleError> errors = validate({"", 1, 2, loopPlacement(3, 2), {{a, b, c, d}, {b, a, c, d}, {a, b, c, d}}});
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].reason, "'F0.1' never starts: it waits for 'F0.0' of stage 2; 'F0.0' waits for 'F0.0' of stage 1, which is ordered "
+                              "behind 'F0.1'; 'F0.1' waits for 'F0.1' of stage 0");
+}
+
+TEST(Validate, NamesTasksAsAsked) {
+  Schedule schedule{"", 1, 1, loopPlacement(1, 1), {{B0, F0}}};
+  EXPECT_EQ(validate(schedule, [](int stage, const Task &task) { return "s" + std::to_string(stage) + letter(task.phase); })[0].reason,
+            "'s0B' never starts: it waits for 's0F', which is ordered behind it");
+}
+
+TEST(Validate, RefusesPlacementsThatDoNotFit) {
+  EXPECT_EQ(validate({"", 1, 1, {0, 2}, TaskLists(2)})[0].reason, "a part of the chain is on stage 2: there are 2");
+  EXPECT_EQ(validate({"", 1, 1, {0, 0}, TaskLists(2)})[1].reason, "holds 0 parts of the chain, not 1");
+  EXPECT_EQ(validate({"", 1, 1, {}, {}})[0].reason, "there is no stage");
+  EXPECT_EQ(validate({"", 1, 1, {0}, {{F0, B0, {Phase::W, 0, 1}}}})[0].reason, "'W0.1' is for no chunk: there are 1, counted from 0");
+}
+
+TEST(Validate, StopsAtAHundredErrors) { EXPECT_EQ(validate({"", 1'000'000, 1, {0}, {{}}}).size(), 100u); }
 
 } // namespace npar::schedules

@@ -1,0 +1,21 @@
+// Runs a schedule without times to find the circles in which stages wait for each other.
+#pragma once
+
+#include "compiler/schedules/Needs.h"
+
+namespace npar::schedules {
+
+/// The task at which a stage stops, and what it needs.
+struct Wait {
+  int stage = 0, place = 0;
+  Need need;
+};
+
+/// Each wait is for a task of the next one's stage, of the last for one of the first's. Begins at the lowest stage.
+using Circle = std::vector<Wait>;
+
+/// Every circle once, in ascending order of their first stages; empty when all tasks run. The schedule must have passed S0 and S1 of
+/// `validate`, so that what a task needs is somewhere.
+std::vector<Circle> findCircles(const Schedule &schedule);
+
+} // namespace npar::schedules
