@@ -2,8 +2,8 @@
 #include "compiler/cost/Balance.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <utility>
 
 namespace npar::cost {
 
@@ -72,22 +72,34 @@ std::vector<int> balanceBlocks(const std::vector<double> &blockCosts, int stages
 
 namespace {
 
-/// The most expensive stage, then the squares: smaller is better.
-std::pair<double, double> imbalance(const std::vector<double> &blockCosts, const std::vector<int> &counts,
-                                    const std::vector<int> &placement, double before, double after) {
+/// Smaller is better, the first that differs says: the most expensive stage, the squares of the stages, the squares of the parts.
+using Imbalance = std::array<double, 3>;
+
+Imbalance imbalance(const std::vector<double> &blockCosts, const std::vector<int> &counts, const std::vector<int> &placement, double before,
+                    double after) {
   std::vector<double> stages(*std::max_element(placement.begin(), placement.end()) + 1, 0);
-  stages[placement.front()] += before;
-  stages[placement.back()] += after;
+  Imbalance result{0, 0, 0};
   size_t block = 0;
-  for (size_t place = 0; place < counts.size(); ++place)
+  for (size_t place = 0; place < counts.size(); ++place) {
+    double part = (place == 0 ? before : 0) + (place + 1 == counts.size() ? after : 0);
     for (int i = 0; i < counts[place]; ++i)
-      stages[placement[place]] += blockCosts[block++];
-  double most = 0, squares = 0;
-  for (double cost : stages) {
-    most = std::max(most, cost);
-    squares += cost * cost;
+      part += blockCosts[block++];
+    stages[placement[place]] += part;
+    result[2] += part * part;
   }
-  return {most, squares};
+  for (double cost : stages) {
+    result[0] = std::max(result[0], cost);
+    result[1] += cost * cost;
+  }
+  return result;
+}
+
+/// Sums of floating-point numbers: a gain must be more than their rounding.
+bool isBetter(const Imbalance &value, const Imbalance &best) {
+  for (size_t i = 0; i < value.size(); ++i)
+    if (value[i] < best[i] * (1 - 1e-9) || value[i] > best[i] * (1 + 1e-9))
+      return value[i] < best[i];
+  return false;
 }
 
 } // namespace
@@ -96,7 +108,7 @@ std::vector<int> balanceParts(const std::vector<double> &blockCosts, const std::
   std::vector<int> counts = balanceBlocks(blockCosts, static_cast<int>(placement.size()), before, after);
   if (counts.empty() || static_cast<int>(placement.size()) == *std::max_element(placement.begin(), placement.end()) + 1)
     return counts;
-  auto best = imbalance(blockCosts, counts, placement, before, after);
+  Imbalance best = imbalance(blockCosts, counts, placement, before, after);
   for (bool better = true; better;) {
     better = false;
     for (size_t from = 0; from < counts.size(); ++from)
@@ -104,10 +116,10 @@ std::vector<int> balanceParts(const std::vector<double> &blockCosts, const std::
         if (from == to || counts[from] == 1)
           continue;
         --counts[from], ++counts[to];
-        auto value = imbalance(blockCosts, counts, placement, before, after);
-        // Sums of floating-point numbers: a gain must be more than their rounding.
-        if (value.first < best.first * (1 - 1e-9) || (value.first <= best.first * (1 + 1e-9) && value.second < best.second * (1 - 1e-9))) {
-          best = {std::min(best.first, value.first), value.second};
+        Imbalance value = imbalance(blockCosts, counts, placement, before, after);
+        if (isBetter(value, best)) {
+          value[0] = std::min(value[0], best[0]); // equal but for rounding: it never grows
+          best = value;
           better = true;
         } else {
           ++counts[from], --counts[to];

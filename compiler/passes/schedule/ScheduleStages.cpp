@@ -119,12 +119,12 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
 
   void stateProgram(const Pipeline &pipeline, func::FuncOp micro, const schedules::Placement &placement) {
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    auto program = pipe::ProgramOp::create(builder, getOperation().getLoc(), builder.getStringAttr(pipeline.schedule), pipeline.axis,
-                                           pipeline.stages, pipeline.micros);
-    if (pipeline.text)
-      program.setTextAttr(pipeline.text);
+    DenseI64ArrayAttr placed; // left out where part and stage are the same
     if (static_cast<int64_t>(placement.size()) > pipeline.stages)
-      program.setPlacement(SmallVector<int64_t>(placement.begin(), placement.end()));
+      placed = builder.getDenseI64ArrayAttr(SmallVector<int64_t>(placement.begin(), placement.end()));
+    auto program = pipe::ProgramOp::create(builder, getOperation().getLoc(), builder.getStringAttr(pipeline.schedule), pipeline.axis,
+                                           pipeline.stages, pipeline.micros, placed, DenseF64ArrayAttr(), DenseF64ArrayAttr(),
+                                           DenseF64ArrayAttr(), FloatAttr(), pipeline.text);
     if (pipeline.stages == 1)
       return;
     SmallVector<double> forward(pipeline.stages, 0), backward = forward, weight = forward;
@@ -148,7 +148,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     program.setBackward(backward);
     program.setWeight(weight);
     double most = *std::max_element(leaving.begin(), leaving.end());
-    program.setTransfer(APFloat(most > 0 ? cost::transferSeconds(cost::Machine(), most) : 0.0));
+    program.setTransferAttr(builder.getF64FloatAttr(most > 0 ? cost::transferSeconds(cost::Machine(), most) : 0));
   }
 };
 
