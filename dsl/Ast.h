@@ -109,6 +109,8 @@ struct Rule {
   std::vector<Name> mesh;
   std::optional<Name> schedule;
   bool scheduleIsName = false; ///< may be a constant of the plan
+  bool scheduleIsText = false; ///< in quotes
+  ExpressionPtr chunks;        ///< of the schedule
   std::vector<Narrowing> narrowings;
   ExpressionPtr condition;
 };

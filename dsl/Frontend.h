@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dsl/Program.h"
+#include "dsl/Schedules.h"
 
 #include <iosfwd>
 #include <memory>
@@ -14,6 +15,7 @@ struct FrontendOptions {
   std::optional<std::string> plan;                           ///< name, or "none"; absent: the file's only plan
   std::optional<std::string> train;                          ///< name; absent: the model's only train block
   std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
+  KnownSchedules schedules;                                  ///< that plans may name
 };
 
 /// Reads and elaborates. Returns nothing when `diagnostics` got errors. Throws nothing; no input crashes it.

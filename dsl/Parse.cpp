@@ -302,8 +302,13 @@ private:
     for (auto *n : context->name())
       result.mesh.push_back(name(n));
     if (auto *s = context->schedule()) {
-      result.schedule = ast::Name{s->STRING() ? unquote(s->STRING()) : s->getText(), at(s)};
       result.scheduleIsName = s->name() != nullptr;
+      result.scheduleIsText = s->STRING() != nullptr;
+      result.schedule = s->STRING() ? ast::Name{unquote(s->STRING()), at(s->STRING())}
+                        : s->WORD() ? ast::Name{s->WORD()->getText(), at(s->WORD())}
+                                    : name(s->name());
+      if (s->expression())
+        result.chunks = expression(s->expression());
     }
     for (auto *n : context->narrowing())
       result.narrowings.push_back({n->LAYER() != nullptr, n->LAYER() ? ast::Name{unquote(n->STRING()), at(n->STRING())} : name(n->name())});

@@ -162,7 +162,12 @@ private:
     for (size_t i = 0; i < r.mesh.size(); ++i)
       out << (i ? ", " : "") << r.mesh[i].text;
     if (r.schedule)
-      out << " by " << (r.scheduleIsName ? r.schedule->text : '"' + r.schedule->text + '"');
+      out << " by " << (r.scheduleIsText ? '"' + r.schedule->text + '"' : r.schedule->text);
+    if (r.chunks) {
+      out << '(';
+      expression(*r.chunks);
+      out << ')';
+    }
     for (const Narrowing &n : r.narrowings)
       out << (n.layer ? " in layer \"" + n.name.text + '"' : " in op " + n.name.text);
     if (r.condition) {

@@ -113,8 +113,11 @@ struct Rule {
 struct Pipeline {
   std::vector<std::string> repeats; ///< labels of the rule, such as {"h"}
   std::string mesh;                 ///< mesh axis
-  std::string schedule;             ///< "1f1b" or "gpipe"
+  std::string schedule;             ///< a name of FrontendOptions::schedules, or a file as the plan writes it
   Location location;
+  int chunks = 0;        ///< per stage; 0: as many as the schedule has by itself
+  std::string path = {}; ///< of the file, found from the folder of the text that names it; empty for a name
+  std::string text = {}; ///< of the file; it was read and checked
 };
 
 struct Plan {

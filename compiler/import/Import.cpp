@@ -100,6 +100,9 @@ private:
     if (plan.pipeline) {
       module->setAttr("pipe.schedule", builder.getStringAttr(plan.pipeline->schedule));
       module->setAttr("pipe.axis", builder.getStringAttr(plan.pipeline->mesh));
+      module->setAttr("pipe.chunks", builder.getI64IntegerAttr(plan.pipeline->chunks));
+      if (!plan.pipeline->path.empty())
+        module->setAttr("pipe.schedule_text", builder.getStringAttr(plan.pipeline->text));
     }
   }
 

@@ -140,7 +140,7 @@ private:
     ElaboratedTrain trained;
     if (train)
       trained = elaborateTrain(*train, settings, evaluator);
-    PlanElaborator planned(settings, evaluator);
+    PlanElaborator planned(options.schedules, settings, evaluator, sources, diagnostics);
     planned.declare(plan, trained);
     if (!plan) // the settings of a plan are the same for one rank, without effect
       for (const auto &p : plans) {

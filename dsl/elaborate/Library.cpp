@@ -1,6 +1,5 @@
 // Reads files and imports; a circle of imports is reported with all its members.
 #include "dsl/elaborate/Library.h"
-#include "dsl/Parse.h"
 #include "dsl/elaborate/Reporter.h"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace npar::dsl {
 namespace fs = std::filesystem;
 
 bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources,
-              Diagnostics &diagnostics) {
+              Diagnostics &diagnostics, size_t most) {
   auto refuse = [&](const std::string &why) {
     if (from.line == 0)
       from.file = sources.add(name, "");
@@ -27,8 +26,9 @@ bool readText(const std::string &path, uint32_t &index, const std::string &name,
   uintmax_t size = fs::file_size(path, error);
   if (error)
     return refuse("cannot read '" + name + "': " + error.message());
-  if (size > maximumText)
-    return refuse("'" + name + "' has " + std::to_string(size) + " bytes, at most " + std::to_string(maximumText) + " (1 MiB) are read");
+  if (size > most)
+    return refuse("'" + name + "' has " + std::to_string(size) + " bytes, at most " + std::to_string(most) + " (" +
+                  std::to_string(most >> 20) + " MiB) are read");
   std::ifstream in(path, std::ios::binary);
   std::string text(size, '\0');
   if (!in || (size > 0 && !in.read(text.data(), static_cast<std::streamsize>(size))))

@@ -3,6 +3,7 @@
 
 #include "dsl/Ast.h"
 #include "dsl/Frontend.h"
+#include "dsl/Parse.h"
 
 namespace npar::dsl {
 
@@ -43,7 +44,8 @@ private:
   std::vector<std::string> open;                            ///< being read: an import of one of these is a circle
 };
 
-/// Reads a whole file of at most the size that the parser takes; reports when it cannot be read.
-bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources, Diagnostics &diagnostics);
+/// Reads a whole file of at most `most` bytes; reports when it cannot be read.
+bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources, Diagnostics &diagnostics,
+              size_t most = maximumText);
 
 } // namespace npar::dsl

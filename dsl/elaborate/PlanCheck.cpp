@@ -1,4 +1,4 @@
-// A plan's rules against the model: names, divisibility, conflicts, stages. Each message gives the numbers and a legal change.
+// A plan's rules against the model: names, divisibility, conflicts. Each message gives the numbers and a legal change.
 #include "dsl/elaborate/PlanElaborator.h"
 
 #include "dsl/elaborate/Graph.h"
@@ -150,7 +150,7 @@ void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
 void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   const Axis &axis = *findAxis(model, e.rule.axis);
   int64_t ranks = meshSize(e);
-  if (!e.schedule.empty())
+  if (e.schedule)
     reporter.error(e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis");
   if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
     return;
@@ -192,48 +192,6 @@ void PlanElaborator::checkConflicts() {
         reporter.error(b.location, "a second rule takes '" + b.axis + "' to '" + shared + "'", a.location, "the first rule is here",
                        {"remove one of them, or narrow it with `in op` or `in layer`"});
     }
-}
-
-void PlanElaborator::checkPipeline(const Model &model) {
-  int blocks = 0;
-  for (const Entry &e : entries) {
-    const Repeat *repeat = findRepeat(model, e.rule.axis);
-    if (!e.enabled || !repeat)
-      continue;
-    if (e.rule.mesh.size() != 1) {
-      reporter.error(e.axisAt, "repeat '" + repeat->label + "' needs exactly one mesh axis for its stages, this rule has " +
-                                   std::to_string(e.rule.mesh.size()));
-      continue;
-    }
-    const std::string &name = e.rule.mesh[0];
-    if (e.rule.pad || !e.rule.op.empty() || !e.rule.layer.empty())
-      reporter.error(e.rule.pad ? e.padAt : e.rule.op.empty() ? e.layerAt : e.opAt, "the rule of a repeat cannot be padded or narrowed");
-    if (plan.pipeline && plan.pipeline->mesh != name) {
-      reporter.error(e.axisAt,
-                     "repeat '" + repeat->label + "' goes to mesh axis '" + name + "', the pipeline is over '" + plan.pipeline->mesh + "'",
-                     plan.pipeline->location, "the pipeline starts here",
-                     {"write one rule: " + plan.pipeline->repeats[0] + ", " + repeat->label + " -> " + name});
-      continue;
-    }
-    if (!plan.pipeline)
-      plan.pipeline = Pipeline{{}, name, e.schedule.empty() ? "1f1b" : e.schedule, e.axisAt};
-    plan.pipeline->repeats.push_back(repeat->label);
-    blocks += repeat->count;
-  }
-  if (!plan.pipeline)
-    return;
-  const MeshAxis &stages = *findMesh(plan.pipeline->mesh);
-  for (const Rule &r : plan.rules)
-    if (std::find(r.mesh.begin(), r.mesh.end(), stages.name) != r.mesh.end() && stages.size > 1)
-      reporter.error(r.location, "mesh axis '" + stages.name + "' holds the stages of the pipeline and cannot split axis '" + r.axis + "'",
-                     plan.pipeline->location, "the pipeline is here");
-  if (stages.size > blocks)
-    reporter.error(plan.pipeline->location,
-                   "a pipeline of " + std::to_string(stages.size) + " stages has only " + std::to_string(blocks) +
-                       (blocks == 1 ? " block" : " blocks"),
-                   stages.location, "mesh axis '" + stages.name + "' of size " + std::to_string(stages.size),
-                   {"set " + stages.name + " to at most " + std::to_string(blocks) + ", or the count of repeat '" +
-                    plan.pipeline->repeats[0] + "' to at least " + std::to_string(stages.size)});
 }
 
 } // namespace npar::dsl

@@ -86,30 +86,6 @@ void PlanElaborator::mesh(const ast::Plan &source) {
   }
 }
 
-std::string PlanElaborator::schedule(const ast::Rule &source) {
-  if (!source.schedule)
-    return {};
-  std::string word = source.schedule->text;
-  Binding *said = source.scheduleIsName ? scope.find(word) : nullptr;
-  if (said) {
-    if (std::holds_alternative<Poison>(said->value))
-      throw Stop{};
-    auto *text = std::get_if<std::string>(&said->value);
-    word = text ? *text : textOf(said->value);
-  }
-  if (word != "1f1b" && word != "gpipe") {
-    std::vector<std::string> helps = didYouMean(word, {"1f1b", "gpipe"});
-    if (helps.empty())
-      helps.push_back("it is 1f1b or gpipe");
-    if (!said)
-      reporter.fail(source.schedule->location, "unknown schedule '" + word + "'", helps);
-    reporter.error(source.schedule->location, "unknown schedule '" + word + "'", said->location,
-                   "'" + source.schedule->text + "' is said here", helps);
-    throw Stop{};
-  }
-  return word;
-}
-
 void PlanElaborator::rule(const ast::Rule &source) {
   Entry common;
   common.source = &source;

@@ -35,7 +35,7 @@ meshItem: MESH axisItem (',' axisItem)*;
 splitItem: SPLIT '{' placingRule* '}';
 placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? narrowing* (IF expression)?;
 ruleAxis: name name?; // `vocab pad`
-schedule: name | STRING | WORD;
+schedule: (name | WORD) ('(' expression ')')? | STRING; // a name with the number of chunks, or a file
 narrowing: IN OP name | IN LAYER STRING;
 
 expression: conjunction (OR conjunction)*;

@@ -1,6 +1,8 @@
 // Elaborates files and texts for the tests.
 #include "Npar.h"
 
+#include "compiler/import/KnownSchedules.h"
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,6 +27,7 @@ TextFile::~TextFile() {
 Result elaborateFile(const std::string &path, const Settings &settings, std::optional<std::string> plan, std::optional<std::string> train) {
   FrontendOptions options;
   options.file = path;
+  options.schedules = knownSchedules();
   options.librarySearch = {stdlib};
   options.settings = settings;
   options.plan = std::move(plan);

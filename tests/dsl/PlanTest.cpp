@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 using namespace npar::dsl;
 using namespace npar::dsl::test;
 
@@ -54,6 +56,56 @@ TEST(Plan, SettingsChangeMeshScheduleAndRules) {
 }
 
 TEST(Plan, TakesTheScheduleAsAWord) { EXPECT_EQ(program(small({{"schedule", "1f1b"}})).plan.pipeline->schedule, "1f1b"); }
+
+TEST(Plan, TakesANumberOfChunks) {
+  EXPECT_EQ(program(small({})).plan.pipeline->chunks, 0);
+  EXPECT_EQ(program(small({{"chunks", "1"}})).plan.pipeline->chunks, 1);
+  Result r = small({{"chunks", "2"}});
+  EXPECT_NE(r.messages.find("error: schedule '1f1b' has 1 chunk per stage, not 2"), std::string::npos) << r.messages;
+}
+
+/// A GPT-2 with a plan whose schedule is `by`, beside a file mine.csv.
+Result planned(const std::string &by, const std::string &csv, const Settings &more = {}) {
+  TextFile file("import \"gpt2\"\nplan p(which = \"mine.csv\") for Gpt2 { mesh pp = 2 micro 16 split { h -> pp by " + by + " } }\n");
+  std::string folder = file.path().substr(0, file.path().rfind('/'));
+  std::ofstream(folder + "/mine.csv", std::ios::binary) << csv;
+  Settings settings = {{"depth", "4"}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return elaborateFile(file.path(), settings);
+}
+
+TEST(Plan, TakesAScheduleFromAFileBesideTheText) {
+  const std::string csv = "0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n";
+  EXPECT_NE(planned("which(2)", csv).messages.find("error: schedule \"mine.csv\" has 1 chunk per stage, not 2"), std::string::npos);
+  for (const char *by : {"\"mine.csv\"", "which", "which(1)"}) {
+    Plan p = program(planned(by, csv)).plan;
+    EXPECT_EQ(p.pipeline->schedule, "mine.csv");
+    EXPECT_EQ(p.pipeline->path.substr(p.pipeline->path.rfind('/')), "/mine.csv");
+    EXPECT_EQ(p.pipeline->text, csv);
+    EXPECT_EQ(p.pipeline->chunks, 1);
+  }
+  Plan v = program(planned("\"./mine.csv\"", "0F0,0F1,3F0,3F1,3B0,3B1,0B0,0B1\n1F0,1F1,2F0,2F1,2B0,2B1,1B0,1B1\n")).plan;
+  EXPECT_EQ(v.pipeline->chunks, 2);
+  EXPECT_EQ(program(planned("\"1f1b\"", "")).plan.pipeline->path, "");
+}
+
+TEST(Plan, FindsAScheduleOfTheCommandLineFromTheWorkingFolder) {
+  Result r = planned("which", "0F0\n", {{"which", "\"no/mine.csv\""}});
+  EXPECT_NE(r.messages.find("error: cannot read 'no/mine.csv': no such file"), std::string::npos) << r.messages;
+}
+
+TEST(Plan, LocatesWhatIsWrongInAScheduleFile) {
+  Result r = planned("\"mine.csv\"", "0F0,0F1,0B1,0B0\n1F0,1B0,1F1,1B1\n");
+  EXPECT_FALSE(r.program);
+  EXPECT_NE(r.messages.find("mine.csv:1:13: error: '0B0' comes after '0B1': gradients must accumulate in ascending order of micro-batches\n"
+                            "   0F0,0F1,0B1,0B0\n"
+                            "               ^~~\n"),
+            std::string::npos)
+      << r.messages;
+  EXPECT_NE(r.messages.find(":2:79: note: the plan takes its schedule from this file"), std::string::npos) << r.messages;
+  for (const std::string &csv : {std::string(17 << 20, 'x'), std::string("\0\1\2", 3), std::string()})
+    EXPECT_FALSE(planned("\"mine.csv\"", csv).program);
+}
 
 TEST(Plan, MeshAxesMayHaveSizeOne) {
   Plan p = program(small({{"mesh.dp", "1"}, {"mesh.pp", "1"}, {"mesh.tp", "1"}, {"heads", "1"}, {"depth", "1"}})).plan;

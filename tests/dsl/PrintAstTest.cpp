@@ -51,4 +51,11 @@ TEST(PrintAst, ShowsPrecedence) {
             "model M {\n  x = (-a.b(c = 1)[d = 2]) + (2 * (3 - 4)) - 5\n  require (not (x == 1)) or (y and z), \"text\"\n}\n");
 }
 
+TEST(PrintAst, KeepsHowAScheduleIsWritten) {
+  const std::string text =
+      "plan p for M {\n  split {\n    h -> pp by 1f1b\n    h -> pp by interleaved(1 + 2)\n    h -> pp by \"mine.csv\"\n  }\n}\n";
+  TextFile file(text);
+  EXPECT_EQ(printed(file.path()), text);
+}
+
 } // namespace

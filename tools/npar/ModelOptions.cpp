@@ -1,6 +1,7 @@
 // Reads the model flags and finds the model's file.
 #include "tools/npar/ModelOptions.h"
 
+#include "compiler/import/KnownSchedules.h"
 #include "tools/npar/Suggest.h"
 #include "tools/npar/Talk.h"
 
@@ -94,6 +95,7 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   }
   dsl::FrontendOptions options;
   options.file = *file;
+  options.schedules = knownSchedules();
   options.librarySearch = {standardLibrary()};
   options.plan = plan;
   options.train = train;

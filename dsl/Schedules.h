@@ -1,0 +1,41 @@
+// What a plan may write behind `by`. The front end knows no schedule itself: whoever calls it says which there are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace npar::dsl {
+
+struct KnownSchedule {
+  std::string name;
+  int chunks = 1;         ///< per stage, where the plan asks for none
+  bool anyChunks = false; ///< whether a plan may ask for another number
+};
+
+/// What is wrong with a schedule's text; row and column count from 1.
+struct ScheduleTextError {
+  uint32_t row = 1, column = 1, length = 1;
+  std::string reason;
+};
+
+struct ScheduleText {
+  int stages = 0, micros = 0, chunks = 0;
+  std::vector<ScheduleTextError> errors;
+};
+
+struct KnownSchedules {
+  std::vector<KnownSchedule> kinds;
+  std::string standard;                                      ///< for a repeat without `by`
+  std::function<ScheduleText(const std::string &text)> read; ///< reads and checks a schedule's text; null: a plan cannot name a file
+
+  const KnownSchedule *find(const std::string &name) const {
+    for (const KnownSchedule &kind : kinds)
+      if (kind.name == name)
+        return &kind;
+    return nullptr;
+  }
+};
+
+} // namespace npar::dsl

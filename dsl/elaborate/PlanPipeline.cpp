@@ -1,0 +1,154 @@
+// The pipeline of a plan: which schedule, from a name or a file, and whether stages, chunks, blocks and micro-batches fit together.
+#include "dsl/elaborate/PlanElaborator.h"
+
+#include "dsl/elaborate/Library.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace npar::dsl {
+namespace {
+
+constexpr size_t mostScheduleText = 16 << 20;
+constexpr int64_t mostChunks = 1 << 14;
+
+std::string counted(int64_t number, const std::string &word, const char *plural = "s") {
+  return std::to_string(number) + " " + word + (number == 1 ? "" : plural);
+}
+
+/// What cannot be the name of a schedule.
+bool isFile(const std::string &word) { return word.find_first_of("./") != std::string::npos; }
+
+} // namespace
+
+std::optional<PlanElaborator::Chosen> PlanElaborator::schedule(const ast::Rule &source) {
+  if (!source.schedule)
+    return std::nullopt;
+  Chosen chosen{source.schedule->text, {}, 0, source.schedule->location};
+  Location writtenAt = chosen.at;
+  Binding *said = source.scheduleIsName ? scope.find(chosen.name) : nullptr;
+  if (said) {
+    if (std::holds_alternative<Poison>(said->value))
+      throw Stop{};
+    auto *text = std::get_if<std::string>(&said->value);
+    chosen.name = text ? *text : textOf(said->value);
+    writtenAt = said->location;
+  }
+  if (source.chunks) {
+    int64_t chunks = evaluator.integer(*source.chunks, scope, "the number of chunks");
+    if (chunks < 0 || chunks > mostChunks)
+      reporter.fail(source.chunks->location,
+                    "the number of chunks is " + std::to_string(chunks) + ", it must be 0 to " + std::to_string(mostChunks));
+    chosen.chunks = static_cast<int>(chunks);
+  }
+  if (const KnownSchedule *kind = schedules.find(chosen.name)) {
+    if (chosen.chunks != 0 && chosen.chunks != kind->chunks && !kind->anyChunks)
+      reporter.fail(source.chunks->location, "schedule '" + kind->name + "' has " + counted(kind->chunks, "chunk") + " per stage, not " +
+                                                 std::to_string(chosen.chunks));
+    return chosen;
+  }
+  if (schedules.read && isFile(chosen.name)) {
+    std::filesystem::path folder = std::filesystem::path(sources.name(writtenAt.file)).parent_path();
+    chosen.path = (folder / chosen.name).string();
+    return chosen;
+  }
+  std::vector<std::string> names;
+  for (const KnownSchedule &kind : schedules.kinds)
+    names.push_back(kind.name);
+  std::vector<std::string> helps = didYouMean(chosen.name, names);
+  if (helps.empty())
+    helps.push_back("it is " + joined(names) + ", or a file such as \"mine.csv\"");
+  if (!said)
+    reporter.fail(chosen.at, "unknown schedule '" + chosen.name + "'", helps);
+  reporter.error(chosen.at, "unknown schedule '" + chosen.name + "'", said->location, "'" + source.schedule->text + "' is said here",
+                 helps);
+  throw Stop{};
+}
+
+void PlanElaborator::checkPipeline(const Model &model) {
+  int blocks = 0;
+  std::optional<Chosen> chosen;
+  for (const Entry &e : entries) {
+    auto repeat = std::find_if(model.repeats.begin(), model.repeats.end(), [&](const Repeat &r) { return r.label == e.rule.axis; });
+    if (!e.enabled || repeat == model.repeats.end())
+      continue;
+    if (e.rule.mesh.size() != 1) {
+      reporter.error(e.axisAt, "repeat '" + repeat->label + "' needs exactly one mesh axis for its stages, this rule has " +
+                                   std::to_string(e.rule.mesh.size()));
+      continue;
+    }
+    const std::string &name = e.rule.mesh[0];
+    if (e.rule.pad || !e.rule.op.empty() || !e.rule.layer.empty())
+      reporter.error(e.rule.pad ? e.padAt : e.rule.op.empty() ? e.layerAt : e.opAt, "the rule of a repeat cannot be padded or narrowed");
+    if (plan.pipeline && plan.pipeline->mesh != name) {
+      reporter.error(e.axisAt,
+                     "repeat '" + repeat->label + "' goes to mesh axis '" + name + "', the pipeline is over '" + plan.pipeline->mesh + "'",
+                     plan.pipeline->location, "the pipeline starts here",
+                     {"write one rule: " + plan.pipeline->repeats[0] + ", " + repeat->label + " -> " + name});
+      continue;
+    }
+    if (!plan.pipeline) {
+      chosen = e.schedule;
+      plan.pipeline = Pipeline{{}, name, chosen ? chosen->name : schedules.standard, e.axisAt, chosen ? chosen->chunks : 0};
+    }
+    plan.pipeline->repeats.push_back(repeat->label);
+    blocks += repeat->count;
+  }
+  if (!plan.pipeline)
+    return;
+  const MeshAxis &stages = *findMesh(plan.pipeline->mesh);
+  for (const Rule &r : plan.rules)
+    if (std::find(r.mesh.begin(), r.mesh.end(), stages.name) != r.mesh.end() && stages.size > 1)
+      reporter.error(r.location, "mesh axis '" + stages.name + "' holds the stages of the pipeline and cannot split axis '" + r.axis + "'",
+                     plan.pipeline->location, "the pipeline is here");
+  size_t before = reporter.errorCount();
+  if (chosen && !chosen->path.empty())
+    readSchedule(stages, *chosen);
+  if (reporter.errorCount() == before)
+    checkBlocks(stages, blocks);
+}
+
+void PlanElaborator::readSchedule(const MeshAxis &stages, const Chosen &chosen) {
+  uint32_t index = 0;
+  if (!readText(chosen.path, index, chosen.path, chosen.at, sources, diagnostics, mostScheduleText))
+    return;
+  const std::string &text = sources.text(index);
+  ScheduleText read = schedules.read(text);
+  for (const ScheduleTextError &error : read.errors)
+    reporter.error({index, error.row, error.column, error.length}, error.reason, chosen.at, "the plan takes its schedule from this file");
+  if (!read.errors.empty())
+    return;
+  auto numbers = [](int64_t stages, int64_t micros) { return counted(stages, "stage") + " and " + counted(micros, "micro-batch", "es"); };
+  if (read.stages != stages.size || read.micros != plan.microCount)
+    reporter.error(chosen.at,
+                   "schedule \"" + chosen.name + "\" is for " + numbers(read.stages, read.micros) + ", the plan has " +
+                       numbers(stages.size, plan.microCount),
+                   stages.location, "stages are mesh axis '" + stages.name + "', micro-batches are batch / (dp * micro)");
+  else if (chosen.chunks != 0 && chosen.chunks != read.chunks)
+    reporter.error(chosen.at, "schedule \"" + chosen.name + "\" has " + counted(read.chunks, "chunk") + " per stage, not " +
+                                  std::to_string(chosen.chunks));
+  plan.pipeline->path = chosen.path;
+  plan.pipeline->text = text;
+  plan.pipeline->chunks = read.chunks;
+}
+
+void PlanElaborator::checkBlocks(const MeshAxis &stages, int blocks) {
+  const KnownSchedule *kind = schedules.find(plan.pipeline->schedule);
+  int64_t chunks = plan.pipeline->chunks ? plan.pipeline->chunks : kind ? kind->chunks : 1, needed = stages.size * chunks;
+  if (needed <= blocks)
+    return;
+  std::string count = counted(blocks, "block");
+  std::string message = chunks == 1 ? "a pipeline of " + std::to_string(stages.size) + " stages has only " + count
+                                    : "a pipeline of " + counted(stages.size, "stage") + " with " + std::to_string(chunks) +
+                                          " chunks each needs " + std::to_string(needed) + " blocks and has only " + count;
+  std::vector<std::string> helps;
+  if (blocks / chunks > 0)
+    helps.push_back("set " + stages.name + " to at most " + std::to_string(blocks / chunks) + ", or the count of repeat '" +
+                    plan.pipeline->repeats[0] + "' to at least " + std::to_string(needed));
+  else
+    helps.push_back("set the count of repeat '" + plan.pipeline->repeats[0] + "' to at least " + std::to_string(needed));
+  reporter.error(plan.pipeline->location, message, stages.location,
+                 "mesh axis '" + stages.name + "' of size " + std::to_string(stages.size), helps);
+}
+
+} // namespace npar::dsl
