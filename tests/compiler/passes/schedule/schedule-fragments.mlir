@@ -328,8 +328,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 // CHECK-NEXT: pipe.stash %[[DC]] slot("s2")
 // CHECK-LABEL: pipe.fragment @U1 stage(1) phase(U)
 // CHECK-LABEL: pipe.fragment @F3 stage(0) place(3) phase(F)
-// CHECK: %[[A:.*]] = pipe.unstash slot("s0")
-// CHECK: pipe.recv from(1) event(1)
+// CHECK-NEXT: pipe.recv from(1) event(1)
+// CHECK-NEXT: pipe.unstash slot("s0")
 // CHECK-LABEL: pipe.fragment @B3 stage(0) place(3) phase(B)
 // CHECK: %[[DD:.*]] = nn.mul
 // CHECK-NEXT: pipe.send %[[DD]] to(1) event(2)

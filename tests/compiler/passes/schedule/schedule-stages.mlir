@@ -70,14 +70,20 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedu
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : !t
     // CHECK: nn.exp {{.*}}"h.0", 0>, pipe.place = 0
     // CHECK-NEXT: nn.exp {{.*}}"h.1", 1>, pipe.place = 0
-    // CHECK-NEXT: nn.exp {{.*}}"h.2", 2>, pipe.place = 1
-    // CHECK-NEXT: nn.exp {{.*}}"h.3", 3>, pipe.place = 2
-    // CHECK-NEXT: nn.exp {{.*}}"h.4", 4>, pipe.place = 3
+    // CHECK-COUNT-3: nn.exp {{.*}}"h.2", 2>, pipe.place = 1
+    // CHECK-COUNT-3: nn.exp {{.*}}"h.3", 3>, pipe.place = 2
+    // CHECK-COUNT-3: nn.exp {{.*}}"h.4", 4>, pipe.place = 3
     %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (!t) -> !t
     %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (!t) -> !t
-    %c = nn.exp %b {at = #nn.at<F, "h.2", 2>} : (!t) -> !t
-    %d = nn.exp %c {at = #nn.at<F, "h.3", 3>} : (!t) -> !t
-    %e = nn.exp %d {at = #nn.at<F, "h.4", 4>} : (!t) -> !t
+    %c0 = nn.exp %b {at = #nn.at<F, "h.2", 2>} : (!t) -> !t
+    %c1 = nn.exp %c0 {at = #nn.at<F, "h.2", 2>} : (!t) -> !t
+    %c = nn.exp %c1 {at = #nn.at<F, "h.2", 2>} : (!t) -> !t
+    %d0 = nn.exp %c {at = #nn.at<F, "h.3", 3>} : (!t) -> !t
+    %d1 = nn.exp %d0 {at = #nn.at<F, "h.3", 3>} : (!t) -> !t
+    %d = nn.exp %d1 {at = #nn.at<F, "h.3", 3>} : (!t) -> !t
+    %e0 = nn.exp %d {at = #nn.at<F, "h.4", 4>} : (!t) -> !t
+    %e1 = nn.exp %e0 {at = #nn.at<F, "h.4", 4>} : (!t) -> !t
+    %e = nn.exp %e1 {at = #nn.at<F, "h.4", 4>} : (!t) -> !t
     // CHECK: nn.mul {{.*}}{at = #nn.at<B, "h.1", 1>, pipe.place = 0 : i64}
     // CHECK-NEXT: nn.mul {{.*}}{at = #nn.at<B, "h.1", 1>, pipe.place = 0 : i64, pipe.weight}
     // CHECK-NEXT: nn.mul {{.*}}{at = #nn.at<B, "h.0", 0>, pipe.place = 0 : i64}
