@@ -5,11 +5,11 @@ namespace npar::cost {
 
 /// What one rank has to itself, and what joins ranks. The defaults describe one core of the reference machine with ranks in one process.
 struct Machine {
-  double matmulFlops = 250e9;  ///< flops/s of float32 matrix products
-  double vectorFlops = 8e9;    ///< flops/s of everything else
-  double memoryBytes = 10e9;   ///< bytes/s of memory
-  double linkBytes = 10e9;     ///< bytes/s of one direction between two ranks
-  double linkLatency = 2e-6;   ///< seconds before the first byte arrives
+  double matmulFlops = 250e9; ///< flops/s of float32 matrix products
+  double vectorFlops = 8e9;   ///< flops/s of everything else
+  double memoryBytes = 10e9;  ///< bytes/s of memory
+  double linkBytes = 10e9;    ///< bytes/s of one direction between two ranks
+  double linkLatency = 2e-6;  ///< seconds before the first byte arrives
 };
 
 enum class Work { Matmul, Vector };

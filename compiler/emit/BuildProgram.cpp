@@ -136,6 +136,7 @@ private:
   LogicalResult addFragment(rank::FragmentOp source, program::FragmentT &target, const llvm::StringMap<uint32_t> &regions) {
     target.name = source.getName().str();
     target.phase = static_cast<program::Phase>(source.getPhase());
+    target.chunk = static_cast<uint32_t>(source.getChunk());
     for (rank::StepOp step : source.getBody().getOps<rank::StepOp>()) {
       FailureOr<uint32_t> payload = payloadOf(step);
       if (failed(payload))

@@ -88,6 +88,8 @@ std::vector<int64_t> groupOf(const Program &program, const Collective &collectiv
   return ranks;
 }
 
+bool runsPerMicro(Phase phase) { return phase == Phase::Forward || phase == Phase::Backward || phase == Phase::Weight; }
+
 uint64_t sizeOf(ElementType type) {
   switch (type) {
   case ElementType::F64:
@@ -105,7 +107,7 @@ std::string describeTask(const RankClass &rankClass, uint32_t task) {
   const Task *instance = rankClass.tasks()->Get(task);
   const Fragment *fragment = rankClass.fragments()->Get(instance->fragment());
   std::string text = fragment->name()->str();
-  if (fragment->phase() == Phase::Forward || fragment->phase() == Phase::Backward)
+  if (runsPerMicro(fragment->phase()))
     text += ":" + std::to_string(instance->micro());
   return text;
 }

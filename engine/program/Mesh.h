@@ -32,6 +32,9 @@ int64_t neighbourClass(const Program &program, const RankClass &rankClass, uint3
 /// The ranks of a collective's group that `rank` belongs to, in member order (row-major over `axes`).
 std::vector<int64_t> groupOf(const Program &program, const Collective &collective, int64_t rank);
 
+/// Whether fragments of the phase run once per micro-batch, not once per training step.
+bool runsPerMicro(Phase phase);
+
 /// Bytes of one element.
 uint64_t sizeOf(ElementType type);
 

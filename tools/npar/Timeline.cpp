@@ -26,7 +26,7 @@ TimelineLane laneOf(const Program &program, const RankClass &rankClass) {
   return lane;
 }
 
-bool counts(const TimelineBox &box) { return box.phase == Phase::Forward || box.phase == Phase::Backward; }
+bool counts(const TimelineBox &box) { return runsPerMicro(box.phase); }
 
 double bubbleOf(const std::vector<TimelineLane> &lanes) {
   double first = -1, last = 0, busy = 0;

@@ -2,6 +2,8 @@
 // backward boxes are also darker, so that the picture survives a black-and-white print.
 #include "tools/npar/Timeline.h"
 
+#include "engine/program/Mesh.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -18,9 +20,8 @@ struct Style {
 };
 
 constexpr Style styles[] = {
-    {Phase::Prologue, "prologue", "#CC79A7", "#000000"},
-    {Phase::Forward, "forward", "#56B4E9", "#000000"},
-    {Phase::Backward, "backward", "#0072B2", "#FFFFFF"},
+    {Phase::Prologue, "prologue", "#CC79A7", "#000000"}, {Phase::Forward, "forward", "#56B4E9", "#000000"},
+    {Phase::Backward, "backward", "#0072B2", "#FFFFFF"}, {Phase::Weight, "weight gradient", "#009E73", "#000000"},
     {Phase::Update, "update", "#E69F00", "#000000"},
 };
 
@@ -79,7 +80,7 @@ struct Frame {
     uint32_t last = 0;
     for (const TimelineLane &one : timeline.lanes)
       for (const TimelineBox &box : one.boxes)
-        if ((box.phase == Phase::Forward || box.phase == Phase::Backward) && box.end > box.begin)
+        if (program::runsPerMicro(box.phase) && box.end > box.begin)
           narrowest = std::min(narrowest, box.end - box.begin), last = std::max(last, box.micro);
     number = 7.0 * static_cast<double>(std::to_string(last).size()) + 3;
     double wanted = narrowest > 0 ? number * timeline.span / narrowest : 0;
@@ -93,7 +94,7 @@ struct Frame {
 std::string drawBox(const Frame &frame, const Timeline &timeline, const TimelineBox &box, size_t index) {
   const Style &style = styleOf(box.phase);
   double x = frame.x(box.begin), width = std::max(0.5, (box.end - box.begin) * frame.scale), y = frame.y(index);
-  bool numbered = box.phase == Phase::Forward || box.phase == Phase::Backward;
+  bool numbered = program::runsPerMicro(box.phase);
   std::string name = numbered ? fmt::format("{} of micro-batch {}", style.name, box.micro) : style.name;
   std::string when = timeline.planned ? fmt::format(", {} to {}", humanTime(box.begin), humanTime(box.end)) : "";
   std::string text = fmt::format(R"(<g><title>stage {}: {}{}</title><rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.0f}" fill="{}")",

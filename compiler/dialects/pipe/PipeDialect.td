@@ -15,8 +15,9 @@ def Pipe_Dialect : Dialect {
 
 def Pipe_Phase : I32EnumAttr<"Phase", "the part of a training step that a fragment is", [
   I32EnumAttrCase<"F", 0>, // forward of a micro-batch
-  I32EnumAttrCase<"B", 1>, // backward of a micro-batch
-  I32EnumAttrCase<"U", 2>  // update, once per training step
+  I32EnumAttrCase<"B", 1>, // backward of a micro-batch; where there is a W, what other parts of the model wait for
+  I32EnumAttrCase<"W", 2>, // the rest of a split backward of a micro-batch: the gradients of the parameters
+  I32EnumAttrCase<"U", 3>  // update, once per training step
 ]> {
   let cppNamespace = "::npar::pipe";
   let genSpecializedAttr = 0;

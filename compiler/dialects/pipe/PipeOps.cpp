@@ -30,7 +30,25 @@ LogicalResult ProgramOp::verify() {
     return emitOpError("has ") << getMicroCount() << " micro-batches; there is at least one";
   if (!getAxis() && getStages() > 1)
     return emitOpError("has ") << getStages() << " stages but no mesh axis";
+  if (std::optional<ArrayRef<int64_t>> placement = getPlacement()) {
+    for (int64_t stage : *placement)
+      if (stage < 0 || stage >= getStages())
+        return emitOpError("has a part of the chain on stage ") << stage << "; there are " << getStages() << " stages";
+    for (int64_t stage = 0; stage < getStages(); ++stage)
+      if (llvm::count(*placement, stage) * getStages() != static_cast<int64_t>(placement->size()))
+        return emitOpError("has ") << llvm::count(*placement, stage) << " of the chain's " << placement->size() << " parts on stage "
+                                   << stage << "; every stage has as many";
+  }
+  for (std::optional<ArrayRef<double>> costs : {getForward(), getBackward(), getWeight()})
+    if (costs && static_cast<int64_t>(costs->size()) != getStages())
+      return emitOpError("has costs of ") << costs->size() << " stages; there are " << getStages();
   return success();
+}
+
+SmallVector<int64_t> ProgramOp::getStageOfPlace() {
+  if (std::optional<ArrayRef<int64_t>> placement = getPlacement())
+    return llvm::to_vector(*placement);
+  return llvm::to_vector(llvm::seq<int64_t>(0, getStages()));
 }
 
 LogicalResult SendOp::verify() {
@@ -45,17 +63,15 @@ LogicalResult RecvOp::verify() {
   return success();
 }
 
-LogicalResult StashOp::verify() {
-  if (fragmentOf(*this).getPhase() != Phase::F)
-    return emitOpError("is for phase F, its fragment is of phase ") << stringifyPhase(fragmentOf(*this).getPhase());
+static LogicalResult verifyKept(Operation *op) {
+  if (!fragmentOf(op).isPerMicro())
+    return op->emitOpError("is for fragments of a micro-batch, its fragment is of phase ") << stringifyPhase(fragmentOf(op).getPhase());
   return success();
 }
 
-LogicalResult UnstashOp::verify() {
-  if (fragmentOf(*this).getPhase() != Phase::B)
-    return emitOpError("is for phase B, its fragment is of phase ") << stringifyPhase(fragmentOf(*this).getPhase());
-  return success();
-}
+LogicalResult StashOp::verify() { return verifyKept(*this); }
+
+LogicalResult UnstashOp::verify() { return verifyKept(*this); }
 
 LogicalResult OrderOp::verify() {
   for (StringRef text : getTasks().getAsValueRange<StringAttr>())

@@ -17,16 +17,33 @@ def Pipe_ProgramOp : Pipe_Op<"program", [HasParent<"::mlir::ModuleOp">]> {
     ```
     Without a pipeline `axis` is absent and there is one stage. The stage of a rank is its coordinate along `axis`; stages
     talk between ranks that are equal in every other coordinate.
+
+    The model is a chain of parts, one per stage and chunk: `placement[place]` is the stage of the part at a place of the chain; without
+    it part and stage are the same. `forward`, `backward`, `weight` are estimated seconds per micro-batch of each stage's F, B (of a
+    split backward) and W, `transfer` those of a message between neighbours: what a schedule may be searched from. `text` is the
+    schedule itself, as the plan's file has it.
+    ```
+    pipe.program {schedule = "zb_v", axis = "pp", stages = 2 : i64, micro_count = 4 : i64, placement = array<i64: 0, 1, 1, 0>}
+    ```
   }];
-  let arguments = (ins StrAttr:$schedule, OptionalAttr<StrAttr>:$axis, Pipe_Number:$stages, Pipe_Number:$micro_count);
+  let arguments = (ins StrAttr:$schedule, OptionalAttr<StrAttr>:$axis, Pipe_Number:$stages, Pipe_Number:$micro_count,
+                   OptionalAttr<DenseI64ArrayAttr>:$placement, OptionalAttr<DenseF64ArrayAttr>:$forward,
+                   OptionalAttr<DenseF64ArrayAttr>:$backward, OptionalAttr<DenseF64ArrayAttr>:$weight, OptionalAttr<F64Attr>:$transfer,
+                   OptionalAttr<StrAttr>:$text);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The stage of each part of the chain.
+    ::llvm::SmallVector<int64_t> getStageOfPlace();
+  }];
 }
 
 def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, NoRegionArguments, NoTerminator,
                                            SingleBlock, Symbol]> {
-  let summary = "what one stage does in one phase, once per micro-batch (F, B) or training step (U)";
+  let summary = "what one stage does for one part in one phase, once per micro-batch (F, B, W), or once per training step (U)";
   let description = [{
+    The part is the one at `place` of the chain; where that is the number of the stage, as it is with one part per stage, `place` is left
+    out.
     ```
     pipe.fragment @F0 stage(0) phase(F) {
       %x = nn.read @w : tensor<...>
@@ -34,10 +51,14 @@ def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, Isolat
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Pipe_Number:$stage, Pipe_PhaseAttr:$phase);
+  let arguments = (ins SymbolNameAttr:$sym_name, Pipe_Number:$stage, OptionalAttr<Pipe_Number>:$place, Pipe_PhaseAttr:$phase);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `stage` `(` $stage `)` `phase` `(` $phase `)` attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `stage` `(` $stage `)` (`place` `(` $place^ `)`)? `phase` `(` $phase `)` attr-dict-with-keyword $body
+  }];
   let extraClassDeclaration = [{
+    /// Of its part in the chain; U has none.
+    int64_t placeInChain() { return getPlace() ? *getPlace() : getStage(); }
     /// Runs once per micro-batch.
     bool isPerMicro() { return getPhase() != Phase::U; }
   }];
@@ -46,7 +67,7 @@ def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, Isolat
 def Pipe_SendOp : Pipe_Op<"send", [HasParent<"FragmentOp">]> {
   let summary = "sends a value to a stage";
   let description = [{
-    `event` numbers the logical transfer: one send, one recv. In F and B there is one message per micro-batch. The stage sees the
+    `event` numbers the logical transfer: one send, one recv. In F, B and W there is one message per micro-batch. The stage sees the
     rank-local value of the sender that is equal in all coordinates but that of the pipeline axis.
   }];
   let arguments = (ins AnyRankedTensor:$value, Pipe_Number:$to, Pipe_Number:$event);
@@ -63,14 +84,14 @@ def Pipe_RecvOp : Pipe_Op<"recv", [HasParent<"FragmentOp">]> {
 }
 
 def Pipe_StashOp : Pipe_Op<"stash", [HasParent<"FragmentOp">]> {
-  let summary = "keeps a value of the forward for the backward of the same stage and micro-batch";
+  let summary = "keeps a value of a fragment for later fragments of the same stage and micro-batch";
   let arguments = (ins AnyRankedTensor:$value, StrAttr:$slot);
   let assemblyFormat = "$value `slot` `(` $slot `)` attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 
 def Pipe_UnstashOp : Pipe_Op<"unstash", [HasParent<"FragmentOp">]> {
-  let summary = "the value that the forward kept under this name";
+  let summary = "the value that a fragment of the stage kept under this name";
   let arguments = (ins StrAttr:$slot);
   let results = (outs AnyRankedTensor:$value);
   let assemblyFormat = "`slot` `(` $slot `)` attr-dict `:` type($value)";

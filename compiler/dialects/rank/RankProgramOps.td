@@ -29,7 +29,7 @@ def Rank_StepKindAttr : EnumAttr<Rank_Dialect, Rank_StepKind, "step_kind"> { let
 
 def Rank_Phase : I32EnumAttr<"Phase", "which part of a training step", [
     I32EnumAttrCase<"Prologue", 0, "P">, I32EnumAttrCase<"Forward", 1, "F">, I32EnumAttrCase<"Backward", 2, "B">,
-    I32EnumAttrCase<"Update", 3, "U">]> {
+    I32EnumAttrCase<"Update", 3, "U">, I32EnumAttrCase<"Weight", 4, "W">]> {
   let cppNamespace = "::npar::rank";
   let genSpecializedAttr = 0;
 }
@@ -95,8 +95,9 @@ def Rank_OutputOp : Rank_PartOp<"output"> {
 
 def Rank_FragmentOp : Rank_BlockOp<"fragment", [HasParent<"ProgramOp">]> {
   let summary = "steps of one phase, instantiated by tasks";
-  let arguments = (ins StrAttr:$name, Rank_PhaseAttr:$phase);
-  let assemblyFormat = "$name `phase` `(` $phase `)` attr-dict-with-keyword $body";
+  let description = "`chunk`: which of the stage's parts of the model it belongs to, where there are several.";
+  let arguments = (ins StrAttr:$name, Rank_PhaseAttr:$phase, DefaultValuedAttr<I64Attr, "0">:$chunk);
+  let assemblyFormat = "$name `phase` `(` $phase `)` (`chunk` `(` $chunk^ `)`)? attr-dict-with-keyword $body";
 }
 
 def Rank_StepOp : Rank_Op<"step", [HasParent<"FragmentOp">]> {

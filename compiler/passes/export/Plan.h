@@ -1,7 +1,8 @@
 // The memory plan: from fragments of steps over values to a class of ranks in the form of the compiled program. No MLIR.
 //
 // Regions of a class: "static" (variables), "scratch" (temporaries, one slot for all tasks, since compute steps are chained task after
-// task), "stash" (what a forward keeps for its backward), "input" (data, a slot per micro-batch), and a box per sent or received value.
+// task), "input" (data, a slot per micro-batch), a box per sent or received value, and a stash per fragment that keeps values and set of
+// fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only the backward needs is free before the weight gradients.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -23,8 +24,8 @@ struct ValueModel {
   uint32_t readAt = 0;        ///< ... at this place in the order of reads, writes and steps
   uint32_t input = none;      ///< the data buffer with this index
   uint32_t event = none;      ///< received by this transfer event
-  std::string stash;          ///< kept for the backward under this name
-  std::string unstash;        ///< kept by the forward under this name
+  std::string stash;          ///< kept for later fragments under this name
+  std::string unstash;        ///< kept by an earlier fragment under this name
   std::vector<uint32_t> sent; ///< sent by these transfer events
 };
 
@@ -49,6 +50,7 @@ struct Write {
 struct FragmentModel {
   std::string name;
   program::Phase phase = program::Phase::Forward;
+  uint32_t chunk = 0; ///< of the class's parts of the model
   std::vector<ValueModel> values;
   std::vector<Action> actions;
   std::vector<Write> writes;
@@ -94,6 +96,10 @@ std::unique_ptr<program::RankClassT> planClass(const ClassModel &model, const Pl
 /// Edges that order Send and Receive steps after earlier and before later users of their memory in other tasks; edges that follow from
 /// others are left out. Fills `rankClass.task_dependencies`.
 void addReuseDependencies(program::RankClassT &rankClass);
+
+/// Gives the steps of the update their planned times, all classes together: a step waits for the steps before it in the fragment that it
+/// depends on, a message for its sender, a collective for all members. The end of the update's tasks follows.
+void timeUpdates(program::ProgramT &program);
 
 /// Fills the communication orders of a program whose classes are planned, and runs every check on it. Empty, or what is wrong; `deadlock`
 /// says that no order exists.

@@ -9,7 +9,6 @@
 namespace npar::plan {
 namespace {
 
-using program::Phase;
 using program::VariableKind;
 
 class ClassPlanner {
@@ -82,17 +81,51 @@ private:
     }
   }
 
+  /// Names a stash after the fragment that keeps its values and those that use them.
+  void nameStashes() {
+    std::map<std::string, std::string> users; // slot -> names of fragments
+    for (const FragmentModel &fragment : model.fragments) {
+      std::set<std::string> used;
+      for (const ValueModel &value : fragment.values)
+        if (!value.unstash.empty() && used.insert(value.unstash).second)
+          users[value.unstash] += "_" + fragment.name;
+    }
+    for (const FragmentModel &fragment : model.fragments)
+      for (const ValueModel &value : fragment.values)
+        if (!value.stash.empty())
+          shared.keepers[value.stash] = "stash_" + fragment.name + users[value.stash];
+  }
+
+  /// Each fragment after those that keep values for it.
   void planFragments() {
+    nameStashes();
     result->fragments.resize(model.fragments.size());
-    for (Phase phase : {Phase::Prologue, Phase::Forward, Phase::Backward, Phase::Update})
-      for (uint32_t index = 0; index < model.fragments.size(); ++index) {
-        if (model.fragments[index].phase != phase)
-          continue;
-        FragmentPlan plan = planFragment(model.fragments[index], shared, error);
-        result->fragments[index] = std::move(plan.fragment);
-        scratch = std::max(scratch, plan.scratch);
-        scratchWithoutWorkspace = std::max(scratchWithoutWorkspace, plan.scratchWithoutWorkspace);
+    std::set<std::string> open; // slots that fragments still to be planned will keep
+    for (const FragmentModel &fragment : model.fragments)
+      for (const ValueModel &value : fragment.values)
+        if (!value.stash.empty())
+          open.insert(value.stash);
+    auto waits = [&](const FragmentModel &fragment) {
+      return std::any_of(fragment.values.begin(), fragment.values.end(),
+                         [&](const ValueModel &value) { return open.count(value.unstash) > 0; });
+    };
+    for (size_t planned = 0; planned < model.fragments.size(); ++planned) {
+      uint32_t next = none;
+      for (uint32_t index = 0; index < model.fragments.size() && next == none; ++index)
+        if (!result->fragments[index] && !waits(model.fragments[index]))
+          next = index;
+      if (next == none) {
+        error = "fragments of '" + model.name + "' keep values for each other in a circle";
+        return;
       }
+      const FragmentModel &fragment = model.fragments[next];
+      FragmentPlan plan = planFragment(fragment, shared, error);
+      result->fragments[next] = std::move(plan.fragment);
+      scratch = std::max(scratch, plan.scratch);
+      scratchWithoutWorkspace = std::max(scratchWithoutWorkspace, plan.scratchWithoutWorkspace);
+      for (const ValueModel &value : fragment.values)
+        open.erase(value.stash);
+    }
   }
 
   /// For each micro-batch the tasks that touch a region, as an interval over the class's task order; sorted by first task.
@@ -150,13 +183,13 @@ private:
   void layOutRegions() {
     addRegion("static", staticBytes, 1);
     addRegion("scratch", scratch, 1);
-    addColoured("stash", shared.stashBytes, 0);
     addRegion("input", inputBytes, options.microCount);
     std::vector<uint32_t> &inputSlots = slots[inputRegion];
     for (const TaskModel &task : model.tasks)
       inputSlots.push_back(task.micro);
-    for (const auto &[name, bytes] : shared.boxRegions)
-      addColoured(name, bytes, options.spareSlots);
+    // A stash that messages are sent from may be what they wait for, too.
+    for (const SharedRegion &region : shared.regions)
+      addColoured(region.name, region.bytes, region.box ? options.spareSlots : options.spareSlots / 2);
   }
 
   void placeTasks() {

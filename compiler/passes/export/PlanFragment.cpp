@@ -59,34 +59,44 @@ private:
         break;
       case Home::Stash:
         if (!facts.stash.empty() && place.region == 0) {
-          place.region = stashRegion;
-          place.offset = shared.stashBytes;
-          shared.stashBytes += aligned(storage.bytes);
+          place.region = stashOf(facts.stash);
+          uint64_t &bytes = shared.regions[place.region - firstShared].bytes;
+          place.offset = bytes;
+          bytes += aligned(storage.bytes);
         }
         break;
       case Home::Unstash:
         if (!facts.unstash.empty() && root[value] == value) {
-          auto found = shared.stash.find(facts.unstash);
-          if (found == shared.stash.end() || found->second.bytes != storage.bytes)
-            error = "fragment '" + model.name + "' unstashes '" + facts.unstash + "', which no forward keeps in this size";
+          auto found = shared.kept.find(facts.unstash);
+          if (found == shared.kept.end() || found->second.bytes != storage.bytes)
+            error = "fragment '" + model.name + "' unstashes '" + facts.unstash + "', which no earlier fragment keeps in this size";
           else
             place = found->second;
         }
         break;
       case Home::Box: {
         uint32_t event = facts.event != none ? facts.event : facts.sent.empty() ? none : facts.sent.front();
-        if (event != none && place.region == 0) {
-          place.region = firstBox + static_cast<uint32_t>(shared.boxRegions.size());
-          shared.boxRegions.emplace_back((facts.event != none ? "inbox" : "outbox") + std::to_string(event), aligned(storage.bytes));
-          shared.boxes[event] = place.region;
-        }
+        if (event != none && place.region == 0)
+          place.region = addRegion({(facts.event != none ? "inbox" : "outbox") + std::to_string(event), aligned(storage.bytes), true});
         break;
       }
       }
     }
     for (uint32_t value = 0; value < model.values.size(); ++value)
       if (!model.values[value].stash.empty())
-        shared.stash[model.values[value].stash] = buffers[bufferOf(value)].place;
+        shared.kept[model.values[value].stash] = buffers[bufferOf(value)].place;
+  }
+
+  uint32_t addRegion(SharedRegion region) {
+    shared.regions.push_back(std::move(region));
+    return firstShared + static_cast<uint32_t>(shared.regions.size()) - 1;
+  }
+
+  /// The region of the values that this fragment keeps for the same fragments as the one in this slot.
+  uint32_t stashOf(const std::string &slot) {
+    const std::string &name = shared.keepers[slot];
+    auto found = shared.stashes.find(name);
+    return found != shared.stashes.end() ? found->second : shared.stashes[name] = addRegion({name, 0, false});
   }
 
   /// The order of steps: actions, copies into variables as late as old contents are read, copies that start an accumulation.
@@ -197,6 +207,7 @@ private:
     program::FragmentT &fragment = *plan.fragment;
     fragment.name = model.name;
     fragment.phase = model.phase;
+    fragment.chunk = model.chunk;
     auto addOperand = [&](const Place &place, uint64_t skip) {
       fragment.operands.emplace_back(place.region, 0, place.offset + skip, place.bytes - skip);
     };

@@ -7,22 +7,29 @@
 
 namespace npar::plan {
 
-/// Regions that every class has, by index; boxes follow.
-enum RegionIndex : uint32_t { staticRegion = 0, scratchRegion = 1, stashRegion = 2, inputRegion = 3, firstBox = 4 };
+/// Regions that every class has, by index; those that fragments share per micro-batch (boxes and stashes) follow.
+enum RegionIndex : uint32_t { staticRegion = 0, scratchRegion = 1, inputRegion = 2, firstShared = 3 };
 
 struct Place {
   uint32_t region = 0;
   uint64_t offset = 0, bytes = 0;
 };
 
-/// Where the fragments of a class find what they share; forwards add their stashes and everything its boxes.
+/// A box, or the values that one fragment keeps for the same later fragments.
+struct SharedRegion {
+  std::string name;
+  uint64_t bytes = 0;
+  bool box = false;
+};
+
+/// Where the fragments of a class find what they share; fragments add their boxes and what they keep.
 struct SharedStorage {
-  std::vector<uint64_t> variables, inputs;  ///< offsets in their regions
-  std::vector<program::VariableKind> kinds; ///< of the variables
-  std::map<std::string, Place> stash;
-  uint64_t stashBytes = 0;
-  std::map<uint32_t, uint32_t> boxes;                       ///< event -> region
-  std::vector<std::pair<std::string, uint64_t>> boxRegions; ///< name and bytes of region firstBox + i
+  std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
+  std::vector<program::VariableKind> kinds;   ///< of the variables
+  std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before the first fragment is planned
+  std::map<std::string, uint32_t> stashes;    ///< name of a stash -> region
+  std::map<std::string, Place> kept;          ///< slot -> place
+  std::vector<SharedRegion> regions;          ///< region firstShared + i
 };
 
 struct FragmentPlan {
@@ -32,7 +39,7 @@ struct FragmentPlan {
   double seconds = 0;
 };
 
-/// Plans a fragment. Forwards must come before the backwards that read their stashes. `copyLabel` labels the copies that it adds.
+/// Plans a fragment. Fragments that keep values must come before those that use them.
 FragmentPlan planFragment(const FragmentModel &model, SharedStorage &shared, std::string &error);
 
 /// Fills the dependency lists of a fragment from its operands alone: every earlier step with which a step conflicts in memory, less those

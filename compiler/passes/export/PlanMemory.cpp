@@ -47,6 +47,7 @@ private:
           return tables.module.emitError("internal error: ") << error;
         tables.program.classes.push_back(std::move(rankClass));
       }
+      plan::timeUpdates(tables.program);
       bool deadlock = false;
       error = plan::finishPlan(tables.program, deadlock);
       if (error.empty())

@@ -14,13 +14,13 @@ const cost::Machine machine;
 
 class FragmentReader {
 public:
-  FragmentReader(pipe::FragmentOp fragment, Tables &tables, ClassReader &reader) : fragment(fragment), tables(tables), reader(reader) {}
+  FragmentReader(pipe::FragmentOp fragment, uint32_t chunk, Tables &tables, ClassReader &reader)
+      : fragment(fragment), chunk(chunk), tables(tables), reader(reader) {}
 
   LogicalResult run() {
     model.name = fragment.getSymName().str();
-    model.phase = fragment.getPhase() == pipe::Phase::F   ? program::Phase::Forward
-                  : fragment.getPhase() == pipe::Phase::B ? program::Phase::Backward
-                                                          : program::Phase::Update;
+    model.phase = phaseOf(fragment.getPhase());
+    model.chunk = chunk;
     for (Operation &op : fragment.getBody().front()) {
       ++order;
       if (failed(read(&op)))
@@ -32,11 +32,26 @@ public:
 
 private:
   pipe::FragmentOp fragment;
+  uint32_t chunk;
   Tables &tables;
   ClassReader &reader;
   FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
   uint32_t order = 0;
+
+  static program::Phase phaseOf(pipe::Phase phase) {
+    switch (phase) {
+    case pipe::Phase::F:
+      return program::Phase::Forward;
+    case pipe::Phase::B:
+      return program::Phase::Backward;
+    case pipe::Phase::W:
+      return program::Phase::Weight;
+    case pipe::Phase::U:
+      break;
+    }
+    return program::Phase::Update;
+  }
 
   plan::ValueModel &define(Value result) {
     values[result] = static_cast<uint32_t>(model.values.size());
@@ -273,8 +288,8 @@ private:
 
 } // namespace
 
-LogicalResult readFragment(pipe::FragmentOp fragment, Tables &tables, ClassReader &reader) {
-  return FragmentReader(fragment, tables, reader).run();
+LogicalResult readFragment(pipe::FragmentOp fragment, uint32_t chunk, Tables &tables, ClassReader &reader) {
+  return FragmentReader(fragment, chunk, tables, reader).run();
 }
 
 } // namespace npar::plan

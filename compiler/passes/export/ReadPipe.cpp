@@ -75,6 +75,13 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
   return model;
 }
 
+/// How many parts its stage has before that of the fragment.
+uint32_t chunkOf(pipe::FragmentOp fragment, pipe::ProgramOp program) {
+  SmallVector<int64_t> stages = program.getStageOfPlace();
+  size_t place = fragment.isPerMicro() ? fragment.placeInChain() : 0;
+  return static_cast<uint32_t>(llvm::count(ArrayRef(stages).take_front(place), fragment.getStage()));
+}
+
 LogicalResult readTasks(pipe::OrderOp order, ClassModel &model) {
   llvm::StringMap<uint32_t> fragments;
   for (auto [index, fragment] : llvm::enumerate(model.fragments))
@@ -118,7 +125,7 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
       if (isStoredOn(variable, stage))
         variableIn(reader, tables, variable.getSymName());
     for (pipe::FragmentOp fragment : module.getOps<pipe::FragmentOp>())
-      if (fragment.getStage() == stage && failed(readFragment(fragment, tables, reader)))
+      if (fragment.getStage() == stage && failed(readFragment(fragment, chunkOf(fragment, scheduled), tables, reader)))
         return failure();
     // What nobody stores by attribute or by use still needs a home.
     if (stage + 1 == scheduled.getStages())

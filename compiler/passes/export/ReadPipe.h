@@ -34,8 +34,8 @@ struct ClassReader {
   uint32_t spanning = 0;                       ///< collectives that join stages, so far
 };
 
-/// Reads the body of a fragment. Variables and inputs are added to the class as they are met.
-mlir::LogicalResult readFragment(pipe::FragmentOp fragment, Tables &tables, ClassReader &reader);
+/// Reads the body of a fragment of the class's given chunk. Variables and inputs are added to the class as they are met.
+mlir::LogicalResult readFragment(pipe::FragmentOp fragment, uint32_t chunk, Tables &tables, ClassReader &reader);
 
 /// The place of a variable in the class's model.
 uint32_t variableIn(ClassReader &reader, Tables &tables, llvm::StringRef name);
@@ -43,7 +43,8 @@ uint32_t variableIn(ClassReader &reader, Tables &tables, llvm::StringRef name);
 /// Reads a scheduled module whose arithmetic is outlined: one model per stage, tasks with planned times.
 mlir::FailureOr<std::vector<ClassModel>> readPipe(Tables &tables);
 
-/// Gives all tasks their planned begin and end from the steps' costs, over all stages together.
+/// Gives all tasks their planned begin and end from the steps' costs, over all stages together; the update's as if it received nothing
+/// (`timeUpdates`).
 void timeTasks(mlir::MutableArrayRef<ClassModel> classes);
 
 } // namespace npar::plan

@@ -1,15 +1,12 @@
 // Planned times of tasks: all stages simulated together from the costs of their steps and messages.
 #include "compiler/cost/Timeline.h"
 #include "compiler/passes/export/ReadPipe.h"
+#include "engine/program/Mesh.h"
 
 #include <algorithm>
 #include <map>
 
 namespace npar::plan {
-
-static bool isPerMicro(const FragmentModel &fragment) {
-  return fragment.phase == program::Phase::Forward || fragment.phase == program::Phase::Backward;
-}
 
 void timeTasks(mlir::MutableArrayRef<ClassModel> classes) {
   cost::TaskGraph graph;
@@ -24,8 +21,8 @@ void timeTasks(mlir::MutableArrayRef<ClassModel> classes) {
       for (const Action &action : fragment.actions) {
         bool message = action.kind == program::StepKind::Send || action.kind == program::StepKind::Receive;
         seconds += message ? 0 : action.seconds;
-        // Messages of the update go both ways between two fragments: no order of whole tasks.
-        if (!message || !isPerMicro(fragment))
+        // Messages of the update go both ways between two fragments: no order of whole tasks (TimeUpdates.cpp).
+        if (!message || !program::runsPerMicro(fragment.phase))
           continue;
         if (action.kind == program::StepKind::Send)
           for (uint32_t event : fragment.values[action.inputs[0]].sent)

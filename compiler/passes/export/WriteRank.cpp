@@ -65,7 +65,7 @@ private:
   }
 
   void writeFragment(const program::RankClassT &owner, const program::FragmentT &source) {
-    auto target = rank::FragmentOp::create(b, unknown, source.name, static_cast<rank::Phase>(source.phase));
+    auto target = rank::FragmentOp::create(b, unknown, source.name, static_cast<rank::Phase>(source.phase), source.chunk);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&target.getBody().emplaceBlock());
     for (const program::Step &step : source.steps) {

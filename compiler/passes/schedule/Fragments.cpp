@@ -6,27 +6,48 @@ using namespace npar::pipe;
 
 namespace npar {
 
-Fragments::Fragments(ModuleOp module, int64_t stages) : count(stages), mappings(stages * 3) {
+Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stageOfPlace(program.getStageOfPlace()) {
+  auto module = program->getParentOfType<ModuleOp>();
+  llvm::StringSet<> scheduled;
+  for (OrderOp order : module.getOps<OrderOp>())
+    for (const TaskName &task : order.getTaskNames())
+      scheduled.insert(task.fragment);
+  SmallVector<int64_t> last(stageCount, 0); // place of each stage's last part
+  for (auto [place, stage] : llvm::enumerate(stageOfPlace))
+    last[stage] = static_cast<int64_t>(place);
+
+  fragments.resize(parts() * 3 + stageCount);
+  mappings.resize(fragments.size());
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  for (int64_t stage = 0; stage < stages; ++stage)
-    for (Phase phase : {Phase::F, Phase::B, Phase::U}) {
-      std::string name = (stringifyPhase(phase) + Twine(stage)).str();
-      fragments.push_back(FragmentOp::create(builder, module.getLoc(), name, stage, phase));
-      fragments.back().getBody().emplaceBlock();
-    }
+  for (int64_t part = 0; part < parts(); ++part) {
+    add(builder, program.getLoc(), {part, Phase::F});
+    add(builder, program.getLoc(), {part, Phase::B});
+    if (scheduled.contains(fragmentName(Phase::W, part)))
+      add(builder, program.getLoc(), {part, Phase::W});
+    if (int64_t stage = stageOfPlace[part]; last[stage] == part)
+      add(builder, program.getLoc(), {stage, Phase::U});
+  }
+}
+
+void Fragments::add(OpBuilder &builder, Location location, Place place) {
+  auto fragment = FragmentOp::create(builder, location, fragmentName(place.phase, place.at), stageOf(place), IntegerAttr(), place.phase);
+  if (place.phase != Phase::U && parts() > stageCount)
+    fragment.setPlaceAttr(builder.getI64IntegerAttr(place.at));
+  fragment.getBody().emplaceBlock();
+  fragments[number(place)] = fragment;
 }
 
 Operation *Fragments::clone(Operation *op, Place place) {
-  Operation *copy = end(place).clone(*op, mappings[index(place)]);
-  copy->removeAttr(stageAttribute);
+  Operation *copy = end(place).clone(*op, mappings[number(place)]);
+  copy->removeAttr(placeAttribute);
+  copy->removeAttr(weightAttribute);
   return copy;
 }
 
-void Fragments::transfer(Value original, Place from, int64_t to, Location location) {
-  Place target{to, from.phase};
-  OpBuilder source = end(from), destination = end(target);
-  SendOp::create(source, location, lookup(from, original), to, events);
-  map(target, original, RecvOp::create(destination, location, original.getType(), from.stage, events));
+void Fragments::transfer(Value original, Place from, Place to, Location location) {
+  OpBuilder source = end(from), destination = end(to);
+  SendOp::create(source, location, lookup(from, original), stageOf(to), events);
+  map(to, original, RecvOp::create(destination, location, original.getType(), stageOf(from), events));
   ++events;
 }
 

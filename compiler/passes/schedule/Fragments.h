@@ -4,40 +4,54 @@
 #include "compiler/passes/schedule/Stages.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace npar {
 
-/// Where an op runs.
+/// Where an op runs: for F, B and W the place of its part in the chain, for U its stage.
 struct Place {
-  int64_t stage;
+  int64_t at;
   pipe::Phase phase;
-  bool operator==(const Place &other) const { return stage == other.stage && phase == other.phase; }
+  bool operator==(const Place &other) const { return at == other.at && phase == other.phase; }
 };
 
 class Fragments {
 public:
-  /// Makes the empty fragments F, B and U of every stage at the end of the module.
-  Fragments(mlir::ModuleOp module, int64_t stages);
+  /// Makes the empty fragments at the end of the module: F and B of every part, W of those with a W in the module's orders, U of every
+  /// stage.
+  explicit Fragments(pipe::ProgramOp program);
 
-  int64_t stages() const { return count; }
-  pipe::FragmentOp at(Place place) { return fragments[index(place)]; }
+  int64_t stages() const { return stageCount; }
+  int64_t parts() const { return static_cast<int64_t>(stageOfPlace.size()); }
+  int64_t stageOf(Place place) const { return place.phase == pipe::Phase::U ? place.at : stageOfPlace[place.at]; }
+  /// Whether the backward of the part is B and W.
+  bool isSplit(int64_t part) { return bool(at({part, pipe::Phase::W})); }
+
+  /// Null for the W of a part that has none.
+  pipe::FragmentOp at(Place place) { return fragments[number(place)]; }
   mlir::OpBuilder end(Place place) { return mlir::OpBuilder::atBlockEnd(&at(place).getBody().front()); }
 
   /// The value that stands for `original` there; null when there is none yet.
-  mlir::Value lookup(Place place, mlir::Value original) { return mappings[index(place)].lookupOrNull(original); }
-  void map(Place place, mlir::Value original, mlir::Value value) { mappings[index(place)].map(original, value); }
+  mlir::Value lookup(Place place, mlir::Value original) { return mappings[number(place)].lookupOrNull(original); }
+  void map(Place place, mlir::Value original, mlir::Value value) { mappings[number(place)].map(original, value); }
 
   /// Copies an op to the end of a fragment; its operands must be there.
   mlir::Operation *clone(mlir::Operation *op, Place place);
 
-  /// Sends a value from the end of one fragment to the end of another of the same phase. Both ends are placed at once, so events have the
-  /// same order in all fragments of a phase.
-  void transfer(mlir::Value original, Place from, int64_t to, mlir::Location location);
+  /// Sends a value from the end of one fragment to the end of another of the same phase on another stage. Both ends are placed at once, so
+  /// events have the same order in all fragments of a phase.
+  void transfer(mlir::Value original, Place from, Place to, mlir::Location location);
+
+  /// A number for each place, to key maps.
+  unsigned number(Place place) const {
+    return static_cast<unsigned>(place.phase == pipe::Phase::U ? parts() * 3 + place.at : place.at * 3 + static_cast<int>(place.phase));
+  }
 
 private:
-  size_t index(Place place) const { return place.stage * 3 + static_cast<int>(place.phase); }
+  void add(mlir::OpBuilder &builder, mlir::Location location, Place place);
 
-  int64_t count;
+  int64_t stageCount;
+  llvm::SmallVector<int64_t> stageOfPlace;
   int64_t events = 0;
   llvm::SmallVector<pipe::FragmentOp> fragments;
   llvm::SmallVector<mlir::IRMapping> mappings;

@@ -1,5 +1,9 @@
-// First finds where each value is needed besides its own fragment, then copies the ops in their order, with the moves behind definitions.
+// First finds how each value comes to every fragment that needs it, then copies the ops in their order, with the moves behind definitions.
 #include "compiler/passes/schedule/MicroFragments.h"
+
+#include "compiler/passes/schedule/WeightOps.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace npar::pipe;
@@ -7,16 +11,6 @@ using namespace npar::pipe;
 namespace npar {
 
 namespace {
-
-/// Repeated in every fragment that uses it: costs nothing, or less than keeping or moving the value.
-bool isRepeated(Operation *op) {
-  if (isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp, nn::RenameOp>(op))
-    return true;
-  if (!isa<dist::SliceOp>(op))
-    return false;
-  Operation *source = op->getOperand(0).getDefiningOp();
-  return source && isRepeated(source);
-}
 
 class MicroOutliner {
 public:
@@ -39,21 +33,28 @@ public:
   }
 
 private:
-  /// What a value must do after its definition.
-  struct Moves {
-    SmallVector<int64_t> forward;  ///< stages that need it in phase F
-    SmallVector<int64_t> backward; ///< stages that need it in phase B
+  using Key = std::pair<Value, unsigned>; ///< a value and the number of a fragment
+
+  /// How a value comes to a fragment: kept by an earlier one of the stage, or sent by one of the same phase on another stage.
+  struct Arrival {
+    Place from;
+    bool kept;
   };
 
-  static Place placeOf(Operation *op) {
-    auto stage = op->getAttrOfType<IntegerAttr>(stageAttribute);
+  Place placeOf(Operation *op) {
+    auto place = op->getAttrOfType<IntegerAttr>(placeAttribute);
+    int64_t part = place ? place.getInt() : 0;
     nn::AtAttr at = nn::getAt(op);
-    return {stage ? stage.getInt() : 0, at && at.getPhase() == nn::Phase::B ? Phase::B : Phase::F};
+    if (!at || at.getPhase() != nn::Phase::B)
+      return {part, Phase::F};
+    return {part, op->hasAttr(weightAttribute) && fragments.isSplit(part) ? Phase::W : Phase::B};
   }
 
-  static void addOnce(SmallVector<int64_t> &stages, int64_t stage) {
-    if (!llvm::is_contained(stages, stage))
-      stages.push_back(stage);
+  /// Whether for each micro-batch the task of `a` ends before that of `b` begins, wherever in the chain they are.
+  static bool precedes(Place a, Place b) {
+    if (a.phase == b.phase)
+      return a.phase == Phase::F ? a.at < b.at : a.phase == Phase::B && a.at > b.at;
+    return a.phase == Phase::F || (a.phase == Phase::B && b.phase == Phase::W && a.at >= b.at);
   }
 
   LogicalResult need(Value value, Place place, Operation *user) {
@@ -69,21 +70,51 @@ private:
       return success();
     auto refuse = [&](const char *what) {
       InFlightDiagnostic error = user->emitError(what);
-      error << ": stage " << place.stage << " needs a value of stage " << home.stage;
+      error << ": part " << place.at << " needs a value of part " << home.at;
       error.attachNote(definition->getLoc()) << "the value is defined here";
       return error;
     };
+    if (home.phase == Phase::W)
+      return refuse("a value of the weight gradients is used outside of them");
     if (home.phase == Phase::B && place.phase == Phase::F)
       return refuse("the forward uses a value of the backward");
-    if (home.phase == Phase::F && place.phase == Phase::F && home.stage > place.stage)
-      return refuse("a value flows to an earlier stage in the forward");
-    if (home.phase == Phase::B && place.phase == Phase::B && home.stage < place.stage)
-      return refuse("a gradient flows to a later stage");
-    addOnce(place.phase == Phase::F ? moves[value].forward : moves[value].backward, place.stage);
+    if (home.phase == Phase::F && place.phase == Phase::F && home.at > place.at)
+      return refuse("a value flows to an earlier part in the forward");
+    if (home.phase == Phase::B && home.at < place.at)
+      return refuse("a gradient flows to a later part");
+    route(value, home, place);
     return success();
   }
 
-  /// Copies an op with the operands that it repeats or takes from the stash.
+  /// Along the stage where it has the value already; else by a message in the phase that flows that way, and then along the stage.
+  void route(Value value, Place home, Place place) {
+    if (home == place || arrivals.count({value, fragments.number(place)}))
+      return;
+    SmallVector<Place> &here = holders.try_emplace({value, fragments.stageOf(place)}).first->second;
+    if (fragments.stageOf(home) == fragments.stageOf(place) && here.empty())
+      here.push_back(home);
+    for (Place holder : here)
+      if (precedes(holder, place))
+        return arrive(value, place, {holder, true});
+    bool isMessage = place.phase == Phase::F || (place.phase == Phase::B && (home.phase == Phase::B || place.at < home.at));
+    Place from =
+        isMessage ? Place{home.at, place.phase} : Place{place.at, home.phase == Phase::F && place.at > home.at ? Phase::F : Phase::B};
+    route(value, home, from);
+    arrive(value, place, {from, !isMessage});
+    if (isMessage) {
+      holders[{value, fragments.stageOf(place)}].push_back(place);
+      if (from == home)
+        receivers[value].push_back(place);
+    }
+  }
+
+  void arrive(Value value, Place place, Arrival arrival) {
+    arrivals.try_emplace({value, fragments.number(place)}, arrival);
+    if (arrival.kept)
+      kept.insert({value, fragments.number(arrival.from)});
+  }
+
+  /// Copies an op with the operands that it repeats or that come from elsewhere.
   void copy(Operation *op, Place place) {
     for (Value operand : op->getOperands())
       provide(operand, place);
@@ -96,56 +127,47 @@ private:
     Operation *definition = value.getDefiningOp();
     if (isRepeated(definition))
       return copy(definition, place);
-    auto slot = stashed.find({value, place.stage});
-    if (slot == stashed.end()) {
-      // A value of a later stage's forward: that stage has stashed it and its backward, which comes first, passes it on.
-      Place home{placeOf(definition).stage, Phase::B};
-      provide(value, home);
-      return fragments.transfer(value, home, place.stage, definition->getLoc());
-    }
+    Arrival arrival = arrivals.find({value, fragments.number(place)})->second;
+    provide(value, arrival.from);
+    if (!arrival.kept)
+      return send(value, arrival.from, place);
     OpBuilder builder = fragments.end(place);
-    fragments.map(place, value, UnstashOp::create(builder, definition->getLoc(), value.getType(), slot->second));
+    std::string &slot = slotOf[{value, fragments.number(arrival.from)}];
+    fragments.map(place, value, UnstashOp::create(builder, definition->getLoc(), value.getType(), slot));
   }
 
-  void stash(Value value, int64_t stage, Location location) {
-    auto [slot, added] = stashed.try_emplace({value, stage});
-    if (!added)
+  void send(Value value, Place from, Place to) {
+    fragments.transfer(value, from, to, value.getLoc());
+    stash(value, to);
+  }
+
+  /// Where a value has come to be: keeps it when later fragments of the stage take it from there.
+  void stash(Value value, Place place) {
+    Key key{value, fragments.number(place)};
+    if (!kept.contains(key))
       return;
-    slot->second = "s" + std::to_string(slots[stage]++);
-    Place place{stage, Phase::F};
+    std::string &slot = slotOf[key] = "s" + std::to_string(slots[fragments.stageOf(place)]++);
     OpBuilder builder = fragments.end(place);
-    StashOp::create(builder, location, fragments.lookup(place, value), slot->second);
+    StashOp::create(builder, value.getLoc(), fragments.lookup(place, value), slot);
   }
 
-  /// Behind the definition of a value: sends it where it is needed, and stashes it where the backward needs it.
+  /// Behind the definition of a value: sends it where it is needed, and keeps it.
   void moveOn(Value value) {
-    auto found = moves.find(value);
-    if (found == moves.end())
-      return;
-    Location location = value.getLoc();
     Place home = placeOf(value.getDefiningOp());
-    Moves &move = found->second;
-    llvm::sort(move.forward);
-    llvm::sort(move.backward);
-    if (home.phase == Phase::B) {
-      for (int64_t stage : move.backward)
-        fragments.transfer(value, home, stage, location);
-      return;
-    }
-    SmallVector<int64_t> receivers = move.forward;
-    for (int64_t stage : move.backward)
-      if (stage > home.stage)
-        addOnce(receivers, stage);
-    for (int64_t stage : receivers)
-      fragments.transfer(value, home, stage, location);
-    for (int64_t stage : move.backward)
-      stash(value, std::max(stage, home.stage), location);
+    SmallVector<Place> to = receivers.lookup(value);
+    llvm::sort(to, [](Place a, Place b) { return a.at < b.at; });
+    for (Place place : to)
+      send(value, home, place);
+    stash(value, home);
   }
 
   Fragments &fragments;
-  llvm::DenseMap<Value, Moves> moves;
-  llvm::DenseMap<std::pair<Value, int64_t>, std::string> stashed; ///< slot of a value on a stage
-  SmallVector<int64_t> slots;                                     ///< per stage
+  llvm::DenseMap<Key, Arrival> arrivals;
+  llvm::DenseMap<std::pair<Value, int64_t>, SmallVector<Place>> holders; ///< on a stage: where it is defined or received
+  llvm::DenseMap<Value, SmallVector<Place>> receivers;                   ///< from where it is defined
+  llvm::DenseSet<Key> kept;                                              ///< by these for later fragments
+  llvm::DenseMap<Key, std::string> slotOf;
+  SmallVector<int64_t> slots; ///< so far, per stage
 };
 
 } // namespace

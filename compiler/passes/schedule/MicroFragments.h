@@ -1,4 +1,4 @@
-// Outlines @micro into the forward and backward fragments.
+// Outlines @micro into the fragments of a micro-batch.
 #pragma once
 
 #include "compiler/passes/schedule/Fragments.h"

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace npar {
 
-static double bytesOf(Type type) {
+double tensorBytes(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? static_cast<double>(tensor.getNumElements()) * tensor.getElementTypeBitWidth() / 8 : 0;
 }
@@ -15,13 +15,13 @@ static double bytesOf(Type type) {
 static double bytesOfAll(TypeRange types) {
   double bytes = 0;
   for (Type type : types)
-    bytes += bytesOf(type);
+    bytes += tensorBytes(type);
   return bytes;
 }
 
 double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mesh) {
   auto collective = [&](cost::CollectiveKind kind, ArrayAttr axes, Type whole) {
-    return cost::collectiveSeconds(machine, kind, bytesOf(whole), mesh.sizeOf(dist::stringsOf(axes)));
+    return cost::collectiveSeconds(machine, kind, tensorBytes(whole), mesh.sizeOf(dist::stringsOf(axes)));
   };
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<dist::AllReduceOp>([&](auto op) { return collective(cost::CollectiveKind::AllReduce, op.getAxes(), op.getInput().getType()); })
@@ -34,9 +34,8 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
                                  bytesOfAll(op->getOperandTypes()) + bytesOfAll(op->getResultTypes()));
       })
       .Case<nn::CostOpInterface>([&](auto op) {
-        return op->getNumOperands() == 0
-                   ? 0
-                   : cost::stepSeconds(machine, cost::Work::Vector, op.getFlops(), bytesOfAll(op->getResultTypes()));
+        return op->getNumOperands() == 0 ? 0
+                                         : cost::stepSeconds(machine, cost::Work::Vector, op.getFlops(), bytesOfAll(op->getResultTypes()));
       })
       .Default([](Operation *) { return 0.0; });
 }

@@ -10,4 +10,7 @@ namespace npar {
 /// collectives by their messages. Variables, inputs and constants cost nothing.
 double opSeconds(mlir::Operation *op, const cost::Machine &machine, dist::MeshAttr mesh);
 
+/// Bytes of a tensor on one rank; 0 for other types.
+double tensorBytes(mlir::Type type);
+
 } // namespace npar

@@ -5,32 +5,55 @@
 include "mlir/Pass/PassBase.td"
 
 def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
-  let summary = "gives every op of @micro a pipeline stage";
+  let summary = "gives every op of @micro its part of the model, and says on which stages the parts are";
   let description = [{
-    The stage follows from the op's place in the chain of repeated blocks (`at`). Blocks are cut into contiguous stages so that the most
-    expensive stage is cheapest, forward and backward together; what comes before the chain counts with the first stage, what comes
-    after with the last. Module attributes `pipe.axis` and `dist.mesh` say how many stages there are; without `pipe.axis` there is one.
+    The part follows from the op's place in the chain of repeated blocks (`at`). The schedule says how many parts there are and which
+    stage has which. Blocks are cut into contiguous parts so that the most expensive stage is cheapest, forward and backward together;
+    what comes before the chain counts with the first part, what comes after with the last. Module attributes `pipe.axis` and `dist.mesh`
+    say how many stages there are (without `pipe.axis` one), `pipe.schedule`, `pipe.chunks` and `pipe.schedule_text` which schedule.
+    Backward ops that nothing before them in the chain waits for are marked: a schedule may run them later, as W.
 
     ```mlir
     %y = nn.relu %x {at = #nn.at<F, "h.1", 1>} : ...
+    nn.accumulate @w.grad.0, %dw {at = #nn.at<B, "h.0", 0>} : ...
     // becomes, with 2 stages and 2 blocks
-    %y = nn.relu %x {at = #nn.at<F, "h.1", 1>, pipe.stage = 1 : i64} : ...
+    %y = nn.relu %x {at = #nn.at<F, "h.1", 1>, pipe.place = 1 : i64} : ...
+    nn.accumulate @w.grad.0, %dw {at = #nn.at<B, "h.0", 0>, pipe.place = 0 : i64, pipe.weight} : ...
+    pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, forward = array<f64: ...>, ...}
     ```
   }];
+  let dependentDialects = ["::npar::pipe::PipeDialect"];
+}
+
+def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
+  let summary = "orders the tasks of every stage by the plan's schedule";
+  let description = [{
+    A task is a fragment's name, which schedule-fragments makes, and a micro-batch. Where the schedule splits some backwards of a part
+    and not others, those others are B and W, one after the other.
+
+    ```mlir
+    pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
+    // adds
+    pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "B0:1", "U0"]
+    pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1", "U1"]
+    ```
+  }];
+  let dependentDialects = ["::npar::pipe::PipeDialect"];
 }
 
 def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
-  let summary = "outlines @micro into forward and backward fragments per stage, and @update into update fragments";
+  let summary = "outlines @micro into forward and backward fragments per part, and @update into update fragments per stage";
   let description = [{
-    Values that another stage needs are sent to it, straight from the stage that defines them; values of the forward that the backward
-    of the stage needs are stashed. Ops without operands (and renames) are repeated in every fragment that uses them. A transfer joins
-    two fragments of the same phase, and both its ends are placed in one walk over the program: the fragments of a phase have their
-    transfers and collectives in one common order, so no two stages wait for each other.
+    The backward of a part is one fragment, B, or where the orders have W tasks of the part two: B, and W with the ops marked
+    `pipe.weight`. Values that another stage needs are sent to it, straight from the stage that defines them; values that a later fragment
+    of the same stage needs (the backward, W, a neighbouring part) are stashed. Ops without operands (and renames) are repeated in every
+    fragment that uses them. A transfer joins two fragments of the same phase, and both its ends are placed in one walk over the program:
+    the fragments of a phase have their transfers and collectives in one common order, so no two stages wait for each other.
 
     ```mlir
     func.func @micro() {
-      %x = nn.relu %a {pipe.stage = 0} : T            // forward
-      %y = nn.relu %x {pipe.stage = 1} : T
+      %x = nn.relu %a {pipe.place = 0} : T            // forward
+      %y = nn.relu %x {pipe.place = 1} : T
       ...
     }
     // becomes
@@ -52,26 +75,14 @@ def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::pipe::PipeDialect"];
 }
 
-def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
-  let summary = "orders the tasks of every stage by the plan's schedule";
-  let description = [{
-    ```mlir
-    pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
-    // adds
-    pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "B0:1", "U0"]
-    pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1", "U1"]
-    ```
-  }];
-  let dependentDialects = ["::npar::pipe::PipeDialect"];
-}
-
 def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
   let summary = "checks the scheduled program as a whole";
   let description = [{
-    V1: there is one pipe.program, and one fragment per stage and phase. V2: an event has one send and one recv of equal type, in
-    fragments of the same phase, which name each other's stage. V3: what a stage unstashes it has stashed once with that type, and the
-    reverse. V4: every stage has one order with each F and B task of its fragments for each micro-batch once, then its U task. V5: the
-    forward and backward tasks can run to the end in their orders.
+    V1: there is one pipe.program, F and B of each part once, W at most once, on the stage that has the part, and U of each stage once.
+    V2: an event has one send and one recv of equal type, in fragments of the same phase, which name each other's stage. V3: what a
+    fragment unstashes another fragment of its stage has stashed once with that type, and the reverse. V4: every stage has one order with
+    each F, B and W task of its fragments for each micro-batch once, then its U task. V5: the tasks of micro-batches can run to the end in
+    their orders, each after those that it takes values from. V6: the tasks of a fragment that accumulates ascend in micro-batches.
   }];
 }
 

@@ -9,17 +9,17 @@ namespace npar {
 
 void buildSchedulePipeline(mlir::OpPassManager &manager) {
   manager.addPass(createScheduleStagesPass());
-  manager.addPass(createScheduleFragmentsPass());
   manager.addPass(createScheduleTasksPass());
+  manager.addPass(createScheduleFragmentsPass());
   manager.addPass(createVerifyPipePass());
 }
 
 void registerSchedulePasses() {
   mlir::registerPass(createScheduleStagesPass);
-  mlir::registerPass(createScheduleFragmentsPass);
   mlir::registerPass(createScheduleTasksPass);
+  mlir::registerPass(createScheduleFragmentsPass);
   mlir::registerPass(createVerifyPipePass);
-  mlir::PassPipelineRegistration<>("schedule", "stages, fragments, order of tasks", buildSchedulePipeline);
+  mlir::PassPipelineRegistration<>("schedule", "stages, order of tasks, fragments", buildSchedulePipeline);
 }
 
 } // namespace npar

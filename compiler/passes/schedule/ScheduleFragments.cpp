@@ -19,44 +19,42 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<Pipeline> pipeline = pipelineOf(module);
     auto micro = module.lookupSymbol<func::FuncOp>("micro"), update = module.lookupSymbol<func::FuncOp>("update");
-    if (succeeded(pipeline) && (!micro || !update))
+    if (!micro || !update) {
       module.emitError("needs the functions @micro and @update");
-    if (failed(pipeline) || !micro || !update)
       return signalPassFailure();
-
-    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    pipe::ProgramOp::create(builder, module.getLoc(), builder.getStringAttr(pipeline->schedule), pipeline->axis, pipeline->stages,
-                            pipeline->micros);
-    Fragments fragments(module, pipeline->stages);
+    }
+    FailureOr<pipe::ProgramOp> program = programOf(module);
+    if (failed(program))
+      return signalPassFailure();
+    Fragments fragments(*program);
     if (failed(outlineMicro(micro, fragments)))
       return signalPassFailure();
-    llvm::StringMap<Stages> stored = findStages(module, fragments);
-    outlineUpdate(update, fragments, stored, pipeline->axis);
+    llvm::StringMap<Stages> stored = findStages(module);
+    outlineUpdate(update, fragments, stored, program->getAxisAttr());
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
-      variable->setAttr(stagesAttribute, builder.getI64ArrayAttr(stored[variable.getSymName()]));
+      variable->setAttr(stagesAttribute, Builder(module.getContext()).getI64ArrayAttr(stored[variable.getSymName()]));
     micro.erase();
     update.erase();
   }
 
   /// A parameter is stored where it is read, its states with it, an accumulator where it is accumulated. What nothing touches in a
   /// micro-batch is stored on stage 0, with the parameter that it is of.
-  llvm::StringMap<Stages> findStages(ModuleOp module, Fragments &fragments) {
+  llvm::StringMap<Stages> findStages(ModuleOp module) {
     llvm::StringMap<Stages> stored;
     auto touch = [&](StringRef name, int64_t stage) {
       Stages &stages = stored[name];
-      if (stages.empty() || stages.back() != stage)
-        stages.push_back(stage);
+      auto place = llvm::lower_bound(stages, stage);
+      if (place == stages.end() || *place != stage)
+        stages.insert(place, stage);
     };
-    for (int64_t stage = 0; stage < fragments.stages(); ++stage)
-      for (pipe::Phase phase : {pipe::Phase::F, pipe::Phase::B})
-        for (Operation &op : fragments.at({stage, phase}).getBody().getOps()) {
-          if (auto read = dyn_cast<nn::ReadOp>(op))
-            touch(read.getVariable(), stage);
-          else if (auto accumulate = dyn_cast<nn::AccumulateOp>(op))
-            touch(accumulate.getVariable(), stage);
-        }
+    for (pipe::FragmentOp fragment : module.getOps<pipe::FragmentOp>())
+      for (Operation &op : fragment.getBody().getOps()) {
+        if (auto read = dyn_cast<nn::ReadOp>(op))
+          touch(read.getVariable(), fragment.getStage());
+        else if (auto accumulate = dyn_cast<nn::AccumulateOp>(op))
+          touch(accumulate.getVariable(), fragment.getStage());
+      }
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
       if (variable.isKind(nn::VariableKind::Parameter) && stored[variable.getSymName()].empty())
         stored[variable.getSymName()] = {0};

@@ -1,8 +1,6 @@
-// schedule-tasks: the named schedule's task lists become one pipe.order per stage.
+// schedule-tasks: the program's schedule, made for its costs, becomes one pipe.order per stage.
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
-#include "compiler/schedules/Schedule.h"
-#include "compiler/schedules/Validate.h"
 
 #include "mlir/Pass/Pass.h"
 
@@ -19,53 +17,62 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
   using ScheduleTasksBase::ScheduleTasksBase;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    auto programs = module.getOps<pipe::ProgramOp>();
-    if (programs.empty()) {
-      module.emitError("there is no pipe.program to schedule");
+    FailureOr<pipe::ProgramOp> program = programOf(getOperation());
+    if (failed(program))
       return signalPassFailure();
-    }
-    pipe::ProgramOp program = *programs.begin();
-    const schedules::ScheduleKind *kind = schedules::findSchedule(program.getSchedule().str());
-    if (!kind) {
-      refuseUnknown(program);
+    FailureOr<schedules::Schedule> schedule = makeSchedule(*program, program->getSchedule(), program->getTextAttr(), requestOf(*program));
+    if (failed(schedule) || failed(checkPlacement(*program, *schedule)))
       return signalPassFailure();
-    }
-    schedules::Request request;
-    request.stages = program.getStages();
-    request.micros = program.getMicroCount();
-    schedules::Made made = schedules::makeSchedule(*kind, request);
-    if (!made.refusal.empty()) {
-      program.emitError(made.refusal);
-      return signalPassFailure();
-    }
-    const schedules::TaskLists &lists = made.schedule.lists;
-    if (failed(accept(program, made.schedule)))
-      return signalPassFailure();
-
-    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    for (int64_t stage = 0; stage < program.getStages(); ++stage) {
-      SmallVector<std::string> names;
-      for (const schedules::Task &task : lists[stage])
-        names.push_back(schedules::letter(task.phase) + std::to_string(stage) + ":" + std::to_string(task.micro));
-      names.push_back("U" + std::to_string(stage));
+    OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+    for (int stage = 0; stage < schedule->stages(); ++stage) {
+      SmallVector<std::string> names = tasksOf(*schedule, stage);
       SmallVector<StringRef> tasks(names.begin(), names.end());
-      pipe::OrderOp::create(builder, program.getLoc(), stage, builder.getStrArrayAttr(tasks));
+      pipe::OrderOp::create(builder, program->getLoc(), stage, builder.getStrArrayAttr(tasks));
     }
   }
 
-  void refuseUnknown(pipe::ProgramOp program) {
-    std::string known;
-    for (const schedules::ScheduleKind &kind : schedules::scheduleKinds())
-      known += (known.empty() ? "" : ", ") + std::string(kind.name);
-    program.emitError("there is no schedule '") << program.getSchedule() << "'; there are: " << known;
+  schedules::Request requestOf(pipe::ProgramOp program) {
+    schedules::Request request;
+    request.stages = static_cast<int>(program.getStages());
+    request.micros = static_cast<int>(program.getMicroCount());
+    request.chunks = static_cast<int>(program.getStageOfPlace().size()) / request.stages;
+    if (program.getForward() && program.getBackward() && program.getWeight())
+      for (auto [forward, backward, weight] : llvm::zip(*program.getForward(), *program.getBackward(), *program.getWeight()))
+        request.costs.push_back({forward, backward, weight});
+    if (program.getTransfer())
+      request.transfer = program.getTransfer()->convertToDouble();
+    return request;
   }
 
-  LogicalResult accept(pipe::ProgramOp program, const schedules::Schedule &schedule) {
-    std::vector<schedules::ScheduleError> errors = schedules::validate(schedule);
-    for (const schedules::ScheduleError &error : errors)
-      program.emitError("schedule '") << program.getSchedule() << "', stage " << error.stage << ": " << error.reason;
-    return success(errors.empty());
+  LogicalResult checkPlacement(pipe::ProgramOp program, const schedules::Schedule &schedule) {
+    if (llvm::equal(program.getStageOfPlace(), schedule.placement))
+      return success();
+    return program.emitError("schedule '") << program.getSchedule() << "' places the parts of the chain otherwise than the program says";
+  }
+
+  /// A whole backward in a part where others are split is B and W, one after the other.
+  SmallVector<std::string> tasksOf(const schedules::Schedule &schedule, int stage) {
+    SmallVector<int64_t> places;
+    for (int chunk = 0; chunk < schedule.chunks; ++chunk)
+      places.push_back(schedule.place(stage, chunk));
+    SmallVector<bool> split(schedule.chunks, false);
+    llvm::DenseSet<std::pair<int, int>> weights; // chunk, micro-batch
+    for (const schedules::Task &task : schedule.lists[stage])
+      if (task.phase == schedules::Phase::W) {
+        split[task.chunk] = true;
+        weights.insert({task.chunk, task.micro});
+      }
+    SmallVector<std::string> names;
+    auto add = [&](pipe::Phase phase, const schedules::Task &task) {
+      names.push_back(fragmentName(phase, places[task.chunk]) + ":" + std::to_string(task.micro));
+    };
+    for (const schedules::Task &task : schedule.lists[stage]) {
+      add(static_cast<pipe::Phase>(task.phase), task);
+      if (task.phase == schedules::Phase::B && split[task.chunk] && !weights.contains({task.chunk, task.micro}))
+        add(pipe::Phase::W, task);
+    }
+    names.push_back(fragmentName(pipe::Phase::U, stage));
+    return names;
   }
 };
 

@@ -1,24 +1,40 @@
-// What the passes of this phase share: the module's pipeline, and the stage of an op.
+// What the passes of this phase share: the pipeline that a plan asks for, its schedule, and the attributes of ops and variables.
 #pragma once
 
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/pipe/Pipe.h"
+#include "compiler/schedules/Schedule.h"
 
 namespace npar {
 
-/// The pipeline that the plan asks for: module attributes `pipe.axis`, `pipe.schedule`, `npar.micro_count`.
+/// Module attributes `pipe.axis`, `pipe.schedule`, `pipe.chunks`, `pipe.schedule_text`, `npar.micro_count`.
 struct Pipeline {
-  std::string schedule;
   mlir::StringAttr axis; ///< null without a pipeline
+  std::string schedule;  ///< name of a kind; of the file where there is a text
+  mlir::StringAttr text; ///< the schedule itself; null: the kind makes it
   int64_t stages = 1;
   int64_t micros = 1;
+  int64_t chunks = 0; ///< per stage; 0: as many as the schedule has by itself
 };
 
 /// Fails with an error at the module when the attributes make no sense.
 mlir::FailureOr<Pipeline> pipelineOf(mlir::ModuleOp module);
 
-/// Attribute of an op between schedule-stages and schedule-fragments.
-constexpr llvm::StringLiteral stageAttribute = "pipe.stage";
+/// The module's pipe.program; fails with an error at the module when there is none.
+mlir::FailureOr<pipe::ProgramOp> programOf(mlir::ModuleOp module);
+
+/// The schedule of this name, or what `text` says (null: nothing), made for a request and checked. Fails with an error at `op`.
+mlir::FailureOr<schedules::Schedule> makeSchedule(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text,
+                                                  const schedules::Request &request);
+
+/// `F3`: the fragment of a phase for the part at a place of the chain; U of a stage.
+std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
+
+/// Attribute of an op between schedule-stages and schedule-fragments: the place of its part in the chain.
+constexpr llvm::StringLiteral placeAttribute = "pipe.place";
+
+/// Attribute of a backward op then: it belongs to W where the backward of its part is split.
+constexpr llvm::StringLiteral weightAttribute = "pipe.weight";
 
 /// Attribute of an nn.variable: the stages where it is stored, ascending.
 constexpr llvm::StringLiteral stagesAttribute = "stages";

@@ -99,7 +99,7 @@ private:
     for (Value result : op->getResults())
       if (auto fetch = fetches.find(result); fetch != fetches.end())
         for (int64_t stage : fetch->second.set_bits())
-          fragments.transfer(result, {homes[result].find_first(), Phase::U}, stage, op->getLoc());
+          fragments.transfer(result, {homes[result].find_first(), Phase::U}, {stage, Phase::U}, op->getLoc());
   }
 
   void copyTo(Operation *op, Place place) {
@@ -113,7 +113,7 @@ private:
     SmallVector<Attribute> owners; // what placing says about each gradient
     auto allOwners = op->getAttrOfType<ArrayAttr>("owners");
     for (auto [number, gradient] : llvm::enumerate(squares.getGradients()))
-      if (takes(op, number, place.stage)) {
+      if (takes(op, number, place.at)) {
         gradients.push_back(fragments.lookup(place, gradient));
         slots.push_back(squares.getSlots()[number]);
         if (allOwners)

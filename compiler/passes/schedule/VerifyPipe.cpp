@@ -1,5 +1,6 @@
-// verify-pipe: the facts V1 to V5 of a scheduled module.
+// verify-pipe: the facts V1 to V6 of a scheduled module.
 #include "compiler/cost/Timeline.h"
+#include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/passes/schedule/Schedule.h"
 
@@ -8,6 +9,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace npar::pipe;
@@ -50,19 +52,40 @@ private:
     return false;
   }
 
+  /// F, B and W by the place of their part, U by its stage.
+  static int64_t whereOf(FragmentOp fragment) { return fragment.isPerMicro() ? fragment.placeInChain() : fragment.getStage(); }
+
+  std::string owner(Phase phase, int64_t where) {
+    bool chunks = static_cast<int64_t>(stageOfPlace.size()) > program.getStages();
+    return (phase == Phase::U || !chunks ? "stage " : "part ") + std::to_string(where);
+  }
+
   void checkFragments() {
+    stageOfPlace = program.getStageOfPlace();
     for (FragmentOp fragment : module.getOps<FragmentOp>()) {
       if (!stageExists(fragment, fragment.getStage()))
         continue;
-      auto [other, added] = fragments.try_emplace({fragment.getStage(), fragment.getPhase()}, fragment);
+      int64_t where = whereOf(fragment);
+      if (fragment.isPerMicro() && where >= static_cast<int64_t>(stageOfPlace.size())) {
+        refuse(fragment) << "V1: there is no part " << where << "; there are " << stageOfPlace.size();
+        continue;
+      }
+      if (fragment.isPerMicro() && stageOfPlace[where] != fragment.getStage())
+        refuse(fragment) << "V1: '" << fragment.getSymName() << "' is on stage " << fragment.getStage() << ", but part " << where
+                         << " is on stage " << stageOfPlace[where];
+      auto [other, added] = fragments.try_emplace({where, fragment.getPhase()}, fragment);
       if (!added)
-        refuse(fragment) << "V1: stage " << fragment.getStage() << " has two fragments of phase " << stringifyPhase(fragment.getPhase())
-                         << ": '" << other->second.getSymName() << "' and '" << fragment.getSymName() << "'";
+        refuse(fragment) << "V1: " << owner(fragment.getPhase(), where) << " has two fragments of phase "
+                         << stringifyPhase(fragment.getPhase()) << ": '" << other->second.getSymName() << "' and '" << fragment.getSymName()
+                         << "'";
     }
+    for (int64_t place = 0; place < static_cast<int64_t>(stageOfPlace.size()); ++place)
+      for (Phase phase : {Phase::F, Phase::B})
+        if (!fragments.count({place, phase}))
+          refuse(program) << "V1: " << owner(phase, place) << " has no fragment of phase " << stringifyPhase(phase);
     for (int64_t stage = 0; stage < program.getStages(); ++stage)
-      for (Phase phase : {Phase::F, Phase::B, Phase::U})
-        if (!fragments.count({stage, phase}))
-          refuse(program) << "V1: stage " << stage << " has no fragment of phase " << stringifyPhase(phase);
+      if (!fragments.count({stage, Phase::U}))
+        refuse(program) << "V1: " << owner(Phase::U, stage) << " has no fragment of phase U";
   }
 
   void checkEvents() {
@@ -103,28 +126,27 @@ private:
   }
 
   void checkSlots() {
-    for (int64_t stage = 0; stage < program.getStages(); ++stage) {
-      auto forward = fragments.find({stage, Phase::F}), backward = fragments.find({stage, Phase::B});
-      if (forward == fragments.end() || backward == fragments.end())
-        continue;
-      llvm::StringMap<StashOp> stashes;
-      llvm::StringMap<bool> taken;
-      for (auto stash : forward->second.getBody().getOps<StashOp>())
-        if (!stashes.try_emplace(stash.getSlot(), stash).second)
+    for (FragmentOp fragment : module.getOps<FragmentOp>())
+      for (auto stash : fragment.getBody().getOps<StashOp>())
+        if (!stashes.try_emplace({fragment.getStage(), stash.getSlot()}, stash).second)
           refuse(stash) << "V3: slot '" << stash.getSlot() << "' is stashed twice";
-      for (auto unstash : backward->second.getBody().getOps<UnstashOp>()) {
-        StashOp stash = stashes.lookup(unstash.getSlot());
-        if (!stash)
+    std::set<std::pair<int64_t, StringRef>> taken;
+    for (FragmentOp fragment : module.getOps<FragmentOp>())
+      for (auto unstash : fragment.getBody().getOps<UnstashOp>()) {
+        std::pair<int64_t, StringRef> key{fragment.getStage(), unstash.getSlot()};
+        taken.insert(key);
+        auto found = stashes.find(key);
+        if (found == stashes.end())
           refuse(unstash) << "V3: slot '" << unstash.getSlot() << "' is never stashed";
-        else if (stash.getValue().getType() != unstash.getType())
-          refuse(unstash) << "V3: slot '" << unstash.getSlot() << "' is stashed as " << stash.getValue().getType() << " and unstashed as "
-                          << unstash.getType();
-        taken[unstash.getSlot()] = true;
+        else if (found->second.getValue().getType() != unstash.getType())
+          refuse(unstash) << "V3: slot '" << unstash.getSlot() << "' is stashed as " << found->second.getValue().getType()
+                          << " and unstashed as " << unstash.getType();
+        else if (found->second->getParentOp() == fragment)
+          refuse(unstash) << "V3: slot '" << unstash.getSlot() << "' is stashed and unstashed in the same fragment";
       }
-      for (auto stash : forward->second.getBody().getOps<StashOp>())
-        if (!taken.count(stash.getSlot()))
-          refuse(stash) << "V3: slot '" << stash.getSlot() << "' is never unstashed";
-    }
+    for (auto &[key, stash] : stashes)
+      if (!taken.count(key))
+        refuse(stash) << "V3: slot '" << key.second << "' is never unstashed";
   }
 
   void checkOrders() {
@@ -157,35 +179,61 @@ private:
         refuse(order) << "V4: the task of '" << task.fragment << "' for micro-batch " << task.micro << " appears twice";
       last = task.fragment;
     }
-    for (Phase phase : {Phase::F, Phase::B, Phase::U}) {
-      auto fragment = fragments.find({order.getStage(), phase});
-      for (int64_t micro = 0; fragment != fragments.end() && micro < (phase == Phase::U ? 1 : program.getMicroCount()); ++micro)
-        if (!seen.count({fragment->second.getSymName(), micro}))
-          refuse(order) << "V4: the task of '" << fragment->second.getSymName() << "' for micro-batch " << micro << " is missing";
+    for (auto &[where, fragment] : fragments) {
+      if (fragment.getStage() != order.getStage())
+        continue;
+      for (int64_t micro = 0; micro < (fragment.isPerMicro() ? program.getMicroCount() : 1); ++micro)
+        if (!seen.count({fragment.getSymName(), micro}))
+          refuse(order) << "V4: the task of '" << fragment.getSymName() << "' for micro-batch " << micro << " is missing";
     }
     auto update = module.lookupSymbol<FragmentOp>(last);
     if (update && update.isPerMicro())
       refuse(order) << "V4: the update comes before '" << last << "'";
+    checkAscending(order);
+  }
+
+  /// Sums over micro-batches have the same bits under every schedule.
+  void checkAscending(OrderOp order) {
+    llvm::StringMap<int64_t> last;
+    for (TaskName task : order.getTaskNames()) {
+      auto fragment = module.lookupSymbol<FragmentOp>(task.fragment);
+      if (!task.perMicro || !fragment || fragment.getBody().getOps<nn::AccumulateOp>().empty())
+        continue;
+      auto [before, first] = last.try_emplace(task.fragment, task.micro);
+      if (!first && before->second > task.micro)
+        refuse(order) << "V6: '" << task.fragment << "' accumulates micro-batch " << task.micro << " after " << before->second
+                      << ": sums must be in ascending order of micro-batches";
+      before->second = task.micro;
+    }
   }
 
   /// Updates exchange values inside, with both sides under way: they are not part of this.
   void checkProgress() {
     cost::TaskGraph graph;
-    auto kind = [&](FragmentOp fragment) { return static_cast<int>(fragment.getStage() * 2 + static_cast<int>(fragment.getPhase())); };
-    graph.kinds.resize(program.getStages() * 2);
-    for (auto &[place, fragment] : fragments) {
+    llvm::DenseMap<Operation *, int> kinds;
+    llvm::DenseMap<int64_t, Operation *> receivers; // of events
+    for (auto &[where, fragment] : fragments) {
+      kinds.try_emplace(fragment, static_cast<int>(kinds.size()));
+      for (auto recv : fragment.getBody().getOps<RecvOp>())
+        receivers[recv.getEvent()] = fragment;
+    }
+    graph.kinds.resize(kinds.size());
+    auto after = [&](Operation *later, Operation *earlier) { graph.edges.push_back({kinds.lookup(earlier), kinds.lookup(later), 0}); };
+    for (auto &[where, fragment] : fragments) {
       if (!fragment.isPerMicro())
         continue;
-      if (fragment.getPhase() == Phase::B)
-        graph.edges.push_back({kind(fragment) - 1, kind(fragment), 0});
+      if (fragment.getPhase() != Phase::F)
+        after(fragment, fragments[{where.first, fragment.getPhase() == Phase::B ? Phase::F : Phase::B}]);
       for (auto send : fragment.getBody().getOps<SendOp>())
-        graph.edges.push_back({kind(fragment), kind(fragments[{send.getTo(), fragment.getPhase()}]), 0});
+        after(receivers.lookup(send.getEvent()), fragment);
+      for (auto unstash : fragment.getBody().getOps<UnstashOp>())
+        after(fragment, stashes.find({fragment.getStage(), unstash.getSlot()})->second->getParentOp());
     }
     for (auto &[stage, order] : orders) {
       graph.lanes.emplace_back();
       for (TaskName task : order.getTaskNames())
         if (task.perMicro)
-          graph.lanes.back().push_back({kind(module.lookupSymbol<FragmentOp>(task.fragment)), static_cast<int>(task.micro)});
+          graph.lanes.back().push_back({kinds.lookup(module.lookupSymbol<FragmentOp>(task.fragment)), static_cast<int>(task.micro)});
     }
     cost::Timeline timeline = cost::simulate(graph);
     for (auto &[stage, order] : orders)
@@ -195,7 +243,9 @@ private:
 
   ModuleOp module;
   ProgramOp program;
-  std::map<std::pair<int64_t, Phase>, FragmentOp> fragments;
+  SmallVector<int64_t> stageOfPlace;
+  std::map<std::pair<int64_t, Phase>, FragmentOp> fragments; ///< by place, U by stage
+  std::map<std::pair<int64_t, StringRef>, StashOp> stashes;  ///< by stage and slot
   std::map<int64_t, OrderOp> orders;
   bool good = true;
 };

@@ -58,4 +58,13 @@ TEST(Balance, SmallestMaximumOfAllPartitions) {
   }
 }
 
+/// With one part per stage the cut is that of balanceBlocks; with several a stage's parts count together: the first stage of a V has both
+/// ends of the chain, so it gets fewer blocks.
+TEST(Balance, PartsOfAStageCountTogether) {
+  EXPECT_EQ(balanceParts({1, 1, 1, 1, 1}, {0, 1}, 0, 1), balanceBlocks({1, 1, 1, 1, 1}, 2, 0, 1));
+  EXPECT_EQ(balanceParts({1, 1, 1, 1, 1, 1}, {0, 1, 1, 0}, 0, 2), (Counts{1, 2, 2, 1}));
+  EXPECT_EQ(balanceParts({1, 1, 1, 1, 1, 1}, {0, 1, 0, 1}), (Counts{2, 2, 1, 1}));
+  EXPECT_EQ(balanceParts({1, 1, 1}, {0, 1, 1, 0}), Counts());
+}
+
 } // namespace npar::cost

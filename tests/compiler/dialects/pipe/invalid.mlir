@@ -31,17 +31,29 @@ pipe.fragment @F0 stage(1) phase(F) {
 }
 
 // -----
-pipe.fragment @B0 stage(0) phase(B) {
+pipe.fragment @U0 stage(0) phase(U) {
   %x = "test.source"() : () -> tensor<4xf32>
-  // expected-error @below {{is for phase F, its fragment is of phase B}}
+  // expected-error @below {{is for fragments of a micro-batch, its fragment is of phase U}}
   pipe.stash %x slot("s0") : tensor<4xf32>
 }
 
 // -----
 pipe.fragment @U0 stage(0) phase(U) {
-  // expected-error @below {{is for phase B, its fragment is of phase U}}
+  // expected-error @below {{is for fragments of a micro-batch, its fragment is of phase U}}
   %x = pipe.unstash slot("s0") : tensor<4xf32>
 }
+
+// -----
+// expected-error @below {{has a part of the chain on stage 2; there are 2 stages}}
+pipe.program {schedule = "zb_v", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, placement = array<i64: 0, 1, 2, 0>}
+
+// -----
+// expected-error @below {{has 3 of the chain's 4 parts on stage 0; every stage has as many}}
+pipe.program {schedule = "zb_v", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, placement = array<i64: 0, 1, 0, 0>}
+
+// -----
+// expected-error @below {{has costs of 1 stages; there are 2}}
+pipe.program {schedule = "zb_v", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, weight = array<f64: 1.0>}
 
 // -----
 // expected-error @below {{'pipe.recv' op expects parent op 'pipe.fragment'}}

@@ -27,4 +27,9 @@ module {
   }
   // CHECK: pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "B0:1", "U0"]
   pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "B0:1", "U0"]
+
+  // A part of the model at another place than the number of its stage; the weight gradients of a split backward.
+  // CHECK-LABEL: pipe.fragment @W3 stage(0) place(3) phase(W)
+  pipe.fragment @W3 stage(0) place(3) phase(W) {
+  }
 }

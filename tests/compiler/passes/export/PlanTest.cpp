@@ -1,7 +1,7 @@
 // The plan computes what the fragments say, whatever legal order the steps run in: random classes are executed on values and, planned,
 // in memory, where each cell holds a fingerprint of its contents.
-#include "compiler/passes/export/Plan.h"
 #include "compiler/passes/export/Colour.h"
+#include "compiler/passes/export/PlanFragment.h"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -34,10 +34,13 @@ public:
       variable.piece->variable = index;
     }
     model.inputs.push_back({"tokens", 4, 4});
+    bool split = pick(2);
     addFragment("F0", Phase::Forward);
     addFragment("B0", Phase::Backward);
+    if (split)
+      addFragment("W0", Phase::Weight);
     addFragment("U0", Phase::Update);
-    addTasks();
+    addTasks(split);
   }
   ClassModel model;
   uint32_t micros;
@@ -60,9 +63,10 @@ private:
       return fragment.values.back();
     };
     std::map<uint32_t, int> written;
-    if (phase == Phase::Backward)
+    if (phase == Phase::Backward || phase == Phase::Weight)
       for (const auto &[slot, bytes] : stashes)
-        define(bytes).unstash = slot;
+        if (pick(3))
+          define(bytes).unstash = slot;
     for (int i = 0, count = 3 + pick(14); i < count; ++i) {
       ++order;
       uint32_t choice = pick(10);
@@ -122,7 +126,7 @@ private:
         if (fragment.values[value].bytes == model.variables[variable].bytes && written[variable]++ == 0 && phase == Phase::Update)
           fragment.writes.push_back({variable, value, nextLabel++, ++order});
       }
-      if (phase == Phase::Forward && !fragment.values.empty() && pick(4) == 0) {
+      if ((phase == Phase::Forward || phase == Phase::Backward) && !fragment.values.empty() && pick(4) == 0) {
         uint32_t value = pick(fragment.values.size());
         if (fragment.values[value].stash.empty()) {
           fragment.values[value].stash = "s" + std::to_string(stashes.size());
@@ -133,16 +137,18 @@ private:
     model.fragments.push_back(std::move(fragment));
   }
 
-  /// Forwards ahead of backwards by a random distance.
-  void addTasks() {
-    uint32_t forward = 0, backward = 0;
-    while (backward < micros) {
+  /// Forwards ahead of backwards, and backwards of weight gradients, by a random distance.
+  void addTasks(bool split) {
+    uint32_t forward = 0, backward = 0, weight = 0;
+    while (backward < micros || (split && weight < micros)) {
       if (forward < micros && (forward == backward || pick(2)))
         model.tasks.push_back({0, forward++, 0, 0});
-      else
+      else if (backward < forward && (!split || weight == backward || pick(2)))
         model.tasks.push_back({1, backward++, 0, 0});
+      else if (split && weight < backward)
+        model.tasks.push_back({2, weight++, 0, 0});
     }
-    model.tasks.push_back({2, 0, 0, 0});
+    model.tasks.push_back({split ? 3u : 2u, 0, 0, 0});
   }
 };
 
@@ -248,7 +254,8 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
         for (uint64_t cell = 0; cell < model.variables[index].bytes / 64; ++cell)
           memory[piece->offset / 64 + cell] = 1000 + index;
   for (uint32_t task = 0; task < plan.tasks.size(); ++task)
-    memory[plan.bases[plan.tasks[task].first_base() + 3] / 64] = plan.regions[3]->bytes ? mix(77, plan.tasks[task].micro()) : 0;
+    memory[plan.bases[plan.tasks[task].first_base() + inputRegion] / 64] =
+        plan.regions[inputRegion]->bytes ? mix(77, plan.tasks[task].micro()) : 0;
 
   std::vector<uint32_t> ready;
   for (uint32_t node = 0; node < nodes.size(); ++node)
@@ -349,7 +356,7 @@ uint64_t scratchOf(FragmentModel fragment) {
   std::string error;
   auto plan = planClass(model, {}, error);
   EXPECT_EQ(error, "");
-  return plan->regions[1]->bytes;
+  return plan->regions[scratchRegion]->bytes;
 }
 
 TEST(Plan, ReusesScratch) {
@@ -368,6 +375,77 @@ TEST(Plan, CountsWorkspaceApart) {
   EXPECT_EQ(plan->workspace_bytes, 640u);
   EXPECT_EQ(plan->activation_bytes, 2048u);
   EXPECT_EQ(plan->fragments[0]->steps[1].outputs(), 2);
+}
+
+/// A fragment that makes values of 64 bytes and keeps them, or uses them.
+FragmentModel keeping(const std::string &name, Phase phase, const std::vector<std::string> &kept, const std::vector<std::string> &used) {
+  FragmentModel fragment;
+  fragment.name = name;
+  fragment.phase = phase;
+  Action sink;
+  for (const std::string &slot : used) {
+    sink.inputs.push_back(static_cast<uint32_t>(fragment.values.size()));
+    fragment.values.emplace_back().bytes = 64;
+    fragment.values.back().unstash = slot;
+  }
+  fragment.actions.push_back(sink);
+  for (const std::string &slot : kept) {
+    Action make;
+    make.outputs = {static_cast<uint32_t>(fragment.values.size())};
+    make.order = 1;
+    fragment.values.emplace_back().bytes = 64;
+    fragment.values.back().stash = slot;
+    fragment.actions.push_back(make);
+  }
+  return fragment;
+}
+
+/// What only B uses is free after B; what W uses lives on until W, in regions of their own.
+TEST(Plan, FreesWhatOnlyTheBackwardKeeps) {
+  ClassModel model;
+  model.fragments.push_back(keeping("F0", Phase::Forward, {"b", "w", "both"}, {}));
+  model.fragments.push_back(keeping("B0", Phase::Backward, {"dw"}, {"b", "both"}));
+  model.fragments.push_back(keeping("W0", Phase::Weight, {}, {"w", "both", "dw"}));
+  for (uint32_t micro = 0; micro < 4; ++micro) {
+    model.tasks.push_back({0, micro, 0, 0});
+    model.tasks.push_back({1, micro, 0, 0});
+  }
+  for (uint32_t micro = 0; micro < 4; ++micro)
+    model.tasks.push_back({2, micro, 0, 0});
+  std::string error;
+  PlanOptions options;
+  options.microCount = 4;
+  auto plan = planClass(model, options, error);
+  ASSERT_TRUE(plan) << error;
+  std::map<std::string, uint32_t> slots;
+  for (const auto &region : plan->regions)
+    slots[region->name] = region->slots;
+  EXPECT_EQ(slots.at("stash_F0_B0"), 1u);
+  EXPECT_EQ(slots.at("stash_F0_W0"), 4u);
+  EXPECT_EQ(slots.at("stash_F0_B0_W0"), 4u);
+  EXPECT_EQ(slots.at("stash_B0_W0"), 4u);
+  EXPECT_EQ(plan->activation_bytes, 64u * 13);
+}
+
+/// Parts of a stage keep values for each other: planned in the order in which they run, wherever they stand.
+TEST(Plan, PlansPartsInTheOrderOfTheirValues) {
+  ClassModel model;
+  model.fragments.push_back(keeping("B0", Phase::Backward, {}, {"d"}));
+  model.fragments.push_back(keeping("B7", Phase::Backward, {"d"}, {"x"}));
+  model.fragments.push_back(keeping("F7", Phase::Forward, {}, {"x"}));
+  model.fragments.push_back(keeping("F0", Phase::Forward, {"x"}, {}));
+  for (uint32_t fragment : {3, 2, 1, 0})
+    model.tasks.push_back({fragment, 0, 0, 0});
+  std::string error;
+  auto plan = planClass(model, {}, error);
+  ASSERT_TRUE(plan) << error;
+  EXPECT_EQ(plan->regions[firstShared]->name, "stash_F0_B7_F7");
+  EXPECT_EQ(plan->fragments[1]->name, "B7");
+
+  model.fragments[3].values.emplace_back().bytes = 64;
+  model.fragments[3].values.back().unstash = "d";
+  EXPECT_FALSE(planClass(model, {}, error));
+  EXPECT_EQ(error, "fragments of '' keep values for each other in a circle");
 }
 
 } // namespace

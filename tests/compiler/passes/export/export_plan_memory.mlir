@@ -86,8 +86,8 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
 // CHECK-SAME: activations = 1792 : i64, gradients = 1024 : i64, optimizer = 0 : i64, parameters = 1024 : i64, workspace = 0 : i64
 // CHECK-NEXT: rank.region "static" bytes(2048) slots(1) offset(0)
 // CHECK-NEXT: rank.region "scratch" bytes(256) slots(1) offset(2048)
-// CHECK-NEXT: rank.region "stash" bytes(256) slots(2) offset(2304)
-// CHECK-NEXT: rank.region "input" bytes(0) slots(2)
+// CHECK-NEXT: rank.region "input" bytes(0) slots(2) offset(2304)
+// CHECK-NEXT: rank.region "stash_F0_B0" bytes(256) slots(2) offset(2304)
 // CHECK-NEXT: rank.region "outbox0" bytes(256) slots(2) offset(2816)
 // CHECK-NEXT: rank.region "inbox1" bytes(256) slots(2) offset(3328)
 // CHECK-NEXT: rank.variable @w0 offset(0) bytes(1024) owner
@@ -95,19 +95,19 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
 // CHECK-NEXT: rank.fragment "P0" phase(P)
 // CHECK-NEXT: rank.step zero "zero w0.grad.0" () -> (static[1024, 1024]) after []
 // CHECK:      rank.fragment "F0" phase(F)
-// CHECK-NEXT: rank.step kernel "fill" () -> (stash[0, 256]) after []
-// CHECK-NEXT: rank.step matmul "matmul" (stash[0, 256], static[0, 1024]) -> (scratch[0, 256]) after [0]
+// CHECK-NEXT: rank.step kernel "fill" () -> (stash_F0_B0[0, 256]) after []
+// CHECK-NEXT: rank.step matmul "matmul" (stash_F0_B0[0, 256], static[0, 1024]) -> (scratch[0, 256]) after [0]
 // CHECK-NEXT: rank.step kernel "relu" (scratch[0, 256]) -> (outbox0[0, 256]) after [1] does {kernel = @relu}
 // CHECK-NEXT: rank.step send "send" (outbox0[0, 256]) -> () after [2]
 // CHECK:      rank.fragment "B0" phase(B)
 // CHECK-NEXT: rank.step receive "receive" () -> (inbox1[0, 256]) after []
-// CHECK-NEXT: rank.step matmul "matmul" (stash[0, 256], inbox1[0, 256]) -> (static[1024, 1024]) after [0] does {a = array<i64: 1, 16>, accumulate
+// CHECK-NEXT: rank.step matmul "matmul" (stash_F0_B0[0, 256], inbox1[0, 256]) -> (static[1024, 1024]) after [0] does {a = array<i64: 1, 16>, accumulate
 // CHECK:      rank.fragment "U0" phase(U)
 // CHECK-NEXT: rank.step collective "all_reduce" (static[1024, 1024]) -> (static[1024, 1024]) after []
 // CHECK-NEXT: rank.step kernel "sgd" (static[0, 1024], static[1024, 1024]) -> (static[0, 1024]) after [0]
 // CHECK:      rank.task "P0" micro(0)
-// CHECK-NEXT: rank.task "F0" micro(0) bases [0, 2048, 2304, 2816, 2816, 3328]
-// CHECK-NEXT: rank.task "F0" micro(1) bases [0, 2048, 2560, 2816, 3072, 3328]
+// CHECK-NEXT: rank.task "F0" micro(0) bases [0, 2048, 2304, 2304, 2816, 3328]
+// CHECK-NEXT: rank.task "F0" micro(1) bases [0, 2048, 2304, 2560, 3072, 3328]
 // CHECK:      rank.communicate [1, 3, 2, 3, 3, 0, 4, 0, 5, 0]
 
 // What stage 1 receives and keeps for the backward stays in its box.

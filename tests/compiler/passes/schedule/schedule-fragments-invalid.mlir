@@ -7,13 +7,14 @@ module {
 
 // -----
 !x = tensor<4xf32, #dist.layout<batch : 4>>
-module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
   func.func @micro() {
-    %a = nn.fill 1.0 {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : !x
+    %a = nn.fill 1.0 {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : !x
     // expected-note @below {{the value is defined here}}
-    %b = nn.exp %a {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
-    // expected-error @below {{a value flows to an earlier stage in the forward: stage 0 needs a value of stage 1}}
-    %c = nn.exp %b {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.exp %a {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    // expected-error @below {{a value flows to an earlier part in the forward: part 0 needs a value of part 1}}
+    %c = nn.exp %b {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
     return
   }
   func.func @update() {
@@ -23,13 +24,14 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
 
 // -----
 !x = tensor<4xf32, #dist.layout<batch : 4>>
-module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
   func.func @micro() {
-    %a = nn.fill 1.0 {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %a = nn.fill 1.0 {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
     // expected-note @below {{the value is defined here}}
-    %b = nn.exp %a {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
-    // expected-error @below {{a gradient flows to a later stage: stage 1 needs a value of stage 0}}
-    %c = nn.exp %b {pipe.stage = 1, at = #nn.at<B, "h.1", 1>} : (!x) -> !x
+    %b = nn.exp %a {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    // expected-error @below {{a gradient flows to a later part: part 1 needs a value of part 0}}
+    %c = nn.exp %b {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!x) -> !x
     return
   }
   func.func @update() {
@@ -40,12 +42,42 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
 // -----
 !x = tensor<4xf32, #dist.layout<batch : 4>>
 module {
+  pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 1 : i64}
   func.func @micro() {
-    %a = nn.fill 1.0 {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %a = nn.fill 1.0 {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
     // expected-note @below {{the value is defined here}}
-    %b = nn.exp %a {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
-    // expected-error @below {{the forward uses a value of the backward: stage 0 needs a value of stage 0}}
-    %c = nn.exp %b {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.exp %a {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    // expected-error @below {{the forward uses a value of the backward: part 0 needs a value of part 0}}
+    %c = nn.exp %b {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+!x = tensor<4xf32, #dist.layout<batch : 4>>
+module attributes {dist.mesh = #dist.mesh<pp = 1>} {
+  pipe.program {schedule = "zb_h1", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.order stage(0) ["F0:0", "B0:0", "W0:0", "U0"]
+  func.func @micro() {
+    %a = nn.fill 1.0 {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
+    // expected-note @below {{the value is defined here}}
+    %b = nn.exp %a {pipe.place = 0, pipe.weight, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    // expected-error @below {{a value of the weight gradients is used outside of them: part 0 needs a value of part 0}}
+    %c = nn.exp %b {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+// expected-error @below {{there is no pipe.program to schedule}}
+module {
+  func.func @micro() {
     return
   }
   func.func @update() {

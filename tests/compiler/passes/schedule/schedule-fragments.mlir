@@ -5,23 +5,24 @@
 #y = #dist.layout<row : 4>
 !x = tensor<4xf32, #x>
 !y = tensor<4xf32, #y>
-module attributes {dist.mesh = #dist.mesh<pp = 3>, pipe.axis = "pp", pipe.schedule = "1f1b", npar.micro_count = 2 : i64} {
+module attributes {dist.mesh = #dist.mesh<pp = 3>} {
   // CHECK: nn.variable @w {{.*}}stages = [0]
   nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
   // CHECK: nn.variable @w.grad.0 {{.*}}stages = [0]
   nn.variable @w.grad.0 : !x {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 3 : i64, micro_count = 2 : i64}
   func.func @micro() {
-    %w = nn.read @w {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : !x
-    %a = nn.exp %w {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
-    %b = nn.exp %a {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
-    %r = nn.rename %b from "batch" to "row" {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !y
-    %c = nn.mul %b, %a {pipe.stage = 2, at = #nn.at<F, "h.2", 2>} : (!x, !x) -> !x
-    %dc = nn.mul %c, %a {pipe.stage = 2, at = #nn.at<B, "h.2", 2>} : (!x, !x) -> !x
-    %dr = nn.rename %dc from "batch" to "row" {pipe.stage = 2, at = #nn.at<B, "h.1", 1>} : (!x) -> !y
-    %db = nn.mul %dr, %r {pipe.stage = 1, at = #nn.at<B, "h.1", 1>} : (!y, !y) -> !y
-    %dw0 = nn.rename %db from "row" to "batch" {pipe.stage = 1, at = #nn.at<B, "h.1", 1>} : (!y) -> !x
-    %dw = nn.mul %dw0, %w {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : (!x, !x) -> !x
-    nn.accumulate @w.grad.0, %dw {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : !x
+    %w = nn.read @w {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %a = nn.exp %w {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.exp %a {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %r = nn.rename %b from "batch" to "row" {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !y
+    %c = nn.mul %b, %a {pipe.place = 2, at = #nn.at<F, "h.2", 2>} : (!x, !x) -> !x
+    %dc = nn.mul %c, %a {pipe.place = 2, at = #nn.at<B, "h.2", 2>} : (!x, !x) -> !x
+    %dr = nn.rename %dc from "batch" to "row" {pipe.place = 2, at = #nn.at<B, "h.1", 1>} : (!x) -> !y
+    %db = nn.mul %dr, %r {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!y, !y) -> !y
+    %dw0 = nn.rename %db from "row" to "batch" {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!y) -> !x
+    %dw = nn.mul %dw0, %w {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x, !x) -> !x
+    nn.accumulate @w.grad.0, %dw {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : !x
     return
   }
   func.func @update() {
@@ -81,11 +82,12 @@ module attributes {dist.mesh = #dist.mesh<pp = 3>, pipe.axis = "pp", pipe.schedu
 // A value of a later stage's forward that only an earlier stage's backward needs: stashed where it is made, sent in the backward.
 #x = #dist.layout<batch : 4>
 !x = tensor<4xf32, #x>
-module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
   func.func @micro() {
-    %a = nn.fill 1.0 {pipe.stage = 0, at = #nn.at<F, "h.0", 0>} : !x
-    %b = nn.exp %a {pipe.stage = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
-    %c = nn.exp %b {pipe.stage = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    %a = nn.fill 1.0 {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %b = nn.exp %a {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %c = nn.exp %b {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
     return
   }
   func.func @update() {
@@ -115,7 +117,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
 !wp = tensor<4xf32, #wp>
 !s = tensor<f64, #s>
 !sp = tensor<f64, #sp>
-module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.axis = "pp"} {
+module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
   // CHECK-DAG: nn.variable @wte {{.*}}stages = [0, 1]
   nn.variable @wte : !w {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
   // CHECK-DAG: nn.variable @wte.momentum {{.*}}stages = [0, 1]
@@ -136,19 +138,20 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.axis = "pp"} {
   nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
   // CHECK-DAG: nn.variable @out.lr {{.*}}stages = [0, 1]
   nn.variable @out.lr : !s {kind = #nn.kind<output>, output = "lr"}
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
   func.func @micro() {
-    %w0 = nn.read @wte {pipe.stage = 0, at = #nn.at<F, "", -1>} : !w
-    %x = nn.exp %w0 {pipe.stage = 0, at = #nn.at<F, "", -1>} : (!w) -> !w
-    %w1 = nn.read @wte {pipe.stage = 1, at = #nn.at<F, "", 2>} : !w
-    %y = nn.mul %x, %w1 {pipe.stage = 1, at = #nn.at<F, "", 2>} : (!w, !w) -> !w
-    %b = nn.read @b {pipe.stage = 1, at = #nn.at<F, "", 2>} : !w
-    %z = nn.add %y, %b {pipe.stage = 1, at = #nn.at<F, "", 2>} : (!w, !w) -> !w
-    %l = nn.fill 1.0 {pipe.stage = 1, at = #nn.at<F, "", 2>} : !sp
-    nn.accumulate @out.loss.sum, %l {pipe.stage = 1, at = #nn.at<F, "", 2>} : !sp
-    %g = nn.fill 1.0 {pipe.stage = 1, at = #nn.at<B, "", 2>} : !wp
-    nn.accumulate @b.grad.0, %z {pipe.stage = 1, at = #nn.at<B, "", 2>} : !w
-    nn.accumulate @wte.grad.1, %g {pipe.stage = 1, at = #nn.at<B, "", 2>} : !wp
-    nn.accumulate @wte.grad.0, %g {pipe.stage = 0, at = #nn.at<B, "", -1>} : !wp
+    %w0 = nn.read @wte {pipe.place = 0, at = #nn.at<F, "", -1>} : !w
+    %x = nn.exp %w0 {pipe.place = 0, at = #nn.at<F, "", -1>} : (!w) -> !w
+    %w1 = nn.read @wte {pipe.place = 1, at = #nn.at<F, "", 2>} : !w
+    %y = nn.mul %x, %w1 {pipe.place = 1, at = #nn.at<F, "", 2>} : (!w, !w) -> !w
+    %b = nn.read @b {pipe.place = 1, at = #nn.at<F, "", 2>} : !w
+    %z = nn.add %y, %b {pipe.place = 1, at = #nn.at<F, "", 2>} : (!w, !w) -> !w
+    %l = nn.fill 1.0 {pipe.place = 1, at = #nn.at<F, "", 2>} : !sp
+    nn.accumulate @out.loss.sum, %l {pipe.place = 1, at = #nn.at<F, "", 2>} : !sp
+    %g = nn.fill 1.0 {pipe.place = 1, at = #nn.at<B, "", 2>} : !wp
+    nn.accumulate @b.grad.0, %z {pipe.place = 1, at = #nn.at<B, "", 2>} : !w
+    nn.accumulate @wte.grad.1, %g {pipe.place = 1, at = #nn.at<B, "", 2>} : !wp
+    nn.accumulate @wte.grad.0, %g {pipe.place = 0, at = #nn.at<B, "", -1>} : !wp
     return
   }
   func.func @update() {
@@ -205,3 +208,130 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, pipe.axis = "pp"} {
 // CHECK: nn.write @out.lr,
 // CHECK: nn.write @wte,
 // CHECK: nn.write @b,
+
+// -----
+
+// A split backward: B has what the stage before waits for, W the gradient of the parameter. %a is used by W alone, %b by both; both are
+// stashed once and taken where they are used. The gradient that arrives is kept for W as well.
+#x = #dist.layout<batch : 4>
+!x = tensor<4xf32, #x>
+module attributes {dist.mesh = #dist.mesh<pp = 3>} {
+  nn.variable @w.grad.0 : !x {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  pipe.program {schedule = "zb_h1", axis = "pp", stages = 3 : i64, micro_count = 1 : i64}
+  pipe.order stage(1) ["F1:0", "B1:0", "W1:0", "U1"]
+  func.func @micro() {
+    %z = nn.fill 1.0 {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %a = nn.exp %z {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %w = nn.read @w {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : !x
+    %b = nn.mul %a, %w {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : (!x, !x) -> !x
+    %c = nn.exp %b {pipe.place = 2, at = #nn.at<F, "h.2", 2>} : (!x) -> !x
+    %dc = nn.exp %c {pipe.place = 2, at = #nn.at<B, "h.2", 2>} : (!x) -> !x
+    %db = nn.mul %dc, %b {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!x, !x) -> !x
+    %dw = nn.mul %db, %a {pipe.place = 1, pipe.weight, at = #nn.at<B, "h.1", 1>} : (!x, !x) -> !x
+    %dw2 = nn.mul %dw, %b {pipe.place = 1, pipe.weight, at = #nn.at<B, "h.1", 1>} : (!x, !x) -> !x
+    %dw3 = nn.mul %dw2, %dc {pipe.place = 1, pipe.weight, at = #nn.at<B, "h.1", 1>} : (!x, !x) -> !x
+    nn.accumulate @w.grad.0, %dw3 {pipe.place = 1, pipe.weight, at = #nn.at<B, "h.1", 1>} : !x
+    %da = nn.exp %db {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x) -> !x
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+// CHECK-LABEL: pipe.fragment @F1 stage(1) phase(F)
+// CHECK: %[[A:.*]] = nn.exp
+// CHECK-NEXT: pipe.stash %[[A]] slot("s0")
+// CHECK: %[[B:.*]] = nn.mul %[[A]]
+// CHECK-NEXT: pipe.send %[[B]] to(2)
+// CHECK-NEXT: pipe.stash %[[B]] slot("s1")
+// CHECK-LABEL: pipe.fragment @B1 stage(1) phase(B)
+// CHECK-NEXT: %[[DC:.*]] = pipe.recv from(2)
+// CHECK-NEXT: pipe.stash %[[DC]] slot("s2")
+// CHECK-NEXT: %[[B:.*]] = pipe.unstash slot("s1")
+// CHECK-NEXT: %[[DB:.*]] = nn.mul %[[DC]], %[[B]]
+// CHECK-NEXT: pipe.send %[[DB]] to(0)
+// CHECK-NEXT: pipe.stash %[[DB]] slot("s3")
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-LABEL: pipe.fragment @W1 stage(1) phase(W)
+// CHECK-DAG: %[[DB:.*]] = pipe.unstash slot("s3")
+// CHECK-DAG: %[[A:.*]] = pipe.unstash slot("s0")
+// CHECK: %[[DW:.*]] = nn.mul %[[DB]], %[[A]]
+// CHECK-NEXT: %[[B:.*]] = pipe.unstash slot("s1")
+// CHECK-NEXT: %[[DW2:.*]] = nn.mul %[[DW]], %[[B]]
+// CHECK-NEXT: %[[DC:.*]] = pipe.unstash slot("s2")
+// CHECK-NEXT: %[[DW3:.*]] = nn.mul %[[DW2]], %[[DC]]
+// CHECK-NEXT: nn.accumulate @w.grad.0, %[[DW3]]
+// CHECK-NOT: pipe.fragment @W2
+
+// -----
+
+// A V of two stages: the chain turns round on stage 1 without a message, and its ends are both on stage 0, which stores what both use once.
+#x = #dist.layout<batch : 4>
+!x = tensor<4xf32, #x>
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // CHECK: nn.variable @w {{.*}}stages = [0]
+  nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  // CHECK: nn.variable @w.grad.0 {{.*}}stages = [0]
+  nn.variable @w.grad.0 : !x {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  // CHECK: nn.variable @w.grad.1 {{.*}}stages = [0]
+  nn.variable @w.grad.1 : !x {kind = #nn.kind<accumulator>, of = @w, use = 1 : i64}
+  pipe.program {schedule = "v", axis = "pp", stages = 2 : i64, micro_count = 1 : i64, placement = array<i64: 0, 1, 1, 0>}
+  func.func @micro() {
+    %w = nn.read @w {pipe.place = 0, at = #nn.at<F, "", -1>} : !x
+    %a = nn.exp %w {pipe.place = 0, at = #nn.at<F, "", -1>} : (!x) -> !x
+    %b = nn.exp %a {pipe.place = 1, at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %c = nn.exp %b {pipe.place = 2, at = #nn.at<F, "h.2", 2>} : (!x) -> !x
+    %w2 = nn.read @w {pipe.place = 3, at = #nn.at<F, "", 4>} : !x
+    %e = nn.mul %a, %w2 {pipe.place = 3, at = #nn.at<F, "", 4>} : (!x, !x) -> !x
+    %d = nn.mul %c, %e {pipe.place = 3, at = #nn.at<F, "", 4>} : (!x, !x) -> !x
+    %dd = nn.mul %d, %a {pipe.place = 3, at = #nn.at<B, "", 4>} : (!x, !x) -> !x
+    nn.accumulate @w.grad.1, %dd {pipe.place = 3, at = #nn.at<B, "", 4>} : !x
+    %dc = nn.mul %dd, %c {pipe.place = 2, at = #nn.at<B, "h.2", 2>} : (!x, !x) -> !x
+    %db = nn.mul %dc, %b {pipe.place = 1, at = #nn.at<B, "h.1", 1>} : (!x, !x) -> !x
+    %da = nn.mul %db, %dd {pipe.place = 0, at = #nn.at<B, "", -1>} : (!x, !x) -> !x
+    nn.accumulate @w.grad.0, %da {pipe.place = 0, at = #nn.at<B, "", -1>} : !x
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+// CHECK-LABEL: pipe.fragment @F0 stage(0) place(0) phase(F)
+// CHECK: %[[A:.*]] = nn.exp
+// CHECK-NEXT: pipe.send %[[A]] to(1) event(0)
+// CHECK-NEXT: pipe.stash %[[A]] slot("s0")
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-LABEL: pipe.fragment @B0 stage(0) place(0) phase(B)
+// CHECK-NEXT: %[[DB:.*]] = pipe.recv from(1) event(3)
+// CHECK-NEXT: %[[DD:.*]] = pipe.unstash slot("s2")
+// CHECK-NEXT: nn.mul %[[DB]], %[[DD]]
+// CHECK-LABEL: pipe.fragment @F1 stage(1) place(1) phase(F)
+// CHECK-NEXT: pipe.recv from(0) event(0)
+// CHECK-NEXT: %[[B:.*]] = nn.exp
+// CHECK-NEXT: pipe.stash %[[B]] slot("s0")
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-LABEL: pipe.fragment @B1 stage(1) place(1) phase(B)
+// CHECK-NEXT: %[[DC:.*]] = pipe.unstash slot("s2")
+// CHECK-NEXT: %[[B:.*]] = pipe.unstash slot("s0")
+// CHECK-NEXT: %[[DB:.*]] = nn.mul %[[DC]], %[[B]]
+// CHECK-NEXT: pipe.send %[[DB]] to(0) event(3)
+// CHECK-LABEL: pipe.fragment @F2 stage(1) place(2) phase(F)
+// CHECK-NEXT: %[[B:.*]] = pipe.unstash slot("s0")
+// CHECK-NEXT: %[[C:.*]] = nn.exp %[[B]]
+// CHECK-NEXT: pipe.send %[[C]] to(0) event(1)
+// CHECK-NEXT: pipe.stash %[[C]] slot("s1")
+// CHECK-LABEL: pipe.fragment @B2 stage(1) place(2) phase(B)
+// CHECK-NEXT: %[[DD:.*]] = pipe.recv from(0) event(2)
+// CHECK-NEXT: %[[C:.*]] = pipe.unstash slot("s1")
+// CHECK-NEXT: %[[DC:.*]] = nn.mul %[[DD]], %[[C]]
+// CHECK-NEXT: pipe.stash %[[DC]] slot("s2")
+// CHECK-LABEL: pipe.fragment @U1 stage(1) phase(U)
+// CHECK-LABEL: pipe.fragment @F3 stage(0) place(3) phase(F)
+// CHECK-NEXT: pipe.recv from(1) event(1)
+// CHECK-NEXT: pipe.unstash slot("s0")
+// CHECK-LABEL: pipe.fragment @B3 stage(0) place(3) phase(B)
+// CHECK: %[[DD:.*]] = nn.mul
+// CHECK-NEXT: pipe.send %[[DD]] to(1) event(2)
+// CHECK-NEXT: pipe.stash %[[DD]] slot("s2")
+// CHECK-NEXT: nn.accumulate @w.grad.1, %[[DD]]

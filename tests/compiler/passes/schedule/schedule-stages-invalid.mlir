@@ -38,3 +38,45 @@ module {
     return
   }
 }
+
+// -----
+// expected-error @below {{the pipeline has 2 stages of 2 chunks, 4 parts, but the model repeats only 3 blocks}}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedule = "zb_v", npar.blocks = 3 : i64} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// expected-error @below {{there is no schedule '2f2b'; there are: naive, gpipe, 1f1b, interleaved}}
+module attributes {pipe.schedule = "2f2b"} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// expected-error @below {{schedule '1f1b' has 1 chunk per stage, not 3}}
+module attributes {pipe.schedule = "1f1b", pipe.chunks = 3 : i64} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// A text for another number of stages.
+// expected-error @below {{schedule 'mine.csv' has 1 stages, the plan 2}}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedule = "mine.csv", pipe.schedule_text = "0F0,0B0\0A"} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// A text that is wrong in itself.
+// expected-error @below {{schedule 'mine.csv', line 1, column 5, stage 0: }}
+module attributes {pipe.schedule = "mine.csv", pipe.schedule_text = "0F0,0X0\0A"} {
+  func.func @micro() {
+    return
+  }
+}

@@ -5,17 +5,17 @@
 module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
   // CHECK-LABEL: func.func @micro
   func.func @micro() {
-    // CHECK: nn.fill {{.*}}pipe.stage = 0
+    // CHECK: nn.fill {{.*}}pipe.place = 0
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : tensor<4xf32, #t>
-    // CHECK-NEXT: nn.exp {{.*}}pipe.stage = 0
+    // CHECK-NEXT: nn.exp {{.*}}pipe.place = 0
     %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
-    // CHECK-NEXT: nn.exp {{.*}}pipe.stage = 1
+    // CHECK-NEXT: nn.exp {{.*}}pipe.place = 1
     %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
-    // CHECK-NEXT: nn.log {{.*}}pipe.stage = 1
+    // CHECK-NEXT: nn.log {{.*}}pipe.place = 1
     %c = nn.log %b {at = #nn.at<F, "", 2>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
-    // CHECK-NEXT: nn.mul {{.*}}pipe.stage = 1
+    // CHECK-NEXT: nn.mul {{.*}}pipe.place = 1
     %d = nn.mul %c, %b {at = #nn.at<B, "h.1", 1>} : (tensor<4xf32, #t>, tensor<4xf32, #t>) -> tensor<4xf32, #t>
-    // CHECK-NEXT: nn.mul {{.*}}pipe.stage = 0
+    // CHECK-NEXT: nn.mul {{.*}}pipe.place = 0
     %e = nn.mul %d, %a {at = #nn.at<B, "h.0", 0>} : (tensor<4xf32, #t>, tensor<4xf32, #t>) -> tensor<4xf32, #t>
     return
   }
@@ -29,10 +29,10 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
   // CHECK-LABEL: func.func @micro
   func.func @micro() {
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : tensor<64x64xf32, #t>
-    // CHECK: nn.exp {{.*}}"h.0", 0>, pipe.stage = 0
-    // CHECK: nn.exp {{.*}}"h.1", 1>, pipe.stage = 0
-    // CHECK: nn.exp {{.*}}"h.2", 2>, pipe.stage = 0
-    // CHECK: nn.exp {{.*}}"h.3", 3>, pipe.stage = 1
+    // CHECK: nn.exp {{.*}}"h.0", 0>, pipe.place = 0
+    // CHECK: nn.exp {{.*}}"h.1", 1>, pipe.place = 0
+    // CHECK: nn.exp {{.*}}"h.2", 2>, pipe.place = 0
+    // CHECK: nn.exp {{.*}}"h.3", 3>, pipe.place = 1
     %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (tensor<64x64xf32, #t>) -> tensor<64x64xf32, #t>
     %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (tensor<64x64xf32, #t>) -> tensor<64x64xf32, #t>
     %c = nn.exp %b {at = #nn.at<F, "h.2", 2>} : (tensor<64x64xf32, #t>) -> tensor<64x64xf32, #t>
@@ -52,8 +52,48 @@ module {
   func.func @micro() {
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : tensor<4xf32, #t>
     %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
-    // CHECK: nn.log {{.*}}{at = #nn.at<F, "h.0", 0>, pipe.stage = 0 : i64}
+    // CHECK: nn.log {{.*}}{at = #nn.at<F, "h.0", 0>, pipe.place = 0 : i64}
     %b = nn.log %a : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
     return
   }
+}
+
+// -----
+
+// A V of two stages has four parts, the first and the last on stage 0. What no earlier block waits for is marked: the gradients of
+// parameters, but not those between the blocks of the first part; those of what is before the chain are marked again.
+#t = #dist.layout<batch : 4>
+!t = tensor<4xf32, #t>
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedule = "zb_v", npar.blocks = 5 : i64, npar.micro_count = 4 : i64} {
+  // CHECK-LABEL: func.func @micro
+  func.func @micro() {
+    %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : !t
+    // CHECK: nn.exp {{.*}}"h.0", 0>, pipe.place = 0
+    // CHECK-NEXT: nn.exp {{.*}}"h.1", 1>, pipe.place = 0
+    // CHECK-COUNT-3: nn.exp {{.*}}"h.2", 2>, pipe.place = 1
+    // CHECK-COUNT-3: nn.exp {{.*}}"h.3", 3>, pipe.place = 2
+    // CHECK-COUNT-3: nn.exp {{.*}}"h.4", 4>, pipe.place = 3
+    %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (!t) -> !t
+    %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (!t) -> !t
+    %c0 = nn.exp %b {at = #nn.at<F, "h.2", 2>} : (!t) -> !t
+    %c1 = nn.exp %c0 {at = #nn.at<F, "h.2", 2>} : (!t) -> !t
+    %c = nn.exp %c1 {at = #nn.at<F, "h.2", 2>} : (!t) -> !t
+    %d0 = nn.exp %c {at = #nn.at<F, "h.3", 3>} : (!t) -> !t
+    %d1 = nn.exp %d0 {at = #nn.at<F, "h.3", 3>} : (!t) -> !t
+    %d = nn.exp %d1 {at = #nn.at<F, "h.3", 3>} : (!t) -> !t
+    %e0 = nn.exp %d {at = #nn.at<F, "h.4", 4>} : (!t) -> !t
+    %e1 = nn.exp %e0 {at = #nn.at<F, "h.4", 4>} : (!t) -> !t
+    %e = nn.exp %e1 {at = #nn.at<F, "h.4", 4>} : (!t) -> !t
+    // CHECK: nn.mul {{.*}}{at = #nn.at<B, "h.1", 1>, pipe.place = 0 : i64}
+    // CHECK-NEXT: nn.mul {{.*}}{at = #nn.at<B, "h.1", 1>, pipe.place = 0 : i64, pipe.weight}
+    // CHECK-NEXT: nn.mul {{.*}}{at = #nn.at<B, "h.0", 0>, pipe.place = 0 : i64}
+    // CHECK-NEXT: nn.mul {{.*}}{at = #nn.at<B, "", -1>, pipe.place = 0 : i64, pipe.weight}
+    %db = nn.mul %e, %b {at = #nn.at<B, "h.1", 1>} : (!t, !t) -> !t
+    %w = nn.mul %db, %b {at = #nn.at<B, "h.1", 1>} : (!t, !t) -> !t
+    %da = nn.mul %db, %a {at = #nn.at<B, "h.0", 0>} : (!t, !t) -> !t
+    %dx = nn.mul %da, %x {at = #nn.at<B, "", -1>} : (!t, !t) -> !t
+    return
+  }
+  // CHECK: pipe.program {axis = "pp", backward = array<f64: {{.*}}>, forward = array<f64: {{.*}}>, micro_count = 4 : i64,
+  // CHECK-SAME: placement = array<i64: 0, 1, 1, 0>, schedule = "zb_v", stages = 2 : i64, transfer = {{.*}} : f64, weight = array<f64: {{.*}}>}
 }

@@ -1,10 +1,15 @@
 // What schedule-tasks refuses.
 // RUN: npar-opt %s -schedule-tasks -split-input-file -verify-diagnostics
 
-// expected-error @below {{there is no schedule '2f2b'; there are: gpipe, 1f1b}}
+// expected-error @below {{there is no schedule '2f2b'; there are: naive, gpipe, 1f1b, interleaved}}
 pipe.program {schedule = "2f2b", stages = 1 : i64, micro_count = 2 : i64}
 
 // -----
 // expected-error @below {{there is no pipe.program to schedule}}
 module {
 }
+
+// -----
+// The parts are where the program says, or there is no order.
+// expected-error @below {{schedule 'interleaved' places the parts of the chain otherwise than the program says}}
+pipe.program {schedule = "interleaved", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, placement = array<i64: 0, 1, 1, 0>}

@@ -20,3 +20,25 @@ pipe.program {schedule = "gpipe", axis = "pp", stages = 2 : i64, micro_count = 2
 // CHECK: pipe.program
 pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 2 : i64}
 // CHECK-NEXT: pipe.order stage(0) ["F0:0", "B0:0", "F0:1", "B0:1", "U0"]
+
+// -----
+
+// Split backwards have W tasks; two parts per stage are told apart by their places in the chain.
+// CHECK: pipe.program
+pipe.program {schedule = "zb_h1", axis = "pp", stages = 2 : i64, micro_count = 3 : i64}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "W0:0", "F0:2", "B0:1", "W0:1", "B0:2", "W0:2", "U0"]
+// CHECK-NEXT: pipe.order stage(1) ["F1:0", "B1:0",
+
+// -----
+
+// CHECK: pipe.program
+pipe.program {schedule = "interleaved", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, placement = array<i64: 0, 1, 0, 1>}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "F2:0", "F2:1", "B2:0", "B2:1", "B0:0", "B0:1", "U0"]
+// CHECK-NEXT: pipe.order stage(1) ["F1:0", "F1:1", "F3:0", "B3:0", "F3:1", "B3:1", "B1:0", "B1:1", "U1"]
+
+// -----
+
+// A schedule from a file that splits one backward (I and W) and leaves the other whole (B): the whole one is B and W, one after the other.
+// CHECK: pipe.program
+pipe.program {schedule = "mine.csv", stages = 1 : i64, micro_count = 2 : i64, text = "0F0,0F1,0I0,0W0,0B1\0A"}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "W0:0", "B0:1", "W0:1", "U0"]

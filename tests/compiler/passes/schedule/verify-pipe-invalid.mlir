@@ -305,3 +305,102 @@ pipe.fragment @U1 stage(1) phase(U) {
 pipe.order stage(0) ["F0:0", "B0:0", "F0:1", "B0:1", "U0"]
 // expected-error @below {{V5: task "F1:1" never starts}}
 pipe.order stage(1) ["F1:0", "F1:1", "B1:0", "B1:1", "U1"]
+
+// -----
+// V1: a part is on the stage that the program says.
+pipe.program {schedule = "v", axis = "pp", stages = 2 : i64, micro_count = 1 : i64, placement = array<i64: 0, 1, 1, 0>}
+pipe.fragment @F0 stage(0) place(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) place(0) phase(B) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+pipe.fragment @F1 stage(1) place(1) phase(F) {
+}
+pipe.fragment @B1 stage(1) place(1) phase(B) {
+}
+pipe.fragment @U1 stage(1) phase(U) {
+}
+// expected-error @below {{V1: 'F2' is on stage 0, but part 2 is on stage 1}}
+pipe.fragment @F2 stage(0) place(2) phase(F) {
+}
+pipe.fragment @B2 stage(1) place(2) phase(B) {
+}
+pipe.fragment @F3 stage(0) place(3) phase(F) {
+}
+pipe.fragment @B3 stage(0) place(3) phase(B) {
+}
+// expected-error @below {{V1: there is no part 4; there are 4}}
+pipe.fragment @W4 stage(0) place(4) phase(W) {
+}
+pipe.order stage(0) ["F0:0", "F3:0", "B3:0", "B0:0", "F2:0", "U0"]
+// expected-error @below {{V4: stage 1 has no fragment 'F2'}}
+pipe.order stage(1) ["F1:0", "F2:0", "B2:0", "B1:0", "U1"]
+
+// -----
+// V3: a slot is for another fragment. V4: the W task of each micro-batch.
+pipe.program {schedule = "zb_h1", stages = 1 : i64, micro_count = 1 : i64}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) phase(B) {
+  %x = "test.source"() : () -> tensor<4xf32>
+  pipe.stash %x slot("a") : tensor<4xf32>
+  // expected-error @below {{V3: slot 'a' is stashed and unstashed in the same fragment}}
+  %y = pipe.unstash slot("a") : tensor<4xf32>
+}
+pipe.fragment @W0 stage(0) phase(W) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V4: the task of 'W0' for micro-batch 0 is missing}}
+pipe.order stage(0) ["F0:0", "B0:0", "U0"]
+
+// -----
+// V5: W before its B.
+pipe.program {schedule = "zb_h1", stages = 1 : i64, micro_count = 1 : i64}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) phase(B) {
+}
+pipe.fragment @W0 stage(0) phase(W) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V5: task "W0:0" never starts: what it needs is ordered behind it}}
+pipe.order stage(0) ["F0:0", "W0:0", "B0:0", "U0"]
+
+// -----
+// V5: between two parts of a stage a value passes through a slot, so their order matters.
+pipe.program {schedule = "v", axis = "pp", stages = 1 : i64, micro_count = 1 : i64, placement = array<i64: 0, 0>}
+pipe.fragment @F0 stage(0) place(0) phase(F) {
+  %x = "test.source"() : () -> tensor<4xf32>
+  pipe.stash %x slot("a") : tensor<4xf32>
+}
+pipe.fragment @B0 stage(0) place(0) phase(B) {
+}
+pipe.fragment @F1 stage(0) place(1) phase(F) {
+  %x = pipe.unstash slot("a") : tensor<4xf32>
+}
+pipe.fragment @B1 stage(0) place(1) phase(B) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V5: task "F1:0" never starts: what it needs is ordered behind it}}
+pipe.order stage(0) ["F1:0", "F0:0", "B1:0", "B0:0", "U0"]
+
+// -----
+// V6: gradients accumulate in ascending order.
+pipe.program {schedule = "zb_h1", stages = 1 : i64, micro_count = 2 : i64}
+nn.variable @w.grad.0 : tensor<4xf32, #dist.layout<batch : 4>> {kind = #nn.kind<accumulator>}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) phase(B) {
+}
+pipe.fragment @W0 stage(0) phase(W) {
+  %x = nn.fill 1.0 : tensor<4xf32, #dist.layout<batch : 4>>
+  nn.accumulate @w.grad.0, %x : tensor<4xf32, #dist.layout<batch : 4>>
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V6: 'W0' accumulates micro-batch 0 after 1: sums must be in ascending order of micro-batches}}
+pipe.order stage(0) ["F0:0", "F0:1", "B0:1", "B0:0", "W0:1", "W0:0", "U0"]

@@ -1,0 +1,83 @@
+// The pipeline and the schedule that a module asks for.
+#include "compiler/passes/schedule/Stages.h"
+#include "compiler/schedules/Text.h"
+#include "compiler/schedules/Validate.h"
+
+using namespace mlir;
+
+namespace npar {
+
+FailureOr<Pipeline> pipelineOf(ModuleOp module) {
+  Pipeline pipeline;
+  auto schedule = module->getAttrOfType<StringAttr>("pipe.schedule");
+  pipeline.schedule = schedule ? schedule.str() : "1f1b";
+  pipeline.text = module->getAttrOfType<StringAttr>("pipe.schedule_text");
+  if (auto chunks = module->getAttrOfType<IntegerAttr>("pipe.chunks"))
+    pipeline.chunks = chunks.getInt();
+  if (auto micros = module->getAttrOfType<IntegerAttr>("npar.micro_count"))
+    pipeline.micros = micros.getInt();
+  if (pipeline.micros < 1)
+    return module.emitError("there are ") << pipeline.micros << " micro-batches; there must be at least one";
+  pipeline.axis = module->getAttrOfType<StringAttr>("pipe.axis");
+  if (!pipeline.axis)
+    return pipeline;
+  pipeline.stages = dist::meshOf(module).sizeOf(pipeline.axis);
+  if (pipeline.stages < 1)
+    return module.emitError("the mesh has no axis '") << pipeline.axis.getValue() << "' for the pipeline";
+  return pipeline;
+}
+
+FailureOr<pipe::ProgramOp> programOf(ModuleOp module) {
+  auto programs = module.getOps<pipe::ProgramOp>();
+  if (programs.empty())
+    return module.emitError("there is no pipe.program to schedule");
+  return *programs.begin();
+}
+
+std::string fragmentName(pipe::Phase phase, int64_t placeOrStage) { return (stringifyPhase(phase) + Twine(placeOrStage)).str(); }
+
+static LogicalResult refuseUnknown(Operation *op, StringRef name) {
+  std::string known;
+  for (const schedules::ScheduleKind &kind : schedules::scheduleKinds())
+    known += (known.empty() ? "" : ", ") + std::string(kind.name);
+  return op->emitError("there is no schedule '") << name << "'; there are: " << known;
+}
+
+/// A schedule that the plan's file states: it must be for this pipeline.
+static FailureOr<schedules::Schedule> readText(Operation *op, StringRef name, StringRef text, const schedules::Request &request) {
+  schedules::ReadSchedule read = schedules::checkCsv(std::string_view(text.data(), text.size()));
+  for (const schedules::TextError &error : read.errors)
+    op->emitError("schedule '") << name << "', line " << error.at.row << ", column " << error.at.column << ", stage " << error.stage << ": "
+                                << error.reason;
+  if (!read.errors.empty())
+    return failure();
+  auto refuse = [&](const char *what, int64_t has, int64_t wanted) {
+    return op->emitError("schedule '") << name << "' has " << has << ' ' << what << ", the plan " << wanted;
+  };
+  if (read.schedule.stages() != request.stages)
+    return refuse("stages", read.schedule.stages(), request.stages);
+  if (read.schedule.micros != request.micros)
+    return refuse("micro-batches", read.schedule.micros, request.micros);
+  if (request.chunks && read.schedule.chunks != request.chunks)
+    return refuse("chunks per stage", read.schedule.chunks, request.chunks);
+  return read.schedule;
+}
+
+FailureOr<schedules::Schedule> makeSchedule(Operation *op, StringRef name, StringAttr text, const schedules::Request &request) {
+  if (text)
+    return readText(op, name, text.getValue(), request);
+  const schedules::ScheduleKind *kind = schedules::findSchedule(name.str());
+  if (!kind)
+    return refuseUnknown(op, name);
+  schedules::Made made = schedules::makeSchedule(*kind, request);
+  if (!made.refusal.empty())
+    return op->emitError(made.refusal);
+  std::vector<schedules::ScheduleError> errors = schedules::validate(made.schedule);
+  for (const schedules::ScheduleError &error : errors)
+    op->emitError("schedule '") << name << "', stage " << error.stage << ": " << error.reason;
+  if (!errors.empty())
+    return failure();
+  return made.schedule;
+}
+
+} // namespace npar

@@ -1,0 +1,44 @@
+// One walk from the last op to the first: users come before definitions.
+#include "compiler/passes/schedule/WeightOps.h"
+
+#include "compiler/passes/schedule/Stages.h"
+
+using namespace mlir;
+
+namespace npar {
+
+bool isRepeated(Operation *op) {
+  if (isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp, nn::RenameOp>(op))
+    return true;
+  if (!isa<dist::SliceOp>(op))
+    return false;
+  Operation *source = op->getOperand(0).getDefiningOp();
+  return source && isRepeated(source);
+}
+
+namespace {
+
+bool isBackward(Operation *op) {
+  nn::AtAttr at = nn::getAt(op);
+  return at && at.getPhase() == nn::Phase::B;
+}
+
+/// Whether a use of a value of `op` by `user`, or by what a repeated user passes it on to, keeps `op` in B.
+bool needs(Operation *user, Operation *op) {
+  if (isRepeated(user))
+    return llvm::any_of(user->getUsers(), [&](Operation *next) { return needs(next, op); });
+  if (!isBackward(user))
+    return false;
+  return !user->hasAttr(weightAttribute) || nn::getAt(user).getBlock() < nn::getAt(op).getBlock() ||
+         user->getAttr(placeAttribute) != op->getAttr(placeAttribute);
+}
+
+} // namespace
+
+void markWeightOps(func::FuncOp micro) {
+  for (Operation &op : llvm::reverse(micro.getBody().front()))
+    if (isBackward(&op) && !isRepeated(&op) && llvm::none_of(op.getUsers(), [&](Operation *user) { return needs(user, &op); }))
+      op.setAttr(weightAttribute, UnitAttr::get(op.getContext()));
+}
+
+} // namespace npar

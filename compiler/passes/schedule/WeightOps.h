@@ -1,0 +1,17 @@
+// The split of a backward: what other parts of the model wait for, and the gradients of the parameters (Qi et al. 2023, "Zero Bubble
+// Pipeline Parallelism", section 2: B and W).
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace npar {
+
+/// Repeated in every fragment that uses it: costs nothing, or less than keeping or moving the value.
+bool isRepeated(mlir::Operation *op);
+
+/// Marks the backward ops of @micro that nothing before them in the chain waits for with `pipe.weight`. An op is not marked when a value
+/// that it makes is used, directly or through other ops, by a block before its own or by another part; so between the blocks of a part
+/// gradients stay in B, on the first part too. Ops must have their places.
+void markWeightOps(mlir::func::FuncOp micro);
+
+} // namespace npar

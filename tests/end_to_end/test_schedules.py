@@ -1,0 +1,150 @@
+"""Every schedule in the engine: the same bits under all of them, tasks in the planned order, the memory that was planned."""
+
+import json
+import re
+import unittest
+
+from driver import ROOT, DriverTest, mesh, settings
+
+KINDS = ("naive", "gpipe", "1f1b", "interleaved", "looped_bfs", "zb_h1", "zb_h2", "zb_v", "v_half", "v_min", "dualpipe_v", "zb_auto")
+
+# 4 stages, 8 blocks (one for each of two chunks per stage), 8 micro-batches: m >= 2p - 1, which some schedules need.
+MODEL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 8, "length": 16, "batch": 16, "micro": 2}
+STAGES = 4
+
+
+def plan(schedule, **sizes):
+    return ["gpt2", "--plan", "three_d", *settings(MODEL, mesh(**{"dp": 1, "pp": STAGES, "tp": 1, **sizes}), schedule=schedule)]
+
+
+class SchedulesTest(DriverTest):
+    kinds = None
+
+    def known(self):
+        """The schedules that this build has, from what it says about an unknown one."""
+        if SchedulesTest.kinds is None:
+            error = self.npar("compile", *plan("nothing_like_it"), code=1).error
+            SchedulesTest.kinds = [kind for kind in KINDS if re.search(rf"(?<!\w){kind}(?!\w)", error)]
+            self.assertIn("1f1b", SchedulesTest.kinds, error)
+        return SchedulesTest.kinds
+
+    def run_plan(self, *model, steps=3, more=()):
+        return self.npar_json("run", *model, "--data", self.text_file(), "--tokens", "bytes", "--steps", steps, *more)
+
+    def planned_orders(self, *model):
+        """Per stage the tasks of micro-batches, as the compiler orders them."""
+        text = self.npar("compile", *model, "--emit=pipe").output
+        orders = {}
+        for stage, tasks in re.findall(r"pipe\.order stage\((\d+)\) \[([^\]]*)\]", text):
+            orders[int(stage)] = [task for task in re.findall(r'"([^"]*)"', tasks) if ":" in task]
+        return orders
+
+    def measured_orders(self, path, training_step):
+        """Per rank the tasks of micro-batches in the order in which their first compute steps began."""
+        events = json.loads((self.folder / path).read_text())["traceEvents"]
+        compute = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name" and event["args"]["name"] == "compute"}
+        begins = {}
+        for event in events:
+            if event["ph"] != "X" or (event["pid"], event["tid"]) not in compute or event["args"]["training_step"] != training_step:
+                continue
+            if ":" not in event["cat"]:
+                continue
+            tasks = begins.setdefault(event["pid"], {})
+            tasks[event["cat"]] = min(event["ts"], tasks.get(event["cat"], event["ts"]))
+        return {rank: sorted(tasks, key=tasks.get) for rank, tasks in begins.items()}
+
+    def test_all_share_their_bits_and_run_as_planned(self):
+        reference = self.run_plan(*plan("1f1b", pp=1))["parameter_hash"]
+        for kind in KINDS:
+            with self.subTest(schedule=kind):
+                if kind not in self.known():
+                    self.skipTest(f"this build has no schedule {kind}")
+                summary = self.run_plan(*plan(kind), more=["--trace", f"{kind}.json"])
+                self.assertEqual(summary["parameter_hash"], reference)
+                for rank in summary["ranks"]:
+                    self.assertEqual(rank["arena_bytes_used"], rank["arena_bytes_planned"], rank)
+                planned, measured = self.planned_orders(*plan(kind)), self.measured_orders(f"{kind}.json", training_step=1)
+                self.assertEqual(sorted(planned), list(range(STAGES)))
+                for stage in range(STAGES):
+                    self.assertEqual(measured[stage], planned[stage], f"stage {stage}")
+
+    def test_split_backwards_have_weight_tasks(self):
+        for kind in ("1f1b", "zb_h1", "zb_v"):
+            if kind not in self.known():
+                continue
+            orders = self.planned_orders(*plan(kind))
+            weights = [task for task in orders[0] if task.startswith("W")]
+            chunks = 2 if kind == "zb_v" else 1
+            self.assertEqual(len(weights), 0 if kind == "1f1b" else 8 * chunks, kind)
+
+    def test_several_chunks(self):
+        reference = self.run_plan(*plan("1f1b", pp=1))["parameter_hash"]
+        for kind, sizes, chunks in (("interleaved", {"pp": 2}, 4), ("interleaved", {"pp": 4}, 1), ("looped_bfs", {"pp": 2}, 3)):
+            with self.subTest(schedule=kind, chunks=chunks, **sizes):
+                model = [*plan(kind, **sizes), "--set", f"chunks={chunks}"]
+                self.assertEqual(self.run_plan(*model)["parameter_hash"], reference)
+
+    def test_few_micro_batches_and_uneven_blocks(self):
+        """Fewer micro-batches than stages, and more blocks than parts."""
+        for changes in ({"batch": 2}, {"batch": 6}, {"depth": 11}):
+            hashes = {}
+            for kind in ("1f1b", "interleaved", "zb_h1", "zb_v", "dualpipe_v"):
+                if kind not in self.known():
+                    continue
+                result = self.npar(
+                    "run", *plan(kind), *settings(changes), "--data", self.text_file(), "--tokens", "bytes", "--steps", 2, "--json", code=None
+                )
+                if result.returncode == 1:  # a schedule may need more micro-batches: it says so
+                    self.assertIn("micro-batch", result.error)
+                    continue
+                self.assertEqual(result.returncode, 0, result.error)
+                hashes[kind] = json.loads(result.output)["parameter_hash"]
+            self.assertEqual(len(set(hashes.values())), 1, hashes)
+
+    def test_verify(self):
+        for kind, sizes in (("zb_h1", {}), ("zb_v", {}), ("zb_h1", {"dp": 2, "pp": 2}), ("zb_v", {"pp": 2, "tp": 2}), ("zb_v", {"dp": 2, "pp": 2})):
+            if kind not in self.known():
+                continue
+            with self.subTest(schedule=kind, **sizes):
+                report = self.npar_json("verify", *plan(kind, **sizes), "--set", "batch=8", code=None)
+                self.assertTrue(report["ok"], [check for check in report["checks"] if not check["ok"]])
+
+    def test_memory_of_split_backwards(self):
+        """zb_h1 holds what 1f1b holds, and what W waits with: values that only B needs are free after B."""
+        if "zb_h1" not in self.known():
+            self.skipTest("this build has no schedule zb_h1")
+        ranks = {kind: self.run_plan(*plan(kind), steps=1)["ranks"] for kind in ("1f1b", "zb_h1")}
+        regions = self.stash_regions(*plan("zb_h1"))
+        for stage in range(STAGES):
+            kept = sum(bytes * slots for name, bytes, slots in regions[stage] if re.fullmatch(r"stash_[FB]\d+(_B\d+)?_W\d+", name))
+            plain = ranks["1f1b"][stage]["arena_bytes_planned"]
+            self.assertLessEqual(ranks["zb_h1"][stage]["arena_bytes_planned"], plain + kept, f"stage {stage}")
+            backward = [slots for name, bytes, slots in regions[stage] if re.fullmatch(r"stash_F\d+_B\d+", name)]
+            self.assertLessEqual(max(backward), STAGES - stage, f"stage {stage}")
+
+    def stash_regions(self, *model):
+        """Per stage, (name, bytes, slots) of the regions of the plan."""
+        text = self.npar("compile", *model, "--emit=rank").output
+        stages = re.split(r"rank\.program @stage", text)[1:]
+        return [
+            [(name, int(size), int(slots)) for name, size, slots in re.findall(r'rank\.region "(\w+)" bytes\((\d+)\) slots\((\d+)\)', stage)]
+            for stage in stages
+        ]
+
+    def test_a_schedule_from_a_file(self):
+        """One's own order, some backwards split and some whole, runs to the same bits."""
+        rows = [
+            "0F0,0F1,0I0,0W0,0F2,0F3,0B1,0I2,0I3,0W2,0W3",
+            "1F0,1I0,1F1,1I1,1W0,1W1,1F2,1B2,1F3,1B3",
+        ]
+        (self.folder / "mine.csv").write_text("\n".join(rows) + "\n")
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        text += 'plan mine for Gpt2 {\n    mesh pp = 2\n    micro 4\n    split { h -> pp by "mine.csv" }\n    compute f32\n}\n'
+        (self.folder / "mine.npar").write_text(text)
+        sizes = settings({name: value for name, value in MODEL.items() if name != "micro"})
+        reference = self.run_plan("gpt2", "--plan", "three_d", *settings(MODEL, mesh(dp=1, pp=1, tp=1), micro=4))["parameter_hash"]
+        self.assertEqual(self.run_plan("mine.npar", "--plan", "mine", *sizes)["parameter_hash"], reference)
+
+
+if __name__ == "__main__":
+    unittest.main()
