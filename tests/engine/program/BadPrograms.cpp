@@ -94,10 +94,10 @@ std::optional<BadProgram> sendsBeforeItReceives(PipelineShape shape) {
 std::optional<BadProgram> crossedCollectives(PipelineShape shape) {
   shape.groups = true, shape.norm = false;
   BadProgram bad{goodPipeline(shape), deadlock, {}};
-  uint32_t stage = shape.stages / 2, other = stage == 0 ? 1 : 0;
+  uint32_t stage = shape.stages / 2;
   Spot first(bad.program, stage, "reduce pp"), second(bad.program, stage, "reduce dp pp");
   std::swap(first.owner().communication_order[first.place()], first.owner().communication_order[second.place()]);
-  bad.texts = {first.text(), second.text(), Spot(bad.program, other, "reduce pp").text(), "a member of its group"};
+  bad.texts = {first.text(), second.text(), "a member of its group"};
   bad.classes = {stage};
   bad.steps = 2;
   return bad;
@@ -173,11 +173,12 @@ std::optional<BadProgram> retaggedEvent(PipelineShape shape) {
 
 // A forward runs under the number of another micro-batch.
 std::optional<BadProgram> retaggedMicroBatch(PipelineShape shape) {
+  uint32_t last = shape.stages - 1;
   BadProgram bad{goodPipeline(shape), transfers, {}};
-  Spot recvAct(bad.program, 1, "recv act", 1);
+  Spot recvAct(bad.program, last, "recv act", 1);
   recvAct.alone();
   recvAct.owner().tasks[recvAct.step.task()].mutate_micro(0);
-  bad.texts = {"of micro-batch 0 from pp = 0, which never sends it"};
+  bad.texts = {"of micro-batch 0 from pp = " + std::to_string(last - 1) + ", which never sends it"};
   return bad;
 }
 
@@ -221,7 +222,7 @@ std::optional<BadProgram> updateCrossedWithTransfer(PipelineShape shape) {
   BadProgram bad{goodPipeline(shape), deadlock, {}};
   Spot norm(bad.program, last, "norm"), sendGrad(bad.program, last, "send grad", shape.micros - 1);
   norm.moveBefore(sendGrad);
-  bad.texts = {norm.text(), sendGrad.text(), "a step of an earlier task"};
+  bad.texts = {norm.text(), "which comes first in this rank's order of communication"};
   bad.classes = {last};
   return bad;
 }
