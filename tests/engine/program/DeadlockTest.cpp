@@ -15,7 +15,10 @@
 namespace npar::program {
 namespace {
 
-bool longRun() { return std::getenv("NPAR_LONG") != nullptr; }
+bool longRun() {
+  const char *value = std::getenv("NPAR_LONG");
+  return value && *value;
+}
 
 const CheckResult *find(const std::vector<CheckResult> &results, const std::string &name) {
   for (const CheckResult &result : results)
