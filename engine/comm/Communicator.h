@@ -31,7 +31,7 @@ struct Operation {
   OperationKind kind = OperationKind::AllReduce;
   program::ReduceOp op = program::ReduceOp::Sum;
   program::ElementType type = program::ElementType::F32;
-  uint32_t event = 0, micro = 0;    ///< with the members: the instance that its members meet in, once per training step
+  uint32_t event = 0, micro = 0; ///< with the members: the instance that they meet in, once per training step; transfers are numbered apart
   const int64_t *members = nullptr; ///< ranks of the group in member order; Send, Receive: {sender, receiver}
   uint32_t memberCount = 0;
   uint32_t member = 0; ///< the poster's place in `members`

@@ -1,233 +1,131 @@
-// Builds the merged event graph over classes, sorts it, and words the shortest cycle when there is one.
+// Sorts the merged event graph; where that fails, explains a smallest cycle step by step.
 #include "engine/program/Deadlock.h"
 
 #include "engine/program/Checks.h"
+#include "engine/program/EventGraph.h"
 #include "engine/program/Mesh.h"
 
 #include <algorithm>
-#include <map>
-#include <queue>
+#include <set>
 #include <tuple>
 
 namespace npar::program {
 namespace {
 
-struct StepInstance {
-  uint32_t rankClass, task, step; // step == number of steps: the end of the task's compute steps
+/// `waiter` waits for `awaited`, another step of the same class.
+struct Wait {
+  uint32_t waiter, awaited;
+  WaitReason reason;
 };
 
-class EventGraph {
+class Explanation {
 public:
-  EventGraph(const Program &program, bool withCommunicationOrder) : program(program) {
-    number();
-    merge();
-    connect(withCommunicationOrder);
+  Explanation(const EventGraph &graph, const std::vector<uint32_t> &cycle) : graph(graph), program(graph.program) {
+    // Against the edges, from each step to the one that it waits for; what passes through task ends or places of an order is one
+    // wait. The cycle begins at a communication event.
+    for (size_t i = cycle.size(); i-- > 0;) {
+      const EventGraph::Edge &edge = graph.edges[cycle[i]];
+      if (!waits.empty() && !graph.isStep(waits.back().awaited))
+        waits.back().awaited = edge.from;
+      else
+        waits.push_back({edge.to, edge.from, edge.reason});
+    }
+    // Begin at the lowest step that another rank waits for.
+    auto key = [&](const Wait &wait, const Wait &before) {
+      const EventGraph::Node &node = graph.nodes[wait.waiter];
+      return std::make_tuple(wait.waiter == before.awaited, node.rankClass, node.task, node.step);
+    };
+    size_t first = 0;
+    for (size_t i = 1; i < waits.size(); ++i)
+      if (key(waits[i], waits[i - 1]) < key(waits[first], first ? waits[first - 1] : waits.back()))
+        first = i;
+    std::rotate(waits.begin(), waits.begin() + first, waits.end());
   }
 
-  /// Visits nodes in topological order, the earliest planned first; returns whether all were visited.
-  template <typename Visit> bool sort(Visit visit) {
-    using Entry = std::tuple<double, uint32_t>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
-    std::vector<double> begin(instances.size());
-    // A message begins when its sender is ready, a collective when its last member is.
-    for (uint32_t node = 0; node < instances.size(); ++node)
-      if (isTaskEnd(node) || stepOf(node).kind() != StepKind::Receive)
-        begin[events[node]] = std::max(begin[events[node]], beginOf(node));
-    uint32_t wanted = 0, visited = 0;
-    for (uint32_t node = 0; node < instances.size(); ++node) {
-      wanted += events[node] == node;
-      if (events[node] == node && waiting[node] == 0)
-        ready.emplace(begin[node], node);
+  std::string text() const {
+    std::string text = headline();
+    for (size_t i = 0; i < waits.size(); ++i) {
+      const Wait &wait = waits[i], &before = waits[(i + waits.size() - 1) % waits.size()];
+      if (i == 0 || wait.waiter != before.awaited)
+        text += "\n  " + (i == 0 ? "" : peerOf(before.awaited) + ", ") + describeExampleRank(program, classOf(wait.waiter)) + ": " +
+                place(wait.waiter);
+      text += "\n    waits for " + place(wait.awaited) + ", " + reason(wait);
     }
-    while (!ready.empty()) {
-      uint32_t node = std::get<1>(ready.top());
-      ready.pop();
-      ++visited;
-      visit(node);
-      for (uint32_t i = start[node]; i < start[node + 1]; ++i)
-        if (--waiting[successors[i]] == 0)
-          ready.emplace(begin[successors[i]], successors[i]);
-    }
-    return visited == wanted;
-  }
-
-  /// After an incomplete sort: the shortest cycle through a communication event (every cycle has one).
-  std::string describeCycle() {
-    std::vector<uint32_t> best;
-    uint32_t tried = 0;
-    for (uint32_t node = 0; node < instances.size() && tried < 256; ++node) {
-      if (events[node] != node || waiting[node] == 0 || !isCommunication(node))
-        continue;
-      ++tried;
-      std::vector<uint32_t> cycle = shortestCycle(node);
-      if (!cycle.empty() && (best.empty() || cycle.size() < best.size()))
-        best = cycle;
-    }
-    std::vector<std::string> lines;
-    for (uint32_t node : best)
-      if (!isTaskEnd(node))
-        lines.push_back(describeNode(node));
-    std::string text = "a cycle of " + std::to_string(lines.size()) + " steps, each waits for the next:";
-    for (const std::string &line : lines)
-      text += "\n  " + line;
+    if (waits.back().awaited != waits.front().waiter)
+      text += "\n  which waits for " + peerOf(waits.back().awaited) + ", the first step of this list";
+    else
+      text += "\n  which is the first step of this list";
     return text;
-  }
-
-  const StepInstance &at(uint32_t node) const { return instances[node]; }
-  const std::vector<uint32_t> &membersOf(uint32_t node) { return members[node]; }
-  bool isCommunication(uint32_t node) const {
-    if (isTaskEnd(node))
-      return false;
-    StepKind kind = stepOf(node).kind();
-    return kind == StepKind::Send || kind == StepKind::Receive || kind == StepKind::Collective;
   }
 
 private:
+  const EventGraph &graph;
   const Program &program;
-  std::vector<StepInstance> instances;
-  std::vector<std::vector<uint32_t>> first; // [class][task]: node of step 0
-  std::vector<uint32_t> events;             // node -> the node that stands for its event
-  std::vector<std::vector<uint32_t>> members;
-  std::vector<uint32_t> start, successors, waiting;
+  std::vector<Wait> waits;
 
-  const Fragment &fragmentOf(const StepInstance &instance) const {
-    const RankClass *rankClass = program.classes()->Get(instance.rankClass);
-    return *rankClass->fragments()->Get(rankClass->tasks()->Get(instance.task)->fragment());
-  }
-  bool isTaskEnd(uint32_t node) const { return instances[node].step == fragmentOf(instances[node]).steps()->size(); }
-  const Step &stepOf(uint32_t node) const { return *fragmentOf(instances[node]).steps()->Get(instances[node].step); }
-  const Task &taskOf(uint32_t node) const { return *program.classes()->Get(instances[node].rankClass)->tasks()->Get(instances[node].task); }
-  double beginOf(uint32_t node) const { return isTaskEnd(node) ? taskOf(node).end() : taskOf(node).begin() + stepOf(node).begin(); }
+  const RankClass &classOf(uint32_t node) const { return *program.classes()->Get(graph.nodes[node].rankClass); }
+  std::string place(uint32_t node) const { return describePlace(program, classOf(node), graph.nodes[node].task, graph.nodes[node].step); }
 
-  void number() {
-    for (uint32_t index = 0; index < program.classes()->size(); ++index) {
-      const RankClass *rankClass = program.classes()->Get(index);
-      first.emplace_back();
-      for (uint32_t task = 0; task < rankClass->tasks()->size(); ++task) {
-        first.back().push_back(instances.size());
-        uint32_t steps = rankClass->fragments()->Get(rankClass->tasks()->Get(task)->fragment())->steps()->size();
-        for (uint32_t step = 0; step <= steps; ++step)
-          instances.push_back({index, task, step});
+  std::string headline() const {
+    std::set<uint32_t> classes;
+    std::string ranks;
+    for (const Wait &wait : waits)
+      if (classes.insert(graph.nodes[wait.waiter].rankClass).second) {
+        std::vector<int64_t> coordinates;
+        for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
+          coordinates.push_back(std::max<int64_t>(0, fixedCoordinate(classOf(wait.waiter), axis)));
+        ranks += (ranks.empty() ? "" : ", ") + std::to_string(rankAt(program, coordinates));
       }
+    std::string text =
+        waits.size() == 1 ? "1 step waits for itself on rank" : std::to_string(waits.size()) + " steps wait for each other on rank";
+    text += (classes.size() > 1 ? "s " : " ") + ranks;
+    int64_t copies = worldOf(program) / program.classes()->size();
+    if (copies > 1)
+      text += " (and likewise on " + std::to_string(copies - 1) + " more such set" + (copies > 2 ? "s" : "") + " of ranks)";
+    return text + ":";
+  }
+
+  /// How a member of an event calls the others.
+  std::string peerOf(uint32_t node) const {
+    switch (graph.stepOf(node).kind()) {
+    case StepKind::Send:
+      return "its receiver";
+    case StepKind::Receive:
+      return "its sender";
+    default:
+      return "a member of its group";
     }
   }
 
-  void merge() {
-    events.resize(instances.size());
-    members.resize(instances.size());
-    // Kind, the class that names the event (sender; lowest member), event, micro-batch.
-    std::map<std::tuple<bool, int64_t, uint32_t, uint32_t>, uint32_t> known;
-    for (uint32_t node = 0; node < instances.size(); ++node) {
-      events[node] = node;
-      if (isCommunication(node)) {
-        const Step &step = stepOf(node);
-        const RankClass &rankClass = *program.classes()->Get(instances[node].rankClass);
-        int64_t name = instances[node].rankClass;
-        bool collective = step.kind() == StepKind::Collective;
-        uint32_t event;
-        if (collective) {
-          event = program.collectives()->Get(step.payload())->event();
-          name = lowestMember(rankClass, *program.collectives()->Get(step.payload()));
-        } else {
-          const Transfer *transfer = program.transfers()->Get(step.payload());
-          event = transfer->event();
-          if (step.kind() == StepKind::Receive)
-            name = neighbourClass(program, rankClass, transfer->axis(), transfer->peer());
+  struct Bytes {
+    uint64_t begin, end;
+    bool write;
+  };
+  std::vector<Bytes> bytesOf(uint32_t node) const {
+    std::vector<Bytes> result;
+    const Step &step = graph.stepOf(node);
+    for (uint32_t i = 0; i < uint32_t(step.inputs()) + step.outputs(); ++i) {
+      const Operand *operand = graph.fragmentOf(node).operands()->Get(step.first_operand() + i);
+      uint64_t begin = classOf(node).bases()->Get(graph.taskOf(node).first_base() + operand->region()) + operand->offset();
+      result.push_back({begin, begin + operand->bytes(), i >= step.inputs()});
+    }
+    return result;
+  }
+
+  std::string reason(const Wait &wait) const {
+    if (wait.reason == WaitReason::CommunicationOrder)
+      return "which comes first in this rank's order of communication";
+    if (wait.reason == WaitReason::ComputeChain)
+      return "a step of an earlier task";
+    bool shared = false;
+    for (const Bytes &made : bytesOf(wait.awaited))
+      for (const Bytes &used : bytesOf(wait.waiter))
+        if (made.begin < used.end && used.begin < made.end) {
+          if (made.write && !used.write)
+            return "whose result it reads";
+          shared = true;
         }
-        events[node] = known.emplace(std::make_tuple(collective, name, event, taskOf(node).micro()), node).first->second;
-      }
-      members[events[node]].push_back(node);
-    }
-  }
-
-  int64_t lowestMember(const RankClass &rankClass, const Collective &collective) const {
-    for (uint32_t index = 0; index < program.classes()->size(); ++index) {
-      bool member = true;
-      for (const Coordinate *fixed : *program.classes()->Get(index)->fixed()) {
-        bool spanned = std::find(collective.axes()->begin(), collective.axes()->end(), fixed->axis()) != collective.axes()->end();
-        member &= spanned || fixedCoordinate(rankClass, fixed->axis()) == fixed->value();
-      }
-      if (member)
-        return index;
-    }
-    return -1;
-  }
-
-  void connect(bool withCommunicationOrder) {
-    std::vector<std::pair<uint32_t, uint32_t>> edges;
-    auto add = [&](uint32_t from, uint32_t to) { edges.emplace_back(events[from], events[to]); };
-    for (uint32_t node = 0; node < instances.size(); ++node) {
-      const StepInstance &instance = instances[node];
-      uint32_t begin = first[instance.rankClass][instance.task];
-      if (isTaskEnd(node)) {
-        if (instance.task > 0)
-          add(begin - 1, node);
-        continue;
-      }
-      const Fragment &fragment = fragmentOf(instance);
-      const Step &step = *fragment.steps()->Get(instance.step);
-      for (uint32_t i = 0; i < step.dependency_count(); ++i)
-        add(begin + fragment.dependencies()->Get(step.first_dependency() + i), node);
-      if (step.kind() != StepKind::Send && step.kind() != StepKind::Receive) {
-        if (instance.task > 0)
-          add(begin - 1, node);
-        add(node, begin + fragment.steps()->size());
-      }
-    }
-    for (uint32_t index = 0; index < program.classes()->size(); ++index) {
-      const RankClass *rankClass = program.classes()->Get(index);
-      for (const TaskDependency *edge : *rankClass->task_dependencies())
-        add(first[index][edge->on_task()] + edge->on_step(), first[index][edge->task()] + edge->step());
-      const auto &order = *rankClass->communication_order();
-      for (uint32_t i = 1; withCommunicationOrder && i < order.size(); ++i)
-        add(first[index][order[i - 1]->task()] + order[i - 1]->step(), first[index][order[i]->task()] + order[i]->step());
-    }
-    start.assign(instances.size() + 2, 0);
-    waiting.assign(instances.size(), 0);
-    for (auto [from, to] : edges) {
-      ++start[from + 2];
-      ++waiting[to];
-    }
-    for (size_t i = 2; i < start.size(); ++i)
-      start[i] += start[i - 1];
-    successors.resize(edges.size());
-    for (auto [from, to] : edges)
-      successors[start[from + 1]++] = to;
-  }
-
-  /// Nodes of the shortest cycle through `origin` among nodes never visited, each waiting for the next; empty when there is none.
-  std::vector<uint32_t> shortestCycle(uint32_t origin) {
-    std::map<uint32_t, uint32_t> from;
-    std::queue<uint32_t> queue;
-    queue.push(origin);
-    while (!queue.empty()) {
-      uint32_t node = queue.front();
-      queue.pop();
-      for (uint32_t i = start[node]; i < start[node + 1]; ++i) {
-        uint32_t next = successors[i];
-        if (waiting[next] == 0)
-          continue;
-        if (next == origin) {
-          std::vector<uint32_t> cycle = {origin};
-          for (; node != origin; node = from[node])
-            cycle.push_back(node);
-          return cycle;
-        }
-        if (next != origin && from.emplace(next, node).second)
-          queue.push(next);
-      }
-    }
-    return {};
-  }
-
-  std::string describeNode(uint32_t node) {
-    std::string text;
-    for (uint32_t member : members[node]) {
-      const StepInstance &instance = instances[member];
-      text +=
-          (text.empty() ? "" : " with ") + describeStep(program, *program.classes()->Get(instance.rankClass), instance.task, instance.step);
-    }
-    return text;
+    return shared ? "whose memory it uses again" : "on which it depends";
   }
 };
 
@@ -235,21 +133,30 @@ private:
 
 std::string findDeadlock(const Program &program, bool withCommunicationOrder) {
   EventGraph graph(program, withCommunicationOrder);
-  return graph.sort([](uint32_t) {}) ? "" : graph.describeCycle();
+  if (graph.sort().size() == graph.eventCount())
+    return "";
+  return Explanation(graph, shortestCycle(graph.merged, graph.communicationEvents())).text();
 }
 
 std::string checkDeadlock(const Program &program) { return findDeadlock(program); }
 
 std::optional<std::vector<std::vector<CommunicationRef>>> orderCommunication(const Program &program) {
   EventGraph graph(program, /*withCommunicationOrder=*/false);
-  std::vector<std::vector<CommunicationRef>> orders(program.classes()->size());
-  bool sorted = graph.sort([&](uint32_t node) {
-    if (graph.isCommunication(node))
-      for (uint32_t member : graph.membersOf(node))
-        orders[graph.at(member).rankClass].emplace_back(graph.at(member).task, graph.at(member).step);
-  });
-  if (!sorted)
+  std::vector<uint32_t> sorted = graph.sort();
+  if (sorted.size() != graph.eventCount())
     return std::nullopt;
+  std::vector<std::vector<CommunicationRef>> orders(program.classes()->size());
+  for (uint32_t node : sorted) {
+    if (!graph.isCommunication(node))
+      continue;
+    // Members in the order of their classes; the one that stands for the event has the lowest number.
+    std::vector<uint32_t> members = {node};
+    for (uint32_t member = graph.nextMember[node]; member != node; member = graph.nextMember[member])
+      members.push_back(member);
+    std::sort(members.begin(), members.end());
+    for (uint32_t member : members)
+      orders[graph.nodes[member].rankClass].emplace_back(graph.nodes[member].task, graph.nodes[member].step);
+  }
   return orders;
 }
 

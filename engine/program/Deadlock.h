@@ -1,10 +1,9 @@
 // The merged event graph of a program: it proves that no buffering, no network and no number of workers can make the ranks wait in a
-// circle.
+// circle. README.md argues why it proves that, and why classes are enough.
 //
 // Nodes: step instances; the members of one communication event (collective; send with its receive) are one node. Edges: data and memory
 // reuse (dependencies), the compute chain from task to task, task dependencies, and each rank's communication order. The graph has one
-// copy per class, not per rank: all ranks of a class run the same steps and every event joins whole groups, so each edge of this graph
-// exists at every rank of the class, and a cycle here lifts to a cycle among ranks and the other way round.
+// copy per class, not per rank.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -15,8 +14,10 @@
 
 namespace npar::program {
 
-/// Empty when the graph is acyclic, else the shortest cycle found, step by step with ranks, labels and source places.
-/// Without `withCommunicationOrder`, that of an order yet to be chosen is left out.
+/// Empty when the graph is acyclic, else a cycle with the fewest steps (members of one event count once): the first line says how many
+/// steps on which ranks, the lines behind it name rank, task, step, label and source place of each and why it waits for the next.
+/// Without `withCommunicationOrder`, that of an order yet to be chosen is left out. Events should be complete (`checkTransfers`,
+/// `checkCollectives`): a member that is missing makes no cycle.
 std::string findDeadlock(const Program &program, bool withCommunicationOrder = true);
 
 /// One global order of all communication, restricted per class: a topological order of the graph without communication order that

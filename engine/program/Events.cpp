@@ -1,5 +1,6 @@
 // Checks that communication agrees between classes: no send without its receive, no member of a collective that does something else.
 #include "engine/program/Checks.h"
+#include "engine/program/ClassMesh.h"
 #include "engine/program/Mesh.h"
 
 #include <map>
@@ -48,28 +49,12 @@ std::string difference(const Collective &left, const Collective &right) {
   return "";
 }
 
-/// Classes that hold the other members of a collective's group: those that differ in fixed coordinates of its axes only.
-std::vector<uint32_t> memberClasses(const Program &program, const RankClass &rankClass, const Collective &collective) {
-  std::vector<uint32_t> members;
-  for (uint32_t index = 0; index < program.classes()->size(); ++index) {
-    bool member = true;
-    for (const Coordinate *fixed : *program.classes()->Get(index)->fixed()) {
-      bool spanned = false;
-      for (uint32_t axis : *collective.axes())
-        spanned |= axis == fixed->axis();
-      member &= spanned || fixedCoordinate(rankClass, fixed->axis()) == fixed->value();
-    }
-    if (member)
-      members.push_back(index);
-  }
-  return members;
-}
-
 } // namespace
 
 std::string checkTransfers(const Program &program) {
   // Sender class, event, micro-batch.
   using Key = std::tuple<int64_t, uint32_t, uint32_t>;
+  ClassMesh mesh(program);
   std::map<Key, Instance> sends;
   std::string wrong;
   auto report = [&](const std::string &message) {
@@ -78,7 +63,7 @@ std::string checkTransfers(const Program &program) {
   };
   forEachInstance(program, StepKind::Send, [&](uint32_t index, const Instance &send) {
     const Transfer *transfer = program.transfers()->Get(send.payload);
-    int64_t own = fixedCoordinate(*send.rankClass, transfer->axis());
+    int64_t own = mesh.coordinate(index, transfer->axis());
     if (own < 0)
       return report(describe(program, send) + " sends along a mesh axis that its class does not fix");
     if (own == transfer->peer())
@@ -86,12 +71,12 @@ std::string checkTransfers(const Program &program) {
     if (!sends.emplace(Key(index, transfer->event(), microOf(send)), send).second)
       return report(describe(program, send) + " sends event " + std::to_string(transfer->event()) + " a second time");
   });
-  forEachInstance(program, StepKind::Receive, [&](uint32_t, const Instance &receive) {
+  forEachInstance(program, StepKind::Receive, [&](uint32_t index, const Instance &receive) {
     const Transfer *transfer = program.transfers()->Get(receive.payload);
-    int64_t own = fixedCoordinate(*receive.rankClass, transfer->axis());
+    int64_t own = mesh.coordinate(index, transfer->axis());
     if (own < 0)
       return report(describe(program, receive) + " receives along a mesh axis that its class does not fix");
-    int64_t sender = neighbourClass(program, *receive.rankClass, transfer->axis(), transfer->peer());
+    int64_t sender = mesh.neighbour(index, transfer->axis(), transfer->peer());
     auto found = sends.find(Key(sender, transfer->event(), microOf(receive)));
     std::string axis = program.mesh()->Get(transfer->axis())->name()->str();
     if (found == sends.end())
@@ -125,14 +110,17 @@ std::string checkCollectives(const Program &program) {
   });
   if (!wrong.empty())
     return wrong;
+  // All are compared with the first member of their group, and the first looks for all: time grows with instances, not with pairs.
+  ClassMesh mesh(program);
   for (const auto &[key, instance] : instances) {
+    auto [index, event, micro] = key;
     const Collective *collective = program.collectives()->Get(instance.payload);
-    for (uint32_t member : memberClasses(program, *instance.rankClass, *collective)) {
-      auto found = instances.find({member, std::get<1>(key), std::get<2>(key)});
+    uint32_t first = mesh.firstMember(index, *collective);
+    for (uint32_t member : first == index ? mesh.members(index, *collective) : std::vector<uint32_t>{first}) {
+      auto found = instances.find({member, event, micro});
       if (found == instances.end())
         return describe(program, instance) + " waits for " + program.classes()->Get(member)->name()->str() + " (" +
-               describeRanks(program, *program.classes()->Get(member)) + "), which never joins event " +
-               std::to_string(collective->event());
+               describeRanks(program, *program.classes()->Get(member)) + "), which never joins event " + std::to_string(event);
       std::string differs = difference(*collective, *program.collectives()->Get(found->second.payload));
       if (!differs.empty())
         return describe(program, instance) + " and " + describe(program, found->second) + " disagree: " + differs;

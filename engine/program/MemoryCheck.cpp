@@ -3,9 +3,11 @@
 #include "engine/program/Checks.h"
 #include "engine/program/Mesh.h"
 #include "engine/program/StepOrder.h"
+#include "engine/program/TaskOrder.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace npar::program {
 namespace {
@@ -131,87 +133,108 @@ private:
     return "";
   }
 
+  /// What happened to a range of bytes so far: the last write, and who has read it since. Of compute steps only those of the latest task
+  /// that read it: they come after all of the tasks before.
+  struct Cell {
+    uint64_t end = 0;
+    std::vector<std::pair<uint32_t, uint32_t>> writers, asyncReaders, readers; // task, step; at most one writer
+  };
+
+  /// Bytes of regions that Send and Receive touch: elsewhere the compute chain orders all tasks.
+  std::vector<std::vector<Span>> asyncBytes() {
+    std::vector<std::vector<Span>> bytes(rankClass.regions()->size());
+    for (uint32_t index = 0; index < accesses.size(); ++index)
+      for (const Access &access : accesses[index])
+        if (isAsync(*rankClass.fragments()->Get(index)->steps()->Get(access.step)))
+          bytes[access.region].push_back({access.begin, access.end, ""});
+    for (std::vector<Span> &spans : bytes) {
+      std::sort(spans.begin(), spans.end(), [](const Span &a, const Span &b) { return a.begin < b.begin; });
+      std::vector<Span> merged;
+      for (const Span &span : spans)
+        if (!merged.empty() && span.begin <= merged.back().end)
+          merged.back().end = std::max(merged.back().end, span.end);
+        else
+          merged.push_back(span);
+      spans.swap(merged);
+    }
+    return bytes;
+  }
+
+  /// Every access waits for the last write of its bytes, a write also for the reads since: the rest follows, step by step.
   std::string checkTasks() {
-    const auto &tasks = *rankClass.tasks();
-    auto stepsOf = [&](uint32_t task) -> const auto & { return *rankClass.fragments()->Get(tasks[task]->fragment())->steps(); };
-    // Nodes: steps of all tasks; after those of task t, the node that all compute steps of task t + 1 wait for.
-    std::vector<uint32_t> first(tasks.size() + 1, 0);
-    struct Async {
-      uint32_t task, step;
-    };
-    std::vector<Async> asyncs;
-    for (uint32_t task = 0; task < tasks.size(); ++task) {
-      first[task + 1] = first[task] + stepsOf(task).size() + 1;
-      for (uint32_t step = 0; step < stepsOf(task).size(); ++step)
-        if (isAsync(*stepsOf(task)[step]))
-          asyncs.push_back({task, step});
-    }
-    if (asyncs.empty())
+    std::vector<std::vector<Span>> bytes = asyncBytes();
+    if (std::all_of(bytes.begin(), bytes.end(), [](const std::vector<Span> &spans) { return spans.empty(); }))
       return "";
-    std::multimap<uint32_t, uint32_t> waits; // node -> node that it waits for, across tasks
-    for (const TaskDependency *edge : *rankClass.task_dependencies())
-      waits.emplace(first[edge->task()] + edge->step(), first[edge->on_task()] + edge->on_step());
-    auto forEachEdge = [&](uint32_t task, uint32_t step, auto visit) {
-      const Fragment &fragment = *rankClass.fragments()->Get(tasks[task]->fragment());
-      const Step &node = *fragment.steps()->Get(step);
-      for (uint32_t i = 0; i < node.dependency_count(); ++i)
-        visit(first[task] + fragment.dependencies()->Get(node.first_dependency() + i));
-      if (!isAsync(node) && task > 0)
-        visit(first[task] - 1);
-      for (auto [edge, end] = waits.equal_range(first[task] + step); edge != end; ++edge)
-        visit(edge->second);
-    };
-    // seen: which asyncs a node waits for; leads: which asyncs wait for it.
-    BitMatrix seen(first.back(), asyncs.size()), leads(first.back(), asyncs.size());
-    for (uint32_t i = 0; i < asyncs.size(); ++i) {
-      seen.set(first[asyncs[i].task] + asyncs[i].step, i);
-      leads.set(first[asyncs[i].task] + asyncs[i].step, i);
-    }
+    std::vector<std::vector<Access>> clipped(accesses.size());
+    for (uint32_t index = 0; index < accesses.size(); ++index)
+      for (const Access &access : accesses[index])
+        for (const Span &span : bytes[access.region])
+          if (span.begin < access.end && access.begin < span.end)
+            clipped[index].push_back(
+                {access.region, std::max(span.begin, access.begin), std::min(span.end, access.end), access.step, access.write});
+    const auto &tasks = *rankClass.tasks();
+    TaskOrder order(rankClass);
+    std::map<uint64_t, Cell> cells; // by first byte of the arena
     for (uint32_t task = 0; task < tasks.size(); ++task) {
-      uint32_t chain = first[task + 1] - 1;
-      if (task > 0)
-        seen.unite(chain, first[task] - 1);
-      for (uint32_t step = 0; step < stepsOf(task).size(); ++step) {
-        forEachEdge(task, step, [&](uint32_t earlier) { seen.unite(first[task] + step, earlier); });
-        if (!isAsync(*stepsOf(task)[step]))
-          seen.unite(chain, first[task] + step);
-      }
-    }
-    for (uint32_t task = tasks.size(); task-- > 0;) {
-      uint32_t chain = first[task + 1] - 1;
-      for (uint32_t step = stepsOf(task).size(); step-- > 0;) {
-        if (!isAsync(*stepsOf(task)[step]))
-          leads.unite(first[task] + step, chain);
-        forEachEdge(task, step, [&](uint32_t earlier) { leads.unite(earlier, first[task] + step); });
-      }
-      if (task > 0)
-        leads.unite(first[task] - 1, chain);
-    }
-    std::vector<std::vector<std::vector<Access>>> byRegion(accesses.size());
-    for (uint32_t fragment = 0; fragment < accesses.size(); ++fragment) {
-      byRegion[fragment].resize(rankClass.regions()->size());
-      for (const Access &access : accesses[fragment])
-        byRegion[fragment][access.region].push_back(access);
-    }
-    auto baseOf = [&](uint32_t task, uint32_t region) { return rankClass.bases()->Get(tasks[task]->first_base() + region); };
-    for (uint32_t i = 0; i < asyncs.size(); ++i) {
-      auto [task, step] = asyncs[i];
-      for (const Access &own : accesses[tasks[task]->fragment()]) {
-        if (own.step != step)
-          continue;
-        for (uint32_t other = 0; other < tasks.size(); ++other) {
-          if (other == task || baseOf(other, own.region) != baseOf(task, own.region))
-            continue;
-          for (const Access &access : byRegion[tasks[other]->fragment()][own.region]) {
-            bool conflict = (own.write || access.write) && own.begin < access.end && access.begin < own.end;
-            if (conflict && !(other > task ? seen : leads).test(first[other] + access.step, i))
-              return describeStep(program, rankClass, task, step) + " and " + describeStep(program, rankClass, other, access.step) +
-                     " may run at the same time on the same bytes of region " + regionName(own.region);
-          }
+      uint32_t fragment = tasks[task]->fragment();
+      size_t next = 0;
+      for (uint32_t step = 0; step < rankClass.fragments()->Get(fragment)->steps()->size(); ++step) {
+        order.enter(task, step);
+        for (; next < clipped[fragment].size() && clipped[fragment][next].step == step; ++next) {
+          const Access &access = clipped[fragment][next];
+          uint64_t base = rankClass.bases()->Get(tasks[task]->first_base() + access.region);
+          auto other = unordered(order, cells, base + access.begin, base + access.end, {task, step}, access.write);
+          if (other)
+            return describeStep(program, rankClass, other->first, other->second) + " and " + describeStep(program, rankClass, task, step) +
+                   " may run at the same time on the same bytes of region " + regionName(access.region);
         }
       }
     }
     return "";
+  }
+
+  using Place = std::pair<uint32_t, uint32_t>; // task, step
+
+  /// Enters an access into the cells; an earlier one in conflict that it does not wait for, if any.
+  std::optional<Place> unordered(const TaskOrder &order, std::map<uint64_t, Cell> &cells, uint64_t begin, uint64_t end, Place self,
+                                 bool write) {
+    splitCells(cells, begin);
+    splitCells(cells, end);
+    for (auto cell = cells.lower_bound(begin); begin < end; ++cell) {
+      if (cell == cells.end() || cell->first > begin) {
+        cell = cells.emplace(begin, Cell{}).first;
+        cell->second.end = std::next(cell) == cells.end() ? end : std::min(end, std::next(cell)->first);
+      }
+      Cell &state = cell->second;
+      begin = state.end;
+      auto early = [&](const Place &other) { return other != self && !order.waitsFor(other.first, other.second); };
+      for (const std::vector<Place> *others : {&state.writers, &state.asyncReaders, &state.readers}) {
+        if (others != &state.writers && !write)
+          break;
+        if (auto found = std::find_if(others->begin(), others->end(), early); found != others->end())
+          return *found;
+      }
+      if (write) {
+        state = {state.end, {self}, {}, {}};
+      } else if (order.isAsync(self.first, self.second)) {
+        state.asyncReaders.push_back(self);
+      } else {
+        if (!state.readers.empty() && state.readers.front().first != self.first)
+          state.readers.clear();
+        state.readers.push_back(self);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Makes `at` a border between cells, where it lies inside of one.
+  static void splitCells(std::map<uint64_t, Cell> &cells, uint64_t at) {
+    auto cell = cells.upper_bound(at);
+    if (cell == cells.begin() || std::prev(cell)->first == at || std::prev(cell)->second.end <= at)
+      return;
+    Cell &left = std::prev(cell)->second;
+    cells.emplace(at, left);
+    left.end = at;
   }
 };
 

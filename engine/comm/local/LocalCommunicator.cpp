@@ -11,7 +11,7 @@ const char *nameOf(OperationKind kind) {
 }
 
 size_t LocalCommunicator::Hash::operator()(const Key &key) const {
-  uint64_t hash = key.event * uint64_t{0x9E3779B97F4A7C15} + key.micro;
+  uint64_t hash = key.event * uint64_t{0x9E3779B97F4A7C15} + key.micro * uint64_t{2} + key.transfer;
   for (uint64_t value : {uint64_t(key.first), uint64_t(key.last)})
     hash = (hash ^ (hash >> 29) ^ value) * uint64_t{0xBF58476D1CE4E5B9};
   return hash ^ (hash >> 32);
@@ -36,7 +36,8 @@ std::string LocalCommunicator::join(Rendezvous &meeting, const Operation &operat
 void LocalCommunicator::post(const Operation &operation) {
   if (aborted.load())
     return operation.completion->completed(abortStatus());
-  Key key{operation.event, operation.micro, operation.members[0], operation.members[operation.memberCount - 1]};
+  bool transfer = operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive;
+  Key key{operation.event, operation.micro, transfer, operation.members[0], operation.members[operation.memberCount - 1]};
   Shard &shard = shards[Hash()(key) >> 3 & 63];
   std::vector<Operation> ready;
   std::string wrong;

@@ -23,9 +23,10 @@ public:
 private:
   struct Key {
     uint32_t event, micro;
+    bool transfer;       ///< sends and collectives are numbered apart
     int64_t first, last; ///< of the members: they tell groups (and directed pairs) of one event apart
     bool operator==(const Key &other) const {
-      return event == other.event && micro == other.micro && first == other.first && last == other.last;
+      return event == other.event && micro == other.micro && transfer == other.transfer && first == other.first && last == other.last;
     }
   };
   struct Hash {

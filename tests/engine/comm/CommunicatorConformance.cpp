@@ -195,6 +195,22 @@ TEST_P(CommunicatorConformance, oppositeTransfersOfOneEventDoNotMeet) {
   EXPECT_EQ(pair.output[1][0], 1);
 }
 
+// On two ranks a collective has the members of a transfer; a receive may be waiting for long when the collective comes.
+TEST_P(CommunicatorConformance, aTransferAndACollectiveOfOneNumberDoNotMeet) {
+  Group<float> group(2, 4, 4);
+  std::vector<float> sent = {1, 2, 3, 4}, received(4);
+  Answer sends, receives;
+  Operation send = group.operation(0), receive = group.operation(1);
+  send.kind = OperationKind::Send, send.input = sent.data(), send.completion = &sends;
+  receive.kind = OperationKind::Receive, receive.output = received.data(), receive.completion = &receives;
+  communicator->post(receive);
+  group.run(*communicator);
+  communicator->post(send);
+  ASSERT_TRUE(sends.done() && receives.done());
+  EXPECT_TRUE(sends.status.ok() && receives.status.ok()) << receives.status.message();
+  EXPECT_EQ(received, sent);
+}
+
 TEST_P(CommunicatorConformance, nobodyCompletesBeforeTheLastArrives) {
   Group<float> group(4, 8, 8);
   for (size_t i = 0; i < 3; ++i)

@@ -1,0 +1,68 @@
+// The merged event graph of a program over its classes: who waits for whom, and why. Deadlock.h says what it proves.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+#include "engine/program/ShortestCycle.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace npar::program {
+
+/// Why a step waits for another one of the same rank.
+enum class WaitReason : uint8_t {
+  Dependency,     ///< Step's dependencies: data, or memory that is used again inside of a task
+  TaskDependency, ///< RankClass.task_dependencies: memory that is used again by another task
+  ComputeChain,   ///< all steps but Send and Receive wait for those of the task before
+  CommunicationOrder
+};
+
+class EventGraph {
+public:
+  /// A step of a task of a class; or what many steps wait for, and what counts nothing in a cycle: the end of the compute steps of a task
+  /// and of those before it (`step` == number of steps), a place in the communication order and all before it (`task` == `orderPlace`).
+  struct Node {
+    uint32_t rankClass, task, step;
+  };
+  /// Within one rank: `to` waits for `from`.
+  struct Edge {
+    uint32_t from, to;
+    WaitReason reason;
+  };
+
+  /// Without `withCommunicationOrder`, that of an order yet to be chosen is left out. `checkStructure` must have passed.
+  EventGraph(const Program &program, bool withCommunicationOrder);
+
+  const Program &program;
+  std::vector<Node> nodes;
+  std::vector<uint32_t> events;     ///< by node: the node that stands for its communication event; else itself
+  std::vector<uint32_t> nextMember; ///< by node: another member of its event, in a ring
+  Digraph merged;                   ///< between the nodes that stand for their event
+  std::vector<Edge> edges;          ///< by place in merged.heads
+
+  static constexpr uint32_t orderPlace = ~0u;
+  bool isStep(uint32_t node) const { return nodes[node].task != orderPlace && nodes[node].step < fragmentOf(node).steps()->size(); }
+  bool isCommunication(uint32_t node) const;
+  /// Of a node of a task.
+  const Fragment &fragmentOf(uint32_t node) const;
+  /// Of a node that is a step.
+  const Step &stepOf(uint32_t node) const { return *fragmentOf(node).steps()->Get(nodes[node].step); }
+  const Task &taskOf(uint32_t node) const;
+
+  /// Events and steps in topological order, of those that are free the earliest planned first; those on or behind a cycle are missing.
+  std::vector<uint32_t> sort() const;
+  /// Number of nodes that stand for an event, or are not part of one.
+  size_t eventCount() const;
+  /// The nodes that stand for communication events, the earliest planned first. Every cycle holds one: all other edges go from an
+  /// earlier task or step of a class to a later one.
+  std::vector<uint32_t> communicationEvents() const;
+
+private:
+  std::vector<std::vector<uint32_t>> first; ///< [class][task]: node of step 0
+  void number();
+  void merge();
+  void connect(bool withCommunicationOrder);
+  std::vector<double> begins() const;
+};
+
+} // namespace npar::program

@@ -1,0 +1,30 @@
+// Programs that hang, one family per cause, each damaged in one known way, with what the checks should say about it.
+#pragma once
+
+#include "tests/engine/program/Pipelines.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::program {
+
+struct BadProgram {
+  ProgramT program;
+  std::string check;               ///< the check that must refuse it
+  std::vector<std::string> texts;  ///< all in its message: steps that the damage concerns, reasons
+  std::vector<uint32_t> classes{}; ///< whose example ranks must stand in its message
+  uint32_t steps = 0;              ///< length of the cycle; 0: not said
+  bool anyOrder = false;           ///< it hangs whatever the order of communication: the message is the one without such an order
+};
+
+struct BadFamily {
+  const char *name;
+  /// Nothing for a shape that is too small for the fault.
+  std::optional<BadProgram> (*make)(PipelineShape shape);
+};
+
+/// All families; each makes one program per shape.
+const std::vector<BadFamily> &badFamilies();
+
+} // namespace npar::program
