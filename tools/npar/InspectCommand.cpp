@@ -5,6 +5,7 @@
 #include "tools/npar/Compilation.h"
 #include "tools/npar/Summary.h"
 #include "tools/npar/Talk.h"
+#include "tools/npar/view/Actual.h"
 #include "tools/npar/view/Timeline.h"
 #include "tools/npar/view/View.h"
 #include "tools/npar/view/ViewJson.h"
@@ -12,13 +13,14 @@
 
 #include <deque>
 #include <iostream>
+#include <optional>
 
 namespace npar::driver {
 namespace {
 
 struct InspectFlags {
   ModelOptions model;
-  std::string svg, html, trace;
+  std::string svg, html, trace, actual;
   std::vector<std::string> compare, compareSettings;
   bool json = false;
 };
@@ -60,6 +62,17 @@ ExitCode loadCompared(const InspectFlags &flags, std::deque<View> &views) {
   return add(options, remark);
 }
 
+/// Joins the trace of a run with the plan.
+Outcome<Actual> loadActual(const std::string &path, const program::Program &program, const View &planned) {
+  engine::Result<std::vector<uint8_t>> bytes = program::readFile(path);
+  if (!bytes.ok())
+    return fail(bytes.status());
+  engine::Result<Actual> actual = actualOf(program, planned, std::string(bytes->begin(), bytes->end()), path);
+  if (!actual.ok())
+    return fail(actual.status());
+  return std::move(*actual);
+}
+
 ExitCode runInspect(const InspectFlags &flags) {
   Outcome<ProgramPointer> loaded = loadModel(flags.model, /*withoutKernels=*/true);
   if (!loaded.ok())
@@ -68,9 +81,19 @@ ExitCode runInspect(const InspectFlags &flags) {
   std::deque<View> views = {viewOf(program)};
   if (ExitCode code = loadCompared(flags, views); code != ExitCode::Good)
     return code;
+  std::optional<Actual> actual;
+  if (!flags.actual.empty()) {
+    Outcome<Actual> joined = loadActual(flags.actual, program, views[0]);
+    if (!joined.ok())
+      return joined.code();
+    actual = std::move(*joined);
+  }
   std::vector<const View *> all;
-  for (const View &view : views)
+  for (const View &view : views) {
     all.push_back(&view);
+    if (actual && all.size() == 1)
+      all.push_back(&actual->measured);
+  }
 
   // Files first: what cannot be written leaves no half answer on standard output.
   if (!flags.svg.empty())
@@ -89,9 +112,13 @@ ExitCode runInspect(const InspectFlags &flags) {
     addView(json, views[0]);
     for (size_t i = 1; i < views.size(); ++i)
       json["compared"].push_back(comparedJson(views[i]));
+    if (actual)
+      json["actual"] = actualJson(views[0], *actual);
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
     std::cout << summaryTable(summary) << viewText(views[0]);
+    if (actual)
+      std::cout << actualText(views[0], *actual);
     if (views.size() > 1)
       std::cout << comparisonText(all);
   }
@@ -112,6 +139,8 @@ Command addInspectCommand(CLI::App &driver) {
                   "one page to look around in: zoom, steps with source lines, dependencies, memory; needs no network")
       ->type_name("FILE.html");
   app->add_option("--planned-trace", flags->trace, "write the planned timeline for Perfetto or chrome://tracing")->type_name("FILE.json");
+  app->add_option("--actual", flags->actual, "lay the trace of a run (npar run --trace) of this program beside the plan")
+      ->type_name("FILE.json");
   app->add_option("--compare", flags->compare,
                   "lay another compiled program beside it, or a model text compiled with the same flags (may be repeated)")
       ->type_name("OTHER")

@@ -12,15 +12,22 @@ struct Packed {
   const Program &root() const { return *flatbuffers::GetRoot<Program>(builder.GetBufferPointer()); }
 };
 
-/// Every step of a fragment lasts its share of a second.
+/// A task's steps share its second; messages are under way before or after it, as the compiler plans them.
 inline void shareTimes(ProgramT &program) {
   for (auto &rankClass : program.classes)
     for (auto &fragment : rankClass->fragments) {
-      double count = static_cast<double>(fragment->steps.size());
-      for (size_t i = 0; i < fragment->steps.size(); ++i) {
-        fragment->steps[i].mutate_begin(static_cast<double>(i) / count);
-        fragment->steps[i].mutate_end(static_cast<double>(i + 1) / count);
-      }
+      auto transfers = [](const Step &step) { return step.kind() == StepKind::Send || step.kind() == StepKind::Receive; };
+      double count = 0, place = 0;
+      for (const Step &step : fragment->steps)
+        count += transfers(step) ? 0 : 1;
+      for (Step &step : fragment->steps)
+        if (transfers(step)) {
+          step.mutate_begin(step.kind() == StepKind::Send ? 1 : -0.25);
+          step.mutate_end(step.begin() + 0.25);
+        } else {
+          step.mutate_begin(place++ / count);
+          step.mutate_end(place / count);
+        }
     }
 }
 
