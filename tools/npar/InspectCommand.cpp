@@ -1,25 +1,76 @@
-// `npar inspect`: what a compiled program holds and does, without running it: numbers, a picture, a planned timeline.
+// `npar inspect`: what a compiled program holds and does, without running it: numbers, a picture, a page, a planned timeline.
 #include "tools/npar/Command.h"
 
 #include "engine/program/AtomicFile.h"
 #include "tools/npar/Compilation.h"
 #include "tools/npar/Summary.h"
 #include "tools/npar/Talk.h"
-#include "tools/npar/Timeline.h"
+#include "tools/npar/view/Actual.h"
+#include "tools/npar/view/Timeline.h"
+#include "tools/npar/view/View.h"
+#include "tools/npar/view/ViewJson.h"
+#include "tools/npar/view/ViewPage.h"
 
+#include <deque>
 #include <iostream>
+#include <optional>
 
 namespace npar::driver {
 namespace {
 
 struct InspectFlags {
   ModelOptions model;
-  std::string svg, trace;
+  std::string svg, html, trace, actual;
+  std::vector<std::string> compare, compareSettings;
   bool json = false;
 };
 
-engine::Status writeText(const std::string &path, const std::string &text) {
-  return program::writeFileAtomically(path, text.data(), text.size());
+ExitCode writeText(const std::string &path, const std::string &text) {
+  engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
+  return status.ok() ? ExitCode::Good : fail(status);
+}
+
+/// The views to compare with: other models or programs, then the same model under other settings.
+ExitCode loadCompared(const InspectFlags &flags, std::deque<View> &views) {
+  auto add = [&](const ModelOptions &options, const std::string &remark) {
+    Outcome<ProgramPointer> loaded = loadModel(options, /*withoutKernels=*/true);
+    if (!loaded.ok())
+      return loaded.code();
+    views.push_back(viewOf((*loaded)->root()));
+    views.back().title += " (" + remark + ")";
+    return ExitCode::Good;
+  };
+  for (const std::string &other : flags.compare) {
+    ModelOptions options = flags.model;
+    options.model = other;
+    if (options.isCompiled())
+      options.plan = options.train = std::nullopt, options.settings.clear();
+    if (ExitCode code = add(options, other); code != ExitCode::Good)
+      return code;
+  }
+  if (flags.compareSettings.empty())
+    return ExitCode::Good;
+  if (flags.model.isCompiled())
+    return fail(ExitCode::Usage, "--compare-set cannot change a compiled program; give the model text (.npar) instead of '" +
+                                     flags.model.model + "', or another program with --compare OTHER.npx");
+  ModelOptions options = flags.model;
+  std::string remark = "with";
+  for (const std::string &setting : flags.compareSettings) {
+    options.settings.push_back(setting);
+    remark += " " + setting;
+  }
+  return add(options, remark);
+}
+
+/// Joins the trace of a run with the plan.
+Outcome<Actual> loadActual(const std::string &path, const program::Program &program, const View &planned) {
+  engine::Result<std::vector<uint8_t>> bytes = program::readFile(path);
+  if (!bytes.ok())
+    return fail(bytes.status());
+  engine::Result<Actual> actual = actualOf(program, planned, std::string(bytes->begin(), bytes->end()), path);
+  if (!actual.ok())
+    return fail(actual.status());
+  return std::move(*actual);
 }
 
 ExitCode runInspect(const InspectFlags &flags) {
@@ -27,14 +78,50 @@ ExitCode runInspect(const InspectFlags &flags) {
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
-  Summary summary = summarize(program);
-  std::cout << (flags.json ? summaryJson(summary) : summaryTable(summary));
+  std::deque<View> views = {viewOf(program)};
+  if (ExitCode code = loadCompared(flags, views); code != ExitCode::Good)
+    return code;
+  std::optional<Actual> actual;
+  if (!flags.actual.empty()) {
+    Outcome<Actual> joined = loadActual(flags.actual, program, views[0]);
+    if (!joined.ok())
+      return joined.code();
+    actual = std::move(*joined);
+  }
+  std::vector<const View *> all;
+  for (const View &view : views) {
+    all.push_back(&view);
+    if (actual && all.size() == 1)
+      all.push_back(&actual->measured);
+  }
+
+  // Files first: what cannot be written leaves no half answer on standard output.
   if (!flags.svg.empty())
-    if (engine::Status status = writeText(flags.svg, timelineSvg(timelineOf(program))); !status.ok())
-      return fail(status);
+    if (ExitCode code = writeText(flags.svg, timelineSvg(timelineOf(views[0]))); code != ExitCode::Good)
+      return code;
+  if (!flags.html.empty())
+    if (ExitCode code = writeText(flags.html, viewPage(all)); code != ExitCode::Good)
+      return code;
   if (!flags.trace.empty())
-    if (engine::Status status = writeText(flags.trace, plannedTrace(program)); !status.ok())
-      return fail(status);
+    if (ExitCode code = writeText(flags.trace, viewTrace(views[0])); code != ExitCode::Good)
+      return code;
+
+  Summary summary = summarize(program);
+  if (flags.json) {
+    nlohmann::ordered_json json = summaryJson(summary);
+    addView(json, views[0]);
+    for (size_t i = 1; i < views.size(); ++i)
+      json["compared"].push_back(comparedJson(views[i]));
+    if (actual)
+      json["actual"] = actualJson(views[0], *actual);
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    std::cout << summaryTable(summary) << viewText(views[0]);
+    if (actual)
+      std::cout << actualText(views[0], *actual);
+    if (views.size() > 1)
+      std::cout << comparisonText(all);
+  }
   return ExitCode::Good;
 }
 
@@ -44,11 +131,25 @@ Command addInspectCommand(CLI::App &driver) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App *app = driver.add_subcommand("inspect", "show what each rank holds and does, without running it\n\n"
                                                    "Example:\n"
-                                                   "  npar inspect gpt2 --set mesh.pp=4 --svg schedule.svg\n");
+                                                   "  npar inspect gpt2 --set mesh.pp=4 --html gpt2.html --compare-set schedule=gpipe\n");
   flags->model.addTo(*app);
   app->add_flag("--json", flags->json, "one JSON object on standard output; bytes and counts are per rank and training step");
-  app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage")->type_name("FILE.svg");
+  app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")->type_name("FILE.svg");
+  app->add_option("--html", flags->html,
+                  "one page to look around in: zoom, steps with source lines, dependencies, memory; needs no network")
+      ->type_name("FILE.html");
   app->add_option("--planned-trace", flags->trace, "write the planned timeline for Perfetto or chrome://tracing")->type_name("FILE.json");
+  app->add_option("--actual", flags->actual, "lay the trace of a run (npar run --trace) of this program beside the plan")
+      ->type_name("FILE.json");
+  app->add_option("--compare", flags->compare,
+                  "lay another compiled program beside it, or a model text compiled with the same flags (may be repeated)")
+      ->type_name("OTHER")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("--compare-set", flags->compareSettings, "lay the same model beside it with this setting changed, such as schedule=gpipe")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   return {app, [flags] { return runInspect(*flags); }};
 }
 

@@ -4,6 +4,7 @@
 #include "engine/program/Program_generated.h"
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,8 @@ struct Summary {
 
 Summary summarize(const program::Program &program);
 
-/// The field names, in its order.
-std::string summaryJson(const Summary &summary);
+/// `model, plan, parameters, world, mesh, classes`; bytes and counts per rank and training step.
+nlohmann::ordered_json summaryJson(const Summary &summary);
 /// The same for people.
 std::string summaryTable(const Summary &summary);
 

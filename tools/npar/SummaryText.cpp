@@ -1,6 +1,8 @@
 // Writes a Summary as JSON for machines and as a table for people.
 #include "tools/npar/Summary.h"
 
+#include "tools/npar/view/View.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -8,15 +10,6 @@ namespace npar::driver {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string humanBytes(uint64_t bytes) {
-  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 5; ++unit)
-    value /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, units[unit]);
-}
 
 std::string humanFlops(double flops) {
   const char *units[] = {"", " K", " M", " G", " T", " P", " E"};
@@ -65,7 +58,7 @@ Json classJson(const ClassSummary &summary) {
 
 } // namespace
 
-std::string summaryJson(const Summary &summary) {
+Json summaryJson(const Summary &summary) {
   Json json, mesh = Json::object(), classes = Json::array();
   for (const auto &[axis, size] : summary.mesh)
     mesh[axis] = size;
@@ -77,7 +70,7 @@ std::string summaryJson(const Summary &summary) {
   json["world"] = summary.world;
   json["mesh"] = mesh;
   json["classes"] = classes;
-  return json.dump(2) + "\n";
+  return json;
 }
 
 std::string summaryTable(const Summary &summary) {
@@ -96,19 +89,20 @@ std::string summaryTable(const Summary &summary) {
     for (const auto &[axis, value] : one.coordinates)
       coordinates += fmt::format("{}{} = {}", coordinates.empty() ? "" : ", ", axis, value);
     text += fmt::format("\nranks {}{}\n", rangesText(one.ranks), coordinates.empty() ? "" : "   " + coordinates);
-    text += fmt::format("  {:<12}{:>12}{:>16} bytes\n", "arena", humanBytes(one.arenaBytes), one.arenaBytes);
+    text += fmt::format("  {:<12}{:>12}{:>16} bytes\n", "arena", humanBytes(static_cast<double>(one.arenaBytes)), one.arenaBytes);
     for (const auto &[name, bytes] : {std::pair{"parameters", one.parameterBytes},
                                       {"gradients", one.gradientBytes},
                                       {"optimizer", one.optimizerBytes},
                                       {"activations", one.activationBytes},
                                       {"workspace", one.workspaceBytes}})
-      text += fmt::format("    {:<10}{:>12}{:>16}\n", name, humanBytes(bytes), bytes);
+      text += fmt::format("    {:<10}{:>12}{:>16}\n", name, humanBytes(static_cast<double>(bytes)), bytes);
     text += fmt::format("  per training step: {} program steps, {} flop\n", one.programSteps, humanFlops(one.flops));
     for (const CollectiveSummary &collective : one.collectives)
       text += fmt::format("    {:<16}over {:<10}{:>8} times {:>12}\n", collective.kind, collective.over, collective.count,
-                          humanBytes(collective.bytes));
+                          humanBytes(static_cast<double>(collective.bytes)));
     for (const TransferSummary &transfer : one.transfers)
-      text += fmt::format("    {:<16}to   {:<10}{:>8} times {:>12}\n", "send", transfer.to, transfer.count, humanBytes(transfer.bytes));
+      text += fmt::format("    {:<16}to   {:<10}{:>8} times {:>12}\n", "send", transfer.to, transfer.count,
+                          humanBytes(static_cast<double>(transfer.bytes)));
   }
   return text;
 }

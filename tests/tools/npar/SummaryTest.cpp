@@ -1,6 +1,6 @@
 // What inspect counts: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
 #include "tools/npar/Summary.h"
-#include "tests/engine/program/TwoStages.h"
+#include "tests/tools/npar/Packed.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -8,16 +8,7 @@
 using namespace npar::program;
 using namespace npar::driver;
 
-namespace {
-
-/// Keeps the bytes behind a root.
-struct Packed {
-  flatbuffers::FlatBufferBuilder builder;
-  explicit Packed(const ProgramT &program) { builder.Finish(Program::Pack(builder, &program)); }
-  const Program &root() const { return *flatbuffers::GetRoot<Program>(builder.GetBufferPointer()); }
-};
-
-} // namespace
+namespace {} // namespace
 
 // Two stages of two ranks, two micro-batches: stage 0 reduces over tp and sends once per micro-batch; the update reduces over both axes.
 TEST(Summary, CountsPerRankAndTrainingStep) {
@@ -44,7 +35,7 @@ TEST(Summary, CountsPerRankAndTrainingStep) {
 
 TEST(Summary, JsonHasTheFieldsThatToolsRelyOn) {
   Packed packed(twoStages());
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(summaryJson(summarize(packed.root())));
+  nlohmann::ordered_json json = summaryJson(summarize(packed.root()));
   EXPECT_EQ(json["mesh"].dump(), R"({"pp":2,"tp":2})");
   EXPECT_EQ(json["classes"][1]["ranks"].dump(), "[[2,3]]");
   EXPECT_EQ(json["classes"][1]["coordinates"].dump(), R"({"pp":1})");

@@ -1,5 +1,5 @@
 // The schedule's picture: boxes per stage, the bubble's share, names escaped.
-#include "tools/npar/Timeline.h"
+#include "tools/npar/view/Timeline.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,16 @@ namespace {
 Timeline twoStages() {
   Timeline timeline;
   timeline.title = "a <b> & c";
-  timeline.lanes = {{0, "rank 0", {{Phase::Forward, 0, 0, 1}, {Phase::Backward, 0, 2, 4}, {Phase::Update, 0, 4, 5}}},
-                    {1, "rank 1", {{Phase::Forward, 0, 1, 2}}}};
+  TimelineLane first, second;
+  first.ranks = "rank 0";
+  first.boxes = {{Phase::Forward, 0, 0, 1, 0}, {Phase::Backward, 0, 2, 4, 1}, {Phase::Update, 0, 4, 5, 0}};
+  first.messages = {{false, 1, 1.5}, {true, 4, 4.5}};
+  first.memory = {{0, 10}, {2, 40}, {4, 20}};
+  first.arenaBytes = 50;
+  second.stage = 1;
+  second.ranks = "rank 1";
+  second.boxes = {{Phase::Forward, 0, 1, 2, 0}};
+  timeline.lanes = {first, second};
   timeline.span = 5;
   timeline.bubble = 0.5;
   return timeline;
@@ -35,6 +43,24 @@ TEST(TimelineSvg, DrawsEachTaskWithItsName) {
   EXPECT_NE(svg.find("bubble 50.0 %"), std::string::npos);
   EXPECT_NE(svg.find("a &lt;b&gt; &amp; c"), std::string::npos);
   EXPECT_EQ(svg.find("<b>"), std::string::npos);
+}
+
+TEST(TimelineSvg, SetsPhasesAndCommunicationApart) {
+  std::string svg = timelineSvg(twoStages());
+  for (const char *part : {"#8CCBF0", "#0072B2", "url(#Update)", "id=\"Update\"", "#D55E00", "url(#transfer)", "collective", "chunk 1",
+                           "lighter", "live memory"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+}
+
+// 512 boxes too narrow to be seen alone are one path, not 512 elements.
+TEST(TimelineSvg, JoinsWhatIsTooNarrow) {
+  Timeline timeline = twoStages();
+  timeline.lanes[1].boxes.clear();
+  for (uint32_t micro = 0; micro < 4096; ++micro)
+    timeline.lanes[1].boxes.push_back({Phase::Forward, micro, 1 + micro / 4096.0, 1 + (micro + 1) / 4096.0, 0});
+  std::string svg = timelineSvg(timeline);
+  EXPECT_EQ(count(svg, "<title>"), 3u);
+  EXPECT_LT(svg.size(), 20000u);
 }
 
 TEST(TimelineSvg, DrawsAnEmptyTimeline) {

@@ -1,0 +1,16 @@
+# Writes the page's template into a source file: cmake -DSOURCE=<this folder> -DTARGET=<PageFiles.cpp> -P EmbedPage.cmake
+function(embed name)
+  file(APPEND "${TARGET}.new" "const char *const ${name} =")
+  foreach(part ${ARGN})
+    file(READ "${SOURCE}/${part}" text)
+    file(APPEND "${TARGET}.new" " R\"page(${text})page\"")
+  endforeach()
+  file(APPEND "${TARGET}.new" ";\n")
+endfunction()
+
+file(WRITE "${TARGET}.new" "// Generated from tools/npar/page.\n#include \"tools/npar/page/PageFiles.h\"\n\nnamespace npar::driver {\n")
+embed(pageHtml page.html)
+embed(pageStyle page.css)
+embed(pageScript data.js draw.js page.js)
+file(APPEND "${TARGET}.new" "} // namespace npar::driver\n")
+file(RENAME "${TARGET}.new" "${TARGET}")

@@ -1,0 +1,10 @@
+// The page's template as text inside the driver; EmbedPage.cmake makes it from the files beside this one when they change.
+#pragma once
+
+namespace npar::driver {
+
+extern const char *const pageHtml; ///< with the marks {{title}}, /*style*/, /*data*/ and /*script*/, in this order
+extern const char *const pageStyle;
+extern const char *const pageScript; ///< data.js, draw.js, page.js
+
+} // namespace npar::driver

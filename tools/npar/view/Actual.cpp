@@ -1,0 +1,344 @@
+// Reads a trace event by event and averages what belongs to the same step of the plan.
+#include "tools/npar/view/Actual.h"
+
+#include "engine/program/Mesh.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+using nlohmann::json;
+
+namespace {
+
+struct Event {
+  uint32_t rank = 0, task = 0, step = 0, of = 0; ///< of: class in the view
+  int64_t trainingStep = 0;
+  double begin = 0, end = 0; ///< seconds
+};
+
+uint64_t stepsOf(const ClassView &one) {
+  uint64_t steps = 0;
+  for (const ViewTask &task : one.tasks)
+    steps += one.fragments[task.fragment].steps.size();
+  return steps;
+}
+
+/// Takes events out of the text as the parser meets them; a trace in memory as a whole would be ten times its file.
+class TraceReader {
+public:
+  TraceReader(const program::Program &program, const View &view, std::string name) : view(view), name(std::move(name)) {
+    std::map<uint32_t, uint32_t> places;
+    for (uint32_t c = 0; c < view.classes.size(); ++c)
+      places[view.classes[c].programClass] = c;
+    for (int64_t rank = 0; rank < view.world; ++rank)
+      classOfRank.push_back(places[program::classOf(program, rank)]);
+  }
+
+  std::vector<Event> events;
+  uint64_t dropped = 0;
+
+  Status read(const std::string &text) {
+    auto visit = [&](int depth, json::parse_event_t kind, json &value) {
+      if (kind == json::parse_event_t::key && depth == 1)
+        isDropped = value == "droppedEvents";
+      if (kind == json::parse_event_t::value && depth == 1 && isDropped && value.is_number_unsigned())
+        dropped = value;
+      if (kind != json::parse_event_t::object_end || depth != 2)
+        return true;
+      if (problem.empty())
+        add(value);
+      return false; // it is counted: forget it
+    };
+    json rest = json::parse(text, visit, /*allow_exceptions=*/false);
+    if (rest.is_discarded() || !rest.is_object() || !rest.contains("traceEvents"))
+      return Status::badInput("'" + name + "' is no trace: expected the JSON that npar run --trace writes");
+    if (!problem.empty())
+      return Status::badInput("'" + name + "' " + problem);
+    if (events.empty())
+      return Status::badInput("'" + name + "' has no step of a run: expected what npar run --trace writes");
+    return {};
+  }
+
+private:
+  const View &view;
+  std::string name, problem;
+  std::vector<uint32_t> classOfRank;
+  bool isDropped = false;
+
+  static bool readNumber(const json &object, const char *key, uint64_t &number) {
+    auto found = object.find(key);
+    if (found == object.end() || !found->is_number_unsigned())
+      return false;
+    number = *found;
+    return true;
+  }
+
+  void add(const json &event) {
+    auto phase = event.find("ph"), arguments = event.find("args"), begin = event.find("ts"), length = event.find("dur"),
+         label = event.find("name");
+    if (phase == event.end() || *phase != "X")
+      return;
+    uint64_t rank = 0, task = 0, step = 0, trainingStep = 0;
+    if (arguments == event.end() || !arguments->is_object() || begin == event.end() || !begin->is_number() || length == event.end() ||
+        !length->is_number() || label == event.end() || !label->is_string() || !readNumber(event, "pid", rank) ||
+        !readNumber(*arguments, "task", task) || !readNumber(*arguments, "step", step) ||
+        !readNumber(*arguments, "training_step", trainingStep)) {
+      problem = fmt::format("is no trace of a run: event {} lacks pid, ts, dur, task, step or training_step", events.size());
+      return;
+    }
+    std::string other;
+    if (rank >= classOfRank.size()) {
+      other = fmt::format("it has rank {}, the program {} rank{}", rank, classOfRank.size(), classOfRank.size() == 1 ? "" : "s");
+    } else {
+      const ClassView &one = view.classes[classOfRank[rank]];
+      const ViewFragment *fragment = task < one.tasks.size() ? &one.fragments[one.tasks[task].fragment] : nullptr;
+      if (!fragment || step >= fragment->steps.size())
+        other = fmt::format("rank {} has no step {} of task {}", rank, step, task);
+      else if (const std::string &expected = view.labels[fragment->steps[step].label].text; *label != expected)
+        other = fmt::format("step {} of task {} on rank {} is '{}' there and '{}' in the program", step, task, rank,
+                            label->get<std::string>(), expected);
+    }
+    if (!other.empty()) {
+      problem = "is a trace of another program: " + other;
+      return;
+    }
+    double from = begin->get<double>() * 1e-6, seconds = length->get<double>() * 1e-6;
+    if (from < 0 || seconds < 0 || from > 1e9 || seconds > 1e9) {
+      problem = fmt::format("is no trace of a run: event {} lasts {} s from {} s", events.size(), seconds, from);
+      return;
+    }
+    events.push_back({static_cast<uint32_t>(rank), static_cast<uint32_t>(task), static_cast<uint32_t>(step), classOfRank[rank],
+                      static_cast<int64_t>(trainingStep), from, from + seconds});
+  }
+};
+
+/// Keeps the events of complete training steps, the first one of several left out, with times from the step's own begin. Returns how
+/// many training steps.
+int64_t keepWholeSteps(const View &view, std::vector<Event> &events) {
+  uint64_t expected = 0;
+  for (const ClassView &one : view.classes)
+    expected += one.rankList.size() * stepsOf(one);
+  std::map<int64_t, std::pair<uint64_t, double>> steps; // events, begin
+  for (const Event &event : events) {
+    auto [entry, isNew] = steps.emplace(event.trainingStep, std::pair(0, event.begin));
+    ++entry->second.first;
+    entry->second.second = std::min(entry->second.second, event.begin);
+  }
+  std::set<int64_t> whole;
+  for (const auto &[step, facts] : steps)
+    if (facts.first == expected)
+      whole.insert(step);
+  if (whole.size() > 1)
+    whole.erase(whole.begin());
+  std::vector<Event> kept;
+  for (Event &event : events)
+    if (whole.count(event.trainingStep)) {
+      event.begin -= steps[event.trainingStep].second;
+      event.end -= steps[event.trainingStep].second;
+      kept.push_back(event);
+    }
+  events = std::move(kept);
+  return static_cast<int64_t>(whole.size());
+}
+
+struct Mean {
+  double begin = 0, end = 0;
+  uint64_t count = 0;
+};
+
+/// The plan's classes at measured times. `means`: per class and task the steps' means.
+void moveToMeasured(View &view, const std::vector<std::vector<std::vector<Mean>>> &means) {
+  for (size_t c = 0; c < view.classes.size(); ++c) {
+    ClassView &one = view.classes[c];
+    std::vector<std::vector<Mean>> offsets(one.fragments.size());
+    for (size_t f = 0; f < offsets.size(); ++f)
+      offsets[f].resize(one.fragments[f].steps.size());
+    for (size_t t = 0; t < one.tasks.size(); ++t) {
+      ViewTask &task = one.tasks[t];
+      const ViewFragment &fragment = one.fragments[task.fragment];
+      // Messages are under way beside the tasks; a task of messages alone has nothing else to be timed by.
+      bool computes = std::any_of(fragment.steps.begin(), fragment.steps.end(), [](const ViewStep &step) { return !step.transfers(); });
+      bool first = true;
+      for (size_t s = 0; s < fragment.steps.size(); ++s) {
+        if (computes && fragment.steps[s].transfers())
+          continue;
+        const Mean &mean = means[c][t][s];
+        task.begin = first ? mean.begin : std::min(task.begin, mean.begin);
+        task.end = first ? mean.end : std::max(task.end, mean.end);
+        first = false;
+      }
+      for (size_t s = 0; s < fragment.steps.size(); ++s) {
+        offsets[task.fragment][s].begin += means[c][t][s].begin - task.begin;
+        offsets[task.fragment][s].end += means[c][t][s].end - task.begin;
+        ++offsets[task.fragment][s].count;
+      }
+    }
+    for (size_t f = 0; f < offsets.size(); ++f)
+      for (size_t s = 0; s < offsets[f].size(); ++s)
+        if (offsets[f][s].count) {
+          one.fragments[f].steps[s].begin = offsets[f][s].begin / static_cast<double>(offsets[f][s].count);
+          one.fragments[f].steps[s].end = offsets[f][s].end / static_cast<double>(offsets[f][s].count);
+        }
+  }
+}
+
+std::string kindOf(const ViewStep &step) {
+  if (!step.communicates())
+    return program::EnumNameStepKind(step.kind);
+  return step.transfers() ? step.message.kind : step.message.kind + " " + step.message.over;
+}
+
+void countKinds(const View &planned, const std::vector<Event> &events, Actual &actual) {
+  std::map<std::string, KindTime> kinds;
+  double share = 1.0 / (static_cast<double>(planned.world) * static_cast<double>(actual.trainingSteps));
+  for (const Event &event : events) {
+    const ClassView &one = planned.classes[event.of];
+    const ViewStep &step = one.fragments[one.tasks[event.task].fragment].steps[event.step];
+    KindTime &kind = kinds[kindOf(step)];
+    kind.count += share;
+    kind.planned += share * (step.end - step.begin);
+    kind.measured += share * (event.end - event.begin);
+    kind.flops += share * step.flops;
+    if (!step.communicates())
+      actual.computing += share * (event.end - event.begin);
+  }
+  for (auto &[name, kind] : kinds) {
+    kind.kind = name;
+    actual.kinds.push_back(kind);
+  }
+  std::stable_sort(actual.kinds.begin(), actual.kinds.end(), [](const auto &a, const auto &b) { return a.measured > b.measured; });
+  actual.computing = actual.measured.span > 0 ? actual.computing / actual.measured.span : 0;
+}
+
+void findStragglers(const View &planned, const std::vector<Event> &events, Actual &actual) {
+  std::vector<double> seconds(static_cast<size_t>(planned.world));
+  for (const Event &event : events) {
+    const ClassView &one = planned.classes[event.of];
+    if (!one.fragments[one.tasks[event.task].fragment].steps[event.step].communicates())
+      seconds[event.rank] += (event.end - event.begin) / static_cast<double>(actual.trainingSteps);
+  }
+  for (const ClassView &one : planned.classes) {
+    std::vector<double> all;
+    for (int64_t rank : one.rankList)
+      all.push_back(seconds[static_cast<size_t>(rank)]);
+    std::sort(all.begin(), all.end());
+    double typical = all.empty() ? 0 : all[(all.size() - 1) / 2];
+    for (int64_t rank : one.rankList)
+      if (double own = seconds[static_cast<size_t>(rank)]; own > 1.1 * typical && typical > 0)
+        actual.stragglers.push_back({rank, one.stage, own, typical});
+  }
+  std::stable_sort(actual.stragglers.begin(), actual.stragglers.end(),
+                   [](const auto &a, const auto &b) { return a.seconds / a.typical > b.seconds / b.typical; });
+}
+
+void findSlowSteps(const View &planned, const std::vector<Event> &events, Actual &actual) {
+  std::map<std::pair<uint32_t, uint32_t>, StepTime> steps; // class, label
+  for (const Event &event : events) {
+    const ClassView &one = planned.classes[event.of];
+    const ViewStep &step = one.fragments[one.tasks[event.task].fragment].steps[event.step];
+    if (step.communicates())
+      continue;
+    double share = 1.0 / (static_cast<double>(one.rankList.size()) * static_cast<double>(actual.trainingSteps));
+    StepTime &time = steps[{event.of, step.label}];
+    ++time.count;
+    time.planned += share * (step.end - step.begin);
+    time.measured += share * (event.end - event.begin);
+  }
+  for (auto &[key, time] : steps) {
+    time.stage = planned.classes[key.first].stage;
+    time.name = planned.labels[key.second].text;
+    time.place = planned.labels[key.second].place();
+    time.count /= planned.classes[key.first].rankList.size() * static_cast<uint64_t>(actual.trainingSteps);
+    actual.steps.push_back(time);
+  }
+  std::stable_sort(actual.steps.begin(), actual.steps.end(),
+                   [](const auto &a, const auto &b) { return a.measured - a.planned > b.measured - b.planned; });
+  if (actual.steps.size() > 10)
+    actual.steps.resize(10);
+}
+
+void advise(const View &planned, Actual &actual) {
+  const View &measured = actual.measured;
+  std::vector<std::string> &advice = actual.advice;
+  if (!actual.stragglers.empty()) {
+    const Straggler &worst = actual.stragglers.front();
+    advice.push_back(fmt::format("rank {} of stage {} computes {} per step where its equals take {}: they do the same work, so look at the "
+                                 "processor it runs on and at what else runs there",
+                                 worst.rank, worst.stage, humanTime(worst.seconds), humanTime(worst.typical)));
+  }
+  if (measured.classes.size() > 1) {
+    auto slowest = std::max_element(measured.classes.begin(), measured.classes.end(),
+                                    [](const auto &a, const auto &b) { return a.balance < b.balance; });
+    if (slowest->balance > 1.15)
+      advice.push_back(fmt::format("stage {} is busy {:.2f} times the mean of all stages (planned {:.2f}): give it fewer blocks, with "
+                                   "stages [...] in the plan's pipeline rule",
+                                   slowest->stage, slowest->balance,
+                                   planned.classes[static_cast<size_t>(slowest - measured.classes.begin())].balance));
+    if (measured.bubble > planned.bubble + 0.05)
+      advice.push_back(fmt::format("the bubble is {:.1f} % where {:.1f} % were planned: stages wait for each other longer; smaller "
+                                   "micro-batches, or a schedule that keeps more of them under way, hide it",
+                                   100 * measured.bubble, 100 * planned.bubble));
+  }
+  for (const KindTime &kind : actual.kinds) {
+    bool computes = kind.kind == "Matmul" || kind.kind == "Kernel";
+    if (kind.planned <= 0 || kind.measured < 0.05 * measured.span)
+      continue;
+    double ratio = kind.measured / kind.planned;
+    if (computes && (ratio > 2 || ratio < 0.5))
+      advice.push_back(
+          fmt::format("{} steps take {:.2g} times their plan, {:.3g} Gflop/s: the plan's machine is not this one, so trust its "
+                      "balance and bubble less",
+                      kind.kind, ratio, kind.flops / kind.measured * 1e-9));
+    if (!computes && ratio > 3)
+      advice.push_back(fmt::format("{} takes {:.0f} % of the step, {:.2g} times its plan: ranks wait there for the slowest of their group "
+                                   "or for a worker",
+                                   kind.kind, 100 * kind.measured / measured.span, ratio));
+  }
+  if (advice.empty())
+    advice.push_back("plan and measurement agree: no straggler, no uneven stage, no kind of step beyond twice its plan");
+}
+
+} // namespace
+
+Result<Actual> actualOf(const program::Program &program, const View &planned, const std::string &text, const std::string &name) {
+  TraceReader reader(program, planned, name);
+  if (Status status = reader.read(text); !status.ok())
+    return status;
+  Actual actual;
+  actual.dropped = reader.dropped;
+  actual.trainingSteps = keepWholeSteps(planned, reader.events);
+  if (!actual.trainingSteps)
+    return Status::badInput(fmt::format("'{}' has no complete training step{}", name,
+                                        reader.dropped ? "; it was cut for its size, so trace fewer: npar run --trace-steps 2" : ""));
+  std::vector<std::vector<std::vector<Mean>>> means;
+  for (const ClassView &one : planned.classes) {
+    means.emplace_back();
+    for (const ViewTask &task : one.tasks)
+      means.back().emplace_back(one.fragments[task.fragment].steps.size());
+  }
+  for (const Event &event : reader.events) {
+    Mean &mean = means[event.of][event.task][event.step];
+    ++mean.count;
+    mean.begin += (event.begin - mean.begin) / static_cast<double>(mean.count);
+    mean.end += (event.end - mean.end) / static_cast<double>(mean.count);
+  }
+  actual.measured = planned;
+  actual.measured.origin = "measured";
+  actual.measured.timed = true;
+  moveToMeasured(actual.measured, means);
+  finishTimes(program, actual.measured);
+  countKinds(planned, reader.events, actual);
+  findStragglers(planned, reader.events, actual);
+  findSlowSteps(planned, reader.events, actual);
+  advise(planned, actual);
+  return actual;
+}
+
+} // namespace npar::driver

@@ -1,0 +1,15 @@
+// Which bytes of an arena are live when: from the operands of the steps and the times of the tasks.
+#pragma once
+
+#include "tools/npar/view/View.h"
+
+namespace npar::driver {
+
+/// Fills `view.memory` of a class from its tasks' and steps' times, and sets the tasks' patterns.
+///
+/// A byte is live from the step that writes it to the end of the last step that reads it; variables live for the whole step. Time grows
+/// with tasks and operands.
+void findLiveMemory(const program::Program &program, const program::RankClass &rankClass, const std::vector<ViewLabel> &labels,
+                    ClassView &view);
+
+} // namespace npar::driver

@@ -1,0 +1,153 @@
+// Prints a View for people: the stages, the timeline in letters, what makes the memory's peak, the collectives with their causes.
+#include "tools/npar/view/View.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace npar::driver {
+
+std::string humanBytes(double bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 5; ++unit)
+    bytes /= 1024;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.{}f} {}", bytes, bytes < 10 ? 2 : bytes < 100 ? 1 : 0, units[unit]);
+}
+
+std::string humanTime(double seconds) {
+  double size = std::abs(seconds);
+  if (size == 0)
+    return "0";
+  if (size >= 1)
+    return fmt::format("{:.4g} s", seconds);
+  return size >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} us", seconds * 1e6);
+}
+
+namespace {
+
+std::string cut(const std::string &text, size_t width) { return text.size() <= width ? text : text.substr(0, width - 3) + "..."; }
+
+/// For each column the phase that fills most of it; '.' is waiting.
+std::string lettersOf(const ClassView &one, double span, size_t columns) {
+  std::vector<std::vector<double>> filled(columns, std::vector<double>(phaseLooks().size() + 1));
+  double column = span / static_cast<double>(columns);
+  for (const ViewTask &task : one.tasks) {
+    const Look &look = lookOf(one.fragments[task.fragment].phase);
+    size_t kind = phaseLooks().size();
+    for (size_t i = 0; i < phaseLooks().size(); ++i)
+      if (phaseLooks()[i].letter == look.letter)
+        kind = i;
+    for (size_t c = static_cast<size_t>(task.begin / column); c < columns && static_cast<double>(c) * column < task.end; ++c)
+      filled[c][kind] += std::min(task.end, static_cast<double>(c + 1) * column) - std::max(task.begin, static_cast<double>(c) * column);
+  }
+  std::string text;
+  for (const std::vector<double> &shares : filled) {
+    auto most = std::max_element(shares.begin(), shares.end());
+    double all = 0;
+    for (double share : shares)
+      all += share;
+    size_t kind = static_cast<size_t>(most - shares.begin());
+    text += all < column / 2 ? '.' : kind < phaseLooks().size() ? phaseLooks()[kind].letter : '?';
+  }
+  return text;
+}
+
+std::string stagesText(const View &view) {
+  std::string text =
+      fmt::format("\nstages, {} per training step of {}; waiting counts from the first forward to the last backward task\n"
+                  "  {:<6}{:<22}{:>10}{:>10}{:>9}{:>9}{:>13}{:>13}\n",
+                  view.origin, humanTime(view.span), "stage", "ranks", "busy", "collect.", "waits", "balance", "live peak", "arena");
+  for (const ClassView &one : view.classes)
+    text += fmt::format("  {:<6}{:<22}{:>10}{:>10}{:>7.1f} %{:>8.2f}x{:>13}{:>13}\n", one.stage, cut(one.ranks, 21), humanTime(one.busy),
+                        humanTime(one.communication), 100 * one.bubble, one.balance, humanBytes(static_cast<double>(one.memory.peakBytes)),
+                        humanBytes(static_cast<double>(one.arenaBytes)));
+  return text + fmt::format("  bubble {:.1f} % of all stages' time\n", 100 * view.bubble);
+}
+
+std::string timelineText(const View &view, size_t width) {
+  size_t left = 10, columns = width > left + 20 ? width - left : 20;
+  std::string letters;
+  for (const Look &look : phaseLooks())
+    letters += fmt::format("{} {}, ", look.letter, look.word);
+  std::string text = fmt::format("\ntimeline, {} per letter: {}. waiting\n", humanTime(view.span / static_cast<double>(columns)), letters);
+  for (const ClassView &one : view.classes)
+    text += fmt::format("  {:>4}    {}\n", one.stage, lettersOf(one, view.span, columns));
+  return text;
+}
+
+std::string peakText(const View &view) {
+  auto most = std::max_element(view.classes.begin(), view.classes.end(),
+                               [](const auto &a, const auto &b) { return a.memory.peakBytes < b.memory.peakBytes; });
+  std::string text = fmt::format("\nlive memory peaks on stage {} ({}) with {} at {}, by\n", most->stage, most->ranks,
+                                 humanBytes(static_cast<double>(most->memory.peakBytes)), humanTime(most->memory.peakAt));
+  size_t shown = 0;
+  uint64_t rest = 0, others = 0;
+  for (const PeakTensor &tensor : most->memory.peak) {
+    if (shown++ >= 10) {
+      rest += tensor.bytes, ++others;
+      continue;
+    }
+    std::string times = tensor.count > 1 ? fmt::format("{} micro-batches", tensor.count) : "";
+    text += fmt::format("  {:>12}  {:<12}{:<40}{:<17} {}\n", humanBytes(static_cast<double>(tensor.bytes)), lookOf(tensor.kind).name,
+                        cut(tensor.name, 39), times, tensor.place);
+  }
+  if (others)
+    text += fmt::format("  {:>12}  in {} more\n", humanBytes(static_cast<double>(rest)), others);
+  return text;
+}
+
+std::string collectivesText(const View &view) {
+  std::string text;
+  for (const ClassView &one : view.classes) {
+    if (one.collectives.empty())
+      continue;
+    // Inner stages of a long pipeline are alike.
+    if (&one != &view.classes.front() && &one != &view.classes.back() && view.classes.size() > 4)
+      continue;
+    text += fmt::format("\ncollectives of stage {} ({}) and their causes\n", one.stage, one.ranks);
+    size_t shown = 0;
+    for (const CollectiveUse &use : one.collectives) {
+      if (shown++ == 12) {
+        text += fmt::format("  ... and {} more; --json has all\n", one.collectives.size() - 12);
+        break;
+      }
+      text += fmt::format("  {:>12} {:>6} times {:<15} {:<8}{:<16} {}\n", humanBytes(static_cast<double>(use.bytes)), use.count, use.kind,
+                          use.over, use.phase, cut(use.path, 40));
+      std::string place = use.places.front();
+      if (use.places.size() > 1)
+        place += fmt::format(" and {} more line{}", use.places.size() - 1, use.places.size() > 2 ? "s" : "");
+      text += fmt::format("  {:>12}   {}{}{}\n", "", place, place.empty() || use.cause.empty() ? "" : ": ", use.cause);
+    }
+  }
+  return text;
+}
+
+} // namespace
+
+std::string viewText(const View &view, size_t width) {
+  if (view.classes.empty() || view.span <= 0)
+    return "";
+  return stagesText(view) + timelineText(view, width) + peakText(view) + collectivesText(view);
+}
+
+std::string comparisonText(const std::vector<const View *> &views) {
+  std::string text = fmt::format("\ncompared; live peak and collectives are those of the rank that has most\n"
+                                 "  {:>10}{:>10}{:>13}{:>13}\n",
+                                 "step", "bubble", "live peak", "collectives");
+  for (const View *view : views) {
+    uint64_t peak = 0, bytes = 0;
+    for (const ClassView &one : view->classes) {
+      peak = std::max(peak, one.memory.peakBytes);
+      uint64_t sum = 0;
+      for (const CollectiveUse &use : one.collectives)
+        sum += use.bytes;
+      bytes = std::max(bytes, sum);
+    }
+    text += fmt::format("  {:>10}{:>8.1f} %{:>13}{:>13}   {}\n", humanTime(view->span), 100 * view->bubble,
+                        humanBytes(static_cast<double>(peak)), humanBytes(static_cast<double>(bytes)), view->title);
+  }
+  return text;
+}
+
+} // namespace npar::driver
