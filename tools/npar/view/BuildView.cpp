@@ -20,12 +20,6 @@ using namespace npar::program;
 
 namespace {
 
-/// The chunk of a fragment, 0 where the format knows of none.
-template <typename Table> auto chunkOf(const Table &fragment, int) -> decltype(static_cast<uint32_t>(fragment.chunk())) {
-  return fragment.chunk();
-}
-template <typename Table> uint32_t chunkOf(const Table &, long) { return 0; }
-
 std::string axesText(const Program &program, const flatbuffers::Vector<uint32_t> &axes) {
   std::string text;
   for (uint32_t axis : axes)
@@ -80,7 +74,7 @@ uint64_t bytesOf(const Program &program, const Fragment &fragment, const Step &s
 }
 
 ViewFragment fragmentOf(const Program &program, const RankClass &rankClass, const Fragment &fragment) {
-  ViewFragment result{fragment.name()->str(), fragment.phase(), chunkOf(fragment, 0), {}};
+  ViewFragment result{fragment.name()->str(), fragment.phase(), fragment.chunk(), {}};
   for (const Step *step : *fragment.steps()) {
     ViewStep entry;
     entry.kind = step->kind();
