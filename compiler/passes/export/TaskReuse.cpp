@@ -3,6 +3,7 @@
 #include "engine/program/StepOrder.h"
 
 #include <algorithm>
+#include <map>
 
 namespace npar::plan {
 namespace {
@@ -33,10 +34,11 @@ public:
 
 private:
   program::RankClassT &rankClass;
-  std::vector<std::vector<Access>> accesses;         // per fragment, in step order, of regions that asyncs touch
-  std::vector<bool> asyncRegion;                     // touched by an async step of any fragment
-  std::vector<program::StepOrder> orders;            // per fragment
-  std::vector<std::pair<uint32_t, uint32_t>> asyncs; // task, step
+  std::vector<std::vector<Access>> accesses;                             // per fragment, in step order, of regions that asyncs touch
+  std::vector<bool> asyncRegion;                                         // touched by an async step of any fragment
+  std::vector<program::StepOrder> orders;                                // per fragment
+  std::vector<std::pair<uint32_t, uint32_t>> asyncs;                     // task, step
+  std::map<std::pair<uint32_t, uint64_t>, std::vector<size_t>> touching; // region, base of its slot: asyncs, ascending
 
   void collect() {
     asyncRegion.assign(rankClass.regions.size(), false);
@@ -63,23 +65,25 @@ private:
     return rankClass.fragments[rankClass.tasks[task].fragment()]->steps[step];
   }
   const std::vector<Access> &accessesOf(uint32_t task) const { return accesses[rankClass.tasks[task].fragment()]; }
-  bool sameBase(uint32_t a, uint32_t b, uint32_t region) const {
-    return rankClass.bases[rankClass.tasks[a].first_base() + region] == rankClass.bases[rankClass.tasks[b].first_base() + region];
-  }
+  uint64_t baseOf(uint32_t task, uint32_t region) const { return rankClass.bases[rankClass.tasks[task].first_base() + region]; }
+  bool sameBase(uint32_t a, uint32_t b, uint32_t region) const { return baseOf(a, region) == baseOf(b, region); }
 
   /// What an instance is known to wait for: asyncs by number, and all compute steps of the tasks before `chain`.
   struct Known {
-    std::vector<bool> asyncs;
+    std::vector<uint64_t> words; // of bits, one per async
     uint32_t chain = 0;
     void unite(const Known &other) {
-      if (asyncs.size() < other.asyncs.size())
-        asyncs.resize(other.asyncs.size());
-      for (size_t i = 0; i < other.asyncs.size(); ++i)
-        if (other.asyncs[i])
-          asyncs[i] = true;
+      if (words.size() < other.words.size())
+        words.resize(other.words.size());
+      for (size_t i = 0; i < other.words.size(); ++i)
+        words[i] |= other.words[i];
       chain = std::max(chain, other.chain);
     }
-    bool has(size_t async) const { return async < asyncs.size() && asyncs[async]; }
+    void add(size_t async) {
+      words.resize(std::max(words.size(), async / 64 + 1));
+      words[async / 64] |= uint64_t(1) << (async % 64);
+    }
+    bool has(size_t async) const { return async / 64 < words.size() && words[async / 64] >> (async % 64) & 1; }
   };
   std::vector<Known> asyncKnown; // of asyncs, by number
   Known chainKnown;              // of all compute steps of earlier tasks together
@@ -105,9 +109,11 @@ private:
       if (isAsync(step)) {
         number[index] = asyncs.size();
         asyncs.emplace_back(task, index);
-        state.asyncs.resize(asyncs.size());
-        state.asyncs.back() = true;
+        state.add(number[index]);
         asyncKnown.push_back(state);
+        for (const Access &access : own)
+          if (access.step == index)
+            touching[{access.region, baseOf(task, access.region)}].push_back(number[index]);
       } else {
         chainEnd.unite(state);
       }
@@ -121,10 +127,12 @@ private:
 
   /// Adds the edges that one access of a step needs to accesses of earlier tasks, nearest tasks first.
   void orderAfterEarlier(uint32_t task, uint32_t step, const Access &access, size_t firstOwn, Known &state) {
-    for (size_t async = firstOwn; async-- > 0;) {
-      auto [otherTask, otherStep] = asyncs[async];
-      if (state.has(async) || !sameBase(task, otherTask, access.region))
+    const std::vector<size_t> &candidates = touching[{access.region, baseOf(task, access.region)}];
+    for (size_t i = candidates.size(); i-- > 0;) {
+      size_t async = candidates[i];
+      if (async >= firstOwn || state.has(async))
         continue;
+      auto [otherTask, otherStep] = asyncs[async];
       for (const Access &other : accessesOf(otherTask))
         if (other.step == otherStep && conflict(access, other)) {
           wait(task, step, otherTask, otherStep);
