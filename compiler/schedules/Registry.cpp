@@ -15,6 +15,9 @@ const std::vector<ScheduleKind> &scheduleKinds() {
       {"zb_h1", "Qi et al. 2023, figure 2", 1, false, zbH1},
       {"zb_h2", "Qi et al. 2023, figure 3", 1, false, zbH2},
       {"zb_v", "Qi et al. 2023, section 6", 2, false, zbV},
+      {"zb_auto", "Qi et al. 2023, section 3", 0, true, zbAuto},
+      {"v_half", "Qi et al. 2024, section 3", 2, false, vHalf},
+      {"v_min", "Qi et al. 2024, section 3", 2, false, vMin},
       {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV},
   };
   return kinds;
@@ -34,7 +37,9 @@ Made makeSchedule(const ScheduleKind &kind, Request request) {
                   std::to_string(request.micros));
   if (request.chunks == 0)
     request.chunks = kind.chunks;
-  if (request.chunks < 1 || (request.chunks != kind.chunks && !kind.anyChunks))
+  if (request.chunks < 0)
+    return refuse("needs at least one chunk per stage, not " + std::to_string(request.chunks));
+  if (request.chunks != kind.chunks && !kind.anyChunks)
     return refuse("has " + std::to_string(kind.chunks) + (kind.chunks == 1 ? " chunk" : " chunks") + " per stage, not " +
                   std::to_string(request.chunks));
   if (request.costs.empty())

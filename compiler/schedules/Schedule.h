@@ -73,7 +73,7 @@ struct Made {
 struct ScheduleKind {
   const char *name;
   const char *source; ///< paper, figure
-  int chunks;         ///< that it has by itself
+  int chunks;         ///< that it has by itself; 0: it chooses
   bool anyChunks;     ///< whether a request may ask for another number
   Made (*make)(const Request &request);
 };
@@ -86,6 +86,9 @@ Made loopedBfs(const Request &request);
 Made zbH1(const Request &request);
 Made zbH2(const Request &request);
 Made zbV(const Request &request);
+Made zbAuto(const Request &request);
+Made vHalf(const Request &request);
+Made vMin(const Request &request);
 Made dualPipeV(const Request &request);
 
 /// All schedules, in order of publication. A new one is a function in its own file and a line here.

@@ -1,16 +1,9 @@
 // The orders that the drawings in the schedules' sources show, and the registry.
-#include "compiler/schedules/Schedule.h"
-
-#include <gtest/gtest.h>
+#include "Make.h"
 
 namespace npar::schedules {
 
-static TaskLists lists(const char *name, int stages, int micros) {
-  Request request;
-  request.stages = stages;
-  request.micros = micros;
-  return makeSchedule(*findSchedule(name), request).schedule.lists;
-}
+static TaskLists lists(const char *name, int stages, int micros) { return make(name, stages, micros).lists; }
 
 TEST(Schedule, GPipeRunsBackwardsInAscendingOrder) {
   EXPECT_EQ(print(lists("gpipe", 2, 3)), "F0 F1 F2 B0 B1 B2\n"
@@ -26,13 +19,27 @@ TEST(Schedule, OneFOneBAlternatesAfterTheWarmup) {
 
 TEST(Schedule, OneFOneBWithFewerMicrosThanStages) { EXPECT_EQ(print(lists("1f1b", 4, 1)), "F0 B0\nF0 B0\nF0 B0\nF0 B0\n"); }
 
+// Two groups of two micro-batches; without the fourth, the rest keeps its order.
+TEST(Schedule, InterleavedTakesAnyNumberOfMicroBatches) {
+  EXPECT_EQ(print(make("interleaved", 2, 4).lists), "F0.0 F1.0 F0.1 F1.1 F2.0 B0.1 F3.0 B1.1 F2.1 B0.0 F3.1 B1.0 B2.1 B3.1 B2.0 B3.0\n"
+                                                    "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 F2.0 B0.0 F3.0 B1.0 F2.1 B2.1 F3.1 B3.1 B2.0 B3.0\n");
+  EXPECT_EQ(print(make("interleaved", 2, 3).lists), "F0.0 F1.0 F0.1 F1.1 F2.0 B0.1 B1.1 F2.1 B0.0 B1.0 B2.1 B2.0\n"
+                                                    "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 F2.0 B0.0 B1.0 F2.1 B2.1 B2.0\n");
+}
+
+TEST(Schedule, DualPipeVSplitsBackwardsOnlyWhereAStageWouldWait) {
+  EXPECT_EQ(print(make("dualpipe_v", 2, 4).lists),
+            "F0.0 F1.0 F2.0 F0.1 B0.1 W0.1 F1.1 F3.0 B1.1 F2.1 B0.0 B2.1 F3.1 B1.0 B3.1 B2.0 W2.0 B3.0 W3.0\n"
+            "F0.0 F0.1 F1.0 F1.1 F2.0 B0.1 F2.1 B0.0 F3.0 B1.1 F3.1 B1.0 B2.1 B2.0 B3.1 B3.0 W3.1 W3.0\n");
+}
+
 TEST(Schedule, PrintsChunksOnlyWhereThereAreSeveral) {
   EXPECT_EQ(print({{{Phase::F, 0, 0}, {Phase::F, 0, 1}, {Phase::W, 0, 1}}}), "F0.0 F0.1 W0.1\n");
 }
 
 TEST(Schedule, FindsByName) {
-  EXPECT_STREQ(findSchedule("1f1b")->name, "1f1b");
-  EXPECT_STREQ(findSchedule("gpipe")->name, "gpipe");
+  for (const ScheduleKind &kind : scheduleKinds())
+    EXPECT_EQ(findSchedule(kind.name), &kind);
   EXPECT_EQ(findSchedule("2f2b"), nullptr);
 }
 
@@ -44,6 +51,15 @@ TEST(Schedule, RefusesWhatAKindCannotMake) {
   request.micros = 0;
   EXPECT_EQ(makeSchedule(*findSchedule("1f1b"), request).refusal,
             "schedule '1f1b' needs at least one stage and one micro-batch, not 1 and 0");
+  request.micros = 1;
+  request.chunks = -1;
+  EXPECT_EQ(makeSchedule(*findSchedule("interleaved"), request).refusal,
+            "schedule 'interleaved' needs at least one chunk per stage, not -1");
+  request.chunks = 0;
+  request.stages = 4;
+  request.micros = 7;
+  EXPECT_EQ(makeSchedule(*findSchedule("dualpipe_v"), request).refusal,
+            "schedule 'dualpipe_v' needs at least 8 micro-batches for 4 stages, not 7");
 }
 
 TEST(Schedule, PlacesPartsInALoopOrAV) {

@@ -1,0 +1,204 @@
+// ZB auto: the best schedule that a search finds for the given costs within a memory cap (after Qi et al. 2023, "Zero Bubble Pipeline
+// Parallelism", section 3.1: lengths of the warm-up, rules to fill gaps with W; here also for V-shaped placements and building blocks).
+//
+//   zb_auto, 3 stages, 6 micro-batches, F, B and W alike:
+//
+//   stage 0  F0 F1 F2 F3 F4 f0 b0 w0 f1 b1 w1 f2 b2 w2 F5 B0 W0 f3 b3 w3 B1 W1 f4 b4 w4 B2 W2 f5 b5 B3 w5 B4 W3 B5 W4 W5 .. ..
+//   stage 1  .. F0 F1 F2 f0 F3 f1 b0 w0 f2 b1 w1 F4 B0 W0 f3 b2 w2 F5 B1 W1 f4 b3 w3 B2 W2 f5 b4 B3 b5 B4 w4 B5 W3 w5 W4 W5 ..
+//   stage 2  .. .. F0 f0 F1 f1 F2 f2 b0 w0 F3 B0 W0 f3 b1 w1 F4 B1 W1 f4 b2 w2 F5 B2 W2 f5 b3 B3 b4 B4 b5 B5 w3 W3 w4 W4 w5 W5
+//
+// Candidates are every named schedule as it is; and orders of forwards and backwards (those of the named schedules, warm-ups of other
+// lengths with one chunk, V-shapes with more slack, building blocks of other sizes) with W filled in by several rules. All are timed with
+// fewer micro-batches first, the best with all of them, and the best of these is improved step by step. So it is never worse than a named
+// schedule under the same cap, in the cost by which bubble rates are defined (`Simulation::cost`); equal costs are decided by makespan,
+// then memory. The effort is bounded by the number of tasks timed. Without a cap, the search keeps to 2p - 1 micro-batches per stage, what
+// zb_h2 holds, and takes a named schedule that holds more only if that is better. Without a number of chunks, it takes one or two.
+#include "compiler/schedules/Build.h"
+#include "compiler/schedules/Improve.h"
+#include "compiler/schedules/Simulate.h"
+#include "compiler/schedules/VShape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <sstream>
+
+namespace npar::schedules {
+
+namespace {
+
+constexpr double tasksToCompare = 1.2e6, tasksToImprove = 2e6; ///< about half a second each
+constexpr int fewestTrials = 100, mostTrials = 1000;
+
+class Search {
+public:
+  explicit Search(const Request &request) : request(request) {}
+
+  Made run() {
+    for (int chunks : request.chunks == 0 ? std::vector<int>{1, 2} : std::vector<int>{request.chunks})
+      listOrders(chunks);
+    std::vector<Choice> choices = compare();
+    for (const Choice &choice : choices)
+      offerFilled(candidate(choice, request.micros));
+    choices.resize(std::min<size_t>(choices.size(), 2));
+    for (const Choice &choice : choices)
+      improveFrom(candidate(choice, request.micros), tasksToImprove / 2);
+    if (!best) {
+      std::ostringstream reason;
+      reason << "schedule 'zb_auto' needs a memory cap of at least 1 forward activation, not " << request.memoryCap;
+      return {{}, reason.str()};
+    }
+    best->schedule.kind = "zb_auto";
+    return {best->schedule, ""};
+  }
+
+private:
+  /// An order of forwards and backwards for any number of micro-batches; no lists where there is none.
+  using Order = std::function<Schedule(int micros)>;
+
+  struct Choice {
+    const Order *order;
+    double patience, score;
+  };
+
+  struct Result {
+    Schedule schedule;
+    double cost, makespan, memory;
+  };
+
+  /// Most chunks of micro-batches that a searched schedule may hold on a stage.
+  int limit(int chunks) const {
+    double cap = request.memoryCap > 0 ? request.memoryCap : 2 * request.stages - 1;
+    return static_cast<int>(std::min<double>(cap, request.micros) * chunks + 1e-9);
+  }
+
+  Candidate candidate(const Choice &choice, int micros) const {
+    Schedule schedule = (*choice.order)(micros);
+    int most = limit(schedule.chunks);
+    return {std::move(schedule), std::vector<WeightRule>(request.stages, {most, choice.patience})};
+  }
+
+  /// The orders with a number of chunks, those first that are good most often. Named schedules are offered as they are, too.
+  void listOrders(int chunks) {
+    const int stages = request.stages;
+    for (const ScheduleKind &kind : scheduleKinds())
+      if (kind.make != zbAuto && (kind.chunks == chunks || (kind.anyChunks && request.chunks != 0)))
+        addNamed(kind, chunks);
+    if (chunks == 1)
+      for (double slack : {0.0, 1.0, 0.5, 0.25, 0.75, 1.5, 2.0})
+        orders.push_back([stages, slack, most = limit(1)](int micros) {
+          TaskLists lists;
+          for (int stage = 0; stage < stages; ++stage)
+            lists.push_back(delayWeights(micros, std::min<int>(most, 1 + std::lround((stages - 1 - stage) * (1 + slack))), 0));
+          return Schedule{"", micros, 1, loopPlacement(stages, 1), lists};
+        });
+    if (chunks == 2) {
+      for (VSlack slack : {VSlack{0, 1, 1}, VSlack{0, 0.5, 0.5}, VSlack{0.5, 0.5, 0.5}, VSlack{0, 0.25, 0.25}, VSlack{0, 0.75, 0.75}})
+        addShape(slack);
+      for (int down = 1; down <= 5; ++down)
+        for (int up = 1; up <= 5; ++up)
+          if (down != up || down == 1)
+            orders.push_back([=](int micros) { return vBlock(stages, micros, {down, up, down, up}); });
+      for (double down : {0.0, 0.5, 1.0})
+        for (double turn : {0.0, 0.25, 0.5, 0.75, 1.0})
+          for (double up : {0.0, 0.25, 0.5, 0.75, 1.0})
+            addShape({down, turn, up});
+    }
+    // Whatever the cap: one micro-batch at a time.
+    orders.push_back([=](int micros) {
+      std::vector<Task> tasks;
+      for (int micro = 0; micro < micros; ++micro)
+        for (int task = 0; task < 2 * chunks; ++task)
+          tasks.push_back({task < chunks ? Phase::F : Phase::B, micro, task < chunks ? task : 2 * chunks - 1 - task});
+      return Schedule{"", micros, chunks, chunks == 2 ? vPlacement(stages) : loopPlacement(stages, chunks), TaskLists(stages, tasks)};
+    });
+  }
+
+  void addNamed(const ScheduleKind &kind, int chunks) {
+    Request all = request;
+    all.chunks = chunks;
+    Made made = makeSchedule(kind, all);
+    if (!made.refusal.empty())
+      return;
+    offer(made.schedule);
+    orders.push_back([=](int micros) {
+      Request some = all;
+      some.micros = micros;
+      return makeSchedule(kind, some).schedule;
+    });
+  }
+
+  void addShape(const VSlack &slack) {
+    int stages = request.stages;
+    orders.push_back([=](int micros) { return vOrder(stages, micros, slack); });
+  }
+
+  /// Times the orders under every rule with few micro-batches, as far as the effort goes: the best of all.
+  std::vector<Choice> compare() const {
+    int micros = std::min(request.micros, std::max(2 * request.stages + 8, static_cast<int>(500 / request.stages)));
+    double effort = 0;
+    std::vector<Choice> choices;
+    for (const Order &order : orders) {
+      Schedule schedule = order(micros);
+      if (schedule.lists.empty())
+        continue;
+      for (double patience : {0.5, 0.0, 1.0, 0.25, 0.75}) {
+        if (effort > tasksToCompare)
+          break;
+        effort += 3.0 * request.stages * micros * schedule.chunks;
+        std::vector<WeightRule> rules(request.stages, {limit(schedule.chunks), patience});
+        Filled filled = fillWeights(schedule, request.costs, request.transfer, rules);
+        if (!filled.lists.empty())
+          choices.push_back({&order, patience, score(filled)});
+      }
+    }
+    std::stable_sort(choices.begin(), choices.end(), [](const Choice &a, const Choice &b) { return a.score < b.score; });
+    choices.resize(std::min<size_t>(choices.size(), 4));
+    return choices;
+  }
+
+  void improveFrom(Candidate start, double effort) {
+    double trials = effort / (3.0 * request.stages * request.micros * start.order.chunks);
+    if (trials >= fewestTrials)
+      offerFilled(improve(std::move(start), request.costs, request.transfer, static_cast<int>(std::min<double>(trials, mostTrials))));
+  }
+
+  void offerFilled(Candidate candidate) {
+    candidate.order.lists = fillWeights(candidate.order, request.costs, request.transfer, candidate.rules).lists;
+    if (!candidate.order.lists.empty())
+      offer(candidate.order);
+  }
+
+  /// Keeps the schedule if it respects the cap and is the best so far.
+  void offer(const Schedule &schedule) {
+    Simulation simulation = simulate(schedule, request.costs, request.transfer);
+    double most = *std::max_element(simulation.peakLive.begin(), simulation.peakLive.end());
+    if (request.memoryCap > 0 && most > request.memoryCap + 1e-9)
+      return;
+    Result result{schedule, simulation.cost, simulation.timeline.makespan,
+                  std::accumulate(simulation.peakLive.begin(), simulation.peakLive.end(), 0.0)};
+    if (!best || better(result, *best))
+      best = std::move(result);
+  }
+
+  static bool better(const Result &a, const Result &b) {
+    double same = 1e-9 * b.cost;
+    if (std::abs(a.cost - b.cost) > same)
+      return a.cost < b.cost;
+    if (std::abs(a.makespan - b.makespan) > same)
+      return a.makespan < b.makespan;
+    return a.memory < b.memory - 1e-9;
+  }
+
+  const Request &request;
+  std::vector<Order> orders;
+  std::optional<Result> best;
+};
+
+} // namespace
+
+Made zbAuto(const Request &request) { return Search(request).run(); }
+
+} // namespace npar::schedules

@@ -1,0 +1,48 @@
+// Where W goes between given forwards and backwards.
+#include "compiler/schedules/FillWeights.h"
+#include "Make.h"
+#include "compiler/schedules/VShape.h"
+
+namespace npar::schedules {
+
+static std::string filled(const Schedule &schedule, StageCost cost, double transfer, WeightRule rule) {
+  size_t stages = schedule.lists.size();
+  return print(fillWeights(schedule, std::vector<StageCost>(stages, cost), transfer, std::vector<WeightRule>(stages, rule)).lists);
+}
+
+// Stage 1 never waits before its last backward, stage 0 waits for each backward.
+TEST(FillWeights, WFillsGapsAndTheEnd) {
+  EXPECT_EQ(filled(make("1f1b", 2, 3), {1, 1, 1}, 0, {3, 0}), "F0 F1 B0 F2 B1 W0 B2 W1 W2\n"
+                                                              "F0 B0 F1 B1 F2 B2 W0 W1 W2\n");
+}
+
+TEST(FillWeights, WMakesRoomForAForward) {
+  EXPECT_EQ(filled(make("1f1b", 2, 3), {1, 1, 1}, 0, {2, 0}), "F0 F1 B0 W0 F2 B1 W1 B2 W2\n"
+                                                              "F0 B0 F1 B1 W0 F2 B2 W1 W2\n");
+}
+
+// The gap before B2 on stage 0 is half a W long: it is kept with patience, filled without.
+TEST(FillWeights, PatienceKeepsShortGaps) {
+  EXPECT_EQ(filled(make("1f1b", 2, 2), {1, 1, 4}, 0.5, {2, 0}).substr(0, 21), "F0 F1 B0 W0 B1 W1\nF0 ");
+  EXPECT_EQ(filled(make("1f1b", 2, 2), {1, 1, 4}, 0.5, {2, 0.5}).substr(0, 21), "F0 F1 B0 B1 W0 W1\nF0 ");
+}
+
+TEST(FillWeights, ALimitThatTheOrderCannotKeepGivesNothing) {
+  EXPECT_TRUE(fillWeights(make("1f1b", 2, 3), 1).empty());
+  EXPECT_FALSE(fillWeights(make("naive", 2, 3), 1).empty());
+}
+
+TEST(FillWeights, CostIsThatOfTheSimulation) {
+  Schedule schedule = make("zb_v", 4, 9);
+  std::vector<StageCost> costs = {{1, 2, 3}, {2, 2, 1}, {1.5, 1, 1}, {3, 1, 2}};
+  Filled filled = fillWeights(schedule, costs, 0.3, std::vector<WeightRule>(4, {10, 0.5}));
+  schedule.lists = filled.lists;
+  EXPECT_NEAR(filled.cost, simulate(schedule, costs, 0.3).cost, 1e-9);
+}
+
+TEST(VShape, BlocksThatCollideGiveNothing) {
+  EXPECT_TRUE(vBlock(6, 4, {2, 2, 1, 1}).lists.empty());
+  EXPECT_FALSE(vBlock(6, 4, {2, 1, 2, 1}).lists.empty());
+}
+
+} // namespace npar::schedules
