@@ -50,11 +50,17 @@ namespace {
 
 constexpr size_t widest = 140; // characters of a source line that are shown
 
-/// The characters of a line, each as its bytes; tabs and control characters take one column.
-std::vector<std::string> characters(const std::string &line) {
+/// The characters of a line from number `from` on, at most `most`, each as its bytes; tabs and control characters take one column.
+std::vector<std::string> characters(const std::string &line, size_t from, size_t most) {
   std::vector<std::string> result;
+  size_t number = 0; // of characters begun
   for (unsigned char c : line) {
-    if ((c & 0xC0) == 0x80 && !result.empty())
+    bool inside = (c & 0xC0) == 0x80 && number > 0;
+    if (!inside && ++number > from + most)
+      break;
+    if (number <= from)
+      continue;
+    if (inside)
       result.back() += static_cast<char>(c);
     else if (c == '\t')
       result.emplace_back(" ");
@@ -77,25 +83,23 @@ void printHead(std::ostream &out, const Sources &sources, const Diagnostic &d) {
 void printLine(std::ostream &out, const Sources &sources, Location at) {
   if (at.file >= sources.size() || at.line == 0)
     return;
-  std::vector<std::string> line = characters(sources.line(at.file, at.line));
-  if (line.empty())
+  std::string text = sources.line(at.file, at.line);
+  if (text.empty())
     return;
   size_t caret = at.column == 0 ? 0 : at.column - 1;
-  size_t begin = 0;
-  while (begin < line.size() && begin < caret && line[begin] == " ")
-    ++begin;
+  size_t begin = std::min({text.find_first_not_of(" \t"), caret, text.size()});
   bool clippedLeft = caret - std::min(begin, caret) > widest / 2;
   if (clippedLeft)
     begin = caret - widest / 4;
-  begin = std::min(begin, line.size());
-  size_t end = std::min(line.size(), begin + widest);
+  std::vector<std::string> line = characters(text, begin, widest + 1);
+  size_t shown = std::min(line.size(), widest);
   std::string indent = clippedLeft ? "   ..." : "   ";
   out << indent;
-  for (size_t i = begin; i < end; ++i)
+  for (size_t i = 0; i < shown; ++i)
     out << line[i];
-  out << (end < line.size() ? "...\n" : "\n");
-  size_t column = caret < begin ? 0 : std::min(caret - begin, end - begin);
-  size_t room = begin + column < end ? end - begin - column : 1;
+  out << (shown < line.size() ? "...\n" : "\n");
+  size_t column = caret < begin ? 0 : std::min(caret - begin, shown);
+  size_t room = column < shown ? shown - column : 1;
   size_t length = std::clamp<size_t>(at.length, 1, room);
   out << std::string(indent.size() + column, ' ') << '^' << std::string(length - 1, '~') << '\n';
 }

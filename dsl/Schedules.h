@@ -10,7 +10,7 @@ namespace npar::dsl {
 
 struct KnownSchedule {
   std::string name;
-  int chunks = 1;         ///< per stage, where the plan asks for none
+  int chunks = 1;         ///< per stage, where the plan asks for none; 0: it chooses itself
   bool anyChunks = false; ///< whether a plan may ask for another number
 };
 

@@ -134,7 +134,7 @@ void PlanElaborator::readSchedule(const MeshAxis &stages, const Chosen &chosen) 
 
 void PlanElaborator::checkBlocks(const MeshAxis &stages, int blocks) {
   const KnownSchedule *kind = schedules.find(plan.pipeline->schedule);
-  int64_t chunks = plan.pipeline->chunks ? plan.pipeline->chunks : kind ? kind->chunks : 1, needed = stages.size * chunks;
+  int64_t chunks = std::max(1, plan.pipeline->chunks ? plan.pipeline->chunks : kind ? kind->chunks : 1), needed = stages.size * chunks;
   if (needed <= blocks)
     return;
   std::string count = counted(blocks, "block");

@@ -19,5 +19,6 @@ Command addCompileCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);
+Command addScheduleCommand(CLI::App &driver);
 
 } // namespace npar::driver

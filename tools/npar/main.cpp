@@ -47,7 +47,10 @@ ExitCode refuseExtras(const CLI::App &app) {
     if (!nearest.empty())
       message += "; did you mean '" + nearest + "'?";
   }
-  return fail(ExitCode::Usage, message + "\nnpar: see 'npar " + app.get_name() + " --help'");
+  std::string name = app.get_name();
+  for (const CLI::App *outer = app.get_parent(); outer && outer->get_parent(); outer = outer->get_parent())
+    name = outer->get_name() + " " + name;
+  return fail(ExitCode::Usage, message + "\nnpar: see 'npar " + name + " --help'");
 }
 
 ExitCode drive(int argc, char **argv) {
@@ -57,7 +60,8 @@ ExitCode drive(int argc, char **argv) {
   driver.require_subcommand(0, 1);
   driver.allow_extras();
   driver.set_version_flag("--version", "npar 0.1");
-  std::vector<Command> commands = {addCompileCommand(driver), addRunCommand(driver), addInspectCommand(driver), addVerifyCommand(driver)};
+  std::vector<Command> commands = {addCompileCommand(driver), addRunCommand(driver), addInspectCommand(driver), addVerifyCommand(driver),
+                                   addScheduleCommand(driver)};
   std::vector<std::string> names;
   for (const Command &command : commands) {
     command.app->allow_extras();
@@ -76,8 +80,9 @@ ExitCode drive(int argc, char **argv) {
 
   for (const Command &command : commands)
     if (command.app->parsed()) {
-      if (command.app->remaining_size() != 0)
-        return refuseExtras(*command.app);
+      const CLI::App &deepest = command.app->get_subcommands().empty() ? *command.app : *command.app->get_subcommands().front();
+      if (command.app->remaining_size() != 0 || deepest.remaining_size() != 0)
+        return refuseExtras(command.app->remaining_size() != 0 ? *command.app : deepest);
       ExitCode code = command.run();
       if (!standardOutputArrived() && code == ExitCode::Good)
         return fail(ExitCode::RunFailed, "cannot write to standard output (is the disk full?)");

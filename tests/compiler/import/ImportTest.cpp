@@ -69,7 +69,21 @@ TEST_F(ImportTest, WritesThePlanAsAttributes) {
   std::string text = textOf(*module);
   for (const char *part :
        {"dist.mesh = #dist.mesh<dp = 2, pp = 2, tp = 2>", "npar.batch = 8 : i64", "npar.micro_count = 2 : i64",
-        "#dist.rule<axis = \"vocab\", mesh = [\"tp\"], pad", "pipe.axis = \"pp\"", "pipe.schedule = \"1f1b\"", "nn.clip = 1.0"})
+        "#dist.rule<axis = \"vocab\", mesh = [\"tp\"], pad", "pipe.axis = \"pp\"", "pipe.schedule = \"1f1b\"", "pipe.chunks = 0 : i64", "nn.clip = 1.0"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  EXPECT_EQ(text.find("pipe.schedule_text"), std::string::npos);
+}
+
+TEST_F(ImportTest, CarriesTheTextOfAScheduleFile) {
+  dsl::Pipeline &pipeline = *gpt2.program.plan.pipeline;
+  pipeline.schedule = "mine.csv";
+  pipeline.path = "folder/mine.csv";
+  pipeline.text = "0F0,0B0\n1F0,1B0\n";
+  pipeline.chunks = 1;
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  std::string text = textOf(*module);
+  for (const char *part : {"pipe.chunks = 1 : i64", "pipe.schedule = \"mine.csv\"", "pipe.schedule_text = \"0F0,0B0\\0A1F0,1B0\\0A\""})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 

@@ -1,0 +1,165 @@
+// `npar schedule`: makes or reads a pipeline schedule, checks, times, shows, compares and explains it, without any model.
+#include "tools/npar/Command.h"
+
+#include "tools/npar/ScheduleExplain.h"
+#include "tools/npar/ScheduleShow.h"
+#include "tools/npar/ScheduleSvg.h"
+#include "tools/npar/Talk.h"
+
+#include <fmt/format.h>
+#include <iostream>
+
+namespace npar::driver {
+
+std::string scheduleSvg(const TimedSchedule &timed) {
+  SchedulePicture picture;
+  picture.title = scheduleTitle(timed);
+  picture.remark =
+      fmt::format("makespan {:.6g}, bubble rate {:.2f} %, at most {:.4g} live forward activations; F {:g}, B {:g}, W {:g}, message {:g}",
+                  timed.times->timeline.makespan, 100 * timed.bubbleRate, timed.peakLive(), timed.cost.forward, timed.cost.backward,
+                  timed.cost.weight, timed.transfer);
+  picture.span = timed.times->timeline.makespan;
+  picture.chunks = timed.schedule.chunks;
+  for (size_t stage = 0; stage < timed.schedule.lists.size(); ++stage) {
+    picture.lanes.push_back({"stage " + std::to_string(stage), {}});
+    for (size_t i = 0; i < timed.schedule.lists[stage].size(); ++i) {
+      const schedules::Task &task = timed.schedule.lists[stage][i];
+      const cost::Span &span = timed.times->timeline.spans[stage][i];
+      picture.lanes.back().boxes.push_back(
+          {span.begin, span.end, static_cast<int>(task.phase), task.micro, task.chunk,
+           fmt::format("{} on stage {}, {:.6g} to {:.6g}", taskLabel(timed.schedule, task), stage, span.begin, span.end)});
+    }
+  }
+  return drawSchedule(picture);
+}
+
+namespace {
+
+/// The code of a schedule with faults: a failed check where one was asked for, else a wrong input.
+ExitCode faultCode(const TimedSchedule &timed, bool check) {
+  return check ? ExitCode::CheckFailed : timed.times ? ExitCode::Good : ExitCode::BadInput;
+}
+
+ExitCode show(const ScheduleFlags &flags, bool check) {
+  Outcome<TimedSchedule> timed = loadSchedule(flags);
+  if (!timed.ok())
+    return timed.code();
+  ExitCode code = timed->faults.empty() ? ExitCode::Good : faultCode(*timed, check);
+  if (flags.asJson() && (timed->times || check)) {
+    std::cout << scheduleJson(*timed);
+    return code;
+  }
+  printFaults(*timed);
+  if (!timed->times)
+    return code;
+  if (flags.format == "csv")
+    std::cout << schedules::printCsv(timed->schedule);
+  else if (flags.format == "svg")
+    std::cout << scheduleSvg(*timed);
+  else
+    std::cout << scheduleText(*timed);
+  return code;
+}
+
+/// For forms that need a schedule that runs.
+ExitCode needTimes(const TimedSchedule &timed) {
+  printFaults(timed);
+  return timed.times ? ExitCode::Good : ExitCode::BadInput;
+}
+
+ExitCode showExplanation(const ScheduleFlags &flags) {
+  Outcome<TimedSchedule> timed = loadSchedule(flags);
+  if (!timed.ok())
+    return timed.code();
+  if (ExitCode code = needTimes(*timed); code != ExitCode::Good)
+    return code;
+  Explanation explanation = explain(*timed);
+  std::cout << (flags.asJson() ? explanationJson(*timed, explanation) : explanationText(*timed, explanation));
+  return ExitCode::Good;
+}
+
+ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags flags) {
+  if (words.size() != 2)
+    return fail(ExitCode::Usage,
+                "which two? give kinds or files, such as: npar schedule diff 1f1b mine.csv\nnpar: see 'npar schedule diff --help'");
+  std::vector<TimedSchedule> both;
+  // A file says its own numbers: those of the flags, or of the other side, are for kinds.
+  std::vector<size_t> order =
+      schedules::findSchedule(words[0].substr(0, words[0].find('('))) ? std::vector<size_t>{1, 0} : std::vector<size_t>{0, 1};
+  both.resize(2);
+  for (size_t i : order) {
+    Outcome<TimedSchedule> timed = loadSchedule(words[i], flags);
+    if (!timed.ok())
+      return timed.code();
+    if (ExitCode code = needTimes(*timed); code != ExitCode::Good)
+      return code;
+    both[i] = std::move(*timed);
+    if (!flags.stages && !flags.micros) {
+      flags.stages = both[i].schedule.stages();
+      flags.micros = both[i].schedule.micros;
+    }
+  }
+  std::cout << (flags.asJson() ? diffJson(both[0], both[1]) : diffText(both[0], both[1]));
+  return ExitCode::Good;
+}
+
+void addFormat(CLI::App &app, ScheduleFlags &flags, const std::vector<std::string> &formats) {
+  app.add_option("--format", flags.format, fmt::format("{} (default: text)", fmt::join(formats, ", ")))
+      ->check(CLI::IsMember(formats))
+      ->type_name("FORMAT");
+  app.add_flag("--json", flags.json, "the same as --format=json");
+}
+
+} // namespace
+
+Command addScheduleCommand(CLI::App &driver) {
+  struct All {
+    ScheduleFlags own, difference, explanation;
+    bool check = false;
+    std::vector<std::string> words;
+  };
+  auto all = std::make_shared<All>();
+  CLI::App *app = driver.add_subcommand(
+      "schedule", "show, check, compare and explain pipeline schedules\n\n"
+                  "Example:\n"
+                  "  npar schedule --kind=1f1b --stages=4 --microbatches=8 --cost F=1,B=1,W=1,comm=0.1\n"
+                  "  npar schedule --kind=1f1b --stages=4 --microbatches=8 --format=csv > mine.csv\n"
+                  "  npar schedule --import mine.csv --check --format=json\n"
+                  "  npar schedule --kind=1f1b --stages=4 --microbatches=8 --format=svg > schedule.svg\n\n"
+                  "A file has a row per stage and an action per cell, in PyTorch's format: 0F3, 1B0, 1I3, 2W1 (virtual stage, kind,\n"
+                  "micro-batch; B is the full backward, I its input part, W its weight part). Compute order only: transfers follow.");
+  all->own.addSource(*app);
+  all->own.addTo(*app);
+  app->add_flag("--check", all->check,
+                "exit with 3 when the schedule cannot run, breaks the order of gradients or holds more than the cap");
+  addFormat(*app, all->own, {"text", "json", "csv", "svg"});
+
+  CLI::App *difference = app->add_subcommand("diff", "compare two schedules: order, live activations, messages, bubble\n\n"
+                                                     "Example:\n"
+                                                     "  npar schedule diff gpipe 1f1b --stages=4 --microbatches=8\n"
+                                                     "  npar schedule diff 1f1b mine.csv");
+  difference->add_option("SCHEDULES", all->words, "two kinds, such as 1f1b or interleaved(3), or files")->type_name("A B");
+  all->difference.addTo(*difference);
+  addFormat(*difference, all->difference, {"text", "json"});
+
+  CLI::App *explanation = app->add_subcommand("explain", "say where the bubble is, which dependency makes it and what would help\n\n"
+                                                         "Example:\n"
+                                                         "  npar schedule explain --kind=1f1b --stages=4 --microbatches=8");
+  all->explanation.addSource(*explanation);
+  all->explanation.addTo(*explanation);
+  addFormat(*explanation, all->explanation, {"text", "json"});
+
+  for (CLI::App *inner : {difference, explanation}) {
+    inner->allow_extras();
+    inner->footer(exitCodeText);
+  }
+  return {app, [all, difference, explanation] {
+            if (difference->parsed())
+              return showDifference(all->words, all->difference);
+            if (explanation->parsed())
+              return showExplanation(all->explanation);
+            return show(all->own, all->check);
+          }};
+}
+
+} // namespace npar::driver
