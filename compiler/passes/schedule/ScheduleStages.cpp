@@ -4,9 +4,13 @@
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/schedule/WeightOps.h"
+#include "compiler/schedules/Text.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+
+#include <algorithm>
+#include <optional>
 
 using namespace mlir;
 
@@ -17,10 +21,21 @@ namespace npar {
 
 namespace {
 
-/// Costs along the chain.
-struct ChainCosts {
-  double before = 0, after = 0;
-  std::vector<double> blocks;
+/// What the ops of @micro cost, by their place in the chain of blocks.
+struct Chain {
+  std::vector<schedules::StageCost> blocks; ///< of each block, F, B and W
+  schedules::StageCost before, after;
+  double transfer = 0; ///< the longest message from a block to the next
+
+  static double total(const schedules::StageCost &cost) { return cost.forward + cost.backward + cost.weight; }
+};
+
+/// Where the blocks go.
+struct Parts {
+  schedules::Placement placement;
+  std::vector<int> counts;                 ///< blocks of each part
+  std::vector<schedules::StageCost> costs; ///< of each stage
+  std::optional<schedules::Schedule> kept; ///< the schedule, where these costs would not lead to it again
 };
 
 struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
@@ -35,28 +50,23 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     if (failed(pipeline) || !micro || failed(completePlaces(micro)))
       return signalPassFailure();
 
-    // Where the parts are does not depend on what they cost.
-    schedules::Request request;
-    request.stages = static_cast<int>(pipeline->stages);
-    request.micros = static_cast<int>(pipeline->micros);
-    request.chunks = static_cast<int>(pipeline->chunks);
-    FailureOr<schedules::Schedule> schedule = makeSchedule(module, pipeline->schedule, pipeline->text, request);
-    if (failed(schedule))
-      return signalPassFailure();
     int64_t length = chainLength(module, micro);
-    FailureOr<SmallVector<int64_t>> placeOfBlock = assignBlocks(module, micro, length, *schedule);
-    if (failed(placeOfBlock))
+    markWeightOps(micro);
+    Chain chain = measure(micro, length);
+    FailureOr<Parts> parts = cut(*pipeline, chain);
+    if (failed(parts))
       return signalPassFailure();
+    SmallVector<int64_t> placeOfBlock;
+    for (auto [place, count] : llvm::enumerate(parts->counts))
+      placeOfBlock.append(count, static_cast<int64_t>(place));
     Builder builder(module.getContext());
-    int64_t last = static_cast<int64_t>(schedule->placement.size()) - 1;
     for (Operation &op : micro.getOps())
       if (nn::AtAttr at = nn::getAt(&op)) {
-        int64_t block = at.getBlock();
-        int64_t place = block < 0 ? 0 : block >= length ? last : (*placeOfBlock)[block];
+        int64_t block = at.getBlock(), last = static_cast<int64_t>(parts->placement.size()) - 1;
+        int64_t place = block < 0 ? 0 : block >= length ? last : placeOfBlock[block];
         op.setAttr(placeAttribute, builder.getI64IntegerAttr(place));
       }
-    markWeightOps(micro);
-    stateProgram(*pipeline, micro, schedule->placement);
+    stateProgram(*pipeline, *parts, chain.transfer);
   }
 
   /// Ops that passes have put in without a place have that of the op behind their first operand.
@@ -83,72 +93,116 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return length;
   }
 
-  ChainCosts chainCosts(func::FuncOp micro, int64_t length) {
-    ChainCosts costs;
-    costs.blocks.assign(length, 0);
+  Chain measure(func::FuncOp micro, int64_t length) {
+    const schedules::StageCost nothing{0, 0, 0};
+    Chain chain{std::vector<schedules::StageCost>(length, nothing), nothing, nothing};
+    std::vector<double> leaving(length + 1, 0); // bytes that a block, or what is before the chain, sends on
     dist::MeshAttr mesh = dist::meshOf(getOperation());
     for (Operation &op : micro.getOps()) {
       nn::AtAttr at = nn::getAt(&op);
       if (!at)
         continue;
       int64_t block = at.getBlock();
-      double &cost = block < 0 ? costs.before : block >= length ? costs.after : costs.blocks[block];
-      cost += opSeconds(&op, cost::Machine(), mesh);
+      bool isForward = at.getPhase() == nn::Phase::F;
+      schedules::StageCost &cost = block < 0 ? chain.before : block >= length ? chain.after : chain.blocks[block];
+      (isForward ? cost.forward : op.hasAttr(weightAttribute) ? cost.weight : cost.backward) += opSeconds(&op, cost::Machine(), mesh);
+      if (!isForward || isRepeated(&op) || block >= length)
+        continue;
+      for (Value result : op.getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return nn::getAt(user) && nn::getAt(user).getBlock() > block; }))
+          leaving[std::max<int64_t>(block + 1, 0)] += tensorBytes(result.getType());
     }
-    return costs;
+    double most = *std::max_element(leaving.begin(), leaving.end());
+    chain.transfer = most > 0 ? cost::transferSeconds(cost::Machine(), most) : 0;
+    return chain;
   }
 
-  FailureOr<SmallVector<int64_t>> assignBlocks(ModuleOp module, func::FuncOp micro, int64_t length, const schedules::Schedule &schedule) {
-    SmallVector<int64_t> placeOfBlock(length, 0);
-    if (schedule.placement.size() == 1)
-      return placeOfBlock;
-    ChainCosts costs = chainCosts(micro, length);
-    std::vector<int> counts = cost::balanceParts(costs.blocks, schedule.placement, costs.before, costs.after);
-    if (counts.empty()) {
-      InFlightDiagnostic error = module.emitError("the pipeline has ") << schedule.stages() << " stages";
-      if (schedule.chunks > 1)
-        error << " of " << schedule.chunks << " chunks, " << schedule.placement.size() << " parts,";
-      return error << " but the model repeats only " << length << " blocks";
-    }
-    int64_t block = 0;
-    for (auto [place, count] : llvm::enumerate(counts))
-      for (int i = 0; i < count; ++i)
-        placeOfBlock[block++] = static_cast<int64_t>(place);
-    return placeOfBlock;
+  /// Cuts for the plain pipeline, to have costs; where the schedule made for these places the parts otherwise, cuts again.
+  FailureOr<Parts> cut(const Pipeline &pipeline, const Chain &chain) {
+    schedules::Request request;
+    request.stages = static_cast<int>(pipeline.stages);
+    request.micros = static_cast<int>(pipeline.micros);
+    request.chunks = static_cast<int>(pipeline.chunks);
+    request.transfer = chain.transfer;
+    // A kind that chooses its chunks has one where there are not blocks for more.
+    const schedules::ScheduleKind *kind = pipeline.text ? nullptr : schedules::findSchedule(pipeline.schedule);
+    if (kind && kind->chunks == 0 && request.chunks == 0 && static_cast<int64_t>(chain.blocks.size()) < 2 * pipeline.stages)
+      request.chunks = 1;
+
+    FailureOr<Parts> plain = balance(chain, schedules::loopPlacement(request.stages, 1), 1);
+    if (failed(plain))
+      return failure();
+    request.costs = plain->costs;
+    FailureOr<schedules::Schedule> schedule = makeSchedule(getOperation(), pipeline.schedule, pipeline.text, request);
+    if (failed(schedule))
+      return failure();
+    if (schedule->placement == plain->placement)
+      return plain;
+    FailureOr<Parts> parts = balance(chain, schedule->placement, schedule->chunks);
+    if (failed(parts))
+      return failure();
+    request.costs = parts->costs;
+    request.chunks = schedule->chunks;
+    FailureOr<schedules::Schedule> again = makeSchedule(getOperation(), pipeline.schedule, pipeline.text, request);
+    if (failed(again))
+      return failure();
+    if (again->placement != schedule->placement)
+      parts->kept = *schedule;
+    return parts;
   }
 
-  void stateProgram(const Pipeline &pipeline, func::FuncOp micro, const schedules::Placement &placement) {
+  FailureOr<Parts> balance(const Chain &chain, const schedules::Placement &placement, int chunks) {
+    size_t stages = placement.size() / chunks;
+    Parts parts{placement, {}, std::vector<schedules::StageCost>(stages, {0, 0, 0}), std::nullopt};
+    if (placement.size() == 1) {
+      parts.counts = {static_cast<int>(chain.blocks.size())};
+    } else {
+      std::vector<double> blocks;
+      for (const schedules::StageCost &block : chain.blocks)
+        blocks.push_back(Chain::total(block));
+      parts.counts = cost::balanceParts(blocks, placement, Chain::total(chain.before), Chain::total(chain.after));
+    }
+    if (parts.counts.empty()) {
+      InFlightDiagnostic error = getOperation().emitError("the pipeline has ") << stages << " stages";
+      if (chunks > 1)
+        error << " of " << chunks << " chunks, " << placement.size() << " parts,";
+      return error << " but the model repeats only " << chain.blocks.size() << " blocks";
+    }
+    auto add = [&](int stage, const schedules::StageCost &cost) {
+      parts.costs[stage].forward += cost.forward;
+      parts.costs[stage].backward += cost.backward;
+      parts.costs[stage].weight += cost.weight;
+    };
+    add(placement.front(), chain.before);
+    add(placement.back(), chain.after);
+    size_t block = 0;
+    for (size_t place = 0; place < placement.size(); ++place)
+      for (int i = 0; i < parts.counts[place]; ++i)
+        add(placement[place], chain.blocks[block++]);
+    return parts;
+  }
+
+  void stateProgram(const Pipeline &pipeline, const Parts &parts, double transfer) {
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    DenseI64ArrayAttr placed; // left out where part and stage are the same
-    if (static_cast<int64_t>(placement.size()) > pipeline.stages)
-      placed = builder.getDenseI64ArrayAttr(SmallVector<int64_t>(placement.begin(), placement.end()));
+    DenseI64ArrayAttr placement; // left out where part and stage are the same
+    if (static_cast<int64_t>(parts.placement.size()) > pipeline.stages)
+      placement = builder.getDenseI64ArrayAttr(SmallVector<int64_t>(parts.placement.begin(), parts.placement.end()));
+    StringAttr text = parts.kept ? builder.getStringAttr(schedules::printCsv(*parts.kept)) : pipeline.text;
     auto program = pipe::ProgramOp::create(builder, getOperation().getLoc(), builder.getStringAttr(pipeline.schedule), pipeline.axis,
-                                           pipeline.stages, pipeline.micros, placed, DenseF64ArrayAttr(), DenseF64ArrayAttr(),
-                                           DenseF64ArrayAttr(), FloatAttr(), pipeline.text);
+                                           pipeline.stages, pipeline.micros, placement, DenseF64ArrayAttr(), DenseF64ArrayAttr(),
+                                           DenseF64ArrayAttr(), FloatAttr(), text);
     if (pipeline.stages == 1)
       return;
-    SmallVector<double> forward(pipeline.stages, 0), backward = forward, weight = forward;
-    SmallVector<double> leaving(placement.size(), 0); // bytes
-    dist::MeshAttr mesh = dist::meshOf(getOperation());
-    for (Operation &op : micro.getOps()) {
-      auto place = op.getAttrOfType<IntegerAttr>(placeAttribute);
-      if (!place)
-        continue;
-      bool isForward = nn::getAt(&op).getPhase() == nn::Phase::F;
-      SmallVector<double> &costs = isForward ? forward : op.hasAttr(weightAttribute) ? weight : backward;
-      costs[placement[place.getInt()]] += opSeconds(&op, cost::Machine(), mesh);
-      for (Value result : op.getResults())
-        if (isForward && !isRepeated(&op) && llvm::any_of(result.getUsers(), [&](Operation *user) {
-              auto other = user->getAttrOfType<IntegerAttr>(placeAttribute);
-              return other && other.getInt() > place.getInt();
-            }))
-          leaving[place.getInt()] += tensorBytes(result.getType());
+    SmallVector<double> forward, backward, weight;
+    for (const schedules::StageCost &cost : parts.costs) {
+      forward.push_back(cost.forward);
+      backward.push_back(cost.backward);
+      weight.push_back(cost.weight);
     }
     program.setForward(forward);
     program.setBackward(backward);
     program.setWeight(weight);
-    double most = *std::max_element(leaving.begin(), leaving.end());
-    program.setTransferAttr(builder.getF64FloatAttr(most > 0 ? cost::transferSeconds(cost::Machine(), most) : 0));
+    program.setTransferAttr(builder.getF64FloatAttr(transfer));
   }
 };
 

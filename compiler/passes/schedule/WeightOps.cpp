@@ -29,8 +29,7 @@ bool needs(Operation *user, Operation *op) {
     return llvm::any_of(user->getUsers(), [&](Operation *next) { return needs(next, op); });
   if (!isBackward(user))
     return false;
-  return !user->hasAttr(weightAttribute) || nn::getAt(user).getBlock() < nn::getAt(op).getBlock() ||
-         user->getAttr(placeAttribute) != op->getAttr(placeAttribute);
+  return !user->hasAttr(weightAttribute) || nn::getAt(user).getBlock() != nn::getAt(op).getBlock();
 }
 
 } // namespace

@@ -10,8 +10,8 @@ namespace npar {
 bool isRepeated(mlir::Operation *op);
 
 /// Marks the backward ops of @micro that nothing before them in the chain waits for with `pipe.weight`. An op is not marked when a value
-/// that it makes is used, directly or through other ops, by a block before its own or by another part; so between the blocks of a part
-/// gradients stay in B, on the first part too. Ops must have their places.
+/// that it makes is used, directly or through other ops, by another block (the one before its own); so between the blocks of a part
+/// gradients stay in B, on the first part too.
 void markWeightOps(mlir::func::FuncOp micro);
 
 } // namespace npar

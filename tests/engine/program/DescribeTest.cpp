@@ -1,0 +1,29 @@
+// How tasks are called in messages and traces.
+#include "engine/program/Mesh.h"
+
+#include <gtest/gtest.h>
+
+namespace npar::program {
+namespace {
+
+/// What runs per micro-batch, weight gradients too, has the number behind its fragment's name; what runs once has the name alone.
+TEST(Describe, TasksOfMicroBatchesHaveTheirNumber) {
+  RankClassT rankClass;
+  for (auto [name, phase] :
+       {std::pair{"P0", Phase::Prologue}, {"F7", Phase::Forward}, {"B7", Phase::Backward}, {"W7", Phase::Weight}, {"U0", Phase::Update}}) {
+    rankClass.tasks.emplace_back(static_cast<uint32_t>(rankClass.fragments.size()), 3, 0, 0, 0.0, 0.0);
+    rankClass.fragments.push_back(std::make_unique<FragmentT>());
+    rankClass.fragments.back()->name = name;
+    rankClass.fragments.back()->phase = phase;
+  }
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(RankClass::Pack(builder, &rankClass));
+  const RankClass &packed = *flatbuffers::GetRoot<RankClass>(builder.GetBufferPointer());
+  std::vector<std::string> names;
+  for (uint32_t task = 0; task < packed.tasks()->size(); ++task)
+    names.push_back(describeTask(packed, task));
+  EXPECT_EQ(names, (std::vector<std::string>{"P0", "F7:3", "B7:3", "W7:3", "U0"}));
+}
+
+} // namespace
+} // namespace npar::program
