@@ -18,7 +18,7 @@ struct TaskGraph {
   };
   struct Task {
     int kind = 0;
-    int micro = 0;    ///< 0 for tasks that run once per training step
+    int micro = 0;    ///< not negative; 0 for tasks that run once per training step
     double extra = 0; ///< seconds on top of those of the kind
   };
   std::vector<Kind> kinds;
@@ -40,7 +40,8 @@ struct Timeline {
   double bubble = 0;
 };
 
-/// Time grows with tasks and their edges. Messages take no time of the lanes and never block the sender.
+/// Time grows with tasks and their edges, memory with the greatest micro-batch of each kind. Messages take no time of the lanes and never
+/// block the sender.
 Timeline simulate(const TaskGraph &graph);
 
 } // namespace npar::cost

@@ -9,8 +9,8 @@
 //
 // Micro-batches go in groups of p: a group passes chunk 0 of all stages, then chunk 1, and so on; backwards the other way round. Stage s
 // starts with 2 (p - s - 1) + (v - 1) p forwards, then takes one forward and one backward in turn. With p dividing m the bubble is
-// (p - 1) (F + B) / v, and stage 0 holds p + (p - 1) / v micro-batches (m if that is less). Other m: the schedule of the next multiple of p
-// without the micro-batches that are not there.
+// (p - 1) (F + B) / v, and stage 0 holds p + (p - 1) / v micro-batches (m if that is less), by the same rule for one chunk, where 1f1b does
+// with p. Other m: the schedule of the next multiple of p without the micro-batches that are not there.
 #include "compiler/schedules/Build.h"
 
 #include <algorithm>

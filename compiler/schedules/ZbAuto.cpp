@@ -8,12 +8,14 @@
 //   stage 2  .. .. F0 f0 F1 f1 F2 f2 b0 w0 F3 B0 W0 f3 b1 w1 F4 B1 W1 f4 b2 w2 F5 B2 W2 f5 b3 B3 b4 B4 b5 B5 w3 W3 w4 W4 w5 W5
 //
 // Candidates are every named schedule as it is; and orders of forwards and backwards (those of the named schedules, warm-ups of other
-// lengths with one chunk, V-shapes with more slack, building blocks of other sizes) with W filled in by several rules. All are timed with
-// fewer micro-batches first, the best with all of them, and the best of these is improved step by step. So it is never worse than a named
-// schedule under the same cap, in the cost by which bubble rates are defined (`Simulation::cost`); equal costs are decided by makespan,
-// then memory. The effort is bounded by the number of tasks timed. Without a cap, the search keeps to 2p - 1 micro-batches per stage, what
-// zb_h2 holds, and takes a named schedule that holds more only if that is better. Without a number of chunks, it takes one or two.
+// lengths with one chunk, V-shapes with more slack, building blocks of other sizes, what a greedy run gives) with W filled in by several
+// rules. All are timed with fewer micro-batches first, the best with all of them, and the best of these is improved step by step. So it is
+// never worse than a named schedule under the same cap, in the cost by which bubble rates are defined (`Simulation::cost`); equal costs are
+// decided by makespan, then memory. The effort is bounded by the number of tasks timed. Without a cap, the search keeps to 2p - 1
+// micro-batches per stage, what zb_h2 holds, and takes a named schedule that holds more only if that is better. Without a number of chunks,
+// it takes one or two.
 #include "compiler/schedules/Build.h"
+#include "compiler/schedules/GreedyOrder.h"
 #include "compiler/schedules/Improve.h"
 #include "compiler/schedules/Simulate.h"
 #include "compiler/schedules/VShape.h"
@@ -94,26 +96,22 @@ private:
             lists.push_back(delayWeights(micros, std::min<int>(most, 1 + std::lround((stages - 1 - stage) * (1 + slack))), 0));
           return Schedule{"", micros, 1, loopPlacement(stages, 1), lists};
         });
-    if (chunks == 2) {
+    if (chunks == 2)
       for (VSlack slack : {VSlack{0, 1, 1}, VSlack{0, 0.5, 0.5}, VSlack{0.5, 0.5, 0.5}, VSlack{0, 0.25, 0.25}, VSlack{0, 0.75, 0.75}})
         addShape(slack);
-      for (int down = 1; down <= 5; ++down)
-        for (int up = 1; up <= 5; ++up)
-          if (down != up || down == 1)
-            orders.push_back([=](int micros) { return vBlock(stages, micros, {down, up, down, up}); });
-      for (double down : {0.0, 0.5, 1.0})
-        for (double turn : {0.0, 0.25, 0.5, 0.75, 1.0})
-          for (double up : {0.0, 0.25, 0.5, 0.75, 1.0})
-            addShape({down, turn, up});
-    }
-    // Whatever the cap: one micro-batch at a time.
-    orders.push_back([=](int micros) {
-      std::vector<Task> tasks;
-      for (int micro = 0; micro < micros; ++micro)
-        for (int task = 0; task < 2 * chunks; ++task)
-          tasks.push_back({task < chunks ? Phase::F : Phase::B, micro, task < chunks ? task : 2 * chunks - 1 - task});
-      return Schedule{"", micros, chunks, chunks == 2 ? vPlacement(stages) : loopPlacement(stages, chunks), TaskLists(stages, tasks)};
-    });
+    for (double slack : {1.0, 1.5, 2.0, 3.0})
+      for (bool forwardFirst : {false, true})
+        addGreedy(chunks, slack, forwardFirst);
+    if (chunks != 2)
+      return;
+    for (int down = 1; down <= 5; ++down)
+      for (int up = 1; up <= 5; ++up)
+        if (down != up || down == 1)
+          orders.push_back([=](int micros) { return vBlock(stages, micros, {down, up, down, up}); });
+    for (double down : {0.0, 0.5, 1.0})
+      for (double turn : {0.0, 0.25, 0.5, 0.75, 1.0})
+        for (double up : {0.0, 0.25, 0.5, 0.75, 1.0})
+          addShape({down, turn, up});
   }
 
   void addNamed(const ScheduleKind &kind, int chunks) {
@@ -135,18 +133,28 @@ private:
     orders.push_back([=](int micros) { return vOrder(stages, micros, slack); });
   }
 
+  void addGreedy(int chunks, double slack, bool forwardFirst) {
+    Placement placement = chunks == 2 ? vPlacement(request.stages) : loopPlacement(request.stages, chunks);
+    orders.push_back([=](int micros) {
+      return greedyOrder(placement, chunks, micros, request.costs, request.transfer, {limit(chunks), slack, forwardFirst});
+    });
+  }
+
   /// Times the orders under every rule with few micro-batches, as far as the effort goes: the best of all.
   std::vector<Choice> compare() const {
     int micros = std::min(request.micros, std::max(2 * request.stages + 8, static_cast<int>(500 / request.stages)));
+    double once = 3.0 * request.stages * micros * orders.size() * (request.chunks == 0 ? 1.5 : request.chunks); // every order, about
+    const std::vector<double> all = {0.5, 0.0, 1.0, 0.25, 0.75};
+    const std::vector<double> patiences(all.begin(), all.begin() + std::clamp(static_cast<int>(tasksToCompare / once), 1, 5));
     double effort = 0;
     std::vector<Choice> choices;
     for (const Order &order : orders) {
+      if (effort > tasksToCompare)
+        break;
       Schedule schedule = order(micros);
       if (schedule.lists.empty())
         continue;
-      for (double patience : {0.5, 0.0, 1.0, 0.25, 0.75}) {
-        if (effort > tasksToCompare)
-          break;
+      for (double patience : patiences) {
         effort += 3.0 * request.stages * micros * schedule.chunks;
         std::vector<WeightRule> rules(request.stages, {limit(schedule.chunks), patience});
         Filled filled = fillWeights(schedule, request.costs, request.transfer, rules);

@@ -56,22 +56,9 @@ std::optional<std::string> readFile(const std::string &path) {
   return text;
 }
 
-/// As the published tables define it; the README of this folder repeats the definition.
-double rateOf(const Schedule &schedule, const cost::Timeline &timeline, const StageCost &stage) {
-  double longest = 0;
-  for (size_t i = 0; i < schedule.lists.size(); ++i)
-    for (size_t task = 0; task < schedule.lists[i].size(); ++task)
-      if (schedule.lists[i][task].phase == Phase::F) {
-        longest = std::max(longest, timeline.spans[i].back().end - timeline.spans[i][task].begin);
-        break;
-      }
-  double work = schedule.micros * (stage.forward + stage.backward + stage.weight);
-  return longest > 0 ? (longest - work) / longest : 0;
-}
-
 void time(TimedSchedule &timed) {
   timed.times = simulate(timed.schedule, std::vector<StageCost>(timed.schedule.stages(), timed.cost), timed.transfer);
-  timed.bubbleRate = rateOf(timed.schedule, timed.times->timeline, timed.cost);
+  timed.bubbleRate = timed.times->bubbleRate;
   const std::vector<double> &peak = timed.times->peakLive;
   for (size_t stage = 0; timed.memoryCap > 0 && stage < peak.size(); ++stage)
     if (peak[stage] > timed.memoryCap + 1e-9)

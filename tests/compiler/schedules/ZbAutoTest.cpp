@@ -28,8 +28,8 @@ Simulation run(const char *kind, const Request &request) {
 } // namespace
 
 TEST(ZbAuto, IsNeverWorseThanANamedScheduleUnderTheSameCap) {
-  for (int stages : {1, 2, 4, 7})
-    for (int micros : {1, stages, 3 * stages + 1})
+  for (int stages : {1, 3, 6})
+    for (int micros : {1, 3 * stages + 1})
       for (double cap : {0.0, 1.0, stages / 2.0 + 1, stages + 0.0, 2.0 * stages}) {
         Request asked = request(stages, micros, cap);
         SCOPED_TRACE(testing::Message() << stages << " stages, " << micros << " micro-batches, cap " << cap);
@@ -47,7 +47,7 @@ TEST(ZbAuto, IsNeverWorseThanANamedScheduleUnderTheSameCap) {
       }
 }
 
-// One chunk within 4 micro-batches: no schedule of Qi et al. 2023 does that on 8 stages, nor is naive near.
+// One chunk within 4 micro-batches on 8 stages: of the named schedules naive alone does that, and is far off.
 TEST(ZbAuto, UsesTheMemoryThatThereIs) {
   Request asked = request(8, 24, 4, 1);
   EXPECT_LT(run("zb_auto", asked).cost, 0.5 * run("naive", asked).cost);

@@ -1,7 +1,9 @@
-// Where W goes between given forwards and backwards.
-#include "compiler/schedules/FillWeights.h"
+// The parts that schedules are built with: where W goes between forwards and backwards, greedy runs, building blocks.
 #include "Make.h"
+#include "compiler/schedules/FillWeights.h"
+#include "compiler/schedules/GreedyOrder.h"
 #include "compiler/schedules/VShape.h"
+#include "compiler/schedules/Validate.h"
 
 namespace npar::schedules {
 
@@ -38,6 +40,21 @@ TEST(FillWeights, CostIsThatOfTheSimulation) {
   Filled filled = fillWeights(schedule, costs, 0.3, std::vector<WeightRule>(4, {10, 0.5}));
   schedule.lists = filled.lists;
   EXPECT_NEAR(filled.cost, simulate(schedule, costs, 0.3).cost, 1e-9);
+}
+
+// Within any limit that holds one micro-batch the run comes to its end, on a V as on a loop.
+TEST(GreedyOrder, NeverGetsStuck) {
+  for (int chunks = 1; chunks <= 4; ++chunks)
+    for (int limit = chunks; limit <= chunks + 5; ++limit)
+      for (bool forwardFirst : {false, true}) {
+        Placement placement = chunks == 2 ? vPlacement(4) : loopPlacement(4, chunks);
+        Schedule schedule = greedyOrder(placement, chunks, 9, std::vector<StageCost>(4), 0.1, {limit, 2, forwardFirst});
+        schedule.lists = fillWeights(schedule, limit);
+        ASSERT_FALSE(schedule.lists.empty());
+        EXPECT_TRUE(validate(schedule).empty());
+        EXPECT_LE(most(simulateEqual(schedule).peakLive) * chunks, limit);
+      }
+  EXPECT_TRUE(greedyOrder(vPlacement(4), 2, 9, std::vector<StageCost>(4), 0, {1, 1, false}).lists.empty());
 }
 
 TEST(VShape, BlocksThatCollideGiveNothing) {
