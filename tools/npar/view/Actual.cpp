@@ -299,11 +299,11 @@ void advise(const View &planned, Actual &actual) {
     if (kind.planned <= 0 || kind.measured < 0.05 * measured.span)
       continue;
     double ratio = kind.measured / kind.planned;
+    std::string times = fmt::format("{:.{}f}", ratio, ratio < 10 ? 1 : 0);
     if (computes && (ratio > 2 || ratio < 0.5))
-      advice.push_back(
-          fmt::format("{} steps take {:.2g} times their plan, {:.3g} Gflop/s: the plan's machine is not this one, so trust its "
-                      "balance and bubble less",
-                      kind.kind, times, kind.flops / kind.measured * 1e-9));
+      advice.push_back(fmt::format("{} steps take {} times their plan, {:.3g} Gflop/s: the plan's machine is not this one, so trust its "
+                                   "balance and bubble less",
+                                   kind.kind, times, kind.flops / kind.measured * 1e-9));
     // A receive is posted early and waits by design; a collective should not.
     bool transfers = kind.kind == "send" || kind.kind == "receive";
     if (!computes && !transfers && ratio > 3)
