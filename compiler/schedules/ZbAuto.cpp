@@ -31,7 +31,7 @@ namespace npar::schedules {
 
 namespace {
 
-constexpr double tasksToCompare = 1.2e6, tasksToImprove = 2e6; ///< about half a second each
+constexpr double tasksToCompare = 2.5e6, tasksToImprove = 2e6; ///< about half a second each
 constexpr int fewestTrials = 100, mostTrials = 1000;
 
 class Search {
@@ -45,8 +45,12 @@ public:
     for (const Choice &choice : choices)
       offerFilled(candidate(choice, request.micros));
     choices.resize(std::min<size_t>(choices.size(), 2));
-    for (const Choice &choice : choices)
+    for (const Choice &choice : choices) {
+      if (4.0 * 3 * request.stages * request.micros * 2 <= tasksToImprove / 4)
+        for (double patience : {0.0, 0.25, 0.75, 1.0})
+          offerFilled(candidate({choice.order, patience, 0}, request.micros));
       improveFrom(candidate(choice, request.micros), tasksToImprove / 2);
+    }
     if (!best) {
       std::ostringstream reason;
       reason << "schedule 'zb_auto' needs a memory cap of at least 1 forward activation, not " << request.memoryCap;
@@ -145,7 +149,7 @@ private:
     int micros = std::min(request.micros, std::max(2 * request.stages + 8, static_cast<int>(500 / request.stages)));
     double once = 3.0 * request.stages * micros * orders.size() * (request.chunks == 0 ? 1.5 : request.chunks); // every order, about
     const std::vector<double> all = {0.5, 0.0, 1.0, 0.25, 0.75};
-    const std::vector<double> patiences(all.begin(), all.begin() + std::clamp(static_cast<int>(tasksToCompare / once), 1, 5));
+    const std::vector<double> patiences(all.begin(), all.begin() + std::clamp(static_cast<int>(tasksToCompare / once), 2, 5));
     double effort = 0;
     std::vector<Choice> choices;
     for (const Order &order : orders) {
