@@ -22,7 +22,7 @@ def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
     pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, forward = array<f64: ...>, ...}
     ```
   }];
-  let dependentDialects = ["::npar::pipe::PipeDialect"];
+  let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
 }
 
 def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
@@ -38,7 +38,7 @@ def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
     pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1", "U1"]
     ```
   }];
-  let dependentDialects = ["::npar::pipe::PipeDialect"];
+  let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
 }
 
 def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
@@ -72,7 +72,7 @@ def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
     then every stage that stores the parameter combines them in the same order. `nn.square_sums` is cut by stage: a stage sums the
     gradients of the parameters whose lowest stage it is.
   }];
-  let dependentDialects = ["::npar::pipe::PipeDialect"];
+  let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
 }
 
 def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {

@@ -71,7 +71,7 @@ module attributes {dist.mesh = #dist.mesh<>} {
 // -----
 
 // What a backward takes up again, a forward has kept.
-// expected-error @+1 {{internal error: fragment 'B0' unstashes 's0', which no forward keeps in this size}}
+// expected-error @+1 {{internal error: fragment 'B0' unstashes 's0', which no earlier fragment keeps in this size}}
 module attributes {dist.mesh = #dist.mesh<>} {
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
   pipe.fragment @B0 stage(0) phase(B) {
