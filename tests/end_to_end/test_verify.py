@@ -98,7 +98,7 @@ class WrongProgramTest(DriverTest):
             ("operand", "well formed", "outside its region"),
             ("event", "sends and receives match", "which never sends it"),
             ("operator", "collectives agree", "operator"),
-            ("order", "no deadlock", "a cycle of"),
+            ("order", "no deadlock", "wait for each other"),
             ("owner", "every element owned", "owned by no rank"),
             ("reuse", "memory as planned", "at the same time"),
         ]:
