@@ -22,7 +22,7 @@ def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
     pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, forward = array<f64: ...>, ...}
     ```
   }];
-  let dependentDialects = ["::npar::pipe::PipeDialect"];
+  let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
 }
 
 def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
