@@ -66,7 +66,7 @@ module attributes {pipe.schedule = "1f1b", pipe.chunks = 3 : i64} {
 // -----
 // A text for another number of stages.
 // expected-error @below {{schedule 'mine.csv' has 1 stages, the plan 2}}
-module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedule = "mine.csv", pipe.schedule_text = "0F0,0B0\0A"} {
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", npar.blocks = 2 : i64, pipe.schedule = "mine.csv", pipe.schedule_text = "0F0,0B0\0A"} {
   func.func @micro() {
     return
   }
