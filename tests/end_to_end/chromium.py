@@ -11,7 +11,7 @@ import tempfile
 import time
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
-TIMEOUT = 120
+TIMEOUT = 300
 
 
 class PageError(Exception):

@@ -28,7 +28,7 @@ class InspectTest(DriverTest):
 
     def test_json_fields(self):
         summary = self.npar_json("inspect", "gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2)))
-        self.assertEqual(list(summary), ["model", "plan", "parameters", "world", "mesh", "classes"])
+        self.assertEqual(list(summary), ["model", "plan", "parameters", "world", "mesh", "classes", "schedule", "span_seconds", "bubble"])
         self.assertEqual(summary["world"], 8)
         self.assertEqual(summary["mesh"], {"dp": 2, "pp": 2, "tp": 2})
         ranks = sorted(rank for part in summary["classes"] for first, last in part["ranks"] for rank in range(first, last + 1))
@@ -37,8 +37,10 @@ class InspectTest(DriverTest):
             self.assertEqual(
                 list(part),
                 ["ranks", "coordinates", "parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_bytes", "workspace_bytes",
-                 "arena_bytes", "program_steps", "flops", "collectives", "transfers"],
+                 "arena_bytes", "program_steps", "flops", "collectives", "transfers", "stage", "busy_seconds", "collective_seconds", "bubble",
+                 "balance", "live_peak_bytes", "live_peak_seconds", "live_peak", "live_memory", "causes", "tasks"],
             )  # fmt: skip
+            self.check_view(part)
             self.assertGreaterEqual(part["arena_bytes"], part["parameter_bytes"] + part["gradient_bytes"] + part["optimizer_bytes"])
             for one in part["collectives"]:
                 self.assertEqual(list(one), ["kind", "over", "count", "bytes"])
@@ -48,6 +50,19 @@ class InspectTest(DriverTest):
         micros = SMALL["batch"] // (2 * SMALL["micro"])
         self.assertGreaterEqual(sent[0]["pp+1"], micros)
         self.assertGreaterEqual(sent[1]["pp-1"], micros)
+
+    def check_view(self, part):
+        """What the pictures show agrees with itself and with the counts."""
+        self.assertLessEqual(part["live_peak_bytes"], part["arena_bytes"])
+        self.assertGreaterEqual(part["live_peak_bytes"], part["parameter_bytes"] // 2)
+        self.assertEqual(sum(tensor["bytes"] for tensor in part["live_peak"]), part["live_peak_bytes"])
+        self.assertEqual(max(point[1] for point in part["live_memory"]), part["live_peak_bytes"])
+        for field in ("count", "bytes"):
+            self.assertEqual(sum(one[field] for one in part["causes"]), sum(one[field] for one in part["collectives"]))
+        for one in part["causes"]:
+            self.assertTrue(one["cause"], one)
+        for before, after in zip(part["tasks"], part["tasks"][1:]):
+            self.assertLessEqual(before["end"], after["begin"] + 1e-12)
 
     def added_by_two_blocks(self, **more):
         """Collectives over tp that two more blocks in the middle add, on one micro-batch."""
@@ -83,6 +98,10 @@ class InspectTest(DriverTest):
                 for event in events:
                     if event["ph"] == "X":
                         self.assertGreaterEqual(event["dur"], 0)
+                arrows = [event["ph"] for event in events if event.get("cat") == "message"]
+                self.assertEqual(arrows.count("s"), arrows.count("f"))
+                self.assertGreaterEqual(arrows.count("s"), 2 * 8 * (stages - 1))  # forth and back, 8 micro-batches
+                self.assertEqual({event["pid"] for event in events if event["ph"] == "C"}, set(range(stages)))
 
     def test_thousands_of_ranks_on_paper(self):
         begun = time.monotonic()
@@ -94,6 +113,49 @@ class InspectTest(DriverTest):
     def test_table(self):
         text = self.npar("inspect", "gpt2", "--plan", "none", *settings(vocab=50257)).output
         self.assertIn("124439808", text)
+        self.assertIn("live memory peaks on stage 0", text)
+
+    def test_compares_plans(self):
+        plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=2, tp=1))]
+        text = self.npar("inspect", "gpt2", *plan, "--compare-set", "schedule=gpipe").output
+        self.assertRegex(text, r"compared(.|\n)*1f1b(.|\n)*gpipe, \d+ micro-batches \(with schedule=gpipe\)")
+        self.npar("compile", "gpt2", *plan, "-o", "a.npx")
+        summary = self.npar_json("inspect", "gpt2", *plan, "--compare", "a.npx", "--compare", "a.npx")
+        self.assertEqual([one["span_seconds"] for one in summary["compared"]], 2 * [summary["span_seconds"]])
+        self.assertIn("--compare OTHER.npx", self.npar("inspect", "a.npx", "--compare-set", "schedule=gpipe", code=2).error)
+        self.npar("inspect", "a.npx", "--compare", "missing.npx", "--html", "p.html", code=1)
+        self.assertFalse((self.folder / "p.html").exists())
+
+    def test_planned_beside_measured(self):
+        plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=2, tp=2))]
+        self.npar("run", "gpt2", *plan, "--random-data", "--steps", 3, "--quiet", "--trace", "t.json")
+        actual = self.npar_json("inspect", "gpt2", *plan, "--actual", "t.json")["actual"]
+        self.assertEqual(actual["training_steps"], 2)  # the first one warms up
+        self.assertEqual(actual["dropped_events"], 0)
+        self.assertGreater(actual["measured_seconds"], 0)
+        self.assertTrue(0 <= actual["measured_bubble"] < 1)
+        kinds = {one["kind"]: one for one in actual["kinds"]}
+        for kind in ("Kernel", "Matmul", "all_reduce tp", "send", "receive"):
+            self.assertGreater(kinds[kind]["measured_seconds"], 0, kind)
+            self.assertGreater(kinds[kind]["planned_seconds"], 0, kind)
+        self.assertTrue(actual["advice"])
+        text = self.npar("inspect", "gpt2", *plan, "--actual", "t.json", "--html", "p.html").output
+        self.assertIn("planned beside measured, means of 2 training steps", text)
+        self.assertIn("what to change", text)
+        self.assertIn('"origin":"measured"', (self.folder / "p.html").read_text())
+        other = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=4, tp=1))]
+        self.assertIn("another program", self.npar("inspect", "gpt2", *other, "--actual", "t.json", code=1).error)
+        self.npar("inspect", "gpt2", *plan, "--actual", "missing.json", code=1)
+
+    def test_planned_time_is_measured_time_without_arithmetic(self):
+        """The null backend runs in planned time: each kind of computing step takes what was planned."""
+        plan = ["--plan", "three_d", *settings(SMALL, mesh(dp=1, pp=2, tp=2))]
+        self.npar("run", "gpt2", *plan, "--random-data", "--steps", 2, "--quiet", "--backend", "null", "--trace", "t.json")
+        actual = self.npar_json("inspect", "gpt2", *plan, "--actual", "t.json")["actual"]
+        for one in actual["kinds"]:
+            if one["kind"] in ("Kernel", "Matmul", "Zero"):
+                self.assert_close(one["measured_seconds"], one["planned_seconds"], 0.01, one["kind"])
+        self.assertEqual(actual["stragglers"], [])
 
 
 class EmitTest(DriverTest):

@@ -301,10 +301,10 @@ class Picture {
           pen.strokeRect(r.x, r.y, r.width, r.height);
         }
       };
-      const to = this.rectangles(hover).pop();
-      for (const box of after) this.arrow(to, this.rectangles(box).pop(), this.color("soft"), [3, 3]);
+      const place = box => (box.c === hover.c ? this.rectangles(box).pop() : this.rectangles(box)[0]), to = place(hover);
+      for (const box of after) this.arrow(to, place(box), this.color("soft"), [3, 3]);
       for (const box of after) outline(box, this.color("soft"), 1.2);
-      for (const box of before) this.arrow(this.rectangles(box).pop(), to, this.color("wait"), []);
+      for (const box of before) this.arrow(place(box), to, this.color("wait"), []);
       for (const box of before) outline(box, this.color("wait"), 2);
       outline(hover, this.color("mark"), 2.4);
       pen.lineWidth = 1;

@@ -19,7 +19,7 @@ struct KindTime {
 struct Straggler {
   int64_t rank = 0;
   uint32_t stage = 0;
-  double seconds = 0, typical = 0; ///< of computing per training step; typical: the median of the class
+  double seconds = 0, typical = 0; ///< of computing per training step (their median); typical: the median of the class
 };
 
 /// A computing step with its planned and measured seconds, per training step and rank of the class.

@@ -21,6 +21,7 @@ std::string actualText(const View &planned, const Actual &actual) {
   for (const KindTime &kind : actual.kinds)
     line(kind.kind, fmt::format("{:.0f}", kind.count), kind.planned, kind.measured,
          kind.flops > 0 && kind.measured > 0 ? fmt::format("{:.3g} Gflop/s", kind.flops / kind.measured * 1e-9) : "");
+  text += "  (communication as measured holds the waiting for peers; a receive is posted early)\n";
   text += fmt::format("  {:<32}{:>10.1f} %{:>10.1f} %\n", "bubble", 100 * planned.bubble, 100 * measured.bubble);
   text += fmt::format("  {:<32}{:>12}{:>10.1f} %\n", "ranks compute", "", 100 * actual.computing);
   text += fmt::format("\n  {:<24}{:>8}{:>12}{:>12}{:>9}{:>12}{:>12}\n", "busy per stage", "", "planned", "measured", "ratio", "waits plan",
