@@ -82,6 +82,23 @@ module attributes {dist.mesh = #dist.mesh<>} {
 
 // -----
 
+// Two fragments that each take up what the other has kept.
+// expected-error @+1 {{internal error: fragments of 'stage0' keep values for each other in a circle}}
+module attributes {dist.mesh = #dist.mesh<>} {
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @F0 stage(0) phase(F) {
+    %0 = pipe.unstash slot("a") : tensor<4xf32, #dist.layout<embed : 4>>
+    pipe.stash %0 slot("b") : tensor<4xf32, #dist.layout<embed : 4>>
+  }
+  pipe.fragment @B0 stage(0) phase(B) {
+    %0 = pipe.unstash slot("b") : tensor<4xf32, #dist.layout<embed : 4>>
+    pipe.stash %0 slot("a") : tensor<4xf32, #dist.layout<embed : 4>>
+  }
+  pipe.order stage(0) ["F0:0", "B0:0"]
+}
+
+// -----
+
 // Two stages that each wait for the other's value before they send their own.
 // expected-error @+1 {{the planned program is not sound: }}
 module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {

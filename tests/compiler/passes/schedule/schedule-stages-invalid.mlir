@@ -80,3 +80,21 @@ module attributes {pipe.schedule = "mine.csv", pipe.schedule_text = "0F0,0X0\0A"
     return
   }
 }
+
+// -----
+// A text with another number of chunks.
+// expected-error @below {{schedule 'mine.csv' has 1 chunks per stage, the plan 2}}
+module attributes {npar.blocks = 2 : i64, pipe.chunks = 2 : i64, pipe.schedule = "mine.csv", pipe.schedule_text = "0F0,0B0\0A"} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// Fewer chunks than none.
+// expected-error @below {{schedule 'interleaved' needs at least one chunk per stage, not -2}}
+module attributes {npar.blocks = 2 : i64, pipe.chunks = -2 : i64, pipe.schedule = "interleaved"} {
+  func.func @micro() {
+    return
+  }
+}
