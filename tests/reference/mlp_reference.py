@@ -12,26 +12,16 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gpt2_reference import HERE, save
+from gpt2_reference import HERE, Conv1D, save
 
 MODEL = {"vocab": 61, "width": 16, "inner": 40, "depth": 2, "length": 16}
 TRAIN = {"batch": 16, "steps": 30, "peak": 0.05, "warmup": 5, "end": 25, "final": 0.01, "momentum": 0.9, "decay": 0.02, "clip": 0.25}
 
 
-class Layer(nn.Module):
-    def __init__(self, inputs, outputs):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(inputs, outputs))
-        self.bias = nn.Parameter(torch.empty(outputs))
-
-    def forward(self, x):
-        return x @ self.weight + self.bias
-
-
 class Block(nn.Module):
     def __init__(self, width, inner):
         super().__init__()
-        self.up, self.down = Layer(width, inner), Layer(inner, width)
+        self.up, self.down = Conv1D(width, inner), Conv1D(inner, width)
 
     def forward(self, x):
         return x + self.down(functional.relu(self.up(x)))
@@ -42,7 +32,7 @@ class Mlp(nn.Module):
         super().__init__()
         self.table = nn.Embedding(vocab, width)
         self.layers = nn.ModuleList(Block(width, inner) for _ in range(depth))
-        self.head = Layer(width, vocab)
+        self.head = Conv1D(width, vocab)
 
     def forward(self, tokens):
         x = self.table(tokens)

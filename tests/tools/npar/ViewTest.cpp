@@ -81,7 +81,7 @@ TEST(View, CausesThatDifferInAPathCountTogether) {
   EXPECT_EQ(use.count, 4u);
   EXPECT_EQ(use.bytes, 2u * (64 + 32));
   EXPECT_EQ(use.path, "h.*.attn");
-  EXPECT_EQ(use.cause, "'...' was accumulated");
+  EXPECT_EQ(use.cause, "each of these was accumulated");
   EXPECT_EQ(use.phase, "forward");
 }
 

@@ -142,7 +142,7 @@ std::string withoutPaths(const std::string &cause) {
       continue;
     }
     std::string quoted = cause.substr(at, close + 1 - at);
-    result += quoted.find('.') == std::string::npos ? quoted : "'...'";
+    result += quoted.find('.') == std::string::npos ? quoted : "each of these";
     at = close + 1;
   }
   return result;
