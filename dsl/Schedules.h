@@ -12,6 +12,7 @@ struct KnownSchedule {
   std::string name;
   int chunks = 1;         ///< per stage, where the plan asks for none; 0: it chooses itself
   bool anyChunks = false; ///< whether a plan may ask for another number
+  int microsPerStage = 0; ///< a step has at least so many micro-batches for each stage
 };
 
 /// What is wrong with a schedule's text; row and column count from 1.

@@ -17,7 +17,7 @@ static dsl::ScheduleText readSchedule(const std::string &text) {
 dsl::KnownSchedules knownSchedules() {
   dsl::KnownSchedules known{{}, "1f1b", readSchedule};
   for (const schedules::ScheduleKind &kind : schedules::scheduleKinds())
-    known.kinds.push_back({kind.name, kind.chunks, kind.anyChunks});
+    known.kinds.push_back({kind.name, kind.chunks, kind.anyChunks, kind.microsPerStage});
   return known;
 }
 

@@ -41,10 +41,6 @@ private:
 
 Made dualPipeV(const Request &request) {
   int stages = request.stages, micros = request.micros;
-  if (micros < 2 * stages)
-    return {{},
-            "schedule 'dualpipe_v' needs at least " + std::to_string(2 * stages) + " micro-batches for " + std::to_string(stages) +
-                (stages == 1 ? " stage" : " stages") + ", not " + std::to_string(micros)};
   Schedule schedule{"dualpipe_v", micros, 2, vPlacement(stages), {}};
   for (int s = 0; s < stages; ++s) {
     Stage stage;

@@ -18,7 +18,7 @@ const std::vector<ScheduleKind> &scheduleKinds() {
       {"zb_auto", "Qi et al. 2023, section 3", 0, true, zbAuto},
       {"v_half", "Qi et al. 2024, section 3", 2, false, vHalf},
       {"v_min", "Qi et al. 2024, section 3", 2, false, vMin},
-      {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV},
+      {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV, 2},
   };
   return kinds;
 }
@@ -42,6 +42,10 @@ Made makeSchedule(const ScheduleKind &kind, Request request) {
   if (request.chunks != kind.chunks && !kind.anyChunks)
     return refuse("has " + std::to_string(kind.chunks) + (kind.chunks == 1 ? " chunk" : " chunks") + " per stage, not " +
                   std::to_string(request.chunks));
+  if (request.micros < kind.microsPerStage * request.stages)
+    return refuse("needs at least " + std::to_string(kind.microsPerStage * request.stages) + " micro-batches for " +
+                  std::to_string(request.stages) + (request.stages == 1 ? " stage" : " stages") + ", not " +
+                  std::to_string(request.micros));
   if (request.costs.empty())
     request.costs.assign(request.stages, {});
   return kind.make(request);

@@ -76,6 +76,7 @@ struct ScheduleKind {
   int chunks;         ///< that it has by itself; 0: it chooses
   bool anyChunks;     ///< whether a request may ask for another number
   Made (*make)(const Request &request);
+  int microsPerStage = 0; ///< a step has at least so many micro-batches for each stage; 0: any number
 };
 
 Made naive(const Request &request);

@@ -55,6 +55,7 @@ private:
   void checkPipeline(const Model &model);
   void readSchedule(const MeshAxis &stages, const Chosen &chosen);
   void checkBlocks(const MeshAxis &stages, int blocks);
+  void checkMicros(const MeshAxis &stages, Location at);
   void checkConflicts();
   int64_t meshSize(const Entry &entry) const;
 

@@ -104,8 +104,10 @@ void PlanElaborator::checkPipeline(const Model &model) {
   size_t before = reporter.errorCount();
   if (chosen && !chosen->path.empty())
     readSchedule(stages, *chosen);
-  if (reporter.errorCount() == before)
+  if (reporter.errorCount() == before) {
     checkBlocks(stages, blocks);
+    checkMicros(stages, chosen ? chosen->at : plan.pipeline->location);
+  }
 }
 
 void PlanElaborator::readSchedule(const MeshAxis &stages, const Chosen &chosen) {
@@ -130,6 +132,16 @@ void PlanElaborator::readSchedule(const MeshAxis &stages, const Chosen &chosen) 
   plan.pipeline->path = chosen.path;
   plan.pipeline->text = text;
   plan.pipeline->chunks = read.chunks;
+}
+
+void PlanElaborator::checkMicros(const MeshAxis &stages, Location at) {
+  const KnownSchedule *kind = schedules.find(plan.pipeline->schedule);
+  int64_t needed = kind ? kind->microsPerStage * stages.size : 0;
+  if (plan.microCount < needed)
+    reporter.error(at,
+                   "schedule '" + kind->name + "' needs at least " + std::to_string(needed) + " micro-batches for " +
+                       counted(stages.size, "stage") + ", not " + std::to_string(plan.microCount),
+                   stages.location, "stages are mesh axis '" + stages.name + "', micro-batches are batch / (dp * micro)");
 }
 
 void PlanElaborator::checkBlocks(const MeshAxis &stages, int blocks) {
