@@ -127,6 +127,22 @@ def write_tokens():
     return torch.tensor(tokens)
 
 
+def run_steps(model, optimizer, tokens, length, settings, rate):
+    """Trains on the tokens in sequential order with clipping; returns what the log of `npar run` holds."""
+    batch, log = settings["batch"], []
+    for step in range(settings["steps"]):
+        rows = torch.stack([tokens[i * length : i * length + length + 1] for i in range(step * batch, (step + 1) * batch)])
+        loss = functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
+        for group in optimizer.param_groups:
+            group["lr"] = rate(step)
+        optimizer.step()
+        log.append({"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": rate(step)})
+    return log
+
+
 def train(weights, tokens, element):
     """Returns what the log of `npar run` holds, and the final weights."""
     torch.set_default_dtype(element)
@@ -135,18 +151,7 @@ def train(weights, tokens, element):
     optimizer = torch.optim.AdamW(
         model.parameters(), betas=(TRAIN["beta1"], TRAIN["beta2"]), eps=TRAIN["epsilon"], weight_decay=TRAIN["decay"], foreach=False
     )
-    length, batch, log = MODEL["length"], TRAIN["batch"], []
-    for step in range(TRAIN["steps"]):
-        rows = [tokens[i * length : i * length + length + 1] for i in range(step * batch, (step + 1) * batch)]
-        rows = torch.stack(rows)
-        loss = functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAIN["clip"])
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step)
-        optimizer.step()
-        log.append({"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": learning_rate(step)})
+    log = run_steps(model, optimizer, tokens, MODEL["length"], TRAIN, learning_rate)
     return log, {name: value.detach() for name, value in model.named_parameters()}
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gpt2_reference import HERE, Conv1D, save
+from gpt2_reference import HERE, Conv1D, run_steps, save
 
 MODEL = {"vocab": 61, "width": 16, "inner": 40, "depth": 2, "length": 16}
 TRAIN = {"batch": 16, "steps": 30, "peak": 0.05, "warmup": 5, "end": 25, "final": 0.01, "momentum": 0.9, "decay": 0.02, "clip": 0.25}
@@ -61,17 +61,7 @@ def main():
             parameter.copy_(0.2 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     save("mlp_initial.safetensors", {name: value.detach().clone() for name, value in model.named_parameters()})
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0, momentum=TRAIN["momentum"], weight_decay=TRAIN["decay"], foreach=False)
-    length, batch, log = MODEL["length"], TRAIN["batch"], []
-    for step in range(TRAIN["steps"]):
-        rows = torch.stack([tokens[i * length : i * length + length + 1] for i in range(step * batch, (step + 1) * batch)])
-        loss = functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), TRAIN["clip"])
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(step)
-        optimizer.step()
-        log.append({"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": learning_rate(step)})
+    log = run_steps(model, optimizer, tokens, MODEL["length"], TRAIN, learning_rate)
     save("mlp_final.safetensors", {name: value.detach() for name, value in model.named_parameters()})
     recorded = {"model": MODEL, "train": TRAIN, "torch": torch.__version__.split("+")[0], "log": log}
     (HERE / "mlp_recorded.json").write_text(json.dumps(recorded, indent=1) + "\n")

@@ -1,6 +1,8 @@
 // Draws a SchedulePicture as SVG.
 #include "tools/npar/ScheduleSvg.h"
 
+#include "tools/npar/view/SvgText.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -32,25 +34,6 @@ std::string colourOf(int phase, int chunk, int chunks) {
   auto mix = [&](int from, int to) { return static_cast<int>(std::lround(from + share * (to - from))); };
   return fmt::format("#{:02X}{:02X}{:02X}", mix(style.first.red, style.last.red), mix(style.first.green, style.last.green),
                      mix(style.first.blue, style.last.blue));
-}
-
-std::string escaped(const std::string &text) {
-  std::string result;
-  for (char letter : text)
-    if (letter == '<' || letter == '>' || letter == '&' || letter == '"')
-      result += fmt::format("&#{};", static_cast<int>(letter));
-    else
-      result += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
-  return result;
-}
-
-/// A round step that gives about ten marks on the axis.
-double markEvery(double span) {
-  double raw = span / 10, power = std::pow(10, std::floor(std::log10(raw)));
-  for (double factor : {1.0, 2.0, 5.0})
-    if (raw <= factor * power)
-      return factor * power;
-  return 10 * power;
 }
 
 class Drawing {
@@ -130,7 +113,7 @@ private:
     text += fmt::format("<path d=\"M{:g} {:g}H{:.1f}\" stroke=\"#888\"/>\n", left, at, left + width);
     if (picture.span <= 0)
       return;
-    double every = markEvery(picture.span);
+    double every = markEvery(picture.span, 10);
     for (int i = 0; i * every <= picture.span * 1.0001; ++i)
       text += fmt::format("<path d=\"M{0:.1f} {1:g}v5\" stroke=\"#888\"/><text x=\"{0:.1f}\" y=\"{2:g}\" text-anchor=\"middle\" "
                           "fill=\"#444\">{3:g}</text>\n",

@@ -115,7 +115,7 @@ TEST(ScheduleSvg, DrawsEveryTaskOnce) {
   };
   EXPECT_EQ(count("<title>"), 3);
   EXPECT_EQ(count(">12</text>"), 1);
-  EXPECT_TRUE(has(svg, "a &#60; b"));
+  EXPECT_TRUE(has(svg, "a &lt; b"));
   EXPECT_TRUE(has(svg, "url(#w0)"));
   EXPECT_EQ(count("<g>"), count("</g>"));
 }

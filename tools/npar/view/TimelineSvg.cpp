@@ -1,6 +1,8 @@
 // Draws a Timeline: stages as lanes, tasks as boxes with micro-batch numbers, communication and memory below. Looks.h has the colours.
 #include "tools/npar/view/Timeline.h"
 
+#include "tools/npar/view/SvgText.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -11,38 +13,6 @@ namespace npar::driver {
 namespace {
 
 using Out = std::back_insert_iterator<std::string>;
-
-std::string escaped(const std::string &text) {
-  std::string result;
-  for (char letter : text)
-    switch (letter) {
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '&':
-      result += "&amp;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    default: // what XML cannot hold is left out
-      if (static_cast<unsigned char>(letter) >= 32)
-        result += letter;
-    }
-  return result;
-}
-
-/// A round step that gives about eight marks on the axis.
-double markEvery(double span) {
-  double raw = span / 8, power = std::pow(10, std::floor(std::log10(raw)));
-  for (double factor : {1.0, 2.0, 5.0})
-    if (raw <= factor * power)
-      return factor * power;
-  return 10 * power;
-}
 
 /// How a look is painted: a colour, or a hatched pattern of it.
 std::string paintOf(const Look &look) { return look.hatch == Hatch::None ? look.fill : fmt::format("url(#{})", look.name); }
@@ -234,7 +204,7 @@ void drawAxis(std::string &text, const Frame &frame, const Timeline &timeline, d
                  frame.left, frame.left + frame.width, y);
   if (timeline.span <= 0)
     return;
-  double every = markEvery(timeline.span);
+  double every = markEvery(timeline.span, 8);
   for (int i = 0; i * every <= timeline.span * 1.0001; ++i) {
     // One unit for all marks: milliseconds, as far as they are readable.
     std::string label = !timeline.planned ? fmt::format("{:g}", i * every) : fmt::format("{:g} ms", std::round(i * every * 1e9) * 1e-6);
