@@ -141,11 +141,11 @@ private:
       FailureOr<uint32_t> payload = payloadOf(step);
       if (failed(payload))
         return failure();
-      target.steps.emplace_back(static_cast<program::StepKind>(step.getKind()), 0, static_cast<uint16_t>(step.getInputs().size()),
-                                static_cast<uint16_t>(step.getOutputs().size()), 0, static_cast<uint32_t>(target.operands.size()), *payload,
-                                static_cast<uint32_t>(target.dependencies.size()), static_cast<uint32_t>(step.getAfter().size()),
-                                labelOf(step), step.getFlops().convertToDouble(), step.getBegin().convertToDouble(),
-                                step.getEnd().convertToDouble());
+      target.steps.emplace_back(static_cast<program::StepKind>(step.getKind()), step.getFree(),
+                                static_cast<uint16_t>(step.getInputs().size()), static_cast<uint16_t>(step.getOutputs().size()), 0,
+                                static_cast<uint32_t>(target.operands.size()), *payload, static_cast<uint32_t>(target.dependencies.size()),
+                                static_cast<uint32_t>(step.getAfter().size()), labelOf(step), step.getFlops().convertToDouble(),
+                                step.getBegin().convertToDouble(), step.getEnd().convertToDouble());
       for (ArrayAttr places : {step.getInputs(), step.getOutputs()})
         for (rank::PlaceAttr place : places.getAsRange<rank::PlaceAttr>())
           target.operands.emplace_back(regions.lookup(place.getRegion()), 0, place.getOffset(), place.getBytes());
@@ -179,7 +179,7 @@ private:
     case rank::StepKind::Matmul:
       return once(does, result->matmuls, [&](program::MatmulT &entry) { fillMatmul(does, entry); });
     case rank::StepKind::Collective:
-      return once(does, result->collectives, [&](program::CollectiveT &entry) { fillCollective(does, entry); });
+      return collective(does);
     case rank::StepKind::Send:
     case rank::StepKind::Receive:
       return once(does, result->transfers, [&](program::TransferT &entry) {
@@ -191,6 +191,18 @@ private:
       });
     }
     return failure();
+  }
+
+  /// The parts of a bucket one behind the other.
+  uint32_t collective(DictionaryAttr does) {
+    bool isNew = !payloads.count(does);
+    uint32_t first = once(does, result->collectives, [&](program::CollectiveT &entry) { fillCollective(does, entry); });
+    if (auto more = does.getAs<ArrayAttr>("more"); more && isNew)
+      for (auto part : more.getAsRange<DictionaryAttr>()) {
+        result->collectives.push_back(std::make_unique<program::CollectiveT>());
+        fillCollective(part, *result->collectives.back());
+      }
+    return first;
   }
 
   template <typename Table, typename Fill> uint32_t once(Attribute key, std::vector<std::unique_ptr<Table>> &table, Fill fill) {

@@ -117,8 +117,12 @@ private:
       std::string members;
       for (int64_t member : groupOf(program, *collective, rank))
         members += (members.empty() ? "" : ", ") + std::to_string(member);
-      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(collective->count()) +
-             " elements with ranks " + members;
+      uint64_t count = 0;
+      for (uint32_t part = 0; part < partsOf(step); ++part)
+        count += program.collectives()->Get(step.payload() + part)->count();
+      std::string bucket = partsOf(step) > 1 ? " in a bucket of " + std::to_string(partsOf(step)) : "";
+      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(count) + " elements" + bucket +
+             " with ranks " + members;
     }
     case StepKind::Send:
     case StepKind::Receive: {

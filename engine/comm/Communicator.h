@@ -40,7 +40,8 @@ struct Operation {
   const void *input = nullptr;
   void *output = nullptr;
   Completion *completion = nullptr;
-  uint64_t tag = 0; ///< the poster's name for it, given back by `pending`
+  uint64_t tag = 0;                ///< the poster's name for it, given back by `pending`
+  const Operation *next = nullptr; ///< of a bucket: its next part, with geometry and buffers of its own; valid until the completion
 
   int64_t rank() const { return members[member]; }
 };

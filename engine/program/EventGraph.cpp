@@ -2,6 +2,7 @@
 #include "engine/program/EventGraph.h"
 
 #include "engine/program/ClassMesh.h"
+#include "engine/program/Mesh.h"
 
 #include <algorithm>
 #include <map>
@@ -97,7 +98,7 @@ void EventGraph::connect(bool withCommunicationOrder) {
     const Step &step = stepOf(node);
     for (uint32_t i = 0; i < step.dependency_count(); ++i)
       add(begin + fragment.dependencies()->Get(step.first_dependency() + i), node, WaitReason::Dependency);
-    if (step.kind() != StepKind::Send && step.kind() != StepKind::Receive) {
+    if (!isAsync(step)) {
       if (task > 0)
         add(begin - 1, node, WaitReason::ComputeChain);
       add(node, begin + fragment.steps()->size(), WaitReason::ComputeChain);

@@ -13,7 +13,7 @@ namespace npar::program {
 enum class WaitReason : uint8_t {
   Dependency,     ///< Step's dependencies: data, or memory that is used again inside of a task
   TaskDependency, ///< RankClass.task_dependencies: memory that is used again by another task
-  ComputeChain,   ///< all steps but Send and Receive wait for those of the task before
+  ComputeChain,   ///< all steps but Send, Receive and free collectives wait for those of the task before
   CommunicationOrder
 };
 

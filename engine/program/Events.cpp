@@ -11,7 +11,7 @@ namespace {
 
 struct Instance {
   const RankClass *rankClass;
-  uint32_t task, step, payload;
+  uint32_t task, step, payload, parts;
 };
 
 template <typename Visit> void forEachInstance(const Program &program, StepKind kind, Visit visit) {
@@ -21,7 +21,7 @@ template <typename Visit> void forEachInstance(const Program &program, StepKind 
       const auto *steps = rankClass->fragments()->Get(rankClass->tasks()->Get(task)->fragment())->steps();
       for (uint32_t step = 0; step < steps->size(); ++step)
         if (steps->Get(step)->kind() == kind)
-          visit(index, Instance{rankClass, task, step, steps->Get(step)->payload()});
+          visit(index, Instance{rankClass, task, step, steps->Get(step)->payload(), partsOf(*steps->Get(step))});
     }
   }
 }
@@ -121,7 +121,12 @@ std::string checkCollectives(const Program &program) {
       if (found == instances.end())
         return describe(program, instance) + " waits for " + program.classes()->Get(member)->name()->str() + " (" +
                describeRanks(program, *program.classes()->Get(member)) + "), which never joins event " + std::to_string(event);
-      std::string differs = difference(*collective, *program.collectives()->Get(found->second.payload));
+      std::string differs = instance.parts == found->second.parts
+                                ? ""
+                                : "parts " + std::to_string(instance.parts) + " and " + std::to_string(found->second.parts);
+      for (uint32_t part = 0; differs.empty() && part < instance.parts; ++part)
+        differs =
+            difference(*program.collectives()->Get(instance.payload + part), *program.collectives()->Get(found->second.payload + part));
       if (!differs.empty())
         return describe(program, instance) + " and " + describe(program, found->second) + " disagree: " + differs;
     }

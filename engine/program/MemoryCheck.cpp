@@ -33,8 +33,6 @@ std::vector<Access> accessesOf(const Fragment &fragment) {
   return accesses;
 }
 
-bool isAsync(const Step &step) { return step.kind() == StepKind::Send || step.kind() == StepKind::Receive; }
-
 struct Span {
   uint64_t begin, end;
   std::string name;
@@ -54,7 +52,7 @@ std::string overlapOf(std::vector<Span> spans) {
   return "";
 }
 
-/// One class: its fragments alone, then Send and Receive (the only steps outside the compute chain) against all other tasks.
+/// One class: its fragments alone, then async steps (the only ones outside the compute chain) against all other tasks.
 class ClassMemory {
 public:
   ClassMemory(const Program &program, const RankClass &rankClass) : program(program), rankClass(rankClass) {}
@@ -140,7 +138,7 @@ private:
     std::vector<std::pair<uint32_t, uint32_t>> writers, asyncReaders, readers; // task, step; at most one writer
   };
 
-  /// Bytes of regions that Send and Receive touch: elsewhere the compute chain orders all tasks.
+  /// Bytes of regions that async steps touch: elsewhere the compute chain orders all tasks.
   std::vector<std::vector<Span>> asyncBytes() {
     std::vector<std::vector<Span>> bytes(rankClass.regions()->size());
     for (uint32_t index = 0; index < accesses.size(); ++index)

@@ -238,6 +238,8 @@ private:
               !fits(operand->offset(), operand->bytes(), rankClass.regions()->Get(operand->region())->bytes()))
             return fail(which + " operand " + number(i) + " lies outside its region");
         }
+        if (step->free() && step->kind() != StepKind::Collective)
+          return fail(which + " is free of the compute chain, which only collectives may be");
         if (!checkStep(*fragment, *step, which))
           return false;
       }
@@ -267,16 +269,27 @@ private:
       return (shape(send, !send) && bytes(0) == transfer->count() * sizeOf(transfer->type())) || mismatch();
     }
     case StepKind::Collective: {
-      if (step.payload() >= program.collectives()->size())
-        return fail(which + " runs collective " + number(step.payload()) + ", which does not exist");
-      const Collective *collective = program.collectives()->Get(step.payload());
-      uint64_t members = 1, input = collective->count() * sizeOf(collective->type());
-      for (uint32_t axis : *collective->axes())
-        members *= program.mesh()->Get(axis)->size();
-      uint64_t output = collective->kind() == CollectiveKind::AllGather       ? input * members
-                        : collective->kind() == CollectiveKind::ReduceScatter ? input / members
-                                                                              : input;
-      return (shape(1, 1) && bytes(0) == input && bytes(1) == output) || mismatch();
+      uint32_t parts = partsOf(step);
+      if (parts == 0 || !shape(parts, parts))
+        return mismatch();
+      for (uint32_t part = 0; part < parts; ++part) {
+        uint64_t index = uint64_t(step.payload()) + part;
+        if (index >= program.collectives()->size())
+          return fail(which + " runs collective " + number(index) + ", which does not exist");
+        const Collective *collective = program.collectives()->Get(index), *first = program.collectives()->Get(step.payload());
+        if (collective->kind() != first->kind() || collective->op() != first->op() || collective->type() != first->type() ||
+            !std::equal(collective->axes()->begin(), collective->axes()->end(), first->axes()->begin(), first->axes()->end()))
+          return fail(which + " is a bucket of collectives that differ in more than geometry");
+        uint64_t members = 1, input = collective->count() * sizeOf(collective->type());
+        for (uint32_t axis : *collective->axes())
+          members *= program.mesh()->Get(axis)->size();
+        uint64_t output = collective->kind() == CollectiveKind::AllGather       ? input * members
+                          : collective->kind() == CollectiveKind::ReduceScatter ? input / members
+                                                                                : input;
+        if (bytes(part) != input || bytes(parts + part) != output)
+          return mismatch();
+      }
+      return true;
     }
     case StepKind::Matmul:
       break;

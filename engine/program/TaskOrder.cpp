@@ -1,6 +1,8 @@
 // Reachability across tasks: ranges of Send and Receive instances, and one place in the compute chain.
 #include "engine/program/TaskOrder.h"
 
+#include "engine/program/Mesh.h"
+
 #include <algorithm>
 
 namespace npar::program {
@@ -61,7 +63,7 @@ TaskOrder::TaskOrder(const RankClass &rankClass) : rankClass(rankClass), sets(1)
     orders.emplace_back(*fragment);
     lines.emplace_back();
     for (const Step *each : *fragment->steps())
-      lines.back().push_back(each->kind() == StepKind::Send || each->kind() == StepKind::Receive ? lineCount++ : ~0u);
+      lines.back().push_back(program::isAsync(*each) ? lineCount++ : ~0u);
   }
   std::vector<uint32_t> counts(rankClass.fragments()->size(), 0);
   for (const Task *each : *rankClass.tasks())

@@ -10,8 +10,9 @@
 
 namespace npar::program {
 
-/// A set of Send and Receive instances: the i-th in order of tasks of each such step of each fragment (a line), as ranges of i. The steps
-/// of a schedule know almost all instances up to some task, so a set is a few ranges however long the schedule is.
+/// A set of instances of async steps (Send, Receive, free collectives): the i-th in order of tasks of each such step of each fragment (a
+/// line), as ranges of i. The steps of a schedule know almost all instances up to some task, so a set is a few ranges however long the
+/// schedule is.
 class InstanceSet {
 public:
   void add(uint32_t line, uint32_t index);
@@ -35,7 +36,7 @@ public:
   void enter(uint32_t task, uint32_t step);
   /// Whether the step that was entered last waits for this one, which was entered before it.
   bool waitsFor(uint32_t task, uint32_t step) const;
-  /// Whether a step orders itself by its own dependencies alone (Send and Receive), outside of the compute chain.
+  /// Whether a step orders itself by its own dependencies alone, outside of the compute chain.
   bool isAsync(uint32_t task, uint32_t step) const;
   const StepOrder &orderOf(uint32_t fragment) const { return orders[fragment]; }
 

@@ -31,9 +31,6 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
                                             OperationKind::AllToAll};
       operation.kind = kinds[static_cast<size_t>(collective.kind())];
       operation.op = collective.op(), operation.type = collective.type(), operation.event = collective.event();
-      operation.count = collective.count();
-      operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
-      operation.input = graph.buffers[node.firstBuffer], operation.output = graph.buffers[node.firstBuffer + 1];
     } else {
       const Transfer &transfer = *program.transfers()->Get(node.payload);
       std::vector<int64_t> coordinates = coordinatesOf(program, node.rank);
@@ -53,8 +50,24 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
     operation.member = node.kind == StepKind::Receive ? 1
                        : node.kind == StepKind::Send  ? 0
                                                       : uint32_t(std::find(members->begin(), members->end(), node.rank) - members->begin());
+    if (node.kind == StepKind::Collective)
+      setParts(program, graph, node, operation);
     place[i] = static_cast<uint32_t>(operations.size());
     operations.push_back(operation);
+  }
+}
+
+/// Geometry and buffers of each part, the last first, so that each can point to the next one.
+void Operations::setParts(const Program &program, const StepGraph &graph, const StepNode &node, Operation &operation) {
+  for (uint32_t part = node.inputs; part-- > 0;) {
+    const Collective &collective = *program.collectives()->Get(node.payload + part);
+    operation.count = collective.count();
+    operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
+    operation.input = graph.buffers[node.firstBuffer + part], operation.output = graph.buffers[node.firstBuffer + node.inputs + part];
+    if (part == 0)
+      continue;
+    parts.push_back(operation);
+    operation.next = &parts.back();
   }
 }
 

@@ -18,8 +18,11 @@ public:
   const Operation &at(uint32_t node) const { return operations[place[node]]; }
 
 private:
+  void setParts(const program::Program &program, const StepGraph &graph, const StepNode &node, Operation &operation);
+
   std::vector<uint32_t> place;
   std::vector<Operation> operations;
+  std::deque<Operation> parts;                                 ///< of buckets, but the first
   std::map<std::vector<int64_t>, std::vector<int64_t>> groups; ///< keeps `members` alive; nodes of a map do not move
 };
 

@@ -11,8 +11,6 @@ using namespace program;
 
 namespace {
 
-bool inChain(StepKind kind) { return kind != StepKind::Send && kind != StepKind::Receive; }
-
 class Expansion {
 public:
   Expansion(const Program &program, const std::vector<uint8_t *> &arenas) : program(program), arenas(arenas) {}
@@ -70,19 +68,19 @@ private:
     std::vector<bool> precedes(count, false);
     for (uint32_t i = 0; i < count; ++i) {
       const Step &step = *fragment.steps()->Get(i);
-      if (!inChain(step.kind()))
+      if (isAsync(step))
         continue;
       bool preceded = false;
       for (uint32_t j = 0; j < step.dependency_count(); ++j) {
         uint32_t on = fragment.dependencies()->Get(step.first_dependency() + j);
-        if (inChain(fragment.steps()->Get(on)->kind()))
+        if (!isAsync(*fragment.steps()->Get(on)))
           preceded = precedes[on] = true;
       }
       if (!preceded)
         starts.push_back(first + i);
     }
     for (uint32_t i = 0; i < count; ++i)
-      if (inChain(fragment.steps()->Get(i)->kind()) && !precedes[i])
+      if (!isAsync(*fragment.steps()->Get(i)) && !precedes[i])
         ends.push_back(first + i);
     if (ends.empty())
       return;

@@ -36,7 +36,7 @@ struct StepGraph {
 };
 
 /// Expands fragments x tasks x ranks. Edges: fragment dependencies, task dependencies, and the compute chain: all Kernel, Matmul, Zero,
-/// Copy and Collective steps of a task wait for those of the rank's previous task. The program must have been verified.
+/// Copy and Collective steps of a task but free ones wait for those of the rank's previous task. The program must have been verified.
 StepGraph expandProgram(const program::Program &program, const std::vector<uint8_t *> &arenas);
 
 /// `rank 3, task B0:1, step 12 'all_reduce h.3.attn' (gpt2.npar:14:3)`.

@@ -13,13 +13,17 @@ std::string text(const flatbuffers::String *string) { return string ? string->st
 
 std::string axisName(const Program &program, uint32_t axis) { return text(program.mesh()->Get(axis)->name()); }
 
-void addCollective(const Program &program, const Collective &collective, uint64_t times, ClassSummary &summary) {
+/// A bucket is one collective with the bytes of all its parts.
+void addCollective(const Program &program, const Step &step, uint64_t times, ClassSummary &summary) {
+  const Collective &collective = *program.collectives()->Get(step.payload());
   std::string over;
   if (collective.axes())
     for (uint32_t axis : *collective.axes())
       over += (over.empty() ? "" : ",") + axisName(program, axis);
   std::string kind = nameOf(collective.kind());
-  uint64_t bytes = collective.count() * sizeOf(collective.type()) * times;
+  uint64_t bytes = 0;
+  for (uint32_t part = 0; part < partsOf(step); ++part)
+    bytes += program.collectives()->Get(step.payload() + part)->count() * sizeOf(collective.type()) * times;
   for (CollectiveSummary &known : summary.collectives)
     if (known.kind == kind && known.over == over) {
       known.count += times;
@@ -69,7 +73,7 @@ ClassSummary summarizeClass(const Program &program, const RankClass &rankClass) 
       summary.programSteps += times[i];
       summary.flops += step->flops() * static_cast<double>(times[i]);
       if (step->kind() == StepKind::Collective)
-        addCollective(program, *program.collectives()->Get(step->payload()), times[i], summary);
+        addCollective(program, *step, times[i], summary);
       if (step->kind() == StepKind::Send)
         addTransfer(program, rankClass, *program.transfers()->Get(step->payload()), times[i], summary);
     }

@@ -86,7 +86,7 @@ LogicalResult StepOp::verify() {
       return failure();
     return require({"type", "m", "n", "k", "batch", "a", "b", "c"});
   case StepKind::Collective:
-    if (failed(operands(shape(1, 1))))
+    if (failed(operands(!getInputs().empty() && shape(getInputs().size(), getInputs().size()))))
       return failure();
     return require({"kind", "op", "axes", "event", "count", "type", "geometry"});
   case StepKind::Send:

@@ -104,14 +104,15 @@ def Rank_StepOp : Rank_Op<"step", [HasParent<"FragmentOp">]> {
   let summary = "one unit of work: a kernel, a library call, a message";
   let description = [{
     Waits for the earlier steps of its fragment in `after` (by number). An output that lies exactly on an input is written in place. `does`
-    says what is run: {kernel}; {type, m, n, k, batch, a, b, c, accumulate?, workspace?}; {kind, op, axes, event, count, type, geometry, cause};
+    says what is run: {kernel}; {type, m, n, k, batch, a, b, c, accumulate?, workspace?}; {kind, op, axes, event, count, type, geometry, cause,
+    more?}, where `more` lists the same of the further parts of a bucket; with `free` it is outside of the compute chain;
     {axis, peer, event, count, type}; nothing for zero and copy. `begin` and `end` are planned seconds in the task.
   }];
   let arguments = (ins Rank_StepKindAttr:$kind, StrAttr:$label, Rank_PlacesAttr:$inputs, Rank_PlacesAttr:$outputs,
-      DenseI32ArrayAttr:$after, DictionaryAttr:$does, StrAttr:$path, F64Attr:$flops, F64Attr:$begin, F64Attr:$end);
+      DenseI32ArrayAttr:$after, DictionaryAttr:$does, StrAttr:$path, F64Attr:$flops, F64Attr:$begin, F64Attr:$end, UnitAttr:$free);
   let assemblyFormat = [{
     $kind $label custom<Places>($inputs) `->` custom<Places>($outputs) `after` $after `does` $does `path` $path `flops` $flops
-    `begin` $begin `end` $end attr-dict
+    `begin` $begin `end` $end (`free` $free^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -130,16 +130,22 @@ void Homes::writeInPlace() {
     const Action &action = model.actions[index];
     if (action.kind != StepKind::Collective || action.inplace.empty())
       continue;
-    const Buffer &input = buffers[root[action.inputs[0]]];
-    Buffer &output = buffers[root[action.outputs[0]]];
-    if (input.home != Home::Variable || shared.kinds[input.index] != program::VariableKind::Accumulator || output.home != Home::Scratch ||
-        writers[input.index] > 0)
-      continue;
-    bool legal = true;
-    forEachOldRead(input.index, ~0u, [&](uint32_t read) { legal &= mayOverwrite(read, index, 0); });
-    if (legal)
-      output.home = Home::Variable, output.index = input.index;
+    for (auto [place, from] : action.inplace) {
+      const Buffer &input = buffers[root[action.inputs[from]]];
+      Buffer &output = buffers[root[action.outputs[place]]];
+      if (input.home != Home::Variable || shared.kinds[input.index] != program::VariableKind::Accumulator || output.home != Home::Scratch ||
+          writers[input.index] > 0)
+        continue;
+      bool legal = true;
+      forEachOldRead(input.index, ~0u, [&, place = place](uint32_t read) { legal &= mayOverwrite(read, index, place); });
+      if (legal)
+        output.home = Home::Variable, output.index = input.index;
+    }
   }
+  for (const Action &action : model.actions)
+    for (uint32_t output : action.outputs)
+      if (action.free && buffers[root[output]].home == Home::Scratch)
+        buffers[root[output]].home = Home::Reduced;
   // What is sent and has no home yet gets a box; a step must not write there in place of something else.
   for (uint32_t value = 0; value < model.values.size(); ++value)
     if (!model.values[value].sent.empty() && buffers[root[value]].home == Home::Scratch)

@@ -6,7 +6,8 @@
 
 namespace npar::plan {
 
-enum class Home { Scratch, Variable, Input, Stash, Unstash, Box };
+/// Reduced: the result of a collective outside of the compute chain, which may be written while other tasks use scratch.
+enum class Home { Scratch, Variable, Input, Stash, Unstash, Box, Reduced };
 
 /// Decides homes and in-place steps of one fragment; says nothing of offsets.
 class Homes {

@@ -40,6 +40,7 @@ struct Action {
   uint64_t workspace = 0;
   double flops = 0, seconds = 0;
   uint32_t order = 0; ///< in the order of reads, writes and steps
+  bool free = false;  ///< Collective: outside of the compute chain
 };
 
 /// nn.write: the variable has this value from `order` on.

@@ -37,6 +37,7 @@ private:
   std::string &error;
 
   std::vector<Item> items;
+  uint32_t reduced = 0; ///< region of the values of Home::Reduced; 0: none yet
 
   /// Places of everything but scratch.
   void layOutShared() {
@@ -72,6 +73,16 @@ private:
             error = "fragment '" + model.name + "' unstashes '" + facts.unstash + "', which no earlier fragment keeps in this size";
           else
             place = found->second;
+        }
+        break;
+      case Home::Reduced:
+        if (root[value] == value && bufferOf(value) == value) {
+          if (reduced == 0)
+            reduced = addRegion({"reduced_" + model.name, 0, false});
+          uint64_t &bytes = shared.regions[reduced - firstShared].bytes;
+          place.region = reduced;
+          place.offset = bytes;
+          bytes += aligned(storage.bytes);
         }
         break;
       case Home::Box: {
@@ -240,10 +251,10 @@ private:
       double begin = plan.seconds, end = begin + action.seconds;
       if (action.kind == StepKind::Receive)
         begin = -action.seconds, end = 0;
-      else if (action.kind != StepKind::Send)
+      else if (action.kind != StepKind::Send && !action.free)
         plan.seconds = end;
-      fragment.steps.emplace_back(action.kind, 0, static_cast<uint16_t>(action.inputs.size()), static_cast<uint16_t>(outputs), 0, first,
-                                  action.payload, 0, 0, action.label, action.flops, begin, end);
+      fragment.steps.emplace_back(action.kind, action.free, static_cast<uint16_t>(action.inputs.size()), static_cast<uint16_t>(outputs), 0,
+                                  first, action.payload, 0, 0, action.label, action.flops, begin, end);
     }
     addDependencies(fragment);
   }

@@ -2,6 +2,7 @@
 #include "compiler/cost/CostModel.h"
 #include "compiler/emit/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
+#include "compiler/passes/schedule/Stages.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -38,6 +39,8 @@ private:
   FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
   uint32_t order = 0;
+  IntegerAttr openBucket; ///< of the collective that was read last
+  double bucketBytes = 0; ///< of its action so far
 
   static program::Phase phaseOf(pipe::Phase phase) {
     switch (phase) {
@@ -268,13 +271,34 @@ private:
     }
     if (cause)
       entry->cause = cause->str();
-    Action &action = act(program::StepKind::Collective, op->getName().stripDialect(), op, input, result);
-    action.payload = static_cast<uint32_t>(tables.program.collectives.size());
-    tables.program.collectives.push_back(std::move(entry));
-    if (kind == program::CollectiveKind::AllReduce)
-      action.inplace.emplace_back(0, 0);
+    uint32_t payload = static_cast<uint32_t>(tables.program.collectives.size());
     double bytes = static_cast<double>(std::max(storageBytes(input.getType()), storageBytes(result.getType())));
-    action.seconds = cost::collectiveSeconds(machine, static_cast<cost::CollectiveKind>(kind), bytes, static_cast<int>(members));
+    auto bucket = op->getAttrOfType<IntegerAttr>(bucketAttribute);
+    bool joins = bucket && bucket == openBucket && !model.actions.empty() && model.actions.back().kind == program::StepKind::Collective;
+    openBucket = bucket;
+    if (joins)
+      entry->event = tables.program.collectives.back()->event;
+    tables.program.collectives.push_back(std::move(entry));
+    if (!joins) {
+      bucketBytes = 0;
+      Action &action = act(program::StepKind::Collective, op->getName().stripDialect(), op, input, result);
+      action.payload = payload;
+      action.free = bool(bucket);
+    } else {
+      define(result);
+      model.actions.back().inputs.push_back(values.lookup(input));
+      model.actions.back().outputs.push_back(values.lookup(result));
+      model.actions.back().order = order;
+      program::LabelT &label = *tables.program.labels[model.actions.back().label];
+      label.text = (op->getName().stripDialect() + " of " + Twine(model.actions.back().inputs.size()) + " gradients").str();
+      label.path.clear();
+    }
+    Action &action = model.actions.back();
+    uint32_t part = static_cast<uint32_t>(action.inputs.size()) - 1;
+    if (kind == program::CollectiveKind::AllReduce)
+      action.inplace.emplace_back(part, part);
+    bucketBytes += bytes;
+    action.seconds = cost::collectiveSeconds(machine, static_cast<cost::CollectiveKind>(kind), bucketBytes, static_cast<int>(members));
     return success();
   }
 

@@ -1,5 +1,7 @@
-// Edges between tasks: Send and Receive are outside the compute chain, so what they share with other tasks needs an order of its own.
+// Edges between tasks: Send, Receive and free collectives are outside the compute chain, so what they share with other tasks needs an order
+// of its own.
 #include "compiler/passes/export/Plan.h"
+#include "engine/program/Mesh.h"
 #include "engine/program/StepOrder.h"
 
 #include <algorithm>
@@ -8,9 +10,7 @@
 namespace npar::plan {
 namespace {
 
-using program::StepKind;
-
-bool isAsync(const program::Step &step) { return step.kind() == StepKind::Send || step.kind() == StepKind::Receive; }
+using program::isAsync;
 
 struct Access {
   uint32_t step, region;

@@ -17,7 +17,7 @@ public:
     for (auto &rankClass : program.classes)
       for (program::Task &task : rankClass->tasks)
         if (rankClass->fragments[task.fragment()]->phase == program::Phase::Update)
-          lanes.push_back({rankClass.get(), &task, rankClass->fragments[task.fragment()].get(), task.begin(), 0, {}});
+          lanes.push_back({rankClass.get(), &task, rankClass->fragments[task.fragment()].get(), task.begin(), 0, 0, {}});
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t lane = 0; lane < lanes.size(); ++lane)
@@ -40,8 +40,9 @@ private:
     program::RankClassT *rankClass;
     program::Task *task;
     program::FragmentT *fragment;
-    double clock; ///< end of the last compute step
-    double end;   ///< of the last step
+    double clock;   ///< end of the last compute step
+    double network; ///< end of the last free collective
+    double end;     ///< of the last step
     std::vector<Span> times;
   };
   /// A collective over stages: when each lane is ready for it.
@@ -64,6 +65,18 @@ private:
     });
   }
 
+  /// When the steps of earlier tasks that the lane's next step waits for have ended.
+  double readyBefore(const Lane &lane) const {
+    uint32_t task = static_cast<uint32_t>(lane.task - lane.rankClass->tasks.data()), step = static_cast<uint32_t>(lane.times.size());
+    double ready = 0;
+    for (const program::TaskDependency &edge : lane.rankClass->task_dependencies)
+      if (edge.task() == task && edge.step() == step) {
+        const program::Task &on = lane.rankClass->tasks[edge.on_task()];
+        ready = std::max(ready, on.begin() + lane.rankClass->fragments[on.fragment()]->steps[edge.on_step()].end());
+      }
+    return ready;
+  }
+
   /// Times the lane's next step; false when it waits for another lane.
   bool runStep(size_t index) {
     Lane &lane = lanes[index];
@@ -81,6 +94,12 @@ private:
         return false;
       // The sender does not wait for a late receiver; there the message ends when both are ready.
       span = {std::max(ready, sent->second.begin), std::max(ready, sent->second.end)};
+    } else if (step.free()) {
+      double begin = std::max(readyBefore(lane), lane.network);
+      for (uint32_t i = 0; i < step.dependency_count(); ++i)
+        begin = std::max(begin, lane.times[lane.fragment->dependencies[step.first_dependency() + i]].end);
+      span = {begin, begin + secondsOf(step)};
+      lane.network = span.end;
     } else {
       double begin = std::max(ready, lane.clock);
       if (step.kind() == StepKind::Collective && joinsLanes(lane, *program.collectives[step.payload()])) {

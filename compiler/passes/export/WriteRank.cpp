@@ -3,6 +3,7 @@
 
 #include "compiler/dialects/rank/Rank.h"
 #include "compiler/emit/ProgramTables.h"
+#include "engine/program/Mesh.h"
 
 using namespace mlir;
 
@@ -84,7 +85,7 @@ private:
         location = FileLineColLoc::get(b.getContext(), label.source->file, label.source->line, label.source->column);
       rank::StepOp::create(b, location, static_cast<rank::StepKind>(step.kind()), label.text, b.getArrayAttr(inputs),
                            b.getArrayAttr(outputs), after, payload(step), label.path, APFloat(step.flops()), APFloat(step.begin()),
-                           APFloat(step.end()));
+                           APFloat(step.end()), step.free() != 0);
     }
   }
 
@@ -117,19 +118,12 @@ private:
       break;
     }
     case program::StepKind::Collective: {
-      static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
-      const program::CollectiveT &collective = *program.collectives[step.payload()];
-      SmallVector<Attribute> axes;
-      for (uint32_t axis : collective.axes)
-        axes.push_back(b.getStringAttr(axisName(axis)));
-      does = {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
-              named("op", b.getStringAttr(collective.op == program::ReduceOp::Max ? "max" : "sum")),
-              named("axes", b.getArrayAttr(axes)),
-              number("event", collective.event),
-              number("count", static_cast<int64_t>(collective.count)),
-              type(collective.type),
-              named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
-              named("cause", b.getStringAttr(collective.cause))};
+      does = collective(*program.collectives[step.payload()]);
+      SmallVector<Attribute> more;
+      for (uint32_t part = 1; part < program::partsOf(step); ++part)
+        more.push_back(b.getDictionaryAttr(collective(*program.collectives[step.payload() + part])));
+      if (!more.empty())
+        does.push_back(named("more", b.getArrayAttr(more)));
       break;
     }
     case program::StepKind::Send:
@@ -145,6 +139,38 @@ private:
     }
     return b.getDictionaryAttr(does);
   }
+
+  /// One part of a bucket.
+  SmallVector<NamedAttribute> collective(const program::CollectiveT &collective) {
+    static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+    SmallVector<Attribute> axes;
+    for (uint32_t axis : collective.axes)
+      axes.push_back(b.getStringAttr(axisName(axis)));
+    return {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
+            named("op", b.getStringAttr(collective.op == program::ReduceOp::Max ? "max" : "sum")),
+            named("axes", b.getArrayAttr(axes)),
+            number("event", collective.event),
+            number("count", static_cast<int64_t>(collective.count)),
+            named("type", TypeAttr::get(typeOf(collective.type, b.getContext()))),
+            named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
+            named("cause", b.getStringAttr(collective.cause))};
+  }
+};
+SmallVector<Attribute> axes;
+for (uint32_t axis : collective.axes)
+  axes.push_back(b.getStringAttr(axisName(axis)));
+SmallVector<NamedAttribute> does = {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
+                                    named("op", b.getStringAttr(collective.op == program::ReduceOp::Max ? "max" : "sum")),
+                                    named("axes", b.getArrayAttr(axes)),
+                                    number("event", collective.event),
+                                    number("count", static_cast<int64_t>(collective.count)),
+                                    type(collective.type),
+                                    named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
+                                    named("cause", b.getStringAttr(collective.cause))};
+if (next)
+  does.push_back(named("next", next));
+return b.getDictionaryAttr(does);
+}
 };
 
 } // namespace

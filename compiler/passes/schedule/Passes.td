@@ -75,6 +75,24 @@ def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
 }
 
+def ScheduleBuckets : Pass<"schedule-buckets", "::mlir::ModuleOp"> {
+  let summary = "gathers the reductions of gradients into buckets that overlap the last backward";
+  let description = [{
+    Module attribute `dist.bucket` is the size of a bucket in bytes; without it nothing happens. In each update the reductions of
+    accumulators go to the front, in the order in which the last backward of the stage completes the accumulators; as many as fit the size
+    (at least one), of one kind, operator, element type and group, are a bucket: one collective, launched as soon as the last of its
+    gradients is there. Reductions of its results over further mesh axes are a bucket again. What is added in which order does not
+    change (N5).
+
+    ```mlir
+    %a = nn.read @a.grad.0 : A
+    %b = dist.all_reduce %a {axes = ["dp"], op = "sum"} : A -> A
+    // becomes
+    %b = dist.all_reduce %a {axes = ["dp"], op = "sum", pipe.bucket = 0 : i64} : A -> A
+    ```
+  }];
+}
+
 def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
   let summary = "checks the scheduled program as a whole";
   let description = [{

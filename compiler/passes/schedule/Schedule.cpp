@@ -11,6 +11,7 @@ void buildSchedulePipeline(mlir::OpPassManager &manager) {
   manager.addPass(createScheduleStagesPass());
   manager.addPass(createScheduleTasksPass());
   manager.addPass(createScheduleFragmentsPass());
+  manager.addPass(createScheduleBucketsPass());
   manager.addPass(createVerifyPipePass());
 }
 
@@ -18,8 +19,9 @@ void registerSchedulePasses() {
   mlir::registerPass(createScheduleStagesPass);
   mlir::registerPass(createScheduleTasksPass);
   mlir::registerPass(createScheduleFragmentsPass);
+  mlir::registerPass(createScheduleBucketsPass);
   mlir::registerPass(createVerifyPipePass);
-  mlir::PassPipelineRegistration<>("schedule", "stages, order of tasks, fragments", buildSchedulePipeline);
+  mlir::PassPipelineRegistration<>("schedule", "stages, order of tasks, fragments, buckets", buildSchedulePipeline);
 }
 
 } // namespace npar

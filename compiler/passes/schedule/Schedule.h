@@ -13,6 +13,7 @@ namespace npar {
 std::unique_ptr<mlir::Pass> createScheduleStagesPass();
 std::unique_ptr<mlir::Pass> createScheduleFragmentsPass();
 std::unique_ptr<mlir::Pass> createScheduleTasksPass();
+std::unique_ptr<mlir::Pass> createScheduleBucketsPass();
 std::unique_ptr<mlir::Pass> createVerifyPipePass();
 
 /// The phase: placed program in (@micro and @update), pipe program out.

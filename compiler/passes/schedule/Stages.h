@@ -36,6 +36,9 @@ constexpr llvm::StringLiteral placeAttribute = "pipe.place";
 /// Attribute of a backward op then: it belongs to W where the backward of its part is split.
 constexpr llvm::StringLiteral weightAttribute = "pipe.weight";
 
+/// Attribute of the reductions of one bucket, which stand side by side in an update: its number there.
+constexpr llvm::StringLiteral bucketAttribute = "pipe.bucket";
+
 /// Attribute of an nn.variable: the stages where it is stored, ascending.
 constexpr llvm::StringLiteral stagesAttribute = "stages";
 

@@ -68,12 +68,12 @@ std::string disagreement(const Operation &left, const Operation &right) {
     return differ("group size", std::to_string(left.memberCount), std::to_string(right.memberCount));
   if (left.outer != right.outer || left.split != right.split || left.inner != right.inner)
     return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " cut the tensor differently";
-  return "";
+  if (!left.next != !right.next)
+    return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " have different numbers of parts";
+  return left.next ? disagreement(*left.next, *right.next) : "";
 }
 
-void moveData(Backend &backend, const std::vector<Operation> &members) {
-  if (!backend.computes())
-    return;
+static void movePart(Backend &backend, const std::vector<Operation> &members) {
   uint64_t size = program::sizeOf(members[0].type);
   switch (members[0].kind) {
   case OperationKind::AllReduce:
@@ -87,6 +87,18 @@ void moveData(Backend &backend, const std::vector<Operation> &members) {
   case OperationKind::Send:
   case OperationKind::Receive:
     return backend.copy(members[1].output, members[0].input, members[0].count * size);
+  }
+}
+
+void moveData(Backend &backend, const std::vector<Operation> &members) {
+  if (!backend.computes())
+    return;
+  movePart(backend, members);
+  std::vector<Operation> parts = members;
+  while (parts[0].next) {
+    for (Operation &part : parts)
+      part = *part.next;
+    movePart(backend, parts);
   }
 }
 

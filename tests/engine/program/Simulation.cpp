@@ -71,7 +71,7 @@ private:
       const auto &steps = *rankClass.fragments()->Get(task->fragment())->steps();
       rank.done.emplace_back(steps.size(), false);
       rank.joined.emplace_back(steps.size(), false);
-      rank.computeLeft.push_back(std::count_if(steps.begin(), steps.end(), [](const Step *step) { return !isTransfer(step->kind()); }));
+      rank.computeLeft.push_back(std::count_if(steps.begin(), steps.end(), [](const Step *step) { return !isAsync(*step); }));
     }
     for (const TaskDependency *edge : *rankClass.task_dependencies())
       rank.waits[{edge->task(), edge->step()}].push_back({edge->on_task(), edge->on_step()});
@@ -96,7 +96,7 @@ private:
       for (auto [onTask, onStep] : found->second)
         if (!rank.done[onTask][onStep])
           return false;
-    if (!isTransfer(step.kind()) && rank.chain < task)
+    if (!isAsync(step) && rank.chain < task)
       return false;
     if (!inOrder || (!isTransfer(step.kind()) && step.kind() != StepKind::Collective))
       return true;
@@ -129,7 +129,7 @@ private:
     Rank &rank = ranks[rankNumber];
     rank.done[task][step] = true;
     StepKind kind = rank.step(task, step).kind();
-    if (!isTransfer(kind))
+    if (!isAsync(rank.step(task, step)))
       --rank.computeLeft[task];
     if (isTransfer(kind) || kind == StepKind::Collective)
       result.completed[rankNumber].emplace_back(task, step);

@@ -60,8 +60,12 @@ ViewMessage messageOf(const Program &program, const RankClass &rankClass, const 
 /// A communicating step moves its payload; others read inputs and write outputs.
 uint64_t bytesOf(const Program &program, const Fragment &fragment, const Step &step) {
   if (step.kind() == StepKind::Collective) {
-    const Collective &collective = *program.collectives()->Get(step.payload());
-    return collective.count() * sizeOf(collective.type());
+    uint64_t bytes = 0;
+    for (uint32_t part = 0; part < partsOf(step); ++part) {
+      const Collective &collective = *program.collectives()->Get(step.payload() + part);
+      bytes += collective.count() * sizeOf(collective.type());
+    }
+    return bytes;
   }
   if (step.kind() == StepKind::Send || step.kind() == StepKind::Receive) {
     const Transfer &transfer = *program.transfers()->Get(step.payload());

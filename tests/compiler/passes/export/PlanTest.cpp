@@ -2,6 +2,7 @@
 // in memory, where each cell holds a fingerprint of its contents.
 #include "compiler/passes/export/Colour.h"
 #include "compiler/passes/export/PlanFragment.h"
+#include "engine/program/Mesh.h"
 
 #include <functional>
 #include <gtest/gtest.h>
@@ -109,7 +110,10 @@ private:
           action.outputs.push_back(fragment.values.size());
           define(bytes);
         }
-        if (pick(4) == 0 && action.outputs.size() == 1) {
+        if (phase == Phase::Update && pick(3) == 0) {
+          action.kind = StepKind::Collective;
+          action.free = true;
+        } else if (pick(4) == 0 && action.outputs.size() == 1) {
           for (uint32_t value = 0; value + 1 < fragment.values.size(); ++value)
             if (fragment.values[value].bytes == fragment.values.back().bytes && pick(2)) {
               action.kind = StepKind::Matmul;
@@ -224,7 +228,6 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
     nodes[from].next.push_back(to);
     ++nodes[to].waits;
   };
-  auto isAsync = [](const program::Step &step) { return step.kind() == StepKind::Send || step.kind() == StepKind::Receive; };
   for (uint32_t task = 0; task < plan.tasks.size(); ++task) {
     const program::FragmentT &fragment = *plan.fragments[plan.tasks[task].fragment()];
     first.push_back(nodes.size());
@@ -235,7 +238,7 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
       const program::Step &facts = fragment.steps[step];
       for (uint32_t i = 0; i < facts.dependency_count(); ++i)
         edge(first[task] + fragment.dependencies[facts.first_dependency() + i], first[task] + step);
-      if (!isAsync(facts)) {
+      if (!program::isAsync(facts)) {
         edge(first[task] + step, chain[task]);
         if (task > 0)
           edge(chain[task - 1], first[task] + step);

@@ -1,0 +1,173 @@
+// schedule-buckets: gathers the reductions of gradients into buckets, in the order in which the last backward completes the gradients.
+#include "compiler/passes/schedule/Schedule.h"
+#include "compiler/passes/schedule/Stages.h"
+
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace npar::pipe;
+
+namespace npar {
+
+#define GEN_PASS_DEF_SCHEDULEBUCKETS
+#include "compiler/passes/schedule/Passes.h.inc"
+
+namespace {
+
+bool isReduction(Operation *op) { return isa<dist::AllReduceOp, dist::ReduceScatterOp>(op); }
+
+int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+/// What the members of a bucket have in common: kind of operation, operator, mesh axes, element type.
+struct Signature {
+  StringRef operation;
+  Attribute reduce, axes;
+  Type element;
+
+  explicit Signature(Operation *op)
+      : operation(op->getName().getStringRef()), reduce(op->getAttr("op")), axes(op->getAttr("axes")),
+        element(cast<RankedTensorType>(op->getOperand(0).getType()).getElementType()) {}
+  bool operator==(const Signature &other) const {
+    return operation == other.operation && reduce == other.reduce && axes == other.axes && element == other.element;
+  }
+};
+
+struct Bucket {
+  Signature signature;
+  SmallVector<Operation *> members;
+  int64_t bytes = 0;
+};
+
+/// The update of one stage.
+class Buckets {
+public:
+  Buckets(ModuleOp module, FragmentOp update, int64_t limit) : module(module), update(update), limit(limit) {}
+
+  void run() {
+    findCompletions();
+    SmallVector<Operation *> reductions;
+    for (Operation &op : update.getBody().front())
+      if (isReduction(&op) && completionOf(&op))
+        reductions.push_back(&op);
+    llvm::stable_sort(reductions, [&](Operation *a, Operation *b) { return *completionOf(a) < *completionOf(b); });
+    front = &update.getBody().front().front();
+    for (const Bucket &bucket : fill(reductions))
+      place(bucket);
+  }
+
+private:
+  using Completion = std::pair<size_t, size_t>; ///< task in the stage's order, op in its fragment
+
+  /// When each accumulator has got its last part.
+  void findCompletions() {
+    llvm::StringMap<size_t> last;
+    for (OrderOp order : module.getOps<OrderOp>())
+      if (order.getStage() == update.getStage())
+        for (auto [index, task] : llvm::enumerate(order.getTaskNames()))
+          last[task.fragment] = index;
+    for (FragmentOp fragment : module.getOps<FragmentOp>())
+      if (fragment.getStage() == update.getStage() && fragment.isPerMicro())
+        for (auto [index, op] : llvm::enumerate(fragment.getBody().front()))
+          if (auto accumulate = dyn_cast<nn::AccumulateOp>(op)) {
+            Completion &known = completions[accumulate.getVariable()];
+            known = std::max(known, Completion(last.lookup(fragment.getSymName()), index));
+          }
+  }
+
+  /// Of a reduction of an accumulator as it is; null for all others.
+  const Completion *completionOf(Operation *op) const {
+    auto read = op->getOperand(0).getDefiningOp<nn::ReadOp>();
+    auto variable = read ? nn::lookupVariable(op, read.getVariable()) : nn::VariableOp();
+    if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
+      return nullptr;
+    auto found = completions.find(read.getVariable());
+    return found == completions.end() ? nullptr : &found->second;
+  }
+
+  /// Closed buckets in the order in which they can be launched; one is open per signature.
+  SmallVector<Bucket> fill(ArrayRef<Operation *> reductions) {
+    SmallVector<Bucket> open, closed;
+    for (Operation *op : reductions) {
+      Signature signature(op);
+      int64_t bytes = bytesOf(op->getOperand(0));
+      auto *bucket = llvm::find_if(open, [&](const Bucket &each) { return each.signature == signature; });
+      if (bucket == open.end()) {
+        open.push_back({signature, {}, 0});
+        bucket = &open.back();
+      } else if (bucket->bytes + bytes > limit) {
+        closed.push_back(*bucket);
+        *bucket = {signature, {}, 0};
+      }
+      bucket->members.push_back(op);
+      bucket->bytes += bytes;
+    }
+    closed.append(open);
+    llvm::stable_sort(closed,
+                      [&](const Bucket &a, const Bucket &b) { return *completionOf(a.members.back()) < *completionOf(b.members.back()); });
+    return closed;
+  }
+
+  /// Puts the members side by side before everything else of the update, and behind them the reductions of their results over further
+  /// mesh axes, which are a bucket again.
+  void place(const Bucket &bucket) {
+    auto number = IntegerAttr::get(IntegerType::get(module.getContext(), 64), count++);
+    for (Operation *op : bucket.members)
+      if (Operation *source = op->getOperand(0).getDefiningOp(); !source->hasAttr(bucketAttribute))
+        moveToFront(source);
+    for (Operation *op : bucket.members) {
+      moveToFront(op);
+      op->setAttr(bucketAttribute, number);
+    }
+    SmallVector<Bucket> next;
+    for (Operation *op : bucket.members)
+      for (Operation *user : op->getUsers()) {
+        if (!isReduction(user) || user->hasAttr(bucketAttribute))
+          continue;
+        Signature signature(user);
+        auto *found = llvm::find_if(next, [&](const Bucket &each) { return each.signature == signature; });
+        if (found == next.end()) {
+          next.push_back({signature, {}, 0});
+          found = &next.back();
+        }
+        found->members.push_back(user);
+      }
+    for (const Bucket &each : next)
+      place(each);
+  }
+
+  void moveToFront(Operation *op) {
+    if (op == front)
+      front = op->getNextNode();
+    else
+      op->moveBefore(front);
+  }
+
+  ModuleOp module;
+  FragmentOp update;
+  int64_t limit;
+  Operation *front = nullptr; ///< the first op that is not of a bucket
+  int64_t count = 0;
+  llvm::StringMap<Completion> completions; ///< by accumulator
+};
+
+struct ScheduleBuckets : impl::ScheduleBucketsBase<ScheduleBuckets> {
+  void runOnOperation() override {
+    auto limit = getOperation()->getAttrOfType<IntegerAttr>("dist.bucket");
+    if (!limit)
+      return;
+    for (FragmentOp fragment : getOperation().getOps<FragmentOp>())
+      if (fragment.getPhase() == Phase::U && !fragment.getBody().front().empty())
+        Buckets(getOperation(), fragment, limit.getInt()).run();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createScheduleBucketsPass() { return std::make_unique<ScheduleBuckets>(); }
+
+} // namespace npar
