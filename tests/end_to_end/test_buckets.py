@@ -1,0 +1,66 @@
+"""Gradients reduced in buckets: fewer collectives of the same bytes and bits, launched while the last backward still runs."""
+
+import re
+import unittest
+
+import volume
+from driver import SMALL, DriverTest, settings
+
+PLAN = """import "gpt2"
+
+plan p(pp = 1, tp = 1, schedule = "1f1b", size = 0) for Gpt2 {
+    mesh node = 2, dp = 2, pp, tp
+    micro 1
+    split {
+        batch                   -> node, dp
+        head, hidden, vocab pad -> tp
+        h                       -> pp by schedule
+    }
+    bucket size kB
+}
+"""
+
+
+class BucketTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "plan.npar").write_text(PLAN)
+
+    def model(self, **more):
+        small = {key: value for key, value in SMALL.items() if key != "micro"}
+        return ["plan.npar", *settings(small, {"batch": 8}, more)]
+
+    def test_verify(self):
+        """Also with tied weights on two stages, with weight gradients that come later, and over sizes from one gradient to all."""
+        for more in ({"size": 4}, {"size": 1000, "pp": 2, "tp": 2}, {"size": 20, "pp": 2, "schedule": "zb_h1"}):
+            with self.subTest(**more):
+                self.assertTrue(self.npar_json("verify", *self.model(**more))["ok"])
+
+    def test_bits_do_not_depend_on_buckets(self):
+        data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 3]
+        for stages in (1, 2):
+            hashes = [self.npar_json("run", *self.model(size=size, pp=stages), *data)["parameter_hash"] for size in (0, 1, 30, 10000)]
+            self.assertEqual(len(set(hashes)), 1, hashes)
+
+    def test_fewer_collectives_of_the_same_bytes(self):
+        alone, gathered = (
+            volume.counts(self.npar_json("inspect", *self.model(size=size)), over="node,dp")["all_reduce"] for size in (0, 10000)
+        )
+        self.assertEqual(gathered.bytes, alone.bytes)
+        self.assertEqual(gathered.count, 2)  # all gradients, and the loss, which is no gradient
+        self.assertGreater(alone.count, 4 * 12)
+
+    def test_they_are_launched_before_the_last_backward_ends(self):
+        text = self.npar("compile", *self.model(size=20, pp=2), "--emit=rank").output
+        for program in text.split("rank.program")[1:]:
+            buckets = re.findall(r'step collective "all_reduce of (\d+) gradients".* begin (\S+) : f64 end \S+ : f64 free|'
+                                 r'step collective "all_reduce of (\d+) gradients".* begin (\S+) end \S+ free', program)
+            begins = [float(one[1] or one[3]) for one in buckets]
+            self.assertGreater(len(begins), 2)
+            self.assertEqual(begins, sorted(begins))
+            self.assertLess(begins[0], 0)  # seconds before the update begins
+            self.assertRegex(program, r"rank.wait \d+, \d+ for")
+
+
+if __name__ == "__main__":
+    unittest.main()
