@@ -1,0 +1,33 @@
+// What mixed precision means for gradients and the update: types of accumulators, the loss scale of fp16.
+#pragma once
+
+#include "compiler/dialects/nn/Nn.h"
+
+namespace npar::nn {
+
+/// Reads the attribute `nn.precision` that prepare-precision left; without it everything is as the parameters are.
+struct Precision {
+  static constexpr llvm::StringLiteral lossScale = "loss_scale";
+  static constexpr double firstLossScale = 65536;
+  static constexpr int64_t growthInterval = 2000; ///< good steps on end after which the scale doubles
+
+  Precision() = default;
+  explicit Precision(mlir::ModuleOp module) : attribute(module->getAttrOfType<mlir::DictionaryAttr>("nn.precision")) {}
+
+  bool scalesLoss() const { return word("compute") == "fp16"; }
+  /// Of a parameter's accumulators: its own type, or f32 with `gradients f32`.
+  mlir::Type gradientType(mlir::Type parameter) const {
+    return isNarrow(parameter) && word("gradients") == "f32"
+               ? mlir::Type(withElement(parameter, mlir::Float32Type::get(parameter.getContext())))
+               : parameter;
+  }
+
+private:
+  llvm::StringRef word(llvm::StringRef key) const {
+    auto text = attribute ? attribute.getAs<mlir::StringAttr>(key) : mlir::StringAttr();
+    return text ? text.getValue() : llvm::StringRef();
+  }
+  mlir::DictionaryAttr attribute;
+};
+
+} // namespace npar::nn
