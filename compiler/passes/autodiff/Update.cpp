@@ -36,6 +36,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     OpBuilder builder = OpBuilder::atBlockBegin(update.addEntryBlock());
     build(builder);
     func::ReturnOp::create(builder, getOperation().getLoc());
+    if (precision.roundsSums())
+      getOperation()->setAttr("dist.rounded_sums", builder.getUnitAttr());
     for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision"})
       getOperation()->removeAttr(consumed);
   }
@@ -43,7 +45,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   func::FuncOp micro;
   DictionaryAttr optimizer, rate;
   Precision precision;
-  Value counted; ///< steps that were not skipped; null where none is
+  Value counted;                                        ///< steps that were not skipped; null where none is
+  SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
   SmallVector<Trained> trained; // in order of the parameters
   int64_t parameters = 0;
 
@@ -132,6 +135,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
     for (Trained &each : trained)
       adamw ? buildAdamw(builder, outside, each, factor, speed) : buildSgd(builder, outside, each, factor, speed);
+    for (auto [variable, value] : atEnd)
+      write(builder, variable, value, {});
   }
 
   Value clipFactor(OpBuilder &builder, Value norm) {
@@ -163,9 +168,9 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       variable.setOutput(name);
       write(builder, variable, value, {});
     }
-    write(builder, getOperation().lookupSymbol<VariableOp>(Precision::lossScale), next.getNewScale(), {});
-    write(builder, streak, next.getNewStreak(), {});
-    write(builder, steps, next.getNewCounted(), {});
+    atEnd = {{getOperation().lookupSymbol<VariableOp>(Precision::lossScale), next.getNewScale()},
+             {streak, next.getNewStreak()},
+             {steps, next.getNewCounted()}};
     return place(UnscaleOp::create(builder, loc, scalar, factor, scale, norm), {});
   }
 

@@ -247,7 +247,8 @@ private:
       return op->emitOpError("has an element type that no program holds");
     auto entry = std::make_unique<program::CollectiveT>();
     entry->kind = kind;
-    entry->op = reduce == "max" ? program::ReduceOp::Max : program::ReduceOp::Sum;
+    bool rounds = nn::isNarrow(input.getType()) && op->getParentOfType<ModuleOp>()->hasAttr("dist.rounded_sums");
+    entry->op = reduce == "max" ? program::ReduceOp::Max : rounds ? program::ReduceOp::RoundedSum : program::ReduceOp::Sum;
     entry->type = *element;
     bool spans = false;
     int64_t members = 1;

@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
   let summary = "give each operation of @micro the element type that the plan's `compute` and `keep` say";
   let description = [{
-    Takes `nn.precision` of a program imported in f32. Parameters become variables of the compute type; an operation kept in f32 gets
+    Takes `nn.precision`. Parameters become variables of the compute type; an operation kept in f32 gets
     `nn.convert` around it, its gradients follow. Norms, softmax, the loss and all scalars stay in f32 unless the plan says otherwise.
 
     ```mlir

@@ -12,13 +12,12 @@ using namespace npar::nn;
 
 namespace {
 
-/// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer.
+/// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer. The front end saw that there is one;
+/// attention does its softmax in f32 whatever is kept.
 struct Keep {
   StringRef what;
   bool layer = false;
   Type type;
-  Location location;
-  bool used = false;
 
   bool matches(Operation *op) const {
     if (layer)
@@ -56,19 +55,11 @@ struct PreparePrecision : ::impl::PreparePrecisionBase<PreparePrecision> {
     retypeParameters(micro);
     for (Operation &op : llvm::make_early_inc_range(micro.front().without_terminator()))
       convert(&op);
-    for (const Keep &keep : keeps)
-      if (!keep.used && !keep.layer)
-        refuse(keep);
-      else if (!keep.used)
-        emitError(keep.location) << "no operation is in a layer '" << keep.what << "', which is to be kept in another type", failedOnce = true;
-    if (failedOnce)
-      signalPassFailure();
   }
 
 private:
   Type compute;
   SmallVector<Keep> keeps;
-  bool failedOnce = false;
 
   Type typeNamed(StringRef word) {
     return StringSwitch<Type>(word)
@@ -91,28 +82,18 @@ private:
     auto list = precision.getAs<ArrayAttr>("keep");
     for (Attribute each : list ? list.getValue() : ArrayRef<Attribute>()) {
       auto entry = cast<DictionaryAttr>(each);
-      auto location = entry.getAs<LocationAttr>("loc");
       auto layer = entry.getAs<BoolAttr>("layer");
       keeps.push_back({entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(),
-                       typeNamed(entry.getAs<StringAttr>("type").getValue()), location ? Location(location) : getOperation().getLoc()});
+                       typeNamed(entry.getAs<StringAttr>("type").getValue())});
     }
-  }
-
-  void refuse(const Keep &keep) {
-    failedOnce = true;
-    emitError(keep.location) << "'" << keep.what << "' is kept in another type, but the model has no such operation";
   }
 
   /// What the plan says last about an operation; without a word of it, f32 where 16 bits lose what averages and exponentials need.
   Type typeOf(Operation *op) {
     Type type;
-    for (Keep &keep : keeps)
-      if (keep.matches(op)) {
-        keep.used = true;
+    for (const Keep &keep : keeps)
+      if (keep.matches(op))
         type = keep.type;
-      } else if (keep.what == "softmax" && isa<AttentionOp>(op)) {
-        keep.used = true; // attention's softmax is done in f32 anyway
-      }
     if (type)
       return type;
     bool wide = isa<SoftmaxOp>(op) || op->getName().stripDialect().ends_with("_norm") || Keep::isLoss(op);
