@@ -14,6 +14,10 @@ std::optional<program::ElementType> elementTypeOf(Type type) {
     return program::ElementType::F32;
   if (type.isF64())
     return program::ElementType::F64;
+  if (type.isBF16())
+    return program::ElementType::BF16;
+  if (type.isF16())
+    return program::ElementType::F16;
   if (type.isInteger(32))
     return program::ElementType::I32;
   if (type.isInteger(8))
@@ -27,6 +31,10 @@ Type typeOf(program::ElementType type, MLIRContext *context) {
     return Float32Type::get(context);
   case program::ElementType::F64:
     return Float64Type::get(context);
+  case program::ElementType::BF16:
+    return BFloat16Type::get(context);
+  case program::ElementType::F16:
+    return Float16Type::get(context);
   case program::ElementType::I32:
     return IntegerType::get(context, 32);
   case program::ElementType::U8:
@@ -139,7 +147,9 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
     for (int64_t size : entry.shape)
       elements *= static_cast<uint64_t>(size);
     program.parameters += elements;
-    program.compute = entry.type;
+    // Layers may be kept in float32: the narrowest type is what the program computes in.
+    if (program.compute == program::ElementType::F32)
+      program.compute = entry.type;
     for (size_t dim = 0; dim < entry.axes.size(); ++dim)
       if (entry.axes[dim] == "vocab")
         program.vocab = entry.shape[dim];

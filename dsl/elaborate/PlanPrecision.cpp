@@ -12,7 +12,7 @@ const std::vector<std::pair<std::string, ElementType>> types = {
 /// Operations that a word of `keep` stands for; empty: the word is an operation's own name.
 std::vector<std::string> operationsOf(const std::string &word) {
   static const std::map<std::string, std::vector<std::string>> words = {
-      {"norm", {"layer_norm", "rms_norm"}}, {"loss", {"cross_entropy"}}, {"embedding", {"gather"}}};
+      {"norm", {"layer_norm", "rms_norm"}}, {"loss", {"cross_entropy"}}, {"embedding", {"gather"}}, {"softmax", {"softmax", "attention"}}};
   auto found = words.find(word);
   return found == words.end() ? std::vector<std::string>{word} : found->second;
 }

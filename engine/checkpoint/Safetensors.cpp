@@ -1,6 +1,8 @@
 // The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
 #include "engine/checkpoint/Safetensors.h"
 
+#include "engine/program/NarrowFloat.h"
+
 #include <cstring>
 
 namespace npar::engine {
@@ -8,21 +10,6 @@ namespace npar::engine {
 namespace {
 
 constexpr uint64_t largestHeader = 100'000'000; // the format's own limit
-
-float fromBits(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-float halfToFloat(uint16_t half) {
-  uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31, mantissa = half & 0x3FFu;
-  if (exponent == 31)
-    return fromBits(sign | 0x7F800000u | mantissa << 13);
-  if (exponent == 0) // zero or subnormal: mantissa * 2^-24
-    return (sign ? -1.0f : 1.0f) * static_cast<float>(mantissa) * 0x1p-24f;
-  return fromBits(sign | (exponent + 112) << 23 | mantissa << 13);
-}
 
 template <typename T> T load(const uint8_t *p) {
   T value;
@@ -40,10 +27,10 @@ template <typename T> std::vector<T> convert(const StoredTensor &tensor, const u
       values[i] = static_cast<T>(load<double>(p + 8 * i));
   else if (tensor.type == "BF16")
     for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<T>(fromBits(uint32_t{load<uint16_t>(p + 2 * i)} << 16));
+      values[i] = static_cast<T>(static_cast<float>(load<program::BFloat16>(p + 2 * i)));
   else
     for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<T>(halfToFloat(load<uint16_t>(p + 2 * i)));
+      values[i] = static_cast<T>(static_cast<float>(load<program::Float16>(p + 2 * i)));
   return values;
 }
 

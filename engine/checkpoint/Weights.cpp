@@ -2,6 +2,7 @@
 #include "engine/checkpoint/Weights.h"
 
 #include "engine/checkpoint/Safetensors.h"
+#include "engine/program/Mesh.h"
 
 #include <cstring>
 
@@ -27,6 +28,16 @@ std::vector<const Variable *> parametersOf(const Program &program) {
     if (variable->kind() == VariableKind::Parameter)
       parameters.push_back(variable);
   return parameters;
+}
+
+/// What a checkpoint holds under a parameter's name: its float32 master where it has one.
+std::string savedName(const Program &program, const std::string &parameter) {
+  const auto &variables = *program.variables();
+  for (uint32_t i = 0; i < variables.size(); ++i)
+    if (variables.Get(i)->kind() == VariableKind::Parameter && variables.Get(i)->name()->str() == parameter)
+      if (int64_t master = masterOf(program, i); master >= 0)
+        return variables.Get(static_cast<uint32_t>(master))->name()->str();
+  return parameter;
 }
 
 /// At most five names, then a count.
@@ -111,7 +122,8 @@ Status saveWeights(const Session &session, const Program &program, const std::st
     return {};
   };
   for (const auto &[name, tensor] : tensors)
-    if (Status status = tensor.type == "F64" ? append(session.read(name)) : append(session.readFloat(name)); !status.ok())
+    if (Status status = tensor.type == "F64" ? append(session.read(name)) : append(session.readFloat(savedName(program, name)));
+        !status.ok())
       return status;
   return writeFileAtomically(path, bytes.data(), bytes.size());
 }

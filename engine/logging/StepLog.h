@@ -15,6 +15,8 @@ struct StepRecord {
   double loss = 0, gradNorm = 0, learningRate = 0;
   int64_t tokens = 0; ///< of this step
   double tokensPerSecond = 0;
+  double lossScale = 0; ///< fp16's; 0: none, and then nothing about it is written
+  bool skipped = false;
 };
 
 /// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash.
@@ -32,8 +34,8 @@ private:
   std::string path;
 };
 
-/// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}; NaN and infinity are
-/// null.
+/// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, with fp16 also
+/// "loss_scale":...,"skipped":false; NaN and infinity are null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

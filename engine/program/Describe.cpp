@@ -99,10 +99,24 @@ uint64_t sizeOf(ElementType type) {
   case ElementType::F32:
   case ElementType::I32:
     return 4;
+  case ElementType::BF16:
+  case ElementType::F16:
+    return 2;
   case ElementType::U8:
     break;
   }
   return 1;
+}
+
+bool isMaster(const Variable &variable) {
+  return variable.kind() == VariableKind::State && variable.of() >= 0 && variable.slot()->str() == "master";
+}
+
+int64_t masterOf(const Program &program, uint32_t parameter) {
+  for (uint32_t i = 0; i < program.variables()->size(); ++i)
+    if (isMaster(*program.variables()->Get(i)) && program.variables()->Get(i)->of() == static_cast<int32_t>(parameter))
+      return i;
+  return -1;
 }
 
 std::string describeTask(const RankClass &rankClass, uint32_t task) {

@@ -44,6 +44,12 @@ inline uint32_t partsOf(const Step &step) { return step.inputs(); }
 /// Bytes of one element.
 uint64_t sizeOf(ElementType type);
 
+/// Whether the variable holds the float32 value that a 16-bit parameter, `variable.of()`, is the rounding of.
+bool isMaster(const Variable &variable);
+
+/// Index of a parameter's master; -1 when it has none.
+int64_t masterOf(const Program &program, uint32_t parameter);
+
 /// `stage0 (ranks 0-3) task B0:1 step 12 "all_reduce h.3.attn" at gpt2.npar:14:3`.
 std::string describeStep(const Program &program, const RankClass &rankClass, uint32_t task, uint32_t step);
 

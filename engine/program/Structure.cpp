@@ -105,7 +105,7 @@ private:
     for (const Matmul *matmul : *program.matmuls()) {
       uint64_t work = 0, batch = 0;
       std::vector<int64_t> sizes = {matmul->m(), matmul->n(), matmul->k()};
-      if (!product(sizes, work) || !product(*matmul->batch(), batch) || !known(matmul->type()) ||
+      if (!product(sizes, work) || !product(*matmul->batch(), batch) || !known(matmul->type()) || !known(matmul->result()) ||
           matmul->a_batch()->size() != matmul->batch()->size() || matmul->b_batch()->size() != matmul->batch()->size() ||
           matmul->c_batch()->size() != matmul->batch()->size())
         return fail("a matrix product has impossible sizes");
@@ -300,7 +300,7 @@ private:
     if (!shape(2, matmul->workspace() ? 2 : 1))
       return mismatch();
     auto reaches = [&](const flatbuffers::Vector<int64_t> &batch, int64_t rows, int64_t rowStride, int64_t columns, int64_t columnStride,
-                       uint64_t limit) {
+                       ElementType type, uint64_t limit) {
       Wide last = 0;
       auto add = [&](int64_t size, int64_t stride) {
         last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);
@@ -309,11 +309,11 @@ private:
       bool good = add(rows, rowStride) && add(columns, columnStride);
       for (uint32_t i = 0; good && i < batch.size(); ++i)
         good = add(matmul->batch()->Get(i), batch.Get(i));
-      return good && (last + 1) * sizeOf(matmul->type()) <= limit;
+      return good && (last + 1) * sizeOf(type) <= limit;
     };
-    bool good = reaches(*matmul->a_batch(), matmul->m(), matmul->a_row(), matmul->k(), matmul->a_column(), bytes(0)) &&
-                reaches(*matmul->b_batch(), matmul->k(), matmul->b_row(), matmul->n(), matmul->b_column(), bytes(1)) &&
-                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, bytes(2)) &&
+    bool good = reaches(*matmul->a_batch(), matmul->m(), matmul->a_row(), matmul->k(), matmul->a_column(), matmul->type(), bytes(0)) &&
+                reaches(*matmul->b_batch(), matmul->k(), matmul->b_row(), matmul->n(), matmul->b_column(), matmul->type(), bytes(1)) &&
+                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, matmul->result(), bytes(2)) &&
                 (!matmul->workspace() || bytes(3) >= matmul->workspace());
     return good || fail(which + ": the matrix product reaches beyond its operands");
   }

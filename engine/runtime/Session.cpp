@@ -41,7 +41,8 @@ public:
 private:
   bool computes() const { return parts.backend->computes(); }
   void initialiseParameters();
-  template <typename T> void initialise(uint32_t variable);
+  /// `to` gets the initial values of `from`, in T.
+  template <typename T> void initialise(uint32_t from, uint32_t to);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
   template <typename T> Status writeFrom(const std::string &name, const std::vector<T> &values);
   double output(const std::string &name) const;
@@ -102,26 +103,30 @@ Status LocalSession::open() {
   return {};
 }
 
-template <typename T> void LocalSession::initialise(uint32_t index) {
+template <typename T> void LocalSession::initialise(uint32_t from, uint32_t to) {
   constexpr uint64_t part = 1 << 16;
-  uint64_t count = variables->elements(index);
+  uint64_t count = variables->elements(from);
   std::vector<T> values(count);
   tbb::parallel_for(uint64_t{0}, (count + part - 1) / part, [&](uint64_t i) {
-    initialValues(*program.variables()->Get(index), options.seed, i * part, std::min(part, count - i * part), &values[i * part]);
+    initialValues(*program.variables()->Get(from), options.seed, i * part, std::min(part, count - i * part), &values[i * part]);
   });
-  variables->write(index, values.data());
+  variables->write(to, values.data());
 }
 
 void LocalSession::initialiseParameters() {
   tbb::task_arena workers(options.threads);
   workers.execute([&] {
     for (uint32_t i = 0; i < program.variables()->size(); ++i) {
-      if (program.variables()->Get(i)->kind() != VariableKind::Parameter)
+      const Variable &variable = *program.variables()->Get(i);
+      bool master = isMaster(variable);
+      // Everything else begins with the zeros of the arena.
+      if (variable.kind() != VariableKind::Parameter && !master && variable.init() != InitKind::Constant)
         continue;
-      if (program.variables()->Get(i)->type() == ElementType::F64)
-        initialise<double>(i);
+      uint32_t from = master ? static_cast<uint32_t>(variable.of()) : i;
+      if (variable.type() == ElementType::F64)
+        initialise<double>(from, i);
       else
-        initialise<float>(i);
+        initialise<float>(from, i);
     }
   });
 }
@@ -137,7 +142,7 @@ Result<StepResult> LocalSession::step(const std::vector<int32_t> &tokens, const 
     return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
   StepResult result;
   if (computes())
-    result = {output("loss"), output("grad_norm"), output("lr")};
+    result = {output("loss"), output("grad_norm"), output("lr"), output("loss_scale"), output("skipped") != 0};
   return result;
 }
 
@@ -168,8 +173,11 @@ template <typename T> Status LocalSession::writeFrom(const std::string &name, co
   if (values.size() != variables->elements(*variable))
     return Status::badInput("variable '" + name + "' has " + std::to_string(variables->elements(*variable)) + " elements, " +
                             std::to_string(values.size()) + " were given");
-  if (computes())
-    variables->write(*variable, values.data());
+  if (!computes())
+    return {};
+  variables->write(*variable, values.data());
+  if (int64_t master = masterOf(program, *variable); master >= 0)
+    variables->write(static_cast<uint32_t>(master), values.data());
   return {};
 }
 
@@ -178,7 +186,8 @@ std::string LocalSession::parameterHash() const {
   XXH3_128bits_reset(state);
   std::vector<uint8_t> bytes;
   for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
-    if (program.variables()->Get(i)->kind() == VariableKind::Parameter && variables->readBytes(i, bytes).ok())
+    if (program.variables()->Get(i)->kind() == VariableKind::Parameter &&
+        variables->readBytes(static_cast<uint32_t>(std::max<int64_t>(masterOf(program, i), i)), bytes).ok())
       XXH3_128bits_update(state, bytes.data(), bytes.size());
   XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);

@@ -22,9 +22,11 @@ struct SessionOptions {
   double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
 };
 
-/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr.
+/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr; with fp16 the loss scale that the step was
+/// done with (else 0) and whether the step was skipped.
 struct StepResult {
-  double loss = 0, gradNorm = 0, learningRate = 0;
+  double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
+  bool skipped = false;
 };
 
 struct ArenaUse {
@@ -45,13 +47,14 @@ public:
   /// Logical values, row-major over Variable.shape without padding, in double whatever the element type.
   /// Accumulators hold the last step's gradient of that use, reduced over data-parallel ranks.
   virtual Result<std::vector<double>> read(const std::string &variable) const = 0;
-  /// Writes a logical variable to every rank that keeps a piece of it; the size must be that of Variable.shape.
+  /// Writes a logical variable to every rank that keeps a piece of it, a 16-bit parameter to its float32 master too; the size must be that of
+  /// Variable.shape.
   virtual Status write(const std::string &variable, const std::vector<double> &values) = 0;
   /// Float32 form of read/write for checkpoints (no detour through double).
   virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;
   virtual Status writeFloat(const std::string &variable, const std::vector<float> &values) = 0;
 
-  /// XXH3-128 over all logical parameters in program order, as 32 hex digits.
+  /// XXH3-128 over all logical parameters (of 16-bit ones over their masters) in program order, as 32 hex digits.
   virtual std::string parameterHash() const = 0;
   virtual std::vector<ArenaUse> arenaUse() const = 0;
 };

@@ -2,6 +2,7 @@
 #include "engine/runtime/Variables.h"
 
 #include "engine/program/Mesh.h"
+#include "engine/program/NarrowFloat.h"
 
 #include <algorithm>
 #include <cstring>
@@ -110,8 +111,12 @@ template <typename To, typename From> void convert(To *to, const void *from, uin
     return;
   }
   const From *source = static_cast<const From *>(from);
+  constexpr bool narrow = sizeof(From) == 2 || sizeof(To) == 2; // 16-bit floats know float only
   for (uint64_t i = 0; i < count; ++i)
-    to[i] = static_cast<To>(source[i]);
+    if constexpr (narrow)
+      to[i] = static_cast<To>(static_cast<float>(source[i]));
+    else
+      to[i] = static_cast<To>(source[i]);
 }
 } // namespace
 
@@ -130,6 +135,10 @@ template <typename T> Status Variables::read(uint32_t variable, std::vector<T> &
           return convert<T, float>(&values[logical], from, count);
         case ElementType::F64:
           return convert<T, double>(&values[logical], from, count);
+        case ElementType::BF16:
+          return convert<T, BFloat16>(&values[logical], from, count);
+        case ElementType::F16:
+          return convert<T, Float16>(&values[logical], from, count);
         case ElementType::I32:
           return convert<T, int32_t>(&values[logical], from, count);
         case ElementType::U8:
@@ -149,7 +158,18 @@ Status Variables::readBytes(uint32_t variable, std::vector<uint8_t> &bytes) cons
       std::memcpy(bytes.data(), values.data(), bytes.size());
     return status;
   };
-  return entry.type == ElementType::F64 ? take(double{}) : entry.type == ElementType::F32 ? take(float{}) : take(int32_t{});
+  switch (entry.type) {
+  case ElementType::F64:
+    return take(double{});
+  case ElementType::F32:
+  case ElementType::BF16:
+  case ElementType::F16:
+    return take(float{});
+  case ElementType::I32:
+  case ElementType::U8:
+    break;
+  }
+  return take(int32_t{});
 }
 
 template <typename T> void Variables::write(uint32_t variable, const T *values) {
@@ -162,6 +182,10 @@ template <typename T> void Variables::write(uint32_t variable, const T *values) 
         return convert<float, T>(reinterpret_cast<float *>(to), values + logical, count);
       case ElementType::F64:
         return convert<double, T>(reinterpret_cast<double *>(to), values + logical, count);
+      case ElementType::BF16:
+        return convert<BFloat16, T>(reinterpret_cast<BFloat16 *>(to), values + logical, count);
+      case ElementType::F16:
+        return convert<Float16, T>(reinterpret_cast<Float16 *>(to), values + logical, count);
       case ElementType::I32:
         return convert<int32_t, T>(reinterpret_cast<int32_t *>(to), values + logical, count);
       case ElementType::U8:

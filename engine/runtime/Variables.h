@@ -21,7 +21,7 @@ public:
 
   /// The logical tensor, row-major without padding, converted to T; owners are asked first, then the lowest ranks.
   template <typename T> Status read(uint32_t variable, std::vector<T> &values) const;
-  /// The same as raw bytes of the variable's type.
+  /// The same as raw bytes of the variable's type (16-bit floats: as float32).
   Status readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const;
   /// To every rank that keeps a piece. `values` holds elements(variable) numbers.
   template <typename T> void write(uint32_t variable, const T *values);

@@ -7,7 +7,7 @@ namespace npar::driver {
 
 uint64_t LibraryWorkspace::matmulBytes(const compiler::MatmulShape &shape) const {
   engine::MatmulShape asked;
-  asked.f64 = shape.f64;
+  asked.type = shape.type, asked.result = shape.result;
   asked.m = shape.m, asked.n = shape.n, asked.k = shape.k;
   asked.aRow = shape.aRow, asked.aColumn = shape.aColumn;
   asked.bRow = shape.bRow, asked.bColumn = shape.bColumn;

@@ -84,7 +84,9 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
                 step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed};
     progress.update(step + 1, result->loss, speed);
     if (log)
-      if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed}); !status.ok()) {
+      if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed, result->lossScale,
+                                      result->skipped});
+          !status.ok()) {
         progress.finish();
         return status;
       }

@@ -1,6 +1,7 @@
 // Walks a kernel's rows and phases: what a row reduces is known one phase later, so a row is walked once per phase.
 #include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/Emitter.h"
+#include "compiler/codegen/loops/Narrow.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -93,7 +94,7 @@ LogicalResult Emitter::run() {
     int64_t row = nest.width();
     for (int loop : nest.inner)
       row *= nest.loops[loop].size;
-    Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
+    Type element = storageType(cast<RankedTensorType>(tensor.getType()).getElementType());
     Value size = LLVM::ConstantOp::create(b, loc(), b.getI32Type(), b.getI32IntegerAttr(row));
     buffers[tensor] = LLVM::AllocaOp::create(b, loc(), pointer, element, size, 64);
   }

@@ -1,6 +1,7 @@
 // Evaluates generics at the current point: scalar bodies become scalar or vector code at the outermost place where they are known.
 #include "compiler/codegen/loops/Emitter.h"
 #include "compiler/codegen/loops/Math.h"
+#include "compiler/codegen/loops/Narrow.h"
 #include "compiler/dialects/rank/Rank.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -149,7 +150,10 @@ SmallVector<Lane, 2> Emitter::operation(Operation &op, ArrayRef<Lane> operands) 
     SmallVector<Value> values;
     for (const Lane &operand : operands)
       values.push_back(uniform ? operand.parts[0] : part(operand, p));
-    if (Value expanded = expandMath(b, &op, values)) {
+    Value expanded = expandConversion(b, &op, values);
+    if (!expanded)
+      expanded = expandMath(b, &op, values);
+    if (expanded) {
       results[0].parts.push_back(expanded);
       continue;
     }

@@ -1,5 +1,6 @@
 // Loads and stores at the current point of the loops: scalars, contiguous vectors, or strided lanes.
 #include "compiler/codegen/loops/Emitter.h"
+#include "compiler/codegen/loops/Narrow.h"
 
 using namespace mlir;
 
@@ -32,6 +33,7 @@ std::pair<Value, int64_t> Emitter::offset(ArrayRef<int64_t> strides, int scope) 
 }
 
 Lane Emitter::load(Value pointer, Type element, ArrayRef<int64_t> strides, int64_t shift) {
+  element = storageType(element);
   Lane lane;
   lane.scope = scopeOf(strides);
   OpBuilder &b = at[lane.scope];
@@ -63,6 +65,7 @@ void Emitter::store(const Lane &lane, const Output &output) {
 }
 
 void Emitter::store(const Lane &lane, Value pointer, Type element, ArrayRef<int64_t> strides) {
+  element = storageType(element);
   OpBuilder &b = at[InnerScope];
   auto [first, stride] = offset(strides, InnerScope);
   if (stride == 0) {
@@ -95,7 +98,7 @@ SmallVector<int64_t> Emitter::rowBufferStrides() {
 // table[i, j, ...]: contiguous when the last index runs along the lanes. Lanes outside the last dimension are zero.
 Lane Emitter::extract(Value tensor, ArrayRef<Lane> indices) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  Type element = type.getElementType();
+  Type element = storageType(type.getElementType());
   Lane lane;
   bool scalars = true, contiguous = !indices.empty() && bool(indices.back().base);
   for (auto [i, index] : llvm::enumerate(indices)) {

@@ -1,5 +1,6 @@
 // The loops of nn.scatter_add: for each chunk of columns, all tokens in ascending order, so that no two workers touch one element.
 #include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/Narrow.h"
 #include "compiler/codegen/loops/Vector.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,12 +19,13 @@ bool isScatterAdd(rank::KernelOp kernel) { return bool(scatterOf(kernel)); }
 
 namespace {
 struct Table {
-  Type element;
+  Type element, added; ///< of the table and of what is added to it, which may be of 16 bits
   int64_t rows, columns, tokens, lanes, parts;
   int64_t width() const { return lanes * parts; }
   explicit Table(nn::ScatterAddOp op) {
     auto type = cast<RankedTensorType>(op.getType());
     element = type.getElementType();
+    added = getElementTypeOrSelf(op.getDy().getType());
     rows = type.getDimSize(0);
     columns = type.getNumElements() / rows;
     tokens = cast<RankedTensorType>(op.getIdx().getType()).getNumElements();
@@ -93,15 +95,15 @@ FailureOr<OwningOpRef<ModuleOp>> emitScatterAdd(rank::KernelOp kernel, dist::Mes
         Value left = arith::SubIOp::create(b, loc, constant(table.columns - p * table.lanes), column);
         masks[p] = maskBelow(b, loc, left, table.lanes);
       }
-    auto place = [&](Value base, Value row, int64_t p) {
-      return address(b, loc, base, table.element, add(add(mul(row, table.columns), column), constant(p * table.lanes)));
+    auto place = [&](Value base, Value row, int64_t p, Type element) {
+      return address(b, loc, base, element, add(add(mul(row, table.columns), column), constant(p * table.lanes)));
     };
     auto initialise = [&] {
       loop(constant(0), constant(table.rows), [&](Value row) {
         for (int64_t p = 0; p < table.parts; ++p) {
-          Value value = start ? loadLanes(b, loc, place(start, row, p), table.element, table.lanes, masks[p])
+          Value value = start ? loadLanes(b, loc, place(start, row, p, table.element), table.element, table.lanes, masks[p])
                               : arith::ConstantOp::create(b, loc, b.getZeroAttr(laneType(table.element, table.lanes))).getResult();
-          storeLanes(b, loc, value, place(out, row, p), masks[p]);
+          storeLanes(b, loc, value, place(out, row, p, table.element), masks[p]);
         }
       });
     };
@@ -124,9 +126,12 @@ FailureOr<OwningOpRef<ModuleOp>> emitScatterAdd(rank::KernelOp kernel, dist::Mes
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
       for (int64_t p = 0; p < table.parts; ++p) {
-        Value old = loadLanes(b, loc, place(out, row, p), table.element, table.lanes, masks[p]);
-        Value more = loadLanes(b, loc, place(dy, token, p), table.element, table.lanes, masks[p]);
-        storeLanes(b, loc, arith::AddFOp::create(b, loc, old, more), place(out, row, p), masks[p]);
+        Value old = loadLanes(b, loc, place(out, row, p, table.element), table.element, table.lanes, masks[p]);
+        Type stored = storageType(table.added);
+        Value more = loadLanes(b, loc, place(dy, token, p, stored), stored, table.lanes, masks[p]);
+        if (stored != table.added)
+          more = widen(b, loc, more, table.added);
+        storeLanes(b, loc, arith::AddFOp::create(b, loc, old, more), place(out, row, p, table.element), masks[p]);
       }
     });
   });

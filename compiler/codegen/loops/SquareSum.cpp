@@ -1,6 +1,7 @@
 // The loops of rank.square_sum and rank.place: sums of squares per block of consecutive elements, then of the blocks, each in one
 // written order, so that the global norm depends neither on the number of workers nor on how the parameters are cut into stages.
 #include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/Narrow.h"
 #include "compiler/codegen/loops/Vector.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +12,7 @@ using namespace mlir;
 namespace npar::codegen {
 
 namespace {
-// Of either element type: float32 and float64 gradients add up alike.
+// Of any element type: gradients of 16, 32 and 64 bits add up alike.
 constexpr int64_t lanes = 16;
 static_assert(rank::SquareSumOp::blockSize() % lanes == 0);
 
@@ -76,7 +77,10 @@ OwningOpRef<ModuleOp> emitBlocks(rank::KernelOp kernel, rank::SquareSumOp op, di
   Value owner = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, coordinates, k.constant(0));
 
   auto addSquares = [&](Value sums, Value index, Value mask) -> Value {
-    Value x = loadLanes(b, loc, address(b, loc, gradient, element, index), element, lanes, mask);
+    Type stored = storageType(element);
+    Value x = loadLanes(b, loc, address(b, loc, gradient, stored, index), stored, lanes, mask);
+    if (stored != element)
+      x = widen(b, loc, x, element);
     if (!element.isF64())
       x = arith::ExtFOp::create(b, loc, laneType(b.getF64Type(), lanes), x);
     return arith::AddFOp::create(b, loc, sums, arith::MulFOp::create(b, loc, x, x));

@@ -74,7 +74,7 @@ LogicalResult lowerConvert(nn::ConvertOp op, Lowering &lowering) {
 
 LogicalResult lowerFill(nn::FillOp op, Lowering &lowering) {
   return lowering.map(op, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
-    return {body.constant(op.getValue().convertToDouble(), getElementTypeOrSelf(op.getType()))};
+    return {body.constant(op.getValue().convertToDouble(), computeType(op.getType()))};
   });
 }
 

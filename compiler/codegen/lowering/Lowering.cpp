@@ -57,7 +57,13 @@ Scalar Body::extract(Value tensor, ArrayRef<Scalar> indices) {
   SmallVector<Value> positions;
   for (Scalar index : indices)
     positions.push_back(arith::IndexCastOp::create(b, b.getIndexType(), index));
-  return {b, tensor::ExtractOp::create(b, tensor, positions)};
+  Scalar value(b, tensor::ExtractOp::create(b, tensor, positions));
+  return isa<FloatType>(value.type()) ? convert(value, computeType(value.type())) : value;
+}
+
+Type computeType(Type elementOrTensor) {
+  Type element = getElementTypeOrSelf(elementOrTensor);
+  return nn::isNarrow(element) ? Type(Float32Type::get(element.getContext())) : element;
 }
 
 static RankedTensorType plain(Type type) {
@@ -65,7 +71,7 @@ static RankedTensorType plain(Type type) {
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
 }
 
-LogicalResult Lowering::generic(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, ValueRange inits, Function body,
+ValueRange Lowering::generic(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, ValueRange inits, Function body,
                                 ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
   MLIRContext *context = b.getContext();
   SmallVector<AffineMap> maps;
@@ -93,33 +99,45 @@ LogicalResult Lowering::generic(Operation *op, ValueRange operands, ArrayRef<Str
                                             ImplicitLocOpBuilder builder(loc, inside);
                                             Body context(builder, loops, mesh);
                                             SmallVector<Scalar> scalars;
-                                            for (Value argument : arguments)
-                                              scalars.emplace_back(builder, argument);
+                                            for (auto [i, argument] : llvm::enumerate(arguments)) {
+                                              Scalar scalar(builder, argument);
+                                              bool widens = i < inputs.size() && nn::isNarrow(scalar.type());
+                                              scalars.push_back(widens ? convert(scalar, computeType(scalar.type())) : scalar);
+                                            }
                                             SmallVector<Value> yielded;
-                                            for (Scalar value : body(context, scalars))
-                                              yielded.push_back(value);
+                                            for (auto [value, init] : llvm::zip(body(context, scalars), inits)) {
+                                              Type element = getElementTypeOrSelf(init.getType());
+                                              yielded.push_back(isa<FloatType>(element) ? convert(value, element) : value);
+                                            }
                                             linalg::YieldOp::create(builder, yielded);
                                           });
   SmallVector<Attribute> names(loops.begin(), loops.end());
   result->setAttr(axesAttribute, b.getArrayAttr(names));
-  for (auto [value, lowered] : llvm::zip(op->getResults(), result.getResults()))
-    set(value, lowered);
-  return success();
+  return result.getResults();
 }
 
 LogicalResult Lowering::map(Operation *op, ValueRange operands, Function body, ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
   SmallVector<Value> inits;
   for (Type type : op->getResultTypes())
     inits.push_back(tensor::EmptyOp::create(b, op->getLoc(), plain(type).getShape(), plain(type).getElementType()));
-  return generic(op, operands, nn::axesOf(op->getResult(0).getType()), inits, body, fixed);
+  ValueRange lowered = generic(op, operands, nn::axesOf(op->getResult(0).getType()), inits, body, fixed);
+  for (auto [value, tensor] : llvm::zip(op->getResults(), lowered))
+    set(value, tensor);
+  return success();
 }
 
 LogicalResult Lowering::reduce(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, double neutral, Function body) {
   RankedTensorType type = plain(op->getResult(0).getType());
-  Value empty = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), type.getElementType());
-  Value start = arith::ConstantOp::create(b, op->getLoc(), b.getFloatAttr(type.getElementType(), neutral));
+  Type compute = computeType(type);
+  Value empty = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), compute);
+  Value start = arith::ConstantOp::create(b, op->getLoc(), b.getFloatAttr(compute, neutral));
   Value init = linalg::FillOp::create(b, op->getLoc(), ValueRange{start}, ValueRange{empty}).getResult(0);
-  return generic(op, operands, loops, ValueRange{init}, body);
+  Value sum = generic(op, operands, loops, ValueRange{init}, body).front();
+  set(op->getResult(0), sum);
+  if (compute == type.getElementType())
+    return success();
+  // The one rounding, behind the last loop.
+  return map(op, op->getResult(0), [](Body &, Scalars in) -> SmallVector<Scalar> { return {in[0]}; });
 }
 
 FailureOr<OwningOpRef<ModuleOp>> lowerToLinalg(rank::KernelOp kernel, dist::MeshAttr mesh) {

@@ -43,6 +43,10 @@ private:
   dist::MeshAttr mesh;
 };
 
+/// The type that a body computes in: f32 for tensors of bf16 and f16, which are converted as they are loaded and yielded, so that each op
+/// rounds once.
+mlir::Type computeType(mlir::Type elementOrTensor);
+
 /// Lowers the ops of one kernel. Lowered tensors are plain: axis names move to the loops.
 class Lowering {
 public:
@@ -57,13 +61,14 @@ public:
   /// result lacks has the index that `fixed` gives.
   llvm::LogicalResult map(mlir::Operation *op, mlir::ValueRange operands, Function body,
                           llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
-  /// result = combination over the loops that the result lacks of body(operands, accumulator); starts from `neutral`.
+  /// result = combination over the loops that the result lacks of body(operands, accumulator); starts from `neutral`. The accumulator is f32
+  /// where the result is of 16 bits.
   llvm::LogicalResult reduce(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops, double neutral,
                              Function body);
 
 private:
-  llvm::LogicalResult generic(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops,
-                              mlir::ValueRange inits, Function body, llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
+  mlir::ValueRange generic(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops, mlir::ValueRange inits,
+                           Function body, llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
   mlir::OpBuilder &b;
   dist::MeshAttr mesh;
   mlir::IRMapping values;

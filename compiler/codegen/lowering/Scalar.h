@@ -53,6 +53,9 @@ inline Scalar minimum(Scalar x, Scalar y) { return x.make<mlir::arith::MinimumFO
 inline Scalar select(mlir::Value where, Scalar x, Scalar y) { return x.make<mlir::arith::SelectOp>(where, x, y); }
 inline Scalar less(Scalar x, Scalar y) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OLT, x, y); }
 inline Scalar greater(Scalar x, Scalar y) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OGT, x, y); }
+inline Scalar isNan(Scalar x) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::UNO, x, x); }
+/// x - x is 0 for finite numbers, else NaN.
+inline Scalar isFinite(Scalar x) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::ORD, x - x, x - x); }
 // Integers.
 inline Scalar addi(Scalar x, Scalar y) { return x.make<mlir::arith::AddIOp>(x, y); }
 inline Scalar subi(Scalar x, Scalar y) { return x.make<mlir::arith::SubIOp>(x, y); }
@@ -62,10 +65,12 @@ inline Scalar equali(Scalar x, Scalar y) { return x.make<mlir::arith::CmpIOp>(ml
 inline Scalar both(Scalar x, Scalar y) { return x.make<mlir::arith::AndIOp>(x, y); }
 inline Scalar extend(Scalar x, mlir::Type to) { return x.make<mlir::arith::ExtSIOp>(to, x); }
 inline Scalar toFloat(Scalar x, mlir::Type to) { return x.make<mlir::arith::SIToFPOp>(to, x); }
-/// Between f32 and f64.
+/// Between floating-point types; no value of a body is of 16 bits but what it loads and yields (`Lowering.cpp`).
 inline Scalar convert(Scalar x, mlir::Type to) {
   if (x.type() == to)
     return x;
+  if (x.type().getIntOrFloatBitWidth() > 32 && to.getIntOrFloatBitWidth() < 32)
+    return convert(convert(x, mlir::Float32Type::get(to.getContext())), to);
   return x.type().getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth()
              ? x.make<mlir::arith::ExtFOp>(mlir::TypeRange(to), mlir::ValueRange(mlir::Value(x)))
              : x.make<mlir::arith::TruncFOp>(mlir::TypeRange(to), mlir::ValueRange(mlir::Value(x)));

@@ -49,7 +49,7 @@ LogicalResult lowerCausalMask(nn::CausalMaskOp op, Lowering &lowering) {
 }
 
 LogicalResult lowerOneHot(nn::OneHotOp op, Lowering &lowering) {
-  Type element = getElementTypeOrSelf(op.getType());
+  Type element = computeType(op.getType());
   return lowering.map(op, op.getIdx(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Scalar wanted = extend(in[0], body.builder().getI64Type());
     Value here = equali(body.globalIndex(op.getType(), op.getAxisAttr()), wanted);

@@ -29,8 +29,8 @@ LogicalResult lowerClipFactor(nn::ClipFactorOp op, Lowering &lowering) {
 LogicalResult lowerLearningRate(nn::LearningRateOp op, Lowering &lowering) {
   double peak = op.getPeak().convertToDouble(), last = op.getFinal().convertToDouble();
   auto warmup = double(op.getWarmup()), steps = double(op.getSteps());
-  return lowering.map(op, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
-    Scalar t = toFloat(body.step(), body.builder().getF64Type());
+  return lowering.map(op, op->getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar t = op.getCounted() ? in[0] : toFloat(body.step(), body.builder().getF64Type());
     Scalar rate = t.like(peak);
     if (op.getSchedule() != "constant") {
       // Progress from 0 at the end of the warm-up to 1 at `steps`.
@@ -44,13 +44,29 @@ LogicalResult lowerLearningRate(nn::LearningRateOp op, Lowering &lowering) {
   });
 }
 
+LogicalResult lowerUnscale(nn::UnscaleOp op, Lowering &lowering) {
+  return lowering.map(op, op->getOperands(), [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
+    return {select(isFinite(in[2]), in[0] / in[1], in[0].like(std::numeric_limits<double>::quiet_NaN()))};
+  });
+}
+
+LogicalResult lowerLossScale(nn::LossScaleOp op, Lowering &lowering) {
+  auto interval = double(op.getInterval());
+  return lowering.map(op, op->getOperands(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar scale = in[0], streak = in[1] + 1.0, good = isFinite(in[3]), zero = scale.like(0.0), one = scale.like(1.0);
+    Scalar grows = less(streak.like(interval - 0.5), streak);
+    Scalar next = select(good, select(grows, scale * 2.0, scale), maximum(scale * 0.5, one));
+    return {next, select(good, select(grows, zero, streak), zero), in[2] + select(good, one, zero), select(good, zero, one)};
+  });
+}
+
 // torch.optim.AdamW: decoupled decay first, moments, then the step with bias corrections in double.
 LogicalResult lowerAdamw(nn::AdamwOp op, Lowering &lowering) {
   double beta1 = op.getBeta1().convertToDouble(), beta2 = op.getBeta2().convertToDouble();
   double epsilon = op.getEpsilon().convertToDouble(), decay = op.getDecay().convertToDouble();
   return lowering.map(op, op->getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Type type = in[0].type();
-    Scalar rate = in[5], t = toFloat(body.step(), rate.type()) + 1.0;
+    Scalar rate = in[5], t = (op.getCounted() ? in[6] : toFloat(body.step(), rate.type())) + 1.0;
     Scalar correction1 = 1.0 - pow(t.like(beta1), t), correction2 = sqrt(1.0 - pow(t.like(beta2), t));
     Scalar keep = convert(1.0 - rate * decay, type), size = convert(rate / correction1, type);
     Scalar root = convert(correction2, type), factor = convert(in[4], type);
@@ -58,7 +74,10 @@ LogicalResult lowerAdamw(nn::AdamwOp op, Lowering &lowering) {
     Scalar m = in[2] + (g - in[2]) * (1.0 - beta1);
     Scalar v = in[3] * beta2 + g * g * (1.0 - beta2);
     Scalar w = in[0] * keep - size * (m / (sqrt(v) / root + epsilon));
-    return {w, m, v};
+    if (!op.getCounted())
+      return {w, m, v};
+    Scalar skipped = isNan(in[4]);
+    return {select(skipped, in[0], w), select(skipped, in[2], m), select(skipped, in[3], v)};
   });
 }
 
@@ -72,10 +91,13 @@ LogicalResult lowerSgd(nn::SgdOp op, Lowering &lowering) {
     Scalar g = in[1] * factor;
     if (decay != 0)
       g = g + in[0] * decay;
+    Scalar skipped = isNan(in[hasVelocity ? 3 : 2]);
+    auto unlessSkipped = [&](Scalar old, Scalar value) { return op.getSkips() ? select(skipped, old, value) : value; };
     if (!hasVelocity)
-      return {in[0] - rate * g};
+      return {unlessSkipped(in[0], in[0] - rate * g)};
     Scalar velocity = in[2] * momentum + g;
-    return {in[0] - rate * (nesterov ? g + velocity * momentum : velocity), velocity};
+    Scalar w = in[0] - rate * (nesterov ? g + velocity * momentum : velocity);
+    return {unlessSkipped(in[0], w), unlessSkipped(in[2], velocity)};
   });
 }
 } // namespace
@@ -84,6 +106,8 @@ void attachUpdate(MLIRContext *context) {
   nn::GradNormOp::attachInterface<LoweredBy<nn::GradNormOp, lowerGradNorm>>(*context);
   nn::ClipFactorOp::attachInterface<LoweredBy<nn::ClipFactorOp, lowerClipFactor>>(*context);
   nn::LearningRateOp::attachInterface<LoweredBy<nn::LearningRateOp, lowerLearningRate>>(*context);
+  nn::UnscaleOp::attachInterface<LoweredBy<nn::UnscaleOp, lowerUnscale>>(*context);
+  nn::LossScaleOp::attachInterface<LoweredBy<nn::LossScaleOp, lowerLossScale>>(*context);
   nn::AdamwOp::attachInterface<LoweredBy<nn::AdamwOp, lowerAdamw>>(*context);
   nn::SgdOp::attachInterface<LoweredBy<nn::SgdOp, lowerSgd>>(*context);
 }

@@ -241,7 +241,7 @@ static bool reorderOperands(nn::EinsumOp op) {
 
 void rewriteProducts(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
-    if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && getElementTypeOrSelf(einsum.getType()).isF32())
+    if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && !getElementTypeOrSelf(einsum.getType()).isF64())
       if (!rewriteProduct(einsum) && reorderOperands(einsum))
         rewriteProduct(einsum);
   // Views that only products looked through are gone.

@@ -39,6 +39,8 @@ RankedTensorType nn::withElement(Type type, Type element) {
   return RankedTensorType::get(tensor.getShape(), element, tensor.getEncoding());
 }
 
+bool nn::isNarrow(Type type) { return getElementTypeOrSelf(type).isBF16() || getElementTypeOrSelf(type).isF16(); }
+
 RankedTensorType nn::scalarOf(Type element) { return withAxes(element, {}, {}); }
 
 static void addAxes(SmallVector<LoopAxis> &axes, TypeRange types, LoopKind kind) {

@@ -29,6 +29,8 @@ bool hasAxis(mlir::Type type, mlir::StringAttr axis);
 mlir::RankedTensorType withAxes(mlir::Type element, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes);
 /// The same shape and encoding with another element type.
 mlir::RankedTensorType withElement(mlir::Type type, mlir::Type element);
+/// bf16 or f16: what mixed precision computes in. Arithmetic on them is done in f32, with one rounding per operation.
+bool isNarrow(mlir::Type elementOrTensor);
 /// `tensor<ELEMENT, #nn.axes<>>`.
 mlir::RankedTensorType scalarOf(mlir::Type element);
 

@@ -86,10 +86,10 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
     return {};
   std::optional<Initial> initial = symbolizeInitial(word);
   if (!initial) {
-    parser.emitError(at) << "unknown initial values '" << word << "'; zeros, ones and normal exist";
+    parser.emitError(at) << "unknown initial values '" << word << "'; zeros, ones, normal and constant exist";
     return {};
   }
-  if (*initial == Initial::Normal && (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
+  if ((*initial == Initial::Normal || *initial == Initial::Constant) && (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
     return {};
   if (failed(parser.parseGreater()))
     return {};
@@ -98,7 +98,7 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
 
 void InitAttr::print(AsmPrinter &printer) const {
   printer << "<" << stringifyInitial(getInitial());
-  if (getInitial() == Initial::Normal) {
+  if (getInitial() == Initial::Normal || getInitial() == Initial::Constant) {
     printer << ", ";
     printer.printFloat(getDeviation().getValue());
   }
@@ -112,6 +112,16 @@ AtAttr nn::getAt(Operation *op) { return op->getAttrOfType<AtAttr>("at"); }
 void nn::setAt(Operation *op, AtAttr at) { op->setDiscardableAttr("at", at); }
 
 void nn::setAt(Operation *op, Phase phase, StringRef path, int64_t block) { setAt(op, AtAttr::get(op->getContext(), phase, path, block)); }
+
+bool nn::matchesLayer(StringRef pattern, StringRef path) {
+  SmallVector<StringRef> wanted, given;
+  pattern.split(wanted, '.');
+  path.split(given, '.');
+  if (given.size() < wanted.size())
+    return false;
+  return llvm::all_of(llvm::zip(wanted, given),
+                      [](auto pair) { return std::get<0>(pair) == "*" || std::get<0>(pair) == std::get<1>(pair); });
+}
 
 VariableOp nn::lookupVariable(Operation *from, StringRef name) {
   auto module = from->getParentOfType<ModuleOp>();

@@ -41,6 +41,8 @@ struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
 /// The op's `at` attribute; null when it has none.
 AtAttr getAt(mlir::Operation *op);
 void setAt(mlir::Operation *op, AtAttr at);
+/// Whether a layer path or one of its parents matches a pattern such as `h.*.attn`; `*` stands for one component.
+bool matchesLayer(llvm::StringRef pattern, llvm::StringRef path);
 void setAt(mlir::Operation *op, Phase phase, llvm::StringRef path, int64_t block);
 
 } // namespace npar::nn

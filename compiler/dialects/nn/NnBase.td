@@ -51,13 +51,14 @@ def Nn_VariableKind : I32EnumAttr<"VariableKind", "what a variable holds", [
 def Nn_VariableKindAttr : EnumAttr<Nn_Dialect, Nn_VariableKind, "kind"> { let assemblyFormat = "`<` $value `>`"; }
 
 def Nn_Initial : I32EnumAttr<"Initial", "distribution of initial values", [
-    I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">, I32EnumAttrCase<"Normal", 2, "normal">]> {
+    I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">, I32EnumAttrCase<"Normal", 2, "normal">,
+    I32EnumAttrCase<"Constant", 3, "constant">]> {
   let cppNamespace = "::npar::nn";
   let genSpecializedAttr = 0;
 }
 
 def Nn_InitAttr : Nn_Attr<"Init", "init"> {
-  let summary = "initial values: `#nn.init<zeros>`, `#nn.init<ones>`, `#nn.init<normal, 0.02>` (mean 0, standard deviation)";
+  let summary = "initial values: `#nn.init<zeros>`, `#nn.init<ones>`, `#nn.init<normal, 0.02>` (mean 0, standard deviation), `#nn.init<constant, 65536.0>`";
   let parameters = (ins EnumParameter<Nn_Initial>:$initial, "::mlir::FloatAttr":$deviation);
   let hasCustomAssemblyFormat = 1;
   let builders = [AttrBuilder<(ins "Initial":$initial, "double":$deviation)>];

@@ -1,6 +1,7 @@
 // autodiff-backward: reverse-mode gradients of @micro, appended to it.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/autodiff/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -29,6 +30,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
       getOperation().emitError("the program has no function '@micro' of one block");
       return signalPassFailure();
     }
+    precision = Precision(getOperation());
     SmallVector<Operation *> forward;
     for (Operation &op : micro.front().without_terminator())
       forward.push_back(&op);
@@ -46,6 +48,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     removeDead(micro, forward.size());
   }
 
+  Precision precision;
   llvm::DenseSet<Value> active;                    // depends on a parameter
   llvm::DenseMap<Operation *, int64_t> useNumbers; // of a parameter's reads
   llvm::DenseMap<Value, Value> gradients;          // the sum of the contributions so far
@@ -83,8 +86,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
     if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
       if (accumulate.getVariable() == "out.loss.sum")
-        contribute(builder, op, accumulate.getValue(),
-                   FillOp::create(builder, op->getLoc(), accumulate.getValue().getType(), builder.getF64FloatAttr(1)));
+        contribute(builder, op, accumulate.getValue(), seed(builder, op->getLoc(), accumulate.getValue().getType()));
       return success();
     }
     for (Value result : op->getResults())
@@ -117,6 +119,17 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     return success();
   }
 
+  /// Of the loss's gradient by itself: 1, in fp16 times the loss scale, which @update divides out again (N7).
+  Value seed(OpBuilder &builder, Location loc, Type type) {
+    if (!precision.scalesLoss())
+      return FillOp::create(builder, loc, type, builder.getF64FloatAttr(1));
+    OpBuilder outside(getOperation().lookupSymbol<func::FuncOp>("micro"));
+    auto scale = VariableOp::create(outside, loc, Precision::lossScale, type, VariableKind::State);
+    scale.setSlot(Precision::lossScale);
+    scale.setInitAttr(InitAttr::get(&getContext(), Initial::Constant, Precision::firstLossScale));
+    return ReadOp::create(builder, loc, type, Precision::lossScale);
+  }
+
   void contribute(OpBuilder &builder, Operation *use, Value value, Value gradient) {
     Value &sum = gradients[value];
     sum = sum ? AddOp::create(builder, use->getLoc(), value.getType(), gradient, sum).getResult() : gradient;
@@ -124,8 +137,21 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
 
   void accumulateUse(OpBuilder &builder, ReadOp read, Value gradient) {
     std::string name = (read.getVariable() + ".grad." + Twine(useNumbers.lookup(read))).str();
+    if (Type type = precision.gradientType(read.getType()); type != gradient.getType())
+      gradient = converted(builder, read, gradient, type);
     AccumulateOp::create(builder, read.getLoc(), name, gradient);
     accumulated.push_back(read);
+  }
+
+  /// A gradient that is kept in another type than the parameter's: what sums in float32 anyway does not round to 16 bits in between.
+  Value converted(OpBuilder &builder, ReadOp read, Value gradient, Type type) {
+    if (auto narrowing = gradient.getDefiningOp<ConvertOp>(); narrowing && narrowing.getX().getType() == type)
+      return narrowing.getX();
+    if (auto product = gradient.getDefiningOp<EinsumOp>(); product && product->use_empty() && !isNarrow(type)) {
+      product.getResult().setType(llvm::cast<RankedTensorType>(type));
+      return product;
+    }
+    return ConvertOp::create(builder, read.getLoc(), type, gradient);
   }
 
   /// In order of the parameters, then of the uses.
@@ -137,7 +163,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
           continue;
         int64_t use = useNumbers.lookup(read);
         auto accumulator = VariableOp::create(builder, parameter.getLoc(), (parameter.getSymName() + ".grad." + Twine(use)).str(),
-                                              parameter.getType(), VariableKind::Accumulator);
+                                              precision.gradientType(parameter.getType()), VariableKind::Accumulator);
         accumulator.setOf(parameter.getSymName());
         accumulator.setUse(use);
       }

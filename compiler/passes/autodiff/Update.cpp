@@ -1,6 +1,7 @@
 // autodiff-update: optimizer states and @update, from the accumulators that autodiff-backward declared.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/autodiff/Precision.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #define GEN_PASS_DEF_AUTODIFFUPDATE
@@ -28,18 +29,24 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       getOperation().emitError("the module needs '@micro' and the attributes 'nn.optimizer' and 'nn.rate'");
       return signalPassFailure();
     }
+    precision = Precision(getOperation());
     collect();
     OpBuilder atEnd = OpBuilder::atBlockEnd(getOperation().getBody());
     auto update = func::FuncOp::create(atEnd, getOperation().getLoc(), "update", atEnd.getFunctionType({}, {}));
     OpBuilder builder = OpBuilder::atBlockBegin(update.addEntryBlock());
     build(builder);
     func::ReturnOp::create(builder, getOperation().getLoc());
-    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip"})
+    if (precision.roundsSums())
+      getOperation()->setAttr("dist.rounded_sums", builder.getUnitAttr());
+    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision"})
       getOperation()->removeAttr(consumed);
   }
 
   func::FuncOp micro;
   DictionaryAttr optimizer, rate;
+  Precision precision;
+  Value counted;                                        ///< steps that were not skipped; null where none is
+  SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
   SmallVector<Trained> trained; // in order of the parameters
   int64_t parameters = 0;
 
@@ -101,7 +108,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       SmallVector<Value> uses;
       for (auto [accumulator, at] : llvm::zip(each.accumulators, each.places))
         uses.push_back(read(builder, accumulator, at));
-      each.gradient = place(CombineOp::create(builder, each.parameter.getLoc(), each.parameter.getType(), uses), each.places.front());
+      each.gradient = place(CombineOp::create(builder, each.parameter.getLoc(), uses.front().getType(), uses), each.places.front());
       gradients.push_back(each.gradient);
       slots.push_back(*each.parameter.getIndex());
     }
@@ -110,10 +117,17 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Type vector = withAxes(f64, {builder.getStringAttr("param")}, {std::max<int64_t>(parameters, 1)});
     Value sums = place(SquareSumsOp::create(builder, loc, vector, gradients, slots, std::max<int64_t>(parameters, 1)), {});
     Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
+    Value scale;
+    if (precision.scalesLoss()) {
+      scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::lossScale), {});
+      norm = place(DivOp::create(builder, loc, scalar, norm, scale), {});
+    }
     output(builder, "out.grad_norm", norm, {});
     Value factor = clipFactor(builder, norm);
+    if (scale)
+      factor = unscale(builder, factor, scale, norm);
     Value speed =
-        place(LearningRateOp::create(builder, loc, scalar, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
+        place(LearningRateOp::create(builder, loc, scalar, counted, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
                                      rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
               {});
     output(builder, "out.lr", speed, {});
@@ -121,6 +135,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
     for (Trained &each : trained)
       adamw ? buildAdamw(builder, outside, each, factor, speed) : buildSgd(builder, outside, each, factor, speed);
+    for (auto [variable, value] : atEnd)
+      write(builder, variable, value, {});
   }
 
   Value clipFactor(OpBuilder &builder, Value norm) {
@@ -130,9 +146,54 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return place(FillOp::create(builder, loc, norm.getType(), builder.getF64FloatAttr(1)), {});
   }
 
+  /// fp16 (N7): the factor of gradients that carry the loss scale, and the next scale. The norm is a sum over all ranks and tells each of
+  /// them whether any gradient anywhere is not finite: the squares of 16- and 32-bit floats do not overflow float64.
+  Value unscale(OpBuilder &builder, Value factor, Value scale, Value norm) {
+    Location loc = getOperation().getLoc();
+    Type scalar = scale.getType();
+    OpBuilder outside(micro);
+    auto scalarState = [&](StringRef name) {
+      auto variable = VariableOp::create(outside, loc, name, scalar, VariableKind::State);
+      variable.setSlot(name);
+      return variable;
+    };
+    VariableOp streak = scalarState("good_streak"), steps = scalarState("good_steps");
+    Value before = read(builder, streak, {});
+    counted = read(builder, steps, {});
+    auto next = place(LossScaleOp::create(builder, loc, TypeRange{scalar, scalar, scalar, scalar}, scale, before, counted, norm,
+                                          builder.getI64IntegerAttr(Precision::growthInterval)),
+                      {});
+    for (auto [name, value] : {std::pair<StringRef, Value>("loss_scale", scale), {"skipped", next.getSkipped()}}) {
+      auto variable = VariableOp::create(outside, loc, ("out." + name).str(), scalar, VariableKind::Output);
+      variable.setOutput(name);
+      write(builder, variable, value, {});
+    }
+    atEnd = {{getOperation().lookupSymbol<VariableOp>(Precision::lossScale), next.getNewScale()},
+             {streak, next.getNewStreak()},
+             {steps, next.getNewCounted()}};
+    return place(UnscaleOp::create(builder, loc, scalar, factor, scale, norm), {});
+  }
+
+  /// What the optimizer moves: the parameter itself, or where that is of 16 bits its float32 master.
+  VariableOp trainedVariable(OpBuilder &outside, Trained &each) {
+    return isNarrow(each.parameter.getType()) ? state(outside, each.parameter, "master") : each.parameter;
+  }
+
+  /// The optimizer's result; of a master its rounding goes to the parameter.
+  void writeTrained(OpBuilder &builder, Trained &each, VariableOp variable, Value value, AtAttr at) {
+    write(builder, variable, value, at);
+    if (variable == each.parameter)
+      return;
+    Value rounded = place(ConvertOp::create(builder, each.parameter.getLoc(), each.parameter.getType(), value), at);
+    write(builder, each.parameter, rounded, at);
+  }
+
   VariableOp state(OpBuilder &outside, VariableOp parameter, StringRef slot) {
-    auto variable = VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), parameter.getType(),
-                                       VariableKind::State);
+    Type type = parameter.getType();
+    if (isNarrow(type))
+      type = withElement(type, outside.getF32Type());
+    auto variable =
+        VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), type, VariableKind::State);
     variable.setOf(parameter.getSymName());
     variable.setSlot(slot);
     return variable;
@@ -140,14 +201,15 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
 
   void buildAdamw(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value speed) {
     AtAttr at = each.places.front();
+    VariableOp trained = trainedVariable(outside, each);
     VariableOp mean = state(outside, each.parameter, "exp_avg"), square = state(outside, each.parameter, "exp_avg_sq");
-    Value w = read(builder, each.parameter, at), m = read(builder, mean, at), v = read(builder, square, at);
+    Value w = read(builder, trained, at), m = read(builder, mean, at), v = read(builder, square, at);
     auto attribute = [&](StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); };
     auto step =
         place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient, m, v,
-                              factor, speed, attribute("beta1"), attribute("beta2"), attribute("epsilon"), attribute("decay")),
+                              factor, speed, counted, attribute("beta1"), attribute("beta2"), attribute("epsilon"), attribute("decay")),
               at);
-    write(builder, each.parameter, step.getNewW(), at);
+    writeTrained(builder, each, trained, step.getNewW(), at);
     write(builder, mean, step.getNewM(), at);
     write(builder, square, step.getNewV(), at);
   }
@@ -155,8 +217,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   void buildSgd(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value speed) {
     AtAttr at = each.places.front();
     double momentum = number(optimizer, "momentum");
-    VariableOp velocity;
-    Value w = read(builder, each.parameter, at), before;
+    VariableOp trained = trainedVariable(outside, each), velocity;
+    Value w = read(builder, trained, at), before;
     SmallVector<Type> results{w.getType()};
     if (momentum != 0) {
       velocity = state(outside, each.parameter, "momentum");
@@ -165,9 +227,9 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     }
     auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, speed,
                                     builder.getF64FloatAttr(momentum), builder.getF64FloatAttr(number(optimizer, "decay")),
-                                    builder.getBoolAttr(false)),
+                                    builder.getBoolAttr(false), counted ? builder.getUnitAttr() : UnitAttr()),
                       at);
-    write(builder, each.parameter, step.getNewW(), at);
+    writeTrained(builder, each, trained, step.getNewW(), at);
     if (velocity)
       write(builder, velocity, step.getNewVelocity(), at);
   }

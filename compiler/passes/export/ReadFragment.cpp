@@ -174,13 +174,14 @@ private:
   }
 
   LogicalResult readMatmul(rank::MatmulOp matmul) {
-    auto type = cast<RankedTensorType>(matmul.getResult().getType());
-    std::optional<program::ElementType> element = elementTypeOf(type);
-    if (!element)
+    auto type = cast<RankedTensorType>(matmul.getLhs().getType());
+    std::optional<program::ElementType> element = elementTypeOf(type), result = elementTypeOf(matmul.getResult().getType());
+    if (!element || !result)
       return matmul.emitOpError("has an element type that no program holds");
     auto entry = std::make_unique<program::MatmulT>();
     size_t loops = matmul.getBatch().size();
     entry->type = *element;
+    entry->result = *result;
     entry->m = matmul.getM();
     entry->n = matmul.getN();
     entry->k = matmul.getK();
@@ -197,7 +198,7 @@ private:
     entry->accumulate = bool(matmul.getAccumulator());
     if (tables.oracle) {
       compiler::MatmulShape shape;
-      shape.f64 = type.getElementType().isF64();
+      shape.type = entry->type, shape.result = entry->result;
       shape.m = entry->m, shape.n = entry->n, shape.k = entry->k;
       shape.aRow = entry->a_row, shape.aColumn = entry->a_column;
       shape.bRow = entry->b_row, shape.bColumn = entry->b_column;
@@ -219,7 +220,7 @@ private:
   /// Equal products share an entry.
   static uint32_t once(std::vector<std::unique_ptr<program::MatmulT>> &table, std::unique_ptr<program::MatmulT> entry) {
     auto key = [](const program::MatmulT &m) {
-      return std::tie(m.type, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column, m.c_batch, m.c_row,
+      return std::tie(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column, m.c_batch, m.c_row,
                       m.accumulate, m.workspace);
     };
     for (uint32_t index = 0; index < table.size(); ++index)
@@ -249,7 +250,8 @@ private:
       return op->emitOpError("has an element type that no program holds");
     auto entry = std::make_unique<program::CollectiveT>();
     entry->kind = kind;
-    entry->op = reduce == "max" ? program::ReduceOp::Max : program::ReduceOp::Sum;
+    bool rounds = nn::isNarrow(input.getType()) && op->getParentOfType<ModuleOp>()->hasAttr("dist.rounded_sums");
+    entry->op = reduce == "max" ? program::ReduceOp::Max : rounds ? program::ReduceOp::RoundedSum : program::ReduceOp::Sum;
     entry->type = *element;
     bool spans = false;
     int64_t members = 1;

@@ -29,14 +29,21 @@ void expand(nn::SoftmaxGradOp op) {
   op->erase();
 }
 
+/// Scores and their softmax are f32 where the products take 16-bit floats.
+template <typename Op> static Type softmaxType(Op op) {
+  Type element = getElementTypeOrSelf(op.getQ().getType());
+  return nn::isNarrow(element) ? Float32Type::get(op.getContext()) : element;
+}
+
 void expand(nn::AttentionOp op) {
   LocalBuilder b(op);
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr();
   Value k = b.rename(op.getK(), seq, key), v = b.rename(op.getV(), seq, key);
-  Value scores = b.scale(b.einsum(op.getQ(), k, nn::axesOf(op.getProbs().getType())), op.getScale().convertToDouble());
+  Value scores = b.scale(b.einsum(op.getQ(), k, nn::axesOf(op.getProbs().getType()), softmaxType(op)), op.getScale().convertToDouble());
   if (op.getCausal())
     scores = b.build("causal_mask", scores.getType(), scores, {{"query", seq}, {"key", key}});
-  Value probs = softmax(b, scores, key, op.getProbs().getType());
+  Type result = op.getProbs().getType();
+  Value probs = b.convert(softmax(b, scores, key, nn::withElement(result, softmaxType(op))), getElementTypeOrSelf(result));
   Value out = b.build("einsum", op.getOut().getType(), {probs, v});
   op->replaceAllUsesWith(ValueRange{out, probs});
   op->erase();
@@ -48,8 +55,10 @@ void expand(nn::AttentionGradOp op) {
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr();
   Value k = b.rename(op.getK(), seq, key), v = b.rename(op.getV(), seq, key), probs = op.getProbs();
   Value dv = b.build("einsum", v.getType(), {probs, op.getDout()});
-  Value dprobs = b.build("einsum", probs.getType(), {op.getDout(), v});
-  Value dscores = b.scale(softmaxGradient(b, probs, dprobs, key, probs.getType()), op.getScale().convertToDouble());
+  Type wide = nn::withElement(probs.getType(), softmaxType(op));
+  Value dprobs = b.build("einsum", wide, {op.getDout(), v});
+  Value gradient = softmaxGradient(b, b.convert(probs, softmaxType(op)), dprobs, key, wide);
+  Value dscores = b.convert(b.scale(gradient, op.getScale().convertToDouble()), getElementTypeOrSelf(probs.getType()));
   Value dq = b.build("einsum", op.getDq().getType(), {dscores, k});
   Value dk = b.build("einsum", k.getType(), {dscores, op.getQ()});
   op->replaceAllUsesWith(ValueRange{dq, b.rename(dk, key, seq), b.rename(dv, key, seq)});

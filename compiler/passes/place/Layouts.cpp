@@ -101,6 +101,10 @@ void Layouts::placeUpdate() {
   for (Operation *op : ops) {
     if (!isUpdate(op) || op->getNumOperands() == 0)
       continue;
+    if (Operation *optimizer = op->getOperand(0).getDefiningOp(); isa<nn::ConvertOp>(op) && optimizer) { // of a master to its parameter
+      updated[op] = updated.lookup(optimizer);
+      continue;
+    }
     auto read = op->getOperand(0).getDefiningOp<nn::ReadOp>();
     if (!read || !isa<nn::CombineOp, nn::AdamwOp, nn::SgdOp>(op))
       continue;

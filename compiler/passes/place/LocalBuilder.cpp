@@ -86,7 +86,14 @@ Value LocalBuilder::mean(Value x, StringAttr axis, Type result) {
   return scale(sum(x, axis, result), 1.0 / double(layout.getSizes()[layout.dimOf(axis)]));
 }
 
-Value LocalBuilder::einsum(Value a, Value b, ArrayRef<StringAttr> axes) { return build("einsum", typeOf(a, {a, b}, axes), {a, b}); }
+Value LocalBuilder::einsum(Value a, Value b, ArrayRef<StringAttr> axes, Type element) {
+  Type type = typeOf(a, {a, b}, axes);
+  return build("einsum", element ? nn::withElement(type, element) : type, {a, b});
+}
+
+Value LocalBuilder::convert(Value x, Type element) {
+  return getElementTypeOrSelf(x.getType()) == element ? x : build("convert", nn::withElement(x.getType(), element), x);
+}
 
 Value LocalBuilder::rename(Value x, StringAttr from, StringAttr to) {
   LayoutAttr layout = dist::layoutOf(x);

@@ -30,7 +30,9 @@ public:
   /// mean = sum / global size.
   mlir::Value mean(mlir::Value x, mlir::StringAttr axis, mlir::Type result = {});
   /// Splits of the result's axes are those of the operands; contracted axes are not split.
-  mlir::Value einsum(mlir::Value a, mlir::Value b, llvm::ArrayRef<mlir::StringAttr> axes);
+  mlir::Value einsum(mlir::Value a, mlir::Value b, llvm::ArrayRef<mlir::StringAttr> axes, mlir::Type element = {});
+  /// To another element type; the value itself where it has that.
+  mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value rename(mlir::Value x, mlir::StringAttr from, mlir::StringAttr to);
   /// Zeroes the padding of an axis if its shards have any.
   mlir::Value maskPadding(mlir::Value x, mlir::StringAttr axis);

@@ -39,16 +39,6 @@ void Assignment::take(StringAttr axis, StringAttr meshAxis, int rule) {
   splits.push_back({axis, {meshAxis}});
 }
 
-bool matchesLayer(StringRef pattern, StringRef path) {
-  SmallVector<StringRef> wanted, given;
-  pattern.split(wanted, '.');
-  path.split(given, '.');
-  if (given.size() < wanted.size())
-    return false;
-  return llvm::all_of(llvm::zip(wanted, given),
-                      [](auto pair) { return std::get<0>(pair) == "*" || std::get<0>(pair) == std::get<1>(pair); });
-}
-
 /// The kind that a plan names: a gradient belongs to its operation.
 static StringRef kindOf(Operation *op) {
   StringRef kind = op->getName().stripDialect();
@@ -90,7 +80,7 @@ bool Rules::matches(const Entry &entry, Operation *op) const {
   if (rule.getLayer().empty())
     return true;
   auto at = nn::getAt(op);
-  return at && matchesLayer(rule.getLayer(), at.getPath());
+  return at && nn::matchesLayer(rule.getLayer(), at.getPath());
 }
 
 bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {

@@ -4,6 +4,27 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
+  let summary = "give each operation of @micro the element type that the plan's `compute` and `keep` say";
+  let description = [{
+    Takes `nn.precision`. Parameters become variables of the compute type; an operation kept in f32 gets
+    `nn.convert` around it, its gradients follow. Norms, softmax, the loss and all scalars stay in f32 unless the plan says otherwise.
+
+    ```mlir
+    // nn.precision = {compute = "bf16"}
+    %n = nn.layer_norm %x, %g, %b over "embed" epsilon 1.0e-5 : (tensor<..xf32, ..>, ..)
+    %y = nn.einsum %n, %w : ..
+    // becomes
+    %1 = nn.convert %x : (tensor<..xbf16, ..>) -> tensor<..xf32, ..>   // and of %g, %b
+    %n = nn.layer_norm %1, %2, %3 over "embed" epsilon 1.0e-5 : (tensor<..xf32, ..>, ..)
+    %3 = nn.convert %n : (tensor<..xf32, ..>) -> tensor<..xbf16, ..>
+    %y = nn.einsum %3, %w : ..                                         // bf16
+    ```
+    The attribute stays for autodiff-update (master weights, types of gradients, loss scale), which consumes it.
+  }];
+  let dependentDialects = ["::npar::nn::NnDialect"];
+}
+
 def PrepareCheck : Pass<"prepare-check", "::mlir::ModuleOp"> {
   let summary = "verify a whole nn program";
   let description = [{

@@ -6,11 +6,13 @@
 #include "mlir/Transforms/Passes.h"
 
 void npar::buildPreparePipeline(mlir::OpPassManager &passes) {
+  passes.addPass(createPreparePrecisionPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createPrepareCheckPass());
 }
 
 void npar::registerPreparePasses() {
+  mlir::registerPass([] { return createPreparePrecisionPass(); });
   mlir::registerPass([] { return createPrepareCheckPass(); });
   mlir::PassPipelineRegistration<>("prepare", "canonicalize and check an imported program", buildPreparePipeline);
 }

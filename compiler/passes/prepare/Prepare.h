@@ -7,8 +7,9 @@
 
 namespace npar {
 
+std::unique_ptr<mlir::Pass> createPreparePrecisionPass();
 std::unique_ptr<mlir::Pass> createPrepareCheckPass();
-/// Folds, removes dead code, checks. Never merges reads of parameters: each use has its own gradient accumulator (N2).
+/// Mixed precision, folds, removes dead code, checks. Never merges reads of parameters: each use has its own gradient accumulator (N2).
 void buildPreparePipeline(mlir::OpPassManager &passes);
 void registerPreparePasses();
 

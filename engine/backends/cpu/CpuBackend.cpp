@@ -2,6 +2,7 @@
 #include "engine/backends/cpu/CpuBackend.h"
 
 #include "engine/backends/cpu/Workers.h"
+#include "engine/program/Mesh.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -55,14 +56,14 @@ Status CpuBackend::loadKernels(const program::Program &program) {
 
 Status CpuBackend::loadMatmul(const program::Matmul &matmul, size_t index) {
   MatmulShape shape;
-  shape.f64 = matmul.type() == program::ElementType::F64;
+  shape.type = matmul.type(), shape.result = matmul.result();
   shape.m = matmul.m(), shape.n = matmul.n(), shape.k = matmul.k();
   shape.aRow = matmul.a_row(), shape.aColumn = matmul.a_column();
   shape.bRow = matmul.b_row(), shape.bColumn = matmul.b_column();
   shape.cRow = matmul.c_row(), shape.accumulate = matmul.accumulate();
   std::string what = "matrix product " + std::to_string(index);
-  if (matmul.type() != program::ElementType::F32 && !shape.f64)
-    return Status::badInput(what + " has an element type other than f32 and f64");
+  if (shape.type == program::ElementType::I32 || shape.type == program::ElementType::U8)
+    return Status::badInput(what + " has an element type other than f32, f64, bf16 and f16");
 
   Product product;
   int64_t count = 1;
@@ -111,7 +112,8 @@ Status CpuBackend::loadMatmul(const program::Matmul &matmul, size_t index) {
                               std::to_string(matmul.workspace()) + " are planned: compile the program on this machine");
   }
   product.aRow = shape.aRow, product.cRow = shape.cRow;
-  product.elementSize = shape.f64 ? 8 : 4;
+  product.elementSize = static_cast<int64_t>(program::sizeOf(shape.type));
+  product.resultSize = static_cast<int64_t>(program::sizeOf(shape.result));
   products.push_back(std::move(product));
   return {};
 }
@@ -164,13 +166,15 @@ Status CpuBackend::runMatmul(uint32_t index, const void *a, const void *b, void 
   const Product &product = products[index];
   auto runPart = [&](int64_t part) -> Status {
     const Matmul &matmul = part + 1 < product.parts ? *product.body : *product.last;
-    auto at = [&](const void *base, int64_t elements) { return static_cast<const uint8_t *>(base) + elements * product.elementSize; };
+    auto at = [](const void *base, int64_t elements, int64_t size) { return static_cast<const uint8_t *>(base) + elements * size; };
     void *own = static_cast<uint8_t *>(scratch) + part * product.scratchPerPart;
     int64_t aOffset = part * product.rows * product.aRow, bOffset = 0, cOffset = part * product.rows * product.cRow;
     size_t depth = product.batch.size();
     int64_t position[maxBatchDimensions] = {};
     while (true) {
-      if (Status status = matmul.run(at(a, aOffset), at(b, bOffset), const_cast<uint8_t *>(at(c, cOffset)), own); !status.ok())
+      if (Status status = matmul.run(at(a, aOffset, product.elementSize), at(b, bOffset, product.elementSize),
+                                     const_cast<uint8_t *>(at(c, cOffset, product.resultSize)), own);
+          !status.ok())
         return status;
       size_t d = depth;
       for (; d > 0; --d) {

@@ -33,7 +33,7 @@ private:
     int parts = 1;
     int64_t rows = 0; ///< of body
     uint64_t scratchPerPart = 0;
-    int64_t aRow = 0, cRow = 0, elementSize = 4;
+    int64_t aRow = 0, cRow = 0, elementSize = 4, resultSize = 4;
     std::vector<int64_t> batch, aBatch, bBatch, cBatch; ///< strides in elements
   };
   Status loadKernels(const program::Program &program);

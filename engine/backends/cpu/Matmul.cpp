@@ -1,6 +1,8 @@
 // A 2-D matrix product by oneDNN with given strides, made once per shape and run with the caller's scratch memory.
 #include "engine/backends/cpu/Matmul.h"
 
+#include "engine/backends/cpu/ConvertedMatmul.h"
+
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -17,7 +19,7 @@ namespace {
 using dnnl::memory;
 
 /// A dimension of size 1 makes its stride arbitrary; oneDNN wants one that looks dense.
-memory::desc describe(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride) {
+memory::desc describe(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride, program::ElementType type) {
   if (rows == 1 && columnStride == 1)
     rowStride = std::max(columns, rowStride);
   else if (rows == 1)
@@ -26,7 +28,8 @@ memory::desc describe(int64_t rows, int64_t columns, int64_t rowStride, int64_t 
     columnStride = 1;
   else if (columns == 1)
     columnStride = std::max(rows, columnStride);
-  return memory::desc({rows, columns}, memory::data_type::f32, memory::dims{rowStride, columnStride});
+  return memory::desc({rows, columns}, type == program::ElementType::BF16 ? memory::data_type::bf16 : memory::data_type::f32,
+                      memory::dims{rowStride, columnStride});
 }
 
 const dnnl::engine &cpuEngine() {
@@ -101,21 +104,15 @@ private:
 };
 
 auto keyOf(const MatmulShape &s) {
-  return std::make_tuple(s.f64, s.m, s.n, s.k, s.aRow, s.aColumn, s.bRow, s.bColumn, s.cRow, s.accumulate);
+  return std::make_tuple(s.type, s.result, s.m, s.n, s.k, s.aRow, s.aColumn, s.bRow, s.bColumn, s.cRow, s.accumulate);
 }
 
 std::string describe(const MatmulShape &s) { return std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k); }
 
 } // namespace
 
-Result<std::shared_ptr<Matmul>> Matmul::create(const MatmulShape &shape) {
-  if (shape.m < 1 || shape.n < 1 || shape.k < 1)
-    return Status::badInput("matrix product of size " + describe(shape) + " is empty");
-  if ((shape.aRow != 1 && shape.aColumn != 1) || (shape.bRow != 1 && shape.bColumn != 1))
-    return Status::badInput("matrix product " + describe(shape) + ": neither the row nor the column stride of an operand is 1");
-  if (shape.f64)
-    return std::shared_ptr<Matmul>(new PlainMatmul(shape));
-
+// The library's product; an error where it has none, or for bf16 none that is fast.
+static Result<std::shared_ptr<Matmul>> createLibraryMatmul(const MatmulShape &shape) {
   static std::mutex mutex;
   static std::map<decltype(keyOf(shape)), std::shared_ptr<Matmul>> made;
   std::lock_guard<std::mutex> lock(mutex);
@@ -123,6 +120,7 @@ Result<std::shared_ptr<Matmul>> Matmul::create(const MatmulShape &shape) {
   if (known)
     return known;
   useOneOpenMpThread();
+  std::string failure = "oneDNN has no matrix product " + describe(shape) + " with these strides: ";
   try {
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -131,13 +129,31 @@ Result<std::shared_ptr<Matmul>> Matmul::create(const MatmulShape &shape) {
       sum.append_sum(1.0f);
       attributes.set_post_ops(sum);
     }
-    dnnl::matmul::desc operation(describe(shape.m, shape.k, shape.aRow, shape.aColumn),
-                                 describe(shape.k, shape.n, shape.bRow, shape.bColumn), describe(shape.m, shape.n, shape.cRow, 1));
-    known = std::make_shared<DnnlMatmul>(dnnl::matmul::primitive_desc(operation, attributes, cpuEngine()));
+    dnnl::matmul::desc operation(describe(shape.m, shape.k, shape.aRow, shape.aColumn, shape.type),
+                                 describe(shape.k, shape.n, shape.bRow, shape.bColumn, shape.type),
+                                 describe(shape.m, shape.n, shape.cRow, 1, shape.result));
+    dnnl::matmul::primitive_desc description(operation, attributes, cpuEngine());
+    std::string implementation = description.impl_info_str();
+    if (shape.type == program::ElementType::BF16 && implementation.rfind("ref", 0) == 0)
+      return Status::runFailed(failure + "only " + implementation);
+    known = std::make_shared<DnnlMatmul>(description);
     return known;
   } catch (const dnnl::error &error) {
-    return Status::runFailed("oneDNN has no matrix product " + describe(shape) + " with these strides: " + error.what());
+    return Status::runFailed(failure + error.what());
   }
+}
+
+Result<std::shared_ptr<Matmul>> Matmul::create(const MatmulShape &shape) {
+  if (shape.m < 1 || shape.n < 1 || shape.k < 1)
+    return Status::badInput("matrix product of size " + describe(shape) + " is empty");
+  if ((shape.aRow != 1 && shape.aColumn != 1) || (shape.bRow != 1 && shape.bColumn != 1))
+    return Status::badInput("matrix product " + describe(shape) + ": neither the row nor the column stride of an operand is 1");
+  if (shape.type == program::ElementType::F64)
+    return std::shared_ptr<Matmul>(new PlainMatmul(shape));
+  if (shape.type == program::ElementType::F16)
+    return createConvertedMatmul(shape);
+  Result<std::shared_ptr<Matmul>> product = createLibraryMatmul(shape);
+  return product.ok() || shape.type == program::ElementType::F32 ? product : createConvertedMatmul(shape);
 }
 
 void useOneOpenMpThread() { omp_set_num_threads(1); }

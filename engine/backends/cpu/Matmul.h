@@ -9,6 +9,7 @@
 
 namespace npar::engine {
 
+/// Products of 16-bit floats are added in float32, with C's old value where they accumulate, and rounded once.
 /// Thread-safe to run. One OpenMP thread per call: call `useOneOpenMpThread` on every worker first.
 class Matmul {
 public:

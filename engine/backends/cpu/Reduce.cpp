@@ -1,6 +1,7 @@
 // Reductions between ranks: added in ascending member order, whatever the blocking or the number of workers (N5).
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/backends/cpu/Workers.h"
+#include "engine/program/NarrowFloat.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,10 +31,42 @@ void reduceRange(const void *const *sources, size_t sourceCount, void *const *ta
   }
 }
 
+/// 16-bit floats: in float32, rounded at the end, or after each addition for RoundedSum.
+template <typename Narrow, typename Op>
+void reduceNarrow(const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount, uint64_t begin, uint64_t end,
+                  Op op) {
+  alignas(64) float sum[blockElements];
+  alignas(64) Narrow rounded[blockElements];
+  for (uint64_t at = begin; at < end; at += blockElements) {
+    uint64_t n = std::min(blockElements, end - at);
+    for (size_t i = 0; i < sourceCount; ++i) {
+      const Narrow *source = static_cast<const Narrow *>(sources[i]) + at;
+      for (uint64_t j = 0; j < n; ++j)
+        sum[j] = i == 0 ? static_cast<float>(source[j]) : op(sum[j], static_cast<float>(source[j]));
+    }
+    for (uint64_t j = 0; j < n; ++j)
+      rounded[j] = Narrow(sum[j]);
+    for (size_t i = 0; i < targetCount; ++i)
+      std::memcpy(static_cast<Narrow *>(targets[i]) + at, rounded, n * sizeof(Narrow));
+  }
+}
+
+template <typename Narrow>
+void reduceNarrow(program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount,
+                  uint64_t begin, uint64_t end) {
+  auto reduce = [&](auto combine) { reduceNarrow<Narrow>(sources, sourceCount, targets, targetCount, begin, end, combine); };
+  if (op == program::ReduceOp::Sum)
+    reduce([](float a, float b) { return a + b; });
+  else if (op == program::ReduceOp::RoundedSum)
+    reduce([](float a, float b) { return static_cast<float>(Narrow(a + b)); });
+  else
+    reduce([](float a, float b) { return a > b || a != a ? a : b; });
+}
+
 template <typename T>
 void reduceRange(program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount,
                  uint64_t begin, uint64_t end) {
-  if (op == program::ReduceOp::Sum)
+  if (op != program::ReduceOp::Max)
     reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, [](T a, T b) { return static_cast<T>(a + b); });
   else // NaN wins, so that it is seen
     reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, [](T a, T b) { return a > b || a != a ? a : b; });
@@ -49,6 +82,10 @@ void CpuBackend::reduce(program::ElementType type, program::ReduceOp op, const v
       return reduceRange<float>(op, sources, sourceCount, targets, targetCount, begin, end);
     case program::ElementType::F64:
       return reduceRange<double>(op, sources, sourceCount, targets, targetCount, begin, end);
+    case program::ElementType::BF16:
+      return reduceNarrow<program::BFloat16>(op, sources, sourceCount, targets, targetCount, begin, end);
+    case program::ElementType::F16:
+      return reduceNarrow<program::Float16>(op, sources, sourceCount, targets, targetCount, begin, end);
     case program::ElementType::I32:
       return reduceRange<int32_t>(op, sources, sourceCount, targets, targetCount, begin, end);
     case program::ElementType::U8:

@@ -122,3 +122,17 @@ module attributes {dist.mesh = #dist.mesh<pp = 2, tp = 2>, pipe.axis = "pp"} {
     return %s : tensor<3xf64, #dist.layout<param : 3, partial = {pp : sum, tp : sum}>>
   }
 }
+
+// -----
+// Products of 16-bit floats are the library's too; one that adds to a gradient in f32 does so itself.
+// CHECK-LABEL: func.func @narrow
+// CHECK: rank.matmul %arg0, %arg1 {{.*}} -> tensor<6x16xbf16
+// CHECK: %[[OLD:.*]] = nn.read @w.grad.0
+// CHECK: rank.matmul %arg0, %{{.*}} accumulate %[[OLD]] {{.*}} -> tensor<8x16xf32
+nn.variable @w.grad.0 : tensor<8x16xf32, #nn.axes<embed, hidden>> {kind = #nn.kind<accumulator>}
+func.func @narrow(%x: tensor<6x8xbf16, #nn.axes<batch, embed>>, %w: tensor<8x16xbf16, #nn.axes<embed, hidden>>) -> tensor<6x16xbf16, #nn.axes<batch, hidden>> {
+  %y = nn.einsum %x, %w : (tensor<6x8xbf16, #nn.axes<batch, embed>>, tensor<8x16xbf16, #nn.axes<embed, hidden>>) -> tensor<6x16xbf16, #nn.axes<batch, hidden>>
+  %g = nn.einsum %x, %y : (tensor<6x8xbf16, #nn.axes<batch, embed>>, tensor<6x16xbf16, #nn.axes<batch, hidden>>) -> tensor<8x16xf32, #nn.axes<embed, hidden>>
+  nn.accumulate @w.grad.0, %g : tensor<8x16xf32, #nn.axes<embed, hidden>>
+  return %y : tensor<6x16xbf16, #nn.axes<batch, hidden>>
+}

@@ -1,6 +1,8 @@
 // Matrix products: right, the same bits for any number of threads, within the scratch memory that was promised.
 #include "engine/backends/cpu/Matmul.h"
+#include "engine/backends/cpu/ConvertedMatmul.h"
 #include "engine/backends/cpu/CpuBackend.h"
+#include "engine/program/NarrowFloat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,10 +106,65 @@ TEST(MatmulTest, stridesWiderThanTheMatrix) { // the middle third of packed q, k
 
 TEST(MatmulTest, float64IsPlain) {
   MatmulShape s = shapeOf(3, 2, 4, false, true, true);
-  s.f64 = true;
+  s.type = s.result = program::ElementType::F64;
   std::vector<double> a{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b{1, 0, 0, 0, 0, 1, 0, 1}, c{1, 1, 1, 1, 1, 1};
   ASSERT_TRUE((*Matmul::create(s))->run(a.data(), b.data(), c.data(), nullptr).ok());
   EXPECT_EQ(c, (std::vector<double>{2, 7, 6, 15, 10, 23}));
+}
+
+/// 16-bit operands: exact in float32, added there (C's old value too), rounded once.
+template <typename Narrow> void expectNarrowProduct(MatmulShape s, Result<std::shared_ptr<Matmul>> (*create)(const MatmulShape &)) {
+  auto fill = [](size_t count, uint32_t seed) {
+    std::vector<float> wide(count);
+    Operands::fill(wide, seed);
+    std::vector<Narrow> all;
+    for (float value : wide)
+      all.push_back(Narrow(value));
+    return all;
+  };
+  std::vector<Narrow> a = fill(Operands::size(s.m, s.k), 1), b = fill(Operands::size(s.k, s.n), 2), c = fill(Operands::size(s.m, s.n), 3);
+  std::vector<float> wideC;
+  for (Narrow value : c)
+    wideC.push_back(static_cast<float>(value));
+  bool wide = s.result == program::ElementType::F32;
+  auto matmul = create(s);
+  ASSERT_TRUE(matmul.ok()) << matmul.status().message();
+  size_t bytes = (*matmul)->scratchBytes();
+  std::unique_ptr<uint8_t, decltype(&std::free)> scratch(static_cast<uint8_t *>(std::aligned_alloc(64, bytes + 64)), std::free);
+  std::memset(scratch.get(), 0x5A, bytes + 64);
+  void *target = wide ? static_cast<void *>(wideC.data()) : c.data();
+  std::vector<float> before = wideC;
+  ASSERT_TRUE((*matmul)->run(a.data(), b.data(), target, scratch.get()).ok());
+  for (size_t i = bytes; i < bytes + 64; ++i)
+    ASSERT_EQ(scratch.get()[i], 0x5A) << "written beyond the scratch memory";
+  double unit = wide ? 0x1p-24 : std::is_same_v<Narrow, program::BFloat16> ? 0x1p-8 : 0x1p-11; // half a unit in the last place
+  for (int64_t i = 0; i < s.m; i += std::max<int64_t>(s.m / 7, 1))
+    for (int64_t j = 0; j < s.n; j += std::max<int64_t>(s.n / 7, 1)) {
+      size_t place = static_cast<size_t>(i * s.cRow + j);
+      double sum = s.accumulate ? before[place] : 0, size = std::abs(sum);
+      for (int64_t k = 0; k < s.k; ++k) {
+        double term = double(static_cast<float>(a[static_cast<size_t>(i * s.aRow + k * s.aColumn)])) *
+                      static_cast<float>(b[static_cast<size_t>(k * s.bRow + j * s.bColumn)]);
+        sum += term, size += std::abs(term);
+      }
+      // One rounding of the result, and float32's of the sum.
+      ASSERT_NEAR(wide ? wideC[place] : static_cast<float>(c[place]), sum, unit * std::abs(sum) * 1.001 + 1e-6 * size)
+          << text(s) << " at " << i << ", " << j;
+    }
+}
+
+TEST(MatmulTest, sixteenBitOperandsRoundOnce) {
+  std::vector<MatmulShape> all = shapes();
+  for (int flags = 0; flags < 8; ++flags) // more than one block in every direction, with remainders
+    all.push_back(shapeOf(300, 270, 2100, flags & 1, flags & 2, flags & 4));
+  for (MatmulShape s : all)
+    for (bool wide : {false, true}) {
+      s.type = program::ElementType::BF16, s.result = wide ? program::ElementType::F32 : s.type;
+      expectNarrowProduct<program::BFloat16>(s, Matmul::create);
+      expectNarrowProduct<program::BFloat16>(s, createConvertedMatmul);
+      s.type = program::ElementType::F16, s.result = wide ? program::ElementType::F32 : s.type;
+      expectNarrowProduct<program::Float16>(s, Matmul::create);
+    }
 }
 
 TEST(MatmulTest, refusesWhatItCannotDo) {

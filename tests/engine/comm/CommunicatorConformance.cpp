@@ -1,6 +1,8 @@
 // What every communicator must do, for 1 to 8 ranks: results, order of addition, in-place work, errors, abort.
 #include "tests/engine/comm/CommunicatorConformance.h"
 
+#include "engine/program/NarrowFloat.h"
+
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -97,6 +99,40 @@ TEST_P(CommunicatorConformance, allReduceAddsInAscendingOrderWhoeverComesLast) {
 TEST_P(CommunicatorConformance, bigReductionsKeepTheOrder) {
   checkAllReduce<float>(*communicator, 5, 300001, true, false, ReduceOp::Sum, 1);
 }
+
+/// 16-bit floats: added in float32 and rounded once, or after each addition.
+template <typename Narrow> void checkNarrowSum(Communicator &communicator, ElementType type) {
+  uint32_t event = 0;
+  for (ReduceOp op : {ReduceOp::Sum, ReduceOp::RoundedSum})
+    for (size_t n : {1, 2, 3, 8}) {
+      constexpr uint64_t count = 3000;
+      Group<uint16_t> group(n, count, count);
+      group.prototype.type = type, group.prototype.event = event++, group.prototype.op = op;
+      std::vector<uint16_t> expected(count);
+      bool differ = false;
+      for (uint64_t i = 0; i < count; ++i) {
+        float sum = 0, once = 0;
+        for (size_t r = 0; r < n; ++r) {
+          Narrow v(static_cast<float>(std::sin(double(r * 131 + i * 17 + 1)) * 10));
+          group.input[r][i] = v.bits;
+          once = r == 0 ? static_cast<float>(v) : once + static_cast<float>(v);
+          sum = r == 0 ? static_cast<float>(v) : static_cast<float>(Narrow(sum + static_cast<float>(v)));
+        }
+        differ |= Narrow(sum).bits != Narrow(once).bits;
+        expected[i] = Narrow(op == ReduceOp::Sum ? once : sum).bits;
+      }
+      EXPECT_EQ(differ, n > 2) << "the two meanings are apart from three ranks on";
+      group.run(communicator);
+      for (size_t r = 0; r < n; ++r)
+        ASSERT_EQ(group.output[r], expected) << n << " ranks, rank " << r;
+    }
+}
+
+TEST_P(CommunicatorConformance, sumsOfSixteenBitsRoundOnceOrEachTime) {
+  checkNarrowSum<program::BFloat16>(*communicator, ElementType::BF16);
+}
+
+TEST_P(CommunicatorConformance, sumsOfHalvesRoundOnceOrEachTime) { checkNarrowSum<program::Float16>(*communicator, ElementType::F16); }
 
 TEST_P(CommunicatorConformance, maxPassesNanOn) {
   Group<float> group(3, 2, 2);

@@ -48,6 +48,13 @@ TEST(StepLogTest, oneObjectPerLine) {
   ::unlink(path.c_str());
 }
 
+TEST(StepLogTest, aLossScaleIsWrittenWhereThereIsOne) {
+  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).count("loss_scale"), 0u);
+  json scaled = json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 65536, true}));
+  EXPECT_EQ(scaled["loss_scale"], 65536);
+  EXPECT_EQ(scaled["skipped"], true);
+}
+
 TEST(StepLogTest, errorsNameTheFile) {
   EXPECT_EQ(StepLog::open("/nonexistent/log").status().message(), "cannot write the log '/nonexistent/log': No such file or directory");
   auto full = StepLog::open("/dev/full");

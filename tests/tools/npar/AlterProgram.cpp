@@ -90,13 +90,24 @@ bool reduceByMaximum(ProgramT &program) {
   return had;
 }
 
+/// fp16's loss scale begins so high that the first gradients overflow. This program is not wrong, but would take long to come to.
+bool raiseLossScale(ProgramT &program) {
+  for (auto &variable : program.variables)
+    if (variable->slot == "loss_scale") {
+      variable->deviation = 0x1p34;
+      return true;
+    }
+  return false;
+}
+
 struct Alteration {
   std::string_view name;
   bool (*apply)(ProgramT &program);
 };
 
 constexpr Alteration alterations[] = {{"operand", breakOperand}, {"event", retagReceive}, {"operator", disagree},      {"order", reorder},
-                                      {"owner", disown},         {"reuse", forgetReuse},  {"maximum", reduceByMaximum}};
+                                      {"owner", disown},         {"reuse", forgetReuse},  {"maximum", reduceByMaximum},
+                                      {"scale", raiseLossScale}};
 
 } // namespace
 

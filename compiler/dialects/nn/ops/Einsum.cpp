@@ -6,7 +6,11 @@ using namespace npar;
 using namespace npar::nn;
 
 LogicalResult EinsumOp::verify() {
-  if (failed(requireSameElement(*this, {getA().getType(), getB().getType(), getType()})))
+  bool widens = isNarrow(getA().getType()) && getElementTypeOrSelf(getType()).isF32();
+  SmallVector<Type> alike{getA().getType(), getB().getType()};
+  if (!widens)
+    alike.push_back(getType());
+  if (failed(requireSameElement(*this, alike)))
     return failure();
   for (StringAttr name : axesOf(getType()))
     if (!hasAxis(getA().getType(), name) && !hasAxis(getB().getType(), name))

@@ -62,6 +62,7 @@ LogicalResult Max2Op::verify() { return verifyBinary(*this); }
 
 static bool sameAxes(Value a, Value b) { return axesWithin(a.getType(), b.getType()) && axesWithin(b.getType(), a.getType()); }
 bool AddOp::isLinear() { return sameAxes(getA(), getB()); }
+bool ConvertOp::isLinear() { return !isNarrow(getX().getType()) || isNarrow(getType()); }
 bool SubOp::isLinear() { return sameAxes(getA(), getB()); }
 
 //===- Gradients ---------------------------------------------------------------------------------------------------------===//

@@ -34,8 +34,9 @@ def Nn_GeluOp : Nn_UnaryOp<"gelu"> {
   let arguments = (ins Nn_Float:$x, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
 }
 def Nn_ConvertOp : Nn_UnaryOp<"convert"> {
-  let summary = "conversion to the result's floating-point element type";
-  let linear = 1;
+  let summary = "conversion to the result's floating-point element type, rounded to nearest even";
+  let description = "Linear, but for widening a 16-bit type: partial sums travel and are reduced in the narrower type.";
+  let extra = "bool isLinear();";
   let hasFolder = 1;
   let hasCanonicalizer = 1;
 }

@@ -7,7 +7,7 @@ using namespace npar::nn;
 
 // The relation that gather and scatter_add share: rows has the axes of idx and those of the table without `axis`.
 static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, StringAttr axis) {
-  if (failed(requireSameElement(op, {table, rows})) || failed(requireAxis(op, table, "the table", axis)) ||
+  if ( failed(requireAxis(op, table, "the table", axis)) ||
       failed(requireNoAxis(op, rows, "the rows", axis)) || failed(requireNoAxis(op, idx, "the index", axis)) ||
       failed(requireWithin(op, idx, "the index", rows, "the rows")))
     return failure();
@@ -24,15 +24,27 @@ static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, 
   return success();
 }
 
-LogicalResult GatherOp::verify() { return verifyRows(*this, getTable().getType(), getIdx().getType(), getType(), getAxisAttr()); }
-LogicalResult ScatterAddOp::verify() { return verifyRows(*this, getType(), getIdx().getType(), getDy().getType(), getAxisAttr()); }
+LogicalResult GatherOp::verify() {
+  return failure(failed(requireSameElement(*this, {getTable().getType(), getType()})) ||
+                 failed(verifyRows(*this, getTable().getType(), getIdx().getType(), getType(), getAxisAttr())));
+}
+LogicalResult ScatterAddOp::verify() {
+  Type dy = getDy().getType();
+  bool widens = isNarrow(dy) && getElementTypeOrSelf(getType()).isF32();
+  if (isNarrow(getType()))
+    return emitOpError() << "sums in f32 or wider, not in " << getElementTypeOrSelf(getType());
+  return failure((!widens && failed(requireSameElement(*this, {getType(), dy}))) ||
+                 failed(verifyRows(*this, getType(), getIdx().getType(), dy, getAxisAttr())));
+}
 
 // The looked-up axis is summed over in principle: a shard gives 0 for rows that it does not have.
 SmallVector<LoopAxis> GatherOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Reduce); }
 SmallVector<LoopAxis> ScatterAddOp::getLoopAxes() { return defaultLoopAxes(*this); }
 
 SmallVector<Value> GatherOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  return {ScatterAddOp::create(builder, getLoc(), getTable().getType(), getIdx(), gradients[0], getAxisAttr()), Value()};
+  Type table = getTable().getType(), sum = isNarrow(table) ? Type(withElement(table, builder.getF32Type())) : table;
+  Value gradient = ScatterAddOp::create(builder, getLoc(), sum, getIdx(), gradients[0], getAxisAttr());
+  return {sum == table ? gradient : ConvertOp::create(builder, getLoc(), table, gradient).getResult(), Value()};
 }
 
 LogicalResult PickOp::verify() {

@@ -48,7 +48,12 @@ LogicalResult LearningRateOp::verify() {
   return success();
 }
 
-static LogicalResult verifyUpdate(Operation *op, ValueRange like, Type w) {
+static LogicalResult verifyUpdate(Operation *op, Value gradient, ValueRange like, Type w) {
+  if (isNarrow(w))
+    return op->emitOpError() << "updates a parameter of type " << getElementTypeOrSelf(w) << ": needs its f32 master";
+  Type g = gradient.getType();
+  if ((!isNarrow(g) && failed(requireSameElement(op, {g, w}))) || failed(requireSameOrder(op, g, "each tensor", w, "the parameter")))
+    return failure();
   for (Value value : like)
     if (failed(requireSameElement(op, {value.getType(), w})) ||
         failed(requireSameOrder(op, value.getType(), "each tensor", w, "the parameter")))
@@ -56,7 +61,9 @@ static LogicalResult verifyUpdate(Operation *op, ValueRange like, Type w) {
   return success();
 }
 
-LogicalResult AdamwOp::verify() { return verifyUpdate(*this, {getG(), getM(), getV(), getNewW(), getNewM(), getNewV()}, getW().getType()); }
+LogicalResult AdamwOp::verify() {
+  return verifyUpdate(*this, getG(), {getM(), getV(), getNewW(), getNewM(), getNewV()}, getW().getType());
+}
 
 LogicalResult SgdOp::verify() {
   if (bool(getVelocity()) != bool(getNewVelocity()))
@@ -64,8 +71,8 @@ LogicalResult SgdOp::verify() {
   if (bool(getVelocity()) != !getMomentum().isZero())
     return emitOpError() << "momentum " << getMomentum().convertToDouble() << (getVelocity() ? " needs no" : " needs a")
                          << " momentum tensor";
-  SmallVector<Value> like{getG(), getNewW()};
+  SmallVector<Value> like{getNewW()};
   if (getVelocity())
     like.append({getVelocity(), getNewVelocity()});
-  return verifyUpdate(*this, like, getW().getType());
+  return verifyUpdate(*this, getG(), like, getW().getType());
 }

@@ -11,7 +11,8 @@ def Nn_EinsumOp : Nn_PureOp<"einsum", [Nn_Differentiable, Nn_OwnCost]> {
     %y = nn.einsum %x, %w : (tensor<8x128x64xf32, #nn.axes<batch, seq, embed>>, tensor<64x256xf32, #nn.axes<embed, hidden>>)
         -> tensor<8x128x256xf32, #nn.axes<batch, seq, hidden>>
     ```
-    The order of the result's axes is free. Linear in each operand, not in both at once.
+    The order of the result's axes is free. Linear in each operand, not in both at once. Sums of products of 16-bit floats are added in
+    float32 and rounded once; the result may be f32 itself.
   }];
   let arguments = (ins Nn_Float:$a, Nn_Float:$b);
   let results = (outs Nn_Float:$result);
@@ -46,6 +47,7 @@ def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Differentiable, Nn_OwnLoopAxes]> {
 
 def Nn_ScatterAddOp : Nn_PureOp<"scatter_add", [Nn_OwnLoopAxes]> {
   let summary = "the gradient of nn.gather's table: result[row] = sum of dy where idx == row, in ascending order";
+  let description = "The sum has the result's type: f32 where dy is of 16 bits.";
   let arguments = (ins Nn_Integer:$idx, Nn_Float:$dy, StrAttr:$axis);
   let results = (outs Nn_Float:$result);
   let assemblyFormat = "$idx `,` $dy `over` $axis attr-dict `:` functional-type(operands, results)";

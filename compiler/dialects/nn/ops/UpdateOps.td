@@ -35,22 +35,42 @@ def Nn_ClipFactorOp : Nn_PureOp<"clip_factor"> {
 
 def Nn_LearningRateOp : Nn_PureOp<"learning_rate"> {
   let summary = "the rate of training step t: warm-up peak * (t + 1) / warmup, then constant, linear or cosine to `final` at `steps`";
-  let arguments = (ins StrAttr:$schedule, F64Attr:$peak, I64Attr:$warmup, I64Attr:$steps, F64Attr:$final);
+  let description = "t is the data step, or `counted` where steps can be skipped (N7).";
+  let arguments = (ins Optional<Nn_Scalar>:$counted, StrAttr:$schedule, F64Attr:$peak, I64Attr:$warmup, I64Attr:$steps, F64Attr:$final);
   let results = (outs Nn_Scalar:$result);
-  let assemblyFormat = "$schedule attr-dict `:` type($result)";
+  let assemblyFormat = "$schedule (`counting` $counted^ `:` type($counted))? attr-dict `:` type($result)";
+}
+
+def Nn_UnscaleOp : Nn_PureOp<"unscale"> {
+  let summary = "factor / scale, not a number where the norm is not finite: the step is to be skipped (N7)";
+  let arguments = (ins Nn_Scalar:$factor, Nn_Scalar:$scale, Nn_Scalar:$norm);
+  let results = (outs Nn_Scalar:$result);
+  let hasVerifier = 0;
+}
+
+def Nn_LossScaleOp : Nn_PureOp<"loss_scale"> {
+  let summary = "the next loss scale: doubled after `interval` good steps on end, halved (not below 1) after one whose norm is not finite";
+  let arguments = (ins Nn_Scalar:$scale, Nn_Scalar:$streak, Nn_Scalar:$counted, Nn_Scalar:$norm, I64Attr:$interval);
+  let results = (outs Nn_Scalar:$new_scale, Nn_Scalar:$new_streak, Nn_Scalar:$new_counted, Nn_Scalar:$skipped);
+  let hasVerifier = 0;
 }
 
 def Nn_AdamwOp : Nn_PureOp<"adamw"> {
   let summary = "PyTorch's AdamW on gradient * factor; the bias corrections use the training step";
+  let description = [{
+    The gradient may be of 16 bits. With fp16 a step can be skipped (N7): `counted` is the number of steps that were not, and where `factor` is
+    not a number, nothing changes.
+  }];
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate,
-                       F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
+                       Optional<Nn_Scalar>:$counted, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
   let results = (outs Nn_Float:$new_w, Nn_Float:$new_m, Nn_Float:$new_v);
 }
 
 def Nn_SgdOp : Nn_PureOp<"sgd"> {
   let summary = "PyTorch's SGD on gradient * factor; without momentum there is neither the operand nor the result";
+  let description = "The gradient may be of 16 bits. `skips`: where `factor` is not a number, nothing changes (N7).";
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Optional<Nn_Float>:$velocity, Nn_Scalar:$factor, Nn_Scalar:$rate,
-                       F64Attr:$momentum, F64Attr:$decay, BoolAttr:$nesterov);
+                       F64Attr:$momentum, F64Attr:$decay, BoolAttr:$nesterov, UnitAttr:$skips);
   let results = (outs Nn_Float:$new_w, Optional<Nn_Float>:$new_velocity);
 }
 

@@ -25,7 +25,7 @@ LogicalResult VariableOp::verify() {
     return success();
   }
   case VariableKind::State:
-    return failure(failed(require(getOf().has_value(), "of")) || failed(require(getSlot().has_value(), "slot")));
+    return require(getSlot().has_value(), "slot");
   case VariableKind::Accumulator:
     return getOf() ? require(getUse().has_value(), "use") : success();
   case VariableKind::Output:

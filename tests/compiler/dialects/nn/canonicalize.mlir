@@ -98,3 +98,13 @@ func.func @effects(%x: !x) -> (!x, !x, !x, !x) {
   %3 = nn.read @w : !x
   return %0, %1, %2, %3 : !x, !x, !x, !x
 }
+
+// A rounding is not undone by widening again.
+// CHECK-LABEL: @rounding_stays
+func.func @rounding_stays(%h: !h) -> !h {
+  // CHECK: nn.convert {{.*}} -> tensor<8xbf16
+  // CHECK: nn.convert {{.*}} -> tensor<8xf32
+  %0 = nn.convert %h : (!h) -> tensor<8xbf16, #nn.axes<embed>>
+  %1 = nn.convert %0 : (tensor<8xbf16, #nn.axes<embed>>) -> !h
+  return %1 : !h
+}

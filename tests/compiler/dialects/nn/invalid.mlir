@@ -367,3 +367,25 @@ func.func @f(%e: !e) {
   %0 = nn.rename %e from "embed" to "key" : (!e) -> tensor<2x5xf32, #nn.axes<batch, key>>
   return
 }
+
+// -----
+
+// A table's gradient does not add up in 16 bits.
+!i = tensor<2xi32, #nn.axes<batch>>
+!dy = tensor<2x4xbf16, #nn.axes<batch, embed>>
+func.func @f(%i: !i, %dy: !dy) {
+  // expected-error @+1 {{sums in f32 or wider, not in 'bf16'}}
+  %0 = nn.scatter_add %i, %dy over "vocab" : (!i, !dy) -> tensor<3x4xbf16, #nn.axes<vocab, embed>>
+  return
+}
+
+// -----
+
+// Nor does an optimizer move a parameter of 16 bits.
+!e = tensor<4xbf16, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+func.func @f(%e: !e, %s: !s) {
+  // expected-error @+1 {{updates a parameter of type 'bf16': needs its f32 master}}
+  %0 = nn.sgd %e, %e, %s, %s {momentum = 0.0, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
+  return
+}

@@ -137,3 +137,28 @@ module {
     return
   }
 }
+
+// -----
+// Partial sums of 16 bits stay partial through a narrowing, and are reduced before a widening: what travels is narrow.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
+  nn.variable @sum : tensor<2x4xf32, #nn.axes<batch, embed>> {kind = #nn.kind<accumulator>}
+  nn.variable @narrow : tensor<2x4xbf16, #nn.axes<batch, embed>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2x6xbf16, #nn.axes<batch, hidden>>
+    %w = nn.input "w" : tensor<6x4xbf16, #nn.axes<hidden, embed>>
+    // CHECK: %[[P:.*]] = nn.einsum {{.*}} -> tensor<2x4xbf16, #dist.layout<batch : 2, embed : 4, partial = {tp : sum}>>
+    // CHECK-NEXT: %[[Y:.*]] = dist.reshard %[[P]] {{.*}} -> tensor<2x4xbf16, #dist.layout<batch : 2, embed : 4>>
+    // CHECK-NEXT: nn.convert %[[Y]]
+    %y = nn.einsum %x, %w : (tensor<2x6xbf16, #nn.axes<batch, hidden>>, tensor<6x4xbf16, #nn.axes<hidden, embed>>) -> tensor<2x4xbf16, #nn.axes<batch, embed>>
+    %wide = nn.convert %y : (tensor<2x4xbf16, #nn.axes<batch, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    nn.accumulate @sum, %wide : tensor<2x4xf32, #nn.axes<batch, embed>>
+    // CHECK: %[[Q:.*]] = nn.einsum {{.*}} -> tensor<2x4xf32, #dist.layout<batch : 2, embed : 4, partial = {tp : sum}>>
+    // CHECK-NEXT: %[[N:.*]] = nn.convert %[[Q]] {{.*}} -> tensor<2x4xbf16, #dist.layout<batch : 2, embed : 4, partial = {tp : sum}>>
+    // CHECK-NEXT: nn.accumulate @narrow, %[[N]]
+    %z = nn.einsum %x, %w : (tensor<2x6xbf16, #nn.axes<batch, hidden>>, tensor<6x4xbf16, #nn.axes<hidden, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
+    %n = nn.convert %z : (tensor<2x4xf32, #nn.axes<batch, embed>>) -> tensor<2x4xbf16, #nn.axes<batch, embed>>
+    nn.accumulate @narrow, %n : tensor<2x4xbf16, #nn.axes<batch, embed>>
+    return
+  }
+}

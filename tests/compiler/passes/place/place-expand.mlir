@@ -72,3 +72,26 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+// Attention of 16 bits: products take bf16, scores and softmax are f32, the probabilities that are kept bf16.
+// CHECK-LABEL: func.func @narrow_attention
+!q = tensor<2x3x4xbf16, #dist.layout<batch : 2, seq : 3, feature : 4>>
+!p = tensor<2x3x3xbf16, #dist.layout<batch : 2, seq : 3, key : 3>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @narrow_attention() {
+    %q = nn.input "q" : !q
+    // CHECK: nn.einsum {{.*}}bf16{{.*}} -> tensor<2x3x3xf32
+    // CHECK: nn.exp {{.*}} -> tensor<2x3x3xf32
+    // CHECK: %[[D:.*]] = nn.div {{.*}} -> tensor<2x3x3xf32
+    // CHECK: %[[P:.*]] = nn.convert %[[D]] {{.*}} -> tensor<2x3x3xbf16
+    // CHECK: nn.einsum %[[P]], {{.*}} -> tensor<2x3x4xbf16
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!q, !q, !q) -> (!q, !p)
+    // CHECK: nn.einsum {{.*}} -> tensor<2x3x3xf32
+    // CHECK: nn.convert %[[P]] {{.*}} -> tensor<2x3x3xf32
+    // CHECK: %[[DS:.*]] = nn.convert {{.*}} -> tensor<2x3x3xbf16
+    // CHECK: nn.einsum %[[DS]], {{.*}} -> tensor<2x3x4xbf16
+    %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %p, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!q, !q, !q, !p, !q) -> (!q, !q, !q)
+    return
+  }
+}

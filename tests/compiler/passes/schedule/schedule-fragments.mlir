@@ -335,3 +335,33 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 // CHECK-NEXT: pipe.send %[[DD]] to(1) event(2)
 // CHECK-NEXT: pipe.stash %[[DD]] slot("s2")
 // CHECK-NEXT: nn.accumulate @w.grad.1, %[[DD]]
+
+// -----
+
+// Of a widened value the narrow one is kept and sent; where it is used it is widened again.
+#x = #dist.layout<batch : 4>
+!n = tensor<4xbf16, #x>
+!x = tensor<4xf32, #x>
+module attributes {dist.mesh = #dist.mesh<pp = 1>} {
+  nn.variable @w : !n {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @w.grad.0 : !x {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 2 : i64}
+  func.func @micro() {
+    %w = nn.read @w {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !n
+    %a = nn.exp %w {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : (!n) -> !n
+    %b = nn.convert %a {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : (!n) -> !x
+    %c = nn.exp %b {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %d = nn.mul %c, %b {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : (!x, !x) -> !x
+    nn.accumulate @w.grad.0, %d {pipe.place = 0, at = #nn.at<B, "h.0", 0>} : !x
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+// CHECK-LABEL: pipe.fragment @F0
+// CHECK: %[[A:.*]] = nn.exp {{.*}} -> tensor<4xbf16
+// CHECK: pipe.stash %[[A]]
+// CHECK-LABEL: pipe.fragment @B0
+// CHECK: %[[KEPT:.*]] = pipe.unstash {{.*}}bf16
+// CHECK: nn.convert %[[KEPT]] {{.*}} -> tensor<4xf32

@@ -1,0 +1,38 @@
+// What mixed precision means for gradients and the update: types of accumulators, the loss scale of fp16.
+#pragma once
+
+#include "compiler/dialects/nn/Nn.h"
+
+namespace npar::nn {
+
+/// Reads the attribute `nn.precision` that prepare-precision left; without it everything is as the parameters are.
+struct Precision {
+  static constexpr llvm::StringLiteral lossScale = "loss_scale";
+  static constexpr double firstLossScale = 65536;
+  static constexpr int64_t growthInterval = 2000; ///< good steps on end after which the scale doubles
+
+  Precision() = default;
+  explicit Precision(mlir::ModuleOp module) : attribute(module->getAttrOfType<mlir::DictionaryAttr>("nn.precision")) {}
+
+  bool scalesLoss() const { return word("compute") == "fp16"; }
+  /// Sums of 16-bit floats between ranks round after each addition (`reduce bf16`), not once.
+  bool roundsSums() const { return word("reduce") == "bf16" || word("reduce") == "fp16"; }
+  /// Of a parameter's accumulators: its own type, unless the plan's `gradients` say another.
+  mlir::Type gradientType(mlir::Type parameter) const {
+    if (!isNarrow(parameter) || word("gradients").empty())
+      return parameter;
+    mlir::Builder builder(parameter.getContext());
+    return withElement(parameter, word("gradients") == "f32"    ? mlir::Type(builder.getF32Type())
+                                  : word("gradients") == "bf16" ? mlir::Type(builder.getBF16Type())
+                                                                : mlir::Type(builder.getF16Type()));
+  }
+
+private:
+  llvm::StringRef word(llvm::StringRef key) const {
+    auto text = attribute ? attribute.getAs<mlir::StringAttr>(key) : mlir::StringAttr();
+    return text ? text.getValue() : llvm::StringRef();
+  }
+  mlir::DictionaryAttr attribute;
+};
+
+} // namespace npar::nn

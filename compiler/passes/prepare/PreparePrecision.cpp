@@ -1,0 +1,152 @@
+// prepare-precision: the element type of each operation of @micro, by the plan's `compute` and `keep`; conversions where they meet.
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/passes/prepare/Prepare.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#define GEN_PASS_DEF_PREPAREPRECISION
+#include "compiler/passes/prepare/Passes.h.inc"
+
+using namespace mlir;
+using namespace npar::nn;
+
+namespace {
+
+/// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer. The front end saw that there is one;
+/// attention does its softmax in f32 whatever is kept.
+struct Keep {
+  StringRef what;
+  bool layer = false;
+  Type type;
+
+  bool matches(Operation *op) const {
+    if (layer)
+      return getAt(op) && matchesLayer(what, getAt(op).getPath());
+    StringRef kind = op->getName().stripDialect();
+    if (what == "norm")
+      return kind.ends_with("_norm");
+    if (what == "loss")
+      return isLoss(op);
+    if (what == "embedding")
+      return isa<GatherOp>(op);
+    return kind == what;
+  }
+
+  /// Cross-entropy, and what is left when all axes are summed.
+  static bool isLoss(Operation *op) {
+    return isa<CrossEntropyOp>(op) ||
+           (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) && axesOf(op->getResult(0).getType()).empty());
+  }
+};
+
+struct PreparePrecision : ::impl::PreparePrecisionBase<PreparePrecision> {
+  void runOnOperation() override {
+    auto precision = getOperation()->getAttrOfType<DictionaryAttr>("nn.precision");
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    if (!precision || !micro)
+      return;
+    auto word = precision.getAs<StringAttr>("compute");
+    compute = word ? typeNamed(word.getValue()) : Type();
+    if (!isNarrowOrNull(compute) || computesInF64()) {
+      getOperation()->removeAttr("nn.precision"); // nothing is mixed
+      return;
+    }
+    readKeeps(precision);
+    retypeParameters(micro);
+    for (Operation &op : llvm::make_early_inc_range(micro.front().without_terminator()))
+      convert(&op);
+  }
+
+private:
+  Type compute;
+  SmallVector<Keep> keeps;
+
+  Type typeNamed(StringRef word) {
+    return StringSwitch<Type>(word)
+        .Case("f32", Float32Type::get(&getContext()))
+        .Case("f64", Float64Type::get(&getContext()))
+        .Case("bf16", BFloat16Type::get(&getContext()))
+        .Case("fp16", Float16Type::get(&getContext()))
+        .Default(Type());
+  }
+  static bool isNarrowOrNull(Type type) { return type && isNarrow(type); }
+
+  bool computesInF64() {
+    auto variables = getOperation().getOps<VariableOp>();
+    return llvm::any_of(variables, [](VariableOp variable) {
+      return variable.isKind(VariableKind::Parameter) && variable.getTensorType().getElementType().isF64();
+    });
+  }
+
+  void readKeeps(DictionaryAttr precision) {
+    auto list = precision.getAs<ArrayAttr>("keep");
+    for (Attribute each : list ? list.getValue() : ArrayRef<Attribute>()) {
+      auto entry = cast<DictionaryAttr>(each);
+      auto layer = entry.getAs<BoolAttr>("layer");
+      keeps.push_back({entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(),
+                       typeNamed(entry.getAs<StringAttr>("type").getValue())});
+    }
+  }
+
+  /// What the plan says last about an operation; without a word of it, f32 where 16 bits lose what averages and exponentials need.
+  Type typeOf(Operation *op) {
+    Type type;
+    for (const Keep &keep : keeps)
+      if (keep.matches(op))
+        type = keep.type;
+    if (type)
+      return type;
+    bool wide = isa<SoftmaxOp>(op) || op->getName().stripDialect().ends_with("_norm") || Keep::isLoss(op);
+    return wide ? Type(Float32Type::get(&getContext())) : compute;
+  }
+
+  /// A parameter is stored in the compute type, but where all its uses are in layers that are kept.
+  void retypeParameters(func::FuncOp micro) {
+    llvm::StringMap<Type> types;
+    for (auto read : micro.getOps<ReadOp>()) {
+      Type type = compute;
+      for (const Keep &keep : keeps)
+        if (keep.layer && keep.matches(read))
+          type = keep.type;
+      Type &found = types[read.getVariable()];
+      found = !found || found == type ? type : compute;
+    }
+    for (auto variable : getOperation().getOps<VariableOp>())
+      if (variable.isKind(VariableKind::Parameter))
+        if (Type type = types.lookup(variable.getSymName()))
+          variable.setType(withElement(variable.getType(), type));
+    for (auto read : micro.getOps<ReadOp>())
+      if (VariableOp variable = lookupVariable(read, read.getVariable()))
+        read.getResult().setType(variable.getTensorType());
+  }
+
+  static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
+
+  void convert(Operation *op) {
+    auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
+    if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) || llvm::none_of(op->getResultTypes(), isFloat))
+      return;
+    Type type = typeOf(op);
+    OpBuilder builder(op);
+    llvm::SmallDenseMap<Value, Value> converted;
+    for (OpOperand &use : op->getOpOperands()) {
+      Value value = use.get();
+      if (!isFloat(value.getType()) || getElementTypeOrSelf(value.getType()) == type)
+        continue;
+      Value &copy = converted[value];
+      if (!copy) {
+        auto conversion = ConvertOp::create(builder, op->getLoc(), withElement(value.getType(), type), value);
+        if (AtAttr at = getAt(op))
+          setAt(conversion, at);
+        copy = conversion;
+      }
+      use.set(copy);
+    }
+    for (Value result : op->getResults())
+      if (isFloat(result.getType()))
+        result.setType(withElement(result.getType(), type));
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> npar::createPreparePrecisionPass() { return std::make_unique<PreparePrecision>(); }

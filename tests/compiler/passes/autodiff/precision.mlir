@@ -1,0 +1,125 @@
+// Gradients and @update in mixed precision: masters in f32, accumulators as the plan says, the loss scale of fp16.
+// RUN: npar-opt %s -split-input-file -autodiff | FileCheck %s -enable-var-scope
+
+// bf16: the optimizer moves the master, and its rounding goes to the parameter. Gradients are bf16.
+!w = tensor<4x4xbf16, #nn.axes<hidden, embed>>
+!x = tensor<2x4xbf16, #nn.axes<batch, embed>>
+!h = tensor<2x4xbf16, #nn.axes<batch, hidden>>
+!f = tensor<f32, #nn.axes<>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK: module {
+module attributes {
+  nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1},
+  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = "bf16"}
+} {
+// CHECK-DAG: nn.variable @w.grad.0 : tensor<4x4xbf16
+// CHECK-DAG: nn.variable @w.master : tensor<4x4xf32, {{.*}} {kind = #nn.kind<state>, of = @w, slot = "master"}
+// CHECK-DAG: nn.variable @w.exp_avg : tensor<4x4xf32
+// CHECK-DAG: nn.variable @w.exp_avg_sq : tensor<4x4xf32
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+func.func @micro() {
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  %w = nn.read @w {at = #nn.at<F, "in", 0>} : !w
+  %h = nn.einsum %x, %w {at = #nn.at<F, "in", 0>} : (!x, !w) -> !h
+  %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
+  %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
+  %s = nn.convert %l {at = #nn.at<F, "loss", 0>} : (!f) -> !s
+  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 0>} : !s
+  return
+}
+}
+// CHECK-LABEL: @update
+// CHECK: %[[G:.+]] = nn.combine {{.*}} -> tensor<4x4xbf16
+// CHECK: %[[M:.+]] = nn.read @w.master
+// CHECK: %[[NEW:.+]], %{{.+}}, %{{.+}} = nn.adamw %[[M]], %[[G]], {{.*}} -> (tensor<4x4xf32
+// CHECK: nn.write @w.master, %[[NEW]]
+// CHECK: %[[ROUNDED:.+]] = nn.convert %[[NEW]] {{.*}} -> tensor<4x4xbf16
+// CHECK: nn.write @w, %[[ROUNDED]]
+
+// -----
+
+// Gradients in f32: products and tables add into them without a rounding in between. `reduce bf16` is left for the export.
+!w = tensor<4x4xbf16, #nn.axes<hidden, embed>>
+!x = tensor<2x4xbf16, #nn.axes<batch, embed>>
+!h = tensor<2x4xbf16, #nn.axes<batch, hidden>>
+!i = tensor<2xi32, #nn.axes<batch>>
+!f = tensor<f32, #nn.axes<>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK: module attributes {dist.rounded_sums} {
+module attributes {
+  nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0},
+  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9},
+  nn.precision = {compute = "bf16", gradients = "f32", reduce = "bf16"}
+} {
+// CHECK-DAG: nn.variable @w.grad.0 : tensor<4x4xf32
+// CHECK-DAG: nn.variable @t.grad.0 : tensor<9x4xf32
+nn.variable @t : tensor<9x4xbf16, #nn.axes<rows, embed>> {kind = #nn.kind<parameter>, stored = [9, 4], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 1 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+// CHECK-LABEL: @micro
+// CHECK: %[[DW:.+]] = nn.einsum {{.*}}bf16{{.*}}bf16{{.*}} -> tensor<4x4xf32
+// CHECK: nn.accumulate @w.grad.0, %[[DW]]
+// CHECK: %[[DT:.+]] = nn.scatter_add {{.*}} -> tensor<9x4xf32
+// CHECK: nn.accumulate @t.grad.0, %[[DT]]
+func.func @micro() {
+  %i = nn.input "x" {at = #nn.at<F, "", -1>} : !i
+  %t = nn.read @t {at = #nn.at<F, "table", -1>} : tensor<9x4xbf16, #nn.axes<rows, embed>>
+  %x = nn.gather %t, %i over "rows" {at = #nn.at<F, "table", -1>} : (tensor<9x4xbf16, #nn.axes<rows, embed>>, !i) -> !x
+  %w = nn.read @w {at = #nn.at<F, "in", 0>} : !w
+  %h = nn.einsum %x, %w {at = #nn.at<F, "in", 0>} : (!x, !w) -> !h
+  %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
+  %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
+  %s = nn.convert %l {at = #nn.at<F, "loss", 0>} : (!f) -> !s
+  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 0>} : !s
+  return
+}
+}
+
+// -----
+
+// fp16: the seed of the backward pass is the loss scale; the norm tells all ranks whether the step counts.
+!w = tensor<4x4xf16, #nn.axes<hidden, embed>>
+!x = tensor<2x4xf16, #nn.axes<batch, embed>>
+!h = tensor<2x4xf16, #nn.axes<batch, hidden>>
+!f = tensor<f32, #nn.axes<>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK: module {
+module attributes {
+  nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}, nn.clip = 1.0,
+  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = "fp16"}
+} {
+// CHECK-DAG: nn.variable @loss_scale : {{.*}} {init = #nn.init<constant, 6.553600e+04>, kind = #nn.kind<state>, slot = "loss_scale"}
+// CHECK-DAG: nn.variable @good_streak : {{.*}} {kind = #nn.kind<state>, slot = "good_streak"}
+// CHECK-DAG: nn.variable @good_steps : {{.*}} {kind = #nn.kind<state>, slot = "good_steps"}
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
+// CHECK-LABEL: @micro
+// CHECK: %[[SEED:.+]] = nn.read @loss_scale {at = #nn.at<B, "loss", 0>}
+// CHECK: nn.convert %[[SEED]] {{.*}} -> tensor<f32
+func.func @micro() {
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  %w = nn.read @w {at = #nn.at<F, "in", 0>} : !w
+  %h = nn.einsum %x, %w {at = #nn.at<F, "in", 0>} : (!x, !w) -> !h
+  %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
+  %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
+  %s = nn.convert %l {at = #nn.at<F, "loss", 0>} : (!f) -> !s
+  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 0>} : !s
+  return
+}
+}
+// CHECK-LABEL: @update
+// CHECK: %[[SCALED:.+]] = nn.grad_norm
+// CHECK: %[[SCALE:.+]] = nn.read @loss_scale
+// CHECK: %[[NORM:.+]] = nn.div %[[SCALED]], %[[SCALE]]
+// CHECK: nn.write @out.grad_norm, %[[NORM]]
+// CHECK: %[[CLIP:.+]] = nn.clip_factor %[[NORM]]
+// CHECK: %[[STREAK:.+]] = nn.read @good_streak
+// CHECK: %[[STEPS:.+]] = nn.read @good_steps
+// CHECK: %[[NEXT:.+]], %{{.+}}, %{{.+}}, %[[SKIPPED:.+]] = nn.loss_scale %[[SCALE]], %[[STREAK]], %[[STEPS]], %[[NORM]] {{.*}}interval = 2000
+// CHECK: nn.write @out.skipped, %[[SKIPPED]]
+// CHECK: %[[FACTOR:.+]] = nn.unscale %[[CLIP]], %[[SCALE]], %[[NORM]]
+// CHECK: %[[RATE:.+]] = nn.learning_rate "constant" counting %[[STEPS]]
+// CHECK: nn.adamw {{.*}}, %[[FACTOR]], %[[RATE]], %[[STEPS]]
+// CHECK: nn.write @loss_scale, %[[NEXT]]

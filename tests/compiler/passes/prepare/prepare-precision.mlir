@@ -1,0 +1,94 @@
+// Mixed precision: parameters become bf16, norms, loss and scalars stay f32 between conversions, and so does what the plan keeps.
+// RUN: npar-opt %s -split-input-file -prepare-precision | FileCheck %s -enable-var-scope
+
+// The default: the product in bf16, the norm and the loss in f32.
+!w = tensor<8x4xf32, #nn.axes<embed, vocab>>
+!e = tensor<8xf32, #nn.axes<embed>>
+!x = tensor<2x8xf32, #nn.axes<batch, embed>>
+!y = tensor<2x4xf32, #nn.axes<batch, vocab>>
+!r = tensor<2xf32, #nn.axes<batch>>
+!i = tensor<2xi32, #nn.axes<batch>>
+!f = tensor<f32, #nn.axes<>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: module attributes {nn.precision
+module attributes {nn.precision = {compute = "bf16"}} {
+// CHECK: nn.variable @t : tensor<9x8xbf16
+// CHECK: nn.variable @g : tensor<8xbf16
+// CHECK: nn.variable @w : tensor<8x4xbf16
+nn.variable @t : tensor<9x8xf32, #nn.axes<rows, embed>> {kind = #nn.kind<parameter>, stored = [9, 8], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @g : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 1 : i64}
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [8, 4], init = #nn.init<zeros>, index = 2 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+func.func @micro() {
+  %i = nn.input "tokens" {at = #nn.at<F, "", -1>} : !i
+  // CHECK: %[[T:.+]] = nn.read @t {{.*}}bf16
+  %t = nn.read @t {at = #nn.at<F, "wte", -1>} : tensor<9x8xf32, #nn.axes<rows, embed>>
+  // CHECK: %[[X:.+]] = nn.gather %[[T]], {{.*}} -> tensor<2x8xbf16
+  %x = nn.gather %t, %i over "rows" {at = #nn.at<F, "wte", -1>} : (tensor<9x8xf32, #nn.axes<rows, embed>>, !i) -> !x
+  // CHECK: %[[G:.+]] = nn.read @g {{.*}}bf16
+  %g = nn.read @g {at = #nn.at<F, "ln", 0>} : !e
+  // The scale and the shift are one value: it is converted once.
+  // CHECK-DAG: %[[WX:.+]] = nn.convert %[[X]] {at = #nn.at<F, "ln", 0>} {{.*}} -> tensor<2x8xf32
+  // CHECK-DAG: %[[WG:.+]] = nn.convert %[[G]] {{.*}} -> tensor<8xf32
+  // CHECK: %[[N:.+]], %{{.+}}, %{{.+}} = nn.layer_norm %[[WX]], %[[WG]], %[[WG]] {{.*}} -> (tensor<2x8xf32
+  %n, %m, %d = nn.layer_norm %x, %g, %g over "embed" epsilon 1.0e-5 {at = #nn.at<F, "ln", 0>} : (!x, !e, !e) -> (!x, !r, !r)
+  // CHECK: %[[W:.+]] = nn.read @w
+  %w = nn.read @w {at = #nn.at<F, "head", 1>} : !w
+  // CHECK: %[[NN:.+]] = nn.convert %[[N]] {at = #nn.at<F, "head", 1>} {{.*}} -> tensor<2x8xbf16
+  // CHECK: %[[Y:.+]] = nn.einsum %[[NN]], %[[W]] {{.*}} -> tensor<2x4xbf16
+  %y = nn.einsum %n, %w {at = #nn.at<F, "head", 1>} : (!x, !w) -> !y
+  // CHECK: %[[WY:.+]] = nn.convert %[[Y]] {{.*}} -> tensor<2x4xf32
+  // CHECK: nn.cross_entropy %[[WY]]
+  %l, %lse = nn.cross_entropy %y, %i over "vocab" {at = #nn.at<F, "loss", 1>} : (!y, !i) -> (!r, !r)
+  // CHECK: nn.sum {{.*}} -> tensor<f32
+  %sum = nn.sum %l {at = #nn.at<F, "loss", 1>} : (!r) -> !f
+  // CHECK: nn.convert {{.*}} -> tensor<f64
+  %wide = nn.convert %sum {at = #nn.at<F, "loss", 1>} : (!f) -> !s
+  nn.accumulate @out.loss.sum, %wide {at = #nn.at<F, "loss", 1>} : !s
+  return
+}
+}
+
+// -----
+
+// What is kept: a kind of operation, and a layer with its parameter. The last word counts: the norm is f16 here.
+!w = tensor<8x8xf32, #nn.axes<embed, hidden>>
+!e = tensor<8xf32, #nn.axes<embed>>
+!x = tensor<2x8xf32, #nn.axes<batch, embed>>
+!y = tensor<2x8xf32, #nn.axes<batch, hidden>>
+!r = tensor<2xf32, #nn.axes<batch>>
+// CHECK-LABEL: module attributes {nn.precision
+module attributes {nn.precision = {compute = "fp16", keep = [
+    {what = "norm", layer = false, type = "f32"}, {what = "gelu", layer = false, type = "f32"}, {what = "h.*.mlp", layer = true, type = "f32"},
+    {what = "layer_norm", layer = false, type = "fp16"}]}} {
+// CHECK: nn.variable @h.0.mlp.w : tensor<8x8xf32
+// CHECK: nn.variable @g : tensor<8xf16
+nn.variable @h.0.mlp.w : !w {kind = #nn.kind<parameter>, stored = [8, 8], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @g : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 1 : i64}
+func.func @micro() {
+  %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : !x
+  %g = nn.read @g {at = #nn.at<F, "ln", 0>} : !e
+  // CHECK: nn.layer_norm {{.*}} -> (tensor<2x8xf16
+  %n, %m, %d = nn.layer_norm %x, %g, %g over "embed" epsilon 1.0e-5 {at = #nn.at<F, "ln", 0>} : (!x, !e, !e) -> (!x, !r, !r)
+  // CHECK: nn.gelu {{.*}} -> tensor<2x8xf32
+  %a = nn.gelu %n {at = #nn.at<F, "ln", 0>} : (!x) -> !x
+  %w = nn.read @h.0.mlp.w {at = #nn.at<F, "h.0.mlp.c_fc", 0>} : !w
+  // CHECK: nn.einsum {{.*}} -> tensor<2x8xf32
+  %y = nn.einsum %a, %w {at = #nn.at<F, "h.0.mlp.c_fc", 0>} : (!x, !w) -> !y
+  // CHECK: nn.relu {{.*}} -> tensor<2x8xf16
+  %z = nn.relu %y {at = #nn.at<F, "h.0.attn", 0>} : (!y) -> !y
+  return
+}
+}
+
+// -----
+
+// In f64 there is nothing to mix.
+// CHECK-LABEL: module {
+module attributes {nn.precision = {compute = "bf16"}} {
+// CHECK: nn.variable @w : tensor<8xf64
+nn.variable @w : tensor<8xf64, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
+func.func @micro() {
+  return
+}
+}

@@ -1,0 +1,110 @@
+"""Mixed precision: losses near float32's, bits that no thread and no schedule changes, bytes per parameter, checkpoints, fp16's loss scale."""
+
+import array
+import json
+import math
+import subprocess
+import unittest
+
+from driver import ALTER, SMALL, DriverTest, mesh, safetensors_file, settings
+
+# Twenty steps of a small GPT-2 with a warm-up; the largest difference of a loss from float32's that 8 and 11 bits of mantissa explain.
+STEPS = 20
+BOUNDS = {"bf16": 2e-2, "fp16": 3e-3}
+
+
+class PrecisionTest(DriverTest):
+    def model(self, sizes, **more):
+        return ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(**sizes), **more)]
+
+    def losses(self, sizes, *flags, steps=STEPS, **more):
+        """The log of a run, and its summary."""
+        summary = self.npar_json("run", *self.model(sizes, **more), "--data", self.text_file(), "--tokens", "bytes", "--steps", steps,
+                                 "--log", "log.jsonl", *flags)
+        return [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()], summary
+
+    def test_losses_are_near_float32(self):
+        one = dict(dp=1, pp=1, tp=1)
+        wide, _ = self.losses(one)
+        for compute, bound in BOUNDS.items():
+            for sizes in (one, dict(dp=2, pp=2, tp=2)):
+                with self.subTest(compute=compute, mesh=sizes):
+                    narrow, _ = self.losses(sizes, compute=compute)
+                    for expected, found in zip(wide, narrow):
+                        self.assertAlmostEqual(found["loss"], expected["loss"], delta=bound)
+                    self.assertLess(narrow[-1]["loss"], narrow[0]["loss"])
+
+    def test_same_bits_for_any_threads_and_stages(self):
+        for compute in BOUNDS:
+            with self.subTest(compute=compute):
+                hashes = {
+                    (pp, threads): self.losses(dict(dp=2, pp=pp, tp=1), "--threads", threads, steps=3, compute=compute)[1]["parameter_hash"]
+                    for pp, threads in ((1, 1), (1, 2), (1, 4), (2, 1), (2, 4), (4, 2))
+                }
+                self.assertEqual(len(set(hashes.values())), 1, hashes)
+
+    def test_sixteen_bytes_per_parameter(self):
+        """2 for the parameter, 2 for its gradient, 12 for master, momentum and variance; each buffer in whole cache lines."""
+        for compute in BOUNDS:
+            shown = self.npar_json("inspect", *self.model(dict(dp=1, pp=1, tp=1), compute=compute))
+            wide = self.npar_json("inspect", *self.model(dict(dp=1, pp=1, tp=1)))
+            (narrow_class,), (wide_class,) = shown["classes"], wide["classes"]
+            for name, narrow_bytes, wide_bytes in (("parameter_bytes", 2, 4), ("gradient_bytes", 2, 4), ("optimizer_bytes", 12, 8)):
+                parameters = wide_class[name] / wide_bytes
+                self.assertAlmostEqual(narrow_class[name] / parameters, narrow_bytes, delta=0.02, msg=name)
+
+    def test_a_checkpoint_holds_the_masters(self):
+        """What a bf16 run saves, a float32 run loads; and a bf16 run that loads it goes on with the same masters."""
+        one = dict(dp=1, pp=1, tp=1)
+        self.losses(one, "--save-weights", "narrow.safetensors", steps=3, compute="bf16")
+        saved = safetensors_file.read(self.folder / "narrow.safetensors")
+        self.assertTrue(all(tensor.element == "F32" for tensor in saved.values()))
+        # Some master is no bf16 number.
+        self.assertTrue(any(bits & 0xFFFF for tensor in saved.values() for bits in array.array("I", tensor.values.tobytes())))
+        for compute in ("f32", "bf16"):
+            self.losses(one, "--weights", "narrow.safetensors", "--save-weights", "again.safetensors", steps=1, compute=compute, peak=1e-300)  # a rate that is 0 in float32
+            again = safetensors_file.read(self.folder / "again.safetensors")
+            for name, tensor in saved.items():
+                self.assertEqual(tensor.values, again[name].values, name)
+
+    def test_the_log_tells_the_loss_scale(self):
+        log, _ = self.losses(dict(dp=2, pp=2, tp=1), steps=2, compute="fp16")
+        for entry in log:
+            self.assertEqual(entry["loss_scale"], 65536)
+            self.assertIs(entry["skipped"], False)
+        self.assertNotIn("loss_scale", self.losses(dict(dp=1, pp=1, tp=1), steps=1, compute="bf16")[0][0])
+
+    def test_overflow_skips_the_step_on_all_ranks(self):
+        """A loss scale of 2^34: gradients overflow, first everywhere, at last in few elements of one stage, until it has halved often enough."""
+        runs = {}
+        for pp in (1, 2, 4):
+            self.npar("compile", *self.model(dict(dp=2, pp=pp, tp=2), compute="fp16"), "-o", "good.npx")
+            subprocess.run([ALTER, "scale", "good.npx", "high.npx"], cwd=self.folder, check=True, timeout=60)
+            for steps in (1, 2, 24):
+                summary = self.npar_json("run", "high.npx", "--data", self.text_file(), "--tokens", "bytes", "--steps", steps,
+                                         "--log", "log.jsonl", "--save-weights", "w.safetensors")
+                log = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
+                runs[pp, steps] = summary["parameter_hash"], log, safetensors_file.read(self.folder / "w.safetensors")
+            log = runs[pp, 24][1]
+            skipped = sum(entry["skipped"] for entry in log)
+            self.assertGreater(skipped, 3)
+            self.assertLess(skipped, 20)
+            # Skipped steps first; each halves the scale and freezes everything but the data.
+            for step, entry in enumerate(log):
+                self.assertEqual(entry["skipped"], step < skipped)
+                self.assertEqual(entry["loss_scale"], 2.0 ** (34 - min(step, skipped)))
+                self.assertAlmostEqual(entry["lr"], log[0]["lr"] * (max(0, step - skipped) + 1), delta=1e-15)
+            self.assertNotEqual(log[0]["loss"], log[1]["loss"])
+            self.assertEqual(runs[pp, 1][0], runs[pp, 2][0])
+            self.assertNotEqual(runs[pp, 24][0], runs[pp, 2][0])
+            self.assertTrue(all(math.isfinite(value) for tensor in runs[pp, 24][2].values() for value in tensor.values))
+        # The same steps are skipped by whatever stages there are, and the same bits come out.
+        for steps in (1, 2, 24):
+            self.assertEqual(len({runs[pp, steps][0] for pp in (1, 2, 4)}), 1)
+
+    def test_float64_removes_the_plan(self):
+        self.npar("verify", *self.model(dict(dp=2, pp=2, tp=2), compute="fp16"))
+
+
+if __name__ == "__main__":
+    unittest.main()
