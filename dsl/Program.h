@@ -67,8 +67,9 @@ struct Model {
   std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
   std::vector<Node> nodes;
   std::vector<Repeat> repeats;
-  int blocks = 0; ///< length of the chain
-  int loss = -1;  ///< node with the loss per token, [batch, seq]
+  int blocks = 0;                     ///< length of the chain
+  int loss = -1;                      ///< node with the loss per token, [batch, seq]
+  std::vector<std::string> constants; ///< names of those that a setting may override
   Location location;
 };
 

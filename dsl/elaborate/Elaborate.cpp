@@ -153,6 +153,8 @@ private:
 
     Program program;
     program.train = trained.train;
+    for (const ast::Item &parameter : model->parameters)
+      program.model.constants.push_back(parameter.name.text);
     Graph graph(program.model, reporter, planned.plan.compute);
     int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
     graph.declareAxis("batch", batch, trained.batchAt);

@@ -15,6 +15,7 @@ struct Command {
   std::function<ExitCode()> run;
 };
 
+Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);

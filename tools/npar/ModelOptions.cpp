@@ -96,7 +96,9 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   dsl::FrontendOptions options;
   options.file = *file;
   options.schedules = knownSchedules();
-  options.librarySearch = {standardLibrary()};
+  if (!importFolder.empty())
+    options.librarySearch.push_back(importFolder);
+  options.librarySearch.push_back(standardLibrary());
   options.plan = plan;
   options.train = train;
   for (const std::string &setting : settings) {

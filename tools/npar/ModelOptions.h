@@ -15,6 +15,7 @@ struct ModelOptions {
   std::string model; ///< as given: a path, or the name of a model of the standard library
   std::optional<std::string> plan, train;
   std::vector<std::string> settings; ///< `key=value`
+  std::string importFolder;          ///< searched before the standard library, besides the text's own folder; may be empty
 
   void addTo(CLI::App &app);
 

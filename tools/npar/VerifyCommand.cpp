@@ -7,11 +7,13 @@
 #include "tools/npar/Equivalence.h"
 #include "tools/npar/Talk.h"
 #include "tools/npar/VerifyReport.h"
+#include "tools/npar/matrix/VerifyAll.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <thread>
 
 namespace npar::driver {
 namespace {
@@ -25,7 +27,11 @@ struct VerifyFlags {
   uint64_t seed = 1;
   int threads = 0;
   double timeout = 300;
-  bool json = false, full = false;
+  bool json = false, full = false, all = false;
+  std::vector<std::string> more, combine; ///< models beside the first; features that a plan is to combine
+  std::string printPlan;
+  int64_t plans = 120;
+  int jobs = 0;
 };
 
 uint64_t parametersOf(const dsl::Program &program) {
@@ -170,7 +176,29 @@ ExitCode verifyText(const VerifyFlags &flags) {
   return report((*program)->root(), checks, flags.json);
 }
 
+ExitCode verifyMatrix(const VerifyFlags &flags) {
+  if (flags.model.plan || !flags.program.empty())
+    return fail(ExitCode::Usage, "--all makes the plans itself: it excludes --plan and --program");
+  MatrixFlags matrix;
+  for (size_t i = 0; i <= flags.more.size(); ++i) {
+    matrix.models.push_back(flags.model);
+    if (i > 0)
+      matrix.models.back().model = flags.more[i - 1];
+  }
+  matrix.combine = flags.combine;
+  matrix.printPlan = flags.printPlan;
+  matrix.seed = flags.seed;
+  matrix.plans = flags.plans;
+  matrix.json = flags.json;
+  matrix.check = planChecks(flags.seed, flags.threads, flags.jobs);
+  return verifyAll(std::move(matrix));
+}
+
 ExitCode runVerify(const VerifyFlags &flags) {
+  if (flags.all)
+    return verifyMatrix(flags);
+  if (!flags.more.empty() || !flags.combine.empty() || !flags.printPlan.empty())
+    return fail(ExitCode::Usage, "one model and its plan are verified at a time; several models, --combine and --print-plan need --all");
   if (!flags.model.isCompiled())
     return verifyText(flags);
   if (!flags.program.empty())
@@ -180,6 +208,21 @@ ExitCode runVerify(const VerifyFlags &flags) {
 
 } // namespace
 
+PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs) {
+  PlanCheckOptions options;
+  options.jobs = jobs > 0 ? jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.verify = [seed, threads](const ModelOptions &model) {
+    VerifyFlags one;
+    one.model = model;
+    one.seed = seed;
+    one.threads = threads > 0 ? threads : 2; // plans run beside each other: two workers show what one would hide
+    one.timeout = 60;
+    one.json = one.full = true;
+    return verifyText(one);
+  };
+  return options;
+}
+
 Command addVerifyCommand(CLI::App &driver) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App *app = driver.add_subcommand(
@@ -188,17 +231,38 @@ Command addVerifyCommand(CLI::App &driver) {
                 "  npar verify gpt2 --set vocab=257 --set width=32 --set heads=4 --set depth=4 --set length=16 --set batch=16\n"
                 "\n"
                 "  npar verify my.npar --program my.npx\n"
+                "  npar verify --all gpt2 mlp --plans 200 --seed 7\n"
                 "\n"
                 "Structure: every send has its receive, groups agree, no deadlock, every element owned, memory as planned.\n"
                 "Mathematics: 3 optimizer steps in float64 on random tokens beside one rank; loss, gradients, optimizer state\n"
                 "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n"
-                "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n");
+                "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n"
+                "\n"
+                "With --all each model is checked, at a small size, under many plans: every feature of the plan language\n"
+                "alone, then random combinations. Each plan is equal to one rank (ok) or refused at one of its lines; anything\n"
+                "else is a failure (exit code 3), with the command that shows it again.\n");
   flags->model.addTo(*app);
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of the one that a plan gives")
       ->type_name("FILE.npx");
+  app->add_option("MORE", flags->more, "more models, with --all");
+  app->add_flag("--all", flags->all, "check many plans, not one");
+  app->add_option("--plans", flags->plans, "with --all: how many for each model")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app->add_option("--combine", flags->combine,
+                  "with --all: check this combination of features, such as dp,tp,zb_v, instead (may be repeated)")
+      ->type_name("FEATURES")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_option("--print-plan", flags->printPlan, "with --all: print the model's text with this plan behind it, check nothing")
+      ->type_name("NAME");
+  app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
-  app->add_option("--seed", flags->seed, "of parameters, data and directions")
+  app->add_option("--seed", flags->seed, "of parameters, data and directions; with --all of the random plans too")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -1,0 +1,104 @@
+"""`npar verify --all`: plans made of all features, each equal to one rank or refused at one of its lines."""
+
+import json
+import unittest
+
+from driver import LONG, ROOT, DriverTest
+
+# Combinations that must be equal, not merely refused.
+GPT2 = [
+    "dp,tp,sequence,zb_v",
+    "nodes,tp,interleaved,dropout",
+    "pad,zb_h1,unclipped",
+    "tp_2d,dp,gpipe",
+    "one_block,dualpipe_v",
+]
+MLP = ["dp,tp,1f1b", "pad,dp,zb_auto"]
+
+
+class MatrixTest(DriverTest):
+    def verify_all(self, *arguments):
+        return self.npar_json("verify", "--all", *arguments, code=None, timeout=7200)
+
+    def check(self, report):
+        for model in report["models"]:
+            for plan in model["plans"]:
+                with self.subTest(model=model["model"], plan=plan["name"], features=plan["features"]):
+                    self.assertIn(plan["verdict"], ("ok", "refused"), plan)
+                    if plan["verdict"] == "ok":
+                        self.assertLess(plan["max_relative_error"], 1e-10)
+                    else:
+                        self.assertTrue(plan["rule"] and plan["reason"], plan)
+        self.assertTrue(report["ok"])
+
+    def test_named_combinations_are_equal(self):
+        for model, combinations in (("gpt2", GPT2), ("mlp", MLP)):
+            report = self.verify_all(model, *(word for one in combinations for word in ("--combine", one)))
+            self.check(report)
+            self.assertEqual(report["models"][0]["ok"], len(combinations), report)
+
+    def test_matrix(self):
+        """Every feature alone and random combinations: a sample, or a thousand."""
+        report = self.verify_all("gpt2", "mlp", "--plans", 500 if LONG else 30, "--seed", 1)
+        self.check(report)
+        for model in report["models"]:
+            self.assertLess(model["refused"], 0.25 * len(model["plans"]), "most plans are for checking, not for refusing")
+        self.assertGreater(max(plan["world"] for model in report["models"] for plan in model["plans"]), 8)
+
+    def test_the_same_seed_makes_the_same_plans(self):
+        first, second = (self.npar("verify", "--all", "gpt2", "--seed", 3, "--plans", n, "--print-plan", "random_2").output for n in (40, 99))
+        self.assertEqual(first, second)
+        other = self.npar("verify", "--all", "gpt2", "--seed", 4, "--plans", 40, "--print-plan", "random_2").output
+        self.assertNotEqual(first, other)
+        self.assertTrue(first.startswith((ROOT / "stdlib" / "models" / "gpt2.npar").read_text()))
+
+    def test_a_refusal_names_the_line(self):
+        report = self.verify_all("gpt2", "--combine", "one_block,sequence")
+        (plan,) = report["models"][0]["plans"]
+        self.assertEqual((plan["verdict"], plan["rule"]), ("refused", "seq -> tp"))
+        self.assertIn("needs it whole", plan["reason"])
+        self.assertTrue(report["ok"])
+
+    def test_what_is_neither_equal_nor_refused_fails(self):
+        """A model whose own text is wrong, and a limit that no plan can keep, are no refusals; `again` shows the plan again."""
+        text = (ROOT / "stdlib" / "models" / "mlp.npar").read_text()
+        model = self.folder / "mine.npar"
+        model.write_text(text.replace("depth = 2", 'depth = 2, most = 2').replace("    axis batch", '    require depth <= most, "too deep"\n    axis batch', 1))
+        result = self.npar("verify", "--all", "mine.npar", "--combine", "dp", "--combine", "zb_v", "--json", code=3)
+        plans = json.loads(result.output)["models"][0]["plans"]
+        self.assertEqual([plan["verdict"] for plan in plans], ["ok", "failed"])
+        self.assertIn("refused without a line of the plan", plans[1]["reason"])
+        self.assertIn("--print-plan combined_1", plans[1]["again"])
+        printed = self.npar("verify", "--all", "mine.npar", "--combine", "dp", "--combine", "zb_v", "--print-plan", "combined_1").output
+        self.assertIn("layers -> pp by zb_v", printed)
+
+    def test_usage(self):
+        self.assertIn("unknown feature 'zb_w'", self.npar("verify", "--all", "gpt2", "--combine", "dp,zb_w", code=2).error)
+        self.assertIn("exclude each other", self.npar("verify", "--all", "gpt2", "--combine", "gpipe,zb_v", code=2).error)
+        self.npar("verify", "--all", "gpt2", "--plan", "three_d", code=2)
+        self.npar("verify", "gpt2", "mlp", code=2)
+        self.npar("verify", "gpt2", "--combine", "dp", code=2)
+        self.npar("verify", "--all", "missing", code=1)
+        self.npar("verify", "--all", "gpt2", "--print-plan", "random_9999", code=2)
+
+
+class CompatTest(DriverTest):
+    def test_pairs(self):
+        report = self.npar_json("compat", "mlp", "--features", "dp,nodes,tp,one_block,sequence,zb_h1")
+        self.assertTrue(report["ok"])
+        verdicts = {tuple(pair["features"]): pair["verdict"] for pair in report["pairs"]}
+        self.assertEqual(verdicts[("dp", "dp")], "ok")
+        self.assertEqual(verdicts[("tp", "zb_h1")], "ok")
+        self.assertNotIn(("dp", "nodes"), verdicts)  # two ways to take the batch
+        self.assertEqual(len(verdicts), 6 + 5 * 6 // 2 - 2)
+        self.assertLessEqual(set(verdicts.values()), {"ok", "refused"})
+
+    def test_table(self):
+        """A refusal is a footnote with its line."""
+        text = self.npar("compat", "gpt2", "--features", "one_block,sequence").output
+        self.assertRegex(text, r"Gpt2: 2 features, alone and in pairs: 2 ok, 1 refused, 0 failed")
+        self.assertRegex(text, r"1  'seq -> tp': axis 'seq' cannot be split")
+
+
+if __name__ == "__main__":
+    unittest.main()

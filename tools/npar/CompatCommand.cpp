@@ -1,0 +1,181 @@
+// `npar compat`: every pair of features of the plan language on one model, at a small size: equal to one rank, or refused with the reason.
+#include "tools/npar/Command.h"
+
+#include "engine/program/AtomicFile.h"
+#include "tools/npar/Talk.h"
+#include "tools/npar/matrix/PlanCheck.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CompatFlags {
+  ModelOptions model;
+  std::string features; ///< empty: all
+  uint64_t seed = 1;
+  int threads = 0, jobs = 0;
+  bool json = false;
+};
+
+/// Two features of a model, or one alone where both are the same, and what became of their plan.
+struct Pair {
+  size_t row, column;
+  std::vector<PlanDraft> draft; ///< none: they exclude each other
+  PlanResult result;
+};
+
+struct Table {
+  SmallModel model;
+  std::vector<const Feature *> features;
+  std::vector<Pair> pairs; ///< row by row, up to the diagonal
+};
+
+/// The features to pair, those that the model cannot have left out.
+Outcome<std::vector<const Feature *>> chosenFeatures(const CompatFlags &flags, const SmallModel &model) {
+  std::vector<const Feature *> chosen;
+  if (!flags.features.empty()) {
+    if (Outcome<std::vector<const Feature *>> named = featuresNamed(flags.features); named.ok())
+      chosen = *named;
+    else
+      return named.code();
+  } else {
+    for (const Feature &feature : features())
+      chosen.push_back(&feature);
+  }
+  chosen.erase(std::remove_if(chosen.begin(), chosen.end(), [&](const Feature *one) { return !applies(*one, model); }), chosen.end());
+  return chosen;
+}
+
+std::string mark(const Pair &pair, std::vector<std::string> &notes) {
+  if (pair.draft.empty())
+    return "-";
+  if (pair.result.verdict == Verdict::Ok)
+    return "ok";
+  std::string note = (pair.result.at.empty() ? "" : "'" + pair.result.at + "': ") + pair.result.reason;
+  auto known = std::find(notes.begin(), notes.end(), note);
+  std::string number = std::to_string(known - notes.begin() + 1);
+  if (known == notes.end())
+    notes.push_back(note);
+  return (pair.result.verdict == Verdict::Failed ? "!" : "") + number;
+}
+
+size_t count(const Table &table, Verdict verdict) {
+  return static_cast<size_t>(std::count_if(table.pairs.begin(), table.pairs.end(),
+                                           [&](const Pair &pair) { return !pair.draft.empty() && pair.result.verdict == verdict; }));
+}
+
+void printTable(const Table &table) {
+  std::cout << fmt::format("{}: {} features, alone and in pairs: {} ok, {} refused, {} failed\n\n  {:<22}", table.model.name,
+                           table.features.size(), count(table, Verdict::Ok), count(table, Verdict::Refused), count(table, Verdict::Failed),
+                           "");
+  for (size_t i = 0; i < table.features.size(); ++i)
+    std::cout << fmt::format("{:>4}", static_cast<char>('a' + i % 26) + std::string(i / 26, '\''));
+  std::vector<std::string> notes;
+  for (const Pair &pair : table.pairs) {
+    if (pair.column == 0)
+      std::cout << fmt::format("\n  {:<2} {:<19}", static_cast<char>('a' + pair.row % 26) + std::string(pair.row / 26, '\''),
+                               table.features[pair.row]->name);
+    std::cout << fmt::format("{:>4}", mark(pair, notes));
+  }
+  std::cout << "\n\n  ok: equal to one rank in float64; -: exclude each other; a number: refused; !: neither\n";
+  for (size_t i = 0; i < notes.size(); ++i)
+    std::cout << fmt::format("  {:>3}  {}\n", i + 1, notes[i]);
+}
+
+Json tableJson(const Table &table) {
+  Json json, pairs = Json::array(), names = Json::array();
+  for (const Feature *feature : table.features)
+    names.push_back(feature->name);
+  for (const Pair &pair : table.pairs) {
+    if (pair.draft.empty())
+      continue;
+    pairs.push_back(
+        Json{{"features", {table.features[pair.column]->name, table.features[pair.row]->name}},
+             {"world", pair.draft.front().world},
+             {"verdict", nameOf(pair.result.verdict)},
+             {"max_relative_error", pair.result.error && pair.result.verdict == Verdict::Ok ? Json(*pair.result.error) : Json()},
+             {"reason", pair.result.reason},
+             {"rule", pair.result.at}});
+  }
+  json["model"] = table.model.name;
+  json["ok"] = count(table, Verdict::Failed) == 0;
+  json["features"] = names;
+  json["pairs"] = pairs;
+  return json;
+}
+
+ExitCode runCompat(const CompatFlags &flags) {
+  if (flags.model.plan)
+    return fail(ExitCode::Usage, "compat makes the plans itself: it has no --plan");
+  if (flags.model.isCompiled())
+    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: compat needs the model text (.npar)");
+  Outcome<SmallModel> model = smallModel(flags.model);
+  if (!model.ok())
+    return model.code();
+  Outcome<std::vector<const Feature *>> chosen = chosenFeatures(flags, *model);
+  if (!chosen.ok())
+    return chosen.code();
+  engine::Result<std::vector<uint8_t>> text = program::readFile(model->file);
+  if (!text.ok())
+    return fail(text.status());
+
+  Table table{std::move(*model), std::move(*chosen), {}};
+  std::vector<PlanDraft> drafts;
+  std::vector<size_t> places; // of the drafts among the pairs
+  for (size_t row = 0; row < table.features.size(); ++row)
+    for (size_t column = 0; column <= row; ++column) {
+      std::vector<const Feature *> both = {table.features[column], table.features[row]};
+      both.resize(row == column ? 1 : 2);
+      table.pairs.push_back({row, column, {}, {}});
+      if (std::optional<PlanDraft> draft = draftPlan(table.model, both, fmt::format("pair_{}_{}", row, column))) {
+        table.pairs.back().draft.push_back(*draft);
+        drafts.push_back(std::move(*draft));
+        places.push_back(table.pairs.size() - 1);
+      }
+    }
+  PlanCheckOptions options = planChecks(flags.seed, flags.threads, flags.jobs);
+  options.modelText.assign(text->begin(), text->end());
+  if (!checkPlans(table.model, drafts, options,
+                  [&](size_t index, const PlanResult &result) { table.pairs[places[index]].result = result; }))
+    return ExitCode::RunFailed;
+  if (flags.json)
+    std::cout << tableJson(table).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    printTable(table);
+  return count(table, Verdict::Failed) == 0 ? ExitCode::Good : ExitCode::CheckFailed;
+}
+
+} // namespace
+
+Command addCompatCommand(CLI::App &driver) {
+  auto flags = std::make_shared<CompatFlags>();
+  CLI::App *app =
+      driver.add_subcommand("compat", "try all pairs of features of the plan language on a model\n\n"
+                                      "Example:\n"
+                                      "  npar compat gpt2\n"
+                                      "  npar compat my.npar --features dp,tp,sequence,zb_v --json\n"
+                                      "\n"
+                                      "Each feature alone and each pair makes a plan, which is checked at a small size as by npar verify:\n"
+                                      "ok (equal to one rank in float64), or refused with the reason and the line; anything else is a\n"
+                                      "failure (exit code 3).\n");
+  flags->model.addTo(*app);
+  app->add_option("--features", flags->features, "these instead of all, such as dp,tp,zb_v")->type_name("FEATURES");
+  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  app->add_option("--seed", flags->seed, "of parameters, data and directions")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--threads", flags->threads, "workers of each plan (default: 2)")->type_name("N")->check(CLI::Range(1, 4096));
+  app->add_option("--jobs", flags->jobs, "plans checked at once (default: the machine's cores)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  return {app, [flags] { return runCompat(*flags); }};
+}
+
+} // namespace npar::driver

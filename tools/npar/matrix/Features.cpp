@@ -1,0 +1,121 @@
+// The table of features. Add one: an entry here; nothing else names it.
+#include "tools/npar/matrix/Feature.h"
+
+#include "compiler/import/KnownSchedules.h"
+#include "tools/npar/Suggest.h"
+#include "tools/npar/Talk.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace npar::driver {
+namespace {
+
+constexpr auto batch = RulePlace::Batch, narrowed = RulePlace::Narrowed, tensor = RulePlace::Tensor, context = RulePlace::Context,
+               sequence = RulePlace::Sequence;
+
+Feature named(const char *name, const char *kind, std::vector<std::string> needs = {}) {
+  Feature feature;
+  feature.name = name, feature.kind = kind, feature.needs = std::move(needs);
+  return feature;
+}
+
+Feature split(const char *name, const char *kind, std::vector<std::string> needs,
+              std::vector<std::pair<std::string, std::vector<int64_t>>> mesh, std::vector<FeatureRule> rules) {
+  Feature feature = named(name, kind, std::move(needs));
+  feature.mesh = std::move(mesh), feature.rules = std::move(rules);
+  return feature;
+}
+
+Feature along(Feature feature, const char *brings) {
+  feature.brings = brings;
+  return feature;
+}
+
+Feature set(const char *name, std::vector<std::string> needs, Settings settings) {
+  Feature feature = named(name, name, std::move(needs));
+  feature.settings = std::move(settings);
+  return feature;
+}
+
+std::vector<Feature> makeTable() {
+  std::vector<Feature> table = {
+      // Data parallelism.
+      split("dp", "data", {}, {{"dp", {2, 4, 3}}}, {{batch, "batch -> dp"}}),
+      split("nodes", "data", {}, {{"node", {2}}, {"dp", {2, 3}}}, {{batch, "batch -> node, dp"}}),
+
+      // Tensor parallelism.
+      split("tp", "tensor", {"tensor"}, {{"tp", {2, 4}}}, {{tensor, "{tensor} -> tp"}}),
+      split("pad", "tensor", {"tensor"}, {{"tp", {3, 5}}}, {{tensor, "{padded} -> tp"}}),
+      split("tp_2d", "tensor", {"axis hidden"}, {{"tp", {2}}, {"tq", {2}}}, {{tensor, "hidden, vocab pad -> tp, tq"}}),
+      split("one_block", "tensor", {"axis hidden", "repeat"}, {{"tp", {2, 4}}}, {{narrowed, "hidden -> tp in layer \"{chain}.0\""}}),
+      along(split("sequence", "sequence", {"axis seq", "tensor"}, {}, {{sequence, "seq -> tp"}}), "tp"),
+
+      // Context parallelism.
+      split("ulysses", "context", {"axis seq", "operation attention"}, {{"sp", {2, 4}}},
+            {{narrowed, "head -> sp in op attention"}, {context, "seq -> sp"}}),
+
+      // Of the model and its training.
+      set("dropout", {"constant dropout"}, {{"dropout", "0.1"}}),
+      set("unclipped", {}, {{"clip", "none"}}),
+  };
+  for (const dsl::KnownSchedule &kind : knownSchedules().kinds) {
+    Feature feature = split(kind.name.c_str(), "schedule", {"repeat"}, {{"pp", {2, 4, 3}}}, {});
+    feature.schedule = kind.name;
+    feature.chunks = std::max(1, kind.chunks);
+    feature.microsPerStage = kind.microsPerStage;
+    table.push_back(feature);
+  }
+  return table;
+}
+
+bool has(const std::vector<std::string> &list, const std::string &word) { return std::find(list.begin(), list.end(), word) != list.end(); }
+
+} // namespace
+
+const std::vector<Feature> &features() {
+  static const std::vector<Feature> table = makeTable();
+  return table;
+}
+
+const Feature *findFeature(const std::string &name) {
+  for (const Feature &feature : features())
+    if (feature.name == name)
+      return &feature;
+  return nullptr;
+}
+
+Outcome<std::vector<const Feature *>> featuresNamed(const std::string &list) {
+  std::vector<const Feature *> chosen;
+  for (size_t begin = 0; begin <= list.size();) {
+    size_t end = std::min(list.find(',', begin), list.size());
+    std::string word = list.substr(begin, end - begin);
+    begin = end + 1;
+    if (const Feature *feature = findFeature(word)) {
+      chosen.push_back(feature);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Feature &one : features())
+      names.push_back(one.name);
+    std::string nearest = nearestWord(word, names);
+    return fail(ExitCode::Usage,
+                "unknown feature '" + word + "'" +
+                    (nearest.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : "; did you mean '" + nearest + "'?"));
+  }
+  return chosen;
+}
+
+bool applies(const Feature &feature, const SmallModel &model) {
+  return std::all_of(feature.needs.begin(), feature.needs.end(), [&](const std::string &need) {
+    size_t space = need.find(' ');
+    std::string what = need.substr(0, space), name = space == std::string::npos ? "" : need.substr(space + 1);
+    return what == "axis"        ? has(model.axes, name)
+           : what == "operation" ? has(model.operations, name)
+           : what == "constant"  ? has(model.constants, name)
+           : what == "tensor"    ? has(model.axes, "hidden") || has(model.axes, "vocab")
+                                 : !model.chains.empty();
+  });
+}
+
+} // namespace npar::driver

@@ -1,0 +1,139 @@
+// Writes a plan from features.
+#include "tools/npar/matrix/PlanDraft.h"
+
+#include "tools/npar/Talk.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace npar::driver {
+namespace {
+
+std::string replaced(std::string text, const std::string &word, const std::string &by) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
+  return text;
+}
+
+/// The axes that tensor parallelism splits, in the usual order; a vocabulary seldom divides.
+std::string tensorAxes(const SmallModel &model, bool padded) {
+  std::string text;
+  for (const char *axis : {"head", "hidden", "vocab"})
+    if (std::find(model.axes.begin(), model.axes.end(), axis) != model.axes.end())
+      text += (text.empty() ? "" : ", ") + std::string(axis) + (padded || std::string(axis) == "vocab" ? " pad" : "");
+  return text;
+}
+
+/// The features with those that come along; nothing when two are of one kind.
+std::optional<std::vector<const Feature *>> completed(const std::vector<const Feature *> &chosen) {
+  std::vector<const Feature *> all;
+  auto ofKind = [&](const std::string &kind) {
+    return std::any_of(all.begin(), all.end(), [&](const Feature *other) { return other->kind == kind; });
+  };
+  for (const Feature *feature : chosen) {
+    if (ofKind(feature->kind))
+      return std::nullopt;
+    all.push_back(feature);
+  }
+  for (const Feature *feature : chosen)
+    if (const Feature *more = findFeature(feature->brings); more && !ofKind(more->kind))
+      all.push_back(more);
+  return all;
+}
+
+void put(Settings &settings, const std::string &key, const std::string &value) {
+  auto known = std::find_if(settings.begin(), settings.end(), [&](const auto &setting) { return setting.first == key; });
+  if (known == settings.end())
+    settings.emplace_back(key, value);
+  else
+    known->second = value;
+}
+
+} // namespace
+
+std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<const Feature *> &chosen, const std::string &name,
+                                   const DraftChoice &choice) {
+  std::optional<std::vector<const Feature *>> all = completed(chosen);
+  if (!all || !std::all_of(all->begin(), all->end(), [&](const Feature *feature) { return applies(*feature, model); }))
+    return std::nullopt;
+  PlanDraft draft;
+  draft.name = name;
+  std::vector<FeatureRule> rules;
+  std::string lines, schedule;
+  int64_t chunks = 1, micros = choice.micros, stages = 1, dataParallel = 1;
+  for (const Feature *feature : *all) {
+    draft.features.push_back(feature->name);
+    for (const auto &[axis, sizes] : feature->mesh) {
+      size_t place = draft.mesh.size();
+      draft.mesh.emplace_back(axis, sizes[place < choice.sizes.size() ? choice.sizes[place] % sizes.size() : 0]);
+      draft.world *= draft.mesh.back().second;
+      if (feature->kind == "data")
+        dataParallel *= draft.mesh.back().second;
+      if (!feature->schedule.empty())
+        stages = draft.mesh.back().second;
+    }
+    rules.insert(rules.end(), feature->rules.begin(), feature->rules.end());
+    for (const std::string &line : feature->lines)
+      lines += "    " + line + "\n";
+    if (!feature->schedule.empty()) {
+      schedule = feature->schedule, chunks = feature->chunks;
+      micros = std::max(micros, feature->microsPerStage * stages);
+    }
+  }
+  std::stable_sort(rules.begin(), rules.end(), [](const FeatureRule &a, const FeatureRule &b) { return a.place < b.place; });
+
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  for (size_t place : choice.order)
+    if (place < draft.mesh.size())
+      mesh.push_back(draft.mesh[place]);
+  if (mesh.size() == draft.mesh.size())
+    draft.mesh = mesh;
+  std::string meshText;
+  for (const auto &[axis, size] : draft.mesh)
+    meshText += fmt::format("{}{} = {}", meshText.empty() ? "" : ", ", axis, size);
+
+  std::string chain = model.chains.empty() ? "" : model.chains.front(), split;
+  for (const FeatureRule &rule : rules)
+    split += "        " + rule.text + "\n";
+  if (!schedule.empty())
+    split += fmt::format("        {} -> pp by {}\n", fmt::join(model.chains, ", "), schedule);
+  std::string text = fmt::format("plan {} for {} {{\n", name, model.name);
+  if (!meshText.empty())
+    text += "    mesh " + meshText + "\n";
+  text += fmt::format("    micro {}\n", choice.micro);
+  if (!split.empty())
+    text += "    split {\n" + split + "    }\n";
+  text += lines + "}\n";
+  text = replaced(replaced(text, "{tensor}", tensorAxes(model, false)), "{padded}", tensorAxes(model, true));
+  draft.text = replaced(text, "{chain}", chain);
+
+  draft.settings = model.settings;
+  put(draft.settings, "batch", std::to_string(dataParallel * choice.micro * micros));
+  if (std::find(model.constants.begin(), model.constants.end(), "depth") != model.constants.end())
+    put(draft.settings, "depth", std::to_string(std::max<int64_t>(2, stages * chunks) + choice.moreBlocks));
+  for (const Feature *feature : *all)
+    for (const auto &[key, value] : feature->settings)
+      put(draft.settings, key, value);
+  return draft;
+}
+
+Outcome<PlanDraft> draftNamed(const SmallModel &model, const std::string &list, const std::string &name) {
+  Outcome<std::vector<const Feature *>> chosen = featuresNamed(list);
+  if (!chosen.ok())
+    return chosen.code();
+  if (std::optional<PlanDraft> draft = draftPlan(model, *chosen, name))
+    return std::move(*draft);
+  return fail(ExitCode::Usage,
+              "model '" + model.name + "' has no plan with '" + list + "': two features exclude each other, or it lacks what one needs");
+}
+
+std::string wholeText(const std::string &modelText, const PlanDraft &draft, uint32_t &firstLine) {
+  std::string text = modelText;
+  if (!text.empty() && text.back() != '\n')
+    text += '\n';
+  text += '\n';
+  firstLine = static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  return text + draft.text;
+}
+
+} // namespace npar::driver
