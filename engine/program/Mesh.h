@@ -35,6 +35,15 @@ std::vector<int64_t> groupOf(const Program &program, const Collective &collectiv
 /// Whether fragments of the phase run once per micro-batch, not once per training step.
 bool runsPerMicro(Phase phase);
 
+/// Elements of a block, which flat pieces are dealt out in (Piece.flat_axes).
+constexpr uint64_t flatBlock = 1024;
+
+/// Elements that each of `ranks` ranks holds of a row-major piece of `elements`: whole blocks, equally many, the last ones perhaps padding.
+uint64_t flatShare(uint64_t elements, uint64_t ranks);
+
+/// Ranks along mesh axes.
+uint64_t ranksAlong(const Program &program, const flatbuffers::Vector<uint32_t> &axes);
+
 /// Bytes of one element.
 uint64_t sizeOf(ElementType type);
 

@@ -33,6 +33,7 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
       operation.op = collective.op(), operation.type = collective.type(), operation.event = collective.event();
       operation.count = collective.count();
       operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
+      operation.whole = collective.whole();
       operation.input = graph.buffers[node.firstBuffer], operation.output = graph.buffers[node.firstBuffer + 1];
     } else {
       const Transfer &transfer = *program.transfers()->Get(node.payload);

@@ -130,6 +130,8 @@ private:
               type(collective.type),
               named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
               named("cause", b.getStringAttr(collective.cause))};
+      if (collective.whole)
+        does.push_back(number("whole", static_cast<int64_t>(collective.whole)));
       break;
     }
     case program::StepKind::Send:
