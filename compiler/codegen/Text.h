@@ -18,7 +18,7 @@ bool isScatterAdd(rank::KernelOp kernel);
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> emitScatterAdd(rank::KernelOp kernel, dist::MeshAttr mesh);
 int64_t scatterAddExtent(rank::KernelOp kernel);
 
-/// rank.square_sum and rank.place have nests of their own too: they add in a written order.
+/// rank.square_sum and rank.bin_sums have nests of their own too: they add in a written order.
 bool isSquareSum(rank::KernelOp kernel);
 mlir::OwningOpRef<mlir::ModuleOp> emitSquareSum(rank::KernelOp kernel, dist::MeshAttr mesh);
 int64_t squareSumExtent(rank::KernelOp kernel);

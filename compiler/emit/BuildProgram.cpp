@@ -263,6 +263,7 @@ private:
     std::vector<int64_t> geometry = numbers(does, "geometry");
     if (geometry.size() == 3)
       entry.outer = geometry[0], entry.split = geometry[1], entry.inner = geometry[2];
+    entry.whole = static_cast<uint64_t>(number(does, "whole"));
     entry.cause = text(does, "cause");
   }
 };

@@ -1,6 +1,7 @@
 // Entries of the compiled program from types, variables and locations.
 #include "compiler/emit/ProgramTables.h"
 
+#include "engine/program/Mesh.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;
@@ -54,11 +55,10 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   result->name = variable.getSymName().str();
   result->kind = static_cast<program::VariableKind>(variable.getKind());
   result->type = elementTypeOf(type).value_or(program::ElementType::F32);
-  if (dist::LayoutAttr layout = dist::layoutOf(type))
-    result->shape.assign(layout.getSizes().begin(), layout.getSizes().end());
-  else
-    result->shape.assign(type.getShape().begin(), type.getShape().end());
-  for (StringAttr axis : nn::axesOf(type))
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  ArrayRef<int64_t> shape = layout ? layout.getSizes() : type.getShape();
+  result->shape.assign(shape.begin(), shape.end());
+  for (StringAttr axis : layout ? layout.getNames() : nn::axesOf(type))
     result->axes.push_back(axis.str());
   if (std::optional<ArrayAttr> stored = variable.getStored())
     for (IntegerAttr size : stored->getAsRange<IntegerAttr>())
@@ -77,20 +77,33 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   return result;
 }
 
+static_assert(dist::LayoutAttr::flatBlock == program::flatBlock, "compiler and engine deal out the same blocks");
+
 std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
   auto piece = std::make_unique<program::PieceT>();
   RankedTensorType type = variable.getTensorType();
+  piece->bytes = storageBytes(type);
+  // What @update leaves there is what the variable is to everyone else.
+  if (std::optional<Type> reduced = variable.getReduced()) {
+    type = cast<RankedTensorType>(*reduced);
+    piece->bytes = std::max(piece->bytes, storageBytes(type));
+  }
   dist::LayoutAttr layout = dist::layoutOf(type);
   dist::MeshAttr mesh = dist::meshOf(variable);
-  piece->bytes = storageBytes(type);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    uint32_t first = static_cast<uint32_t>(piece->mesh_axes.size());
-    if (layout)
-      for (StringAttr axis : layout.splitsOf(dim))
-        piece->mesh_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
-    piece->dimensions.emplace_back(layout ? layout.getSizes()[dim] : type.getDimSize(dim), type.getDimSize(dim), first,
-                                   static_cast<uint32_t>(piece->mesh_axes.size()) - first);
+  if (!layout) {
+    for (int64_t size : type.getShape())
+      piece->dimensions.emplace_back(size, size, 0, 0);
+    return piece;
   }
+  SmallVector<int64_t> local = layout.withFlat({}).localShape(mesh);
+  for (auto [dim, size] : llvm::enumerate(layout.getSizes())) {
+    uint32_t first = static_cast<uint32_t>(piece->mesh_axes.size());
+    for (StringAttr axis : layout.splitsOf(dim))
+      piece->mesh_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
+    piece->dimensions.emplace_back(size, local[dim], first, static_cast<uint32_t>(piece->mesh_axes.size()) - first);
+  }
+  for (StringAttr axis : layout.getFlatAxes())
+    piece->flat_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
   return piece;
 }
 

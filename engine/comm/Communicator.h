@@ -26,6 +26,9 @@ enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToA
 ///   all_gather       [outer, split, inner] -> [outer, n * split, inner], member i's piece at position i
 ///   reduce_scatter   [outer, n * split, inner] -> [outer, split, inner], member i gets position i
 ///   all_to_all       n blocks of count / n -> n blocks: block j of member i becomes block i of member j
+/// With `whole` not 0 the members' pieces, in order, are shares of one row of so many elements; the last may hold padding:
+///   all_gather       [split] -> [whole]                              padding is dropped
+///   reduce_scatter   [whole] -> [split]                              padding becomes zeros
 /// Reductions add in ascending member order.
 struct Operation {
   OperationKind kind = OperationKind::AllReduce;
@@ -36,7 +39,7 @@ struct Operation {
   uint32_t memberCount = 0;
   uint32_t member = 0; ///< the poster's place in `members`
   uint64_t count = 0;  ///< elements of the input (Receive: of the output)
-  uint64_t outer = 1, split = 1, inner = 1;
+  uint64_t outer = 1, split = 1, inner = 1, whole = 0;
   const void *input = nullptr;
   void *output = nullptr;
   Completion *completion = nullptr;

@@ -92,6 +92,18 @@ std::vector<int64_t> groupOf(const Program &program, const Collective &collectiv
 
 bool runsPerMicro(Phase phase) { return phase == Phase::Forward || phase == Phase::Backward || phase == Phase::Weight; }
 
+uint64_t flatShare(uint64_t elements, uint64_t ranks) {
+  uint64_t blocks = (elements + flatBlock - 1) / flatBlock;
+  return (blocks + ranks - 1) / ranks * flatBlock;
+}
+
+uint64_t ranksAlong(const Program &program, const flatbuffers::Vector<uint32_t> &axes) {
+  uint64_t ranks = 1;
+  for (uint32_t axis : axes)
+    ranks *= program.mesh()->Get(axis)->size();
+  return ranks;
+}
+
 uint64_t sizeOf(ElementType type) {
   switch (type) {
   case ElementType::F64:

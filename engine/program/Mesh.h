@@ -40,6 +40,14 @@ inline bool isAsync(const Step &step) { return step.kind() == StepKind::Send || 
 
 /// How many collectives a Collective step is: more than one for a bucket.
 inline uint32_t partsOf(const Step &step) { return step.inputs(); }
+/// Elements of a block, which flat pieces are dealt out in (Piece.flat_axes).
+constexpr uint64_t flatBlock = 1024;
+
+/// Elements that each of `ranks` ranks holds of a row-major piece of `elements`: whole blocks, equally many, the last ones perhaps padding.
+uint64_t flatShare(uint64_t elements, uint64_t ranks);
+
+/// Ranks along mesh axes.
+uint64_t ranksAlong(const Program &program, const flatbuffers::Vector<uint32_t> &axes);
 
 /// Bytes of one element.
 uint64_t sizeOf(ElementType type);

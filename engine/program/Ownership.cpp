@@ -22,7 +22,9 @@ std::string checkOwnership(const Program &program) {
       owners[piece->variable()] = rankClass;
       // Among the ranks of the class: those at coordinate 0 of the mesh axes that do not split it. An axis that the class fixes splits
       // nothing, for then the other coordinates' elements would be kept by nobody.
-      for (uint32_t axis : *piece->mesh_axes())
+      std::vector<uint32_t> splitting(piece->mesh_axes()->begin(), piece->mesh_axes()->end());
+      splitting.insert(splitting.end(), piece->flat_axes()->begin(), piece->flat_axes()->end());
+      for (uint32_t axis : splitting)
         if (fixedCoordinate(*rankClass, axis) >= 0 && program.mesh()->Get(axis)->size() > 1)
           return name + " is split over mesh axis '" + program.mesh()->Get(axis)->name()->str() + "', which its owner " +
                  rankClass->name()->str() + " fixes";

@@ -2,6 +2,7 @@
 #include "engine/program/Checks.h"
 #include "engine/program/Mesh.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -116,12 +117,16 @@ private:
         return fail("a collective of an unknown kind, or without mesh axes");
       if (!checkAxes(*collective->axes(), "a collective"))
         return false;
-      uint64_t piece = 0, members = 1;
-      for (uint32_t axis : *collective->axes())
-        members *= program.mesh()->Get(axis)->size();
+      uint64_t piece = 0, members = ranksAlong(program, *collective->axes());
       std::vector<int64_t> geometry = {collective->outer(), collective->split(), collective->inner()};
       bool gather = collective->kind() == CollectiveKind::AllGather, scatter = collective->kind() == CollectiveKind::ReduceScatter;
-      if ((gather || scatter) && (!product(geometry, piece) || Wide(piece) * (scatter ? members : 1) != collective->count()))
+      bool flat = collective->whole() != 0;
+      if (flat && (!(gather || scatter) || collective->outer() != 1 || collective->inner() != 1 || collective->split() <= 0 ||
+                   collective->whole() > largest / 8 || Wide(static_cast<uint64_t>(collective->split())) * members < collective->whole() ||
+                   collective->count() != (scatter ? collective->whole() : static_cast<uint64_t>(collective->split()))))
+        return fail("a collective of " + number(collective->count()) + " elements whose shares of " + std::to_string(collective->split()) +
+                    " elements for " + number(members) + " ranks do not fit the whole of " + number(collective->whole()));
+      if (!flat && (gather || scatter) && (!product(geometry, piece) || Wide(piece) * (scatter ? members : 1) != collective->count()))
         return fail("a collective of " + number(collective->count()) + " elements whose geometry " + std::to_string(collective->outer()) +
                     " x " + std::to_string(collective->split()) + " x " + std::to_string(collective->inner()) + " does not match");
     }
@@ -177,8 +182,11 @@ private:
       std::string which = name + ": the piece of '" + variable->name()->str() + "'";
       if (!fits(piece->offset(), piece->bytes(), limit))
         return fail(which + " lies outside the static region of " + number(limit) + " bytes");
-      if (!checkAxes(*piece->mesh_axes(), which))
+      if (!checkAxes(*piece->mesh_axes(), which) || !checkAxes(*piece->flat_axes(), which))
         return false;
+      for (uint32_t axis : *piece->flat_axes())
+        if (std::find(piece->mesh_axes()->begin(), piece->mesh_axes()->end(), axis) != piece->mesh_axes()->end())
+          return fail(which + " is split and dealt out over mesh axis '" + program.mesh()->Get(axis)->name()->str() + "'");
       if (piece->dimensions()->size() != variable->shape()->size())
         return fail(which + " has " + number(piece->dimensions()->size()) + " dimensions, the variable " +
                     number(variable->shape()->size()));
@@ -197,7 +205,12 @@ private:
         local.push_back(dimension->local());
       }
       uint64_t elements = 0;
-      if (!product(local, elements) || Wide(elements) * sizeOf(variable->type()) != piece->bytes())
+      bool possible = product(local, elements);
+      if (possible && piece->flat_axes()->size() > 0)
+        elements = flatShare(elements, ranksAlong(program, *piece->flat_axes()));
+      Wide needed = Wide(elements) * sizeOf(variable->type());
+      bool atLeast = piece->flat_axes()->size() > 0 && variable->kind() == VariableKind::Accumulator;
+      if (!possible || (atLeast ? needed > piece->bytes() : needed != piece->bytes()))
         return fail(which + " has " + number(piece->bytes()) + " bytes, its shape needs " + number(elements * sizeOf(variable->type())));
     }
     for (const Input *input : *rankClass.inputs()) {
@@ -280,10 +293,10 @@ private:
         if (collective->kind() != first->kind() || collective->op() != first->op() || collective->type() != first->type() ||
             !std::equal(collective->axes()->begin(), collective->axes()->end(), first->axes()->begin(), first->axes()->end()))
           return fail(which + " is a bucket of collectives that differ in more than geometry");
-        uint64_t members = 1, input = collective->count() * sizeOf(collective->type());
-        for (uint32_t axis : *collective->axes())
-          members *= program.mesh()->Get(axis)->size();
-        uint64_t output = collective->kind() == CollectiveKind::AllGather       ? input * members
+        uint64_t members = ranksAlong(program, *collective->axes()), size = sizeOf(collective->type()), input = collective->count() * size;
+        bool gather = collective->kind() == CollectiveKind::AllGather;
+        uint64_t output = collective->whole()                                   ? (gather ? collective->whole() : collective->split()) * size
+                          : gather                                              ? input * members
                           : collective->kind() == CollectiveKind::ReduceScatter ? input / members
                                                                                 : input;
         if (bytes(part) != input || bytes(parts + part) != output)

@@ -63,6 +63,7 @@ void Operations::setParts(const Program &program, const StepGraph &graph, const 
     const Collective &collective = *program.collectives()->Get(node.payload + part);
     operation.count = collective.count();
     operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
+    operation.whole = collective.whole();
     operation.input = graph.buffers[node.firstBuffer + part], operation.output = graph.buffers[node.firstBuffer + node.inputs + part];
     if (part == 0)
       continue;

@@ -41,6 +41,16 @@ Variables::Variables(const Program &program, const std::vector<uint8_t *> &arena
         }
         placement.dimensions.push_back({dimension->global(), dimension->local(), coordinate * dimension->local()});
       }
+      if (piece->flat_axes()->size() > 0) {
+        uint64_t elements = 1, place = 0;
+        for (const Dimension &dimension : placement.dimensions)
+          elements *= static_cast<uint64_t>(dimension.local);
+        for (uint32_t axis : *piece->flat_axes())
+          place = place * program.mesh()->Get(axis)->size() + static_cast<uint64_t>(coordinates[axis]);
+        uint64_t share = flatShare(elements, ranksAlong(program, *piece->flat_axes()));
+        placement.begin = place * share;
+        placement.end = placement.begin + share;
+      }
       entries[piece->variable()].placements.push_back(std::move(placement));
       owners[piece->variable()].push_back(piece->owner());
     }
@@ -48,16 +58,17 @@ Variables::Variables(const Program &program, const std::vector<uint8_t *> &arena
   // Sources: owners first, in rank order; a piece that starts where a source starts is its replica.
   for (size_t variable = 0; variable < entries.size(); ++variable) {
     Entry &entry = entries[variable];
-    std::set<std::vector<int64_t>> taken;
+    std::set<std::pair<std::vector<int64_t>, uint64_t>> taken;
     for (bool owner : {true, false})
       for (size_t i = 0; i < entry.placements.size(); ++i) {
         Placement &placement = entry.placements[i];
         std::vector<int64_t> start;
-        uint64_t valid = 1;
         for (const Dimension &dimension : placement.dimensions)
-          start.push_back(dimension.start), valid *= static_cast<uint64_t>(dimension.valid());
-        if (owners[variable][i] == owner && taken.insert(start).second)
-          placement.source = true, entry.covered += valid;
+          start.push_back(dimension.start);
+        if (owners[variable][i] != owner || !taken.emplace(start, placement.begin).second)
+          continue;
+        placement.source = true;
+        forEachRun(placement, [&](uint64_t, uint64_t, uint64_t count) { entry.covered += count; });
       }
   }
 }
@@ -70,7 +81,14 @@ Result<uint32_t> Variables::find(const std::string &name) const {
 }
 
 template <typename Run> void Variables::forEachRun(const Placement &placement, Run run) {
-  const std::vector<Dimension> &dimensions = placement.dimensions;
+  forEachRowMajorRun(placement.dimensions, [&](uint64_t logical, uint64_t local, uint64_t count) {
+    uint64_t first = std::max(local, placement.begin), last = std::min(local + count, placement.end);
+    if (first < last)
+      run(logical + (first - local), first - placement.begin, last - first);
+  });
+}
+
+template <typename Run> void Variables::forEachRowMajorRun(const std::vector<Dimension> &dimensions, Run run) {
   for (const Dimension &dimension : dimensions)
     if (dimension.valid() == 0)
       return;

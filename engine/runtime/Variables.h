@@ -39,6 +39,7 @@ private:
     uint64_t bytes = 0;
     bool source = false; ///< reads take it: no other source holds these elements
     std::vector<Dimension> dimensions;
+    uint64_t begin = 0, end = UINT64_MAX; ///< the share that is kept of the row-major elements of `dimensions` (Piece.flat_axes)
   };
   struct Entry {
     std::string name;
@@ -48,6 +49,8 @@ private:
   };
   /// Calls run(logical offset, local offset, count) for each contiguous run of elements.
   template <typename Run> static void forEachRun(const Placement &placement, Run run);
+  /// The same before the share is taken: local offsets count the elements of `dimensions`.
+  template <typename Run> static void forEachRowMajorRun(const std::vector<Dimension> &dimensions, Run run);
 
   std::vector<Entry> entries;
   std::map<std::string, uint32_t> names;

@@ -107,6 +107,9 @@ Lane Emitter::extract(Value tensor, ArrayRef<Lane> indices) {
     contiguous &= index.uniform || i + 1 == indices.size();
   }
   OpBuilder &b = at[lane.scope];
+  // The same memory under another shape (Lowering::flattened).
+  if (auto cast = tensor.getDefiningOp<UnrealizedConversionCastOp>())
+    tensor = cast.getOperand(0);
   Value pointer = pointers[tensor];
   auto scalarOffset = [&](ArrayRef<Lane> used) {
     Value total = constantI64(b, loc(), 0);

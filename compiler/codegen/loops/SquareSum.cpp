@@ -1,5 +1,5 @@
-// The loops of rank.square_sum and rank.place: sums of squares per block of consecutive elements, then of the blocks, each in one
-// written order, so that the global norm depends neither on the number of workers nor on how the parameters are cut into stages.
+// The loops of rank.square_sum and rank.bin_sums: sums of squares per block of consecutive elements in one written order, then of the
+// blocks without rounding, so that the global norm depends neither on workers nor on the ranks among which blocks are dealt out.
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/loops/Narrow.h"
 #include "compiler/codegen/loops/Vector.h"
@@ -114,25 +114,64 @@ OwningOpRef<ModuleOp> emitBlocks(rank::KernelOp kernel, rank::SquareSumOp op, di
   return std::move(k.module);
 }
 
-// Each parameter's block sums one after the other, ascending, into its slot.
-OwningOpRef<ModuleOp> emitPlace(rank::KernelOp kernel, rank::PlaceOp op) {
+/// 2^exponent as f64, for an exponent in the range of normal numbers.
+Value powerOfTwo(Kernel &k, Value exponent) {
+  Value bits = arith::AddIOp::create(k.b, k.loc, exponent, k.constant(1023));
+  bits = arith::ShLIOp::create(k.b, k.loc, bits, k.constant(52));
+  return arith::BitcastOp::create(k.b, k.loc, k.b.getF64Type(), bits);
+}
+
+// Adds a block sum to the bins: `sum` = chunk 0 + chunk 1 + ..., chunk i a multiple of the unit of bin `top` - i that is less than 2^24
+// units. Multiplying by a power of two and cutting to an integer are exact, and four chunks reach below the last bit of `sum`, for the
+// first has at least one of its 53. Only the top bin's chunk of a sum that is not finite is not cut.
+void addToBins(Kernel &k, Value sum, Value bins) {
+  using Sums = nn::SquareSumsOp;
+  constexpr int64_t chunks = 4;
+  static_assert((chunks - 1) * Sums::binBits + 1 >= 53 && Sums::lowestExponent + Sums::bins * Sums::binBits == 1024);
+  OpBuilder &b = k.b;
+  Location loc = k.loc;
+  Type f64 = b.getF64Type(), i64 = b.getI64Type();
+  Value bits = arith::BitcastOp::create(b, loc, i64, sum);
+  Value exponent = arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, bits, k.constant(52)), k.constant(2047));
+  Value finite = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, exponent, k.constant(2047));
+  Value top = arith::SubIOp::create(b, loc, exponent, k.constant(1023 + Sums::lowestExponent));
+  top = arith::DivSIOp::create(b, loc, top, k.constant(Sums::binBits));
+  top = arith::MinSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, top, k.constant(chunks - 1)), k.constant(Sums::bins - 1));
+  Value rest = sum;
+  for (int64_t i = 0; i < chunks; ++i) {
+    Value bin = arith::SubIOp::create(b, loc, top, k.constant(i));
+    Value unit = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, bin, k.constant(Sums::binBits)),
+                                       k.constant(Sums::lowestExponent));
+    Value units = arith::MulFOp::create(b, loc, rest, powerOfTwo(k, arith::SubIOp::create(b, loc, k.constant(0), unit)));
+    units = arith::SIToFPOp::create(b, loc, f64, arith::FPToSIOp::create(b, loc, i64, units));
+    Value chunk = arith::MulFOp::create(b, loc, units, powerOfTwo(k, unit));
+    rest = arith::SubFOp::create(b, loc, rest, chunk);
+    if (i == 0) {
+      chunk = arith::SelectOp::create(b, loc, finite, chunk, sum);
+      rest = arith::SelectOp::create(b, loc, finite, rest, k.zero());
+    }
+    Value target = address(b, loc, bins, f64, bin);
+    LLVM::StoreOp::create(b, loc, arith::AddFOp::create(b, loc, LLVM::LoadOp::create(b, loc, f64, target), chunk), target);
+  }
+}
+
+OwningOpRef<ModuleOp> emitBins(rank::KernelOp kernel, rank::BinSumsOp op) {
   Kernel k(kernel);
   OpBuilder &b = k.b;
   Location loc = k.loc;
   Type f64 = b.getF64Type();
   Value out = k.buffer(kernel.getBody().getNumArguments());
   k.loop(k.entry->getArgument(2), k.entry->getArgument(3), 1, Value(), [&](Value, Value) {
-    Value slots = k.constant(cast<RankedTensorType>(op.getType()).getNumElements());
-    k.loop(k.constant(0), slots, 1, Value(), [&](Value slot, Value) {
-      LLVM::StoreOp::create(b, loc, k.zero(), address(b, loc, out, f64, slot));
+    k.loop(k.constant(0), k.constant(nn::SquareSumsOp::bins), 1, Value(), [&](Value bin, Value) {
+      LLVM::StoreOp::create(b, loc, k.zero(), address(b, loc, out, f64, bin));
       return Value();
     });
-    for (auto [operand, slot] : llvm::zip(op.getSums(), op.getSlots())) {
+    for (Value operand : op.getSums()) {
       Value blocks = k.buffer(numberOf(operand)), count = k.constant(cast<RankedTensorType>(operand.getType()).getNumElements());
-      Value sum = k.loop(k.constant(0), count, 1, k.zero(), [&](Value index, Value carried) -> Value {
-        return arith::AddFOp::create(b, loc, carried, LLVM::LoadOp::create(b, loc, f64, address(b, loc, blocks, f64, index)));
+      k.loop(k.constant(0), count, 1, Value(), [&](Value index, Value) {
+        addToBins(k, LLVM::LoadOp::create(b, loc, f64, address(b, loc, blocks, f64, index)), out);
+        return Value();
       });
-      LLVM::StoreOp::create(b, loc, sum, address(b, loc, out, f64, k.constant(slot)));
     }
     return Value();
   });
@@ -141,7 +180,7 @@ OwningOpRef<ModuleOp> emitPlace(rank::KernelOp kernel, rank::PlaceOp op) {
 }
 } // namespace
 
-bool isSquareSum(rank::KernelOp kernel) { return onlyOp<rank::SquareSumOp>(kernel) || onlyOp<rank::PlaceOp>(kernel); }
+bool isSquareSum(rank::KernelOp kernel) { return onlyOp<rank::SquareSumOp>(kernel) || onlyOp<rank::BinSumsOp>(kernel); }
 
 int64_t squareSumExtent(rank::KernelOp kernel) {
   auto op = onlyOp<rank::SquareSumOp>(kernel);
@@ -151,7 +190,7 @@ int64_t squareSumExtent(rank::KernelOp kernel) {
 OwningOpRef<ModuleOp> emitSquareSum(rank::KernelOp kernel, dist::MeshAttr mesh) {
   if (auto op = onlyOp<rank::SquareSumOp>(kernel))
     return emitBlocks(kernel, op, mesh);
-  return emitPlace(kernel, onlyOp<rank::PlaceOp>(kernel));
+  return emitBins(kernel, onlyOp<rank::BinSumsOp>(kernel));
 }
 
 } // namespace npar::codegen

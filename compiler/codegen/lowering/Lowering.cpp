@@ -23,11 +23,12 @@ Scalar Body::index(StringAttr axis) {
 
 Scalar Body::shardOffset(Type type, StringAttr axis) {
   dist::LayoutAttr layout = dist::layoutOf(type);
-  int64_t dim = layout ? layout.dimOf(axis) : -1;
+  bool flat = layout && layout.isFlat();
+  int64_t dim = flat ? 0 : layout ? layout.dimOf(axis) : -1;
   Scalar coordinate = integer(0);
   if (dim < 0)
     return coordinate;
-  for (StringAttr split : layout.splitsOf(dim))
+  for (StringAttr split : flat ? SmallVector<StringAttr>(layout.getFlatAxes()) : layout.splitsOf(dim))
     coordinate = addi(muli(coordinate, integer(mesh.sizeOf(split))), this->coordinate(split));
   return muli(coordinate, integer(cast<RankedTensorType>(type).getDimSize(dim)));
 }
@@ -114,6 +115,13 @@ ValueRange Lowering::generic(Operation *op, ValueRange operands, ArrayRef<String
   SmallVector<Attribute> names(loops.begin(), loops.end());
   result->setAttr(axesAttribute, b.getArrayAttr(names));
   return result.getResults();
+}
+
+Value Lowering::flattened(Value operand) {
+  Value lowered = get(operand);
+  auto type = cast<RankedTensorType>(lowered.getType());
+  auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
+  return UnrealizedConversionCastOp::create(b, operand.getLoc(), flat, lowered).getResult(0);
 }
 
 LogicalResult Lowering::map(Operation *op, ValueRange operands, Function body, ArrayRef<std::pair<StringAttr, int64_t>> fixed) {

@@ -56,6 +56,8 @@ public:
 
   mlir::Value get(mlir::Value value) const { return values.lookup(value); }
   void set(mlir::Value value, mlir::Value lowered) { values.map(value, lowered); }
+  /// An operand of the kernel as one dimension, in row-major order: the same memory, by an unrealized_conversion_cast.
+  mlir::Value flattened(mlir::Value operand);
 
   /// results[i...] = body(operands[i...]) over the axes of the op's first result; operands broadcast by name. An operand's axis that the
   /// result lacks has the index that `fixed` gives.

@@ -64,9 +64,21 @@ LogicalResult lowerIndex(nn::IndexOp op, Lowering &lowering) {
   });
 }
 
+// Consecutive elements of the row-major operand, which is seen as one dimension; lanes beyond its end are 0.
+LogicalResult lowerFlatSlice(dist::SliceOp op, Lowering &lowering) {
+  Type result = op.getResult().getType();
+  Value whole = lowering.flattened(op.getInput());
+  return lowering.map(op, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    StringAttr axis = nn::axesOf(result).front();
+    return {body.extract(whole, {addi(body.index(axis), body.shardOffset(result, axis))})};
+  });
+}
+
 // This rank's shard of a whole dimension; what lies beyond the logical end is 0.
 LogicalResult lowerSlice(dist::SliceOp op, Lowering &lowering) {
   Type input = op.getInput().getType(), result = op.getResult().getType();
+  if (dist::layoutOf(result).isFlat() && !dist::layoutOf(input).isFlat())
+    return lowerFlatSlice(op, lowering);
   return lowering.map(op, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
     SmallVector<Scalar> indices;
     Scalar inside;

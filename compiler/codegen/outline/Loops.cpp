@@ -8,7 +8,7 @@ namespace npar::codegen {
 
 bool isFusable(Operation *op) {
   // Einsum too: what rewriteProducts left.
-  return isa<LowerableOpInterface, nn::ScatterAddOp, rank::SquareSumOp, rank::PlaceOp>(op);
+  return isa<LowerableOpInterface, nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op);
 }
 
 OpLoops loopsOf(Operation *op) {
@@ -40,9 +40,9 @@ OpLoops loopsOf(Operation *op) {
   }
   if (auto gather = dyn_cast<nn::GatherOp>(op))
     result.external.push_back(gather.getTable());
-  if (isa<nn::SelectOp, dist::SliceOp, nn::GradNormOp, nn::ScatterAddOp, rank::SquareSumOp, rank::PlaceOp>(op))
+  if (isa<nn::SelectOp, dist::SliceOp, nn::GradNormOp, nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op))
     result.external.append(op->operand_begin(), op->operand_end());
-  result.alone |= isa<nn::ScatterAddOp, rank::SquareSumOp, rank::PlaceOp>(op);
+  result.alone |= isa<nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op);
   return result;
 }
 

@@ -10,7 +10,7 @@
 
 namespace npar::codegen {
 
-/// nn.accumulate -> read, add, write; nn.combine of one use -> nothing; nn.square_sums -> one op per parameter and one that places them.
+/// nn.accumulate -> read, add, write; nn.combine of one use -> nothing; nn.square_sums -> one op per parameter and one that adds them up.
 void rewriteState(mlir::Block &block);
 
 /// float32 nn.einsum -> rank.matmul; products that no stride fits stay einsums and become kernels.

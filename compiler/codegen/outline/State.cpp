@@ -46,9 +46,9 @@ static void rewriteSquareSums(nn::SquareSumsOp op) {
     copyPlace(op, {sum});
     sums.push_back(sum);
   }
-  auto placed = rank::PlaceOp::create(b, op.getLoc(), op.getType(), sums, op.getSlotsAttr());
-  copyPlace(op, {placed});
-  op.replaceAllUsesWith(placed.getOperation());
+  auto binned = rank::BinSumsOp::create(b, op.getLoc(), op.getType(), sums);
+  copyPlace(op, {binned});
+  op.replaceAllUsesWith(binned.getOperation());
   op.erase();
 }
 

@@ -95,7 +95,7 @@ int64_t MeshAttr::world() const { return sizeOf(getNames()); }
 // --- layout ---
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
-  SmallVector<StringAttr> names, partialAxes, partialKinds;
+  SmallVector<StringAttr> names, partialAxes, partialKinds, flatAxes;
   SmallVector<int64_t> sizes;
   SmallVector<ArrayAttr> splits;
   SMLoc start = parser.getCurrentLocation();
@@ -103,10 +103,13 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   auto partial = [&]() -> ParseResult {
     return failure(parseName(parser, partialAxes.emplace_back()) || parser.parseColon() || parseName(parser, partialKinds.emplace_back()));
   };
+  auto flat = [&]() -> ParseResult { return parseName(parser, flatAxes.emplace_back()); };
   auto entry = [&]() -> ParseResult {
     StringAttr name;
     if (parseName(parser, name))
       return failure();
+    if (name.getValue() == "flat" && succeeded(parser.parseOptionalEqual()))
+      return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, flat);
     if (name.getValue() == "partial" && succeeded(parser.parseOptionalEqual()))
       return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, partial);
     names.push_back(name);
@@ -120,7 +123,8 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, entry))
     return {};
-  return LayoutAttr::getChecked([&] { return parser.emitError(start); }, context, names, sizes, splits, partialAxes, partialKinds);
+  return LayoutAttr::getChecked([&] { return parser.emitError(start); }, context, names, sizes, splits, partialAxes, partialKinds,
+                                flatAxes);
 }
 
 void LayoutAttr::print(AsmPrinter &printer) const {
@@ -136,6 +140,11 @@ void LayoutAttr::print(AsmPrinter &printer) const {
     llvm::interleaveComma(splitsOf(dim), printer, [&](StringAttr axis) { printer.printKeywordOrString(axis); });
     printer << "}";
   }
+  if (isFlat()) {
+    printer << StringRef(comma) << "flat = {";
+    llvm::interleaveComma(getFlatAxes(), printer, [&](StringAttr axis) { printer.printKeywordOrString(axis); });
+    printer << "}";
+  }
   if (isPartial()) {
     printer << StringRef(comma) << "partial = {";
     llvm::interleaveComma(llvm::zip(getPartialAxes(), getPartialKinds()), printer, [&](auto axis) {
@@ -148,7 +157,8 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 }
 
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes,
-                                 ArrayRef<ArrayAttr> splits, ArrayRef<StringAttr> partialAxes, ArrayRef<StringAttr> partialKinds) {
+                                 ArrayRef<ArrayAttr> splits, ArrayRef<StringAttr> partialAxes, ArrayRef<StringAttr> partialKinds,
+                                 ArrayRef<StringAttr> flatAxes) {
   assert(names.size() == sizes.size() && names.size() == splits.size() && partialAxes.size() == partialKinds.size());
   StringAttr duplicate;
   if (hasDuplicate(names, duplicate))
@@ -159,6 +169,7 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
   SmallVector<StringAttr> used(partialAxes);
   for (ArrayAttr split : splits)
     llvm::append_range(used, stringsOf(split));
+  llvm::append_range(used, flatAxes);
   if (hasDuplicate(used, duplicate))
     return emitError() << "mesh axis '" << duplicate.getValue() << "' is used twice in a layout";
   for (StringAttr kind : partialKinds)
@@ -167,7 +178,9 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
   return success();
 }
 
-ArrayRef<StringAttr> LayoutAttr::getAxisNames() const { return getNames(); }
+ArrayRef<StringAttr> LayoutAttr::getAxisNames() const {
+  return isFlat() ? ArrayRef<StringAttr>(cast<DistDialect>(getDialect()).flatName) : getNames();
+}
 
 int64_t LayoutAttr::dimOf(StringAttr axis) const {
   const auto *found = llvm::find(getNames(), axis);
@@ -177,14 +190,21 @@ int64_t LayoutAttr::dimOf(StringAttr axis) const {
 SmallVector<StringAttr> LayoutAttr::splitsOf(int64_t dim) const { return stringsOf(getSplits()[dim]); }
 
 bool LayoutAttr::splitsOver(StringAttr meshAxis) const {
-  return llvm::any_of(getSplits(), [&](ArrayAttr split) { return llvm::is_contained(split, meshAxis); });
+  return llvm::is_contained(getFlatAxes(), meshAxis) ||
+         llvm::any_of(getSplits(), [&](ArrayAttr split) { return llvm::is_contained(split, meshAxis); });
 }
 
 SmallVector<int64_t> LayoutAttr::localShape(MeshAttr mesh) const {
   SmallVector<int64_t> shape;
   for (auto [dim, size] : llvm::enumerate(getSizes()))
     shape.push_back(llvm::divideCeil(size, mesh.sizeOf(splitsOf(dim))));
-  return shape;
+  if (!isFlat())
+    return shape;
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  int64_t blocks = llvm::divideCeil(elements, flatBlock);
+  return {static_cast<int64_t>(llvm::divideCeil(blocks, mesh.sizeOf(getFlatAxes()))) * flatBlock};
 }
 
 bool LayoutAttr::isPadded(int64_t dim, MeshAttr mesh) const { return getSizes()[dim] % mesh.sizeOf(splitsOf(dim)) != 0; }
@@ -192,11 +212,15 @@ bool LayoutAttr::isPadded(int64_t dim, MeshAttr mesh) const { return getSizes()[
 LayoutAttr LayoutAttr::withSplits(int64_t dim, ArrayRef<StringAttr> meshAxes) const {
   SmallVector<ArrayAttr> splits(getSplits());
   splits[dim] = stringArray(getContext(), meshAxes);
-  return LayoutAttr::get(getContext(), getNames(), getSizes(), splits, getPartialAxes(), getPartialKinds());
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), splits, getPartialAxes(), getPartialKinds(), getFlatAxes());
 }
 
 LayoutAttr LayoutAttr::withoutPartial() const {
-  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), ArrayRef<StringAttr>(), ArrayRef<StringAttr>());
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), ArrayRef<StringAttr>(), ArrayRef<StringAttr>(), getFlatAxes());
+}
+
+LayoutAttr LayoutAttr::withFlat(ArrayRef<StringAttr> meshAxes) const {
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), getPartialAxes(), getPartialKinds(), meshAxes);
 }
 
 // --- rule ---

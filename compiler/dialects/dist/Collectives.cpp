@@ -42,8 +42,11 @@ struct Move {
       for (StringAttr axis : layout.splitsOf(dim))
         if (mesh.sizeOf(axis) < 0)
           return op->emitOpError() << "splits axis '" << name.getValue() << "' over '" << axis.getValue() << "', which is no mesh axis";
+    for (StringAttr axis : layout.getFlatAxes())
+      if (mesh.sizeOf(axis) < 0)
+        return op->emitOpError() << "is flat over '" << axis.getValue() << "', which is no mesh axis";
     SmallVector<int64_t> local = layout.localShape(mesh);
-    for (auto [dim, name] : llvm::enumerate(layout.getNames()))
+    for (auto [dim, name] : llvm::enumerate(layout.getAxisNames()))
       if (type.getDimSize(dim) != local[dim])
         return op->emitOpError() << "has local size " << type.getDimSize(dim) << " of axis '" << name.getValue()
                                  << "' where its layout needs " << local[dim];
@@ -80,7 +83,12 @@ LogicalResult checkPartial(Operation *op, const Move &move, ArrayAttr axes, Stri
   return success();
 }
 
+/// Whether the move deals out a row-major piece or puts it together again.
+bool isFlat(Operation *op, StringAttr dim) { return dim == cast<DistDialect>(*op->getDialect()).flatName; }
+
 FailureOr<int64_t> checkDim(Operation *op, const Move &move, StringAttr dim) {
+  if (move.from.isFlat())
+    return op->emitOpError() << "moves axis '" << dim.getValue() << "' of a flat operand";
   int64_t index = move.from.dimOf(dim);
   if (index < 0)
     return op->emitOpError() << "names axis '" << dim.getValue() << "', which its operand lacks";
@@ -122,10 +130,12 @@ LogicalResult ReduceScatterOp::verify() {
   if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) ||
       failed(checkPartial(*this, move, getAxes(), getOpAttr())))
     return failure();
+  LayoutAttr reduced = withoutPartial(move.from, stringsOf(getAxes()));
+  if (isFlat(*this, getDimAttr()) && !move.from.isFlat())
+    return expect(*this, move, reduced.withFlat(stringsOf(getAxes())));
   FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
   if (failed(dim))
     return failure();
-  LayoutAttr reduced = withoutPartial(move.from, stringsOf(getAxes()));
   return expect(*this, move, reduced.withSplits(*dim, appended(reduced, *dim, getAxes())));
 }
 
@@ -133,6 +143,11 @@ LogicalResult AllGatherOp::verify() {
   Move move;
   if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())))
     return failure();
+  if (isFlat(*this, getDimAttr())) {
+    if (move.from.getFlatAxes() != ArrayRef<StringAttr>(stringsOf(getAxes())))
+      return emitOpError("gathers over mesh axes that are not those over which its operand is flat");
+    return expect(*this, move, move.from.withFlat({}));
+  }
   FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
   if (failed(dim))
     return failure();
@@ -158,12 +173,14 @@ LogicalResult SliceOp::verify() {
   Move move;
   if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())))
     return failure();
-  FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
-  if (failed(dim))
-    return failure();
   for (StringAttr axis : stringsOf(getAxes()))
     if (move.from.splitsOver(axis) || llvm::is_contained(move.from.getPartialAxes(), axis))
       return emitOpError() << "slices over '" << axis.getValue() << "', along which its operand is not replicated";
+  if (isFlat(*this, getDimAttr()) && !move.from.isFlat())
+    return expect(*this, move, move.from.withFlat(stringsOf(getAxes())));
+  FailureOr<int64_t> dim = checkDim(*this, move, getDimAttr());
+  if (failed(dim))
+    return failure();
   return expect(*this, move, move.from.withSplits(*dim, appended(move.from, *dim, getAxes())));
 }
 

@@ -14,6 +14,7 @@ namespace npar::dist {
 
 void DistDialect::initialize() {
   registerAttributes();
+  flatName = StringAttr::get(getContext(), "#flat");
   addOperations<
 #define GET_OP_LIST
 #include "compiler/dialects/dist/DistOps.cpp.inc"
@@ -43,7 +44,7 @@ LayoutAttr withoutPartial(LayoutAttr layout, ArrayRef<StringAttr> axes) {
       kept.push_back(axis);
       kinds.push_back(kind);
     }
-  return LayoutAttr::get(layout.getContext(), layout.getNames(), layout.getSizes(), layout.getSplits(), kept, kinds);
+  return LayoutAttr::get(layout.getContext(), layout.getNames(), layout.getSizes(), layout.getSplits(), kept, kinds, layout.getFlatAxes());
 }
 
 LayoutAttr makeLayout(MLIRContext *context, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes, ArrayRef<SmallVector<StringAttr>> splits,

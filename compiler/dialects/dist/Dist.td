@@ -19,6 +19,8 @@ def Dist_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Attributes.cpp, where the storage classes are complete.
     void registerAttributes();
+    /// The name of the only dimension of a flat tensor; no identifier, so that no axis of a model has it.
+    ::mlir::StringAttr flatName;
   }];
 }
 
@@ -54,29 +56,43 @@ def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods
     that split it, major to minor. Local size = ceil(global / product of the splits); what a shard holds beyond the global size is padding,
     zero in variables and unspecified elsewhere; gathering drops it, slicing makes it of zeros. Along a
     mesh axis that is neither a split nor partial the value is replicated. Partial axes are in mesh order, all of one kind.
+
+    `#dist.layout<embed : 768, hidden : 3072 {tp}, flat = {dp}>`: the row-major piece that the splits leave, seen as one dimension (named
+    `#flat`), cut into blocks of 1,024 elements and dealt out over the flat axes, major to minor: a piece of n elements over D ranks gives
+    each ceil(ceil(n / 1024) / D) * 1024 of them in a row; what lies beyond n is zero (P7). The tensor's type has that one dimension.
   }];
   let parameters = (ins
     ArrayRefParameter<"::mlir::StringAttr">:$names,
     ArrayRefParameter<"int64_t">:$sizes,
     ArrayRefParameter<"::mlir::ArrayAttr">:$splits,
     ArrayRefParameter<"::mlir::StringAttr">:$partialAxes,
-    ArrayRefParameter<"::mlir::StringAttr">:$partialKinds
+    ArrayRefParameter<"::mlir::StringAttr">:$partialKinds,
+    ArrayRefParameter<"::mlir::StringAttr">:$flatAxes
   );
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::mlir::StringAttr>":$names, "::llvm::ArrayRef<int64_t>":$sizes,
+                                   "::llvm::ArrayRef<::mlir::ArrayAttr>":$splits, "::llvm::ArrayRef<::mlir::StringAttr>":$partialAxes,
+                                   "::llvm::ArrayRef<::mlir::StringAttr>":$partialKinds),
+    [{ return $_get($_ctxt, names, sizes, splits, partialAxes, partialKinds, ::llvm::ArrayRef<::mlir::StringAttr>()); }]>];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
+    /// Elements of a block that no rank shares with another.
+    static constexpr int64_t flatBlock = 1024;
+    bool isFlat() const { return !getFlatAxes().empty(); }
     /// Dimension of an axis; -1 when absent.
     int64_t dimOf(::mlir::StringAttr axis) const;
     /// Mesh axes that split a dimension, major to minor.
     ::llvm::SmallVector<::mlir::StringAttr> splitsOf(int64_t dim) const;
     bool isPartial() const { return !getPartialAxes().empty(); }
-    /// Whether a mesh axis splits some dimension.
+    /// Whether a mesh axis splits some dimension, or deals out the flat piece.
     bool splitsOver(::mlir::StringAttr meshAxis) const;
-    /// Rank-local shape.
+    /// Rank-local shape of the tensor: one dimension when it is flat.
     ::llvm::SmallVector<int64_t> localShape(MeshAttr mesh) const;
     /// Whether shards of a dimension hold padding.
     bool isPadded(int64_t dim, MeshAttr mesh) const;
     LayoutAttr withSplits(int64_t dim, ::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
     LayoutAttr withoutPartial() const;
+    /// Dealt out over the given axes; over none: not flat.
+    LayoutAttr withFlat(::llvm::ArrayRef<::mlir::StringAttr> meshAxes) const;
   }];
 }
 

@@ -29,12 +29,15 @@ def Dist_ReduceScatterOp : Dist_MoveOp<"reduce_scatter", (ins StrArrayAttr:$axes
   let summary = "reduces over mesh axes in ascending coordinate (N5); each rank keeps its shard of `dim`";
   let description = [{
     C1: `op` is `sum` or `max`. C2: the operand is partial over `axes`. C3: in the result `axes` are the last (minor) splits of `dim`.
+    With `dim = "#flat"` the operand is not flat, and the result is over `axes`; what its last blocks lack is zero.
   }];
 }
 
 def Dist_AllGatherOp : Dist_MoveOp<"all_gather", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
   let summary = "puts the shards of `dim` together";
-  let description = [{ C1: `axes` are the last (minor) splits of `dim` in the operand; the result lacks them. }];
+  let description = [{
+    C1: `axes` are the last (minor) splits of `dim` in the operand; the result lacks them. With `dim = "#flat"` they are its flat axes.
+  }];
 }
 
 def Dist_AllToAllOp : Dist_MoveOp<"all_to_all", (ins StrArrayAttr:$axes, StrAttr:$split, StrAttr:$concat)> {
@@ -44,7 +47,10 @@ def Dist_AllToAllOp : Dist_MoveOp<"all_to_all", (ins StrArrayAttr:$axes, StrAttr
 
 def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
   let summary = "keeps this rank's shard of `dim`; local";
-  let description = [{ C1: the operand is replicated over `axes`; in the result they are the last (minor) splits of `dim`. }];
+  let description = [{
+    C1: the operand is replicated over `axes`; in the result they are the last (minor) splits of `dim`. With `dim = "#flat"` the operand is
+    not flat, and the result is over `axes`; what its last blocks lack is zero.
+  }];
 }
 
 def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "result"]>]> {

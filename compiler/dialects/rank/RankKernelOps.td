@@ -88,9 +88,13 @@ def Rank_SquareSumOp : Rank_Op<"square_sum", [Pure]> {
   }];
 }
 
-def Rank_PlaceOp : Rank_Op<"place", [Pure]> {
-  let summary = "each operand's block sums, added in ascending order, in its slot of a vector; 0 in the others; inside kernels";
-  let arguments = (ins Variadic<AnyRankedTensor>:$sums, DenseI64ArrayAttr:$slots);
+def Rank_BinSumsOp : Rank_Op<"bin_sums", [Pure]> {
+  let summary = "block sums of all operands added exactly, in the bins of nn.square_sums; inside kernels";
+  let description = [{
+    A block sum's bits are cut into multiples of the bins' units, from the highest bin that it reaches down; infinity and NaN go whole to the
+    last bin.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$sums);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }

@@ -48,7 +48,6 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   Value counted;                                        ///< steps that were not skipped; null where none is
   SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
   SmallVector<Trained> trained; // in order of the parameters
-  int64_t parameters = 0;
 
   void collect() {
     llvm::StringMap<AtAttr> places;
@@ -56,10 +55,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     for (auto accumulate : micro.getOps<AccumulateOp>())
       places[accumulate.getVariable()] = getAt(accumulate) ? getAt(accumulate) : none;
     for (auto variable : getOperation().getOps<VariableOp>()) {
-      if (variable.isKind(VariableKind::Parameter)) {
+      if (variable.isKind(VariableKind::Parameter))
         trained.push_back({variable, {}, {}, {}});
-        ++parameters;
-      }
       if (!variable.isKind(VariableKind::Accumulator) || !variable.getOf())
         continue;
       for (Trained &each : trained)
@@ -103,19 +100,19 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       output(builder, "out.loss", read(builder, sum, at), at);
     }
     SmallVector<Value> gradients;
-    SmallVector<int64_t> slots;
+    SmallVector<int64_t> numbers;
     for (Trained &each : trained) {
       SmallVector<Value> uses;
       for (auto [accumulator, at] : llvm::zip(each.accumulators, each.places))
         uses.push_back(read(builder, accumulator, at));
       each.gradient = place(CombineOp::create(builder, each.parameter.getLoc(), uses.front().getType(), uses), each.places.front());
       gradients.push_back(each.gradient);
-      slots.push_back(*each.parameter.getIndex());
+      numbers.push_back(*each.parameter.getIndex());
     }
     Location loc = getOperation().getLoc();
     Type f64 = builder.getF64Type(), scalar = scalarOf(f64);
-    Type vector = withAxes(f64, {builder.getStringAttr("param")}, {std::max<int64_t>(parameters, 1)});
-    Value sums = place(SquareSumsOp::create(builder, loc, vector, gradients, slots, std::max<int64_t>(parameters, 1)), {});
+    Type vector = withAxes(f64, {builder.getStringAttr("#bin")}, {SquareSumsOp::bins});
+    Value sums = place(SquareSumsOp::create(builder, loc, vector, gradients, numbers), {});
     Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
     Value scale;
     if (precision.scalesLoss()) {

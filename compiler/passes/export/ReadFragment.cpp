@@ -266,7 +266,11 @@ private:
     entry->count = static_cast<uint64_t>(cast<RankedTensorType>(input.getType()).getNumElements());
     auto smaller = cast<RankedTensorType>(kind == program::CollectiveKind::ReduceScatter ? result.getType() : input.getType());
     entry->outer = entry->inner = entry->split = 1;
-    if (dim) {
+    if (dim && dist::layoutOf(smaller) && dist::layoutOf(smaller).isFlat()) {
+      auto larger = cast<RankedTensorType>(kind == program::CollectiveKind::ReduceScatter ? input.getType() : result.getType());
+      entry->split = smaller.getNumElements();
+      entry->whole = static_cast<uint64_t>(larger.getNumElements());
+    } else if (dim) {
       int64_t split = nn::dimOf(smaller, StringAttr::get(op->getContext(), *dim)); // there: the verifier of the move looked
       for (int64_t i = 0; i < smaller.getRank(); ++i)
         (i < split ? entry->outer : i == split ? entry->split : entry->inner) *= smaller.getDimSize(i);

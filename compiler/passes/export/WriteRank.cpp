@@ -146,7 +146,7 @@ private:
     SmallVector<Attribute> axes;
     for (uint32_t axis : collective.axes)
       axes.push_back(b.getStringAttr(axisName(axis)));
-    return {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
+    SmallVector<NamedAttribute> does = {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
             named("op", b.getStringAttr(collective.op == program::ReduceOp::Max ? "max" : "sum")),
             named("axes", b.getArrayAttr(axes)),
             number("event", collective.event),
@@ -154,6 +154,9 @@ private:
             named("type", TypeAttr::get(typeOf(collective.type, b.getContext()))),
             named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
             named("cause", b.getStringAttr(collective.cause))};
+    if (collective.whole)
+      does.push_back(number("whole", static_cast<int64_t>(collective.whole)));
+    return does;
   }
 };
 SmallVector<Attribute> axes;

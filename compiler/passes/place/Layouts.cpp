@@ -19,7 +19,10 @@ bool acceptsPartialOperands(Operation *op) {
   return shardable && (shardable.isLinear() || isa<nn::GatherOp, nn::ScatterAddOp, nn::PickOp>(op));
 }
 
-Layouts::Layouts(ModuleOp module, Rules &rules) : module(module), context(module.getContext()), rules(rules) { collect(); }
+Layouts::Layouts(ModuleOp module, Rules &rules, const Stores &stores)
+    : module(module), context(module.getContext()), rules(rules), stores(stores) {
+  collect();
+}
 
 void Layouts::collect() {
   for (StringRef name : {"micro", "update"}) {
@@ -39,9 +42,9 @@ LogicalResult Layouts::derive() {
   for (Operation *op : ops)
     if (!isUpdate(op))
       byRules[op] = rules.assign(op, {}, isa<nn::InputOp>(op) ? batch : StringAttr());
-  if (failed(rules.check()))
+  bool good = succeeded(rules.check());
+  if (failed(stores.check()) || !good || failed(placeParameters()))
     return failure();
-  placeParameters();
   placeUpdate();
   for (bool changed = true; changed;) {
     sweep();
@@ -66,8 +69,8 @@ LayoutAttr Layouts::layoutFor(Type type, const Assignment &assignment) const {
   return dist::makeLayout(context, names, sizes, splits);
 }
 
-/// P7: a dimension is split as far as all uses agree.
-void Layouts::placeParameters() {
+/// P7: a dimension is split as far as all uses agree; what is left is stored flat.
+LogicalResult Layouts::placeParameters() {
   llvm::StringMap<SmallVector<LayoutAttr>> uses;
   for (Operation *op : ops)
     if (auto read = dyn_cast<nn::ReadOp>(op); read && !isUpdate(op))
@@ -90,28 +93,38 @@ void Layouts::placeParameters() {
       layout = layout.withSplits(dim, common);
     }
     variables[variable.getSymName()] = layout;
+    if (!variable.isKind(nn::VariableKind::Parameter))
+      continue;
+    if (failed(stores.check(variable, layout)))
+      return failure();
+    variables[variable.getSymName()] = layout.withFlat(stores.parameters());
+    updates[variable.getSymName()] = layout.withFlat(stores.optimizer());
   }
   for (nn::VariableOp variable : variableOps)
     if (variable.isKind(nn::VariableKind::State) && variable.getOf())
-      variables[variable.getSymName()] = variables.lookup(*variable.getOf());
+      variables[variable.getSymName()] = updates.lookup(*variable.getOf());
+  return success();
+}
+
+LayoutAttr Layouts::updateLayout(Value operand) const {
+  Operation *definition = operand.getDefiningOp();
+  auto read = dyn_cast<nn::ReadOp>(definition);
+  if (!read)
+    return updated.lookup(definition);
+  nn::VariableOp variable = nn::lookupVariable(read, read.getVariable());
+  return updates.lookup(variable && variable.getOf() ? *variable.getOf() : read.getVariable());
 }
 
 /// Operations of @update work in the layout of their parameter; square sums are added over all ranks that own different elements.
 void Layouts::placeUpdate() {
   for (Operation *op : ops) {
-    if (!isUpdate(op) || op->getNumOperands() == 0)
+    if (!isUpdate(op) || isa<nn::SquareSumsOp>(op))
       continue;
-    if (Operation *optimizer = op->getOperand(0).getDefiningOp(); isa<nn::ConvertOp>(op) && optimizer) { // of a master to its parameter
-      updated[op] = updated.lookup(optimizer);
-      continue;
-    }
-    auto read = op->getOperand(0).getDefiningOp<nn::ReadOp>();
-    if (!read || !isa<nn::CombineOp, nn::AdamwOp, nn::SgdOp>(op))
-      continue;
-    StringRef name = read.getVariable();
-    if (auto variable = nn::lookupVariable(op, name); variable && variable.getOf())
-      name = *variable.getOf();
-    updated[op] = variables.lookup(name);
+    for (Value operand : op->getOperands())
+      if (LayoutAttr layout = updateLayout(operand)) {
+        updated[op] = layout;
+        break;
+      }
   }
   for (auto [axis, size] : llvm::zip(rules.mesh.getNames(), rules.mesh.getSizes())) {
     bool split = llvm::any_of(updated, [&, axis = axis](auto &entry) { return entry.second && entry.second.splitsOver(axis); });
@@ -143,13 +156,24 @@ void Layouts::define(Operation *op) {
   }
   if (auto accumulate = dyn_cast<nn::AccumulateOp>(op)) {
     LayoutAttr found = layouts.lookup(accumulate.getValue());
-    variables[accumulate.getVariable()] = found ? found : replicated(accumulate.getValue().getType());
+    if (!found)
+      found = replicated(accumulate.getValue().getType());
+    nn::VariableOp variable = nn::lookupVariable(op, accumulate.getVariable());
+    variables[accumulate.getVariable()] = variable && variable.getOf() ? accumulated(found) : found;
   }
   for (Value result : op->getResults()) {
     LayoutAttr raw = resultLayout(result);
     rawLayouts[result] = raw;
     layouts[result] = reducedValues.contains(result) && raw.isPartial() ? reduced(result, raw) : raw;
   }
+}
+
+LayoutAttr Layouts::accumulated(LayoutAttr gradient) const {
+  SmallVector<StringAttr> axes;
+  for (StringAttr axis : stores.gradients())
+    if (!gradient.splitsOver(axis))
+      axes.push_back(axis);
+  return dist::withoutPartial(gradient, axes).withFlat(axes);
 }
 
 SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {
@@ -203,10 +227,21 @@ LayoutAttr Layouts::reduced(Value value, LayoutAttr raw) const {
       if (phaseOf(use.getOwner()) == phaseOf(value.getDefiningOp()))
         near.push_back(wants);
     }
-  ArrayRef<LayoutAttr> wants = near.empty() ? all : near;
+  return scattered(raw, near.empty() ? all : near);
+}
+
+LayoutAttr Layouts::scattered(LayoutAttr raw, ArrayRef<LayoutAttr> wants) const {
   LayoutAttr target = raw.withoutPartial();
+  if (raw.isFlat() || wants.empty())
+    return target;
+  ArrayRef<StringAttr> flat = wants.front().getFlatAxes();
+  bool same = llvm::all_of(wants, [&](LayoutAttr other) { return other.getFlatAxes() == flat; });
+  if (same && llvm::none_of(flat, [&](StringAttr axis) { return raw.splitsOver(axis); }))
+    target = target.withFlat(flat);
+  if (target.isFlat())
+    return target;
   for (StringAttr axis : raw.getPartialAxes())
-    for (int64_t dim = 0, rank = raw.getNames().size(); !wants.empty() && dim < rank; ++dim) {
+    for (int64_t dim = 0, rank = raw.getNames().size(); dim < rank; ++dim) {
       SmallVector<StringAttr> splits = target.splitsOf(dim);
       splits.push_back(axis);
       bool agreed = raw.getSizes()[dim] % rules.mesh.sizeOf(splits) == 0 && llvm::all_of(wants, [&](LayoutAttr other) {
@@ -242,6 +277,9 @@ LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
 }
 
 LayoutAttr Layouts::wanted(OpOperand &use) const {
+  if (auto accumulate = dyn_cast<nn::AccumulateOp>(use.getOwner()))
+    if (LayoutAttr stored = variables.lookup(accumulate.getVariable()); stored && stored.isFlat())
+      return stored;
   auto found = kept.find(use.getOwner());
   if (found == kept.end() || isa<nn::AccumulateOp>(use.getOwner()))
     return wantedWhole(use);

@@ -1,7 +1,7 @@
 // The decision of placing before any IR changes: the layout of every value and what each use wants (P2, P4, P6, P7).
 #pragma once
 
-#include "compiler/passes/place/Rules.h"
+#include "compiler/passes/place/Stores.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -17,7 +17,7 @@ namespace npar::place {
 /// is reduced at its definition; then the layouts are derived again, until nothing changes. Values only ever leave the partial set.
 class Layouts {
 public:
-  Layouts(mlir::ModuleOp module, Rules &rules);
+  Layouts(mlir::ModuleOp module, Rules &rules, const Stores &stores);
   mlir::LogicalResult derive();
 
   /// Operations in program order: @micro, then @update.
@@ -45,14 +45,19 @@ public:
 
 private:
   void collect();
-  void placeParameters();
+  mlir::LogicalResult placeParameters();
   void placeUpdate();
+  /// The layout in which the parameter of an operand of @update is updated; null when the operand belongs to none.
+  dist::LayoutAttr updateLayout(mlir::Value operand) const;
+  /// What an accumulator holds of a gradient in this layout: the piece that `gradients -> ...` stores.
+  dist::LayoutAttr accumulated(dist::LayoutAttr gradient) const;
   void sweep();
   void define(mlir::Operation *op);
   /// The mesh axes over which all operands but indices are partial, if the operation accepts that (P4).
   llvm::SmallVector<mlir::StringAttr> keptPartial(mlir::Operation *op) const;
   dist::LayoutAttr resultLayout(mlir::Value result) const;
   dist::LayoutAttr reduced(mlir::Value value, dist::LayoutAttr raw) const;
+  dist::LayoutAttr scattered(dist::LayoutAttr raw, llvm::ArrayRef<dist::LayoutAttr> wants) const;
   dist::LayoutAttr operandLayout(mlir::OpOperand &use, const Assignment &assignment) const;
   /// What a use wants when its operand is not partial.
   dist::LayoutAttr wantedWhole(mlir::OpOperand &use) const;
@@ -61,6 +66,7 @@ private:
   mlir::ModuleOp module;
   mlir::MLIRContext *context;
   Rules &rules;
+  const Stores &stores;
   mlir::Block *updateBlock = nullptr;
   std::vector<mlir::Operation *> ops;
   /// By the rules alone, and with the mesh axes of kept partial operands reserved.
@@ -71,6 +77,7 @@ private:
   llvm::DenseMap<mlir::Value, dist::LayoutAttr> rawLayouts, layouts;
   llvm::DenseSet<mlir::Value> freeValues, reducedValues;
   llvm::StringMap<dist::LayoutAttr> variables;
+  llvm::StringMap<dist::LayoutAttr> updates; ///< by parameter: its layout in @update, which is that of its states
   llvm::SmallVector<mlir::StringAttr> ownerAxes;
 };
 

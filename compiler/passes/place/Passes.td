@@ -7,7 +7,8 @@ include "mlir/Pass/PassBase.td"
 def PlaceAssign : Pass<"place-assign", "::mlir::ModuleOp"> {
   let summary = "gives every value a layout by the plan's rules and reshards where definition and use disagree";
   let description = [{
-    Rules P1-P4, P6, P7. Types become rank-local with `#dist.layout`; variables too.
+    Rules P1-P4, P6, P7. Types become rank-local with `#dist.layout`; variables too. `dist.stores` says what is dealt out flat: an array of
+    `{what = "parameters" | "gradients" | "optimizer", mesh = ["dp"], per_step, loc = loc(...)}`.
 
     ```mlir
     // dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]
@@ -43,7 +44,23 @@ def PlaceLowerReshards : Pass<"place-lower-reshards", "::mlir::ModuleOp"> {
   let summary = "turns dist.reshard into collectives and slices";
   let description = [{
     Per reshard, in this order until the layouts agree: slices and reduce_scatters that extend a dimension's splits, one all_reduce of
-    what else is partial, all_to_alls, all_gathers.
+    what else is partial, all_to_alls, all_gathers. A flat operand is gathered first unless the target is the same piece; a flat target is
+    sliced, or reduce_scattered where the operand is partial over all its axes, before what is still partial is reduced.
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
+def PlacePrefetch : Pass<"place-prefetch", "::mlir::ModuleOp"> {
+  let summary = "gathers a block's stored parameters one block ahead";
+  let description = [{
+    In @micro, an all_gather of the flat pieces of a parameter moves to the beginning of the block before its own in the same phase: with it
+    there is memory for the parameters of two blocks, and time to gather one while the other computes.
+
+    ```mlir
+    %a = nn.gelu %x {at = #nn.at<F, "h.0", 0>}                                   // %w = dist.all_gather ... {at = #nn.at<F, "h.1", 1>}
+    %w = dist.all_gather %p {axes = ["dp"], dim = "#flat", at = #nn.at<F, "h.1", 1>}   // %a = nn.gelu %x ...
+    %y = nn.einsum %a, %w {at = #nn.at<F, "h.1", 1>}
+    ```
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }
@@ -53,7 +70,7 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let description = [{
     V1: every tensor has a layout and the local shape that follows from it. V2: no dist.reshard and no composite operation is left. V3: only
     linear operations have partial operands, all partial over the same axes (index operands aside). V4: an axis is
-    split alike in all operands and results of an operation. (That variables agree with what is read, written and accumulated the nn dialect verifies itself.)
+    split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is read, written and accumulated the nn dialect verifies itself.)
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

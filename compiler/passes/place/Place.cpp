@@ -12,6 +12,7 @@ void buildPlacePipeline(mlir::OpPassManager &manager) {
   manager.addPass(createPlaceExpandPass());
   manager.addPass(createPlaceMaskPaddingPass());
   manager.addPass(createPlaceLowerReshardsPass());
+  manager.addPass(createPlacePrefetchPass());
   manager.addPass(createVerifyDistPass());
 }
 
@@ -20,6 +21,7 @@ void registerPlacePasses() {
   mlir::registerPass(createPlaceExpandPass);
   mlir::registerPass(createPlaceMaskPaddingPass);
   mlir::registerPass(createPlaceLowerReshardsPass);
+  mlir::registerPass(createPlacePrefetchPass);
   mlir::registerPass(createVerifyDistPass);
   mlir::PassPipelineRegistration<>("place", "phase place: layouts, reshards, expansions, collectives", buildPlacePipeline);
 }

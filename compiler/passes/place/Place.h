@@ -14,6 +14,7 @@ std::unique_ptr<mlir::Pass> createPlaceAssignPass();
 std::unique_ptr<mlir::Pass> createPlaceExpandPass();
 std::unique_ptr<mlir::Pass> createPlaceMaskPaddingPass();
 std::unique_ptr<mlir::Pass> createPlaceLowerReshardsPass();
+std::unique_ptr<mlir::Pass> createPlacePrefetchPass();
 std::unique_ptr<mlir::Pass> createVerifyDistPass();
 
 /// The phase: nn program with gradients in, dist program out. Errors are diagnostics at the rules' and operations' locations.

@@ -19,8 +19,8 @@ namespace {
 
 class Rewriter {
 public:
-  Rewriter(ModuleOp module, Rules &rules, Layouts &layouts)
-      : module(module), rules(rules), layouts(layouts), mesh(rules.mesh), builder(module.getContext()) {}
+  Rewriter(ModuleOp module, Rules &rules, const Stores &stores, Layouts &layouts)
+      : module(module), rules(rules), stores(stores), layouts(layouts), mesh(rules.mesh), builder(module.getContext()) {}
 
   void run() {
     for (Operation *op : layouts.operations())
@@ -56,12 +56,18 @@ private:
     Value value = use.get();
     LayoutAttr wants = layouts.wanted(use);
     if (layouts.isFree(value))
-      return materialize(value, wants ? wants : layouts.replicated(value.getType()), use.getOwner());
+      return materializeFor(use, wants ? wants : layouts.replicated(value.getType()));
     LayoutAttr found = layouts.layout(value);
     Value current = reduced.count(value) ? reduced.lookup(value) : value;
     if (!wants || !found || wants == found)
       return current;
     return reshard(value, current, wants, use.getOwner());
+  }
+
+  /// A flat piece is cut from the whole value: beyond its end there must be zeros.
+  Value materializeFor(OpOperand &use, LayoutAttr wants) {
+    Value value = materialize(use.get(), wants.withFlat({}), use.getOwner());
+    return wants.isFlat() ? create(use.getOwner(), value, wants, causeOfUse(use.get(), wants, use.getOwner())) : value;
   }
 
   /// A copy of a free value where it is used: it costs nothing and crosses neither phases nor stages.
@@ -120,18 +126,39 @@ private:
   void reduce(Value value) {
     Operation *definition = value.getDefiningOp();
     builder.setInsertionPointAfter(definition);
-    Value whole = create(definition, value, layouts.layout(value), causeOfReduction(value));
-    reduced[value] = whole;
+    LayoutAttr raw = layouts.raw(value), target = layouts.layout(value);
+    Value result = value;
+    if (!raw.isFlat() && target.isFlat() && mixes(raw, target))
+      result = create(definition, result, raw.withoutPartial(), causeOfReduction(value));
+    result = reduced[value] = create(definition, result, target, causeOfReduction(value));
     auto read = dyn_cast<nn::ReadOp>(definition);
-    if (!read || cast<RankedTensorType>(whole.getType()).getShape() != cast<RankedTensorType>(value.getType()).getShape())
+    if (!read)
       return;
     nn::VariableOp variable = nn::lookupVariable(definition, read.getVariable());
     if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
       return;
-    OperationState state(definition->getLoc(), nn::WriteOp::getOperationName());
-    state.addOperands(whole);
-    state.addAttribute("variable", read.getVariableAttr());
-    nn::setAt(builder.create(state), nn::getAt(definition));
+    bool same = cast<RankedTensorType>(result.getType()).getShape() == cast<RankedTensorType>(value.getType()).getShape();
+    if (!same && !target.isFlat())
+      return;
+    auto write = nn::WriteOp::create(builder, definition->getLoc(), read.getVariable(), result);
+    nn::setAt(write, nn::getAt(definition));
+    if (same)
+      return;
+    // Another piece than what was accumulated: the accumulator holds it from here on.
+    variable.setReduced(result.getType());
+    auto again = nn::ReadOp::create(builder, definition->getLoc(), result.getType(), read.getVariable());
+    nn::setAt(again, nn::getAt(definition));
+    reduced[value] = again.getResult();
+  }
+
+  /// Whether a gradient is partial over the axes of the batch, among which it is scattered, and over others (a norm's under sequence
+  /// parallelism). One all_reduce then adds in the same order as without the store rule, which scattering over some axes alone would not.
+  bool mixes(LayoutAttr raw, LayoutAttr target) {
+    SmallVector<StringAttr> batch = rules.batchAxes();
+    return llvm::any_of(raw.getPartialAxes(), [&](StringAttr axis) { return llvm::is_contained(target.getFlatAxes(), axis); }) &&
+           llvm::any_of(raw.getPartialAxes(), [&](StringAttr axis) {
+             return !llvm::is_contained(target.getFlatAxes(), axis) && !llvm::is_contained(batch, axis);
+           });
   }
 
   Value create(Operation *place, Value from, LayoutAttr layout, const std::string &cause) {
@@ -165,8 +192,11 @@ private:
   std::string causeOfReduction(Value value) {
     Operation *origin = layouts.originOfPartial(value);
     std::string name = ("'" + origin->getName().stripDialect() + "'").str();
-    if (auto read = dyn_cast<nn::ReadOp>(origin))
-      return "'" + read.getVariable().str() + "' was accumulated from each rank's share";
+    if (auto read = dyn_cast<nn::ReadOp>(origin)) {
+      std::string text = "'" + read.getVariable().str() + "' was accumulated from each rank's share";
+      ArrayRef<StringAttr> flat = layouts.layout(value).getFlatAxes();
+      return flat.empty() ? text : text + ", stored by " + Stores::text("optimizer", flat);
+    }
     if (isa<nn::SquareSumsOp>(origin))
       return name + " adds what each rank owns";
     StringAttr axis = layouts.raw(value).getPartialAxes().front();
@@ -178,6 +208,8 @@ private:
   std::string causeOfUse(Value value, LayoutAttr wants, Operation *user) {
     std::string name = ("'" + user->getName().stripDialect() + "'").str();
     LayoutAttr found = layouts.layout(value);
+    if (wants.isFlat() || (found && found.isFlat()))
+      return causeOfStore(value, wants, user);
     for (auto [dim, axis] : llvm::enumerate(wants.getNames())) {
       for (StringAttr meshAxis : wants.splitsOf(dim))
         if (!llvm::is_contained(found.splitsOf(dim), meshAxis) && !isUpdate(user))
@@ -192,12 +224,25 @@ private:
     return name + " wants another order of splits";
   }
 
+  /// Of gathering what is stored flat, or of cutting the stored piece.
+  std::string causeOfStore(Value value, LayoutAttr wants, Operation *user) {
+    std::string name = ("'" + user->getName().stripDialect() + "'").str();
+    if (auto accumulate = dyn_cast<nn::AccumulateOp>(user))
+      return "'" + accumulate.getVariable().str() + "' is stored by " + Stores::text("gradients", stores.gradients());
+    if (auto write = dyn_cast<nn::WriteOp>(user))
+      return "'" + write.getVariable().str() + "' is used whole but updated by " + Stores::text("optimizer", stores.optimizer());
+    if (auto read = value.getDefiningOp<nn::ReadOp>(); read && !isUpdate(user))
+      return name + " uses '" + read.getVariable().str() + "' whole, stored by " + Stores::text("parameters", stores.parameters());
+    return name + " updates what is stored by " + Stores::text("optimizer", stores.optimizer());
+  }
+
   bool isUpdate(Operation *op) { return layouts.isUpdate(op); }
 
   using Copy = std::tuple<Value, LayoutAttr, nn::AtAttr>;
   using Key = std::tuple<Value, LayoutAttr, int>;
   ModuleOp module;
   Rules &rules;
+  const Stores &stores;
   Layouts &layouts;
   dist::MeshAttr mesh;
   OpBuilder builder;
@@ -210,10 +255,12 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     Rules rules(module);
-    Layouts layouts(module, rules);
+    Stores stores(module, rules);
+    Layouts layouts(module, rules, stores);
     if (failed(layouts.derive()))
       return signalPassFailure();
-    Rewriter(module, rules, layouts).run();
+    Rewriter(module, rules, stores, layouts).run();
+    module->removeAttr("dist.stores");
   }
 };
 

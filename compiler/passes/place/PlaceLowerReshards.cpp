@@ -28,7 +28,7 @@ public:
       if (!llvm::is_contained(from.getPartialAxes(), axis))
         return op.emitOpError() << "cannot make a whole value partial over '" << axis.getValue() << "'";
     while (from != to)
-      if (!extend() && !allReduce() && !allToAll() && !allGather())
+      if (!gatherFlat() && !extend() && !scatterFlat() && !allReduce() && !allToAll() && !allGather())
         return op.emitOpError() << "has no way from " << from << " to " << to;
     op.getResult().replaceAllUsesWith(value);
     op.erase();
@@ -74,6 +74,31 @@ private:
       return true;
     }
     return false;
+  }
+
+  /// Puts flat pieces together, unless the target is made of the same ones.
+  bool gatherFlat() {
+    if (!from.isFlat() || (from.getFlatAxes() == to.getFlatAxes() && from.getSplits() == to.getSplits()))
+      return false;
+    SmallVector<StringAttr> axes(from.getFlatAxes());
+    emit(dist::AllGatherOp::getOperationName(), from.withFlat({}), axes, {{"dim", flatName()}});
+    return true;
+  }
+
+  /// Deals out the row-major piece once it is split as the target's. What is partial over some of the flat axes only is reduced first.
+  bool scatterFlat() {
+    SmallVector<StringAttr> axes(to.getFlatAxes());
+    if (axes.empty() || from.isFlat() || from.getSplits() != to.getSplits())
+      return false;
+    if (llvm::all_of(axes, [&](StringAttr axis) { return isPartial(axis); })) {
+      emit(dist::ReduceScatterOp::getOperationName(), dist::withoutPartial(from, axes).withFlat(axes), axes,
+           {{"dim", flatName()}, {"op", kindOf(axes.front())}});
+      return true;
+    }
+    if (llvm::any_of(axes, [&](StringAttr axis) { return isPartial(axis); }))
+      return false;
+    emit(dist::SliceOp::getOperationName(), from.withFlat(axes), axes, {{"dim", flatName()}});
+    return true;
   }
 
   bool allReduce() {
@@ -124,6 +149,7 @@ private:
     return false;
   }
 
+  StringAttr flatName() { return cast<dist::DistDialect>(*op->getDialect()).flatName; }
   StringAttr name(int64_t dim) { return from.getNames()[dim]; }
   StringAttr kindOf(StringAttr axis) {
     return from.getPartialKinds()[llvm::find(from.getPartialAxes(), axis) - from.getPartialAxes().begin()];

@@ -35,7 +35,8 @@ private:
   SmallVector<StringAttr> padded(Value value) {
     SmallVector<StringAttr> axes;
     LayoutAttr layout = dist::layoutOf(value);
-    for (size_t dim = 0; layout && dim < layout.getNames().size(); ++dim)
+    // What is flat holds zeros in the padding that its shards had, and beyond its end.
+    for (size_t dim = 0; layout && !layout.isFlat() && dim < layout.getNames().size(); ++dim)
       if (layout.isPadded(dim, mesh))
         axes.push_back(layout.getNames()[dim]);
     return axes;
@@ -80,14 +81,15 @@ private:
     return false;
   }
 
-  /// Masks operands whose padding must be zero: contracted axes of products and scattered rows; what enters variables.
+  /// Masks operands whose padding must be zero: contracted axes of products and scattered rows; what enters variables or gets flat.
   void demand(Operation *op) {
     for (OpOperand &use : op->getOpOperands()) {
       SmallVector<Attribute> axes;
       for (StringAttr axis : padded(use.get())) {
         bool summed = isa<nn::EinsumOp>(op) || (isa<nn::ScatterAddOp>(op) && use.getOperandNumber() == 1);
         bool contracted = summed && !nn::hasAxis(op->getResult(0).getType(), axis);
-        if ((contracted || isa<nn::AccumulateOp, nn::WriteOp, nn::SquareSumsOp>(op)) && !isZero(use.get(), axis))
+        bool flattened = isa<dist::ReshardOp>(op) && dist::layoutOf(op->getResult(0)).isFlat();
+        if ((contracted || flattened || isa<nn::AccumulateOp, nn::WriteOp, nn::SquareSumsOp>(op)) && !isZero(use.get(), axis))
           axes.push_back(axis);
       }
       if (!axes.empty())

@@ -53,6 +53,9 @@ private:
       for (StringAttr axis : dist::stringsOf(split))
         if (mesh.sizeOf(axis) < 0)
           return op->emitOpError() << "splits over '" << axis.getValue() << "', which is no mesh axis";
+    for (StringAttr axis : layout.getFlatAxes())
+      if (mesh.sizeOf(axis) < 0)
+        return op->emitOpError() << "is flat over '" << axis.getValue() << "', which is no mesh axis";
     SmallVector<int64_t> shape = layout.localShape(mesh);
     if (cast<RankedTensorType>(type).getShape() != ArrayRef<int64_t>(shape))
       return op->emitOpError() << "has a value of type " << type << ", whose shape does not follow from its layout";
@@ -83,8 +86,15 @@ private:
     if (isa<nn::RenameOp, nn::SquareSumsOp>(op))
       return success();
     llvm::SmallDenseMap<StringAttr, ArrayAttr> splits;
+    std::optional<ArrayRef<StringAttr>> flat;
     for (Value value : llvm::concat<const Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults()))) {
       LayoutAttr layout = dist::layoutOf(value);
+      if (nn::axesOf(value.getType()).empty())
+        continue;
+      if (!flat)
+        flat = layout.getFlatAxes();
+      if (*flat != layout.getFlatAxes())
+        return op->emitOpError("has operands that are flat over different mesh axes");
       for (auto [name, split] : llvm::zip(layout.getNames(), layout.getSplits())) {
         ArrayAttr &known = splits[name];
         if (!known)

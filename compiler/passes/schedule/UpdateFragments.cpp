@@ -82,7 +82,7 @@ private:
   /// Of the squares a stage sums those of the parameters that it owns; of all else it takes all operands.
   bool takes(Operation *op, size_t place, int64_t stage) {
     auto squares = dyn_cast<nn::SquareSumsOp>(op);
-    return !squares || owners.lookup(squares.getSlots()[place]) == stage;
+    return !squares || owners.lookup(squares.getParameters()[place]) == stage;
   }
 
   void ask(Value value, int64_t stage) {
@@ -109,20 +109,20 @@ private:
       return;
     }
     SmallVector<Value> gradients;
-    SmallVector<int64_t> slots;
+    SmallVector<int64_t> parameters;
     SmallVector<Attribute> owners; // what placing says about each gradient
     auto allOwners = op->getAttrOfType<ArrayAttr>("owners");
     for (auto [number, gradient] : llvm::enumerate(squares.getGradients()))
       if (takes(op, number, place.at)) {
         gradients.push_back(fragments.lookup(place, gradient));
-        slots.push_back(squares.getSlots()[number]);
+        parameters.push_back(squares.getParameters()[number]);
         if (allOwners)
           owners.push_back(allOwners[number]);
       }
     OpBuilder builder = fragments.end(place);
     Operation *part = gradients.empty()
                           ? nn::FillOp::create(builder, op->getLoc(), squares.getType(), builder.getF64FloatAttr(0)).getOperation()
-                          : nn::SquareSumsOp::create(builder, op->getLoc(), squares.getType(), gradients, slots, squares.getTotal());
+                          : nn::SquareSumsOp::create(builder, op->getLoc(), squares.getType(), gradients, parameters);
     part->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     if (allOwners)
       part->setAttr("owners", builder.getArrayAttr(owners));

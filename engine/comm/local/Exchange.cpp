@@ -3,6 +3,8 @@
 
 #include "engine/program/Mesh.h"
 
+#include <algorithm>
+
 namespace npar::engine {
 
 namespace {
@@ -16,6 +18,31 @@ void allReduce(Backend &backend, const std::vector<Operation> &members) {
   for (const Operation &member : members)
     sources.push_back(member.input), targets.push_back(member.output);
   backend.reduce(members[0].type, members[0].op, sources.data(), sources.size(), targets.data(), targets.size(), members[0].count);
+}
+
+/// Elements of a member's share that are no padding.
+uint64_t validOf(const Operation &member) {
+  uint64_t begin = member.member * member.split;
+  return begin < member.whole ? std::min(member.split, member.whole - begin) : 0;
+}
+
+void allGatherShares(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+  for (const Operation &target : members)
+    for (const Operation &source : members)
+      backend.copy(bytesAt(target.output, source.member * source.split * size), source.input, validOf(source) * size);
+}
+
+void reduceScatterShares(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+  std::vector<const void *> sources(members.size());
+  for (const Operation &target : members) {
+    uint64_t valid = validOf(target);
+    for (size_t i = 0; i < members.size() && valid > 0; ++i)
+      sources[i] = bytesAt(members[i].input, target.member * target.split * size);
+    void *output = target.output;
+    if (valid > 0)
+      backend.reduce(target.type, target.op, sources.data(), sources.size(), &output, 1, valid);
+    backend.zero(bytesAt(output, valid * size), (target.split - valid) * size);
+  }
 }
 
 void allGather(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
@@ -66,7 +93,7 @@ std::string disagreement(const Operation &left, const Operation &right) {
     return differ("operator", EnumNameReduceOp(left.op), EnumNameReduceOp(right.op));
   if (left.memberCount != right.memberCount)
     return differ("group size", std::to_string(left.memberCount), std::to_string(right.memberCount));
-  if (left.outer != right.outer || left.split != right.split || left.inner != right.inner)
+  if (left.outer != right.outer || left.split != right.split || left.inner != right.inner || left.whole != right.whole)
     return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " cut the tensor differently";
   if (!left.next != !right.next)
     return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " have different numbers of parts";
@@ -79,9 +106,9 @@ static void movePart(Backend &backend, const std::vector<Operation> &members) {
   case OperationKind::AllReduce:
     return allReduce(backend, members);
   case OperationKind::AllGather:
-    return allGather(backend, members, size);
+    return members[0].whole ? allGatherShares(backend, members, size) : allGather(backend, members, size);
   case OperationKind::ReduceScatter:
-    return reduceScatter(backend, members, size);
+    return members[0].whole ? reduceScatterShares(backend, members, size) : reduceScatter(backend, members, size);
   case OperationKind::AllToAll:
     return allToAll(backend, members, size);
   case OperationKind::Send:

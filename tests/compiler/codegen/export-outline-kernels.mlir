@@ -105,21 +105,21 @@ func.func @variables() -> tensor<4xf32, #nn.axes<a>> {
 
 // -----
 // Sums of squares: one kernel per parameter with a row per block, counted by the first replica along tp but not along the pipeline; then
-// the blocks are added and placed.
+// the blocks of all are added in bins.
 // CHECK-LABEL: func.func @squares
 // CHECK: %[[S:.*]] = rank.launch @square_sum_0(%arg0)
 // CHECK: %[[T:.*]] = rank.launch @square_sum_1(%arg1)
-// CHECK: rank.launch @place_0(%[[S]], %[[T]])
+// CHECK: rank.launch @bin_sums_0(%[[S]], %[[T]])
 // CHECK: rank.kernel @square_sum_0
 // CHECK-SAME: extent = 1
 // CHECK: rank.square_sum {{.*}} {replicas = []} : {{.*}} -> tensor<1xf64, #nn.axes<block>>
 // CHECK: rank.kernel @square_sum_1
 // CHECK: rank.square_sum {{.*}} {replicas = ["tp"]}
-// CHECK: rank.place {{.*}} {slots = array<i64: 2, 0>}
+// CHECK: rank.bin_sums {{.*}} -> tensor<56xf64
 module attributes {dist.mesh = #dist.mesh<pp = 2, tp = 2>, pipe.axis = "pp"} {
-  func.func @squares(%a: tensor<4xf32, #dist.layout<hidden : 8 {tp}>>, %b: tensor<8xf32, #dist.layout<embed : 8>>) -> tensor<3xf64, #dist.layout<param : 3, partial = {pp : sum, tp : sum}>> {
-    %s = nn.square_sums %a, %b slots [2, 0] of 3 : (tensor<4xf32, #dist.layout<hidden : 8 {tp}>>, tensor<8xf32, #dist.layout<embed : 8>>) -> tensor<3xf64, #dist.layout<param : 3, partial = {pp : sum, tp : sum}>>
-    return %s : tensor<3xf64, #dist.layout<param : 3, partial = {pp : sum, tp : sum}>>
+  func.func @squares(%a: tensor<4xf32, #dist.layout<hidden : 8 {tp}>>, %b: tensor<8xf32, #dist.layout<embed : 8>>) -> tensor<56xf64, #dist.layout<bin : 56, partial = {pp : sum, tp : sum}>> {
+    %s = nn.square_sums %a, %b parameters [2, 0] : (tensor<4xf32, #dist.layout<hidden : 8 {tp}>>, tensor<8xf32, #dist.layout<embed : 8>>) -> tensor<56xf64, #dist.layout<bin : 56, partial = {pp : sum, tp : sum}>>
+    return %s : tensor<56xf64, #dist.layout<bin : 56, partial = {pp : sum, tp : sum}>>
   }
 }
 

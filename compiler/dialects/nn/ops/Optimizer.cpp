@@ -16,21 +16,18 @@ LogicalResult CombineOp::verify() {
 }
 
 LogicalResult SquareSumsOp::verify() {
-  if (getSlots().size() != getGradients().size())
-    return emitOpError() << "has " << getGradients().size() << " operands but " << getSlots().size() << " slots";
-  for (auto [place, slot] : llvm::enumerate(getSlots())) {
-    if (slot < 0 || slot >= int64_t(getTotal()))
-      return emitOpError() << "slot " << slot << " is outside 0.." << int64_t(getTotal()) - 1;
-    if (llvm::is_contained(getSlots().take_front(place), slot))
-      return emitOpError() << "slot " << slot << " appears twice";
-  }
+  if (getParameters().size() != getGradients().size())
+    return emitOpError() << "has " << getGradients().size() << " operands but " << getParameters().size() << " parameters";
+  for (auto [place, parameter] : llvm::enumerate(getParameters()))
+    if (llvm::is_contained(getParameters().take_front(place), parameter))
+      return emitOpError() << "parameter " << parameter << " appears twice";
   auto result = llvm::cast<RankedTensorType>(getType());
-  if (result.getRank() != 1 || result.getDimSize(0) != int64_t(getTotal()) || !result.getElementType().isF64())
-    return emitOpError() << "the result must be " << int64_t(getTotal()) << " f64 values";
+  if (result.getRank() != 1 || result.getDimSize(0) != bins || !result.getElementType().isF64())
+    return emitOpError() << "the result must be " << bins << " f64 values";
   return success();
 }
 
-// Every axis of every gradient is summed on its own; the result's axis counts parameters and may not be split.
+// Every axis of every gradient is summed on its own; the result's axis counts bins and may not be split.
 SmallVector<LoopAxis> SquareSumsOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), axesOf(getType()).front(), LoopKind::Whole); }
 
 LogicalResult GradNormOp::verify() {

@@ -12,15 +12,27 @@ def Nn_CombineOp : Nn_PureOp<"combine"> {
 
 // Local shapes of different parameters may split the same axis differently: no agreement of axes here.
 def Nn_SquareSumsOp : Nn_Op<"square_sums", [Pure, Nn_OwnLoopAxes, Nn_CostOpInterface]> {
-  let summary = "per parameter the sum of squares in f64, in the order N4 fixes; slot i of the result belongs to parameter i, others are 0";
-  let arguments = (ins Variadic<Nn_Float>:$gradients, DenseI64ArrayAttr:$slots, I64Attr:$total);
+  let summary = "the gradients' squares in f64, summed per block of 1,024 elements, the blocks exactly (N4)";
+  let description = [{
+    The result is a sum in bins: bin b holds multiples of 2^(24 b - 320), its share of every block sum, so that additions of bins are exact
+    (below 2^29 blocks) and neither their order nor the ranks among which blocks are dealt out change a bit. `parameters` are the numbers of
+    those that the gradients are of, none twice.
+    ```mlir
+    %s = nn.square_sums %g0, %g1 parameters [0, 1] : (tensor<...>, tensor<...>) -> tensor<56xf64, #nn.axes<bin>>
+    ```
+  }];
+  let arguments = (ins Variadic<Nn_Float>:$gradients, DenseI64ArrayAttr:$parameters);
   let results = (outs Nn_Float:$result);
-  let assemblyFormat = "operands `slots` $slots `of` $total attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "operands `parameters` $parameters attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Every finite f64 of at least 2^-320 has bits in these bins alone; what is below is cut off.
+    static constexpr int64_t bins = 56, binBits = 24, lowestExponent = -320;
+  }];
 }
 
 def Nn_GradNormOp : Nn_PureOp<"grad_norm", [Nn_OwnLoopAxes]> {
-  let summary = "the square root of the sum of its operand, added in ascending order";
+  let summary = "the square root of a sum in bins, which are added in ascending order";
   let arguments = (ins Nn_Float:$sums);
   let results = (outs Nn_Scalar:$result);
 }

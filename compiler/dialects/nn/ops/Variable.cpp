@@ -36,6 +36,9 @@ LogicalResult VariableOp::verify() {
   return success();
 }
 
+/// Whether a value is what @update makes of an accumulator, which may be another piece than the one accumulated.
+static bool isReduced(VariableOp variable, Type type) { return variable && variable.getReduced() && *variable.getReduced() == type; }
+
 template <typename Op> static LogicalResult verifyUse(Op op, Type type) {
   VariableOp variable = lookupVariable(op, op.getVariable());
   if (!variable)
@@ -49,11 +52,15 @@ template <typename Op> static LogicalResult verifyUse(Op op, Type type) {
   return success();
 }
 
-LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &) { return verifyUse(*this, getType()); }
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &) {
+  return isReduced(lookupVariable(*this, getVariable()), getType()) ? success() : verifyUse(*this, getType());
+}
 /// A reduced gradient goes back to its accumulator, whose own type is partial: only what memory holds must agree.
 LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &) {
   VariableOp variable = lookupVariable(*this, getVariable());
   RankedTensorType type = llvm::cast<RankedTensorType>(getValue().getType());
+  if (isReduced(variable, type))
+    return success();
   if (variable && variable.isKind(VariableKind::Accumulator) && axesOf(type) == axesOf(variable.getType()) &&
       type.getShape() == variable.getTensorType().getShape() && type.getElementType() == variable.getTensorType().getElementType())
     return success();

@@ -15,12 +15,13 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
     nn.variable @loss_scale : tensor<f64, #nn.axes<>> {kind = #nn.kind<state>, slot = "loss_scale", init = #nn.init<constant, 65536.0>}
     nn.variable @out.loss : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
     ```
-    `stored` is the shape in checkpoints; `index` numbers parameters in order of declaration.
+    `stored` is the shape in checkpoints; `index` numbers parameters in order of declaration. `reduced` is the type of what an accumulator
+    holds, in the first bytes of its memory, once @update has reduced it to another piece than it accumulated.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Nn_Tensor>:$type, Nn_VariableKindAttr:$kind,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<I64Attr>:$use, OptionalAttr<StrAttr>:$slot,
                        OptionalAttr<StrAttr>:$output, OptionalAttr<I64ArrayAttr>:$stored, OptionalAttr<Nn_InitAttr>:$init,
-                       OptionalAttr<I64Attr>:$index);
+                       OptionalAttr<I64Attr>:$index, OptionalAttr<TypeAttrOf<Nn_Tensor>>:$reduced);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type, "VariableKind":$kind)>];

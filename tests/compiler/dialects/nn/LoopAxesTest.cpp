@@ -21,7 +21,7 @@ const char *const types = R"(
 !qkv = tensor<2x8x3x4x4xf32, #nn.axes<batch, seq, part, head, feature>>
 !table = tensor<30x16xf32, #nn.axes<vocab, embed>>
 !logits = tensor<2x8x30xf32, #nn.axes<batch, seq, vocab>>
-!sums = tensor<2xf64, #nn.axes<param>>
+!sums = tensor<56xf64, #nn.axes<bin>>
 !s = tensor<f64, #nn.axes<>>
 func.func @f(%tokens: !tokens, %rows: !rows, %x: !x, %e: !e, %h: !h, %p: !p, %qkv: !qkv, %table: !table, %logits: !logits, %sums: !sums) {
 )";
@@ -105,7 +105,7 @@ TEST(LoopAxesTest, PartsAreWhole) {
 }
 
 TEST(LoopAxesTest, NormsSumEveryGradient) {
-  EXPECT_EQ(describe("%0 = nn.square_sums %e, %table slots [0, 1] of 2 : (!e, !table) -> !sums").axes,
+  EXPECT_EQ(describe("%0 = nn.square_sums %e, %table parameters [0, 1] : (!e, !table) -> !sums").axes,
             "param:whole embed:reduce vocab:reduce");
 }
 

@@ -242,8 +242,8 @@ nn.variable @w : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<output>, output
 
 !e = tensor<4xf32, #nn.axes<embed>>
 func.func @f(%g: !e) {
-  // expected-error @+1 {{has 1 operands but 2 slots}}
-  %0 = nn.square_sums %g slots [0, 1] of 2 : (!e) -> tensor<2xf64, #nn.axes<param>>
+  // expected-error @+1 {{has 1 operands but 2 parameters}}
+  %0 = nn.square_sums %g parameters [0, 1] : (!e) -> tensor<56xf64, #nn.axes<bin>>
   return
 }
 
@@ -251,17 +251,8 @@ func.func @f(%g: !e) {
 
 !e = tensor<4xf32, #nn.axes<embed>>
 func.func @f(%g: !e) {
-  // expected-error @+1 {{slot 2 is outside 0..1}}
-  %0 = nn.square_sums %g slots [2] of 2 : (!e) -> tensor<2xf64, #nn.axes<param>>
-  return
-}
-
-// -----
-
-!e = tensor<4xf32, #nn.axes<embed>>
-func.func @f(%g: !e) {
-  // expected-error @+1 {{slot 0 appears twice}}
-  %0 = nn.square_sums %g, %g slots [0, 0] of 2 : (!e, !e) -> tensor<2xf64, #nn.axes<param>>
+  // expected-error @+1 {{parameter 0 appears twice}}
+  %0 = nn.square_sums %g, %g parameters [0, 0] : (!e, !e) -> tensor<56xf64, #nn.axes<bin>>
   return
 }
 
@@ -310,11 +301,11 @@ func.func @f() {
 
 // -----
 
-// The sums of squares have one place per parameter.
+// The sums of squares are in bins.
 !e = tensor<4xf32, #nn.axes<embed>>
 func.func @f(%g: !e) {
-  // expected-error @+1 {{the result must be 2 f64 values}}
-  %0 = nn.square_sums %g slots [0] of 2 : (!e) -> tensor<3xf64, #nn.axes<param>>
+  // expected-error @+1 {{the result must be 56 f64 values}}
+  %0 = nn.square_sums %g parameters [0] : (!e) -> tensor<3xf64, #nn.axes<bin>>
   return
 }
 
@@ -323,17 +314,17 @@ func.func @f(%g: !e) {
 // They are summed in f64.
 !e = tensor<4xf32, #nn.axes<embed>>
 func.func @f(%g: !e) {
-  // expected-error @+1 {{the result must be 2 f64 values}}
-  %0 = nn.square_sums %g slots [0] of 2 : (!e) -> tensor<2xf32, #nn.axes<param>>
+  // expected-error @+1 {{the result must be 56 f64 values}}
+  %0 = nn.square_sums %g parameters [0] : (!e) -> tensor<56xf32, #nn.axes<bin>>
   return
 }
 
 // -----
 
 // The norm takes the sums as they were summed.
-func.func @f(%s: tensor<2xf32, #nn.axes<param>>) {
+func.func @f(%s: tensor<56xf32, #nn.axes<bin>>) {
   // expected-error @+1 {{needs a vector of f64 values}}
-  %0 = nn.grad_norm %s : (tensor<2xf32, #nn.axes<param>>) -> tensor<f64, #nn.axes<>>
+  %0 = nn.grad_norm %s : (tensor<56xf32, #nn.axes<bin>>) -> tensor<f64, #nn.axes<>>
   return
 }
 

@@ -137,10 +137,10 @@ func.func @layers(%x: !x, %e: !e, %rows: !rows, %h: !h, %p: !p, %l: !logits, %t:
 func.func @updates(%g: !e, %w: !e) {
   // CHECK: nn.combine %{{.+}}, %{{.+}} :
   %0 = nn.combine %g, %g : (!e, !e) -> !e
-  // CHECK: nn.square_sums %{{.+}} slots [1] of 2 :
-  %1 = nn.square_sums %0 slots [1] of 2 : (!e) -> tensor<2xf64, #nn.axes<param>>
+  // CHECK: nn.square_sums %{{.+}} parameters [1] :
+  %1 = nn.square_sums %0 parameters [1] : (!e) -> tensor<56xf64, #nn.axes<bin>>
   // CHECK: nn.grad_norm
-  %norm = nn.grad_norm %1 : (tensor<2xf64, #nn.axes<param>>) -> !s
+  %norm = nn.grad_norm %1 : (tensor<56xf64, #nn.axes<bin>>) -> !s
   // CHECK: nn.clip_factor %{{.+}} max 1.000000e+00 :
   %factor = nn.clip_factor %norm max 1.0 : (!s) -> !s
   // CHECK: nn.learning_rate "cosine" {final = 0.000000e+00 : f64, peak = 1.000000e-03 : f64, steps = 100 : i64, warmup = 10 : i64}

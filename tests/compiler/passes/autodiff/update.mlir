@@ -43,7 +43,7 @@ func.func @micro() {
 // CHECK: %[[G:.+]] = nn.combine %[[G0]], %[[G1]] {at = #nn.at<U, "in", 0>}
 // CHECK: %[[B0:.+]] = nn.read @b.grad.0
 // CHECK: %[[B:.+]] = nn.combine %[[B0]] {at = #nn.at<U, "out", 1>}
-// CHECK: %[[SUMS:.+]] = nn.square_sums %[[G]], %[[B]] slots [0, 1] of 2 {at = #nn.at<U, "", -1>}
+// CHECK: %[[SUMS:.+]] = nn.square_sums %[[G]], %[[B]] parameters [0, 1] {at = #nn.at<U, "", -1>}
 // CHECK: %[[NORM:.+]] = nn.grad_norm %[[SUMS]]
 // CHECK: nn.write @out.grad_norm, %[[NORM]]
 // CHECK: %[[F:.+]] = nn.clip_factor %[[NORM]] max 5.000000e-01

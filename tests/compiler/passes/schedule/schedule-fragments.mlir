@@ -111,8 +111,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 #wp = #dist.layout<vocab : 4, partial = {dp : sum}>
 #s = #dist.layout<>
 #sp = #dist.layout<partial = {dp : sum}>
-#n = #dist.layout<param : 2>
-#np = #dist.layout<param : 2, partial = {pp : sum}>
+#n = #dist.layout<bin : 56>
+#np = #dist.layout<bin : 56, partial = {pp : sum}>
 !w = tensor<4xf32, #w>
 !wp = tensor<4xf32, #wp>
 !s = tensor<f64, #s>
@@ -165,9 +165,9 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
     %g1 = dist.all_reduce %p1 {axes = ["dp"], op = "sum"} : !wp -> !w
     %g = nn.combine %g0, %g1 : (!w, !w) -> !w
     %gb = nn.combine %gb0 : (!w) -> !w
-    %sp = nn.square_sums %g, %gb slots [0, 1] of 2 {owners = [["tp"], []]} : (!w, !w) -> tensor<2xf64, #np>
-    %sq = dist.all_reduce %sp {axes = ["pp"], op = "sum"} : tensor<2xf64, #np> -> tensor<2xf64, #n>
-    %norm = nn.grad_norm %sq : (tensor<2xf64, #n>) -> !s
+    %sp = nn.square_sums %g, %gb parameters [0, 1] {owners = [["tp"], []]} : (!w, !w) -> tensor<56xf64, #np>
+    %sq = dist.all_reduce %sp {axes = ["pp"], op = "sum"} : tensor<56xf64, #np> -> tensor<56xf64, #n>
+    %norm = nn.grad_norm %sq : (tensor<56xf64, #n>) -> !s
     nn.write @out.grad_norm, %norm : !s
     %lr = nn.learning_rate "constant" {peak = 0.1, warmup = 0 : i64, steps = 0 : i64, final = 0.0} : !s
     nn.write @out.lr, %lr : !s
@@ -190,7 +190,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
 // CHECK-NEXT: pipe.send %[[G0]] to(1) event([[E0:.*]]) :
 // CHECK-NEXT: %[[G1:.*]] = pipe.recv from(1) event([[E1:.*]]) :
 // CHECK-NEXT: %[[G:.*]] = nn.combine %[[G0]], %[[G1]]
-// CHECK-NEXT: %[[S:.*]] = nn.square_sums %[[G]] slots [0] of 2 {owners = {{\[\["tp"\]\]}}}
+// CHECK-NEXT: %[[S:.*]] = nn.square_sums %[[G]] parameters [0] {owners = {{\[\["tp"\]\]}}}
 // CHECK-NEXT: %[[SQ:.*]] = dist.all_reduce %[[S]] {axes = ["pp"]
 // CHECK-NEXT: nn.grad_norm %[[SQ]]
 // CHECK: nn.write @wte,
@@ -203,7 +203,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
 // CHECK-NEXT: pipe.send %[[G1]] to(0) event({{.*}}) :
 // CHECK-NEXT: %[[G:.*]] = nn.combine %[[G0]], %[[G1]]
 // CHECK-NEXT: %[[GB:.*]] = nn.combine
-// CHECK-NEXT: nn.square_sums %[[GB]] slots [1] of 2 {owners = {{\[\[\]\]}}}
+// CHECK-NEXT: nn.square_sums %[[GB]] parameters [1] {owners = {{\[\[\]\]}}}
 // CHECK: nn.write @out.grad_norm,
 // CHECK: nn.write @out.lr,
 // CHECK: nn.write @wte,

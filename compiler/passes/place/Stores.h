@@ -1,0 +1,51 @@
+// The plan's store rules as placing asks them: over which mesh axes parameters, gradients and optimizer state are dealt out flat (P7).
+#pragma once
+
+#include "compiler/passes/place/Rules.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace npar::place {
+
+/// Reads `dist.stores` of the module. Mesh axes of size 1 are left out everywhere.
+class Stores {
+public:
+  Stores(mlir::ModuleOp module, const Rules &rules);
+
+  /// Mesh axes, major to minor; none: kept as the rules of `split` leave it.
+  llvm::ArrayRef<mlir::StringAttr> parameters() const { return entries[0].axes; }
+  /// Of the accumulators in each micro-batch; what is stored `per step` is none of them.
+  llvm::ArrayRef<mlir::StringAttr> gradients() const { return entries[1].perMicro; }
+  llvm::ArrayRef<mlir::StringAttr> optimizer() const { return entries[2].axes; }
+
+  /// Refuses unknown mesh axes, that of the pipeline, an axis given twice, and what is stored where the optimizer state is not.
+  mlir::LogicalResult check() const;
+  /// Refuses mesh axes that split the parameter already. `layout`: by the rules of `split` alone.
+  mlir::LogicalResult check(nn::VariableOp parameter, dist::LayoutAttr layout) const;
+
+  /// `rule 'optimizer -> dp'`, for causes.
+  static std::string text(llvm::StringRef what, llvm::ArrayRef<mlir::StringAttr> axes);
+
+private:
+  struct Rule {
+    mlir::StringAttr axis;
+    mlir::LocationAttr loc;
+  };
+  struct Entry {
+    llvm::StringLiteral what, name;                    ///< as in the plan, and in a sentence
+    llvm::SmallVector<mlir::StringAttr> axes, perMicro;
+    llvm::SmallVector<Rule> rules;                     ///< one per axis, size 1 included
+  };
+  /// The line that stores over an axis; null when none does.
+  static mlir::LocationAttr lineOf(const Entry &entry, mlir::StringAttr axis);
+  mlir::LogicalResult check(const Entry &entry) const;
+  /// Mesh axes that split no parameter and are not the pipeline's.
+  std::string legalAxes(mlir::StringAttr refused) const;
+
+  mlir::ModuleOp module;
+  const Rules &rules;
+  Entry entries[3] = {
+      {"parameters", "parameters", {}, {}, {}}, {"gradients", "gradients", {}, {}, {}}, {"optimizer", "optimizer state", {}, {}, {}}};
+};
+
+} // namespace npar::place
