@@ -113,12 +113,12 @@ private:
     }
     case StepKind::Collective: {
       const Collective *collective = program.collectives()->Get(step.payload());
-      static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+      static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"};
       std::string members;
       for (int64_t member : groupOf(program, *collective, rank))
         members += (members.empty() ? "" : ", ") + std::to_string(member);
-      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(collective->count()) +
-             " elements with ranks " + members;
+      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(collective->count()) + " elements " +
+             (collective->shift() ? "by " + std::to_string(collective->shift()) + " " : "") + "with ranks " + members;
     }
     case StepKind::Send:
     case StepKind::Receive: {

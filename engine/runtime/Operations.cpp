@@ -28,11 +28,13 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
         group = keep(groupOf(program, collective, node.rank));
       members = group;
       static const OperationKind kinds[] = {OperationKind::AllReduce, OperationKind::AllGather, OperationKind::ReduceScatter,
-                                            OperationKind::AllToAll};
+                                            OperationKind::AllToAll, OperationKind::Permute};
       operation.kind = kinds[static_cast<size_t>(collective.kind())];
       operation.op = collective.op(), operation.type = collective.type(), operation.event = collective.event();
       operation.count = collective.count();
       operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
+      operation.middle = collective.middle(), operation.concat = collective.concat(), operation.concatFirst = collective.concat_first();
+      operation.shift = collective.shift();
       operation.input = graph.buffers[node.firstBuffer], operation.output = graph.buffers[node.firstBuffer + 1];
     } else {
       const Transfer &transfer = *program.transfers()->Get(node.payload);

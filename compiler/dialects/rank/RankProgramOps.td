@@ -104,7 +104,8 @@ def Rank_StepOp : Rank_Op<"step", [HasParent<"FragmentOp">]> {
   let summary = "one unit of work: a kernel, a library call, a message";
   let description = [{
     Waits for the earlier steps of its fragment in `after` (by number). An output that lies exactly on an input is written in place. `does`
-    says what is run: {kernel}; {type, m, n, k, batch, a, b, c, accumulate?, workspace?}; {kind, op, axes, event, count, type, geometry, cause};
+    says what is run: {kernel}; {type, m, n, k, batch, a, b, c, accumulate?, workspace?}; {kind, op, axes, event, count, type, geometry, cause,
+    concat_first?, shift?};
     {axis, peer, event, count, type}; nothing for zero and copy. `begin` and `end` are planned seconds in the task.
   }];
   let arguments = (ins Rank_StepKindAttr:$kind, StrAttr:$label, Rank_PlacesAttr:$inputs, Rank_PlacesAttr:$outputs,

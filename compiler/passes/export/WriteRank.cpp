@@ -88,6 +88,13 @@ private:
     }
   }
 
+  /// [outer, split, inner]; of an all_to_all [outer, split, middle, concat, inner].
+  static SmallVector<int64_t> geometryOf(const program::CollectiveT &collective) {
+    if (collective.kind == program::CollectiveKind::AllToAll)
+      return {collective.outer, collective.split, collective.middle, collective.concat, collective.inner};
+    return {collective.outer, collective.split, collective.inner};
+  }
+
   DictionaryAttr payload(const program::Step &step) {
     SmallVector<NamedAttribute> does;
     auto type = [&](program::ElementType element) { return named("type", TypeAttr::get(typeOf(element, b.getContext()))); };
@@ -117,7 +124,7 @@ private:
       break;
     }
     case program::StepKind::Collective: {
-      static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+      static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"};
       const program::CollectiveT &collective = *program.collectives[step.payload()];
       SmallVector<Attribute> axes;
       for (uint32_t axis : collective.axes)
@@ -128,8 +135,12 @@ private:
               number("event", collective.event),
               number("count", static_cast<int64_t>(collective.count)),
               type(collective.type),
-              named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
+              named("geometry", b.getDenseI64ArrayAttr(geometryOf(collective))),
               named("cause", b.getStringAttr(collective.cause))};
+      if (collective.concat_first)
+        does.push_back(named("concat_first", b.getUnitAttr()));
+      if (collective.shift)
+        does.push_back(number("shift", collective.shift));
       break;
     }
     case program::StepKind::Send:

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace npar {
 
 bool isRepeated(Operation *op) {
-  if (isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp, nn::RenameOp>(op))
+  if (isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp, nn::RenameOp, nn::ReshapeOp>(op))
     return true;
   if (!isa<dist::SliceOp>(op))
     return false;
