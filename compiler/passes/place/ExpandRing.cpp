@@ -248,7 +248,7 @@ private:
     if (before.max)
       max = b.binary("max2", before.max, max);
     Value weights = b.unary("exp", b.binary("sub", scores, max));
-    Rows rows{max, b.sum(weights, key), product(weights, v, nn::axesOf(q.getType()))};
+    Rows rows{max, b.sum(weights, key), product(weights, v, axesLike(op.getOut(), q))};
     if (!before.max)
       return rows;
     Value decay = b.unary("exp", b.binary("sub", before.max, max));

@@ -39,7 +39,7 @@ LogicalResult Layouts::derive() {
   for (Operation *op : ops)
     if (!isUpdate(op))
       byRules[op] = rules.assign(op, {}, isa<nn::InputOp>(op) ? batch : StringAttr());
-  if (failed(rules.check()))
+  if (failed(rules.check()) || failed(checkRings()))
     return failure();
   placeParameters();
   placeInputs();
@@ -52,6 +52,17 @@ LogicalResult Layouts::derive() {
         if (LayoutAttr found = layouts.lookup(result); found && found.isPartial())
           if (!llvm::all_of(result.getUses(), [&](OpOperand &use) { return acceptsPartial(use); }))
             changed |= reducedValues.insert(result).second;
+  }
+  return success();
+}
+
+/// What autodiff made of attention must be what the rules say now.
+LogicalResult Layouts::checkRings() const {
+  for (Operation *op : ops) {
+    auto attention = dyn_cast<nn::AttentionOp>(op);
+    ArrayRef<StringAttr> splits = attention ? byRules.find(op)->second.splitsOf(attention.getSeqAttr()) : ArrayRef<StringAttr>();
+    if (!splits.empty() && rules.rule(byRules.find(op)->second.ruleOf(splits.front())).getBy() != "gather" && !attention.getRing())
+      return op->emitOpError("goes round a ring by the rules but is not marked: run 'place-mark-ring' before autodiff");
   }
   return success();
 }

@@ -46,6 +46,7 @@ public:
 
 private:
   void collect();
+  mlir::LogicalResult checkRings() const;
   void placeParameters();
   void placeInputs();
   /// Per dimension the splits that all these layouts begin with.

@@ -32,6 +32,7 @@ public:
   /// Splits of the result's axes are those of the operands; contracted axes are not split.
   mlir::Value einsum(mlir::Value a, mlir::Value b, llvm::ArrayRef<mlir::StringAttr> axes);
   mlir::Value rename(mlir::Value x, mlir::StringAttr from, mlir::StringAttr to);
+  mlir::Type renamed(mlir::Type type, mlir::StringAttr from, mlir::StringAttr to);
   /// Zeroes the padding of an axis if its shards have any.
   mlir::Value maskPadding(mlir::Value x, mlir::StringAttr axis);
 
@@ -45,6 +46,10 @@ private:
   mlir::Operation *op;
   dist::MeshAttr mesh;
 };
+
+/// The expansions of attention that goes round a ring.
+void expandRing(nn::AttentionOp op);
+void expandRing(nn::AttentionGradOp op);
 
 /// The expansions; each replaces the operation's results and erases it.
 void expand(nn::LayerNormOp op);

@@ -36,7 +36,8 @@ template <typename Op> static LogicalResult verifyShapes(Op op) {
   for (StringAttr axis : {op.getSeqAttr(), op.getFeatureAttr()})
     if (failed(requireAxis(op, q, "q", axis)))
       return failure();
-  if (failed(requireNoAxis(op, q, "q", op.getKeyAttr())) || failed(requireSameElement(op, {q, k, v, op.getProbs().getType()})) ||
+  if (failed(requireNoAxis(op, q, "q", op.getKeyAttr())) || failed(requireSameElement(op, {q, k, v})) ||
+      (!op.getRing() && failed(requireSameElement(op, {q, op.getProbs().getType()}))) ||
       failed(requireSameAxes(op, k, "k", q, "q")) || failed(requireSameAxes(op, v, "v", q, "q")))
     return failure();
   return op.getRing() ? verifyLse(op) : verifyProbs(op);
