@@ -367,3 +367,34 @@ func.func @f(%e: !e) {
   %0 = nn.rename %e from "embed" to "key" : (!e) -> tensor<2x5xf32, #nn.axes<batch, key>>
   return
 }
+
+// -----
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+func.func @f(%h: !h) {
+  // expected-error @+1 {{the operand has 256 elements but the result 128}}
+  %y = nn.reshape %h : (!h) -> tensor<2x2x2x4x4xf32, #nn.axes<batch, half, row, head, feature>>
+  return
+}
+
+// -----
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+func.func @f(%h: !h, %lse: !lse) {
+  // expected-error @+1 {{with 'ring' needs 'out'}}
+  %q, %k, %v = nn.attention_grad %h, %h, %h, %lse, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring}
+      : (!h, !h, !h, !lse, !h) -> (!h, !h, !h)
+  return
+}
+
+// -----
+// On a ring nobody has the probabilities.
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+func.func @f(%h: !h) {
+  // expected-error @+1 {{axis 'key' of lse is missing in q}}
+  %o, %p = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring} : (!h, !h, !h) -> (!h, !p)
+  return
+}

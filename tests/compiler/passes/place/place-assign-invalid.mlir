@@ -4,7 +4,7 @@
 // An axis that an operation needs whole.
 // CHECK: plan.npar:3:9: error: axis 'seq' cannot be split: operation 'attention' needs it whole
 // CHECK: note: operation 'attention' is here
-// CHECK: note: help: put a rule before it that takes 'tp' in 'attention' for another axis, or exempt it: 'seq -> none in op attention'
+// CHECK: note: help: say how its keys come together: 'seq -> tp by ring' or 'by gather'; or put a rule before it that takes 'tp' in 'attention' for another axis (its heads: Ulysses)
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["tp"], loc("plan.npar":3:9)>]} {
   func.func @micro() {
     %q = nn.input "q" : tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
