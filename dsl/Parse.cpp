@@ -309,14 +309,14 @@ private:
     } else if (auto *keep = item->keepItem()) {
       plan.keeps.push_back({{}, expression(keep->expression())});
       for (auto *k : keep->kept())
-        plan.keeps.back().what.push_back({k->STRING() != nullptr, k->STRING() ? textName(k->STRING()) : name(k->name())});
+        plan.keeps.back().what.push_back({k->STRING() != nullptr, k->STRING() ? textName(k->STRING()) : name(k)});
     } else if (auto *bucket = item->bucketItem()) {
-      plan.buckets.push_back({{bucket->BUCKET()->getText(), at(bucket->BUCKET())}, name(bucket->name()), expression(bucket->expression())});
+      plan.buckets.push_back({{bucket->BUCKET()->getText(), at(bucket->BUCKET())}, name(bucket->name()), expression(bucket->unary())});
     } else if (auto *limits = item->limitItem()) {
       for (auto *l : limits->limit()) {
         auto names = l->name();
         ast::Name unit = names.size() > 1 ? name(names[1]) : ast::Name{"%", at(static_cast<Terminal *>(l->children.back()))};
-        plan.limits.push_back({name(names[0]), unit, expression(l->sum())});
+        plan.limits.push_back({name(names[0]), unit, expression(l->unary())});
       }
     } else {
       plan.settings.push_back({name(item->setting()->name()), expression(item->setting()->expression())});

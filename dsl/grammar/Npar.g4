@@ -43,10 +43,10 @@ recomputeItem: RECOMPUTE EVERY? expression;
 computeItem: COMPUTE expression (',' precision)*;
 precision: name expression HIERARCHICAL?; // `reduce f32`
 keepItem: KEEP kept (',' kept)* IN expression;
-kept: name | STRING;
-bucketItem: BUCKET '='? expression name; // `bucket 25 MB`
+kept: name | LOSS | STRING; // the loss is a word of models
+bucketItem: BUCKET '='? unary name; // `bucket 25 MB`
 limitItem: REQUIRE limit (',' limit)*;
-limit: name '<=' sum (name | '%'); // `memory <= 24 GiB`
+limit: name '<=' unary (name | '%'); // `memory <= 24 GiB`
 
 expression: conjunction (OR conjunction)*;
 conjunction: negation (AND negation)*;
