@@ -63,3 +63,32 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+// A way of attention that no attention goes: an earlier rule has the mesh axis there.
+// CHECK: plan.npar:8:9: error: the rule 'seq -> cp by gather' splits the keys of no attention
+// CHECK: note: help: an earlier rule has the mesh axis there, or none is left: remove 'by'
+!h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "head", mesh = ["cp"], op = "attention">,
+                                                                 #dist.rule<axis = "seq", mesh = ["cp"], by = "gather", loc("plan.npar":8:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    %e = nn.exp %o : (!h) -> !h
+    return
+  }
+}
+
+// -----
+// What autodiff made of attention decides.
+// CHECK: error: 'nn.attention' op goes round a ring by the rules but is not marked: run 'place-mark-ring' before autodiff
+!h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring">]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
