@@ -14,6 +14,7 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   buildPreparePipeline(passes);
   if (options.stopAfter == "nn")
     return;
+  passes.addPass(createPlaceMarkRingPass());
   buildAutodiffPipeline(passes);
   if (options.stopAfter == "grad")
     return;

@@ -15,6 +15,8 @@ double transferSeconds(const Machine &machine, double bytes) { return machine.li
 double collectiveSeconds(const Machine &machine, CollectiveKind kind, double bytes, int members) {
   if (members <= 1)
     return 0;
+  if (kind == CollectiveKind::Permute)
+    return transferSeconds(machine, bytes);
   // A round passes 1/members of the vector to the neighbour; an all-reduce is a reduce-scatter and an all-gather.
   int rounds = (kind == CollectiveKind::AllReduce ? 2 : 1) * (members - 1);
   return rounds * transferSeconds(machine, bytes / members);

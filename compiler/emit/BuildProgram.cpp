@@ -100,13 +100,11 @@ private:
         target.pieces.back()->owner = variable.getOwner();
       } else if (auto input = dyn_cast<rank::InputOp>(op)) {
         auto type = cast<RankedTensorType>(input.getType());
-        target.inputs.push_back(std::make_unique<program::InputT>());
+        target.inputs.push_back(inputOf(type, input));
         program::InputT &entry = *target.inputs.back();
         entry.name = input.getName().str();
         entry.region = regions.lookup("input");
         entry.offset = input.getOffset();
-        entry.rows = type.getRank() > 0 ? type.getDimSize(0) : 1;
-        entry.columns = type.getNumElements() / entry.rows;
       } else if (auto output = dyn_cast<rank::OutputOp>(op)) {
         target.outputs.push_back(std::make_unique<program::OutputT>());
         target.outputs.back()->name = output.getName().str();
@@ -253,6 +251,7 @@ private:
     entry.kind = kind == "all_gather"       ? program::CollectiveKind::AllGather
                  : kind == "reduce_scatter" ? program::CollectiveKind::ReduceScatter
                  : kind == "all_to_all"     ? program::CollectiveKind::AllToAll
+                 : kind == "permute"        ? program::CollectiveKind::Permute
                                             : program::CollectiveKind::AllReduce;
     entry.op = text(does, "op") == "max" ? program::ReduceOp::Max : program::ReduceOp::Sum;
     entry.type = element(does);
@@ -261,8 +260,12 @@ private:
     entry.event = static_cast<uint32_t>(number(does, "event"));
     entry.count = static_cast<uint64_t>(number(does, "count"));
     std::vector<int64_t> geometry = numbers(does, "geometry");
-    if (geometry.size() == 3)
-      entry.outer = geometry[0], entry.split = geometry[1], entry.inner = geometry[2];
+    if (geometry.size() >= 3)
+      entry.outer = geometry.front(), entry.split = geometry[1], entry.inner = geometry.back();
+    if (geometry.size() == 5)
+      entry.middle = geometry[2], entry.concat = geometry[3];
+    entry.concat_first = does.contains("concat_first");
+    entry.shift = static_cast<uint32_t>(number(does, "shift"));
     entry.whole = static_cast<uint64_t>(number(does, "whole"));
     entry.cause = text(does, "cause");
   }

@@ -113,7 +113,7 @@ private:
     }
     case StepKind::Collective: {
       const Collective *collective = program.collectives()->Get(step.payload());
-      static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+      static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"};
       std::string members;
       for (int64_t member : groupOf(program, *collective, rank))
         members += (members.empty() ? "" : ", ") + std::to_string(member);
@@ -121,7 +121,8 @@ private:
       for (uint32_t part = 0; part < partsOf(step); ++part)
         count += program.collectives()->Get(step.payload() + part)->count();
       std::string bucket = partsOf(step) > 1 ? " in a bucket of " + std::to_string(partsOf(step)) : "";
-      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(count) + " elements" + bucket +
+      std::string shift = collective->shift() ? " by " + std::to_string(collective->shift()) : "";
+      return std::string(names[static_cast<int>(collective->kind())]) + " " + std::to_string(count) + " elements" + bucket + shift +
              " with ranks " + members;
     }
     case StepKind::Send:

@@ -107,6 +107,20 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
   return piece;
 }
 
+std::unique_ptr<program::InputT> inputOf(RankedTensorType type, Operation *scope) {
+  auto input = std::make_unique<program::InputT>();
+  input->rows = type.getRank() > 0 ? type.getDimSize(0) : 1;
+  input->columns = type.getNumElements() / input->rows;
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  if (!layout || type.getRank() < 2)
+    return input;
+  dist::MeshAttr mesh = dist::meshOf(scope);
+  for (StringAttr axis : layout.splitsOf(1))
+    input->column_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
+  input->zigzag = static_cast<uint32_t>(dist::zigzagOf(scope, layout.getNames()[1]));
+  return input;
+}
+
 std::vector<uint32_t> axesOf(ArrayAttr names, dist::MeshAttr mesh) {
   std::vector<uint32_t> axes;
   for (StringAttr name : names.getAsRange<StringAttr>())

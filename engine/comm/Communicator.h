@@ -19,13 +19,15 @@ protected:
   ~Completion() = default;
 };
 
-enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Send, Receive };
+enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Send, Receive };
 
 /// One rank's part in one communication event. Geometry as in Program.fbs: with n members and a piece of [outer, split, inner]
 ///   all_reduce       count -> count                                  may work in place
 ///   all_gather       [outer, split, inner] -> [outer, n * split, inner], member i's piece at position i
 ///   reduce_scatter   [outer, n * split, inner] -> [outer, split, inner], member i gets position i
-///   all_to_all       n blocks of count / n -> n blocks: block j of member i becomes block i of member j
+///   all_to_all       block j along `split` of member i becomes block i along `concat` of member j; a block is [outer, split, middle, concat,
+///                    inner], or [outer, concat, middle, split, inner] if `concatFirst`
+///   permute          count -> count, member i's piece goes to member (i + shift) mod n
 /// With `whole` not 0 the members' pieces, in order, are shares of one row of so many elements; the last may hold padding:
 ///   all_gather       [split] -> [whole]                              padding is dropped
 ///   reduce_scatter   [whole] -> [split]                              padding becomes zeros
@@ -39,7 +41,9 @@ struct Operation {
   uint32_t memberCount = 0;
   uint32_t member = 0; ///< the poster's place in `members`
   uint64_t count = 0;  ///< elements of the input (Receive: of the output)
-  uint64_t outer = 1, split = 1, inner = 1, whole = 0;
+  uint64_t outer = 1, split = 1, inner = 1, middle = 1, concat = 1, whole = 0;
+  bool concatFirst = false;
+  uint32_t shift = 0;
   const void *input = nullptr;
   void *output = nullptr;
   Completion *completion = nullptr;

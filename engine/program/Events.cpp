@@ -42,9 +42,11 @@ std::string difference(const Collective &left, const Collective &right) {
     return std::string("type ") + EnumNameElementType(left.type()) + " and " + EnumNameElementType(right.type());
   if (left.count() != right.count())
     return "count " + std::to_string(left.count()) + " and " + std::to_string(right.count());
-  if (left.outer() != right.outer() || left.split() != right.split() || left.inner() != right.inner() ||
-      left.whole() != right.whole())
+  if (left.outer() != right.outer() || left.split() != right.split() || left.inner() != right.inner() || left.middle() != right.middle() ||
+      left.concat() != right.concat() || left.concat_first() != right.concat_first() || left.whole() != right.whole())
     return "the shape of the gathered or scattered dimension";
+  if (left.shift() != right.shift())
+    return "shift " + std::to_string(left.shift()) + " and " + std::to_string(right.shift());
   if (std::vector<uint32_t>(left.axes()->begin(), left.axes()->end()) != std::vector<uint32_t>(right.axes()->begin(), right.axes()->end()))
     return "mesh axes";
   return "";

@@ -118,17 +118,28 @@ private:
       if (!checkAxes(*collective->axes(), "a collective"))
         return false;
       uint64_t piece = 0, members = ranksAlong(program, *collective->axes());
-      std::vector<int64_t> geometry = {collective->outer(), collective->split(), collective->inner()};
-      bool gather = collective->kind() == CollectiveKind::AllGather, scatter = collective->kind() == CollectiveKind::ReduceScatter;
+      std::vector<int64_t> geometry = {collective->outer(), collective->split(), collective->middle(), collective->concat(),
+                                       collective->inner()};
+      bool gather = collective->kind() == CollectiveKind::AllGather, scatter = collective->kind() == CollectiveKind::ReduceScatter,
+           exchange = collective->kind() == CollectiveKind::AllToAll;
       bool flat = collective->whole() != 0;
       if (flat && (!(gather || scatter) || collective->outer() != 1 || collective->inner() != 1 || collective->split() <= 0 ||
                    collective->whole() > largest / 8 || Wide(static_cast<uint64_t>(collective->split())) * members < collective->whole() ||
                    collective->count() != (scatter ? collective->whole() : static_cast<uint64_t>(collective->split()))))
         return fail("a collective of " + number(collective->count()) + " elements whose shares of " + std::to_string(collective->split()) +
                     " elements for " + number(members) + " ranks do not fit the whole of " + number(collective->whole()));
-      if (!flat && (gather || scatter) && (!product(geometry, piece) || Wide(piece) * (scatter ? members : 1) != collective->count()))
+      if (!exchange && (collective->middle() != 1 || collective->concat() != 1 || collective->concat_first()))
+        return fail("a collective of kind " + std::string(EnumNameCollectiveKind(collective->kind())) + " with the geometry of AllToAll");
+      if (!flat && (gather || scatter || exchange) &&
+          (!product(geometry, piece) || Wide(piece) * (gather ? 1 : members) != collective->count()))
         return fail("a collective of " + number(collective->count()) + " elements whose geometry " + std::to_string(collective->outer()) +
-                    " x " + std::to_string(collective->split()) + " x " + std::to_string(collective->inner()) + " does not match");
+                    " x " + std::to_string(collective->split()) +
+                    (exchange ? " x " + std::to_string(collective->middle()) + " x " + std::to_string(collective->concat()) : "") + " x " +
+                    std::to_string(collective->inner()) + " does not match");
+      bool permute = collective->kind() == CollectiveKind::Permute;
+      if (permute ? collective->shift() == 0 || collective->shift() >= members : collective->shift() != 0)
+        return fail("a collective of kind " + std::string(EnumNameCollectiveKind(collective->kind())) + " of " + number(members) +
+                    " members with shift " + number(collective->shift()));
     }
     for (const Transfer *transfer : *program.transfers())
       if (transfer->axis() >= program.mesh()->size() || !known(transfer->type()) || transfer->count() > largest / 8 ||
@@ -220,6 +231,18 @@ private:
           !fits(input->offset(), elements * 4, rankClass.regions()->Get(input->region())->bytes()) ||
           rankClass.regions()->Get(input->region())->slots() != program.micro_count())
         return fail(name + ": input '" + input->name()->str() + "' does not fit its region, or has not one slot per micro-batch");
+      std::string which = name + ": input '" + input->name()->str() + "'";
+      if (!checkAxes(*input->column_axes(), which))
+        return false;
+      uint64_t parts = 1;
+      for (uint32_t axis : *input->column_axes())
+        parts *= program.mesh()->Get(axis)->size();
+      if (Wide(parts) * static_cast<uint64_t>(input->columns()) < Wide(std::max<int64_t>(program.sequence(), 0)))
+        return fail(which + " has " + std::to_string(input->columns()) + " columns on each of " + number(parts) +
+                    " ranks, which do not cover the sequence of " + std::to_string(program.sequence()));
+      if (input->zigzag() && (program.sequence() % (2 * int64_t(input->zigzag())) != 0))
+        return fail(which + " lies in zigzag order of " + number(2 * uint64_t(input->zigzag())) + " chunks, which do not divide the sequence of " +
+                    std::to_string(program.sequence()));
     }
     for (const Output *output : *rankClass.outputs())
       if (!fits(output->offset(), 8, limit))

@@ -1,8 +1,9 @@
-// Cuts a global batch into the rows that each rank reads in each micro-batch.
+// Cuts a global batch into the rows and columns that each rank reads in each micro-batch.
 #include "engine/runtime/Inputs.h"
 
 #include "engine/program/Mesh.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace npar::engine {
@@ -29,18 +30,53 @@ Result<Inputs> Inputs::create(const Program &program, const std::vector<uint8_t 
       std::string name = input->name()->str();
       if (name != "tokens" && name != "targets")
         return Status::badInput("the program has an input '" + name + "'; the engine knows tokens and targets");
-      if (input->rows() != program.micro() || input->columns() != program.sequence())
+      int64_t parts = 1, column = 0;
+      for (uint32_t axis : *input->column_axes()) {
+        parts *= program.mesh()->Get(axis)->size();
+        column = column * program.mesh()->Get(axis)->size() + coordinates[axis];
+      }
+      int64_t columns = (program.sequence() + parts - 1) / parts;
+      if (input->rows() != program.micro() || input->columns() != columns)
         return Status::badInput("input '" + name + "' of class '" + rankClass.name()->str() + "' is " + std::to_string(input->rows()) +
                                 " x " + std::to_string(input->columns()) + ", not " + std::to_string(program.micro()) + " x " +
-                                std::to_string(program.sequence()));
+                                std::to_string(columns));
+      std::vector<Run> runs = runsOf(*input, static_cast<uint64_t>(column), result.columns);
+      auto known = std::find(result.runs.begin(), result.runs.end(), runs);
+      auto index = static_cast<uint32_t>(known - result.runs.begin());
+      if (known == result.runs.end())
+        result.runs.push_back(std::move(runs));
       const Region &region = *rankClass.regions()->Get(input->region());
       for (int64_t micro = 0; micro < program.micro_count(); ++micro)
         result.places.push_back({name == "targets", static_cast<uint64_t>((micro * share + part) * program.micro()),
-                                 static_cast<uint64_t>(input->rows() * input->columns()),
+                                 static_cast<uint64_t>(input->rows()), index,
                                  arenas[rank] + region.offset() + static_cast<uint64_t>(micro) * region.bytes() + input->offset()});
     }
   }
   return result;
+}
+
+std::vector<Inputs::Run> Inputs::runsOf(const Input &input, uint64_t part, uint64_t sequence) {
+  uint64_t columns = static_cast<uint64_t>(input.columns()), begin = part * columns, end = begin + columns;
+  std::vector<Run> runs;
+  auto add = [&](uint64_t first, uint64_t count) {
+    if (!count)
+      return;
+    if (!runs.empty() && runs.back().first + runs.back().count == first)
+      runs.back().count += count;
+    else
+      runs.push_back({first, count, false});
+  };
+  uint64_t last = std::min(end, sequence), chunks = 2 * uint64_t(input.zigzag()), size = chunks ? sequence / chunks : sequence;
+  for (uint64_t place = std::min(begin, last); place < last;) {
+    uint64_t slot = place / size, within = place % size, count = std::min(last - place, size - within);
+    uint64_t chunk = slot % 2 ? chunks - 1 - slot / 2 : slot / 2;
+    add(chunk * size + within, count);
+    place += count;
+  }
+  uint64_t given = last - std::min(begin, last);
+  if (given < columns)
+    runs.push_back({sequence, columns - given, true});
+  return runs;
 }
 
 Status Inputs::fill(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets) const {
@@ -49,8 +85,20 @@ Status Inputs::fill(const std::vector<int32_t> &tokens, const std::vector<int32_
       return Status::badInput(std::string(values == &tokens ? "tokens" : "targets") + " hold " + std::to_string(values->size()) +
                               " numbers; a batch has " + std::to_string(rows) + " x " + std::to_string(columns));
   for (const Place &place : places)
-    std::memcpy(place.memory, (place.targets ? targets : tokens).data() + place.firstRow * columns, place.count * sizeof(int32_t));
+    fill(place, (place.targets ? targets : tokens).data() + place.firstRow * columns);
   return {};
+}
+
+void Inputs::fill(const Place &place, const int32_t *batch) const {
+  uint8_t *memory = place.memory;
+  for (uint64_t row = 0; row < place.rows; ++row, batch += columns)
+    for (const Run &run : runs[place.runs]) {
+      if (run.beyond)
+        std::memset(memory, 0, run.count * sizeof(int32_t));
+      else
+        std::memcpy(memory, batch + run.first, run.count * sizeof(int32_t));
+      memory += run.count * sizeof(int32_t);
+    }
 }
 
 } // namespace npar::engine

@@ -11,19 +11,29 @@ namespace npar::engine {
 
 class Inputs {
 public:
-  /// Refuses inputs other than whole rows of "tokens" and "targets".
+  /// Refuses inputs other than "tokens" and "targets", and shapes that are not the rank's share of rows and columns.
   static Result<Inputs> create(const program::Program &program, const std::vector<uint8_t *> &arenas);
 
   /// Micro-batch m is the rows [m D micro, (m+1) D micro) of the batch, split contiguously over D data-parallel ranks (P10).
   Status fill(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets) const;
 
 private:
+  /// Columns in a row of both the batch and the buffer; zeros when they lie beyond the sequence.
+  struct Run {
+    uint64_t first, count;
+    bool beyond;
+    bool operator==(const Run &other) const { return first == other.first && count == other.count && beyond == other.beyond; }
+  };
   struct Place {
     bool targets;
-    uint64_t firstRow, count; ///< in the global batch; elements
+    uint64_t firstRow, rows; ///< in the global batch
+    uint32_t runs;           ///< index of the columns that the buffer holds
     uint8_t *memory;
   };
+  void fill(const Place &place, const int32_t *batch) const;
+  static std::vector<Run> runsOf(const program::Input &input, uint64_t part, uint64_t sequence);
   std::vector<Place> places;
+  std::vector<std::vector<Run>> runs;
   uint64_t rows = 0, columns = 0;
 };
 

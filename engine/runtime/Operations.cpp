@@ -28,7 +28,7 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
         group = keep(groupOf(program, collective, node.rank));
       members = group;
       static const OperationKind kinds[] = {OperationKind::AllReduce, OperationKind::AllGather, OperationKind::ReduceScatter,
-                                            OperationKind::AllToAll};
+                                            OperationKind::AllToAll, OperationKind::Permute};
       operation.kind = kinds[static_cast<size_t>(collective.kind())];
       operation.op = collective.op(), operation.type = collective.type(), operation.event = collective.event();
     } else {
@@ -63,7 +63,8 @@ void Operations::setParts(const Program &program, const StepGraph &graph, const 
     const Collective &collective = *program.collectives()->Get(node.payload + part);
     operation.count = collective.count();
     operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
-    operation.whole = collective.whole();
+    operation.middle = collective.middle(), operation.concat = collective.concat(), operation.concatFirst = collective.concat_first();
+    operation.whole = collective.whole(), operation.shift = collective.shift();
     operation.input = graph.buffers[node.firstBuffer + part], operation.output = graph.buffers[node.firstBuffer + node.inputs + part];
     if (part == 0)
       continue;

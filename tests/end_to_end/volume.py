@@ -2,7 +2,7 @@
 
 The papers count the volume of a collective over n ranks without the factor (n - 1) / n that its bandwidth-optimal algorithm has:
 an all-reduce moves its payload twice (it is a reduce-scatter and an all-gather), a reduce-scatter and an all-to-all their input
-once, an all-gather its output once. With P bytes of gradients plain data parallelism so has the volume 2 P.
+once, as does a member of a ring, an all-gather its output once. With P bytes of gradients plain data parallelism so has the volume 2 P.
 """
 
 import collections
@@ -18,7 +18,7 @@ def group_size(summary, over):
 
 
 def volume_of(kind, input_bytes, ranks):
-    factors = {"all_reduce": 2, "reduce_scatter": 1, "all_to_all": 1, "all_gather": ranks}
+    factors = {"all_reduce": 2, "reduce_scatter": 1, "all_to_all": 1, "permute": 1, "all_gather": ranks}
     return factors[kind] * input_bytes
 
 

@@ -93,6 +93,8 @@ const char *nameOf(CollectiveKind kind) {
     return "reduce_scatter";
   case CollectiveKind::AllToAll:
     return "all_to_all";
+  case CollectiveKind::Permute:
+    return "permute";
   }
   return "?";
 }

@@ -12,7 +12,7 @@
 namespace npar::driver {
 
 struct CollectiveSummary {
-  std::string kind; ///< "all_reduce", "all_gather", "reduce_scatter", "all_to_all"
+  std::string kind; ///< "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"
   std::string over; ///< mesh axes, major to minor: "tp", "pp,tp"
   uint64_t count = 0;
   uint64_t bytes = 0; ///< of the rank's input

@@ -25,12 +25,17 @@ Scalar Body::shardOffset(Type type, StringAttr axis) {
   dist::LayoutAttr layout = dist::layoutOf(type);
   bool flat = layout && layout.isFlat();
   int64_t dim = flat ? 0 : layout ? layout.dimOf(axis) : -1;
-  Scalar coordinate = integer(0);
   if (dim < 0)
-    return coordinate;
-  for (StringAttr split : flat ? SmallVector<StringAttr>(layout.getFlatAxes()) : layout.splitsOf(dim))
-    coordinate = addi(muli(coordinate, integer(mesh.sizeOf(split))), this->coordinate(split));
-  return muli(coordinate, integer(cast<RankedTensorType>(type).getDimSize(dim)));
+    return integer(0);
+  Scalar number = member(flat ? SmallVector<StringAttr>(layout.getFlatAxes()) : layout.splitsOf(dim));
+  return muli(number, integer(cast<RankedTensorType>(type).getDimSize(dim)));
+}
+
+Scalar Body::member(ArrayRef<StringAttr> meshAxes) {
+  Scalar number = integer(0);
+  for (StringAttr axis : meshAxes)
+    number = addi(muli(number, integer(mesh.sizeOf(axis))), coordinate(axis));
+  return number;
 }
 
 static bool isSplit(Type type, StringAttr axis) {
@@ -40,7 +45,31 @@ static bool isSplit(Type type, StringAttr axis) {
 }
 
 Scalar Body::globalIndex(Type type, StringAttr axis) {
-  return isSplit(type, axis) ? addi(index(axis), shardOffset(type, axis)) : index(axis);
+  if (!dist::zigzagOf(scope, axis))
+    return isSplit(type, axis) ? addi(index(axis), shardOffset(type, axis)) : index(axis);
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  int64_t dim = nn::dimOf(type, axis);
+  SmallVector<StringAttr> splits = layout ? layout.splitsOf(dim) : SmallVector<StringAttr>();
+  int64_t size = cast<RankedTensorType>(type).getDimSize(dim);
+  return indexInPiece(axis, member(splits), size, axis, layout ? layout.getSizes()[dim] : size);
+}
+
+Scalar Body::indexInPiece(StringAttr loop, Scalar piece, int64_t size, StringAttr axis, int64_t global) {
+  int64_t ranks = dist::zigzagOf(scope, axis);
+  if (!ranks)
+    return addi(index(loop), muli(piece, integer(size)));
+  int64_t chunk = global / (2 * ranks);
+  Scalar last = integer(2 * ranks - 1), length = integer(chunk);
+  if (size == 2 * chunk) {
+    // Two chunks, number piece and number 2 ranks - 1 - piece; the second one begins at `chunk` in the piece.
+    Scalar early = muli(piece, length), late = muli(subi(subi(last, piece), integer(1)), length);
+    return addi(index(loop), select(lessi(index(loop), length), early, late));
+  }
+  Scalar position = addi(index(loop), muli(piece, integer(size)));
+  Scalar slot = position.make<arith::DivUIOp>(position, length), half = slot.make<arith::ShRUIOp>(slot, integer(1));
+  Scalar odd = slot.make<arith::AndIOp>(slot, integer(1));
+  Scalar chunkNumber = select(equali(odd, integer(1)), subi(last, half), half);
+  return addi(subi(position, muli(slot, length)), muli(chunkNumber, length));
 }
 
 bool Body::isPadded(Type type, StringAttr axis) {
@@ -51,7 +80,8 @@ bool Body::isPadded(Type type, StringAttr axis) {
 
 Scalar Body::isLogical(Type type, StringAttr axis) {
   dist::LayoutAttr layout = dist::layoutOf(type);
-  return lessi(globalIndex(type, axis), integer(layout.getSizes()[layout.dimOf(axis)]));
+  // Padding is behind everything in memory, whatever the order.
+  return lessi(addi(index(axis), shardOffset(type, axis)), integer(layout.getSizes()[layout.dimOf(axis)]));
 }
 
 Scalar Body::extract(Value tensor, ArrayRef<Scalar> indices) {
@@ -98,7 +128,7 @@ ValueRange Lowering::generic(Operation *op, ValueRange operands, ArrayRef<String
   auto result = linalg::GenericOp::create(b, op->getLoc(), ValueRange(inits).getTypes(), inputs, inits, maps, iterators,
                                           [&](OpBuilder &inside, Location loc, ValueRange arguments) {
                                             ImplicitLocOpBuilder builder(loc, inside);
-                                            Body context(builder, loops, mesh);
+                                            Body context(builder, loops, mesh, scope);
                                             SmallVector<Scalar> scalars;
                                             for (auto [i, argument] : llvm::enumerate(arguments)) {
                                               Scalar scalar(builder, argument);
@@ -159,7 +189,7 @@ FailureOr<OwningOpRef<ModuleOp>> lowerToLinalg(rank::KernelOp kernel, dist::Mesh
     results.push_back(plain(type));
   auto function = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType(operands, results));
   b.setInsertionPointToStart(function.addEntryBlock());
-  Lowering lowering(b, mesh);
+  Lowering lowering(b, mesh, kernel);
   Block &block = kernel.getBody().front();
   for (auto [from, to] : llvm::zip(block.getArguments(), function.getArguments()))
     lowering.set(from, to);

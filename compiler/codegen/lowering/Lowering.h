@@ -14,15 +14,20 @@ namespace npar::codegen {
 /// What a body may ask for besides its operands.
 class Body {
 public:
-  Body(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<mlir::StringAttr> loops, dist::MeshAttr mesh) : b(b), loops(loops), mesh(mesh) {}
+  Body(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<mlir::StringAttr> loops, dist::MeshAttr mesh, mlir::Operation *scope)
+      : b(b), loops(loops), mesh(mesh), scope(scope) {}
   Scalar constant(double value, mlir::Type type);
   Scalar integer(int64_t value);
   /// Local index along a loop, i64.
   Scalar index(mlir::StringAttr axis);
   /// Offset of this rank's shard of an axis of a tensor, i64.
   Scalar shardOffset(mlir::Type type, mlir::StringAttr axis);
-  /// Index in the logical tensor.
+  /// Index in the logical tensor, also where its axis lies in zigzag order.
   Scalar globalIndex(mlir::Type type, mlir::StringAttr axis);
+  /// The same of a piece, of known number and size, of an axis that has `global` elements; `loop` walks the piece.
+  Scalar indexInPiece(mlir::StringAttr loop, Scalar piece, int64_t size, mlir::StringAttr axis, int64_t global);
+  /// This rank's number among those that differ in the mesh axes, major to minor.
+  Scalar member(llvm::ArrayRef<mlir::StringAttr> meshAxes);
   /// Whether this rank's shards of an axis may hold padding.
   bool isPadded(mlir::Type type, mlir::StringAttr axis);
   /// i1: the current index along an axis is not padding. Only for padded axes.
@@ -41,6 +46,7 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   llvm::ArrayRef<mlir::StringAttr> loops;
   dist::MeshAttr mesh;
+  mlir::Operation *scope;
 };
 
 /// The type that a body computes in: f32 for tensors of bf16 and f16, which are converted as they are loaded and yielded, so that each op
@@ -50,7 +56,8 @@ mlir::Type computeType(mlir::Type elementOrTensor);
 /// Lowers the ops of one kernel. Lowered tensors are plain: axis names move to the loops.
 class Lowering {
 public:
-  Lowering(mlir::OpBuilder &b, dist::MeshAttr mesh) : b(b), mesh(mesh) {}
+  /// `scope` is in the module whose orders of axes hold.
+  Lowering(mlir::OpBuilder &b, dist::MeshAttr mesh, mlir::Operation *scope) : b(b), mesh(mesh), scope(scope) {}
   using Scalars = llvm::ArrayRef<Scalar>;
   using Function = llvm::function_ref<llvm::SmallVector<Scalar>(Body &, Scalars)>;
 
@@ -73,6 +80,7 @@ private:
                            Function body, llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
   mlir::OpBuilder &b;
   dist::MeshAttr mesh;
+  mlir::Operation *scope;
   mlir::IRMapping values;
 };
 

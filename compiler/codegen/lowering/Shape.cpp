@@ -41,9 +41,27 @@ LogicalResult lowerStack(nn::StackOp op, Lowering &lowering) {
   });
 }
 
+// Position of a key in the block that came `step` places round the ring, in the sequence of the queries.
+Scalar blockIndex(nn::CausalMaskOp op, Body &body) {
+  dist::LayoutAttr layout = dist::layoutOf(op.getType());
+  int64_t global = layout.getSizes()[layout.dimOf(op.getQueryAttr())], size = nn::sizeOf(op.getType(), op.getKeyAttr());
+  Scalar own = body.member(dist::stringsOf(*op.getRing()));
+  Scalar source = subi(own, body.integer(op.getStep()));
+  source = select(lessi(source, body.integer(0)), addi(source, body.integer(global / size)), source);
+  return body.indexInPiece(op.getKeyAttr(), source, size, op.getQueryAttr(), global);
+}
+
+LogicalResult lowerChoose(dist::ChooseOp op, Lowering &lowering) {
+  return lowering.map(op, op->getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar later = lessi(body.member(dist::stringsOf(op.getAxes())), body.integer(op.getStep()));
+    return {select(later, in[1], in[0])};
+  });
+}
+
 LogicalResult lowerCausalMask(nn::CausalMaskOp op, Lowering &lowering) {
   return lowering.map(op, op.getX(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar query = body.globalIndex(op.getType(), op.getQueryAttr()), key = body.globalIndex(op.getType(), op.getKeyAttr());
+    Scalar query = body.globalIndex(op.getType(), op.getQueryAttr());
+    Scalar key = op.getRing() ? blockIndex(op, body) : body.globalIndex(op.getType(), op.getKeyAttr());
     return {select(lessi(query, key), in[0].like(-1e30), in[0])};
   });
 }
@@ -119,6 +137,7 @@ void attachShape(MLIRContext *context) {
   nn::CausalMaskOp::attachInterface<LoweredBy<nn::CausalMaskOp, lowerCausalMask>>(*context);
   nn::OneHotOp::attachInterface<LoweredBy<nn::OneHotOp, lowerOneHot>>(*context);
   nn::IndexOp::attachInterface<LoweredBy<nn::IndexOp, lowerIndex>>(*context);
+  dist::ChooseOp::attachInterface<LoweredBy<dist::ChooseOp, lowerChoose>>(*context);
   dist::SliceOp::attachInterface<LoweredBy<dist::SliceOp, lowerSlice>>(*context);
   dist::MaskPaddingOp::attachInterface<LoweredBy<dist::MaskPaddingOp, lowerMaskPadding>>(*context);
 }

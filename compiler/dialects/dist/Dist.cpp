@@ -28,6 +28,15 @@ MeshAttr meshOf(Operation *op) {
   return MeshAttr::get(op->getContext(), {}, {});
 }
 
+int64_t zigzagOf(Operation *op, StringAttr axis) {
+  for (Operation *parent = op; parent; parent = parent->getParentOp())
+    if (auto orders = parent->getAttrOfType<DictionaryAttr>("dist.zigzag")) {
+      auto ranks = orders.getAs<IntegerAttr>(axis);
+      return ranks ? ranks.getInt() : 0;
+    }
+  return 0;
+}
+
 LayoutAttr layoutOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : LayoutAttr();

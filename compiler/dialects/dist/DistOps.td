@@ -45,6 +45,13 @@ def Dist_AllToAllOp : Dist_MoveOp<"all_to_all", (ins StrArrayAttr:$axes, StrAttr
   let description = [{ C1: `axes` are the last splits of `concat` in the operand and the last splits of `split` in the result. }];
 }
 
+def Dist_PermuteOp : Dist_MoveOp<"permute", (ins StrArrayAttr:$axes, I64Attr:$shift)> {
+  let summary = "a ring: the piece of member i of the mesh axes goes to member (i + shift) mod members";
+  let description = [{
+    The logical value is another one afterwards: its pieces have moved on. C1: 0 < shift < members. C2: operand and result have one layout.
+  }];
+}
+
 def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
   let summary = "keeps this rank's shard of `dim`; local";
   let description = [{
@@ -58,6 +65,17 @@ def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "resul
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+def Dist_ChooseOp : Dist_Op<"choose", [AllTypesMatch<["a", "b", "result"]>]> {
+  let summary = "`a` on members of `axes` whose number is at least `step`, else `b`; local and elementwise";
+  let description = [{
+    What has come `step` places round the ring to a member belongs to an earlier member exactly if its own number is at least `step`: so what a
+    rank does may depend on whose block it holds, in one program for all ranks. C1: 0 < step < members.
+  }];
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, StrArrayAttr:$axes, I64Attr:$step);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$a `else` $b attr-dict `:` type($result)";
 }
 
 #endif

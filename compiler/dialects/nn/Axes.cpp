@@ -102,12 +102,15 @@ LogicalResult nn::verifyAxesAgree(Operation *op) {
     std::string where;
   };
   SmallVector<Seen> seen;
+  auto shardable = llvm::dyn_cast<ShardableOpInterface>(op);
   auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
     for (auto [number, type] : llvm::enumerate(types))
       for (auto [dim, name] : llvm::enumerate(axesOf(type))) {
         int64_t size = llvm::cast<RankedTensorType>(type).getDimSize(dim);
         std::string where = (what + " " + llvm::Twine(number)).str();
-        StringAttr axis = name;
+        StringAttr axis = !shardable          ? name
+                          : what == "operand" ? shardable.loopOfOperand(number, name)
+                                              : shardable.loopOfResult(number, name);
         Seen *before = llvm::find_if(seen, [&](const Seen &entry) { return entry.name == axis; });
         if (before == seen.end())
           seen.push_back({axis, size, where});

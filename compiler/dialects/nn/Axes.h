@@ -7,8 +7,8 @@
 namespace npar::nn {
 
 /// How placing may treat a loop of an op (rule P1). Internal: reduced inside the op, and a result has it (softmax); splitting is legal,
-/// the expansion communicates. Whole: may not be split.
-enum class LoopKind { Parallel, Reduce, Internal, Whole };
+/// the expansion communicates. Context: may be split by a rule that says how (`by gather`, `by ring`). Whole: may not be split.
+enum class LoopKind { Parallel, Reduce, Internal, Context, Whole };
 
 struct LoopAxis {
   mlir::StringAttr name;

@@ -30,7 +30,7 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
   llvm::StringRef getName() final { return "nn.variables"; }
 };
 
-/// Verifies that every axis has one size over all operands and results.
+/// Verifies that every loop has one size over all operands and results.
 mlir::LogicalResult verifyAxesAgree(mlir::Operation *op);
 
 template <typename Op>

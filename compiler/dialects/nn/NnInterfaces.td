@@ -28,7 +28,13 @@ def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
       "::llvm::SmallVector<::npar::nn::LoopAxis>", "getLoopAxes", (ins), "", [{ return ::npar::nn::defaultLoopAxes($_op); }]>,
     InterfaceMethod<
       "Whether f(sum of x) = sum of f(x) over all operands at once, so that operands may all be partial sums.",
-      "bool", "isLinear", (ins), "", [{ return false; }]>];
+      "bool", "isLinear", (ins), "", [{ return false; }]>,
+    InterfaceMethod<
+      "The loop that walks an axis of an operand: the axis itself but for ops that know it under an alias (keys are the sequence).",
+      "::mlir::StringAttr", "loopOfOperand", (ins "unsigned":$operand, "::mlir::StringAttr":$axis), "", [{ return axis; }]>,
+    InterfaceMethod<
+      "The loop that walks an axis of a result.",
+      "::mlir::StringAttr", "loopOfResult", (ins "unsigned":$result, "::mlir::StringAttr":$axis), "", [{ return axis; }]>];
 }
 
 def Nn_CostOpInterface : OpInterface<"CostOpInterface"> {

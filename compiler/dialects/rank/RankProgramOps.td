@@ -105,7 +105,8 @@ def Rank_StepOp : Rank_Op<"step", [HasParent<"FragmentOp">]> {
   let description = [{
     Waits for the earlier steps of its fragment in `after` (by number). An output that lies exactly on an input is written in place. `does`
     says what is run: {kernel}; {type, m, n, k, batch, a, b, c, accumulate?, workspace?}; {kind, op, axes, event, count, type, geometry, cause,
-    whole?, more?}, where `more` lists the same of the further parts of a bucket; with `free` it is outside of the compute chain;
+    whole?, concat_first?, shift?, more?}, where `more` lists the same of the further parts of a bucket; with `free` it is outside of the
+    compute chain;
     {axis, peer, event, count, type}; nothing for zero and copy. `begin` and `end` are planned seconds in the task.
   }];
   let arguments = (ins Rank_StepKindAttr:$kind, StrAttr:$label, Rank_PlacesAttr:$inputs, Rank_PlacesAttr:$outputs,

@@ -68,6 +68,8 @@ struct VariableModel {
 struct InputModel {
   std::string name;
   int64_t rows = 0, columns = 0;
+  std::vector<uint32_t> columnAxes; ///< mesh axes that split the columns, major to minor
+  uint32_t zigzag = 0;              ///< as in program::Input
 };
 
 struct TaskModel {

@@ -77,6 +77,8 @@ private:
       entry.offset = inputBytes;
       entry.rows = input.rows;
       entry.columns = input.columns;
+      entry.column_axes = input.columnAxes;
+      entry.zigzag = input.zigzag;
       inputBytes += aligned(static_cast<uint64_t>(input.rows * input.columns) * 4);
     }
   }

@@ -105,6 +105,11 @@ private:
           define(rename.getResult()).alias = from;
           return success();
         })
+        .Case([&](nn::ReshapeOp reshape) {
+          uint32_t from = values.lookup(reshape.getX());
+          define(reshape.getResult()).alias = from;
+          return success();
+        })
         .Case([&](rank::LaunchOp launch) { return readLaunch(launch); })
         .Case([&](rank::MatmulOp matmul) { return readMatmul(matmul); })
         .Case([&](pipe::SendOp send) {
@@ -128,14 +133,32 @@ private:
           return success();
         })
         .Case([&](dist::AllReduceOp reduce) {
-          return collective(op, program::CollectiveKind::AllReduce, reduce.getAxes(), reduce.getOp(), {}, reduce.getCause());
+          return failure(!collective(op, program::CollectiveKind::AllReduce, reduce.getAxes(), reduce.getOp(), reduce.getCause()));
         })
         .Case([&](dist::AllGatherOp gather) {
-          return collective(op, program::CollectiveKind::AllGather, gather.getAxes(), "sum", gather.getDim(), gather.getCause());
+          program::CollectiveT *entry = collective(op, program::CollectiveKind::AllGather, gather.getAxes(), "sum", gather.getCause());
+          if (entry)
+            cut(*entry, gather.getInput().getType(), gather.getResult().getType(), gather.getDim());
+          return failure(!entry);
         })
         .Case([&](dist::ReduceScatterOp scatter) {
-          return collective(op, program::CollectiveKind::ReduceScatter, scatter.getAxes(), scatter.getOp(), scatter.getDim(),
-                            scatter.getCause());
+          program::CollectiveT *entry =
+              collective(op, program::CollectiveKind::ReduceScatter, scatter.getAxes(), scatter.getOp(), scatter.getCause());
+          if (entry)
+            cut(*entry, scatter.getResult().getType(), scatter.getInput().getType(), scatter.getDim());
+          return failure(!entry);
+        })
+        .Case([&](dist::AllToAllOp exchange) {
+          program::CollectiveT *entry = collective(op, program::CollectiveKind::AllToAll, exchange.getAxes(), "sum", exchange.getCause());
+          if (entry)
+            cutTwice(*entry, exchange);
+          return failure(!entry);
+        })
+        .Case([&](dist::PermuteOp permute) {
+          program::CollectiveT *entry = collective(op, program::CollectiveKind::Permute, permute.getAxes(), "sum", permute.getCause());
+          if (entry)
+            entry->shift = static_cast<uint32_t>(permute.getShift());
+          return failure(!entry);
         })
         .Default([&](Operation *other) -> LogicalResult {
           return other->emitOpError("cannot be a step of a rank program: run 'export-outline-kernels' first");
@@ -146,8 +169,8 @@ private:
     auto type = cast<RankedTensorType>(input.getResult().getType());
     auto [entry, isNew] = reader.inputs.try_emplace(input.getName(), static_cast<uint32_t>(reader.model.inputs.size()));
     if (isNew) {
-      int64_t rows = type.getRank() > 0 ? type.getDimSize(0) : 1;
-      reader.model.inputs.push_back({input.getName().str(), rows, type.getNumElements() / rows});
+      std::unique_ptr<program::InputT> shape = inputOf(type, input);
+      reader.model.inputs.push_back({input.getName().str(), shape->rows, shape->columns, shape->column_axes, shape->zigzag});
     }
     tables.inputTypes.try_emplace(input.getName(), type);
     define(input.getResult()).input = entry->second;
@@ -242,12 +265,13 @@ private:
     action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)));
   }
 
-  LogicalResult collective(Operation *op, program::CollectiveKind kind, ArrayAttr axes, StringRef reduce, std::optional<StringRef> dim,
-                           std::optional<StringRef> cause) {
+  /// Adds a step and its entry, whose geometry is left to the caller; null after an error.
+  program::CollectiveT *collective(Operation *op, program::CollectiveKind kind, ArrayAttr axes, StringRef reduce,
+                                   std::optional<StringRef> cause) {
     Value input = op->getOperand(0), result = op->getResult(0);
     std::optional<program::ElementType> element = elementTypeOf(input.getType());
     if (!element)
-      return op->emitOpError("has an element type that no program holds");
+      return op->emitOpError("has an element type that no program holds"), nullptr;
     auto entry = std::make_unique<program::CollectiveT>();
     entry->kind = kind;
     bool rounds = nn::isNarrow(input.getType()) && op->getParentOfType<ModuleOp>()->hasAttr("dist.rounded_sums");
@@ -257,24 +281,14 @@ private:
     int64_t members = 1;
     for (StringAttr axis : axes.getAsRange<StringAttr>()) {
       if (tables.mesh.indexOf(axis) < 0)
-        return op->emitOpError("works over mesh axis '") << axis.getValue() << "', which the mesh does not have";
+        return op->emitOpError("works over mesh axis '") << axis.getValue() << "', which the mesh does not have", nullptr;
       entry->axes.push_back(static_cast<uint32_t>(tables.mesh.indexOf(axis)));
       members *= tables.mesh.sizeOf(axis);
       spans |= axis == tables.pipelineAxis;
     }
     entry->event = spans ? spanningEvent() : tables.nextEvent++;
     entry->count = static_cast<uint64_t>(cast<RankedTensorType>(input.getType()).getNumElements());
-    auto smaller = cast<RankedTensorType>(kind == program::CollectiveKind::ReduceScatter ? result.getType() : input.getType());
     entry->outer = entry->inner = entry->split = 1;
-    if (dim && dist::layoutOf(smaller) && dist::layoutOf(smaller).isFlat()) {
-      auto larger = cast<RankedTensorType>(kind == program::CollectiveKind::ReduceScatter ? input.getType() : result.getType());
-      entry->split = smaller.getNumElements();
-      entry->whole = static_cast<uint64_t>(larger.getNumElements());
-    } else if (dim) {
-      int64_t split = nn::dimOf(smaller, StringAttr::get(op->getContext(), *dim)); // there: the verifier of the move looked
-      for (int64_t i = 0; i < smaller.getRank(); ++i)
-        (i < split ? entry->outer : i == split ? entry->split : entry->inner) *= smaller.getDimSize(i);
-    }
     if (cause)
       entry->cause = cause->str();
     uint32_t payload = static_cast<uint32_t>(tables.program.collectives.size());
@@ -305,7 +319,40 @@ private:
       action.inplace.emplace_back(part, part);
     bucketBytes += bytes;
     action.seconds = cost::collectiveSeconds(machine, static_cast<cost::CollectiveKind>(kind), bucketBytes, static_cast<int>(members));
-    return success();
+    return tables.program.collectives.back().get();
+  }
+
+  /// The geometry of a gathered or scattered dimension; of flat pieces: the shares of one row.
+  static void cut(program::CollectiveT &entry, RankedTensorType smaller, RankedTensorType larger, StringRef dim) {
+    if (dist::layoutOf(smaller) && dist::layoutOf(smaller).isFlat()) {
+      entry.split = smaller.getNumElements();
+      entry.whole = static_cast<uint64_t>(larger.getNumElements());
+      return;
+    }
+    cut(entry, smaller, dim);
+  }
+
+  /// [outer, split, inner] of the smaller piece.
+  static void cut(program::CollectiveT &entry, RankedTensorType piece, StringRef dim) {
+    int64_t split = nn::dimOf(piece, StringAttr::get(piece.getContext(), dim)); // there: the verifier of the move looked
+    for (int64_t i = 0; i < piece.getRank(); ++i)
+      (i < split ? entry.outer : i == split ? entry.split : entry.inner) *= piece.getDimSize(i);
+  }
+
+  /// [outer, split, middle, concat, inner] of a block, which has the smaller size of both dimensions.
+  static void cutTwice(program::CollectiveT &entry, dist::AllToAllOp op) {
+    auto input = cast<RankedTensorType>(op.getInput().getType()), result = cast<RankedTensorType>(op.getResult().getType());
+    int64_t split = nn::dimOf(input, op.getSplitAttr()), concat = nn::dimOf(input, op.getConcatAttr());
+    entry.concat_first = concat < split;
+    entry.middle = entry.concat = 1;
+    for (int64_t i = 0; i < input.getRank(); ++i) {
+      int64_t &part = i == split                    ? entry.split
+                      : i == concat                 ? entry.concat
+                      : i < std::min(split, concat) ? entry.outer
+                      : i > std::max(split, concat) ? entry.inner
+                                                    : entry.middle;
+      part *= std::min(input.getDimSize(i), result.getDimSize(i));
+    }
   }
 
   /// The k-th collective that joins stages is the same event on every stage; the verifier checks that they agree.

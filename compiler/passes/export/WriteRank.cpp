@@ -89,6 +89,13 @@ private:
     }
   }
 
+  /// [outer, split, inner]; of an all_to_all [outer, split, middle, concat, inner].
+  static SmallVector<int64_t> geometryOf(const program::CollectiveT &collective) {
+    if (collective.kind == program::CollectiveKind::AllToAll)
+      return {collective.outer, collective.split, collective.middle, collective.concat, collective.inner};
+    return {collective.outer, collective.split, collective.inner};
+  }
+
   DictionaryAttr payload(const program::Step &step) {
     SmallVector<NamedAttribute> does;
     auto type = [&](program::ElementType element) { return named("type", TypeAttr::get(typeOf(element, b.getContext()))); };
@@ -142,7 +149,7 @@ private:
 
   /// One part of a bucket.
   SmallVector<NamedAttribute> collective(const program::CollectiveT &collective) {
-    static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
+    static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"};
     SmallVector<Attribute> axes;
     for (uint32_t axis : collective.axes)
       axes.push_back(b.getStringAttr(axisName(axis)));
@@ -152,8 +159,12 @@ private:
             number("event", collective.event),
             number("count", static_cast<int64_t>(collective.count)),
             named("type", TypeAttr::get(typeOf(collective.type, b.getContext()))),
-            named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
+            named("geometry", b.getDenseI64ArrayAttr(geometryOf(collective))),
             named("cause", b.getStringAttr(collective.cause))};
+    if (collective.concat_first)
+      does.push_back(named("concat_first", b.getUnitAttr()));
+    if (collective.shift)
+      does.push_back(number("shift", collective.shift));
     if (collective.whole)
       does.push_back(number("whole", static_cast<int64_t>(collective.whole)));
     return does;

@@ -36,6 +36,8 @@ template <typename Op> static Type softmaxType(Op op) {
 }
 
 void expand(nn::AttentionOp op) {
+  if (op.getRing())
+    return expandRing(op);
   LocalBuilder b(op);
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr();
   Value k = b.rename(op.getK(), seq, key), v = b.rename(op.getV(), seq, key);
@@ -49,18 +51,21 @@ void expand(nn::AttentionOp op) {
   op->erase();
 }
 
-/// Masked positions have probability 0, so nothing flows through them without another mask.
+/// Masked positions have probability 0, so nothing flows through them without another mask. Where the queries are split and the keys whole, the
+/// gradients of keys and values are partial.
 void expand(nn::AttentionGradOp op) {
+  if (op.getRing())
+    return expandRing(op);
   LocalBuilder b(op);
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr();
   Value k = b.rename(op.getK(), seq, key), v = b.rename(op.getV(), seq, key), probs = op.getProbs();
-  Value dv = b.build("einsum", v.getType(), {probs, op.getDout()});
+  Value dv = b.build("einsum", b.renamed(op.getDv().getType(), seq, key), {probs, op.getDout()});
   Type wide = nn::withElement(probs.getType(), softmaxType(op));
   Value dprobs = b.build("einsum", wide, {op.getDout(), v});
   Value gradient = softmaxGradient(b, b.convert(probs, softmaxType(op)), dprobs, key, wide);
   Value dscores = b.convert(b.scale(gradient, op.getScale().convertToDouble()), getElementTypeOrSelf(probs.getType()));
   Value dq = b.build("einsum", op.getDq().getType(), {dscores, k});
-  Value dk = b.build("einsum", k.getType(), {dscores, op.getQ()});
+  Value dk = b.build("einsum", b.renamed(op.getDk().getType(), seq, key), {dscores, op.getQ()});
   op->replaceAllUsesWith(ValueRange{dq, b.rename(dk, key, seq), b.rename(dv, key, seq)});
   op->erase();
 }

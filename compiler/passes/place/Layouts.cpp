@@ -42,9 +42,10 @@ LogicalResult Layouts::derive() {
   for (Operation *op : ops)
     if (!isUpdate(op))
       byRules[op] = rules.assign(op, {}, isa<nn::InputOp>(op) ? batch : StringAttr());
-  bool good = succeeded(rules.check());
+  bool good = succeeded(rules.check()) && succeeded(checkRings());
   if (failed(stores.check()) || !good || failed(placeParameters()))
     return failure();
+  placeInputs();
   placeUpdate();
   for (bool changed = true; changed;) {
     sweep();
@@ -58,15 +59,63 @@ LogicalResult Layouts::derive() {
   return success();
 }
 
-LayoutAttr Layouts::layoutFor(Type type, const Assignment &assignment) const {
+/// What autodiff made of attention must be what the rules say now.
+LogicalResult Layouts::checkRings() const {
+  for (Operation *op : ops) {
+    auto attention = dyn_cast<nn::AttentionOp>(op);
+    ArrayRef<StringAttr> splits = attention ? byRules.find(op)->second.splitsOf(attention.getSeqAttr()) : ArrayRef<StringAttr>();
+    if (!splits.empty() && rules.rule(byRules.find(op)->second.ruleOf(splits.front())).getBy() != "gather" && !attention.getRing())
+      return op->emitOpError("goes round a ring by the rules but is not marked: run 'place-mark-ring' before autodiff");
+  }
+  return success();
+}
+
+LayoutAttr Layouts::layoutFor(Type type, const Assignment &assignment, llvm::function_ref<StringAttr(StringAttr)> loopOf) const {
   SmallVector<StringAttr> names(nn::axesOf(type));
   SmallVector<int64_t> sizes;
   SmallVector<SmallVector<StringAttr>> splits;
   for (StringAttr name : names) {
     sizes.push_back(rules.sizeOf(name));
-    splits.emplace_back(assignment.splitsOf(name));
+    splits.emplace_back(assignment.splitsOf(loopOf ? loopOf(name) : name));
   }
   return dist::makeLayout(context, names, sizes, splits);
+}
+
+LayoutAttr Layouts::common(ArrayRef<LayoutAttr> layouts) {
+  LayoutAttr result = layouts.front();
+  for (size_t dim = 0; dim < result.getNames().size(); ++dim) {
+    SmallVector<StringAttr> shared = result.splitsOf(dim);
+    for (LayoutAttr other : layouts.drop_front()) {
+      SmallVector<StringAttr> splits = other.splitsOf(dim);
+      size_t length = 0;
+      while (length < std::min(shared.size(), splits.size()) && shared[length] == splits[length])
+        ++length;
+      shared.truncate(length);
+    }
+    result = result.withSplits(dim, shared);
+  }
+  return result;
+}
+
+/// A data buffer holds what all its uses on a rank have in common: the engine fills in just that, and nothing is ever sent. Its rows are the
+/// rank's share of the batch, whatever the uses say (P10).
+void Layouts::placeInputs() {
+  StringAttr batch = StringAttr::get(context, "batch");
+  llvm::StringMap<SmallVector<LayoutAttr>> uses;
+  for (Operation *op : ops)
+    if (auto input = dyn_cast<nn::InputOp>(op); input && !isUpdate(op))
+      for (OpOperand &use : input.getResult().getUses())
+        if (LayoutAttr wants = wantedWhole(use))
+          uses[input.getName()].push_back(wants);
+  for (Operation *op : ops)
+    if (auto input = dyn_cast<nn::InputOp>(op); input && !isUpdate(op) && !inputs.count(input.getName())) {
+      LayoutAttr rows = layoutFor(input.getType(), byRules.find(op)->second);
+      ArrayRef<LayoutAttr> wants = uses[input.getName()];
+      LayoutAttr layout = wants.empty() ? rows : common(wants);
+      if (int64_t dim = layout.dimOf(batch); dim >= 0)
+        layout = layout.withSplits(dim, rows.splitsOf(dim));
+      inputs[input.getName()] = layout;
+    }
 }
 
 /// P7: a dimension is split as far as all uses agree; what is left is stored flat.
@@ -79,19 +128,8 @@ LogicalResult Layouts::placeParameters() {
           uses[read.getVariable()].push_back(wants);
   auto variableOps = llvm::to_vector(module.getOps<nn::VariableOp>());
   for (nn::VariableOp variable : variableOps) {
-    LayoutAttr layout = replicated(variable.getType());
     ArrayRef<LayoutAttr> wants = uses[variable.getSymName()];
-    for (size_t dim = 0; !wants.empty() && dim < layout.getNames().size(); ++dim) {
-      SmallVector<StringAttr> common = wants.front().splitsOf(dim);
-      for (LayoutAttr other : wants.drop_front()) {
-        SmallVector<StringAttr> splits = other.splitsOf(dim);
-        size_t length = 0;
-        while (length < std::min(common.size(), splits.size()) && common[length] == splits[length])
-          ++length;
-        common.truncate(length);
-      }
-      layout = layout.withSplits(dim, common);
-    }
+    LayoutAttr layout = wants.empty() ? replicated(variable.getType()) : common(wants);
     variables[variable.getSymName()] = layout;
     if (!variable.isKind(nn::VariableKind::Parameter))
       continue;
@@ -205,12 +243,19 @@ LayoutAttr Layouts::resultLayout(Value result) const {
     LayoutAttr layout = updated.lookup(op);
     return layout && layout.getNames() == nn::axesOf(result.getType()) ? layout : replicated(result.getType());
   }
+  if (auto input = dyn_cast<nn::InputOp>(op))
+    return inputs.lookup(input.getName());
   const Assignment &assignment = this->assignment(op);
-  LayoutAttr layout = layoutFor(result.getType(), assignment);
+  auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
+  auto loopOf = [&](StringAttr axis) {
+    return shardable ? shardable.loopOfResult(cast<OpResult>(result).getResultNumber(), axis) : axis;
+  };
+  LayoutAttr layout = layoutFor(result.getType(), assignment, loopOf);
   SmallVector<StringAttr> partial;
   for (StringAttr meshAxis : rules.mesh.getNames()) {
     StringAttr axis = assignment.axisOf(meshAxis);
-    bool summed = axis && layout.dimOf(axis) < 0 && !llvm::is_contained(assignment.internal, axis);
+    bool walked = llvm::any_of(layout.getNames(), [&](StringAttr name) { return loopOf(name) == axis; });
+    bool summed = axis && !walked && !llvm::is_contained(assignment.internal, axis);
     if (summed || llvm::is_contained(kept.lookup(op), meshAxis))
       partial.push_back(meshAxis);
   }
@@ -257,10 +302,10 @@ LayoutAttr Layouts::scattered(LayoutAttr raw, ArrayRef<LayoutAttr> wants) const 
 }
 
 LayoutAttr Layouts::operandLayout(OpOperand &use, const Assignment &assignment) const {
-  LayoutAttr layout = layoutFor(use.get().getType(), assignment);
-  if (auto rename = dyn_cast<nn::RenameOp>(use.getOwner()))
-    layout = layout.withSplits(layout.dimOf(rename.getFromAttr()), assignment.splitsOf(rename.getToAttr()));
-  return layout;
+  auto shardable = dyn_cast<nn::ShardableOpInterface>(use.getOwner());
+  return layoutFor(use.get().getType(), assignment, [&](StringAttr axis) {
+    return shardable ? shardable.loopOfOperand(use.getOperandNumber(), axis) : axis;
+  });
 }
 
 LayoutAttr Layouts::wantedWhole(OpOperand &use) const {

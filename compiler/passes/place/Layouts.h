@@ -35,8 +35,9 @@ public:
   const Assignment &assignment(mlir::Operation *op) const { return assignments.find(op)->second; }
   /// The operation whose split reduction made the value partial, through operations that kept it so.
   mlir::Operation *originOfPartial(mlir::Value value) const;
-  /// The value's axes with the given splits.
-  dist::LayoutAttr layoutFor(mlir::Type type, const Assignment &assignment) const;
+  /// The value's axes with the given splits of the loops that walk them; without `loopOf` these have the axes' names.
+  dist::LayoutAttr layoutFor(mlir::Type type, const Assignment &assignment,
+                             llvm::function_ref<mlir::StringAttr(mlir::StringAttr)> loopOf = {}) const;
   dist::LayoutAttr replicated(mlir::Type type) const { return layoutFor(type, Assignment()); }
 
   bool isUpdate(mlir::Operation *op) const { return op->getBlock() == updateBlock; }
@@ -45,7 +46,11 @@ public:
 
 private:
   void collect();
+  mlir::LogicalResult checkRings() const;
   mlir::LogicalResult placeParameters();
+  void placeInputs();
+  /// Per dimension the splits that all these layouts begin with.
+  static dist::LayoutAttr common(llvm::ArrayRef<dist::LayoutAttr> layouts);
   void placeUpdate();
   /// The layout in which the parameter of an operand of @update is updated; null when the operand belongs to none.
   dist::LayoutAttr updateLayout(mlir::Value operand) const;
@@ -76,7 +81,7 @@ private:
   llvm::DenseMap<mlir::Operation *, dist::LayoutAttr> updated;
   llvm::DenseMap<mlir::Value, dist::LayoutAttr> rawLayouts, layouts;
   llvm::DenseSet<mlir::Value> freeValues, reducedValues;
-  llvm::StringMap<dist::LayoutAttr> variables;
+  llvm::StringMap<dist::LayoutAttr> variables, inputs;
   llvm::StringMap<dist::LayoutAttr> updates; ///< by parameter: its layout in @update, which is that of its states
   llvm::SmallVector<mlir::StringAttr> ownerAxes;
 };

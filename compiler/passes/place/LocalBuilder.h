@@ -34,6 +34,7 @@ public:
   /// To another element type; the value itself where it has that.
   mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value rename(mlir::Value x, mlir::StringAttr from, mlir::StringAttr to);
+  mlir::Type renamed(mlir::Type type, mlir::StringAttr from, mlir::StringAttr to);
   /// Zeroes the padding of an axis if its shards have any.
   mlir::Value maskPadding(mlir::Value x, mlir::StringAttr axis);
 
@@ -47,6 +48,10 @@ private:
   mlir::Operation *op;
   dist::MeshAttr mesh;
 };
+
+/// The expansions of attention that goes round a ring.
+void expandRing(nn::AttentionOp op);
+void expandRing(nn::AttentionGradOp op);
 
 /// The expansions; each replaces the operation's results and erases it.
 void expand(nn::LayerNormOp op);

@@ -4,6 +4,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PlaceMarkRing : Pass<"place-mark-ring", "::mlir::ModuleOp"> {
+  let summary = "marks attention that a rule sends round a ring, and puts its sequence in zigzag order where the rule says so";
+  let description = [{
+    Runs before autodiff: such attention keeps the logarithm of its softmax's sum for the backward pass, not the probabilities. Zigzag order
+    (`dist.zigzag`) concerns the whole axis, in every operation and data buffer; parameters and operations that take one index of it are refused.
+
+    ```mlir
+    // dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag">], dist.mesh = #dist.mesh<cp = 2>
+    %o, %p = nn.attention %q, %k, %v {...} : (!q, !q, !q) -> (!q, tensor<2x4x64x64xf32, #nn.axes<batch, head, seq, key>>)
+    // becomes, with dist.zigzag = {key = 2 : i64, seq = 2 : i64} on the module
+    %o, %p = nn.attention %q, %k, %v {..., ring} : (!q, !q, !q) -> (!q, tensor<2x4x64xf32, #nn.axes<batch, head, seq>>)
+    ```
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect"];
+}
+
 def PlaceAssign : Pass<"place-assign", "::mlir::ModuleOp"> {
   let summary = "gives every value a layout by the plan's rules and reshards where definition and use disagree";
   let description = [{
@@ -27,6 +43,7 @@ def PlaceExpand : Pass<"place-expand", "::mlir::ModuleOp"> {
   let summary = "expands norms, softmax, attention and cross-entropy on local tensors";
   let description = [{
     P5. A reduction over a split axis becomes a local reduction and a `dist.all_reduce` (sum or max); means divide by the global size.
+    Attention with `ring` becomes one block of work per rank of the ring with `dist.permute` between them.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

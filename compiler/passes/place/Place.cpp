@@ -17,6 +17,7 @@ void buildPlacePipeline(mlir::OpPassManager &manager) {
 }
 
 void registerPlacePasses() {
+  mlir::registerPass(createPlaceMarkRingPass);
   mlir::registerPass(createPlaceAssignPass);
   mlir::registerPass(createPlaceExpandPass);
   mlir::registerPass(createPlaceMaskPaddingPass);

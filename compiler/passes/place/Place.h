@@ -10,6 +10,8 @@ class Pass;
 
 namespace npar {
 
+/// Before autodiff, since it decides what attention keeps for its gradient.
+std::unique_ptr<mlir::Pass> createPlaceMarkRingPass();
 std::unique_ptr<mlir::Pass> createPlaceAssignPass();
 std::unique_ptr<mlir::Pass> createPlaceExpandPass();
 std::unique_ptr<mlir::Pass> createPlaceMaskPaddingPass();

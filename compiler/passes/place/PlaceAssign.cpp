@@ -105,12 +105,12 @@ private:
     return product;
   }
 
-  /// Equal reshards are shared within a phase. What gets smaller does so behind the definition and is what the other phase keeps; what gets
-  /// larger is repeated in the other phase (P6).
+  /// Equal reshards are shared within a phase. What does not get larger moves behind the definition and is what the other phase keeps; what
+  /// gets larger is repeated in the other phase (P6).
   Value reshard(Value value, Value current, LayoutAttr wants, Operation *user) {
     Operation *definition = value.getDefiningOp();
     bool refetched = isa<nn::ReadOp, nn::InputOp>(definition);
-    bool narrows = !refetched && elements(wants) < elements(layouts.layout(value));
+    bool narrows = !refetched && elements(wants) <= elements(layouts.layout(value));
     Operation *place = narrows ? definition : user;
     Value &shared = reshards[{value, wants, int(phaseOf(place))}];
     if (shared)

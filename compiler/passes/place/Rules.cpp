@@ -116,6 +116,56 @@ void Rules::refuseWhole(Entry &entry, Operation *op) {
                                   << "' for another axis, or exempt it: '" << rule.getAxis().getValue() << " -> none in op " << kind << "'";
 }
 
+/// Whether a rule may split the sequence of an attention: it says how keys and values come together, and can do so.
+bool Rules::splitsContext(Entry &entry, Operation *op, const Assignment &assignment) {
+  dist::RuleAttr rule = entry.attribute;
+  StringRef axis = rule.getAxis().getValue(), mesh = rule.getMesh().front().getValue(), kind = kindOf(op), by = rule.getBy();
+  if (by.empty()) {
+    InFlightDiagnostic error = emitError(rule.getLoc());
+    error << "axis '" << axis << "' cannot be split: operation '" << kind << "' needs it whole";
+    error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
+    error.attachNote(rule.getLoc()) << "help: say how its keys come together: '" << axis << " -> " << mesh << " by ring' or 'by gather'; or put a "
+                                    << "rule before it that takes '" << mesh << "' in '" << kind << "' for another axis (its heads: Ulysses)";
+    return false;
+  }
+  if (ArrayRef<StringAttr> before = assignment.splitsOf(rule.getAxis());
+      !before.empty() && rules[assignment.ruleOf(before.front())].attribute != rule) {
+    InFlightDiagnostic error = emitError(rule.getLoc());
+    error << "axis '" << axis << "' of operation '" << kind << "' is split by two rules";
+    error.attachNote(rules[assignment.ruleOf(before.front())].attribute.getLoc()) << "the other one is here";
+    error.attachNote(rule.getLoc()) << "help: give one rule both mesh axes: '" << axis << " -> " << before.front().getValue() << ", " << mesh
+                                    << " by ...'";
+    return false;
+  }
+  entry.context = true;
+  if (by == "gather")
+    return true;
+  if (rule.getPad()) {
+    InFlightDiagnostic error = emitError(rule.getLoc());
+    error << "a ring over axis '" << axis << "' cannot be padded: its pieces take each other's place";
+    error.attachNote(rule.getLoc()) << "help: remove 'pad', or use 'by gather'";
+    return false;
+  }
+  if (by != "ring_zigzag")
+    return true;
+  if (auto causal = op->getAttrOfType<BoolAttr>("causal"); !causal || !causal.getValue()) {
+    InFlightDiagnostic error = emitError(rule.getLoc());
+    error << "zigzag order balances causal attention, but operation '" << kind << "' has no causal mask";
+    error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
+    error.attachNote(rule.getLoc()) << "help: without a mask the ring is balanced in any order: use 'by ring'";
+    return false;
+  }
+  int64_t size = sizeOf(rule.getAxis()), members = this->mesh.sizeOf(rule.getMesh());
+  if (size % (2 * members) != 0) {
+    InFlightDiagnostic error = emitError(rule.getLoc());
+    error << "axis '" << axis << "' of size " << size << " is not divisible by " << 2 * members << ": zigzag order gives each of " << members
+          << " ranks two chunks";
+    error.attachNote(rule.getLoc()) << "help: use 'by ring', or a size that " << 2 * members << " divides";
+    return false;
+  }
+  return true;
+}
+
 Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAttr only) {
   Assignment assignment;
   auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
@@ -150,6 +200,10 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
         entry.refused = failed = true;
         break;
       }
+      if (loop->kind == nn::LoopKind::Context && !splitsContext(entry, op, assignment)) {
+        entry.refused = failed = true;
+        break;
+      }
       SmallVector<StringAttr> splits(assignment.splitsOf(axis));
       splits.push_back(meshAxis);
       if (!divides(entry, op, splits)) {
@@ -166,6 +220,12 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
 
 LogicalResult Rules::check() {
   for (Entry &entry : rules) {
+    if (!entry.refused && entry.used && !entry.context && !entry.attribute.getBy().empty() && mesh.sizeOf(entry.attribute.getMesh()) > 1) {
+      failed = true;
+      InFlightDiagnostic error = emitError(entry.attribute.getLoc());
+      error << "the rule '" << entry.attribute.text() << "' splits the keys of no attention";
+      error.attachNote(entry.attribute.getLoc()) << "help: an earlier rule has the mesh axis there, or none is left: remove 'by'";
+    }
     if (entry.used || entry.refused)
       continue;
     failed = true;

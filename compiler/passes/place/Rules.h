@@ -37,6 +37,8 @@ public:
   /// `only`, if given, is the one axis that may be split.
   Assignment assign(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> reserved = {}, mlir::StringAttr only = {});
 
+  bool hasFailed() const { return failed; }
+
   /// Reports unknown axes, refused splits and unused rules; call once after every operation was assigned.
   mlir::LogicalResult check();
 
@@ -51,10 +53,12 @@ private:
   struct Entry {
     dist::RuleAttr attribute;
     bool used = false, refused = false, blocked = false;
+    bool context = false; ///< it split the sequence of some attention
   };
   bool matches(const Entry &entry, mlir::Operation *op) const;
   bool divides(Entry &entry, mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> splits);
   void refuseWhole(Entry &entry, mlir::Operation *op);
+  bool splitsContext(Entry &entry, mlir::Operation *op, const Assignment &assignment);
 
   mlir::ModuleOp module;
   std::vector<Entry> rules;

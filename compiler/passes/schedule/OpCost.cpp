@@ -29,6 +29,7 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
       .Case<dist::ReduceScatterOp>(
           [&](auto op) { return collective(cost::CollectiveKind::ReduceScatter, op.getAxes(), op.getInput().getType()); })
       .Case<dist::AllToAllOp>([&](auto op) { return collective(cost::CollectiveKind::AllToAll, op.getAxes(), op.getInput().getType()); })
+      .Case<dist::PermuteOp>([&](auto op) { return collective(cost::CollectiveKind::Permute, op.getAxes(), op.getInput().getType()); })
       .Case<nn::EinsumOp>([&](auto op) {
         return cost::stepSeconds(machine, cost::Work::Matmul, op.getFlops(),
                                  bytesOfAll(op->getOperandTypes()) + bytesOfAll(op->getResultTypes()));

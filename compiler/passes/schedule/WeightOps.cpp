@@ -8,7 +8,7 @@ using namespace mlir;
 namespace npar {
 
 bool isRepeated(Operation *op) {
-  if (isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp, nn::RenameOp>(op))
+  if (isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp, nn::RenameOp, nn::ReshapeOp>(op))
     return true;
   // Of a widened value the narrow one is kept, which is half as large.
   if (auto convert = dyn_cast<nn::ConvertOp>(op))

@@ -65,11 +65,32 @@ void reduceScatter(Backend &backend, const std::vector<Operation> &members, uint
     }
 }
 
+/// Of two dimensions that blocks have between `outer` and `inner`, the first one is longer in the input (or in the output), the second one in
+/// the other; both in blocks.
 void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
-  uint64_t block = members[0].count / members.size() * size;
+  const Operation &any = members[0];
+  uint64_t n = members.size(), first = any.concatFirst ? any.concat : any.split, second = any.concatFirst ? any.split : any.concat;
   for (const Operation &target : members)
-    for (const Operation &source : members)
-      backend.copy(bytesAt(target.output, source.member * block), bytesAt(source.input, target.member * block), block);
+    for (const Operation &source : members) {
+      // Places of the block along (first, second) in the input and in the output.
+      uint64_t from[2] = {target.member, 0}, to[2] = {0, source.member}, lengths[2][2] = {{n, 1}, {1, n}};
+      if (any.concatFirst)
+        std::swap(from[0], from[1]), std::swap(to[0], to[1]), std::swap(lengths[0], lengths[1]);
+      uint64_t run = second * any.inner * size;
+      for (uint64_t outer = 0; outer < any.outer; ++outer)
+        for (uint64_t i = 0; i < first; ++i)
+          for (uint64_t middle = 0; middle < any.middle; ++middle) {
+            auto place = [&](const uint64_t *block, const uint64_t *length) {
+              return (((outer * length[0] + block[0]) * first + i) * any.middle + middle) * length[1] + block[1];
+            };
+            backend.copy(bytesAt(target.output, place(to, lengths[1]) * run), bytesAt(source.input, place(from, lengths[0]) * run), run);
+          }
+    }
+}
+
+void permute(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+  for (const Operation &source : members)
+    backend.copy(members[(source.member + source.shift) % members.size()].output, source.input, source.count * size);
 }
 
 } // namespace
@@ -93,8 +114,11 @@ std::string disagreement(const Operation &left, const Operation &right) {
     return differ("operator", EnumNameReduceOp(left.op), EnumNameReduceOp(right.op));
   if (left.memberCount != right.memberCount)
     return differ("group size", std::to_string(left.memberCount), std::to_string(right.memberCount));
-  if (left.outer != right.outer || left.split != right.split || left.inner != right.inner || left.whole != right.whole)
+  if (left.outer != right.outer || left.split != right.split || left.inner != right.inner || left.middle != right.middle ||
+      left.concat != right.concat || left.concatFirst != right.concatFirst || left.whole != right.whole)
     return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " cut the tensor differently";
+  if (left.shift != right.shift)
+    return differ("shift", std::to_string(left.shift), std::to_string(right.shift));
   if (!left.next != !right.next)
     return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " have different numbers of parts";
   return left.next ? disagreement(*left.next, *right.next) : "";
@@ -111,6 +135,8 @@ static void movePart(Backend &backend, const std::vector<Operation> &members) {
     return members[0].whole ? reduceScatterShares(backend, members, size) : reduceScatter(backend, members, size);
   case OperationKind::AllToAll:
     return allToAll(backend, members, size);
+  case OperationKind::Permute:
+    return permute(backend, members, size);
   case OperationKind::Send:
   case OperationKind::Receive:
     return backend.copy(members[1].output, members[0].input, members[0].count * size);

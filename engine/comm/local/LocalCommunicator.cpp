@@ -6,7 +6,7 @@
 namespace npar::engine {
 
 const char *nameOf(OperationKind kind) {
-  static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send", "recv"};
+  static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute", "send", "recv"};
   return names[static_cast<size_t>(kind)];
 }
 

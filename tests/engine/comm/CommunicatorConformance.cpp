@@ -195,6 +195,51 @@ TEST_P(CommunicatorConformance, allToAllTransposesBlocks) {
   }
 }
 
+TEST_P(CommunicatorConformance, allToAllMovesASplitFromOneDimensionToAnother) {
+  // A global tensor [a, b, c, d, e]; b and d are cut into n, in the input one of them, in the output the other.
+  const size_t a = 2, c = 2, e = 2, blockB = 3, blockD = 2;
+  for (size_t n = 1; n <= 4; ++n)
+    for (bool concatFirst : {false, true}) {
+      size_t wholeB = n * blockB, wholeD = n * blockD, count = a * wholeB * c * wholeD * e / n;
+      Group<int32_t> group(n, count, count);
+      group.prototype.kind = OperationKind::AllToAll, group.prototype.concatFirst = concatFirst;
+      group.prototype.outer = a, group.prototype.middle = c, group.prototype.inner = e;
+      group.prototype.split = concatFirst ? blockD : blockB, group.prototype.concat = concatFirst ? blockB : blockD;
+      // The value of a place is its number in the global tensor; `cutB`: rank r has the places [r blockB, (r + 1) blockB) of b, else of d.
+      auto piece = [&](size_t r, bool cutB) {
+        std::vector<int32_t> values;
+        size_t firstB = cutB ? r * blockB : 0, lastB = cutB ? firstB + blockB : wholeB;
+        size_t firstD = cutB ? 0 : r * blockD, lastD = cutB ? wholeD : firstD + blockD;
+        for (size_t i = 0; i < a; ++i)
+          for (size_t j = firstB; j < lastB; ++j)
+            for (size_t k = 0; k < c; ++k)
+              for (size_t l = firstD; l < lastD; ++l)
+                for (size_t m = 0; m < e; ++m)
+                  values.push_back(static_cast<int32_t>((((i * wholeB + j) * c + k) * wholeD + l) * e + m));
+        return values;
+      };
+      for (size_t r = 0; r < n; ++r)
+        group.input[r] = piece(r, concatFirst);
+      group.run(*communicator);
+      for (size_t r = 0; r < n; ++r)
+        EXPECT_EQ(group.output[r], piece(r, !concatFirst)) << n << " ranks, rank " << r << ", concat first: " << concatFirst;
+    }
+}
+
+TEST_P(CommunicatorConformance, permuteGoesRoundTheRing) {
+  for (size_t n = 2; n <= 8; ++n)
+    for (uint32_t shift = 1; shift < n; ++shift) {
+      Group<double> group(n, 5, 5);
+      group.prototype.kind = OperationKind::Permute, group.prototype.shift = shift, group.prototype.event = shift;
+      for (size_t r = 0; r < n; ++r)
+        for (size_t i = 0; i < 5; ++i)
+          group.input[r][i] = value<double>(r, i);
+      group.run(*communicator, shift % 2);
+      for (size_t r = 0; r < n; ++r)
+        EXPECT_EQ(group.output[(r + shift) % n], group.input[r]) << n << " ranks, rank " << r << ", shift " << shift;
+    }
+}
+
 TEST_P(CommunicatorConformance, transferReachesItsReceiverInEitherOrder) {
   for (bool receiveFirst : {false, true}) {
     Group<double> pair(2, 7, 7);
@@ -268,7 +313,7 @@ TEST_P(CommunicatorConformance, anEventServesEveryTrainingStep) {
 }
 
 TEST_P(CommunicatorConformance, disagreementIsAnErrorForAll) {
-  for (int what = 0; what < 4; ++what) {
+  for (int what = 0; what < 5; ++what) {
     std::shared_ptr<Communicator> fresh = GetParam().make();
     Group<float> group(2, 8, 8);
     Operation wrong = group.operation(1);
@@ -284,6 +329,9 @@ TEST_P(CommunicatorConformance, disagreementIsAnErrorForAll) {
       break;
     case 3:
       wrong.kind = OperationKind::AllToAll;
+      break;
+    case 4:
+      wrong.shift = 1;
     }
     fresh->post(group.operation(0));
     fresh->post(wrong);

@@ -77,6 +77,33 @@ TEST(Verify, MembersDisagree) {
   expectRefused(program, "collectives agree", "disagree: operator Sum and Max");
 }
 
+TEST(Verify, PermuteByNothingOrARound) {
+  for (uint32_t shift : {0u, 4u}) {
+    ProgramT program = twoStages();
+    CollectiveT &collective = *program.collectives[addAllReduce(program, {0, 1}, 20, 16)];
+    collective.kind = CollectiveKind::Permute, collective.shift = shift;
+    expectRefused(program, "structure", "a collective of kind Permute of 4 members with shift " + std::to_string(shift));
+  }
+}
+
+TEST(Verify, AllToAllOfOtherBlocks) {
+  ProgramT program = twoStages();
+  CollectiveT &collective = *program.collectives[addAllReduce(program, {0, 1}, 20, 48)];
+  collective.kind = CollectiveKind::AllToAll;
+  collective.outer = 1, collective.split = 2, collective.middle = 3, collective.concat = 2, collective.inner = 2;
+  expectRefused(program, "structure", "a collective of 48 elements whose geometry 1 x 2 x 3 x 2 x 2 does not match");
+}
+
+TEST(Verify, InputThatDoesNotCoverTheSequence) {
+  ProgramT program = twoStages();
+  program.sequence = 9;
+  auto input = std::make_unique<InputT>();
+  input->name = "tokens", input->rows = 1, input->columns = 4, input->column_axes = {0};
+  program.classes[0]->inputs.push_back(std::move(input));
+  program.micro_count = 1;
+  expectRefused(program, "structure", "has 4 columns on each of 2 ranks, which do not cover the sequence of 9");
+}
+
 // Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
 TEST(Verify, CrossedCollectives) {
   ProgramT program = emptyProgram({{"pp", 2}}, 1);

@@ -29,19 +29,32 @@ def Nn_SoftmaxGradOp : Nn_PureOp<"softmax_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
   let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
+def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Differentiable, Nn_OwnLoopNames, Nn_OwnCost]> {
   let summary = "softmax over `key` of scale * q . k (masked where key > seq if causal), times v";
   let description = [{
     q, k, v: [.., seq, .., feature]; `key` is the alias of `seq` for k and v. probs: [.. without seq and feature, seq, key].
     Expanded into einsum, scale, causal_mask, softmax over `key`, einsum.
+
+    With `ring` the keys and values of the mesh axes that split `seq` travel past the queries, and nobody ever has all of them: the second
+    result is not the probabilities but the logarithm of the sum that they were divided by, lse: [.. without feature, seq].
   }];
-  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale);
+  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale,
+                       UnitAttr:$ring);
   let results = (outs Nn_Float:$out, Nn_Float:$probs);
+  let extraClassDeclaration = [{
+    /// With `ring`: the second result.
+    ::mlir::Value getLse() { return getProbs(); }
+  }];
 }
-def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
-  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, Nn_Float:$probs, Nn_Float:$dout,
-                       StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale);
+def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_OwnLoopNames, Nn_OwnCost]> {
+  let summary = "the gradients of q, k, v; with `ring` from lse in place of the probabilities, and from `out`";
+  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, Nn_Float:$probs, Nn_Float:$dout, Optional<Nn_Float>:$out,
+                       StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale, UnitAttr:$ring);
   let results = (outs Nn_Float:$dq, Nn_Float:$dk, Nn_Float:$dv);
+  let extraClassDeclaration = [{
+    /// With `ring`: the fourth operand.
+    ::mlir::Value getLse() { return getProbs(); }
+  }];
 }
 
 def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {

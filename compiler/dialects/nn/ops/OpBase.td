@@ -11,6 +11,8 @@ def Nn_AxesAgree : NativeOpTrait<"AxesAgree"> { let cppNamespace = "::npar::nn";
 def Nn_Differentiable : DeclareOpInterfaceMethods<Nn_DifferentiableOpInterface>;
 // An op that says its loop axes itself; others have them from their types.
 def Nn_OwnLoopAxes : DeclareOpInterfaceMethods<Nn_ShardableOpInterface, ["getLoopAxes"]>;
+// An op that knows axes of operands or results under an alias, too.
+def Nn_OwnLoopNames : DeclareOpInterfaceMethods<Nn_ShardableOpInterface, ["getLoopAxes", "loopOfOperand", "loopOfResult"]>;
 def Nn_OwnCost : DeclareOpInterfaceMethods<Nn_CostOpInterface, ["getFlops"]>;
 
 class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic, traits>;
@@ -18,7 +20,8 @@ class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic,
 // A pure op on tensors whose axes agree by name.
 class Nn_PureOp<string mnemonic, list<Trait> traits = []>
     : Nn_Op<mnemonic, !listconcat([Pure, Nn_AxesAgree], traits,
-                                  !if(!empty(!filter(t, traits, !eq(t, Nn_OwnLoopAxes))), [Nn_ShardableOpInterface], []<Trait>),
+                                  !if(!empty(!filter(t, traits, !or(!eq(t, Nn_OwnLoopAxes), !eq(t, Nn_OwnLoopNames)))),
+                                      [Nn_ShardableOpInterface], []<Trait>),
                                   !if(!empty(!filter(t, traits, !eq(t, Nn_OwnCost))), [Nn_CostOpInterface], []<Trait>))> {
   bit linear = 0;
   code extra = "";

@@ -1,4 +1,4 @@
-// Ops that only pick, join or rename axes, and the causal mask.
+// Ops that only pick, join, rename or cut axes, and the causal mask.
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -91,6 +91,9 @@ SmallVector<LoopAxis> RenameOp::getLoopAxes() {
   return axes;
 }
 
+StringAttr RenameOp::loopOfOperand(unsigned, StringAttr axis) { return axis == getFromAttr() ? getToAttr() : axis; }
+StringAttr RenameOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
+
 OpFoldResult RenameOp::fold(FoldAdaptor) {
   auto inner = getX().getDefiningOp<RenameOp>();
   if (inner && inner.getFrom() == getTo() && inner.getTo() == getFrom() && inner.getX().getType() == getType())
@@ -100,6 +103,16 @@ OpFoldResult RenameOp::fold(FoldAdaptor) {
 
 SmallVector<Value> RenameOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {RenameOp::create(builder, getLoc(), getX().getType(), gradients[0], getToAttr(), getFromAttr())};
+}
+
+LogicalResult ReshapeOp::verify() {
+  auto x = llvm::cast<RankedTensorType>(getX().getType());
+  if (failed(requireSameElement(*this, {x, getType()})))
+    return failure();
+  if (x.getNumElements() != llvm::cast<RankedTensorType>(getType()).getNumElements())
+    return emitOpError() << "the operand has " << x.getNumElements() << " elements but the result "
+                         << llvm::cast<RankedTensorType>(getType()).getNumElements();
+  return success();
 }
 
 LogicalResult CausalMaskOp::verify() {

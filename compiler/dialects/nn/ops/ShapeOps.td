@@ -71,7 +71,7 @@ def Nn_StackOp : Nn_PureOp<"stack", [Nn_Differentiable, Nn_OwnLoopAxes]> {
   let hasFolder = 1;
 }
 
-def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Differentiable, Nn_OwnLoopAxes]> {
+def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Differentiable, Nn_OwnLoopNames]> {
   let summary = "another name for an axis; no data moves";
   let arguments = (ins Nn_Float:$x, StrAttr:$from, StrAttr:$to);
   let results = (outs Nn_Float:$result);
@@ -80,9 +80,23 @@ def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Differentiable, Nn_OwnLoopAxes]> {
   let hasFolder = 1;
 }
 
+// No agreement of axes: a local size may be that of one chunk.
+def Nn_ReshapeOp : Nn_Op<"reshape", [Pure, Nn_ShardableOpInterface, Nn_CostOpInterface]> {
+  let summary = "the same elements in the same order under other axes; no data moves; only on rank-local tensors";
+  let arguments = (ins Nn_Float:$x);
+  let results = (outs Nn_Float:$result);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def Nn_CausalMaskOp : Nn_PureOp<"causal_mask", [Nn_OwnLoopAxes]> {
   let summary = "x where key <= query (global coordinates), -1e30 elsewhere";
-  let arguments = (ins Nn_Float:$x, StrAttr:$query, StrAttr:$key);
+  let description = [{
+    With `ring` (mesh axes) the keys are the block of the rank `step` places before this one on the ring, out of the sequence that the
+    queries are a block of.
+  }];
+  let arguments = (ins Nn_Float:$x, StrAttr:$query, StrAttr:$key, OptionalAttr<StrArrayAttr>:$ring,
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$step);
   let results = (outs Nn_Float:$result);
   let assemblyFormat = "$x `query` $query `key` $key attr-dict `:` functional-type(operands, results)";
 }

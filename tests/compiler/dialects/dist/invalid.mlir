@@ -127,3 +127,26 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   // expected-error @below {{splits axis 'a' over 'dp', which is no mesh axis}}
   %y = dist.reshard %x : tensor<4xf32, #dist.layout<a : 4>> -> tensor<2xf32, #dist.layout<a : 4 {dp}>>
 }
+
+// -----
+// A ring has an end.
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  %x = "test.source"() : () -> tensor<2xf32, #dist.layout<a : 4 {cp}>>
+  // expected-error @below {{shifts by 2 places on a ring of 2}}
+  %y = dist.permute %x {axes = ["cp"], shift = 2 : i64} : tensor<2xf32, #dist.layout<a : 4 {cp}>> -> tensor<2xf32, #dist.layout<a : 4 {cp}>>
+}
+
+// -----
+// What moves on keeps its layout.
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  %x = "test.source"() : () -> tensor<2xf32, #dist.layout<a : 4 {cp}>>
+  // expected-error @below {{has a result with layout}}
+  %y = dist.permute %x {axes = ["cp"], shift = 1 : i64} : tensor<2xf32, #dist.layout<a : 4 {cp}>> -> tensor<4xf32, #dist.layout<a : 4>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  %x = "test.source"() : () -> tensor<2xf32, #dist.layout<a : 4 {cp}>>
+  // expected-error @below {{chooses by 0 places on a ring of 2}}
+  %y = dist.choose %x else %x {axes = ["cp"], step = 0 : i64} : tensor<2xf32, #dist.layout<a : 4 {cp}>>
+}

@@ -6,10 +6,12 @@
 // CHECK-SAME: #dist.rule<axis = "batch", mesh = ["dp"]>
 // CHECK-SAME: #dist.rule<axis = "vocab", mesh = ["tp"], pad, op = "gather", layer = "h.*.attn", #[[LOC]]>
 // CHECK-SAME: #dist.rule<axis = "seq", mesh = []>
+// CHECK-SAME: #dist.rule<axis = "seq", mesh = ["tp"], layer = "h", by = "ring_zigzag">
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
                    dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"]>,
                                  #dist.rule<axis = "vocab", mesh = ["tp"], pad, op = "gather", layer = "h.*.attn", loc("gpt.npar":14:9)>,
-                                 #dist.rule<axis = "seq", mesh = []>]} {
+                                 #dist.rule<axis = "seq", mesh = []>,
+                                 #dist.rule<axis = "seq", mesh = ["tp"], by = "ring_zigzag", layer = "h">]} {
   // CHECK-LABEL: func.func @moves
   func.func @moves() {
     // CHECK: tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
@@ -32,6 +34,11 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
     // CHECK: dist.all_to_all {{.*}} {axes = ["dp"], concat = "batch", split = "seq"}
     %t = dist.all_to_all %g {axes = ["dp"], concat = "batch", split = "seq"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3>>
         -> tensor<4x2xf32, #dist.layout<batch : 4, seq : 3 {dp}>>
+    // CHECK: dist.permute {{.*}} {axes = ["tp"], shift = 2 : i64}
+    %n = dist.permute %s {axes = ["tp"], shift = 2 : i64} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
+        -> tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
+    // CHECK: dist.choose {{.*}} else {{.*}} {axes = ["tp"], step = 1 : i64}
+    %c = dist.choose %n else %s {axes = ["tp"], step = 1 : i64} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
     // CHECK: dist.mask_padding {{.*}} {dims = ["seq"]}
     %m = dist.mask_padding %t {dims = ["seq"]} : tensor<4x2xf32, #dist.layout<batch : 4, seq : 3 {dp}>>
     return

@@ -41,7 +41,7 @@ Described describe(const std::string &op) {
   if (!module)
     return result;
   Operation &first = module->lookupSymbol<func::FuncOp>("f").front().front();
-  const char *const kinds[] = {"parallel", "reduce", "internal", "whole"};
+  const char *const kinds[] = {"parallel", "reduce", "internal", "context", "whole"};
   for (const LoopAxis &axis : llvm::cast<ShardableOpInterface>(first).getLoopAxes())
     result.axes += (result.axes.empty() ? "" : " ") + axis.name.str() + ":" + kinds[static_cast<int>(axis.kind)];
   result.linear = llvm::cast<ShardableOpInterface>(first).isLinear();
@@ -88,11 +88,11 @@ TEST(LoopAxesTest, LayersHaveAnInternalAxis) {
   EXPECT_EQ(describe("%0 = nn.softmax %p over \"key\" : (!p) -> !p").axes, "batch:parallel head:parallel seq:parallel key:internal");
 }
 
-TEST(LoopAxesTest, AttentionKeepsTheSequenceWhole) {
+TEST(LoopAxesTest, AttentionSplitsTheSequenceOnlyIfToldHow) {
   Described attention =
       describe("%o, %q = nn.attention %h, %h, %h {seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5} "
                ": (!h, !h, !h) -> (!h, !p)");
-  EXPECT_EQ(attention.axes, "batch:parallel seq:whole head:parallel feature:whole key:whole");
+  EXPECT_EQ(attention.axes, "batch:parallel seq:context head:parallel feature:whole key:whole");
   EXPECT_EQ(attention.flops, 2.0 * 2 * 2 * 4 * 8 * 8 * 4 + 7.0 * 2 * 4 * 8 * 8);
 }
 

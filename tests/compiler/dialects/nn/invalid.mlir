@@ -372,11 +372,42 @@ func.func @f(%i: !i, %dy: !dy) {
 
 // -----
 
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+func.func @f(%h: !h) {
+  // expected-error @+1 {{the operand has 256 elements but the result 128}}
+  %y = nn.reshape %h : (!h) -> tensor<2x2x2x4x4xf32, #nn.axes<batch, half, row, head, feature>>
+  return
+}
+
+// -----
+
 // Nor does an optimizer move a parameter of 16 bits.
 !e = tensor<4xbf16, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 func.func @f(%e: !e, %s: !s) {
   // expected-error @+1 {{updates a parameter of type 'bf16': needs its f32 master}}
   %0 = nn.sgd %e, %e, %s, %s {momentum = 0.0, decay = 0.0, nesterov = false} : (!e, !e, !s, !s) -> !e
+  return
+}
+
+// -----
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+func.func @f(%h: !h, %lse: !lse) {
+  // expected-error @+1 {{with 'ring' needs 'out'}}
+  %q, %k, %v = nn.attention_grad %h, %h, %h, %lse, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring}
+      : (!h, !h, !h, !lse, !h) -> (!h, !h, !h)
+  return
+}
+
+// -----
+// On a ring nobody has the probabilities.
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+func.func @f(%h: !h) {
+  // expected-error @+1 {{axis 'key' of lse is missing in q}}
+  %o, %p = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring} : (!h, !h, !h) -> (!h, !p)
   return
 }

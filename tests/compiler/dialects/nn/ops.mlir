@@ -7,6 +7,7 @@
 !e = tensor<16xf32, #nn.axes<embed>>
 !h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
 !qkv = tensor<2x8x3x4x4xf32, #nn.axes<batch, seq, part, head, feature>>
 !table = tensor<30x16xf32, #nn.axes<vocab, embed>>
 !logits = tensor<2x8x30xf32, #nn.axes<batch, seq, vocab>>
@@ -104,6 +105,10 @@ func.func @shapes(%x: !x, %w: !table, %t: !tokens, %l: !logits, %rows: !rows, %q
   %8 = nn.rename %h from "seq" to "key" : (!h) -> tensor<2x8x4x4xf32, #nn.axes<batch, key, head, feature>>
   // CHECK: nn.causal_mask %{{.+}} query "seq" key "key" :
   %9 = nn.causal_mask %p query "seq" key "key" : (!p) -> !p
+  // CHECK: nn.causal_mask %{{.+}} query "seq" key "key" {ring = ["cp"], step = 1 : i64} :
+  %block = nn.causal_mask %p query "seq" key "key" {ring = ["cp"], step = 1} : (!p) -> !p
+  // CHECK: nn.reshape %{{.+}} :
+  %halves = nn.reshape %h : (!h) -> tensor<2x2x4x4x4xf32, #nn.axes<batch, half, row, head, feature>>
   // CHECK: nn.pick %{{.+}}, %{{.+}} over "vocab" :
   %10 = nn.pick %l, %t over "vocab" : (!logits, !tokens) -> !rows
   // CHECK: nn.one_hot %{{.+}} over "vocab" :
@@ -123,6 +128,11 @@ func.func @layers(%x: !x, %e: !e, %rows: !rows, %h: !h, %p: !p, %l: !logits, %t:
   %ds = nn.softmax_grad %s, %p over "key" : (!p, !p) -> !p
   // CHECK: nn.attention %{{.+}}, %{{.+}}, %{{.+}} {causal = true, feature = "feature", key = "key", scale = 5.000000e-01 : f64, seq = "seq"}
   %o, %probs = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
+  // CHECK: nn.attention {{.*}} ring,
+  %oo, %sums = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring} : (!h, !h, !h) -> (!h, !lse)
+  // CHECK: nn.attention_grad {{.*}} ring,
+  %rq, %rk, %rv = nn.attention_grad %h, %h, %h, %sums, %oo, %oo {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring}
+      : (!h, !h, !h, !lse, !h, !h) -> (!h, !h, !h)
   // CHECK: nn.attention_grad
   %q, %k, %v = nn.attention_grad %h, %h, %h, %probs, %o {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5}
     : (!h, !h, !h, !p, !h) -> (!h, !h, !h)

@@ -4,7 +4,7 @@
 // An axis that an operation needs whole.
 // CHECK: plan.npar:3:9: error: axis 'seq' cannot be split: operation 'attention' needs it whole
 // CHECK: note: operation 'attention' is here
-// CHECK: note: help: put a rule before it that takes 'tp' in 'attention' for another axis, or exempt it: 'seq -> none in op attention'
+// CHECK: note: help: say how its keys come together: 'seq -> tp by ring' or 'by gather'; or put a rule before it that takes 'tp' in 'attention' for another axis (its heads: Ulysses)
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["tp"], loc("plan.npar":3:9)>]} {
   func.func @micro() {
     %q = nn.input "q" : tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
@@ -60,6 +60,35 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
   func.func @micro() {
     %x = nn.input "x" : tensor<67xf32, #nn.axes<embed>>
     %y = nn.exp %x : (tensor<67xf32, #nn.axes<embed>>) -> tensor<67xf32, #nn.axes<embed>>
+    return
+  }
+}
+
+// -----
+// A way of attention that no attention goes: an earlier rule has the mesh axis there.
+// CHECK: plan.npar:8:9: error: the rule 'seq -> cp by gather' splits the keys of no attention
+// CHECK: note: help: an earlier rule has the mesh axis there, or none is left: remove 'by'
+!h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "head", mesh = ["cp"], op = "attention">,
+                                                                 #dist.rule<axis = "seq", mesh = ["cp"], by = "gather", loc("plan.npar":8:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    %e = nn.exp %o : (!h) -> !h
+    return
+  }
+}
+
+// -----
+// What autodiff made of attention decides.
+// CHECK: error: 'nn.attention' op goes round a ring by the rules but is not marked: run 'place-mark-ring' before autodiff
+!h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring">]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
     return
   }
 }

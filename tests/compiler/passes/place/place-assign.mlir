@@ -162,3 +162,70 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+// A data buffer holds what all its uses have in common; one that needs more would have to be sent the rest.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = [], op = "tanh">,
+                                                                 #dist.rule<axis = "seq", mesh = ["cp"]>]} {
+  func.func @micro() {
+    // CHECK: nn.input "a" : tensor<8x2xf32, #dist.layout<batch : 8, seq : 4 {cp}>>
+    // CHECK: nn.input "b" : tensor<8x4xf32, #dist.layout<batch : 8, seq : 4>>
+    %a = nn.input "a" : tensor<8x4xf32, #nn.axes<batch, seq>>
+    %b = nn.input "b" : tensor<8x4xf32, #nn.axes<batch, seq>>
+    %0 = nn.exp %a : (tensor<8x4xf32, #nn.axes<batch, seq>>) -> tensor<8x4xf32, #nn.axes<batch, seq>>
+    // CHECK: %[[B:.*]] = dist.reshard {{.*}} -> tensor<8x2xf32, #dist.layout<batch : 8, seq : 4 {cp}>>
+    // CHECK: nn.exp %[[B]]
+    %1 = nn.exp %b : (tensor<8x4xf32, #nn.axes<batch, seq>>) -> tensor<8x4xf32, #nn.axes<batch, seq>>
+    %2 = nn.tanh %b : (tensor<8x4xf32, #nn.axes<batch, seq>>) -> tensor<8x4xf32, #nn.axes<batch, seq>>
+    return
+  }
+}
+
+// -----
+// `by gather`: the queries stay split, keys and values are wanted whole along their alias, and their gradients are partial.
+// CHECK-LABEL: func.func @micro
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "gather">]} {
+  func.func @micro() {
+    %i = nn.input "i" : !h
+    // CHECK: %[[Q:.*]] = nn.exp
+    %q = nn.exp %i : (!h) -> !h
+    // CHECK: %[[KEYS:.*]] = dist.reshard %[[Q]] {{.*}} -> tensor<2x8x2x4xf32, #dist.layout<batch : 2, seq : 8, head : 2, feature : 4>>
+    // CHECK: nn.attention %[[Q]], %[[KEYS]], %[[KEYS]] {{.*}} -> (tensor<2x4x2x4xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 2, feature : 4>>,
+    // CHECK-SAME: tensor<2x2x4x8xf32, #dist.layout<batch : 2, head : 2, seq : 8 {cp}, key : 8>>)
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    // CHECK: nn.attention_grad {{.*}} -> (tensor<2x4x2x4xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 2, feature : 4>>,
+    // CHECK-SAME: tensor<2x8x2x4xf32, #dist.layout<batch : 2, seq : 8, head : 2, feature : 4, partial = {cp : sum}>>
+    %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %p, %o {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64}
+        : (!h, !h, !h, !p, !h) -> (!h, !h, !h)
+    // CHECK: dist.reshard {{.*}} -> tensor<2x4x2x4xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 2, feature : 4>>
+    // CHECK: nn.tanh
+    %t = nn.tanh %dk : (!h) -> !h
+    return
+  }
+}
+
+// -----
+// Ulysses: what moves between two splits of one size does so once, behind its definition, for both phases.
+// CHECK-LABEL: func.func @micro
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "head", mesh = ["cp"], op = "attention">,
+                                                                 #dist.rule<axis = "seq", mesh = ["cp"]>]} {
+  func.func @micro() {
+    %i = nn.input "i" : !h
+    // CHECK: %[[E:.*]] = nn.exp
+    // CHECK-NEXT: %[[Q:.*]] = dist.reshard %[[E]] {{.*}} -> tensor<2x8x1x4xf32, #dist.layout<batch : 2, seq : 8, head : 2 {cp}, feature : 4>>
+    %q = nn.exp %i {at = #nn.at<F, "x", 0>} : (!h) -> !h
+    // CHECK-NEXT: nn.attention %[[Q]], %[[Q]], %[[Q]]
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, at = #nn.at<F, "x", 0>}
+        : (!h, !h, !h) -> (!h, !p)
+    // CHECK-NOT: dist.reshard
+    // CHECK: nn.attention_grad %[[Q]], %[[Q]], %[[Q]]
+    %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %p, %o {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, at = #nn.at<B, "x", 0>}
+        : (!h, !h, !h, !p, !h) -> (!h, !h, !h)
+    return
+  }
+}

@@ -95,3 +95,64 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+// A ring of two: own keys first, under their positions; those of the other rank are on their way meanwhile. Only lse is left for the gradient.
+// CHECK-LABEL: func.func @ring
+!q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
+!l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  func.func @ring() {
+    %q = nn.input "q" : !q
+    // CHECK: %[[K:.*]] = dist.permute %{{.*}} {axes = ["cp"], {{.*}}shift = 1
+    // CHECK: dist.permute
+    // CHECK: nn.reshape {{.*}} -> tensor<2x4x1x8xf32, #dist.layout<batch : 2, key : 4, head : 1, feature : 8>>
+    // CHECK: nn.causal_mask {{.*}} {ring = ["cp"], step = 0 : i64}
+    // CHECK-NOT: dist.permute
+    // CHECK: nn.reshape %[[K]]
+    // CHECK: nn.causal_mask {{.*}} {ring = ["cp"], step = 1 : i64}
+    // CHECK: %[[MAX:.*]] = nn.max2
+    // CHECK: nn.sub {{.*}}, %[[MAX]]
+    // CHECK: nn.div
+    // CHECK: nn.log
+    // CHECK-NOT: dist.permute
+    %o, %lse = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring} : (!q, !q, !q) -> (!q, !l)
+    return
+  }
+}
+
+// -----
+// Backward the gradients of keys and values travel with them and once more, home: 2 + 4 permutes.
+// CHECK-LABEL: func.func @ring_grad
+!q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
+!l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  func.func @ring_grad() {
+    %q = nn.input "q" : !q
+    %l = nn.input "l" : !l
+    // CHECK-COUNT-6: dist.permute
+    // CHECK-NOT: dist.permute
+    %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %l, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring}
+        : (!q, !q, !q, !l, !q, !q) -> (!q, !q, !q)
+    return
+  }
+}
+
+// -----
+// In zigzag order the second step works on halves and masks nothing; which early or late half meets which is chosen by the coordinate.
+// CHECK-LABEL: func.func @zigzag
+!q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
+!l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {key = 2 : i64, seq = 2 : i64}} {
+  func.func @zigzag() {
+    %q = nn.input "q" : !q
+    // CHECK: nn.causal_mask
+    // CHECK-NOT: nn.causal_mask
+    // CHECK: nn.select {{.*}} at "seq.half"[0]
+    // CHECK: nn.einsum {{.*}} -> tensor<2x1x2x2xf32, #dist.layout<batch : 2, head : 1, "seq.row" : 2, key : 2>>
+    // CHECK: dist.choose {{.*}} {axes = ["cp"], {{.*}}step = 1 : i64}
+    // CHECK: nn.stack {{.*}} along "seq.half"
+    %o, %lse = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring} : (!q, !q, !q) -> (!q, !l)
+    return
+  }
+}

@@ -1,0 +1,297 @@
+// Ring attention: keys and values travel past the queries, and nobody ever holds all of them (Liu et al. 2023, "Ring Attention with Blockwise
+// Transformers"). In zigzag order with a causal mask each rank computes half of every step, and all the same (Brandon et al. 2023, "Striped
+// Attention"; the zigzag order is Llama 3's).
+//
+// With n ranks, at step t rank i holds the keys of rank j = (i - t) mod n. In natural order they are masked by global positions. In zigzag order
+// rank i has the chunks i ("early") and 2 n - 1 - i ("late") of 2 n. Then at every step t > 0, without any mask:
+//
+//            keys of j:  early   late
+//   early queries of i   j < i   never          so late x early always, and besides, chosen by the own coordinate,
+//   late queries of i    always  j > i          early x early or late x late
+#include "compiler/passes/place/LocalBuilder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using npar::dist::LayoutAttr;
+
+namespace npar::place {
+namespace {
+
+/// The running softmax of some rows of queries: exp(scores - max) summed over the keys so far, and times their values.
+struct Rows {
+  Value max, sum, out;
+};
+
+/// What the gradients of some rows of queries need: [rows, feature], [rows, feature], [rows], [rows].
+struct Queries {
+  Value q, dout, lse, dot;
+};
+
+struct Gradients {
+  Value dq, dk, dv;
+};
+
+/// Works on both attention and its gradient. "Rows" are queries, under the name of the sequence (all of this rank) or of a half of it; blocks
+/// of keys have their own name and are no split axis: a block is what one rank has.
+template <typename Op> class Ring {
+public:
+  explicit Ring(Op op)
+      : op(op), b(op), layout(dist::layoutOf(op.getQ())), mesh(dist::meshOf(op)), seq(op.getSeqAttr()), key(op.getKeyAttr()),
+        half(named("half")), halfRow(named("row")), axes(layout.splitsOf(layout.dimOf(seq))), members(mesh.sizeOf(axes)) {
+    Type element = getElementTypeOrSelf(op.getQ().getType());
+    narrow = element;
+    wide = element.getIntOrFloatBitWidth() < 32 ? Type(b.builder.getF32Type()) : element;
+    balanced = op.getCausal() && members > 1 && dist::zigzagOf(op, seq) == members;
+  }
+
+  // --- forward ---
+
+  Rows forward() {
+    Value q = op.getQ(), k = op.getK(), v = op.getV(), nextK, nextV;
+    Rows rows, early, late;
+    for (int64_t step = 0; step < members; ++step, k = nextK, v = nextV) {
+      if (step + 1 < members)
+        nextK = shift(k), nextV = shift(v); // on its way while this block is worked on
+      if (!balanced || step == 0) {
+        rows = attend(q, block(k), block(v), rows, step);
+        continue;
+      }
+      if (step == 1)
+        early = part(rows, 0), late = part(rows, 1);
+      Value earlyK = keyHalf(k, 0), earlyV = keyHalf(v, 0);
+      late = attend(queryHalf(q, 1), earlyK, earlyV, late, -1);
+      Rows chosen = attend(choose(queryHalf(q, 0), queryHalf(q, 1), step), choose(earlyK, keyHalf(k, 1), step),
+                           choose(earlyV, keyHalf(v, 1), step), choose(early, late, step), -1);
+      early = choose(chosen, early, step);
+      late = choose(late, chosen, step);
+    }
+    if (balanced)
+      rows = {join(early.max, late.max, rows.max), join(early.sum, late.sum, rows.sum), join(early.out, late.out, rows.out)};
+    return rows;
+  }
+
+  Value lse(const Rows &rows, Type type) { return b.binary("add", b.unary("log", rows.sum), rows.max, type); }
+  Value out(const Rows &rows, Type type) {
+    Value quotient = b.binary("div", rows.out, rows.sum);
+    return quotient.getType() == type ? quotient : b.build("convert", type, quotient);
+  }
+
+  // --- backward ---
+
+  Gradients backward(Value dout, Value out, Value lse) {
+    // The softmax's gradient: p (dp - sum of p dp), and the sum is that of dout out over the features.
+    Value dot = b.sum(b.binary("mul", widened(dout), widened(out)), op.getFeatureAttr(), lse.getType());
+    Queries all{op.getQ(), dout, lse, dot}, early, late;
+    Value k = op.getK(), v = op.getV(), nextK, nextV;
+    Gradients sums, earlyQ, lateQ; // of keys: on their way with them
+    for (int64_t step = 0; step < members; ++step, k = nextK, v = nextV) {
+      if (step + 1 < members)
+        nextK = shift(k), nextV = shift(v);
+      if (!balanced || step == 0) {
+        Gradients here = differentiate(all, block(k), block(v), step);
+        sums = {add(sums.dq, here.dq), add(sums.dk, piece(here.dk, k)), add(sums.dv, piece(here.dv, v))};
+      } else {
+        if (step == 1) {
+          early = part(all, 0), late = part(all, 1);
+          earlyQ.dq = queryHalf(sums.dq, 0), lateQ.dq = queryHalf(sums.dq, 1);
+        }
+        Value earlyK = keyHalf(k, 0), earlyV = keyHalf(v, 0);
+        Gradients always = differentiate(late, earlyK, earlyV, -1);
+        Gradients chosen =
+            differentiate(choose(early, late, step), choose(earlyK, keyHalf(k, 1), step), choose(earlyV, keyHalf(v, 1), step), -1);
+        lateQ.dq = add(lateQ.dq, always.dq);
+        split(earlyQ.dq, lateQ.dq, chosen.dq, step);
+        sums.dk = gathered(sums.dk, always.dk, chosen.dk, step);
+        sums.dv = gathered(sums.dv, always.dv, chosen.dv, step);
+      }
+      if (members > 1)
+        sums.dk = shift(sums.dk), sums.dv = shift(sums.dv); // the last time: home
+    }
+    if (balanced)
+      sums.dq = join(earlyQ.dq, lateQ.dq, sums.dq);
+    return sums;
+  }
+
+  Value narrowed(Value x, Type type) { return x.getType() == type ? x : b.build("convert", type, x); }
+
+private:
+  StringAttr named(StringRef part) { return b.builder.getStringAttr(seq.getValue() + "." + part); }
+
+  // --- blocks of keys and halves of them ---
+
+  /// `axis` becomes `to` of the given sizes, which nothing splits.
+  LayoutAttr renamed(LayoutAttr from, StringAttr axis, ArrayRef<StringAttr> to, ArrayRef<int64_t> sizes) {
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> all;
+    SmallVector<SmallVector<StringAttr>> splits;
+    for (auto [dim, name] : llvm::enumerate(from.getNames())) {
+      if (name != axis) {
+        names.push_back(name), all.push_back(from.getSizes()[dim]), splits.push_back(from.splitsOf(dim));
+        continue;
+      }
+      names.append(to.begin(), to.end());
+      all.append(sizes.begin(), sizes.end());
+      splits.append(to.size(), {});
+    }
+    return dist::makeLayout(op.getContext(), names, all, splits);
+  }
+
+  Value reshaped(Value x, LayoutAttr to) {
+    Type type = dist::localType(getElementTypeOrSelf(x.getType()), to, mesh);
+    return x.getType() == type ? x : b.build("reshape", type, x);
+  }
+
+  Value block(Value x) { return reshaped(x, renamed(dist::layoutOf(x), seq, {key}, {nn::sizeOf(x.getType(), seq)})); }
+  /// A block's value as this rank's piece of the sequence.
+  Value piece(Value x, Value like) { return reshaped(x, dist::layoutOf(like)); }
+
+  Value halfOf(Value x, int64_t index, StringAttr row) {
+    int64_t size = nn::sizeOf(x.getType(), seq) / 2;
+    LayoutAttr from = dist::layoutOf(x);
+    Value halves = reshaped(x, renamed(from, seq, {half, row}, {2, size}));
+    Type type = dist::localType(getElementTypeOrSelf(x.getType()), renamed(from, seq, {row}, {size}), mesh);
+    return b.build("select", type, halves, {{"axis", half}, {"index", b.builder.getI64IntegerAttr(index)}});
+  }
+  Value queryHalf(Value x, int64_t index) { return halfOf(x, index, halfRow); }
+  Value keyHalf(Value x, int64_t index) { return halfOf(x, index, key); }
+
+  Value joinHalves(Value early, Value late, Value like, StringAttr row) {
+    LayoutAttr to = dist::layoutOf(like);
+    LayoutAttr halves = renamed(to, seq, {half, row}, {2, nn::sizeOf(early.getType(), row)});
+    Type type = dist::localType(getElementTypeOrSelf(early.getType()), halves, mesh);
+    return reshaped(b.build("stack", type, {early, late}, {{"axis", half}}), to);
+  }
+  Value join(Value early, Value late, Value like) { return joinHalves(early, late, like, halfRow); }
+
+  Rows part(const Rows &rows, int64_t index) {
+    return {queryHalf(rows.max, index), queryHalf(rows.sum, index), queryHalf(rows.out, index)};
+  }
+  Queries part(const Queries &all, int64_t index) {
+    return {queryHalf(all.q, index), queryHalf(all.dout, index), queryHalf(all.lse, index), queryHalf(all.dot, index)};
+  }
+
+  // --- what differs between ranks ---
+
+  Value shift(Value x) {
+    auto moved = dist::PermuteOp::create(b.builder, op.getLoc(), x.getType(), x, dist::stringArray(op.getContext(), axes), 1,
+                                         b.builder.getStringAttr(("'attention' passes '" + key.getValue() + "' round the ring of '" +
+                                                                  seq.getValue() + "'")
+                                                                     .str()));
+    if (auto at = nn::getAt(op))
+      nn::setAt(moved, at);
+    return moved.getResult();
+  }
+
+  /// `early` where the keys are those of an earlier rank, else `late`.
+  Value choose(Value early, Value late, int64_t step) {
+    auto chosen = dist::ChooseOp::create(b.builder, op.getLoc(), early.getType(), early, late, dist::stringArray(op.getContext(), axes), step);
+    if (auto at = nn::getAt(op))
+      nn::setAt(chosen, at);
+    return chosen.getResult();
+  }
+  Rows choose(const Rows &early, const Rows &late, int64_t step) {
+    return {choose(early.max, late.max, step), choose(early.sum, late.sum, step), choose(early.out, late.out, step)};
+  }
+  Queries choose(const Queries &early, const Queries &late, int64_t step) {
+    return {choose(early.q, late.q, step), choose(early.dout, late.dout, step), choose(early.lse, late.lse, step),
+            choose(early.dot, late.dot, step)};
+  }
+  /// Adds to the half that was chosen.
+  void split(Value &early, Value &late, Value chosen, int64_t step) {
+    Value sum = add(choose(early, late, step), chosen);
+    early = choose(sum, early, step);
+    late = choose(late, sum, step);
+  }
+  /// A sum over keys of this rank's piece, with what the early half gets always and what the chosen one gets.
+  Value gathered(Value sum, Value always, Value chosen, int64_t step) {
+    Value early = add(keyHalf(sum, 0), always), late = keyHalf(sum, 1);
+    split(early, late, chosen, step);
+    return joinHalves(early, late, sum, key);
+  }
+
+  // --- arithmetic: products in the tensors' type, sums in at least float32 ---
+
+  Value widened(Value x) { return converted(x, wide); }
+  Value converted(Value x, Type element) {
+    return getElementTypeOrSelf(x.getType()) == element ? x : b.build("convert", nn::withElement(x.getType(), element), x);
+  }
+  Value add(Value sum, Value x) { return sum ? b.binary("add", sum, x, sum.getType()) : x; }
+  Value product(Value x, Value y, ArrayRef<StringAttr> names) {
+    return widened(b.einsum(converted(x, narrow), converted(y, narrow), names));
+  }
+
+  /// The axes of `like` with the sequence under the name that `rows` has for it.
+  SmallVector<StringAttr> axesLike(Value like, Value rows) {
+    SmallVector<StringAttr> names(nn::axesOf(like.getType()));
+    if (!nn::hasAxis(rows.getType(), seq))
+      llvm::replace(names, seq, halfRow);
+    return names;
+  }
+
+  /// scale q k, masked by positions; `step` -1: nothing is masked.
+  Value scores(Value q, Value k, int64_t step) {
+    SmallVector<StringAttr> names = axesLike(op.getLse(), q);
+    names.push_back(key);
+    Value scores = b.scale(product(q, k, names), op.getScale().convertToDouble());
+    if (!op.getCausal() || step < 0)
+      return scores;
+    return b.build("causal_mask", scores.getType(), scores,
+                   {{"query", seq},
+                    {"key", key},
+                    {"ring", dist::stringArray(op.getContext(), axes)},
+                    {"step", b.builder.getI64IntegerAttr(step)}});
+  }
+
+  Rows attend(Value q, Value k, Value v, const Rows &before, int64_t step) {
+    Value scores = this->scores(q, k, step), max = b.max(scores, key);
+    if (before.max)
+      max = b.binary("max2", before.max, max);
+    Value weights = b.unary("exp", b.binary("sub", scores, max));
+    Rows rows{max, b.sum(weights, key), product(weights, v, axesLike(op.getOut(), q))};
+    if (!before.max)
+      return rows;
+    Value decay = b.unary("exp", b.binary("sub", before.max, max));
+    rows.sum = b.binary("add", b.binary("mul", before.sum, decay), rows.sum);
+    rows.out = b.binary("add", b.binary("mul", before.out, decay), rows.out);
+    return rows;
+  }
+
+  Gradients differentiate(const Queries &rows, Value k, Value v, int64_t step) {
+    Value probs = b.unary("exp", b.binary("sub", scores(rows.q, k, step), rows.lse));
+    Value dprobs = product(rows.dout, v, nn::axesOf(probs.getType()));
+    Value dscores = b.scale(b.binary("mul", probs, b.binary("sub", dprobs, rows.dot)), op.getScale().convertToDouble());
+    return {product(dscores, k, nn::axesOf(rows.q.getType())), product(dscores, rows.q, nn::axesOf(k.getType())),
+            product(probs, rows.dout, nn::axesOf(v.getType()))};
+  }
+
+  Op op;
+  LocalBuilder b;
+  LayoutAttr layout;
+  dist::MeshAttr mesh;
+  StringAttr seq, key, half, halfRow;
+  SmallVector<StringAttr> axes; ///< of the mesh that split the sequence: the ring
+  int64_t members;
+  Type narrow, wide;
+  bool balanced = false;
+};
+
+} // namespace
+
+void expandRing(nn::AttentionOp op) {
+  Ring<nn::AttentionOp> ring(op);
+  Rows rows = ring.forward();
+  Value out = ring.out(rows, op.getOut().getType()), lse = ring.lse(rows, op.getLse().getType());
+  op->replaceAllUsesWith(ValueRange{out, lse});
+  op->erase();
+}
+
+void expandRing(nn::AttentionGradOp op) {
+  Ring<nn::AttentionGradOp> ring(op);
+  Gradients gradients = ring.backward(op.getDout(), op.getOut(), op.getLse());
+  op->replaceAllUsesWith(ValueRange{ring.narrowed(gradients.dq, op.getDq().getType()), ring.narrowed(gradients.dk, op.getDk().getType()),
+                                    ring.narrowed(gradients.dv, op.getDv().getType())});
+  op->erase();
+}
+
+} // namespace npar::place

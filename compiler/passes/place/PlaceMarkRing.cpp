@@ -1,0 +1,126 @@
+// Marks attention that goes round a ring, before its gradient is built, and chooses the order in which its sequence lies.
+#include "compiler/passes/place/Place.h"
+#include "compiler/passes/place/Rules.h"
+
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace npar {
+#define GEN_PASS_DEF_PLACEMARKRING
+#include "compiler/passes/place/Passes.h.inc"
+} // namespace npar
+
+using namespace mlir;
+
+namespace npar::place {
+namespace {
+
+struct PlaceMarkRing : impl::PlaceMarkRingBase<PlaceMarkRing> {
+  void runOnOperation() override {
+    auto declared = getOperation()->getAttrOfType<ArrayAttr>("dist.rules");
+    if (!declared || llvm::none_of(declared.getAsRange<dist::RuleAttr>(), [](dist::RuleAttr rule) { return isRing(rule); }))
+      return;
+    Rules rules(getOperation());
+    SmallVector<nn::AttentionOp> attentions;
+    getOperation().walk([&](nn::AttentionOp op) { attentions.push_back(op); });
+    for (nn::AttentionOp op : attentions) {
+      Assignment assignment = rules.assign(op);
+      ArrayRef<StringAttr> splits = assignment.splitsOf(op.getSeqAttr());
+      if (splits.empty())
+        continue;
+      dist::RuleAttr rule = rules.rule(assignment.ruleOf(splits.front()));
+      if (!isRing(rule))
+        continue;
+      mark(op);
+      if (rule.getBy() == "ring_zigzag")
+        order(op, rule, rules.mesh.sizeOf(splits));
+    }
+    if (rules.hasFailed() || wrong)
+      return signalPassFailure();
+    setOrders(attentions);
+  }
+
+private:
+  struct Order {
+    dist::RuleAttr rule;
+    int64_t ranks;
+  };
+  llvm::MapVector<StringAttr, Order> orders;
+  bool wrong = false;
+
+  static bool isRing(dist::RuleAttr rule) { return rule.getBy().getValue().starts_with("ring"); }
+
+  /// The second result becomes lse: [.. without feature, seq], wide enough for a sum.
+  static void mark(nn::AttentionOp op) {
+    auto probs = cast<RankedTensorType>(op.getProbs().getType());
+    SmallVector<StringAttr> names;
+    SmallVector<int64_t> sizes;
+    for (auto [name, size] : llvm::zip(nn::axesOf(probs), probs.getShape()))
+      if (name != op.getKeyAttr())
+        names.push_back(name), sizes.push_back(size);
+    Type element = probs.getElementType();
+    if (element.getIntOrFloatBitWidth() < 32)
+      element = Float32Type::get(op.getContext());
+    op.getProbs().setType(nn::withAxes(element, names, sizes));
+    op.setRing(true);
+  }
+
+  void order(nn::AttentionOp op, dist::RuleAttr rule, int64_t ranks) {
+    auto [entry, isNew] = orders.insert({op.getSeqAttr(), {rule, ranks}});
+    if (isNew)
+      return checkUses(op.getSeqAttr(), rule);
+    if (entry->second.ranks == ranks || wrong)
+      return;
+    InFlightDiagnostic error = fail(rule);
+    error << "axis '" << op.getSeq() << "' would lie in zigzag order of " << ranks << " and of " << entry->second.ranks << " ranks";
+    error.attachNote(entry->second.rule.getLoc()) << "the other rule is here";
+    error.attachNote(rule.getLoc()) << "help: use 'by ring' in one of them";
+  }
+
+  InFlightDiagnostic fail(dist::RuleAttr rule) {
+    wrong = true;
+    return emitError(rule.getLoc());
+  }
+
+  /// What cannot have its axis in another order.
+  void checkUses(StringAttr axis, dist::RuleAttr rule) {
+    Operation *user = nullptr;
+    std::string what;
+    getOperation().walk([&](Operation *op) {
+      if (auto variable = dyn_cast<nn::VariableOp>(op); variable && nn::hasAxis(variable.getType(), axis))
+        user = op, what = ("parameter '" + variable.getSymName() + "' has it").str();
+      else if (isa<nn::SelectOp, nn::StackOp>(op) && op->getAttrOfType<StringAttr>("axis") == axis)
+        user = op, what = ("operation '" + op->getName().stripDialect() + "' counts its places").str();
+      return user ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (!user)
+      return;
+    InFlightDiagnostic error = fail(rule);
+    error << "axis '" << axis.getValue() << "' cannot lie in zigzag order: " << what;
+    error.attachNote(user->getLoc()) << "it is here";
+    error.attachNote(rule.getLoc()) << "help: use 'by ring', or give it an axis of its own";
+  }
+
+  /// Keys lie as their sequence does, also where they are whole.
+  void setOrders(ArrayRef<nn::AttentionOp> attentions) {
+    SmallVector<NamedAttribute> all;
+    Builder builder(&getContext());
+    auto add = [&](StringAttr axis, int64_t ranks) {
+      if (llvm::none_of(all, [&](NamedAttribute known) { return known.getName() == axis; }))
+        all.push_back(builder.getNamedAttr(axis, builder.getI64IntegerAttr(ranks)));
+    };
+    for (auto &[axis, order] : orders)
+      add(axis, order.ranks);
+    for (nn::AttentionOp op : attentions)
+      if (auto found = orders.find(op.getSeqAttr()); found != orders.end())
+        add(op.getKeyAttr(), found->second.ranks);
+    if (!all.empty())
+      getOperation()->setAttr("dist.zigzag", builder.getDictionaryAttr(all));
+  }
+};
+
+} // namespace
+} // namespace npar::place
+
+std::unique_ptr<mlir::Pass> npar::createPlaceMarkRingPass() { return std::make_unique<place::PlaceMarkRing>(); }

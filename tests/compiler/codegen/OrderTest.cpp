@@ -1,0 +1,82 @@
+// Logical positions where an axis lies in zigzag order, and what a step of a ring computes by the rank's coordinate.
+#include "tests/compiler/codegen/RunFunction.h"
+
+#include <gtest/gtest.h>
+
+using namespace npar::codegen;
+
+namespace {
+
+/// The logical position of a place of an axis of `size` in the zigzag order of `ranks`; 0 ranks: the natural order.
+int64_t logical(int64_t place, int64_t size, int64_t ranks) {
+  if (!ranks)
+    return place;
+  int64_t chunk = size / (2 * ranks), slot = place / chunk;
+  return (slot % 2 ? 2 * ranks - 1 - slot / 2 : slot / 2) * chunk + place % chunk;
+}
+
+std::string module(const std::string &attributes, const std::string &arguments, const std::string &results, const std::string &body) {
+  return "module attributes {" + attributes + "} { func.func @f(" + arguments + ") -> (" + results + ") {\n" + body + "\n} }";
+}
+
+std::string orderOf(int64_t ranks) {
+  std::string number = std::to_string(ranks);
+  return ranks ? "dist.zigzag = {key = " + number + " : i64, seq = " + number + " : i64}, " : "";
+}
+
+TEST(Order, IndexCountsLogicalPositions) {
+  const int64_t size = 48;
+  struct Case {
+    std::string splits;
+    int64_t pieces, zigzag;
+  };
+  // Two chunks per piece; none split; a quarter of a piece; both mesh axes.
+  for (const Case &given : {Case{" {cp}", 4, 4}, Case{"", 1, 4}, Case{" {cp}", 4, 2}, Case{" {cp, tp}", 8, 4}, Case{" {cp}", 4, 0}}) {
+    int64_t local = size / given.pieces;
+    std::string type = "tensor<" + std::to_string(local) + "xi32, #dist.layout<seq : 48" + given.splits + ">>";
+    CompiledFunction f(module(orderOf(given.zigzag) + "dist.mesh = #dist.mesh<cp = 4, tp = 2>", "", type,
+                              "%i = nn.index : " + type + "\nreturn %i : " + type));
+    ASSERT_TRUE(f.ok());
+    for (int64_t cp = 0; cp < 4; ++cp)
+      for (int64_t tp = 0; tp < 2; ++tp) {
+        int64_t piece = given.pieces == 8 ? cp * 2 + tp : given.pieces == 4 ? cp : 0;
+        std::vector<int32_t> expected;
+        for (int64_t i = 0; i < local; ++i)
+          expected.push_back(static_cast<int32_t>(logical(piece * local + i, size, given.zigzag)));
+        EXPECT_EQ(f.run({}, {0, 0, 1, cp, tp})[0].as<int32_t>(), expected) << given.splits << " zigzag " << given.zigzag << " rank " << piece;
+      }
+  }
+}
+
+TEST(Order, MaskOfABlockOnTheRing) {
+  const int64_t size = 24, members = 3, local = size / members;
+  std::string type = "tensor<8x8xf32, #dist.layout<seq : 24 {cp}, key : 8>>";
+  for (int64_t zigzag : {int64_t(0), members})
+    for (int64_t step = 0; step < members; ++step) {
+      CompiledFunction f(module(orderOf(zigzag) + "dist.mesh = #dist.mesh<cp = 3>", "%x: " + type, type,
+                                "%y = nn.causal_mask %x query \"seq\" key \"key\" {ring = [\"cp\"], step = " + std::to_string(step) +
+                                    "} : (" + type + ") -> " + type + "\nreturn %y : " + type));
+      ASSERT_TRUE(f.ok());
+      for (int64_t own = 0; own < members; ++own) {
+        int64_t other = (own - step + members) % members;
+        std::vector<float> ones(local * local, 1), expected;
+        for (int64_t i = 0; i < local; ++i)
+          for (int64_t j = 0; j < local; ++j)
+            expected.push_back(logical(other * local + j, size, zigzag) <= logical(own * local + i, size, zigzag) ? 1 : -1e30f);
+        EXPECT_EQ(f.run({ones}, {0, 0, 1, own}, 2)[0].as<float>(), expected) << "zigzag " << zigzag << " step " << step << " rank " << own;
+      }
+    }
+}
+
+TEST(Order, ChooseByTheOwnPlaceOnTheRing) {
+  std::string type = "tensor<5x3xf32, #dist.layout<batch : 5, seq : 12 {node, cp}>>";
+  CompiledFunction f(module("dist.mesh = #dist.mesh<node = 2, cp = 2>", "%a: " + type + ", %b: " + type, type,
+                            "%c = dist.choose %a else %b {axes = [\"node\", \"cp\"], step = 3 : i64} : " + type + "\nreturn %c : " + type));
+  ASSERT_TRUE(f.ok());
+  std::vector<float> a(15, 1), b(15, 2);
+  for (int64_t node = 0; node < 2; ++node)
+    for (int64_t cp = 0; cp < 2; ++cp)
+      EXPECT_EQ(f.run({a, b}, {0, 0, 1, node, cp})[0].as<float>(), node * 2 + cp >= 3 ? a : b);
+}
+
+} // namespace

@@ -1,0 +1,110 @@
+// Rings that cannot be, reported at the rule with what can.
+// RUN: not npar-opt %s -split-input-file -place-mark-ring 2>&1 | FileCheck %s
+
+// CHECK: plan.npar:3:9: error: a ring over axis 'seq' cannot be padded: its pieces take each other's place
+// CHECK: note: help: remove 'pad', or use 'by gather'
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], pad, by = "ring", loc("plan.npar":3:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:4:9: error: zigzag order balances causal attention, but operation 'attention' has no causal mask
+// CHECK: note: operation 'attention' is here
+// CHECK: note: help: without a mask the ring is balanced in any order: use 'by ring'
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag", loc("plan.npar":4:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = false, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:5:9: error: axis 'seq' of size 6 is not divisible by 4: zigzag order gives each of 2 ranks two chunks
+// CHECK: note: help: use 'by ring', or a size that 4 divides
+!h = tensor<2x6x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x6x6xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag", loc("plan.npar":5:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:7:9: error: axis 'seq' of operation 'attention' is split by two rules
+// CHECK: plan.npar:6:9: note: the other one is here
+// CHECK: plan.npar:7:9: note: help: give one rule both mesh axes: 'seq -> cp, tp by ...'
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring", loc("plan.npar":6:9)>,
+                                 #dist.rule<axis = "seq", mesh = ["tp"], by = "gather", loc("plan.npar":7:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:9:9: error: axis 'seq' would lie in zigzag order of 4 and of 2 ranks
+// CHECK: plan.npar:8:9: note: the other rule is here
+// CHECK: plan.npar:9:9: note: help: use 'by ring' in one of them
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2, xp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag", layer = "a", loc("plan.npar":8:9)>,
+                                 #dist.rule<axis = "seq", mesh = ["cp", "xp"], by = "ring_zigzag", layer = "b", loc("plan.npar":9:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %a, %pa = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, at = #nn.at<F, "a", 0>}
+        : (!h, !h, !h) -> (!h, !p)
+    %b, %pb = nn.attention %a, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, at = #nn.at<F, "b", 0>}
+        : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
+// The order is that of the axis, so a parameter along it would be stored in it, and a place of it would be another one.
+// CHECK: plan.npar:10:9: error: axis 'seq' cannot lie in zigzag order: parameter 'bias' has it
+// CHECK: note: it is here
+// CHECK: plan.npar:10:9: note: help: use 'by ring', or give it an axis of its own
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag", loc("plan.npar":10:9)>]} {
+  nn.variable @bias : tensor<8xf32, #nn.axes<seq>> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:11:9: error: axis 'seq' cannot lie in zigzag order: operation 'select' counts its places
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag", loc("plan.npar":11:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    %s = nn.select %o at "seq" [0] : (!h) -> tensor<2x2x4xf32, #nn.axes<batch, head, feature>>
+    return
+  }
+}

@@ -1,0 +1,164 @@
+"""The sequence split over ranks: all-to-alls around attention, its keys gathered, or travelling round a ring; each equal to one rank."""
+
+import random
+import unittest
+
+from driver import LONG, ROOT, SMALL, DriverTest, mesh, settings
+
+# Every axis may have one rank; `context` names the rules of a way to split the sequence.
+PLANS = {
+    "ulysses": "head -> cp in op attention\n        seq -> cp",
+    "gather": "seq -> cp by gather",
+    "ring": "seq -> cp by ring",
+    "zigzag": "seq -> cp by ring(zigzag)",
+    "first_ring": 'seq -> cp by ring(zigzag) in layer "h.0"\n        seq -> cp by gather',
+}
+
+PLAN = """
+plan {name}(dp = 1, pp = 1, tp = 1, cp = 2, schedule = "1f1b", sequence = false) for Gpt2 {{
+    mesh dp, pp, cp, tp
+    micro 2
+    split {{
+        batch                   -> dp
+        head, hidden, vocab pad -> tp
+        {rules}
+        seq                     -> tp if sequence
+        h                       -> pp by schedule
+    }}
+    compute f32
+}}
+"""
+
+FLOAT = 4  # bytes
+
+
+class ContextTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        model = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        self.model = self.folder / "gpt2.npar"
+        self.model.write_text(model + "".join(PLAN.format(name=name, rules=rules) for name, rules in PLANS.items()))
+
+    def verify(self, plan, *parts, **more):
+        report = self.npar_json("verify", self.model, "--plan", plan, *settings(SMALL, *parts, **more), code=None)
+        bad = [check for check in report["checks"] if not check["ok"]]
+        self.assertTrue(report["ok"] and not bad, bad)
+
+    def inspect(self, plan, *parts, **more):
+        return self.npar_json("inspect", self.model, "--plan", plan, *settings(SMALL, {"micro": 16}, *parts, **more))
+
+    def sent(self, plan, *parts, kinds=("all_to_all", "all_gather", "reduce_scatter", "permute"), **more):
+        """{(phase, kind): (count, bytes of inputs)} over cp in one step."""
+        found = {}
+        for one in self.inspect(plan, *parts, **more)["classes"][0]["causes"]:
+            if one["over"] == "cp" and one["kind"] in kinds and one["phase"] != "update":
+                count, size = found.get((one["phase"], one["kind"]), (0, 0))
+                found[one["phase"], one["kind"]] = (count + one["count"], size + one["bytes"])
+        return found
+
+
+class SplitInputTest(ContextTest):
+    def test_columns_of_the_batch(self):
+        """Without a vocabulary rule nothing but the rule of the sequence says where the tokens are."""
+        text = self.model.read_text().replace("head, hidden, vocab pad -> tp", "head, hidden            -> tp")
+        self.model.write_text(text)
+        self.verify("gather", mesh(cp=2, dp=2, tp=2), sequence="true", micro=4)
+        self.verify("three_d", mesh(dp=1, pp=2, tp=4), sequence="true", micro=4)
+
+    def test_a_rank_holds_its_columns_only(self):
+        for cp, columns in ((1, 16), (4, 4)):
+            out = self.npar("compile", self.model, "--plan", "gather", "--emit=rank", *settings(SMALL, mesh(cp=cp))).output
+            self.assertIn(f"input tokens: 2 x {columns}\n", out)
+            self.assertIn(f"input targets: 2 x {columns}\n", out)
+
+
+class UlyssesTest(ContextTest):
+    def test_four_all_to_alls_of_a_layer(self):
+        """q, k, v and the output, N h / P elements each; the gradients of these four in the backward pass, which repeats none."""
+        for cp in (2, 4):
+            sent = self.sent("ulysses", mesh(cp=cp))
+            piece = FLOAT * SMALL["batch"] * SMALL["length"] * SMALL["width"] // cp
+            for phase in ("forward", "backward"):
+                self.assertEqual(sent[phase, "all_to_all"], (4 * SMALL["depth"], 4 * SMALL["depth"] * piece))
+            self.assertEqual({kind for _, kind in sent}, {"all_to_all"})
+
+    def test_verify(self):
+        for changes in (mesh(cp=2), mesh(cp=4), mesh(cp=2, dp=2, tp=2), mesh(cp=2, pp=2, dp=2), {**mesh(cp=2, tp=2), "sequence": "true"}):
+            with self.subTest(**changes):
+                self.verify("ulysses", changes)
+
+
+class GatherTest(ContextTest):
+    def test_keys_and_values_are_gathered(self):
+        sent = self.sent("gather", mesh(cp=4))
+        piece = FLOAT * SMALL["batch"] * SMALL["length"] * SMALL["width"] // 4
+        layers = SMALL["depth"]
+        self.assertEqual(sent["forward", "all_gather"], (2 * layers, 2 * layers * piece))
+        self.assertEqual(sent["backward", "all_gather"], (2 * layers, 2 * layers * piece))
+        self.assertEqual(sent["backward", "reduce_scatter"], (2 * layers, 2 * layers * 4 * piece))
+
+    def test_verify(self):
+        for changes in (mesh(cp=4), mesh(cp=2, dp=2, tp=2), mesh(cp=2, pp=2), {**mesh(cp=2, tp=2), "sequence": "true"}):
+            with self.subTest(**changes):
+                self.verify("gather", changes)
+
+
+class RingTest(ContextTest):
+    def test_what_travels(self):
+        """Forward k and v P - 1 times; backward again, and their gradients P times, the last time home."""
+        for plan in ("ring", "zigzag"):
+            for cp in (2, 4):
+                sent = self.sent(plan, mesh(cp=cp))
+                piece = FLOAT * SMALL["batch"] * SMALL["length"] * SMALL["width"] // cp
+                forward, backward = 2 * (cp - 1) * SMALL["depth"], (2 * (cp - 1) + 2 * cp) * SMALL["depth"]
+                self.assertEqual(sent["forward", "permute"], (forward, forward * piece))
+                self.assertEqual(sent["backward", "permute"], (backward, backward * piece))
+                self.assertEqual({kind for _, kind in sent}, {"permute"})
+
+    def test_needs_less_memory_than_gathering(self):
+        """Neither the keys of others nor probabilities are kept."""
+        longer = {"length": 128, "context": 128, "batch": 2, "micro": 2}
+        memory = {plan: self.inspect(plan, mesh(cp=4), longer)["classes"][0]["activation_bytes"] for plan in ("gather", "ring", "zigzag")}
+        self.assertLess(memory["ring"], 0.7 * memory["gather"])
+        self.assertLess(memory["zigzag"], 0.7 * memory["gather"])
+
+    def test_zigzag_is_half_the_work(self):
+        """Of P steps all but the first compute half of the pairs of a query and a key. Two products forward and five backward of features so many
+        that the rest hardly counts."""
+        size = {"length": 64, "context": 64, "depth": 1, "width": 512, "heads": 2, "batch": 2, "micro": 2}
+        ring, zigzag = (self.inspect(plan, mesh(cp=4), size)["classes"][0]["flops"] for plan in ("ring", "zigzag"))
+        pairs = 2 * 64 * 64 // 4
+        self.assert_close(ring - zigzag, 7 * 2 * pairs * 512 * 3 / 4 / 2, 0.05)
+
+    def test_verify(self):
+        for plan in ("ring", "zigzag"):
+            for changes in (
+                mesh(cp=2), mesh(cp=4), {**mesh(cp=8), "micro": 8}, mesh(cp=2, dp=2, tp=2), mesh(cp=2, pp=2), mesh(cp=2, pp=2, dp=2, tp=2),
+                {**mesh(cp=2, tp=2), "sequence": "true"}, {**mesh(cp=4), "dropout": 0.1},
+            ):  # fmt: skip
+                with self.subTest(plan=plan, **changes):
+                    self.verify(plan, changes)
+
+    def test_two_ways_in_one_model(self):
+        """The order of an axis is one for the whole model: attention that gathers its keys masks them by their positions, too."""
+        self.verify("first_ring", mesh(cp=2))
+
+    def test_plans_drawn_at_random(self):
+        chance = random.Random(7)
+        for _ in range(40 if LONG else 3):
+            dp, pp, cp, tp = (chance.choice(sizes) for sizes in ([1, 2, 3], [1, 2, 3], [2, 3, 4], [1, 2]))
+            micro, micros = chance.choice([1, 2, 3]), chance.choice([1, 2, 3])
+            plan = chance.choice(["ulysses", "gather", "ring", "zigzag"])
+            changes = {
+                **mesh(dp=dp, pp=pp, cp=cp, tp=tp), "micro": micro, "batch": dp * micro * micros, "depth": pp + chance.choice([0, 1]),
+                "vocab": chance.choice([17, 64]), "heads": 12, "width": 24, "length": 2 * cp * chance.choice([1, 2, 3]),
+                "sequence": chance.choice(["true", "false"]), "dropout": chance.choice([0.0, 0.2]), "seed": chance.randrange(100),
+            }  # fmt: skip
+            if changes["sequence"] == "true":
+                changes["length"] *= tp
+            with self.subTest(plan=plan, **changes):
+                self.verify(plan, changes)
+
+
+if __name__ == "__main__":
+    unittest.main()
