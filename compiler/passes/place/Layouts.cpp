@@ -19,7 +19,10 @@ bool acceptsPartialOperands(Operation *op) {
   return shardable && (shardable.isLinear() || isa<nn::GatherOp, nn::ScatterAddOp, nn::PickOp>(op));
 }
 
-Layouts::Layouts(ModuleOp module, Rules &rules) : module(module), context(module.getContext()), rules(rules) { collect(); }
+Layouts::Layouts(ModuleOp module, Rules &rules) : module(module), context(module.getContext()), rules(rules) {
+  collect();
+  pairCopies();
+}
 
 void Layouts::collect() {
   for (StringRef name : {"micro", "update"}) {
@@ -32,6 +35,15 @@ void Layouts::collect() {
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
   }
+}
+
+void Layouts::pairCopies() {
+  DenseMap<int64_t, Operation *> first;
+  for (Operation *op : ops)
+    if (auto number = op->getAttrOfType<IntegerAttr>(nn::recomputeAttribute))
+      if (auto [entry, isNew] = first.try_emplace(number.getInt(), op); !isNew)
+        for (auto [copy, original] : llvm::zip(op->getResults(), entry->second->getResults()))
+          originals[copy] = original;
 }
 
 LogicalResult Layouts::derive() {
@@ -47,12 +59,20 @@ LogicalResult Layouts::derive() {
     sweep();
     changed = false;
     for (Operation *op : ops)
-      for (Value result : op->getResults())
-        if (LayoutAttr found = layouts.lookup(result); found && found.isPartial())
-          if (!llvm::all_of(result.getUses(), [&](OpOperand &use) { return acceptsPartial(use); }))
-            changed |= reducedValues.insert(result).second;
+      for (Value result : op->getResults()) {
+        if (isReducedFor(result))
+          changed |= reducedValues.insert(result).second;
+        Value original = originals.lookup(result);
+        if (original && (reducedValues.contains(result) || reducedValues.contains(original)))
+          changed |= reducedValues.insert(original).second | reducedValues.insert(result).second;
+      }
   }
   return success();
+}
+
+bool Layouts::isReducedFor(Value value) const {
+  LayoutAttr found = layouts.lookup(value);
+  return found && found.isPartial() && !llvm::all_of(value.getUses(), [&](OpOperand &use) { return acceptsPartial(use); });
 }
 
 LayoutAttr Layouts::layoutFor(Type type, const Assignment &assignment) const {
@@ -144,7 +164,9 @@ void Layouts::define(Operation *op) {
   for (Value result : op->getResults()) {
     LayoutAttr raw = resultLayout(result);
     rawLayouts[result] = raw;
-    layouts[result] = reducedValues.contains(result) && raw.isPartial() ? reduced(result, raw) : raw;
+    Value original = originals.lookup(result);
+    bool isReduced = reducedValues.contains(result) && raw.isPartial();
+    layouts[result] = !isReduced ? raw : original ? layouts.lookup(original) : reduced(result, raw);
   }
 }
 
@@ -177,6 +199,8 @@ LayoutAttr Layouts::resultLayout(Value result) const {
     LayoutAttr layout = updated.lookup(op);
     return layout && layout.getNames() == nn::axesOf(result.getType()) ? layout : replicated(result.getType());
   }
+  if (auto checkpoint = dyn_cast<nn::CheckpointOp>(op))
+    return layouts.lookup(checkpoint.getKept());
   const Assignment &assignment = this->assignment(op);
   LayoutAttr layout = layoutFor(result.getType(), assignment);
   SmallVector<StringAttr> partial;
@@ -227,7 +251,7 @@ LayoutAttr Layouts::operandLayout(OpOperand &use, const Assignment &assignment) 
 LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
   Operation *op = use.getOwner();
   Type type = use.get().getType();
-  if (isa<nn::AccumulateOp, nn::SquareSumsOp>(op))
+  if (isa<nn::AccumulateOp, nn::SquareSumsOp, nn::CheckpointOp>(op))
     return {};
   if (auto write = dyn_cast<nn::WriteOp>(op))
     return variables.lookup(write.getVariable());
@@ -238,6 +262,8 @@ LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
 }
 
 LayoutAttr Layouts::wanted(OpOperand &use) const {
+  if (auto checkpoint = dyn_cast<nn::CheckpointOp>(use.getOwner()))
+    return layouts.lookup(checkpoint.getKept());
   auto found = kept.find(use.getOwner());
   if (found == kept.end() || isa<nn::AccumulateOp>(use.getOwner()))
     return wantedWhole(use);

@@ -1,6 +1,8 @@
 // Tries the rules in order over the loop axes of an operation, and refuses what cannot be (P1-P3).
 #include "compiler/passes/place/Rules.h"
 
+#include "compiler/dialects/nn/LayerPattern.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -37,16 +39,6 @@ void Assignment::take(StringAttr axis, StringAttr meshAxis, int rule) {
       return;
     }
   splits.push_back({axis, {meshAxis}});
-}
-
-bool matchesLayer(StringRef pattern, StringRef path) {
-  SmallVector<StringRef> wanted, given;
-  pattern.split(wanted, '.');
-  path.split(given, '.');
-  if (given.size() < wanted.size())
-    return false;
-  return llvm::all_of(llvm::zip(wanted, given),
-                      [](auto pair) { return std::get<0>(pair) == "*" || std::get<0>(pair) == std::get<1>(pair); });
 }
 
 /// The kind that a plan names: a gradient belongs to its operation.
@@ -90,7 +82,7 @@ bool Rules::matches(const Entry &entry, Operation *op) const {
   if (rule.getLayer().empty())
     return true;
   auto at = nn::getAt(op);
-  return at && matchesLayer(rule.getLayer(), at.getPath());
+  return at && nn::matchesLayer(rule.getLayer(), at.getPath());
 }
 
 bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {

@@ -62,7 +62,4 @@ private:
   bool failed = false;
 };
 
-/// Whether a layer path or one of its parents matches a pattern such as `h.*.attn`; `*` stands for one component.
-bool matchesLayer(llvm::StringRef pattern, llvm::StringRef path);
-
 } // namespace npar::place
