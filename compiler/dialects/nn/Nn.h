@@ -45,6 +45,9 @@ void setAt(mlir::Operation *op, AtAttr at);
 bool matchesLayer(llvm::StringRef pattern, llvm::StringRef path);
 void setAt(mlir::Operation *op, Phase phase, llvm::StringRef path, int64_t block);
 
+/// Attribute of an op of a recomputed segment and of its copy in the backward, until the schedule is made: their common number.
+constexpr llvm::StringLiteral recomputeAttribute = "recompute";
+
 } // namespace npar::nn
 
 #define GET_OP_CLASSES

@@ -1,4 +1,4 @@
-// The interfaces through which passes see ops: axis names of types, gradients, loop axes, cost.
+// The interfaces through which passes see ops: axis names of types, gradients, what these keep, loop axes, cost.
 #ifndef NPAR_NN_INTERFACES_TD
 #define NPAR_NN_INTERFACES_TD
 
@@ -17,6 +17,21 @@ def Nn_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     [{Builds the gradients of the operands from those of the results (null where none flows; at least one is not null).
       Returns one value per operand, of the operand's type; null where the operand has none (index data).}],
     "::llvm::SmallVector<::mlir::Value>", "buildGradients", (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients)>];
+}
+
+def Nn_SavingOpInterface : OpInterface<"SavingOpInterface"> {
+  let cppNamespace = "::npar::nn";
+  let description = [{
+    What an op keeps for its gradient that the uses of its values do not show, in the conventions of Korthikanti et al., Reducing
+    Activation Recomputation in Large Transformer Models, section 4.1. Only the accounting of saved activations asks.
+  }];
+  let methods = [
+    InterfaceMethod<
+      "Whether the gradient would keep a mask of one byte per element of the result; here it draws the mask again.",
+      "bool", "keepsMask", (ins), "", [{ return false; }]>,
+    InterfaceMethod<
+      "Whether a result is a statistic: a few numbers per row, which the papers neglect beside the rows.",
+      "bool", "isStatistic", (ins "::mlir::OpResult":$result), "", [{ return false; }]>];
 }
 
 def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {

@@ -6,12 +6,14 @@
 
 void npar::buildAutodiffPipeline(mlir::OpPassManager &passes) {
   passes.addPass(createAutodiffBackwardPass());
+  passes.addPass(createAutodiffRecomputePass());
   passes.addPass(createAutodiffUpdatePass());
   passes.addPass(mlir::createCanonicalizerPass());
 }
 
 void npar::registerAutodiffPasses() {
   mlir::registerPass([] { return createAutodiffBackwardPass(); });
+  mlir::registerPass([] { return createAutodiffRecomputePass(); });
   mlir::registerPass([] { return createAutodiffUpdatePass(); });
   mlir::PassPipelineRegistration<>("autodiff", "append gradients and the training step's update", buildAutodiffPipeline);
 }

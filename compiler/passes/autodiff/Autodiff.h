@@ -8,8 +8,9 @@
 namespace npar {
 
 std::unique_ptr<mlir::Pass> createAutodiffBackwardPass();
+std::unique_ptr<mlir::Pass> createAutodiffRecomputePass();
 std::unique_ptr<mlir::Pass> createAutodiffUpdatePass();
-/// Backward, update, folds and removal of gradients that nothing needs.
+/// Backward, recomputation, update, folds and removal of gradients that nothing needs.
 void buildAutodiffPipeline(mlir::OpPassManager &passes);
 void registerAutodiffPasses();
 

@@ -22,6 +22,7 @@ bool acceptsPartialOperands(Operation *op) {
 Layouts::Layouts(ModuleOp module, Rules &rules, const Stores &stores)
     : module(module), context(module.getContext()), rules(rules), stores(stores) {
   collect();
+  pairCopies();
 }
 
 void Layouts::collect() {
@@ -35,6 +36,15 @@ void Layouts::collect() {
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
   }
+}
+
+void Layouts::pairCopies() {
+  DenseMap<int64_t, Operation *> first;
+  for (Operation *op : ops)
+    if (auto number = op->getAttrOfType<IntegerAttr>(nn::recomputeAttribute))
+      if (auto [entry, isNew] = first.try_emplace(number.getInt(), op); !isNew)
+        for (auto [copy, original] : llvm::zip(op->getResults(), entry->second->getResults()))
+          originals[copy] = original;
 }
 
 LogicalResult Layouts::derive() {
@@ -51,10 +61,13 @@ LogicalResult Layouts::derive() {
     sweep();
     changed = false;
     for (Operation *op : ops)
-      for (Value result : op->getResults())
-        if (LayoutAttr found = layouts.lookup(result); found && found.isPartial())
-          if (!llvm::all_of(result.getUses(), [&](OpOperand &use) { return acceptsPartial(use); }))
-            changed |= reducedValues.insert(result).second;
+      for (Value result : op->getResults()) {
+        if (isReducedFor(result))
+          changed |= reducedValues.insert(result).second;
+        Value original = originals.lookup(result);
+        if (original && (reducedValues.contains(result) || reducedValues.contains(original)))
+          changed |= reducedValues.insert(original).second | reducedValues.insert(result).second;
+      }
   }
   return success();
 }
@@ -68,6 +81,11 @@ LogicalResult Layouts::checkRings() const {
       return op->emitOpError("goes round a ring by the rules but is not marked: run 'place-mark-ring' before autodiff");
   }
   return success();
+}
+
+bool Layouts::isReducedFor(Value value) const {
+  LayoutAttr found = layouts.lookup(value);
+  return found && found.isPartial() && !llvm::all_of(value.getUses(), [&](OpOperand &use) { return acceptsPartial(use); });
 }
 
 LayoutAttr Layouts::layoutFor(Type type, const Assignment &assignment, llvm::function_ref<StringAttr(StringAttr)> loopOf) const {
@@ -202,7 +220,9 @@ void Layouts::define(Operation *op) {
   for (Value result : op->getResults()) {
     LayoutAttr raw = resultLayout(result);
     rawLayouts[result] = raw;
-    layouts[result] = reducedValues.contains(result) && raw.isPartial() ? reduced(result, raw) : raw;
+    Value original = originals.lookup(result);
+    bool isReduced = reducedValues.contains(result) && raw.isPartial();
+    layouts[result] = !isReduced ? raw : original ? layouts.lookup(original) : reduced(result, raw);
   }
 }
 
@@ -245,6 +265,8 @@ LayoutAttr Layouts::resultLayout(Value result) const {
   }
   if (auto input = dyn_cast<nn::InputOp>(op))
     return inputs.lookup(input.getName());
+  if (auto checkpoint = dyn_cast<nn::CheckpointOp>(op))
+    return layouts.lookup(checkpoint.getKept());
   const Assignment &assignment = this->assignment(op);
   auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
   auto loopOf = [&](StringAttr axis) {
@@ -311,7 +333,7 @@ LayoutAttr Layouts::operandLayout(OpOperand &use, const Assignment &assignment) 
 LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
   Operation *op = use.getOwner();
   Type type = use.get().getType();
-  if (isa<nn::AccumulateOp, nn::SquareSumsOp>(op))
+  if (isa<nn::AccumulateOp, nn::SquareSumsOp, nn::CheckpointOp>(op))
     return {};
   if (auto write = dyn_cast<nn::WriteOp>(op))
     return variables.lookup(write.getVariable());
@@ -325,6 +347,8 @@ LayoutAttr Layouts::wanted(OpOperand &use) const {
   if (auto accumulate = dyn_cast<nn::AccumulateOp>(use.getOwner()))
     if (LayoutAttr stored = variables.lookup(accumulate.getVariable()); stored && stored.isFlat())
       return stored;
+  if (auto checkpoint = dyn_cast<nn::CheckpointOp>(use.getOwner()))
+    return layouts.lookup(checkpoint.getKept());
   auto found = kept.find(use.getOwner());
   if (found == kept.end() || isa<nn::AccumulateOp>(use.getOwner()))
     return wantedWhole(use);

@@ -15,6 +15,7 @@ namespace npar::place {
 ///
 /// Partial values (P4) are found by a fixed point: at first every partial value stays partial; a value some use of which does not accept it
 /// is reduced at its definition; then the layouts are derived again, until nothing changes. Values only ever leave the partial set.
+/// What the backward repeats of the forward has the layouts of its original: no sum may come in another place.
 class Layouts {
 public:
   Layouts(mlir::ModuleOp module, Rules &rules, const Stores &stores);
@@ -46,6 +47,9 @@ public:
 
 private:
   void collect();
+  void pairCopies();
+  /// Whether any use of a value cannot take it partial.
+  bool isReducedFor(mlir::Value value) const;
   mlir::LogicalResult checkRings() const;
   mlir::LogicalResult placeParameters();
   void placeInputs();
@@ -81,6 +85,7 @@ private:
   llvm::DenseMap<mlir::Operation *, dist::LayoutAttr> updated;
   llvm::DenseMap<mlir::Value, dist::LayoutAttr> rawLayouts, layouts;
   llvm::DenseSet<mlir::Value> freeValues, reducedValues;
+  llvm::DenseMap<mlir::Value, mlir::Value> originals; ///< of what a recomputed segment repeats
   llvm::StringMap<dist::LayoutAttr> variables, inputs;
   llvm::StringMap<dist::LayoutAttr> updates; ///< by parameter: its layout in @update, which is that of its states
   llvm::SmallVector<mlir::StringAttr> ownerAxes;

@@ -3,6 +3,7 @@
 #include "compiler/passes/place/Place.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -18,10 +19,25 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
   void runOnOperation() override {
     llvm::SmallVector<mlir::Operation *> ops;
     getOperation().walk([&](mlir::Operation *op) { ops.push_back(op); });
-    for (mlir::Operation *op : ops)
+    for (mlir::Operation *op : ops) {
+      mlir::Operation *before = op->getPrevNode(), *behind = op->getNextNode();
       llvm::TypeSwitch<mlir::Operation *>(op)
           .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp, nn::AttentionGradOp,
                 nn::CrossEntropyOp, nn::CrossEntropyGradOp>([](auto composite) { expand(composite); });
+      dropUnused(before, behind);
+    }
+  }
+
+  /// What an expansion has made between two ops for a result that nothing uses: a repeated attention needs no output.
+  void dropUnused(mlir::Operation *before, mlir::Operation *behind) {
+    if (!behind)
+      return;
+    for (mlir::Operation *op = behind->getPrevNode(); op && op != before;) {
+      mlir::Operation *previous = op->getPrevNode();
+      if (mlir::isOpTriviallyDead(op))
+        op->erase();
+      op = previous;
+    }
   }
 };
 

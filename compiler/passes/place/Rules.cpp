@@ -1,6 +1,8 @@
 // Tries the rules in order over the loop axes of an operation, and refuses what cannot be (P1-P3).
 #include "compiler/passes/place/Rules.h"
 
+#include "compiler/dialects/nn/LayerPattern.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -24,6 +24,8 @@ FailureOr<Pipeline> pipelineOf(ModuleOp module) {
   pipeline.stages = dist::meshOf(module).sizeOf(pipeline.axis);
   if (pipeline.stages < 1)
     return module.emitError("the mesh has no axis '") << pipeline.axis.getValue() << "' for the pipeline";
+  if (auto counts = module->getAttrOfType<DenseI64ArrayAttr>("pipe.counts"))
+    pipeline.counts.assign(counts.asArrayRef().begin(), counts.asArrayRef().end());
   return pipeline;
 }
 

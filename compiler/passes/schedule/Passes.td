@@ -11,6 +11,7 @@ def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
     stage has which. Blocks are cut into contiguous parts so that the most expensive stage is cheapest, forward and backward together;
     what comes before the chain counts with the first part, what comes after with the last. Module attributes `pipe.axis` and `dist.mesh`
     say how many stages there are (without `pipe.axis` one), `pipe.schedule`, `pipe.chunks` and `pipe.schedule_text` which schedule.
+    Where the plan counts the blocks of each part itself, `pipe.counts` has these counts, and nothing is balanced.
     Backward ops that nothing before them in the chain waits for are marked: a schedule may run them later, as W.
 
     ```mlir
@@ -23,6 +24,21 @@ def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
+}
+
+def ScheduleRecompute : Pass<"schedule-recompute", "::mlir::ModuleOp"> {
+  let summary = "chooses for each nn.checkpoint between the value that the forward has and the one that the backward repeats";
+  let description = [{
+    A recomputed segment of several blocks (`recompute every k`) may be cut by the parts of the model. The backward of a part begins with
+    what the part has received: a value of another part is kept, one of the same part is repeated. Copies that nothing needs then go.
+
+    ```mlir
+    %x = nn.add %a, %b {at = #nn.at<F, "h.2", 2>, pipe.place = 0} : ...
+    %x2 = nn.add %a2, %b2 {at = #nn.at<B, "h.2", 2>, pipe.place = 0} : ...
+    %c = nn.checkpoint %x or %x2 {at = #nn.at<B, "h.3", 3>, pipe.place = 1} : ...
+    // uses of %c become uses of %x; were the op of part 0, of %x2
+    ```
+  }];
 }
 
 def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {

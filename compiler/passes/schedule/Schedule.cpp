@@ -9,6 +9,7 @@ namespace npar {
 
 void buildSchedulePipeline(mlir::OpPassManager &manager) {
   manager.addPass(createScheduleStagesPass());
+  manager.addPass(createScheduleRecomputePass());
   manager.addPass(createScheduleTasksPass());
   manager.addPass(createScheduleFragmentsPass());
   manager.addPass(createScheduleBucketsPass());
@@ -17,6 +18,7 @@ void buildSchedulePipeline(mlir::OpPassManager &manager) {
 
 void registerSchedulePasses() {
   mlir::registerPass(createScheduleStagesPass);
+  mlir::registerPass(createScheduleRecomputePass);
   mlir::registerPass(createScheduleTasksPass);
   mlir::registerPass(createScheduleFragmentsPass);
   mlir::registerPass(createScheduleBucketsPass);

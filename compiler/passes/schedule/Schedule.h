@@ -11,6 +11,7 @@ class Pass;
 namespace npar {
 
 std::unique_ptr<mlir::Pass> createScheduleStagesPass();
+std::unique_ptr<mlir::Pass> createScheduleRecomputePass();
 std::unique_ptr<mlir::Pass> createScheduleFragmentsPass();
 std::unique_ptr<mlir::Pass> createScheduleTasksPass();
 std::unique_ptr<mlir::Pass> createScheduleBucketsPass();

@@ -28,7 +28,14 @@ struct Chain {
   double transfer = 0; ///< the longest message from a block to the next
 
   static double total(const schedules::StageCost &cost) { return cost.forward + cost.backward + cost.weight; }
+  size_t length() const { return blocks.size(); }
 };
+
+void add(schedules::StageCost &sum, const schedules::StageCost &cost) {
+  sum.forward += cost.forward;
+  sum.backward += cost.backward;
+  sum.weight += cost.weight;
+}
 
 /// Where the blocks go.
 struct Parts {
@@ -53,7 +60,9 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     int64_t length = chainLength(module, micro);
     markWeightOps(micro);
     Chain chain = measure(micro, length);
-    FailureOr<Parts> parts = cut(*pipeline, chain);
+    FailureOr<Parts> parts = failure();
+    if (succeeded(checkCounts(*pipeline, chain)))
+      parts = cut(*pipeline, chain);
     if (failed(parts))
       return signalPassFailure();
     SmallVector<int64_t> placeOfBlock;
@@ -117,6 +126,26 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return chain;
   }
 
+  /// What the plan says of the blocks of each part; the language has checked it where it knew enough.
+  LogicalResult checkCounts(const Pipeline &pipeline, const Chain &chain) {
+    ArrayRef<int64_t> counts = pipeline.counts;
+    if (counts.empty())
+      return success();
+    if (counts.size() % pipeline.stages != 0)
+      return getOperation().emitError("the plan counts the blocks of ")
+             << counts.size() << " parts, but the pipeline has " << pipeline.stages << " stages";
+    int64_t sum = 0;
+    for (auto [part, count] : llvm::enumerate(counts)) {
+      if (count < 0 || (count == 0 && part != 0 && part + 1 != counts.size()))
+        return getOperation().emitError("part ") << part << " of " << counts.size() << " has " << count
+                                                 << " blocks; only the first and the last can do without one";
+      sum += count;
+    }
+    if (sum != static_cast<int64_t>(chain.length()))
+      return getOperation().emitError("stages hold ") << sum << " of " << chain.length() << " blocks";
+    return success();
+  }
+
   /// Cuts for the plain pipeline, to have costs; where the schedule made for these places the parts otherwise, cuts again.
   FailureOr<Parts> cut(const Pipeline &pipeline, const Chain &chain) {
     schedules::Request request;
@@ -124,12 +153,16 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     request.micros = static_cast<int>(pipeline.micros);
     request.chunks = static_cast<int>(pipeline.chunks);
     request.transfer = chain.transfer;
-    // A kind that chooses its chunks has one where there are not blocks for more.
+    // A kind that chooses its chunks has as many as the plan counts, and one where there are not blocks for more.
     const schedules::ScheduleKind *kind = pipeline.text ? nullptr : schedules::findSchedule(pipeline.schedule);
-    if (kind && kind->chunks == 0 && request.chunks == 0 && static_cast<int64_t>(chain.blocks.size()) < 2 * pipeline.stages)
-      request.chunks = 1;
+    if (kind && kind->chunks == 0 && request.chunks == 0) {
+      if (!pipeline.counts.empty())
+        request.chunks = static_cast<int>(pipeline.counts.size()) / request.stages;
+      else if (static_cast<int64_t>(chain.length()) < 2 * pipeline.stages)
+        request.chunks = 1;
+    }
 
-    FailureOr<Parts> plain = balance(chain, schedules::loopPlacement(request.stages, 1), 1);
+    FailureOr<Parts> plain = cutPlain(pipeline, chain);
     if (failed(plain))
       return failure();
     request.costs = plain->costs;
@@ -138,7 +171,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       return failure();
     if (schedule->placement == plain->placement)
       return plain;
-    FailureOr<Parts> parts = balance(chain, schedule->placement, schedule->chunks);
+    FailureOr<Parts> parts = cutFor(pipeline, chain, schedule->placement, schedule->chunks);
     if (failed(parts))
       return failure();
     request.costs = parts->costs;
@@ -151,11 +184,32 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return parts;
   }
 
-  FailureOr<Parts> balance(const Chain &chain, const schedules::Placement &placement, int chunks) {
+  /// One part per stage. Where the plan counts the blocks of more, only the costs are asked for: each stage has an equal share.
+  FailureOr<Parts> cutPlain(const Pipeline &pipeline, const Chain &chain) {
+    schedules::Placement placement = schedules::loopPlacement(static_cast<int>(pipeline.stages), 1);
+    if (pipeline.counts.empty() || pipeline.counts.size() == placement.size())
+      return cutFor(pipeline, chain, placement, 1);
+    schedules::StageCost share{0, 0, 0};
+    add(share, chain.before);
+    add(share, chain.after);
+    for (const schedules::StageCost &block : chain.blocks)
+      add(share, block);
+    for (double *cost : {&share.forward, &share.backward, &share.weight})
+      *cost /= static_cast<double>(pipeline.stages);
+    return Parts{{}, {}, std::vector<schedules::StageCost>(pipeline.stages, share), std::nullopt};
+  }
+
+  /// By the plan's counts, or balanced.
+  FailureOr<Parts> cutFor(const Pipeline &pipeline, const Chain &chain, const schedules::Placement &placement, int chunks) {
     size_t stages = placement.size() / chunks;
     Parts parts{placement, {}, std::vector<schedules::StageCost>(stages, {0, 0, 0}), std::nullopt};
-    if (placement.size() == 1) {
-      parts.counts = {static_cast<int>(chain.blocks.size())};
+    if (!pipeline.counts.empty()) {
+      if (pipeline.counts.size() != placement.size())
+        return getOperation().emitError("the plan counts the blocks of ")
+               << pipeline.counts.size() << " parts, but the schedule has " << placement.size();
+      parts.counts.assign(pipeline.counts.begin(), pipeline.counts.end());
+    } else if (placement.size() == 1) {
+      parts.counts = {static_cast<int>(chain.length())};
     } else {
       std::vector<double> blocks;
       for (const schedules::StageCost &block : chain.blocks)
@@ -166,19 +220,14 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       InFlightDiagnostic error = getOperation().emitError("the pipeline has ") << stages << " stages";
       if (chunks > 1)
         error << " of " << chunks << " chunks, " << placement.size() << " parts,";
-      return error << " but the model repeats only " << chain.blocks.size() << " blocks";
+      return error << " but the model repeats only " << chain.length() << " blocks";
     }
-    auto add = [&](int stage, const schedules::StageCost &cost) {
-      parts.costs[stage].forward += cost.forward;
-      parts.costs[stage].backward += cost.backward;
-      parts.costs[stage].weight += cost.weight;
-    };
-    add(placement.front(), chain.before);
-    add(placement.back(), chain.after);
+    add(parts.costs[placement.front()], chain.before);
+    add(parts.costs[placement.back()], chain.after);
     size_t block = 0;
     for (size_t place = 0; place < placement.size(); ++place)
       for (int i = 0; i < parts.counts[place]; ++i)
-        add(placement[place], chain.blocks[block++]);
+        add(parts.costs[placement[place]], chain.blocks[block++]);
     return parts;
   }
 

@@ -7,7 +7,7 @@
 
 namespace npar {
 
-/// Module attributes `pipe.axis`, `pipe.schedule`, `pipe.chunks`, `pipe.schedule_text`, `npar.micro_count`.
+/// Module attributes `pipe.axis`, `pipe.schedule`, `pipe.chunks`, `pipe.schedule_text`, `pipe.counts`, `npar.micro_count`.
 struct Pipeline {
   mlir::StringAttr axis; ///< null without a pipeline
   std::string schedule;  ///< name of a kind; of the file where there is a text
@@ -15,6 +15,7 @@ struct Pipeline {
   int64_t stages = 1;
   int64_t micros = 1;
   int64_t chunks = 0; ///< per stage; 0: as many as the schedule has by itself
+  llvm::SmallVector<int64_t> counts; ///< blocks of each part along the chain, as the plan has them; empty: balanced by cost
 };
 
 /// Fails with an error at the module when the attributes make no sense.

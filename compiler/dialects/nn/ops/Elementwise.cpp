@@ -96,6 +96,8 @@ SmallVector<Value> GeluOp::buildGradients(OpBuilder &builder, ValueRange gradien
 SmallVector<Value> ConvertOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {ConvertOp::create(builder, getLoc(), getX().getType(), gradients[0])};
 }
+bool DropoutOp::keepsMask() { return true; }
+
 SmallVector<Value> DropoutOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {DropoutOp::create(builder, getLoc(), getX().getType(), gradients[0], getRateAttr(), getSiteAttr())};
 }

@@ -89,6 +89,19 @@ def Nn_ReshapeOp : Nn_Op<"reshape", [Pure, Nn_ShardableOpInterface, Nn_CostOpInt
   let hasVerifier = 1;
 }
 
+// No cost: it is gone before anything runs.
+def Nn_CheckpointOp : Nn_Op<"checkpoint", [Pure, Nn_AxesAgree, Nn_ShardableOpInterface, AllTypesMatch<["kept", "again", "result"]>]> {
+  let summary = "one of two equal values: `kept` from the forward, or `again`, repeated in the backward";
+  let description = [{
+    Stands where a recomputed segment crosses from one block into the next. schedule-recompute chooses, once it knows where the chain of
+    blocks is cut: what another part of the model computed is kept, everything else is repeated.
+  }];
+  let arguments = (ins Nn_Float:$kept, Nn_Float:$again);
+  let results = (outs Nn_Float:$result);
+  let assemblyFormat = "$kept `or` $again attr-dict `:` type($result)";
+  let extraClassDeclaration = "bool isLinear() { return true; }";
+}
+
 def Nn_CausalMaskOp : Nn_PureOp<"causal_mask", [Nn_OwnLoopAxes]> {
   let summary = "x where key <= query (global coordinates), -1e30 elsewhere";
   let description = [{

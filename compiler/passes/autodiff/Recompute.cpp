@@ -1,0 +1,137 @@
+// autodiff-recompute: what lies inside a recomputed segment is not kept for the backward but repeated there.
+#include "compiler/dialects/nn/LayerPattern.h"
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/autodiff/Segments.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GEN_PASS_DEF_AUTODIFFRECOMPUTE
+#include "compiler/passes/autodiff/Passes.h.inc"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+namespace {
+
+/// Made of nothing, or read where it is used: never kept, so never worth repeating.
+bool isFree(Operation *op) {
+  if (isa<ScaleOp, ShiftOp, BroadcastOp, ConvertOp, RenameOp>(op)) {
+    Operation *source = op->getOperand(0).getDefiningOp();
+    return source && isFree(source);
+  }
+  return isa<ReadOp, InputOp, IndexOp, FillOp>(op);
+}
+
+int64_t blockOf(Operation *op) { return getAt(op).getBlock(); }
+
+class Repeater {
+public:
+  explicit Repeater(Segments &segments) : segments(segments) {}
+
+  void run(func::FuncOp micro) {
+    SmallVector<Operation *> backward;
+    for (Operation &op : micro.front().without_terminator()) {
+      AtAttr at = getAt(&op);
+      if (at && at.getPhase() == Phase::B)
+        backward.push_back(&op);
+      else
+        enlist(&op);
+    }
+    for (Operation *op : backward)
+      if (std::optional<unsigned> segment = segments.of(op))
+        repeatFor(op, *segment);
+      else
+        for (Value operand : op->getOperands())
+          kept.insert(operand);
+  }
+
+private:
+  void enlist(Operation *op) {
+    std::optional<unsigned> segment = segments.of(op);
+    if (!segment || !isPure(op) || isFree(op))
+      return;
+    segmentOf[op] = *segment;
+    order[op] = static_cast<int64_t>(order.size());
+    op->setAttr(recomputeAttribute, Builder(op->getContext()).getI64IntegerAttr(order[op]));
+  }
+
+  /// Whether a value lies inside the segment and is not kept for others anyhow.
+  bool isInside(Value value, unsigned segment) {
+    auto found = segmentOf.find(value.getDefiningOp());
+    return found != segmentOf.end() && found->second == segment && !kept.contains(value);
+  }
+
+  /// Repeats, right before a backward op, what it needs of its segment and is not repeated yet.
+  void repeatFor(Operation *op, unsigned segment) {
+    SmallVector<Operation *> needed, open{op};
+    llvm::DenseSet<Operation *> seen;
+    while (!open.empty())
+      for (Value operand : open.pop_back_val()->getOperands()) {
+        Operation *definition = operand.getDefiningOp();
+        if (!isInside(operand, segment))
+          kept.insert(operand);
+        else if (!copies.contains(definition) && seen.insert(definition).second) {
+          needed.push_back(definition);
+          open.push_back(definition);
+        }
+      }
+    llvm::sort(needed, [&](Operation *a, Operation *b) { return order.lookup(a) < order.lookup(b); });
+    OpBuilder builder(op);
+    for (Operation *each : needed) {
+      Operation *copy = builder.clone(*each);
+      AtAttr at = getAt(each);
+      setAt(copy, Phase::B, at.getPath(), at.getBlock());
+      copies[each] = copy;
+      redirect(builder, copy, segment);
+    }
+    redirect(builder, op, segment);
+  }
+
+  void redirect(OpBuilder &builder, Operation *user, unsigned segment) {
+    for (OpOperand &use : user->getOpOperands())
+      if (isInside(use.get(), segment))
+        use.set(again(builder, use.get(), user));
+  }
+
+  /// The repeated value for a user; into another block of the segment through an nn.checkpoint.
+  Value again(OpBuilder &builder, Value value, Operation *user) {
+    Operation *definition = value.getDefiningOp();
+    Value copy = copies.lookup(definition)->getResult(cast<OpResult>(value).getResultNumber());
+    if (blockOf(definition) == blockOf(user))
+      return copy;
+    Value &checkpoint = checkpoints[{value, blockOf(user)}];
+    if (!checkpoint) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(user);
+      auto op = CheckpointOp::create(builder, definition->getLoc(), value.getType(), value, copy);
+      setAt(op, getAt(user));
+      checkpoint = op;
+    }
+    return checkpoint;
+  }
+
+  Segments &segments;
+  llvm::DenseMap<Operation *, unsigned> segmentOf; ///< of the forward ops that may be repeated
+  llvm::DenseMap<Operation *, int64_t> order;      ///< of these in the program
+  llvm::DenseMap<Operation *, Operation *> copies;
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> checkpoints; ///< by value and the block that uses it
+  llvm::DenseSet<Value> kept;                                   ///< for a use outside of their segment
+};
+
+struct AutodiffRecompute : ::impl::AutodiffRecomputeBase<AutodiffRecompute> {
+  void runOnOperation() override {
+    auto plan = getOperation()->getAttrOfType<DictionaryAttr>("npar.recompute");
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    if (!plan || !micro)
+      return;
+    FailureOr<Segments> segments = Segments::read(getOperation(), micro, plan);
+    if (failed(segments))
+      return signalPassFailure();
+    Repeater(*segments).run(micro);
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> npar::createAutodiffRecomputePass() { return std::make_unique<AutodiffRecompute>(); }

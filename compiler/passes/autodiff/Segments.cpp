@@ -1,0 +1,106 @@
+// Finds segments by kind of operation, by block or by layer path, and refuses plans that name nothing of the model.
+#include "compiler/passes/autodiff/Segments.h"
+
+#include "compiler/dialects/nn/LayerPattern.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, DictionaryAttr plan) {
+  Segments segments;
+  auto located = plan.getAs<LocationAttr>("loc");
+  Location loc = located ? Location(located) : module.getLoc();
+  auto kind = plan.getAs<StringAttr>("kind");
+  StringRef name = kind ? kind.getValue() : "";
+  if (auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks"))
+    segments.blocks = blocks.getInt();
+
+  if (name == "block" || name == "every") {
+    auto k = plan.getAs<IntegerAttr>("k");
+    segments.every = name == "every" && k ? k.getInt() : 1;
+    if (segments.every < 1)
+      return emitError(loc) << "recompute every " << segments.every << ": a segment has at least 1 block";
+    if (segments.blocks == 0)
+      return emitError(loc) << "nothing to recompute: the model repeats no block";
+    return segments;
+  }
+  if (name == "attention") {
+    segments.kind = Kind::Attention;
+    if (llvm::none_of(micro.getOps(), [&](Operation &op) { return !segments.nameOf(&op).empty(); }))
+      return emitError(loc) << "nothing to recompute: the model has no operation 'attention'";
+    return segments;
+  }
+  if (name == "layers") {
+    segments.kind = Kind::Layers;
+    if (auto layers = plan.getAs<ArrayAttr>("layers"))
+      for (auto pattern : layers.getAsRange<StringAttr>())
+        segments.patterns.push_back(pattern.getValue());
+    if (failed(segments.checkLayers(micro, loc)))
+      return failure();
+    return segments;
+  }
+  return emitError(loc) << "'" << name << "' is nothing that can be recomputed";
+}
+
+LogicalResult Segments::checkLayers(func::FuncOp micro, Location loc) const {
+  std::set<std::string> layers; // with `*` for the numbers of blocks
+  for (Operation &op : micro.getOps())
+    if (AtAttr at = getAt(&op))
+      for (size_t end = 0; end < at.getPath().size(); ++end) {
+        end = std::min(at.getPath().find('.', end), at.getPath().size());
+        SmallVector<StringRef> parts;
+        at.getPath().take_front(end).split(parts, '.');
+        for (StringRef &part : parts)
+          part = llvm::all_of(part, llvm::isDigit) ? "*" : part;
+        layers.insert(llvm::join(parts, "."));
+      }
+  bool found = true;
+  for (StringRef pattern : patterns) {
+    if (llvm::any_of(micro.getOps(), [&](Operation &op) { return getAt(&op) && matchesLayer(pattern, getAt(&op).getPath()); }))
+      continue;
+    found = false;
+    InFlightDiagnostic error = emitError(loc) << "nothing to recompute: no layer of the model matches '" << pattern << "'";
+    auto nearest = std::min_element(layers.begin(), layers.end(), [&](const std::string &a, const std::string &b) {
+      return pattern.edit_distance(a) < pattern.edit_distance(b);
+    });
+    if (nearest != layers.end())
+      error.attachNote(loc) << "help: the nearest layer is '" << *nearest << "'";
+  }
+  return success(found);
+}
+
+std::optional<unsigned> Segments::of(Operation *op) {
+  std::string name = nameOf(op);
+  if (name.empty())
+    return std::nullopt;
+  return numbers.try_emplace(name, static_cast<unsigned>(numbers.size())).first->second;
+}
+
+std::string Segments::nameOf(Operation *op) const {
+  AtAttr at = getAt(op);
+  if (!at)
+    return "";
+  StringRef path = at.getPath();
+  switch (kind) {
+  case Kind::Blocks:
+    return at.getBlock() < 0 || at.getBlock() >= blocks ? "" : std::to_string(at.getBlock() / every);
+  case Kind::Attention: {
+    StringRef name = op->getName().stripDialect();
+    name.consume_back("_grad");
+    return name == "attention" ? ("attention of " + path).str() : "";
+  }
+  case Kind::Layers: {
+    StringRef outermost;
+    for (StringRef pattern : patterns)
+      if (StringRef layer = matchedLayer(pattern, path); !layer.empty() && (outermost.empty() || layer.size() < outermost.size()))
+        outermost = layer;
+    return outermost.str();
+  }
+  }
+  return "";
+}

@@ -1,0 +1,34 @@
+// What a plan's `recompute` means for one model: which ops of @micro are repeated together.
+#pragma once
+
+#include "compiler/dialects/nn/Nn.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+
+namespace npar {
+
+class Segments {
+public:
+  /// Module attribute `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc}. Fails with an error at its
+  /// location when the model has nothing of that kind.
+  static mlir::FailureOr<Segments> read(mlir::ModuleOp module, mlir::func::FuncOp micro, mlir::DictionaryAttr plan);
+
+  /// The segment of an op, or of the op whose gradient it computes; none when that is not repeated.
+  std::optional<unsigned> of(mlir::Operation *op);
+
+private:
+  enum class Kind { Attention, Blocks, Layers };
+
+  /// The name of an op's segment; empty when it has none.
+  std::string nameOf(mlir::Operation *op) const;
+  mlir::LogicalResult checkLayers(mlir::func::FuncOp micro, mlir::Location loc) const;
+
+  Kind kind = Kind::Blocks;
+  int64_t blocks = 0, every = 1;
+  llvm::SmallVector<llvm::StringRef> patterns;
+  llvm::StringMap<unsigned> numbers;
+};
+
+} // namespace npar

@@ -1,0 +1,49 @@
+// schedule-recompute: recomputed segments end where the chain of blocks is cut into parts.
+#include "compiler/passes/schedule/Schedule.h"
+#include "compiler/passes/schedule/Stages.h"
+#include "compiler/passes/schedule/WeightOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace npar {
+
+#define GEN_PASS_DEF_SCHEDULERECOMPUTE
+#include "compiler/passes/schedule/Passes.h.inc"
+
+namespace {
+
+struct ScheduleRecompute : impl::ScheduleRecomputeBase<ScheduleRecompute> {
+  using ScheduleRecomputeBase::ScheduleRecomputeBase;
+
+  void runOnOperation() override {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    if (!micro)
+      return;
+    for (auto checkpoint : llvm::make_early_inc_range(micro.getOps<nn::CheckpointOp>())) {
+      Operation *kept = checkpoint.getKept().getDefiningOp();
+      bool isCut = kept->getAttr(placeAttribute) != checkpoint->getAttr(placeAttribute);
+      checkpoint.replaceAllUsesWith(isCut ? checkpoint.getKept() : checkpoint.getAgain());
+      checkpoint.erase();
+    }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(micro.getBody().front().without_terminator()))) {
+      nn::AtAttr at = nn::getAt(&op);
+      if (at && at.getPhase() == nn::Phase::B && isOpTriviallyDead(&op))
+        op.erase();
+      else
+        op.removeAttr(nn::recomputeAttribute);
+    }
+    for (Operation &op : micro.getOps())
+      op.removeAttr(weightAttribute);
+    markWeightOps(micro);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createScheduleRecomputePass() { return std::make_unique<ScheduleRecompute>(); }
+
+} // namespace npar

@@ -1,0 +1,122 @@
+// What a recomputed segment holds is repeated in the backward, right before the gradient that needs it.
+// RUN: npar-opt %s -split-input-file -autodiff-backward -autodiff-recompute | FileCheck %s -enable-var-scope
+
+// Of a block: `x` enters and is kept, `h` is repeated (relu and its product), the block's result is not needed. The original and its copy have
+// one number.
+!x = tensor<2x4xf64, #nn.axes<batch, in>>
+!h = tensor<2x8xf64, #nn.axes<batch, hidden>>
+!w = tensor<4x8xf64, #nn.axes<in, hidden>>
+!b = tensor<2xf64, #nn.axes<batch>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: %[[X:.+]] = nn.input "x"
+// CHECK: %[[W:.+]] = nn.read @w
+// CHECK: %[[P:.+]] = nn.einsum %[[X]], %[[W]] {at = #nn.at<F, "h.0.up", 0>, recompute = 0 : i64}
+// CHECK: %[[H:.+]] = nn.relu %[[P]] {at = #nn.at<F, "h.0", 0>, recompute = 1 : i64}
+// CHECK: nn.mul %[[H]], %[[H]] {at = #nn.at<F, "h.0", 0>, recompute = 2 : i64}
+// CHECK: nn.accumulate @out.loss.sum
+// CHECK: %[[P2:.+]] = nn.einsum %[[X]], %[[W]] {at = #nn.at<B, "h.0.up", 0>, recompute = 0 : i64}
+// CHECK-NEXT: %[[H2:.+]] = nn.relu %[[P2]] {at = #nn.at<B, "h.0", 0>, recompute = 1 : i64}
+// CHECK-NEXT: nn.mul %{{.+}}, %[[H2]] {at = #nn.at<B, "h.0", 0>}
+// CHECK-NOT: recompute
+// CHECK: nn.relu_grad %[[P2]]
+module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
+  nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 8], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+    %w = nn.read @w {at = #nn.at<F, "h.0.up", 0>} : !w
+    %p = nn.einsum %x, %w {at = #nn.at<F, "h.0.up", 0>} : (!x, !w) -> !h
+    %h = nn.relu %p {at = #nn.at<F, "h.0", 0>} : (!h) -> !h
+    %q = nn.mul %h, %h {at = #nn.at<F, "h.0", 0>} : (!h, !h) -> !h
+    %s = nn.sum %q {at = #nn.at<F, "", 1>} : (!h) -> !s
+    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 1>} : !s
+    return
+  }
+}
+
+// -----
+
+// Dropout of an equal site draws the same mask again. The layer's result is needed outside of it, so it is kept and not repeated: the
+// gradient of the product outside has it.
+!x = tensor<2x4xf64, #nn.axes<batch, in>>
+!h = tensor<2x8xf64, #nn.axes<batch, hidden>>
+!w = tensor<4x8xf64, #nn.axes<in, hidden>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: %[[D:.+]] = nn.dropout %{{.+}} {at = #nn.at<F, "h.0.up", 0>, rate = 1.000000e-01 : f64, recompute = 1 : i64, site = "h.0.up"}
+// CHECK: %[[T:.+]] = nn.tanh %[[D]] {at = #nn.at<F, "h.0.up", 0>, recompute = 2 : i64}
+// CHECK: nn.mul %[[T]], %[[T]] {at = #nn.at<F, "h.0", 0>}
+// CHECK: nn.mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.0", 0>}
+// CHECK: nn.mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.0", 0>}
+// CHECK: nn.tanh_grad %[[T]], %{{.+}} {at = #nn.at<B, "h.0.up", 0>}
+// CHECK-NOT: recompute
+module attributes {npar.recompute = {kind = "layers", layers = ["h.*.up"]}, npar.blocks = 1 : i64} {
+  nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 8], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+    %w = nn.read @w {at = #nn.at<F, "h.0.up", 0>} : !w
+    %p = nn.einsum %x, %w {at = #nn.at<F, "h.0.up", 0>} : (!x, !w) -> !h
+    %d = nn.dropout %p {at = #nn.at<F, "h.0.up", 0>, rate = 0.1, site = "h.0.up"} : (!h) -> !h
+    %h = nn.tanh %d {at = #nn.at<F, "h.0.up", 0>} : (!h) -> !h
+    %q = nn.mul %h, %h {at = #nn.at<F, "h.0", 0>} : (!h, !h) -> !h
+    %s = nn.sum %q {at = #nn.at<F, "", 1>} : (!h) -> !s
+    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 1>} : !s
+    return
+  }
+}
+
+// -----
+
+// Attention alone: its probabilities are made again from q, k and v; its result, which a product outside needs, is kept.
+!h = tensor<2x8x4x4xf64, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf64, #nn.axes<batch, head, seq, key>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: %[[W:.+]] = nn.read @w
+// CHECK: %[[O:.+]], %{{.+}} = nn.attention %[[W]], %[[W]], %[[W]] {at = #nn.at<F, "h.0.attn", 0>
+// CHECK: nn.mul %{{.+}}, %[[O]] {at = #nn.at<B, "h.0.attn", 0>}
+// CHECK: %{{.+}}, %[[P2:.+]] = nn.attention %[[W]], %[[W]], %[[W]] {at = #nn.at<B, "h.0.attn", 0>
+// CHECK-NEXT: nn.attention_grad %[[W]], %[[W]], %[[W]], %[[P2]]
+module attributes {npar.recompute = {kind = "attention"}} {
+  nn.variable @w : !h {kind = #nn.kind<parameter>, stored = [2, 8, 4, 4], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %w = nn.read @w {at = #nn.at<F, "h.0.attn", 0>} : !h
+    %o, %p = nn.attention %w, %w, %w {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, at = #nn.at<F, "h.0.attn", 0>} : (!h, !h, !h) -> (!h, !p)
+    %m = nn.mul %o, %o {at = #nn.at<F, "h.0.attn", 0>} : (!h, !h) -> !h
+    %s = nn.sum %m {at = #nn.at<F, "", 1>} : (!h) -> !s
+    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 1>} : !s
+    return
+  }
+}
+
+// -----
+
+// Two blocks are one segment: the second begins with what the first repeats, or with what the forward had, as the stages will want.
+!x = tensor<2x4xf64, #nn.axes<batch, in>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: %[[A:.+]] = nn.tanh %{{.+}} {at = #nn.at<F, "h.0", 0>, recompute = 1 : i64}
+// CHECK: nn.tanh %[[A]] {at = #nn.at<F, "h.1", 1>, recompute = 2 : i64}
+// CHECK: nn.accumulate @out.loss.sum
+// CHECK: %[[A2:.+]] = nn.tanh %{{.+}} {at = #nn.at<B, "h.0", 0>, recompute = 1 : i64}
+// CHECK-NEXT: %[[C:.+]] = nn.checkpoint %[[A]] or %[[A2]] {at = #nn.at<B, "h.1", 1>}
+// CHECK-NEXT: %[[B2:.+]] = nn.tanh %[[C]] {at = #nn.at<B, "h.1", 1>, recompute = 2 : i64}
+// CHECK: nn.tanh_grad %[[B2]], %{{.+}} {at = #nn.at<B, "h.1", 1>}
+// CHECK: nn.tanh_grad %[[A2]], %{{.+}} {at = #nn.at<B, "h.0", 0>}
+module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks = 2 : i64} {
+  nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 4], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+    %w = nn.read @w {at = #nn.at<F, "h.0", 0>} : !x
+    %p = nn.mul %x, %w {at = #nn.at<F, "h.0", 0>} : (!x, !x) -> !x
+    %a = nn.tanh %p {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.tanh %a {at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %s = nn.sum %b {at = #nn.at<F, "", 2>} : (!x) -> !s
+    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 2>} : !s
+    return
+  }
+}
