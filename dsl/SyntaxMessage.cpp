@@ -8,11 +8,11 @@ namespace {
 
 const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='",
                                          "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
-const std::set<std::string> expressions = {"NUMBER", "STRING", "'true'", "'false'", "ID", "'in'", "'op'", "'by'", "'('", "'['", "'-'"};
-const std::set<std::string> names = {"ID", "'in'", "'op'", "'by'"};
+const std::set<std::string> expressions = {"NUMBER", "STRING", "'true'", "'false'", "ID", "'in'", "'op'", "'by'", "'under'", "'config'", "'('", "'['", "'-'"};
+const std::set<std::string> names = {"ID", "'in'", "'op'", "'by'", "'under'", "'config'"};
 const std::set<std::string> statements = {"'axis'",    "'input'",  "'param'", "'repeat'", "'loss'", "'require'",
-                                          "'forward'", "'return'", "ID",      "'in'",     "'op'",   "'by'"};
-const std::set<std::string> declarations = {"'import'", "'layer'", "'model'", "'train'", "'plan'"};
+                                          "'forward'", "'return'", "ID",      "'in'",     "'op'",   "'by'", "'under'", "'config'"};
+const std::set<std::string> declarations = {"'import'", "'layer'", "'model'", "'train'", "'plan'", "'config'"};
 const std::set<std::string> words = {"import",  "layer",   "model",  "train", "plan",  "for", "axis", "input", "param", "repeat", "loss",
                                      "require", "forward", "return", "mesh",  "split", "if",  "and",  "or",    "not",   "true",   "false"};
 
@@ -33,7 +33,7 @@ bool isReservedWord(const std::string &text) { return words.count(text) != 0; }
 
 std::string describeSyntaxError(std::set<std::string> expected, const std::string &found) {
   std::vector<std::string> phrases;
-  group(expected, declarations, "a declaration (import, layer, model, train or plan)", phrases);
+  group(expected, declarations, "a declaration (import, layer, model, train, plan or config)", phrases);
   group(expected, expressions, "an expression", phrases);
   if (!phrases.empty())
     expected.erase("'not'");

@@ -13,7 +13,7 @@ namespace npar::driver {
 
 struct ModelOptions {
   std::string model; ///< as given: a path, or the name of a model of the standard library
-  std::optional<std::string> plan, train;
+  std::optional<std::string> plan, train, config;
   std::vector<std::string> settings; ///< `key=value`
 
   void addTo(CLI::App &app);

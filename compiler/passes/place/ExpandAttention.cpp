@@ -47,11 +47,13 @@ void expand(nn::AttentionGradOp op) {
   LocalBuilder b(op);
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr();
   Value k = b.rename(op.getK(), seq, key), v = b.rename(op.getV(), seq, key), probs = op.getProbs();
-  Value dv = b.build("einsum", v.getType(), {probs, op.getDout()});
+  // Summed over the groups of queries: partial where those are split.
+  auto aliased = [&](Value gradient) { return b.renamed(gradient.getType(), seq, key); };
+  Value dv = b.build("einsum", aliased(op.getDv()), {probs, op.getDout()});
   Value dprobs = b.build("einsum", probs.getType(), {op.getDout(), v});
   Value dscores = b.scale(softmaxGradient(b, probs, dprobs, key, probs.getType()), op.getScale().convertToDouble());
   Value dq = b.build("einsum", op.getDq().getType(), {dscores, k});
-  Value dk = b.build("einsum", k.getType(), {dscores, op.getQ()});
+  Value dk = b.build("einsum", aliased(op.getDk()), {dscores, op.getQ()});
   op->replaceAllUsesWith(ValueRange{dq, b.rename(dk, key, seq), b.rename(dv, key, seq)});
   op->erase();
 }

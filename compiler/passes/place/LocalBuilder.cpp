@@ -88,14 +88,17 @@ Value LocalBuilder::mean(Value x, StringAttr axis, Type result) {
 
 Value LocalBuilder::einsum(Value a, Value b, ArrayRef<StringAttr> axes) { return build("einsum", typeOf(a, {a, b}, axes), {a, b}); }
 
-Value LocalBuilder::rename(Value x, StringAttr from, StringAttr to) {
-  LayoutAttr layout = dist::layoutOf(x);
+Type LocalBuilder::renamed(Type type, StringAttr from, StringAttr to) {
+  LayoutAttr layout = dist::layoutOf(type);
   SmallVector<StringAttr> names(layout.getNames());
   llvm::replace(names, from, to);
   LayoutAttr renamed =
       LayoutAttr::get(op->getContext(), names, layout.getSizes(), layout.getSplits(), layout.getPartialAxes(), layout.getPartialKinds());
-  Type type = dist::localType(cast<RankedTensorType>(x.getType()).getElementType(), renamed, mesh);
-  return build("rename", type, x, {{"from", from}, {"to", to}});
+  return dist::localType(cast<RankedTensorType>(type).getElementType(), renamed, mesh);
+}
+
+Value LocalBuilder::rename(Value x, StringAttr from, StringAttr to) {
+  return build("rename", renamed(x.getType(), from, to), x, {{"from", from}, {"to", to}});
 }
 
 Value LocalBuilder::maskPadding(Value x, StringAttr axis) {

@@ -31,6 +31,8 @@ public:
   mlir::Value mean(mlir::Value x, mlir::StringAttr axis, mlir::Type result = {});
   /// Splits of the result's axes are those of the operands; contracted axes are not split.
   mlir::Value einsum(mlir::Value a, mlir::Value b, llvm::ArrayRef<mlir::StringAttr> axes);
+  /// The type with another name for an axis.
+  mlir::Type renamed(mlir::Type type, mlir::StringAttr from, mlir::StringAttr to);
   mlir::Value rename(mlir::Value x, mlir::StringAttr from, mlir::StringAttr to);
   /// Zeroes the padding of an axis if its shards have any.
   mlir::Value maskPadding(mlir::Value x, mlir::StringAttr axis);
@@ -49,6 +51,8 @@ private:
 /// The expansions; each replaces the operation's results and erases it.
 void expand(nn::LayerNormOp op);
 void expand(nn::LayerNormGradOp op);
+void expand(nn::RmsNormOp op);
+void expand(nn::RmsNormGradOp op);
 void expand(nn::SoftmaxOp op);
 void expand(nn::SoftmaxGradOp op);
 void expand(nn::AttentionOp op);
