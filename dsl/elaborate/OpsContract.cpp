@@ -64,8 +64,8 @@ Value gather(OperationCall &call) {
 /// The axes of `from` that `other` has.
 AxisNames shared(const AxisNames &from, const AxisNames &other) { return without(from, without(from, other)); }
 
-/// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at. The names tell
-/// what an axis is: heads are in q, k and v, groups of queries in q alone, what is contracted in q and k; `feature` is v's own.
+/// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at. The names
+/// tell what an axis is: heads are in q, k and v, groups of queries in q alone, what is contracted in q and k; `feature` is v's own.
 Value attention(OperationCall &call) {
   int q = call.floats(0), k = call.floats(1), v = call.floats(2);
   const AxisNames axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
@@ -86,9 +86,11 @@ Value attention(OperationCall &call) {
   AxisNames contracted = without(shared(axes, keys), without(values, {feature}));
   AxisNames heads = without(values, {feature});
   if (AxisNames extra = without(keys, axes); !extra.empty())
-    call.reporter.fail(call.place(1), "axis '" + extra[0] + "' of k is missing in q: q is over " + textOf(axes) + ", k over " + textOf(keys));
+    call.reporter.fail(call.place(1),
+                       "axis '" + extra[0] + "' of k is missing in q: q is over " + textOf(axes) + ", k over " + textOf(keys));
   if (AxisNames extra = without(heads, keys); !extra.empty())
-    call.reporter.fail(call.place(2), "axis '" + extra[0] + "' of v is missing in k: k is over " + textOf(keys) + ", v over " + textOf(values),
+    call.reporter.fail(call.place(2),
+                       "axis '" + extra[0] + "' of v is missing in k: k is over " + textOf(keys) + ", v over " + textOf(values),
                        {"v has the heads of k and one axis more, its feature"});
   if (contracted.empty() || feature == seq || feature == "batch")
     call.reporter.fail(call.place(0), "'attention' needs features that q and k share and v lacks, and a feature of v: q is over " +

@@ -38,8 +38,8 @@ Value softmax(OperationCall &call) {
 int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &over) {
   int node = call.floats(i);
   if (call.axesOf(node) != AxisNames{over})
-    call.reporter.fail(call.place(i),
-                       std::string(what) + " of '" + call.name + "' must be over [" + over + "], this is over " + textOf(call.axesOf(node)));
+    call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' must be over [" + over + "], this is over " +
+                                          textOf(call.axesOf(node)));
   return node;
 }
 

@@ -151,10 +151,10 @@ void PlanElaborator::checkNames(const Entry &e, const Model &model) {
 }
 
 void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
-  static const std::vector<std::string> known = {
-      "einsum", "add", "sub",    "mul",    "div",        "scale",   "shift",     "exp",   "log",     "tanh",  "relu",
-      "gelu",   "sum", "gather", "select", "layer_norm", "softmax", "attention", "index", "dropout", "input", "cross_entropy",
-      "rms_norm", "silu", "stack", "sinusoid"};
+  static const std::vector<std::string> known = {"einsum",        "add",        "sub",     "mul",       "div",     "scale",   "shift",
+                                                 "exp",           "log",        "tanh",    "relu",      "gelu",    "sum",     "gather",
+                                                 "select",        "layer_norm", "softmax", "attention", "index",   "dropout", "input",
+                                                 "cross_entropy", "rms_norm",   "silu",    "stack",     "sinusoid"};
   const std::string &op = e.rule.op;
   if (!op.empty()) {
     if (std::find(known.begin(), known.end(), op) == known.end())

@@ -20,8 +20,8 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
     getOperation().walk([&](mlir::Operation *op) { ops.push_back(op); });
     for (mlir::Operation *op : ops)
       llvm::TypeSwitch<mlir::Operation *>(op)
-          .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp, nn::AttentionGradOp,
-                nn::CrossEntropyOp, nn::CrossEntropyGradOp>([](auto composite) { expand(composite); });
+          .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp,
+                nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>([](auto composite) { expand(composite); });
   }
 };
 

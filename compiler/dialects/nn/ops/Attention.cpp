@@ -24,7 +24,8 @@ static LogicalResult requireAxes(Operation *op, Type type, StringRef what, Array
   return success();
 }
 
-// q: [.., seq, heads, groups, contracted], k: [.., seq, heads, contracted], v: [.., seq, heads, feature], probs: [.., heads, groups, seq, key].
+// q: [.., seq, heads, groups, contracted], k: [.., seq, heads, contracted], v: [.., seq, heads, feature], probs: [.., heads, groups, seq,
+// key].
 template <typename Op> static LogicalResult verifyShapes(Op op) {
   Type q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType(), probs = op.getProbs().getType();
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr(), feature = op.getFeatureAttr();

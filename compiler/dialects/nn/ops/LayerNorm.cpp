@@ -6,8 +6,8 @@ using namespace npar;
 using namespace npar::nn;
 
 // gamma, beta: [axis]; mean, rstd: x without axis. A norm without a mean has neither beta nor mean.
-static LogicalResult verifyNorm(Operation *op, Type x, ValueRange vectors, StringRef vectorNames, ValueRange moments,
-                                StringRef momentNames, StringAttr axis) {
+static LogicalResult verifyNorm(Operation *op, Type x, ValueRange vectors, StringRef vectorNames, ValueRange moments, StringRef momentNames,
+                                StringAttr axis) {
   if (failed(requireAxis(op, x, "x", axis)))
     return failure();
   for (Value vector : vectors)
@@ -24,13 +24,15 @@ LogicalResult LayerNormOp::verify() {
   if (failed(requireSameElement(
           *this, {x, getGamma().getType(), getBeta().getType(), getY().getType(), getMean().getType(), getRstd().getType()})))
     return failure();
-  return failure(failed(verifyNorm(*this, x, {getGamma(), getBeta()}, "gamma and beta", {getMean(), getRstd()}, "mean and rstd", getAxisAttr())) ||
-                 failed(requireSameOrder(*this, getY().getType(), "y", x, "x")));
+  return failure(
+      failed(verifyNorm(*this, x, {getGamma(), getBeta()}, "gamma and beta", {getMean(), getRstd()}, "mean and rstd", getAxisAttr())) ||
+      failed(requireSameOrder(*this, getY().getType(), "y", x, "x")));
 }
 
 LogicalResult LayerNormGradOp::verify() {
   Type x = getX().getType();
-  if (failed(verifyNorm(*this, x, {getGamma(), getDgamma(), getDbeta()}, "gamma and beta", {getMean(), getRstd()}, "mean and rstd", getAxisAttr())))
+  if (failed(verifyNorm(*this, x, {getGamma(), getDgamma(), getDbeta()}, "gamma and beta", {getMean(), getRstd()}, "mean and rstd",
+                        getAxisAttr())))
     return failure();
   return failure(failed(requireSameOrder(*this, getDy().getType(), "dy", x, "x")) ||
                  failed(requireSameOrder(*this, getDx().getType(), "dx", x, "x")));

@@ -106,8 +106,7 @@ TEST(LoopAxesTest, AttentionKeepsTheSequenceWhole) {
 // The groups of queries are parallel forward; the gradients of k and v lack them, hence are sums.
 TEST(LoopAxesTest, GroupedAttentionSplitsHeadsAndGroups) {
   const std::string attributes = "{seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5}";
-  Described forward =
-      describe("%o, %q = nn.attention %grouped, %h, %h " + attributes + " : (!grouped, !h, !h) -> (!grouped, !gp)");
+  Described forward = describe("%o, %q = nn.attention %grouped, %h, %h " + attributes + " : (!grouped, !h, !h) -> (!grouped, !gp)");
   EXPECT_EQ(forward.axes, "batch:parallel seq:whole head:parallel group:parallel feature:whole key:whole");
   double probabilities = 2 * 4 * 3 * 8 * 8;
   EXPECT_EQ(forward.flops, 2 * 2 * 4 * probabilities + 7 * probabilities);

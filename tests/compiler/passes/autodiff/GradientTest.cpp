@@ -178,7 +178,7 @@ TEST_F(GradientTest, GroupedAttention) {
       nn.accumulate @out.loss.sum, %s : !s
       return
     })",
-                                                               &context);
+                                                             &context);
   ASSERT_TRUE(module);
   check(*module, 0, 1);
 }

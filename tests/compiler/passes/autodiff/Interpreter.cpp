@@ -240,9 +240,8 @@ bool Interpreter::layers(Operation *op) {
     const Tensor &x = value(grad.getX()), &gamma = value(grad.getGamma()), &rstd = value(grad.getRstd()), &dy = value(grad.getDy());
     double n = static_cast<double>(sizeIn(x.shape, grad.getAxisAttr()));
     Tensor mean = sumOver(rstd.shape, x.shape, [&](const Index &i) { return dy.at(i) * gamma.at(i) * x.at(i) * rstd.at(i) / n; });
-    set(grad.getDx(), sumOver(shape(0), {}, [&](const Index &i) {
-          return rstd.at(i) * (dy.at(i) * gamma.at(i) - x.at(i) * rstd.at(i) * mean.at(i));
-        }));
+    set(grad.getDx(),
+        sumOver(shape(0), {}, [&](const Index &i) { return rstd.at(i) * (dy.at(i) * gamma.at(i) - x.at(i) * rstd.at(i) * mean.at(i)); }));
     set(grad.getDgamma(), sumOver(shape(1), x.shape, [&](const Index &i) { return dy.at(i) * x.at(i) * rstd.at(i); }));
     return true;
   }
