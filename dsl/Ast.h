@@ -59,7 +59,7 @@ struct Item {
   ExpressionPtr value;
 };
 
-enum class StatementKind { Axis, Input, Param, Repeat, Loss, Require, Forward, Return, Assign };
+enum class StatementKind { Axis, Input, Param, Repeat, Under, Loss, Require, Forward, Return, Assign };
 
 struct Statement {
   StatementKind kind = StatementKind::Assign;
@@ -68,8 +68,8 @@ struct Statement {
   Name name;                   ///< Param, Repeat, Assign: what it declares; Input: element type
   ExpressionPtr shape;         ///< Input, Param: the list of axes
   ExpressionPtr value;         ///< Param: initialisation; Repeat: count; the expression of the others
-  std::string message;         ///< Require
-  std::vector<Statement> body; ///< Repeat, Forward
+  std::string message;         ///< Require; Under: the prefix
+  std::vector<Statement> body; ///< Repeat, Under, Forward
 };
 
 struct Import {
@@ -92,6 +92,12 @@ struct Train {
   Name name, model;
   std::vector<Item> parameters;
   std::vector<Setting> settings;
+};
+
+/// Named values of a model's constants.
+struct Config {
+  Name name, model;
+  std::vector<Item> values;
 };
 
 struct RuleAxis {
@@ -170,6 +176,7 @@ struct File {
   std::vector<Block> layers, models;
   std::vector<Train> trains;
   std::vector<Plan> plans;
+  std::vector<Config> configs;
 };
 
 } // namespace npar::dsl::ast

@@ -14,6 +14,7 @@ struct FrontendOptions {
   std::vector<std::string> librarySearch;                    ///< folders tried for `import`, after the importing file's own
   std::optional<std::string> plan;                           ///< name, or "none"; absent: the file's only plan
   std::optional<std::string> train;                          ///< name; absent: the model's only train block
+  std::optional<std::string> config;                         ///< name; absent: the model's own defaults
   std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
   KnownSchedules schedules;                                  ///< that plans may name
 };

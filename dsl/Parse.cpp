@@ -47,6 +47,8 @@ public:
           result.trains.back().settings.push_back({name(s->name()), expression(s->expression())});
       } else if (auto *p = d->planDeclaration())
         result.plans.push_back(plan(p));
+      else if (auto *c = d->configDeclaration())
+        result.configs.push_back({{unquote(c->STRING()), at(c->STRING())}, name(c->name()), parameters(c->parameters())});
     }
     return result;
   }
@@ -245,6 +247,13 @@ private:
       s.kind = StatementKind::Repeat;
       s.name = name(c->name());
       s.value = expression(c->expression());
+      s.body = body(c->body());
+      break;
+    }
+    case Grammar::RuleUnderStatement: {
+      auto *c = static_cast<Grammar::UnderStatementContext *>(context);
+      s.kind = StatementKind::Under;
+      s.message = unquote(c->STRING());
       s.body = body(c->body());
       break;
     }

@@ -34,6 +34,8 @@ public:
       separate(), block("model", b);
     for (const Train &t : f.trains)
       separate(), train(t);
+    for (const Config &c : f.configs)
+      separate(), config(c);
     for (const Plan &p : f.plans)
       separate(), plan(p);
   }
@@ -96,6 +98,9 @@ private:
       expression(*s.value);
       out << ']';
       return body(s.body, depth);
+    case StatementKind::Under:
+      out << "under \"" << s.message << '"';
+      return body(s.body, depth);
     case StatementKind::Loss:
       out << "loss ";
       break;
@@ -134,6 +139,12 @@ private:
     out << " for " << t.model.text << " {\n";
     settings(t.settings);
     out << "}\n";
+  }
+
+  void config(const Config &c) {
+    out << "config \"" << c.name.text << "\" for " << c.model.text << '(';
+    items(c.values);
+    out << ")\n";
   }
 
   void plan(const Plan &p) {

@@ -22,6 +22,13 @@ struct Axis {
   Location location;
 };
 
+/// A name for several axes at once, major to minor: a rule on it splits its factors.
+struct ProductAxis {
+  std::string name;
+  std::vector<std::string> factors;
+  Location location;
+};
+
 struct TensorType {
   ElementType element = ElementType::F32;
   std::vector<std::string> axes; ///< names, major to minor, none twice
@@ -31,7 +38,7 @@ using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<s
 
 /// One operation; its result is the value numbered by its place in Model::nodes.
 /// `op` is the mnemonic of the nn dialect: input, index, parameter, einsum, add, sub, mul, div, scale, shift, exp, log, tanh, relu,
-/// gelu, sum, gather, select, layer_norm, softmax, attention, cross_entropy, dropout ...
+/// gelu, silu, sum, gather, select, stack, layer_norm, rms_norm, softmax, attention, cross_entropy, dropout, sinusoid ...
 /// A `parameter` node is one use of a parameter (attribute `name` = its path); an `input` node has attribute `name`.
 struct Node {
   std::string op;
@@ -64,6 +71,7 @@ struct Repeat {
 struct Model {
   std::string name;
   std::vector<Axis> axes;
+  std::vector<ProductAxis> products;
   std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
   std::vector<Node> nodes;
   std::vector<Repeat> repeats;

@@ -167,7 +167,7 @@ private:
     if (const bool *flag = std::get_if<bool>(&value))
       return builder.getBoolAttr(*flag);
     if (const int64_t *whole = std::get_if<int64_t>(&value)) {
-      bool isReal = llvm::is_contained({"factor", "value", "epsilon", "scale", "rate"}, name);
+      bool isReal = llvm::is_contained({"factor", "value", "epsilon", "scale", "rate", "base"}, name);
       return isReal ? Attribute(builder.getF64FloatAttr(static_cast<double>(*whole))) : builder.getI64IntegerAttr(*whole);
     }
     if (const double *real = std::get_if<double>(&value))
@@ -196,12 +196,13 @@ private:
     };
     if (node.op == "layer_norm")
       types.append(2, without(type, {text(node, "axis")}));
+    if (node.op == "rms_norm")
+      types.push_back(without(type, {text(node, "axis")}));
     if (node.op == "cross_entropy")
       types.push_back(type);
     if (node.op == "attention") {
       std::string seq = text(node, "seq", "seq"), key = text(node, "key", "key");
-      RankedTensorType rows =
-          without(llvm::cast<RankedTensorType>(values[node.operands[0]].getType()), {seq, text(node, "feature", "feature")});
+      RankedTensorType rows = without(type, {seq, text(node, "feature", "feature")});
       SmallVector<StringAttr> names(axesOf(rows));
       SmallVector<int64_t> shape(rows.getShape());
       names.append({builder.getStringAttr(seq), builder.getStringAttr(key)});

@@ -96,6 +96,7 @@ private:
     };
     checkFor(root->tree->trains);
     checkFor(root->tree->plans);
+    checkFor(root->tree->configs);
     if (diagnostics.hasErrors())
       throw Stop{};
     if (list.empty())
@@ -129,6 +130,8 @@ private:
     if (!train)
       reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
+    if (options.config)
+      config = pick<ast::Config>("configuration", "--config", options.config, filter(collect(root, &ast::File::configs), ofModel));
     if (!options.plan || *options.plan != "none")
       plan = pick<ast::Plan>("plan", "--plan", options.plan, plans);
   }
@@ -136,7 +139,7 @@ private:
   std::optional<Program> elaborate(Settings &settings) {
     Evaluator evaluator(reporter);
     Scope constants;
-    bindConstants(evaluator, model->parameters, settings, constants, "model '" + model->name.text + "'");
+    bindConstants(evaluator, model->parameters, settings, constants, "model '" + model->name.text + "'", config);
     ElaboratedTrain trained;
     if (train)
       trained = elaborateTrain(*train, settings, evaluator);
@@ -174,6 +177,7 @@ private:
   Reporter reporter;
   SourceFile *root = nullptr, *modelFile = nullptr;
   const ast::Block *model = nullptr;
+  const ast::Config *config = nullptr;
   const ast::Train *train = nullptr;
   const ast::Plan *plan = nullptr;
   Found<ast::Plan> plans; ///< for the model

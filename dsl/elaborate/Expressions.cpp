@@ -78,11 +78,15 @@ std::string ModelElaborator::site(const std::string &kind) {
 
 Value ModelElaborator::constant(Location at, const Value &value) {
   auto *axis = std::get_if<AxisValue>(&value);
-  if (!axis || axis->group)
+  if (!axis || (axis->group && !axis->product))
     return value;
-  if (axis->names[0] == "batch")
-    reporter.fail(at, "the size of axis 'batch' is the plan's and cannot be used in a model");
-  return graph.size(axis->names[0]);
+  int64_t size = 1;
+  for (const std::string &name : axis->names) {
+    if (name == "batch")
+      reporter.fail(at, "the size of axis 'batch' is the plan's and cannot be used in a model");
+    size *= graph.size(name); // fits: its declaration was checked
+  }
+  return size;
 }
 
 Value ModelElaborator::combine(ast::Operator op, Location at, const Value &left, const Value &right) {

@@ -19,6 +19,12 @@ void Graph::declareAxis(const std::string &name, int64_t size, Location at) {
     reporter.fail(at, "axis '" + name + "' has size " + std::to_string(size) + ", the smallest is 1");
   if (size > INT32_MAX)
     reporter.fail(at, "axis '" + name + "' has size " + std::to_string(size) + ", the largest is " + std::to_string(INT32_MAX));
+  for (const ProductAxis &product : model.products)
+    if (product.name == name) {
+      reporter.error(at, "axis '" + name + "' is an axis of its own here and " + textOf(product.factors) + " elsewhere", product.location,
+                     "declared here", {"give one of them another name"});
+      throw Stop{};
+    }
   auto [it, fresh] = axisIndex.insert({name, model.axes.size()});
   if (fresh) {
     model.axes.push_back({name, size, at});
@@ -30,6 +36,27 @@ void Graph::declareAxis(const std::string &name, int64_t size, Location at) {
   reporter.error(at, "axis '" + name + "' has size " + std::to_string(size) + " here and " + std::to_string(before.size) + " elsewhere",
                  before.location, "declared with " + std::to_string(before.size) + " here", {"give one of them another name"});
   throw Stop{};
+}
+
+void Graph::declareProduct(const std::string &name, const AxisNames &factors, Location at) {
+  int64_t size = 1;
+  for (const std::string &factor : factors)
+    if (__builtin_mul_overflow(size, this->size(factor), &size) || size > INT32_MAX)
+      reporter.fail(at, "axis '" + name + "' is larger than " + std::to_string(INT32_MAX) + ", the largest size of an axis");
+  auto conflict = [&](Location before, const std::string &is) {
+    reporter.error(at, "axis '" + name + "' is " + textOf(factors) + " here and " + is + " elsewhere", before, "declared here",
+                   {"give one of them another name"});
+    throw Stop{};
+  };
+  if (auto found = axisIndex.find(name); found != axisIndex.end())
+    conflict(model.axes[found->second].location, "an axis of its own");
+  for (const ProductAxis &before : model.products)
+    if (before.name == name) {
+      if (before.factors != factors)
+        conflict(before.location, textOf(before.factors));
+      return;
+    }
+  model.products.push_back({name, factors, at});
 }
 
 AxisNames Graph::axisNames() const {

@@ -16,6 +16,8 @@ public:
 
   /// Declares an axis; again with the same size is fine, with another one an error.
   void declareAxis(const std::string &name, int64_t size, Location at);
+  /// Declares a name for several axes; again with the same ones is fine.
+  void declareProduct(const std::string &name, const AxisNames &factors, Location at);
   bool hasAxis(const std::string &name) const { return axisIndex.count(name) != 0; }
   int64_t size(const std::string &name) const { return model.axes[axisIndex.at(name)].size; }
   AxisNames axisNames() const;

@@ -52,6 +52,9 @@ private:
   void statement(const ast::Statement &s, Scope &scope, Body body);
   void poison(const ast::Statement &s, Scope &scope);
   void axis(const ast::Statement &s, Scope &scope);
+  /// The factors when the size of an axis is a product of axes alone, else nothing.
+  AxisNames factors(const ast::Expression &size, Scope &scope);
+  void under(const ast::Statement &s, Scope &scope, Body body);
   void input(const ast::Statement &s, Scope &scope);
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);

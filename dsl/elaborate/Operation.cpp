@@ -53,6 +53,20 @@ AxisNames OperationCall::axes(size_t i) {
   return elaborator.axes(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'").names;
 }
 
+std::vector<int> OperationCall::list(size_t i) {
+  const ast::Expression &given = *slots[i]->value;
+  const std::string what = "argument '" + formals[i].name + "' of '" + name + "'";
+  if (given.kind != ast::ExpressionKind::List || given.items.empty())
+    reporter.fail(place(i), what + " must be a list of tensors", {"write [x, y]"});
+  std::vector<int> nodes;
+  for (const auto &item : given.items) {
+    nodes.push_back(elaborator.tensor(*item, scope, "an element of " + what));
+    if (!graph.isFloat(nodes.back()))
+      reporter.fail(item->location, "an element of " + what + " must be a float tensor, this is i32 over " + textOf(axesOf(nodes.back())));
+  }
+  return nodes;
+}
+
 std::string OperationCall::axis(size_t i) {
   AxisNames names = axes(i);
   if (names.size() != 1)

@@ -20,6 +20,8 @@ public:
   int tensor(size_t i);
   int floats(size_t i);
   int indices(size_t i);
+  /// A list `[x, y]` of float tensors.
+  std::vector<int> list(size_t i);
   /// One axis; a list of axes.
   std::string axis(size_t i);
   AxisNames axes(size_t i);

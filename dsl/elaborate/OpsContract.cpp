@@ -61,31 +61,55 @@ Value gather(OperationCall &call) {
   return call.add("gather", {table, index}, axes, {{"axis", over}});
 }
 
-/// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at.
+/// The axes of `from` that `other` has.
+AxisNames shared(const AxisNames &from, const AxisNames &other) { return without(from, without(from, other)); }
+
+/// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at. The names
+/// tell what an axis is: heads are in q, k and v, groups of queries in q alone, what is contracted in q and k; `feature` is v's own.
 Value attention(OperationCall &call) {
   int q = call.floats(0), k = call.floats(1), v = call.floats(2);
-  const AxisNames axes = call.axesOf(q);
-  for (size_t i : {1, 2})
-    if (call.axesOf(i == 1 ? k : v) != axes)
-      call.reporter.fail(call.place(i), std::string("'attention' needs q, k and v over the same axes: q is over ") + textOf(axes) + ", " +
-                                            (i == 1 ? "k" : "v") + " over " + textOf(call.axesOf(i == 1 ? k : v)));
+  const AxisNames axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
   std::string seq = "seq";
   if (call.has(3))
     call.requireAxis(3, seq = call.axis(3), q, "the query");
   else if (!contains(axes, seq))
     call.reporter.fail(call.at, "'attention' does not know over which axis: " + textOf(axes) + " has no axis 'seq'", {"write over = ..."});
-  std::string feature = axes.back();
+  std::string feature = values.empty() ? "" : values.back();
   if (call.has(4))
-    call.requireAxis(4, feature = call.axis(4), q, "the query");
-  if (axes.size() != 4 || axes[0] != "batch" || axes[1] != seq || axes[3] != feature || feature == seq)
-    call.reporter.fail(call.place(0),
-                       "'attention' needs q, k and v over [batch, " + seq + ", heads, feature], these are over " + textOf(axes));
-  if (contains(axes, "key"))
+    call.requireAxis(4, feature = call.axis(4), v, "the value");
+  for (size_t i : {0, 1, 2}) {
+    const AxisNames &given = i == 0 ? axes : i == 1 ? keys : values;
+    if (given.size() < 3 || given[0] != "batch" || given[1] != seq)
+      call.reporter.fail(call.place(i), std::string("'attention' needs ") + "qkv"[i] + " over [batch, " + seq +
+                                            ", heads ..., features ...], this is over " + textOf(given));
+  }
+  AxisNames contracted = without(shared(axes, keys), without(values, {feature}));
+  AxisNames heads = without(values, {feature});
+  if (AxisNames extra = without(keys, axes); !extra.empty())
+    call.reporter.fail(call.place(1),
+                       "axis '" + extra[0] + "' of k is missing in q: q is over " + textOf(axes) + ", k over " + textOf(keys));
+  if (AxisNames extra = without(heads, keys); !extra.empty())
+    call.reporter.fail(call.place(2),
+                       "axis '" + extra[0] + "' of v is missing in k: k is over " + textOf(keys) + ", v over " + textOf(values),
+                       {"v has the heads of k and one axis more, its feature"});
+  if (contracted.empty() || feature == seq || feature == "batch")
+    call.reporter.fail(call.place(0), "'attention' needs features that q and k share and v lacks, and a feature of v: q is over " +
+                                          textOf(axes) + ", k over " + textOf(keys) + ", v over " + textOf(values));
+  if (contains(axes, feature) && !contains(contracted, feature))
+    call.reporter.fail(call.place(2), "the feature '" + feature + "' of v is an axis of q that k lacks: q is over " + textOf(axes) +
+                                          ", k over " + textOf(keys));
+  if (contains(axes, "key") || contains(values, "key"))
     call.reporter.fail(call.at, "axis 'key' is the second name of '" + seq + "' in 'attention', the operands cannot have it");
   call.graph.declareAxis("key", call.graph.size(seq), call.at);
-  call.graph.checkType(call.at, call.graph.floating({axes[0], axes[2], seq, "key"}));
-  double scale = call.number(6, 1 / std::sqrt(static_cast<double>(call.graph.size(feature))));
-  return call.add("attention", {q, k, v}, axes,
+  AxisNames rows = without(axes, contracted), scores = without(rows, {seq}), out = rows;
+  scores.insert(scores.end(), {seq, "key"});
+  call.graph.checkType(call.at, call.graph.floating(scores));
+  out.push_back(feature);
+  double width = 1;
+  for (const std::string &axis : contracted)
+    width *= static_cast<double>(call.graph.size(axis));
+  double scale = call.number(6, 1 / std::sqrt(width));
+  return call.add("attention", {q, k, v}, out,
                   {{"seq", seq}, {"key", std::string("key")}, {"feature", feature}, {"causal", call.truth(5, false)}, {"scale", scale}});
 }
 

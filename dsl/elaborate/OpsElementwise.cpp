@@ -1,4 +1,4 @@
-// Arithmetic of tensors with broadcast by name, and functions of one element.
+// Arithmetic of tensors with broadcast by name, functions of one element, and what makes or joins tensors.
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
@@ -62,6 +62,46 @@ Value index(OperationCall &call) {
   return TensorValue{call.graph.add(call.at, "index", {}, {ElementType::I32, {axis}})};
 }
 
+/// cos or sin of positions times frequencies base^(-i / n), i counting `over`.
+Value sinusoid(OperationCall &call) {
+  int positions = call.indices(0);
+  std::string over = call.axis(1);
+  call.refuseBatch(1, over);
+  AxisNames axes = call.axesOf(positions);
+  if (contains(axes, over))
+    call.reporter.fail(call.place(1), "the positions already have the axis '" + over + "', it counts the frequencies");
+  axes.push_back(over);
+  double base = call.number(2, 10000);
+  if (!(base > 0))
+    call.reporter.fail(call.place(2), "the base of the frequencies must be above 0, this is " + textOf(base));
+  return call.add("sinusoid", {positions}, axes, {{"axis", over}, {"base", base}, {"wave", call.word(3, {"cos", "sin"})}});
+}
+
+/// Joins tensors along a new axis: the last one, or before another.
+Value stack(OperationCall &call) {
+  std::vector<int> parts = call.list(0);
+  std::string along = call.axis(1);
+  AxisNames axes = call.axesOf(parts[0]);
+  for (int part : parts)
+    if (call.axesOf(part) != axes)
+      call.reporter.fail(call.place(0), "'stack' needs tensors over the same axes: " + textOf(axes) + " and " + textOf(call.axesOf(part)));
+  if (contains(axes, along))
+    call.reporter.fail(call.place(1), "the tensors already have the axis '" + along + "', 'stack' makes a new one");
+  if (int64_t size = call.graph.size(along); size != static_cast<int64_t>(parts.size()))
+    call.reporter.fail(call.place(1), "axis '" + along + "' has size " + std::to_string(size) + ", the list has " +
+                                          std::to_string(parts.size()) + " tensors");
+  auto place = axes.end();
+  if (call.has(2)) {
+    std::string before = call.axis(2);
+    place = std::find(axes.begin(), axes.end(), before);
+    if (place == axes.end())
+      call.reporter.fail(call.place(2), "the tensors have no axis '" + before + "', they are over " + textOf(axes),
+                         didYouMean(before, axes));
+  }
+  axes.insert(place, along);
+  return call.add("stack", parts, axes, {{"axis", along}});
+}
+
 } // namespace
 
 std::vector<Operation> elementwiseOperations() {
@@ -71,6 +111,9 @@ std::vector<Operation> elementwiseOperations() {
       {"tanh", {{"x"}}, unary},
       {"relu", {{"x"}}, unary},
       {"gelu", {{"x"}, {"approximate", true}}, gelu},
+      {"silu", {{"x"}}, unary},
+      {"stack", {{"parts"}, {"along"}, {"before", true}}, stack},
+      {"sinusoid", {{"positions"}, {"over"}, {"base", true}, {"wave", true}}, sinusoid},
       {"dropout", {{"x"}, {"rate"}}, dropout},
       {"index", {{"axis"}}, index},
   };

@@ -1,4 +1,4 @@
-// Reductions and the operations that normalise over an axis: sum, mean, softmax, layer_norm, cross_entropy.
+// Reductions and the operations that normalise over an axis: sum, mean, softmax, layer_norm, rms_norm, cross_entropy.
 #include "dsl/elaborate/Operation.h"
 
 namespace npar::dsl {
@@ -34,20 +34,36 @@ Value softmax(OperationCall &call) {
   return call.add("softmax", {x}, call.axesOf(x), {{"axis", over}});
 }
 
+/// A parameter of a norm: over the normalised axis alone.
+int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &over) {
+  int node = call.floats(i);
+  if (call.axesOf(node) != AxisNames{over})
+    call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' must be over [" + over + "], this is over " +
+                                          textOf(call.axesOf(node)));
+  return node;
+}
+
+double epsilonOf(OperationCall &call, size_t i) {
+  double epsilon = call.number(i, 1e-5);
+  if (!(epsilon > 0))
+    call.reporter.fail(call.place(i), "epsilon must be above 0, this is " + textOf(epsilon));
+  return epsilon;
+}
+
 Value layerNorm(OperationCall &call) {
-  int x = call.floats(0), weight = call.floats(1), bias = call.floats(2);
+  int x = call.floats(0);
   std::string over = call.axis(3);
   call.requireAxis(3, over, x, "the operand");
-  for (size_t i : {1, 2}) {
-    int node = i == 1 ? weight : bias;
-    if (call.axesOf(node) != AxisNames{over})
-      call.reporter.fail(call.place(i), std::string(i == 1 ? "the weight" : "the bias") + " of 'layer_norm' must be over [" + over +
-                                            "], this is over " + textOf(call.axesOf(node)));
-  }
-  double epsilon = call.number(4, 1e-5);
-  if (!(epsilon > 0))
-    call.reporter.fail(call.place(4), "epsilon must be above 0, this is " + textOf(epsilon));
-  return call.add("layer_norm", {x, weight, bias}, call.axesOf(x), {{"axis", over}, {"epsilon", epsilon}});
+  int weight = scaleOf(call, 1, "the weight", over), bias = scaleOf(call, 2, "the bias", over);
+  return call.add("layer_norm", {x, weight, bias}, call.axesOf(x), {{"axis", over}, {"epsilon", epsilonOf(call, 4)}});
+}
+
+Value rmsNorm(OperationCall &call) {
+  int x = call.floats(0);
+  std::string over = call.axis(2);
+  call.requireAxis(2, over, x, "the operand");
+  int weight = scaleOf(call, 1, "the weight", over);
+  return call.add("rms_norm", {x, weight}, call.axesOf(x), {{"axis", over}, {"epsilon", epsilonOf(call, 3)}});
 }
 
 Value crossEntropy(OperationCall &call) {
@@ -69,6 +85,7 @@ std::vector<Operation> reductionOperations() {
       {"mean", {{"x"}, {"over"}}, mean},
       {"softmax", {{"x"}, {"over"}}, softmax},
       {"layer_norm", {{"x"}, {"weight"}, {"bias"}, {"over"}, {"epsilon", true}}, layerNorm},
+      {"rms_norm", {{"x"}, {"weight"}, {"over"}, {"epsilon", true}}, rmsNorm},
       {"cross_entropy", {{"logits"}, {"targets"}, {"over"}}, crossEntropy},
   };
 }

@@ -15,13 +15,6 @@ const Repeat *findRepeat(const Model &model, const std::string &label) {
   return nullptr;
 }
 
-const Axis *findAxis(const Model &model, const std::string &name) {
-  for (const Axis &a : model.axes)
-    if (a.name == name)
-      return &a;
-  return nullptr;
-}
-
 bool inTensor(const Model &model, const std::string &axis) {
   for (const Node &node : model.nodes) {
     if (contains(node.type.axes, axis))
@@ -73,6 +66,20 @@ bool matches(const char *pattern, const char *text) {
 
 bool matchesPath(const std::string &pattern, const std::string &path) { return matches(pattern.c_str(), path.c_str()); }
 
+const Axis *PlanElaborator::findAxis(const Model &model, const std::string &name) {
+  for (const Axis &a : model.axes)
+    if (a.name == name)
+      return &a;
+  return nullptr;
+}
+
+const ProductAxis *PlanElaborator::findProduct(const Model &model, const std::string &name) {
+  for (const ProductAxis &p : model.products)
+    if (p.name == name)
+      return &p;
+  return nullptr;
+}
+
 int64_t PlanElaborator::meshSize(const Entry &entry) const {
   int64_t size = 1;
   for (const std::string &name : entry.rule.mesh)
@@ -91,7 +98,6 @@ void PlanElaborator::check(const Model &model) {
     if (e.enabled && !findRepeat(model, e.rule.axis)) {
       checkNarrowing(e, model);
       checkDivision(e, model);
-      plan.rules.push_back(e.rule);
     }
   checkConflicts();
   checkPipeline(model);
@@ -100,6 +106,13 @@ void PlanElaborator::check(const Model &model) {
   checkRecompute(model);
   if (reporter.errorCount() != 0)
     return;
+  cutMesh(model);
+  for (const Entry &e : entries)
+    if (e.enabled && !findRepeat(model, e.rule.axis))
+      addRules(e, model);
+  for (Store &store : plan.stores)
+    store.mesh = fineNames(store.mesh);
+  plan.mesh = fineMesh;
   for (const MeshAxis &axis : plan.mesh) {
     bool used = plan.pipeline && plan.pipeline->mesh == axis.name;
     for (const Rule &r : plan.rules)
@@ -113,10 +126,12 @@ void PlanElaborator::check(const Model &model) {
 }
 
 void PlanElaborator::checkNames(const Entry &e, const Model &model) {
-  if (!findRepeat(model, e.rule.axis) && !findAxis(model, e.rule.axis)) {
+  if (!findRepeat(model, e.rule.axis) && !findAxis(model, e.rule.axis) && !findProduct(model, e.rule.axis)) {
     std::vector<std::string> names;
     for (const Axis &a : model.axes)
       names.push_back(a.name);
+    for (const ProductAxis &p : model.products)
+      names.push_back(p.name);
     for (const Repeat &r : model.repeats)
       names.push_back(r.label);
     std::vector<std::string> helps = didYouMean(e.rule.axis, names);
@@ -136,9 +151,10 @@ void PlanElaborator::checkNames(const Entry &e, const Model &model) {
 }
 
 void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
-  static const std::vector<std::string> known = {
-      "einsum", "add", "sub",    "mul",    "div",        "scale",   "shift",     "exp",   "log",     "tanh",  "relu",
-      "gelu",   "sum", "gather", "select", "layer_norm", "softmax", "attention", "index", "dropout", "input", "cross_entropy"};
+  static const std::vector<std::string> known = {"einsum",        "add",        "sub",     "mul",       "div",     "scale",   "shift",
+                                                 "exp",           "log",        "tanh",    "relu",      "gelu",    "sum",     "gather",
+                                                 "select",        "layer_norm", "softmax", "attention", "index",   "dropout", "input",
+                                                 "cross_entropy", "rms_norm",   "silu",    "stack",     "sinusoid"};
   const std::string &op = e.rule.op;
   if (!op.empty()) {
     if (std::find(known.begin(), known.end(), op) == known.end())
@@ -153,7 +169,20 @@ void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
 }
 
 void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
-  const Axis &axis = *findAxis(model, e.rule.axis);
+  Axis axis;
+  std::vector<std::string> factors{e.rule.axis};
+  std::string sizes;
+  if (const ProductAxis *product = findProduct(model, e.rule.axis)) {
+    axis = {product->name, 1, product->location};
+    factors = product->factors;
+    for (const std::string &factor : factors) {
+      int64_t size = findAxis(model, factor)->size;
+      axis.size *= size;
+      sizes += (sizes.empty() ? " = " : " * ") + std::to_string(size);
+    }
+  } else {
+    axis = *findAxis(model, e.rule.axis);
+  }
   int64_t ranks = meshSize(e);
   if (!e.rule.by.empty())
     checkWay(e, model);
@@ -164,12 +193,12 @@ void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
     reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
   if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
     return;
-  if (!inTensor(model, axis.name)) {
+  if (std::none_of(factors.begin(), factors.end(), [&](const std::string &factor) { return inTensor(model, factor); })) {
     reporter.error(e.axisAt, "nothing uses this rule: no tensor of model '" + model.name + "' has axis '" + axis.name + "'", axis.location,
                    "axis declared here", {"remove it from the rule"});
     return;
   }
-  bool narrowed = !e.rule.op.empty() || !e.rule.layer.empty();
+  bool narrowed = (!e.rule.op.empty() || !e.rule.layer.empty()) && factors.size() == 1;
   if (narrowed || e.rule.pad || axis.size % ranks == 0)
     return;
   const std::string &name = e.rule.mesh[0];
@@ -180,8 +209,12 @@ void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   std::vector<std::string> helps;
   if (e.rule.mesh.size() == 1)
     helps.push_back(name + " = " + joined(words) + (words.size() == 1 ? " divides it" : " divide it"));
-  helps.push_back("or write `" + axis.name + " pad` to pad it to " + std::to_string((axis.size + ranks - 1) / ranks * ranks));
-  reporter.error(e.axisAt, "axis '" + axis.name + "' of size " + std::to_string(axis.size) + " is not divisible by " + meshText,
+  int64_t padded = (axis.size + ranks - 1) / ranks * ranks;
+  if (factors.size() == 1)
+    helps.push_back("or write `" + axis.name + " pad` to pad it to " + std::to_string(padded));
+  else
+    helps.push_back("or write `" + axis.name + " pad` to pad its last factor, '" + factors.back() + "'");
+  reporter.error(e.axisAt, "axis '" + axis.name + "' of size " + std::to_string(axis.size) + sizes + " is not divisible by " + meshText,
                  findMesh(name)->location, "mesh declared here", helps);
 }
 

@@ -43,6 +43,17 @@ private:
     bool enabled = true;
   };
 
+  /// A part of a mesh axis by the sizes in front of it and with it: of 8 = 4 * 2 the parts are (1, 4) and (4, 8).
+  struct Piece {
+    std::string mesh;
+    int64_t from = 1, to = 1;
+  };
+  /// What a factor of a product axis takes.
+  struct Share {
+    std::string factor;
+    std::vector<Piece> pieces;
+  };
+
   void mesh(const ast::Plan &source);
   void rule(const ast::Rule &source);
   std::optional<Chosen> schedule(const ast::Rule &source);
@@ -72,7 +83,18 @@ private:
   void checkRecompute(const Model &model);
   void limits(const std::vector<ast::Quantity> &sources);
 
+  // PlanProducts.cpp
+  std::vector<Share> shares(const Entry &entry, const ProductAxis &product, const Model &model) const;
+  /// Cuts the mesh axes that a product axis takes in parts: `cuts` and `fineMesh`.
+  void cutMesh(const Model &model);
+  /// The parts in place of the mesh axes that were cut.
+  std::vector<std::string> fineNames(const std::vector<std::string> &mesh) const;
+  /// The rule over the cut mesh; that of a product axis as one rule per factor.
+  void addRules(const Entry &entry, const Model &model);
+
   // PlanCheck.cpp
+  static const Axis *findAxis(const Model &model, const std::string &name);
+  static const ProductAxis *findProduct(const Model &model, const std::string &name);
   void checkNames(const Entry &entry, const Model &model);
   void checkNarrowing(const Entry &entry, const Model &model);
   void checkDivision(const Entry &entry, const Model &model);
@@ -94,6 +116,8 @@ private:
   Diagnostics &diagnostics;
   Scope scope;
   std::vector<Entry> entries;
+  std::map<std::string, std::vector<Piece>> cuts; ///< of the mesh axes that product axes take in parts
+  std::vector<MeshAxis> fineMesh;
   std::map<std::string, const ast::Expression *> values; ///< of the plan's settings, by their words
   Location microAt;
 };

@@ -73,8 +73,43 @@ Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope
   return evaluator.evaluate(*setting.value, scope);
 }
 
+namespace {
+
+/// The value that a configuration gives to a constant, null when it does not.
+const ast::Expression *valueIn(const ast::Config *config, const std::string &name) {
+  if (config)
+    for (const ast::Item &item : config->values)
+      if (item.name.text == name)
+        return item.value.get();
+  return nullptr;
+}
+
+/// Reports what a configuration cannot set.
+void checkConfig(Reporter &reporter, const ast::Config &config, const std::vector<ast::Item> &parameters, const std::string &what) {
+  std::vector<std::string> names;
+  for (const ast::Item &p : parameters)
+    names.push_back(p.name.text);
+  for (const ast::Item &item : config.values) {
+    if (std::find(names.begin(), names.end(), item.name.text) == names.end())
+      reporter.error(item.name.location, what + " has no constant '" + item.name.text + "'", didYouMean(item.name.text, names));
+    else if (!item.value)
+      reporter.error(item.name.location, "configuration \"" + config.name.text + "\" gives no value to '" + item.name.text + "'",
+                     {"write " + item.name.text + " = ..."});
+    for (const ast::Item &before : config.values) {
+      if (&before == &item)
+        break;
+      if (before.name.text == item.name.text)
+        reporter.error(item.name.location, "'" + item.name.text + "' is given twice", before.name.location, "first given here");
+    }
+  }
+}
+
+} // namespace
+
 void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope,
-                   const std::string &what) {
+                   const std::string &what, const ast::Config *config) {
+  if (config)
+    checkConfig(evaluator.reporter, *config, parameters, what);
   for (const ast::Item &p : parameters) {
     if (Binding *before = scope.findHere(p.name.text)) {
       evaluator.reporter.error(p.name.location, "constant '" + p.name.text + "' is declared twice", before->location,
@@ -82,26 +117,26 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       continue;
     }
     const Setting *setting = settings.find(p.name.text);
+    const ast::Expression *given = setting ? setting->value.get() : valueIn(config, p.name.text);
     Value value = Poison{};
     try {
       Value standard = Poison{};
       // The default is evaluated even when it is set: it tells the kind of the constant.
-      if (p.value && (!setting || p.value->kind != ast::ExpressionKind::Chain))
+      if (p.value && (!given || p.value->kind != ast::ExpressionKind::Chain))
         standard = evaluator.evaluate(*p.value, scope);
-      value = setting ? evaluateSetting(evaluator, *setting, scope) : standard;
-      if (!setting && !p.value)
+      value = setting ? evaluateSetting(evaluator, *setting, scope) : given ? evaluator.evaluate(*given, scope) : standard;
+      if (!given && !p.value)
         evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
                                 {"set it: --set " + p.name.text + "=..."});
       bool sameKind =
           std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
-      if (setting && !sameKind) {
-        Location at = setting->value->location;
-        std::string given = textOf(std::exchange(value, Poison{}));
-        evaluator.reporter.fail(at, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + given + " is not");
+      if (given && !sameKind) {
+        std::string text = textOf(std::exchange(value, Poison{}));
+        evaluator.reporter.fail(given->location, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + text + " is not");
       }
     } catch (const Stop &) {
     }
-    scope.bind(p.name.text, value, setting ? setting->value->location : p.name.location);
+    scope.bind(p.name.text, value, given ? given->location : p.name.location);
   }
 }
 

@@ -32,8 +32,9 @@ private:
 /// The value of a setting: an expression over `scope`, a bare unknown word is a text (`schedule=gpipe`).
 Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope);
 
-/// Binds the constants of a declaration, in order: from its setting, else from its default. `what` names the declaration in messages.
+/// Binds the constants of a declaration, in order: from its setting, else from `config` (may be null), else from its default. `what` names
+/// the declaration in messages.
 void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope,
-                   const std::string &what);
+                   const std::string &what, const ast::Config *config = nullptr);
 
 } // namespace npar::dsl

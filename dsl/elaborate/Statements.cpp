@@ -1,6 +1,8 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
 #include "dsl/elaborate/ModelElaborator.h"
 
+#include <cctype>
+
 namespace npar::dsl {
 
 using ast::Statement;
@@ -81,6 +83,9 @@ void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
   case StatementKind::Repeat:
     only(body == Body::Model, "repeat", "in a model, not inside of another repeat");
     return repeat(s, scope);
+  case StatementKind::Under:
+    only(body != Body::Forward, "under", "in a model or a layer, outside of forward");
+    return under(s, scope, body);
   case StatementKind::Loss:
     only(body == Body::Model, "loss", "in a model, outside of repeat");
     return loss(s, scope);
@@ -143,6 +148,11 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
         reporter.fail(item.name.location, "axis '" + name + "' has no size and there is no constant '" + name + "'",
                       {"write `axis " + name + " = ...`"});
       }
+      if (AxisNames parts = item.value ? factors(*item.value, scope) : AxisNames{}; !parts.empty()) {
+        graph.declareProduct(name, parts, item.name.location);
+        scope.bind(name, AxisValue{parts, true, true}, item.name.location);
+        continue;
+      }
       int64_t size = 0;
       if (item.value)
         size = integer(*item.value, scope, "the size of axis '" + name + "'");
@@ -160,6 +170,39 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
   }
   if (failed)
     throw Stop{};
+}
+
+AxisNames ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
+  AxisNames result;
+  if (size.kind != ast::ExpressionKind::Chain)
+    return {};
+  for (ast::Operator op : size.operators)
+    if (op != ast::Operator::Multiply)
+      return {};
+  for (const auto &item : size.items) {
+    Binding *binding = item->kind == ast::ExpressionKind::Name ? scope.find(item->text) : nullptr;
+    auto *axis = binding ? std::get_if<AxisValue>(&binding->value) : nullptr;
+    if (!axis || (axis->group && !axis->product) || contains(axis->names, "batch"))
+      return {};
+    for (const std::string &name : axis->names) {
+      if (contains(result, name))
+        reporter.fail(item->location, "axis '" + name + "' is twice in a product of axes");
+      result.push_back(name);
+    }
+  }
+  return result;
+}
+
+void ModelElaborator::under(const Statement &s, Scope &scope, Body body) {
+  const std::string before = graph.path;
+  bool word = !s.message.empty() && s.message.front() != '.' && s.message.back() != '.' && s.message.find("..") == std::string::npos;
+  for (char c : s.message)
+    word = word && (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.');
+  if (!word)
+    reporter.fail(s.location, "the path \"" + s.message + "\" must be names with points between them");
+  graph.path += (before.empty() ? "" : ".") + s.message;
+  execute(s.body, scope, body);
+  graph.path = before;
 }
 
 void ModelElaborator::input(const Statement &s, Scope &scope) {
@@ -212,7 +255,10 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
     if (Library::FoundLayer found = Library::findLayer(file, value.items[0]->text); found.layer) {
       if (body == Body::Forward)
         reporter.fail(value.location, "a layer is made outside of forward, so that it has one set of parameters");
-      checkFresh(s.name, scope);
+      // Checkpoints have their own words: a block's layer may hide a constant of the model.
+      Binding *hidden = body == Body::Repeat && !scope.findHere(s.name.text) ? scope.find(s.name.text) : nullptr;
+      if (!hidden || !isNumber(hidden->value))
+        checkFresh(s.name, scope);
       scope.bind(s.name.text, instantiate(s.name, value, found, scope), s.name.location);
       return;
     }
@@ -244,14 +290,15 @@ void ModelElaborator::repeat(const Statement &s, Scope &scope) {
                                          (count < 1 ? ", the smallest is 1" : ", the largest is " + std::to_string(most)));
   model.repeats.push_back({s.name.text, model.blocks, static_cast<int>(count), s.name.location});
   size_t before = reporter.errorCount();
+  const std::string outer = graph.path;
   for (int64_t i = 0; i < count && reporter.errorCount() == before; ++i) {
     Scope inner(&scope);
-    graph.path = s.name.text + "." + std::to_string(i);
+    graph.path = outer + (outer.empty() ? "" : ".") + s.name.text + "." + std::to_string(i);
     graph.block = model.blocks + static_cast<int>(i);
     execute(s.body, inner, Body::Repeat);
   }
   model.blocks += static_cast<int>(count);
-  graph.path.clear();
+  graph.path = outer;
   graph.block = model.blocks;
 }
 

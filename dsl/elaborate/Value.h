@@ -12,10 +12,11 @@ namespace npar::dsl {
 
 struct Instance; // of a layer
 
-/// An axis, or a group `[part, head]` of axes that a layer takes in place of one.
+/// An axis, or a group `[part, head]` of axes that a layer takes in place of one. A product axis is a group with a name and a size.
 struct AxisValue {
   std::vector<std::string> names;
   bool group = false;
+  bool product = false;
 };
 
 struct TensorValue {

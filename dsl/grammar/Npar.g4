@@ -4,11 +4,12 @@ grammar Npar;
 file: declaration* EOF;
 expressionOnly: expression EOF; // the value of `--set key=value`
 
-declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration;
+declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration | configDeclaration;
 importDeclaration: IMPORT STRING;
 layerDeclaration: LAYER name parameters? body;
 modelDeclaration: MODEL name parameters? body;
 trainDeclaration: TRAIN name parameters? FOR name '{' setting* '}';
+configDeclaration: CONFIG STRING FOR name parameters;
 planDeclaration: PLAN name parameters? FOR name '{' planItem* '}';
 
 parameters: '(' (parameter (',' parameter)*)? ')';
@@ -17,12 +18,13 @@ parameter: name ('=' expression)?;
 // What a model, a layer and a forward function consist of; which statement may stand where is checked afterwards.
 body: '{' statement* '}';
 statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | requireStatement
-         | forwardStatement | returnStatement | assignment;
+         | underStatement | forwardStatement | returnStatement | assignment;
 axisStatement: AXIS axisItem (',' axisItem)*;
 axisItem: name ('=' expression)?;
 inputStatement: INPUT name (',' name)* ':' name list;
 paramStatement: PARAM name ':' list '=' expression;
 repeatStatement: REPEAT name '[' expression ']' body;
+underStatement: UNDER STRING body; // a prefix of parameter paths
 lossStatement: LOSS expression;
 requireStatement: REQUIRE expression ',' STRING;
 forwardStatement: FORWARD '(' (name (',' name)*)? ')' ('=' expression | body);
@@ -62,18 +64,20 @@ primary: NUMBER | STRING | TRUE | FALSE | name | '(' expression (',' expression)
 list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
-name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL;
+name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG;
 
 IMPORT: 'import';
 LAYER: 'layer';
 MODEL: 'model';
 TRAIN: 'train';
 PLAN: 'plan';
+CONFIG: 'config';
 FOR: 'for';
 AXIS: 'axis';
 INPUT: 'input';
 PARAM: 'param';
 REPEAT: 'repeat';
+UNDER: 'under';
 LOSS: 'loss';
 REQUIRE: 'require';
 FORWARD: 'forward';

@@ -24,7 +24,8 @@ TextFile::~TextFile() {
   fs::remove_all(folder, error);
 }
 
-Result elaborateFile(const std::string &path, const Settings &settings, std::optional<std::string> plan, std::optional<std::string> train) {
+Result elaborateFile(const std::string &path, const Settings &settings, std::optional<std::string> plan, std::optional<std::string> train,
+                     std::optional<std::string> config) {
   FrontendOptions options;
   options.file = path;
   options.schedules = knownSchedules();
@@ -32,6 +33,7 @@ Result elaborateFile(const std::string &path, const Settings &settings, std::opt
   options.settings = settings;
   options.plan = std::move(plan);
   options.train = std::move(train);
+  options.config = std::move(config);
   Sources sources;
   Diagnostics diagnostics(sources);
   Result result;

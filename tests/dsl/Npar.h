@@ -28,7 +28,7 @@ struct Result {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 Result elaborateFile(const std::string &path, const Settings &settings = {}, std::optional<std::string> plan = {},
-                     std::optional<std::string> train = {});
+                     std::optional<std::string> train = {}, std::optional<std::string> config = {});
 Result elaborateText(const std::string &text, const Settings &settings = {}, std::optional<std::string> plan = {});
 
 inline const std::string stdlib = NPAR_STDLIB;

@@ -28,16 +28,10 @@ std::string around(const std::string &body) {
 
 // The four published sizes, under the default plan and on one rank.
 TEST(Gpt2, HasThePublishedParameterCounts) {
-  struct Size {
-    Settings settings;
-    int64_t parameters;
-  };
-  const Size sizes[] = {{{}, 124439808},
-                        {{{"width", "1024"}, {"heads", "16"}, {"depth", "24"}}, 354823168},
-                        {{{"width", "1280"}, {"heads", "20"}, {"depth", "36"}}, 774030080},
-                        {{{"width", "1600"}, {"heads", "25"}, {"depth", "48"}}, 1557611200}};
-  for (const Size &size : sizes)
-    EXPECT_EQ(countParameters(program(elaborateFile(gpt2, size.settings, "none"))), size.parameters);
+  const std::pair<const char *, int64_t> sizes[] = {
+      {"gpt2", 124439808}, {"gpt2-medium", 354823168}, {"gpt2-large", 774030080}, {"gpt2-xl", 1557611200}};
+  for (const auto &[name, parameters] : sizes)
+    EXPECT_EQ(countParameters(program(elaborateFile(gpt2, {}, "none", {}, name))), parameters) << name;
   EXPECT_EQ(countParameters(program(elaborateFile(gpt2))), 124439808);
 }
 

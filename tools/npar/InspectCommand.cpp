@@ -44,7 +44,7 @@ ExitCode loadCompared(const InspectFlags &flags, std::deque<View> &views) {
     ModelOptions options = flags.model;
     options.model = other;
     if (options.isCompiled())
-      options.plan.reset(), options.train.reset(), options.settings.clear();
+      options.plan.reset(), options.train.reset(), options.config.reset(), options.settings.clear();
     if (ExitCode code = add(options, other); code != ExitCode::Good)
       return code;
   }

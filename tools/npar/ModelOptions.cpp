@@ -54,6 +54,8 @@ void ModelOptions::addTo(CLI::App &app) {
   app.add_option("MODEL", model, "model text (.npar), a model of the standard library by name, or a compiled program (.npx)")->required();
   app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")->type_name("NAME");
   app.add_option("--train", train, "train block to use (default: the model's only one)")->type_name("NAME");
+  app.add_option("--config", config, "named configuration of the model's constants, such as Llama-3-8B (default: the model's own values)")
+      ->type_name("NAME");
   app.add_option("--set", settings, "override a constant of model, train block or plan, such as depth=4, batch=16, mesh.tp=4, compute=f64")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
@@ -72,7 +74,7 @@ bool ModelOptions::isCompiled() const {
 }
 
 ExitCode ModelOptions::refuseTextFlags() const {
-  const char *flag = plan ? "--plan" : train ? "--train" : !settings.empty() ? "--set" : nullptr;
+  const char *flag = plan ? "--plan" : train ? "--train" : config ? "--config" : !settings.empty() ? "--set" : nullptr;
   if (!flag)
     return ExitCode::Good;
   return fail(ExitCode::Usage,
@@ -101,6 +103,7 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   options.librarySearch.push_back(standardLibrary());
   options.plan = plan;
   options.train = train;
+  options.config = config;
   for (const std::string &setting : settings) {
     size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size())

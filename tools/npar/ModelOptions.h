@@ -13,7 +13,7 @@ namespace npar::driver {
 
 struct ModelOptions {
   std::string model; ///< as given: a path, or the name of a model of the standard library
-  std::optional<std::string> plan, train;
+  std::optional<std::string> plan, train, config;
   std::vector<std::string> settings; ///< `key=value`
   std::string importFolder;          ///< searched before the standard library, besides the text's own folder; may be empty
 

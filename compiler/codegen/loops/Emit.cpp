@@ -27,9 +27,8 @@ void Emitter::plan() {
       if (operand.getDefiningOp<linalg::GenericOp>())
         generic.phase = std::max(generic.phase, info(operand).phase + (info(operand).reduces ? 1 : 0));
     for (Operation &inside : *op.getBody())
-      generic.expensive |=
-          isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp, math::CosOp, tensor::ExtractOp, arith::MulUIExtendedOp>(
-              inside);
+      generic.expensive |= isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp, math::CosOp, math::SinOp,
+                               tensor::ExtractOp, arith::MulUIExtendedOp>(inside);
     if (generic.inner)
       phases = std::max(phases, generic.phase + 1);
     generics[op] = generic;

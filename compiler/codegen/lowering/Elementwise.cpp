@@ -26,6 +26,13 @@ Scalar relu(Scalar x) { return maximum(x, x.like(0.0)); }
 Scalar reluGrad(Scalar x, Scalar dy) { return select(greater(x, x.like(0.0)), dy, dy.like(0.0)); }
 Scalar tanhGrad(Scalar y, Scalar dy) { return dy * (1.0 - y * y); }
 
+Scalar silu(Scalar x) { return x / (1.0 + exp(0.0 - x)); }
+// s (1 + x (1 - s)) with the logistic function s.
+Scalar siluGrad(Scalar x, Scalar dy) {
+  Scalar s = 1.0 / (1.0 + exp(0.0 - x));
+  return dy * (s * fma(x, 1.0 - s, x.like(1.0)));
+}
+
 constexpr double sqrtHalf = 0.70710678118654752, sqrt2OverPi = 0.79788456080286536, gaussian = 0.39894228040143268; // 1 / sqrt(2 pi)
 
 // x Phi(x), exact or GPT-2's approximation.
@@ -101,6 +108,8 @@ void attachElementwise(MLIRContext *context) {
   NPAR_LOWER(RsqrtOp, unary<nn::RsqrtOp, rsqrt>);
   NPAR_LOWER(TanhOp, unary<nn::TanhOp, tanh>);
   NPAR_LOWER(ReluOp, unary<nn::ReluOp, relu>);
+  NPAR_LOWER(SiluOp, unary<nn::SiluOp, silu>);
+  NPAR_LOWER(SiluGradOp, binary<nn::SiluGradOp, siluGrad>);
   NPAR_LOWER(ReluGradOp, binary<nn::ReluGradOp, reluGrad>);
   NPAR_LOWER(TanhGradOp, binary<nn::TanhGradOp, tanhGrad>);
   NPAR_LOWER(BroadcastOp, unary<nn::BroadcastOp, same>);

@@ -45,6 +45,7 @@ inline Scalar tanh(Scalar x) { return x.make<mlir::math::TanhOp>(x); }
 inline Scalar erf(Scalar x) { return x.make<mlir::math::ErfOp>(x); }
 inline Scalar sqrt(Scalar x) { return x.make<mlir::math::SqrtOp>(x); }
 inline Scalar cos(Scalar x) { return x.make<mlir::math::CosOp>(x); }
+inline Scalar sin(Scalar x) { return x.make<mlir::math::SinOp>(x); }
 inline Scalar pow(Scalar x, Scalar y) { return x.make<mlir::math::PowFOp>(x, y); }
 inline Scalar fma(Scalar x, Scalar y, Scalar z) { return x.make<mlir::math::FmaOp>(x, y, z); }
 /// NaN if either is.

@@ -92,6 +92,19 @@ LogicalResult lowerFlatSlice(dist::SliceOp op, Lowering &lowering) {
   });
 }
 
+LogicalResult lowerSinusoid(nn::SinusoidOp op, Lowering &lowering) {
+  return lowering.map(op, op.getPositions(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Type f32 = body.builder().getF32Type(), f64 = body.builder().getF64Type();
+    auto rounded = [&](Scalar x) { return convert(convert(x, f32), f64); };
+    dist::LayoutAttr layout = dist::layoutOf(op.getType());
+    int64_t size = layout ? layout.getSizes()[layout.dimOf(op.getAxisAttr())] : nn::sizeOf(op.getType(), op.getAxisAttr());
+    Scalar exponent = rounded(toFloat(body.globalIndex(op.getType(), op.getAxisAttr()), f64) / double(size));
+    Scalar frequency = rounded(1.0 / rounded(pow(exponent.like(op.getBase().convertToDouble()), exponent)));
+    Scalar angle = toFloat(in[0], f64) * frequency;
+    return {convert(op.getWave() == "cos" ? cos(angle) : sin(angle), getElementTypeOrSelf(op.getType()))};
+  });
+}
+
 // This rank's shard of a whole dimension; what lies beyond the logical end is 0.
 LogicalResult lowerSlice(dist::SliceOp op, Lowering &lowering) {
   Type input = op.getInput().getType(), result = op.getResult().getType();
@@ -138,6 +151,7 @@ void attachShape(MLIRContext *context) {
   nn::OneHotOp::attachInterface<LoweredBy<nn::OneHotOp, lowerOneHot>>(*context);
   nn::IndexOp::attachInterface<LoweredBy<nn::IndexOp, lowerIndex>>(*context);
   dist::ChooseOp::attachInterface<LoweredBy<dist::ChooseOp, lowerChoose>>(*context);
+  nn::SinusoidOp::attachInterface<LoweredBy<nn::SinusoidOp, lowerSinusoid>>(*context);
   dist::SliceOp::attachInterface<LoweredBy<dist::SliceOp, lowerSlice>>(*context);
   dist::MaskPaddingOp::attachInterface<LoweredBy<dist::MaskPaddingOp, lowerMaskPadding>>(*context);
 }

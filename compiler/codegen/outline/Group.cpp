@@ -133,7 +133,7 @@ bool Grouping::fits(ArrayRef<int> members) {
         return false;
       touchesReduced |= reduction && llvm::is_contained(reduction->reduced, axis);
     }
-    if (!loops[i].reduced.empty() && !full)
+    if ((!loops[i].reduced.empty() || loops[i].costly) && !full)
       return false;
     for (Value external : loops[i].external)
       if (inside.contains(external.getDefiningOp()))

@@ -42,6 +42,7 @@ OpLoops loopsOf(Operation *op) {
     result.external.push_back(gather.getTable());
   if (isa<nn::SelectOp, dist::SliceOp, nn::GradNormOp, nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op))
     result.external.append(op->operand_begin(), op->operand_end());
+  result.costly = isa<nn::SinusoidOp>(op);
   result.alone |= isa<nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op);
   return result;
 }

@@ -27,6 +27,7 @@ struct OpLoops {
   llvm::SmallVector<std::pair<mlir::StringAttr, int64_t>> loops; ///< in walking order
   llvm::SmallVector<mlir::StringAttr> reduced;
   llvm::SmallVector<mlir::Value, 2> external; ///< operands that must come from outside the kernel
+  bool costly = false;                        ///< not to be computed again for each row of a larger space
   bool alone = false;                         ///< fuses with nothing
   bool has(mlir::StringAttr axis) const {
     return llvm::any_of(loops, [&](const auto &loop) { return loop.first == axis; });

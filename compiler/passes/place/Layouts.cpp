@@ -200,7 +200,7 @@ void Layouts::sweep() {
 }
 
 void Layouts::define(Operation *op) {
-  bool cheap = isa<nn::ScaleOp, nn::ShiftOp, nn::BroadcastOp, nn::ConvertOp, nn::RenameOp>(op);
+  bool cheap = isa<nn::ScaleOp, nn::ShiftOp, nn::BroadcastOp, nn::ConvertOp, nn::RenameOp, nn::SinusoidOp>(op);
   if (isa<nn::IndexOp, nn::FillOp>(op) || (cheap && isFree(op->getOperand(0)))) {
     freeValues.insert(op->getResult(0));
     return;

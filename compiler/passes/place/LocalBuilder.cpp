@@ -95,10 +95,6 @@ Value LocalBuilder::convert(Value x, Type element) {
   return getElementTypeOrSelf(x.getType()) == element ? x : build("convert", nn::withElement(x.getType(), element), x);
 }
 
-Value LocalBuilder::rename(Value x, StringAttr from, StringAttr to) {
-  return build("rename", renamed(x.getType(), from, to), x, {{"from", from}, {"to", to}});
-}
-
 Type LocalBuilder::renamed(Type type, StringAttr from, StringAttr to) {
   LayoutAttr layout = dist::layoutOf(type);
   SmallVector<StringAttr> names(layout.getNames());
@@ -106,6 +102,10 @@ Type LocalBuilder::renamed(Type type, StringAttr from, StringAttr to) {
   LayoutAttr renamed =
       LayoutAttr::get(op->getContext(), names, layout.getSizes(), layout.getSplits(), layout.getPartialAxes(), layout.getPartialKinds());
   return dist::localType(cast<RankedTensorType>(type).getElementType(), renamed, mesh);
+}
+
+Value LocalBuilder::rename(Value x, StringAttr from, StringAttr to) {
+  return build("rename", renamed(x.getType(), from, to), x, {{"from", from}, {"to", to}});
 }
 
 Value LocalBuilder::maskPadding(Value x, StringAttr axis) {

@@ -34,6 +34,7 @@ public:
   /// To another element type; the value itself where it has that.
   mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value rename(mlir::Value x, mlir::StringAttr from, mlir::StringAttr to);
+  /// The type with another name for an axis.
   mlir::Type renamed(mlir::Type type, mlir::StringAttr from, mlir::StringAttr to);
   /// Zeroes the padding of an axis if its shards have any.
   mlir::Value maskPadding(mlir::Value x, mlir::StringAttr axis);
@@ -56,6 +57,8 @@ void expandRing(nn::AttentionGradOp op);
 /// The expansions; each replaces the operation's results and erases it.
 void expand(nn::LayerNormOp op);
 void expand(nn::LayerNormGradOp op);
+void expand(nn::RmsNormOp op);
+void expand(nn::RmsNormGradOp op);
 void expand(nn::SoftmaxOp op);
 void expand(nn::SoftmaxGradOp op);
 void expand(nn::AttentionOp op);

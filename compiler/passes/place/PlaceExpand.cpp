@@ -22,8 +22,8 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
     for (mlir::Operation *op : ops) {
       mlir::Operation *before = op->getPrevNode(), *behind = op->getNextNode();
       llvm::TypeSwitch<mlir::Operation *>(op)
-          .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp, nn::AttentionGradOp,
-                nn::CrossEntropyOp, nn::CrossEntropyGradOp>([](auto composite) { expand(composite); });
+          .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp,
+                nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>([](auto composite) { expand(composite); });
       dropUnused(before, behind);
     }
   }

@@ -29,8 +29,8 @@ public:
     StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
     if (dialect != "nn" && dialect != "dist")
       return success();
-    if (isa<dist::ReshardOp, nn::LayerNormOp, nn::LayerNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp, nn::AttentionGradOp,
-            nn::CrossEntropyOp, nn::CrossEntropyGradOp>(op))
+    if (isa<dist::ReshardOp, nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp,
+            nn::AttentionOp, nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>(op))
       return op->emitOpError("is left after placing");
     for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
       if (failed(checkType(op, type)))

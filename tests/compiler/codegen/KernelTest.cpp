@@ -135,6 +135,48 @@ TYPED_TEST(Kernel, GeluGradientIsTheSlope) {
   }
 }
 
+TYPED_TEST(Kernel, SiluAndItsSlope) {
+  using T = TypeParam;
+  std::vector<float> x = randomFloats(257, 3);
+  x[0] = -1000, x[1] = 1000, x[2] = -20, x[3] = 0;
+  std::vector<T> ones(x.size(), T(1)), y = unary<T>("nn.silu %x", to<T>(x), 1);
+  std::string type = tensorText("embed=257", element(T()));
+  CompiledFunction f(function("%x: " + type + ", %dy: " + type, type,
+                              "%y = nn.silu_grad %x, %dy : (" + type + ", " + type + ") -> " + type + "\nreturn %y : " + type));
+  ASSERT_TRUE(f.ok());
+  std::vector<T> slope = f.run({to<T>(x), ones})[0].template as<T>();
+  double bound = sizeof(T) == 4 ? 1e-6 : 1e-15;
+  for (size_t i = 0; i < x.size(); ++i) {
+    double v = x[i], s = 1 / (1 + std::exp(-v));
+    EXPECT_NEAR(y[i], v * s, bound * std::max(1.0, std::abs(v))) << v;
+    EXPECT_NEAR(slope[i], s + v * s * (1 - s), 2 * bound) << v;
+  }
+}
+
+// The tables of rotary positions: frequencies rounded to float32, angles to nothing but the result's type.
+TYPED_TEST(Kernel, Sinusoid) {
+  using T = TypeParam;
+  for (int64_t n : {1, 3, 16, 64}) {
+    std::string table = tensorText("seq=37 half=" + std::to_string(n), element(T())), seq = tensorText("seq=37", "i32");
+    CompiledFunction f(function("", table + ", " + table,
+                                "%i = nn.index : " + seq + "\n%c = nn.sinusoid %i along \"half\" base 500000.0 wave \"cos\" : (" + seq +
+                                    ") -> " + table + "\n%s = nn.sinusoid %i along \"half\" base 500000.0 wave \"sin\" : (" + seq +
+                                    ") -> " + table + "\nreturn %c, %s : " + table + ", " + table));
+    ASSERT_TRUE(f.ok());
+    std::vector<Buffer> results = f.run({}, {0, 0, 1}, 3);
+    std::vector<double> cosine, sine;
+    for (int64_t position = 0; position < 37; ++position)
+      for (int64_t i = 0; i < n; ++i) {
+        double exponent = static_cast<float>(static_cast<double>(i) / static_cast<double>(n));
+        double frequency = static_cast<float>(1.0 / static_cast<double>(static_cast<float>(std::pow(500000.0, exponent))));
+        cosine.push_back(std::cos(static_cast<double>(position) * frequency));
+        sine.push_back(std::sin(static_cast<double>(position) * frequency));
+      }
+    expectNear(results[0].as<T>(), cosine, sizeof(T) == 4 ? 6e-8 : 1e-15);
+    expectNear(results[1].as<T>(), sine, sizeof(T) == 4 ? 6e-8 : 1e-15);
+  }
+}
+
 // (x - mean) * rstd * gamma + beta, as placing expands it: one kernel.
 TYPED_TEST(Kernel, LayerNorm) {
   using T = TypeParam;

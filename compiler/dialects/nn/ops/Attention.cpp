@@ -7,61 +7,105 @@ using namespace npar::nn;
 
 static bool isPlaced(Type type) { return !llvm::isa<AxesAttr>(llvm::cast<RankedTensorType>(type).getEncoding()); }
 
-// lse: [.. without feature, seq]
-template <typename Op> static LogicalResult verifyLse(Op op) {
-  return requireWithout(op, op.getLse().getType(), "lse", op.getQ().getType(), "q", {op.getFeatureAttr()});
+/// What the second result, or the operand in its place, is called: the probabilities, on a ring the logarithms of their sums.
+template <typename Op> static StringRef kept(Op op) { return op.getRing() ? "lse" : "probs"; }
+
+/// Axes of q that probs (or lse) lacks: q and k are multiplied over them.
+static SmallVector<StringAttr> contractedAxes(Type q, Type probs) {
+  SmallVector<StringAttr> axes;
+  for (StringAttr name : axesOf(q))
+    if (!hasAxis(probs, name))
+      axes.push_back(name);
+  return axes;
 }
 
-template <typename Op> static LogicalResult verifyProbs(Op op) {
-  Type q = op.getQ().getType(), probs = op.getProbs().getType();
-  StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr(), feature = op.getFeatureAttr();
-  if (failed(requireAxis(op, probs, "probs", key)) || failed(requireNoAxis(op, probs, "probs", feature)))
-    return failure();
-  for (StringAttr name : axesOf(q))
-    if (name != feature && failed(requireAxis(op, probs, "probs", name)))
+static LogicalResult requireAxes(Operation *op, Type type, StringRef what, ArrayRef<StringAttr> axes, StringRef where) {
+  for (StringAttr name : axes)
+    if (failed(requireAxis(op, type, what, name)))
       return failure();
-  for (StringAttr name : axesOf(probs))
-    if (name != key && failed(requireAxis(op, q, "q", name)))
-      return failure();
-  // After placing the queries may be split while the keys are whole.
-  int64_t queries = sizeOf(q, seq), keys = sizeOf(probs, key);
-  if (!isPlaced(q) && queries != keys)
-    return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << queries << " but its alias '" << key.getValue() << "' has "
-                            << keys;
+  for (StringAttr name : axesOf(type))
+    if (!llvm::is_contained(axes, name))
+      return op->emitOpError() << "axis '" << name.getValue() << "' of " << what << " is missing in " << where;
   return success();
 }
 
-template <typename Op> static LogicalResult verifyShapes(Op op) {
-  Type q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType();
-  for (StringAttr axis : {op.getSeqAttr(), op.getFeatureAttr()})
-    if (failed(requireAxis(op, q, "q", axis)))
-      return failure();
-  if (failed(requireNoAxis(op, q, "q", op.getKeyAttr())) || failed(requireSameElement(op, {q, k, v})) ||
-      (!op.getRing() && failed(requireSameElement(op, {q, op.getProbs().getType()}))) ||
-      failed(requireSameAxes(op, k, "k", q, "q")) || failed(requireSameAxes(op, v, "v", q, "q")))
+/// Of probs or lse alone.
+template <typename Op> static LogicalResult verifyKept(Op op) {
+  Type q = op.getQ().getType(), type = op.getProbs().getType();
+  if (failed(requireAxis(op, type, kept(op), op.getSeqAttr())) || failed(requireNoAxis(op, type, kept(op), op.getFeatureAttr())))
     return failure();
-  return op.getRing() ? verifyLse(op) : verifyProbs(op);
+  if (!op.getRing())
+    return failure(failed(requireSameElement(op, {q, type})) || failed(requireAxis(op, type, "probs", op.getKeyAttr())));
+  for (StringAttr name : axesOf(type))
+    if (!hasAxis(q, name))
+      return op.emitOpError() << "axis '" << name.getValue() << "' of lse is missing in q";
+  return success();
 }
 
-LogicalResult AttentionOp::verify() {
-  return failure(failed(verifyShapes(*this)) || failed(requireSameAxes(*this, getOut().getType(), "out", getQ().getType(), "q")));
+// q: [.., seq, heads, groups, contracted], k: [.., seq, heads, contracted], v: [.., seq, heads, feature], probs: [.., heads, groups, seq,
+// key], lse: [.., heads, groups, seq].
+template <typename Op> static LogicalResult verifyShapes(Op op) {
+  Type q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType(), probs = op.getProbs().getType();
+  StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr(), feature = op.getFeatureAttr();
+  if (failed(requireSameElement(op, {q, k, v})) || failed(verifyKept(op)) || failed(requireNoAxis(op, q, "q", key)) ||
+      failed(requireWithin(op, k, "k", q, "q")))
+    return failure();
+  SmallVector<StringAttr> rows, heads; // of q and of k without what is contracted
+  for (StringAttr name : axesOf(probs)) {
+    if (name == key)
+      continue;
+    rows.push_back(name);
+    if (hasAxis(k, name))
+      heads.push_back(name);
+  }
+  SmallVector<StringAttr> contracted = contractedAxes(q, probs), queries(rows), keys(heads), values(heads);
+  if (contracted.empty())
+    return op.emitOpError() << "q and k have no axis to be multiplied over: " << kept(op) << " has all axes of q";
+  queries.append(contracted);
+  keys.append(contracted);
+  values.push_back(feature);
+  if (failed(requireAxes(op, q, "q", queries, kept(op))) || failed(requireAxis(op, k, "k", seq)) ||
+      failed(requireAxes(op, k, "k", keys, "q")) || failed(requireAxes(op, v, "v", values, "k")))
+    return failure();
+  // After placing the queries may be split while the keys are whole.
+  int64_t size = sizeOf(q, seq), alias = sizeOf(probs, key);
+  if (!op.getRing() && !isPlaced(q) && size != alias)
+    return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << size << " but its alias '" << key.getValue() << "' has "
+                            << alias;
+  return success();
 }
+
+/// out has the axes of the queries' rows, and the feature.
+template <typename Op> static LogicalResult verifyOut(Op op, Type out, StringRef what) {
+  SmallVector<StringAttr> axes;
+  for (StringAttr name : axesOf(op.getProbs().getType()))
+    if (name != op.getKeyAttr())
+      axes.push_back(name);
+  axes.push_back(op.getFeatureAttr());
+  return requireAxes(op, out, what, axes, kept(op));
+}
+
+LogicalResult AttentionOp::verify() { return failure(failed(verifyShapes(*this)) || failed(verifyOut(*this, getOut().getType(), "out"))); }
 LogicalResult AttentionGradOp::verify() {
-  Type q = getQ().getType();
   if (getRing() && !getOut())
     return emitOpError("with 'ring' needs 'out'");
-  return failure(failed(verifyShapes(*this)) || failed(requireSameAxes(*this, getDout().getType(), "dout", q, "q")) ||
-                 (getOut() && failed(requireSameAxes(*this, getOut().getType(), "out", q, "q"))) ||
-                 failed(requireSameOrder(*this, getDq().getType(), "dq", q, "q")) ||
+  return failure(failed(verifyShapes(*this)) || failed(verifyOut(*this, getDout().getType(), "dout")) ||
+                 (getOut() && failed(verifyOut(*this, getOut().getType(), "out"))) ||
+                 failed(requireSameOrder(*this, getDq().getType(), "dq", getQ().getType(), "q")) ||
                  failed(requireSameOrder(*this, getDk().getType(), "dk", getK().getType(), "k")) ||
                  failed(requireSameOrder(*this, getDv().getType(), "dv", getV().getType(), "v")));
 }
 
+// Heads, groups and what is before them are parallel; the gradients of k and v are sums over the groups.
 template <typename Op> static SmallVector<LoopAxis> loopAxes(Op op) {
   SmallVector<LoopAxis> axes = withKind(defaultLoopAxes(op), op.getSeqAttr(), LoopKind::Context);
+  SmallVector<StringAttr> whole = contractedAxes(op.getQ().getType(), op.getProbs().getType());
+  whole.push_back(op.getFeatureAttr());
   if (!op.getRing())
-    axes = withKind(std::move(axes), op.getKeyAttr(), LoopKind::Whole);
-  return withKind(std::move(axes), op.getFeatureAttr(), LoopKind::Whole);
+    whole.push_back(op.getKeyAttr());
+  for (StringAttr axis : whole)
+    axes = withKind(std::move(axes), axis, LoopKind::Whole);
+  return axes;
 }
 SmallVector<LoopAxis> AttentionOp::getLoopAxes() { return loopAxes(*this); }
 SmallVector<LoopAxis> AttentionGradOp::getLoopAxes() { return loopAxes(*this); }
@@ -75,16 +119,23 @@ StringAttr AttentionOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
 StringAttr AttentionGradOp::loopOfOperand(unsigned operand, StringAttr axis) { return loopOf(*this, operand == 1 || operand == 2, axis); }
 StringAttr AttentionGradOp::loopOfResult(unsigned result, StringAttr axis) { return loopOf(*this, result == 1 || result == 2, axis); }
 
-// Pairs of a query and a key, times features.
-template <typename Op> static double volume(Op op) {
-  return loopVolume(op) * (op.getRing() ? static_cast<double>(sizeOf(op.getQ().getType(), op.getSeqAttr())) : 1);
+/// Pairs of a query and a key, in all heads.
+template <typename Op> static double pairs(Op op) {
+  double kept = static_cast<double>(llvm::cast<RankedTensorType>(op.getProbs().getType()).getNumElements());
+  return kept * (op.getRing() ? static_cast<double>(sizeOf(op.getK().getType(), op.getSeqAttr())) : 1);
+}
+
+/// One product with q or k and one with v for each pair.
+template <typename Op> static double productFlops(Op op) {
+  double contracted = 1;
+  for (StringAttr axis : contractedAxes(op.getQ().getType(), op.getProbs().getType()))
+    contracted *= static_cast<double>(sizeOf(op.getQ().getType(), axis));
+  return 2 * pairs(op) * (contracted + static_cast<double>(sizeOf(op.getV().getType(), op.getFeatureAttr())));
 }
 
 // Two products forward, four backward, and the softmax.
-double AttentionOp::getFlops() { return 2 * 2 * volume(*this) + 7 * volume(*this) / sizeOf(getQ().getType(), getFeatureAttr()); }
-double AttentionGradOp::getFlops() {
-  return 4 * 2 * volume(*this) + 6 * volume(*this) / sizeOf(getQ().getType(), getFeatureAttr());
-}
+double AttentionOp::getFlops() { return productFlops(*this) + 7 * pairs(*this); }
+double AttentionGradOp::getFlops() { return 2 * productFlops(*this) + 6 * pairs(*this); }
 
 SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   if (!gradients[0] || gradients[1]) {

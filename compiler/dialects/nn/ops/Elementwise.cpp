@@ -19,6 +19,7 @@ LogicalResult LogOp::verify() { return verifyUnary(*this); }
 LogicalResult RsqrtOp::verify() { return verifyUnary(*this); }
 LogicalResult TanhOp::verify() { return verifyUnary(*this); }
 LogicalResult ReluOp::verify() { return verifyUnary(*this); }
+LogicalResult SiluOp::verify() { return verifyUnary(*this); }
 LogicalResult ConvertOp::verify() { return requireSameOrder(*this, getType(), "the result", getX().getType(), "the operand"); }
 
 static LogicalResult verifyApproximate(Operation *op, StringRef approximate) {
@@ -42,6 +43,7 @@ static LogicalResult verifyGradient(Operation *op) {
 }
 LogicalResult ReluGradOp::verify() { return verifyGradient(*this); }
 LogicalResult TanhGradOp::verify() { return verifyGradient(*this); }
+LogicalResult SiluGradOp::verify() { return verifyGradient(*this); }
 LogicalResult GeluGradOp::verify() { return failure(failed(verifyGradient(*this)) || failed(verifyApproximate(*this, getApproximate()))); }
 
 static LogicalResult verifyBinary(Operation *op) {
@@ -92,6 +94,9 @@ SmallVector<Value> ReluOp::buildGradients(OpBuilder &builder, ValueRange gradien
 }
 SmallVector<Value> GeluOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {GeluGradOp::create(builder, getLoc(), getX().getType(), getX(), gradients[0], getApproximateAttr())};
+}
+SmallVector<Value> SiluOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {SiluGradOp::create(builder, getLoc(), getX().getType(), getX(), gradients[0])};
 }
 SmallVector<Value> ConvertOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {ConvertOp::create(builder, getLoc(), getX().getType(), gradients[0])};

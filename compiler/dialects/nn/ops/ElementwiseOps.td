@@ -33,6 +33,7 @@ def Nn_GeluOp : Nn_UnaryOp<"gelu"> {
   let summary = "x * Phi(x); `approximate` is \"none\" (erf) or \"tanh\" (GPT-2's)";
   let arguments = (ins Nn_Float:$x, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
 }
+def Nn_SiluOp : Nn_UnaryOp<"silu"> { let summary = "x / (1 + exp(-x))"; }
 def Nn_ConvertOp : Nn_UnaryOp<"convert"> {
   let summary = "conversion to the result's floating-point element type, rounded to nearest even";
   let description = "Linear, but for widening a 16-bit type: partial sums travel and are reduced in the narrower type.";
@@ -57,6 +58,7 @@ def Nn_TanhGradOp : Nn_GradientOp<"tanh_grad", "result">;
 def Nn_GeluGradOp : Nn_GradientOp<"gelu_grad", "operand"> {
   let arguments = (ins Nn_Float:$input, Nn_Float:$dy, DefaultValuedStrAttr<StrAttr, "none">:$approximate);
 }
+def Nn_SiluGradOp : Nn_GradientOp<"silu_grad", "operand">;
 
 class Nn_BinaryOp<string mnemonic> : Nn_PureOp<mnemonic, [Nn_Differentiable]> {
   let summary = "elementwise with broadcast by name: operand axes are a subset of the result's, each of which an operand has";

@@ -1,19 +1,20 @@
-// Layer normalisation and softmax: one axis is internal, the others are parallel.
+// Layer normalisation, normalisation by the root mean square, and softmax: one axis is internal, the others are parallel.
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
-// gamma, beta: [axis]; mean, rstd: x without axis.
-static LogicalResult verifyNorm(Operation *op, Type x, ValueRange vectors, ValueRange moments, StringAttr axis) {
+// gamma, beta: [axis]; mean, rstd: x without axis. A norm without a mean has neither beta nor mean.
+static LogicalResult verifyNorm(Operation *op, Type x, ValueRange vectors, StringRef vectorNames, ValueRange moments, StringRef momentNames,
+                                StringAttr axis) {
   if (failed(requireAxis(op, x, "x", axis)))
     return failure();
   for (Value vector : vectors)
     if (axesOf(vector.getType()) != ArrayRef<StringAttr>(axis))
-      return op->emitOpError() << "gamma and beta must have exactly the axis '" << axis.getValue() << "'";
+      return op->emitOpError() << vectorNames << " must have exactly the axis '" << axis.getValue() << "'";
   for (Value moment : moments)
-    if (failed(requireWithout(op, moment.getType(), "mean and rstd", x, "x", {axis})))
+    if (failed(requireWithout(op, moment.getType(), momentNames, x, "x", {axis})))
       return failure();
   return success();
 }
@@ -23,13 +24,15 @@ LogicalResult LayerNormOp::verify() {
   if (failed(requireSameElement(
           *this, {x, getGamma().getType(), getBeta().getType(), getY().getType(), getMean().getType(), getRstd().getType()})))
     return failure();
-  return failure(failed(verifyNorm(*this, x, {getGamma(), getBeta()}, {getMean(), getRstd()}, getAxisAttr())) ||
-                 failed(requireSameOrder(*this, getY().getType(), "y", x, "x")));
+  return failure(
+      failed(verifyNorm(*this, x, {getGamma(), getBeta()}, "gamma and beta", {getMean(), getRstd()}, "mean and rstd", getAxisAttr())) ||
+      failed(requireSameOrder(*this, getY().getType(), "y", x, "x")));
 }
 
 LogicalResult LayerNormGradOp::verify() {
   Type x = getX().getType();
-  if (failed(verifyNorm(*this, x, {getGamma(), getDgamma(), getDbeta()}, {getMean(), getRstd()}, getAxisAttr())))
+  if (failed(verifyNorm(*this, x, {getGamma(), getDgamma(), getDbeta()}, "gamma and beta", {getMean(), getRstd()}, "mean and rstd",
+                        getAxisAttr())))
     return failure();
   return failure(failed(requireSameOrder(*this, getDy().getType(), "dy", x, "x")) ||
                  failed(requireSameOrder(*this, getDx().getType(), "dx", x, "x")));
@@ -49,6 +52,34 @@ SmallVector<Value> LayerNormOp::buildGradients(OpBuilder &builder, ValueRange gr
   auto grad = LayerNormGradOp::create(builder, getLoc(), TypeRange{getX().getType(), getGamma().getType(), getBeta().getType()}, getX(),
                                       getGamma(), getMean(), getRstd(), gradients[0], getAxisAttr());
   return {grad.getDx(), grad.getDgamma(), grad.getDbeta()};
+}
+
+LogicalResult RmsNormOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(requireSameElement(*this, {x, getGamma().getType(), getY().getType(), getRstd().getType()})) ||
+                 failed(verifyNorm(*this, x, {getGamma()}, "gamma", {getRstd()}, "rstd", getAxisAttr())) ||
+                 failed(requireSameOrder(*this, getY().getType(), "y", x, "x")));
+}
+LogicalResult RmsNormGradOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(verifyNorm(*this, x, {getGamma(), getDgamma()}, "gamma", {getRstd()}, "rstd", getAxisAttr())) ||
+                 failed(requireSameOrder(*this, getDy().getType(), "dy", x, "x")) ||
+                 failed(requireSameOrder(*this, getDx().getType(), "dx", x, "x")));
+}
+
+SmallVector<LoopAxis> RmsNormOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
+SmallVector<LoopAxis> RmsNormGradOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
+double RmsNormOp::getFlops() { return 4 * loopVolume(*this); }
+double RmsNormGradOp::getFlops() { return 10 * loopVolume(*this); }
+
+SmallVector<Value> RmsNormOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  if (!gradients[0] || gradients[1]) {
+    emitOpError() << "no gradient flows through the deviation";
+    return {};
+  }
+  auto grad = RmsNormGradOp::create(builder, getLoc(), TypeRange{getX().getType(), getGamma().getType()}, getX(), getGamma(), getRstd(),
+                                    gradients[0], getAxisAttr());
+  return {grad.getDx(), grad.getDgamma()};
 }
 
 LogicalResult SoftmaxOp::verify() {

@@ -16,6 +16,18 @@ def Nn_LayerNormGradOp : Nn_PureOp<"layer_norm_grad", [Nn_OwnLoopAxes, Nn_OwnCos
   let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
 }
 
+def Nn_RmsNormOp : Nn_PureOp<"rms_norm", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "x * rstd * gamma over `axis`; rstd = 1 / sqrt(mean of squares + epsilon)";
+  let arguments = (ins Nn_Float:$x, Nn_Float:$gamma, StrAttr:$axis, F64Attr:$epsilon);
+  let results = (outs Nn_Float:$y, Nn_Float:$rstd);
+  let assemblyFormat = "operands `over` $axis `epsilon` $epsilon attr-dict `:` functional-type(operands, results)";
+}
+def Nn_RmsNormGradOp : Nn_PureOp<"rms_norm_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let arguments = (ins Nn_Float:$x, Nn_Float:$gamma, Nn_Float:$rstd, Nn_Float:$dy, StrAttr:$axis);
+  let results = (outs Nn_Float:$dx, Nn_Float:$dgamma);
+  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+
 def Nn_SoftmaxOp : Nn_PureOp<"softmax", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
   let summary = "exp(x - max) / sum exp(x - max) over `axis`";
   let arguments = (ins Nn_Float:$x, StrAttr:$axis);
@@ -32,7 +44,15 @@ def Nn_SoftmaxGradOp : Nn_PureOp<"softmax_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
 def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Differentiable, Nn_OwnLoopNames, Nn_OwnCost]> {
   let summary = "softmax over `key` of scale * q . k (masked where key > seq if causal), times v";
   let description = [{
-    q, k, v: [.., seq, .., feature]; `key` is the alias of `seq` for k and v. probs: [.. without seq and feature, seq, key].
+    q: [.., seq, heads, groups, features], k: [.., seq, heads, features], v: [.., seq, heads, feature]; `key` is the alias of `seq` for k
+    and v. The axes that q and k share and probs lacks are contracted; `feature` is v's own axis, which may be one of them. q's groups,
+    axes that k and v lack, attend to the same keys and values. probs: [.., heads, groups, seq, key], out: [.., seq, heads, groups, feature].
+    ```mlir
+    %o, %p = nn.attention %q, %k, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.125} :
+        (tensor<2x8x4x3x16xf32, #nn.axes<batch, seq, kv_head, group, feature>>, tensor<2x8x4x16xf32, #nn.axes<batch, seq, kv_head, feature>>,
+         tensor<2x8x4x16xf32, #nn.axes<batch, seq, kv_head, feature>>)
+        -> (tensor<2x8x4x3x16xf32, #nn.axes<batch, seq, kv_head, group, feature>>, tensor<2x4x3x8x8xf32, #nn.axes<batch, kv_head, group, seq, key>>)
+    ```
     Expanded into einsum, scale, causal_mask, softmax over `key`, einsum.
 
     With `ring` the keys and values of the mesh axes that split `seq` travel past the queries, and nobody ever has all of them: the second

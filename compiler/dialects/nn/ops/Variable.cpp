@@ -85,6 +85,16 @@ void AccumulateOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get());
 }
 
+// [seq] -> [seq, half]
+LogicalResult SinusoidOp::verify() {
+  if (getWave() != "cos" && getWave() != "sin")
+    return emitOpError() << "wave must be \"cos\" or \"sin\", not \"" << getWave() << "\"";
+  if (double base = getBase().convertToDouble(); !(base > 0))
+    return emitOpError() << "base " << base << " is not above 0";
+  return failure(failed(requireAxis(*this, getType(), "the result", getAxisAttr())) ||
+                 failed(requireWithout(*this, getPositions().getType(), "the positions", getType(), "the result", {getAxisAttr()})));
+}
+
 LogicalResult IndexOp::verify() {
   if (axesOf(getType()).size() != 1)
     return emitOpError() << "needs a result of exactly 1 axis, not " << axesOf(getType()).size();

@@ -21,9 +21,12 @@ const char *const types = R"(
 !qkv = tensor<2x8x3x4x4xf32, #nn.axes<batch, seq, part, head, feature>>
 !table = tensor<30x16xf32, #nn.axes<vocab, embed>>
 !logits = tensor<2x8x30xf32, #nn.axes<batch, seq, vocab>>
+!grouped = tensor<2x8x4x3x4xf32, #nn.axes<batch, seq, head, group, feature>>
+!gp = tensor<2x4x3x8x8xf32, #nn.axes<batch, head, group, seq, key>>
 !sums = tensor<56xf64, #nn.axes<bin>>
 !s = tensor<f64, #nn.axes<>>
-func.func @f(%tokens: !tokens, %rows: !rows, %x: !x, %e: !e, %h: !h, %p: !p, %qkv: !qkv, %table: !table, %logits: !logits, %sums: !sums) {
+func.func @f(%tokens: !tokens, %rows: !rows, %x: !x, %e: !e, %h: !h, %p: !p, %qkv: !qkv, %table: !table, %logits: !logits, %sums: !sums,
+          %grouped: !grouped, %gp: !gp) {
 )";
 
 /// Parses one op and describes it as "batch:parallel embed:reduce linear flops".
@@ -83,6 +86,10 @@ TEST(LoopAxesTest, LayersHaveAnInternalAxis) {
   EXPECT_EQ(
       describe("%a, %b, %c = nn.layer_norm_grad %x, %e, %rows, %rows, %x over \"embed\" : (!x, !e, !rows, !rows, !x) -> (!x, !e, !e)").axes,
       "batch:parallel seq:parallel embed:internal");
+  EXPECT_EQ(describe("%y, %r = nn.rms_norm %x, %e over \"embed\" epsilon 1.0e-5 : (!x, !e) -> (!x, !rows)").axes,
+            "batch:parallel seq:parallel embed:internal");
+  EXPECT_EQ(describe("%a, %b = nn.rms_norm_grad %x, %e, %rows, %x over \"embed\" : (!x, !e, !rows, !x) -> (!x, !e)").axes,
+            "batch:parallel seq:parallel embed:internal");
   EXPECT_EQ(describe("%0, %1 = nn.cross_entropy %logits, %tokens over \"vocab\" : (!logits, !tokens) -> (!rows, !rows)").axes,
             "batch:parallel seq:parallel vocab:internal");
   EXPECT_EQ(describe("%0 = nn.softmax %p over \"key\" : (!p) -> !p").axes, "batch:parallel head:parallel seq:parallel key:internal");
@@ -94,6 +101,19 @@ TEST(LoopAxesTest, AttentionSplitsTheSequenceOnlyIfToldHow) {
                ": (!h, !h, !h) -> (!h, !p)");
   EXPECT_EQ(attention.axes, "batch:parallel seq:context head:parallel feature:whole key:whole");
   EXPECT_EQ(attention.flops, 2.0 * 2 * 2 * 4 * 8 * 8 * 4 + 7.0 * 2 * 4 * 8 * 8);
+}
+
+// The groups of queries are parallel forward; the gradients of k and v lack them, hence are sums.
+TEST(LoopAxesTest, GroupedAttentionSplitsHeadsAndGroups) {
+  const std::string attributes = "{seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5}";
+  Described forward = describe("%o, %q = nn.attention %grouped, %h, %h " + attributes + " : (!grouped, !h, !h) -> (!grouped, !gp)");
+  EXPECT_EQ(forward.axes, "batch:parallel seq:whole head:parallel group:parallel feature:whole key:whole");
+  double probabilities = 2 * 4 * 3 * 8 * 8;
+  EXPECT_EQ(forward.flops, 2 * 2 * 4 * probabilities + 7 * probabilities);
+  Described backward = describe("%a, %b, %c = nn.attention_grad %grouped, %h, %h, %gp, %grouped " + attributes +
+                                " : (!grouped, !h, !h, !gp, !grouped) -> (!grouped, !h, !h)");
+  EXPECT_EQ(backward.axes, "batch:parallel seq:whole head:parallel group:parallel feature:whole key:whole");
+  EXPECT_EQ(backward.flops, 4 * 2 * 4 * probabilities + 6 * probabilities);
 }
 
 TEST(LoopAxesTest, PartsAreWhole) {

@@ -372,6 +372,32 @@ func.func @f(%i: !i, %dy: !dy) {
 
 // -----
 
+func.func @f(%i: tensor<8xi32, #nn.axes<seq>>) {
+  // expected-error @+1 {{wave must be "cos" or "sin", not "tan"}}
+  %0 = nn.sinusoid %i along "half" base 10.0 wave "tan" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
+  return
+}
+
+// -----
+
+func.func @f(%i: tensor<8xi32, #nn.axes<seq>>) {
+  // expected-error @+1 {{base 0.000000e+00 is not above 0}}
+  %0 = nn.sinusoid %i along "half" base 0.0 wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
+  return
+}
+
+// -----
+
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+!b = tensor<2xf32, #nn.axes<batch>>
+func.func @f(%x: !x, %b: !b) {
+  // expected-error @+1 {{gamma must have exactly the axis 'embed'}}
+  %y, %r = nn.rms_norm %x, %b over "embed" epsilon 1.0e-5 : (!x, !b) -> (!x, !b)
+  return
+}
+
+// -----
+
 !h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
 func.func @f(%h: !h) {
   // expected-error @+1 {{the operand has 256 elements but the result 128}}
@@ -409,5 +435,38 @@ func.func @f(%h: !h, %lse: !lse) {
 func.func @f(%h: !h) {
   // expected-error @+1 {{axis 'key' of lse is missing in q}}
   %o, %p = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring} : (!h, !h, !h) -> (!h, !p)
+  return
+}
+
+// -----
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!k = tensor<2x8x3x4xf32, #nn.axes<batch, seq, group, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+func.func @f(%h: !h, %k: !k) {
+  // expected-error @+1 {{axis 'group' of k is missing in q}}
+  %o, %p = nn.attention %h, %k, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !k, !h) -> (!h, !p)
+  return
+}
+
+// -----
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!k = tensor<2x8x4xf32, #nn.axes<batch, seq, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+func.func @f(%h: !h, %k: !k) {
+  // expected-error @+1 {{axis 'head' of v is missing in k}}
+  %o, %p = nn.attention %h, %k, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !k, !h) -> (!h, !p)
+  return
+}
+
+// -----
+
+!h = tensor<2x8x4xf32, #nn.axes<batch, seq, head>>
+!v = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+func.func @f(%h: !h, %v: !v) {
+  // expected-error @+1 {{q and k have no axis to be multiplied over: probs has all axes of q}}
+  %o, %p = nn.attention %h, %h, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !v) -> (!v, !p)
   return
 }

@@ -37,6 +37,8 @@ func.func @variables(%s: !s) {
   %t = nn.input "tokens" : !tokens
   // CHECK: nn.index : tensor<8xi32, #nn.axes<seq>>
   %i = nn.index : tensor<8xi32, #nn.axes<seq>>
+  // CHECK: nn.sinusoid %{{.+}} along "half" base 1.000000e+04 wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
+  %c = nn.sinusoid %i along "half" base 10000.0 wave "cos" : (tensor<8xi32, #nn.axes<seq>>) -> tensor<8x4xf32, #nn.axes<seq, half>>
   // CHECK: nn.fill 5.000000e-01 : tensor<16xf32, #nn.axes<embed>>
   %f = nn.fill 0.5 : !e
   return
@@ -76,6 +78,10 @@ func.func @elementwise(%x: !x, %e: !e, %d: tensor<2x8x16xf64, #nn.axes<batch, se
   %14 = nn.tanh_grad %x, %x : (!x, !x) -> !x
   // CHECK: nn.gelu_grad
   %15 = nn.gelu_grad %x, %x {approximate = "none"} : (!x, !x) -> !x
+  // CHECK: nn.silu %
+  %18 = nn.silu %x : (!x) -> !x
+  // CHECK: nn.silu_grad
+  %19 = nn.silu_grad %x, %x : (!x, !x) -> !x
   // CHECK: nn.convert
   %16 = nn.convert %d : (tensor<2x8x16xf64, #nn.axes<batch, seq, embed>>) -> !x
   // CHECK: nn.dropout %{{.+}} {rate = 1.000000e-01 : f64, site = "h.0.drop"}
@@ -122,6 +128,10 @@ func.func @layers(%x: !x, %e: !e, %rows: !rows, %h: !h, %p: !p, %l: !logits, %t:
   %y, %m, %r = nn.layer_norm %x, %e, %e over "embed" epsilon 1.0e-5 : (!x, !e, !e) -> (!x, !rows, !rows)
   // CHECK: nn.layer_norm_grad {{.*}} over "embed" :
   %dx, %dg, %db = nn.layer_norm_grad %x, %e, %m, %r, %y over "embed" : (!x, !e, !rows, !rows, !x) -> (!x, !e, !e)
+  // CHECK: nn.rms_norm %{{.+}}, %{{.+}} over "embed" epsilon {{1.000000e-05|1.0e-05}} :
+  %z, %d = nn.rms_norm %x, %e over "embed" epsilon 1.0e-5 : (!x, !e) -> (!x, !rows)
+  // CHECK: nn.rms_norm_grad {{.*}} over "embed" :
+  %rx, %rg = nn.rms_norm_grad %x, %e, %d, %z over "embed" : (!x, !e, !rows, !x) -> (!x, !e)
   // CHECK: nn.softmax %{{.+}} over "key" :
   %s = nn.softmax %p over "key" : (!p) -> !p
   // CHECK: nn.softmax_grad %{{.+}}, %{{.+}} over "key" :
@@ -140,6 +150,20 @@ func.func @layers(%x: !x, %e: !e, %rows: !rows, %h: !h, %p: !p, %l: !logits, %t:
   %loss, %lse = nn.cross_entropy %l, %t over "vocab" : (!logits, !tokens) -> (!rows, !rows)
   // CHECK: nn.cross_entropy_grad
   %dl = nn.cross_entropy_grad %l, %t, %lse, %rows over "vocab" : (!logits, !tokens, !rows, !rows) -> !logits
+  return
+}
+
+// Three query heads share each key; the features that q and k share are two axes, v has another one.
+// CHECK-LABEL: @grouped
+func.func @grouped(%q: tensor<2x8x2x3x2x4xf32, #nn.axes<batch, seq, kv_head, group, side, half>>,
+                   %k: tensor<2x8x2x2x4xf32, #nn.axes<batch, seq, kv_head, side, half>>,
+                   %v: tensor<2x8x2x5xf32, #nn.axes<batch, seq, kv_head, feature>>) {
+  // CHECK: nn.attention
+  %o, %p = nn.attention %q, %k, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5}
+    : (tensor<2x8x2x3x2x4xf32, #nn.axes<batch, seq, kv_head, group, side, half>>,
+       tensor<2x8x2x2x4xf32, #nn.axes<batch, seq, kv_head, side, half>>, tensor<2x8x2x5xf32, #nn.axes<batch, seq, kv_head, feature>>)
+    -> (tensor<2x8x2x3x5xf32, #nn.axes<batch, seq, kv_head, group, feature>>,
+        tensor<2x2x3x8x8xf32, #nn.axes<batch, kv_head, group, seq, key>>)
   return
 }
 

@@ -126,7 +126,7 @@ TEST_F(GradientTest, BinaryOpsWithBroadcast) {
 }
 
 TEST_F(GradientTest, UnaryOps) {
-  for (const char *op : {"nn.exp", "nn.log", "nn.rsqrt", "nn.tanh", "nn.relu", "nn.gelu"})
+  for (const char *op : {"nn.exp", "nn.log", "nn.rsqrt", "nn.tanh", "nn.relu", "nn.gelu", "nn.silu"})
     checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n %y = " + std::string(op) + " %0 : (!x) -> !x", 1.5);
   checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n %y = nn.gelu %0 {approximate = \"tanh\"} : (!x) -> !x");
   checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n %1 = nn.scale %0 by 3.0 : (!x) -> !x\n %2 = nn.shift %1 by 1.0 : (!x) -> !x\n"
@@ -147,9 +147,40 @@ TEST_F(GradientTest, ShapesAndLookups) {
 TEST_F(GradientTest, Layers) {
   checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n %y = nn.softmax %0 over \"embed\" : (!x) -> !x");
   checkOps("%y, %m, %r = nn.layer_norm %a, %b, %b over \"embed\" epsilon 1.0e-5 : (!x, !e, !e) -> (!x, !b, !b)");
+  checkOps("%y, %r = nn.rms_norm %a, %b over \"embed\" epsilon 1.0e-5 : (!x, !e) -> (!x, !b)");
   checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n"
            "%loss, %lse = nn.cross_entropy %0, %i over \"embed\" : (!x, tensor<2xi32, #nn.axes<batch>>) -> (!b, !b)\n"
            "%y = nn.mul %loss, %b : (!b, !e) -> !x");
+}
+
+// Two query heads of a group share keys and values; queries and keys meet over two axes, values have a third.
+TEST_F(GradientTest, GroupedAttention) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+    !q = tensor<2x3x2x2x2xf64, #nn.axes<seq, head, group, side, half>>
+    !k = tensor<2x3x2x2xf64, #nn.axes<seq, head, side, half>>
+    !v = tensor<2x3x3xf64, #nn.axes<seq, head, feature>>
+    !o = tensor<2x3x2x3xf64, #nn.axes<seq, head, group, feature>>
+    !p = tensor<3x2x2x2xf64, #nn.axes<head, group, seq, key>>
+    !s = tensor<f64, #nn.axes<>>
+    nn.variable @q : !q {kind = #nn.kind<parameter>, stored = [48], init = #nn.init<zeros>, index = 0 : i64}
+    nn.variable @k : !k {kind = #nn.kind<parameter>, stored = [24], init = #nn.init<zeros>, index = 1 : i64}
+    nn.variable @v : !v {kind = #nn.kind<parameter>, stored = [18], init = #nn.init<zeros>, index = 2 : i64}
+    nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+    func.func @micro() {
+      %q = nn.read @q : !q
+      %k = nn.read @k : !k
+      %v = nn.read @v : !v
+      %uneven = nn.input "uneven" : !o
+      %o, %p = nn.attention %q, %k, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5}
+        : (!q, !k, !v) -> (!o, !p)
+      %w = nn.mul %o, %uneven : (!o, !o) -> !o
+      %s = nn.sum %w : (!o) -> !s
+      nn.accumulate @out.loss.sum, %s : !s
+      return
+    })",
+                                                             &context);
+  ASSERT_TRUE(module);
+  check(*module, 0, 1);
 }
 
 } // namespace

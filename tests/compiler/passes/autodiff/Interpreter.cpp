@@ -119,6 +119,13 @@ bool Interpreter::elementwise(Operation *op) {
           .Case([&](ReluOp) { return [=](const Index &i) { return std::max(x(i), 0.0); }; })
           .Case([&](ConvertOp) { return [=](const Index &i) { return x(i); }; })
           .Case([&](BroadcastOp) { return [=](const Index &i) { return x(i); }; })
+          .Case([&](SiluOp) { return [=](const Index &i) { return x(i) / (1 + std::exp(-x(i))); }; })
+          .Case([&](SiluGradOp) {
+            return [=](const Index &i) {
+              double s = 1 / (1 + std::exp(-x(i)));
+              return y(i) * (s + x(i) * s * (1 - s));
+            };
+          })
           .Case([&](GeluOp g) { return [=, t = g.getApproximate() == "tanh"](const Index &i) { return gelu(x(i), t); }; })
           .Case([&](GeluGradOp g) { return [=, t = g.getApproximate() == "tanh"](const Index &i) { return geluSlope(x(i), t) * y(i); }; })
           .Case([&](ReluGradOp) { return [=](const Index &i) { return x(i) > 0 ? y(i) : 0; }; })
@@ -219,6 +226,25 @@ bool Interpreter::layers(Operation *op) {
     set(grad.getDbeta(), sumOver(shape(2), x.shape, [&](const Index &i) { return dy.at(i); }));
     return true;
   }
+  if (auto norm = llvm::dyn_cast<RmsNormOp>(op)) {
+    const Tensor &x = value(norm.getX()), &gamma = value(norm.getGamma());
+    double n = static_cast<double>(sizeIn(x.shape, norm.getAxisAttr())), epsilon = norm.getEpsilon().convertToDouble();
+    Tensor rstd = sumOver(shape(1), x.shape, [&](const Index &i) { return x.at(i) * x.at(i) / n; });
+    for (double &each : rstd.data)
+      each = 1 / std::sqrt(each + epsilon);
+    set(norm.getY(), sumOver(shape(0), {}, [&](const Index &i) { return x.at(i) * rstd.at(i) * gamma.at(i); }));
+    set(norm.getRstd(), rstd);
+    return true;
+  }
+  if (auto grad = llvm::dyn_cast<RmsNormGradOp>(op)) {
+    const Tensor &x = value(grad.getX()), &gamma = value(grad.getGamma()), &rstd = value(grad.getRstd()), &dy = value(grad.getDy());
+    double n = static_cast<double>(sizeIn(x.shape, grad.getAxisAttr()));
+    Tensor mean = sumOver(rstd.shape, x.shape, [&](const Index &i) { return dy.at(i) * gamma.at(i) * x.at(i) * rstd.at(i) / n; });
+    set(grad.getDx(),
+        sumOver(shape(0), {}, [&](const Index &i) { return rstd.at(i) * (dy.at(i) * gamma.at(i) - x.at(i) * rstd.at(i) * mean.at(i)); }));
+    set(grad.getDgamma(), sumOver(shape(1), x.shape, [&](const Index &i) { return dy.at(i) * x.at(i) * rstd.at(i); }));
+    return true;
+  }
   auto softmax = [&](const Tensor &x, StringAttr axis) {
     Shape rest;
     llvm::copy_if(x.shape, std::back_inserter(rest), [&](const Axis &each) { return each.name != axis; });
@@ -255,7 +281,7 @@ bool Interpreter::layers(Operation *op) {
     const Tensor &q = value(grad.getQ()), &probs = value(grad.getProbs()), &dout = value(grad.getDout());
     Tensor k = renamed(value(grad.getK()), seq, key), v = renamed(value(grad.getV()), seq, key);
     double scale = grad.getScale().convertToDouble();
-    Tensor dprobs = sumOver(probs.shape, q.shape, [&](const Index &i) { return dout.at(i) * v.at(i); });
+    Tensor dprobs = sumOver(probs.shape, dout.shape, [&](const Index &i) { return dout.at(i) * v.at(i); });
     Tensor dscores = softmaxGrad(probs, dprobs, key);
     set(grad.getDq(), sumOver(shape(0), probs.shape, [&](const Index &i) { return scale * dscores.at(i) * k.at(i); }));
     set(grad.getDk(), renamed(sumOver(k.shape, probs.shape, [&](const Index &i) { return scale * dscores.at(i) * q.at(i); }), key, seq));

@@ -55,11 +55,13 @@ nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[T:.+]] = nn.tanh %[[R]]
 // CHECK: %[[RE:.+]] = nn.relu %[[T]]
 // CHECK: %[[G:.+]] = nn.gelu %[[RE]]
-// CHECK: %[[DR:.+]] = nn.dropout %[[G]]
+// CHECK: %[[SI:.+]] = nn.silu %[[G]]
+// CHECK: %[[DR:.+]] = nn.dropout %[[SI]]
 // CHECK: nn.accumulate @out.loss.sum
 // CHECK: %[[G0:.+]] = nn.fill 1.000000e+00
 // CHECK: %[[G1:.+]] = nn.dropout %[[G0]] {rate = 5.000000e-01 : f64, site = "drop"}
-// CHECK: %[[G2:.+]] = nn.gelu_grad %[[RE]], %[[G1]] {approximate = "tanh"}
+// CHECK: %[[GS:.+]] = nn.silu_grad %[[G]], %[[G1]]
+// CHECK: %[[G2:.+]] = nn.gelu_grad %[[RE]], %[[GS]] {approximate = "tanh"}
 // CHECK: %[[G3:.+]] = nn.relu_grad %[[T]], %[[G2]]
 // CHECK: %[[G4:.+]] = nn.tanh_grad %[[T]], %[[G3]]
 // CHECK: %[[R2:.+]] = nn.mul %[[R]], %[[R]]
@@ -79,7 +81,8 @@ func.func @micro() {
   %5 = nn.tanh %4 : (!x) -> !x
   %6 = nn.relu %5 : (!x) -> !x
   %7 = nn.gelu %6 {approximate = "tanh"} : (!x) -> !x
-  %8 = nn.dropout %7 {rate = 0.5, site = "drop"} : (!x) -> !x
+  %silu = nn.silu %7 : (!x) -> !x
+  %8 = nn.dropout %silu {rate = 0.5, site = "drop"} : (!x) -> !x
   %9 = nn.sum %8 : (!x) -> !s
   nn.accumulate @out.loss.sum, %9 : !s
   return

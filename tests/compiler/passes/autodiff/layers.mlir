@@ -38,6 +38,32 @@ func.func @micro() {
 
 // -----
 
+!x = tensor<2x8xf64, #nn.axes<batch, embed>>
+!e = tensor<8xf64, #nn.axes<embed>>
+!b = tensor<2xf64, #nn.axes<batch>>
+!s = tensor<f64, #nn.axes<>>
+nn.variable @gamma : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 0 : i64}
+nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+
+// The norm by the root mean square saves what it divided by.
+// CHECK-LABEL: @micro
+// CHECK: %[[X:.+]] = nn.input "x"
+// CHECK: %[[G:.+]] = nn.read @gamma
+// CHECK: %{{.+}}, %[[RSTD:.+]] = nn.rms_norm
+// CHECK: %[[D:.+]] = nn.fill 1.0
+// CHECK: %{{.+}}, %[[DG:.+]] = nn.rms_norm_grad %[[X]], %[[G]], %[[RSTD]], %[[D]] over "embed"
+// CHECK: nn.accumulate @gamma.grad.0, %[[DG]]
+func.func @micro() {
+  %x = nn.input "x" : !x
+  %g = nn.read @gamma : !e
+  %n, %r = nn.rms_norm %x, %g over "embed" epsilon 1.0e-5 : (!x, !e) -> (!x, !b)
+  %s = nn.sum %n : (!x) -> !s
+  nn.accumulate @out.loss.sum, %s : !s
+  return
+}
+
+// -----
+
 !h = tensor<2x8x4x4xf64, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x4x8x8xf64, #nn.axes<batch, head, seq, key>>
 !s = tensor<f64, #nn.axes<>>

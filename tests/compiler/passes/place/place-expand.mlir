@@ -26,6 +26,57 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 }
 
 // -----
+// One mean, of the squares; its gradient completes one more, and the scale's gradient stays partial over what splits the rows.
+// CHECK-LABEL: func.func @split_rms_norm
+!x = tensor<2x3xf32, #dist.layout<batch : 4 {dp}, embed : 6 {tp}>>
+!w = tensor<3xf32, #dist.layout<embed : 6 {tp}>>
+!d = tensor<3xf32, #dist.layout<embed : 6 {tp}, partial = {dp : sum}>>
+!s = tensor<2xf32, #dist.layout<batch : 4 {dp}>>
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @split_rms_norm() {
+    %x = nn.input "x" : !x
+    %g = nn.input "g" : !w
+    // CHECK: nn.mul
+    // CHECK: %[[S:.*]] = nn.sum
+    // CHECK: %[[R:.*]] = dist.all_reduce %[[S]] {axes = ["tp"], cause = "'rms_norm' reduces over 'embed', which is split", op = "sum"}
+    // CHECK: nn.scale %[[R]] by 0.166666
+    // CHECK: nn.shift
+    // CHECK: nn.rsqrt
+    // CHECK-NOT: dist.all_reduce
+    %y, %r = nn.rms_norm %x, %g over "embed" epsilon 1.0e-05 : (!x, !w) -> (!x, !s)
+    // CHECK: nn.sum
+    // CHECK: dist.all_reduce {{.*}} {axes = ["tp"], cause = "'rms_norm_grad' reduces over 'embed', which is split", op = "sum"}
+    // CHECK: nn.sum {{.*}} -> tensor<3xf32, #dist.layout<embed : 6 {tp}, partial = {dp : sum}>>
+    // CHECK-NOT: dist.all_reduce
+    // CHECK-NOT: nn.rms_norm
+    %dx, %dg = nn.rms_norm_grad %x, %g, %r, %y over "embed" : (!x, !w, !s, !x) -> (!x, !d)
+    return
+  }
+}
+
+// -----
+// Groups of queries over tp: each rank's gradients of the shared keys and values are its share of a sum.
+// CHECK-LABEL: func.func @grouped_attention
+!q = tensor<2x4x1x2x8xf32, #dist.layout<batch : 2, seq : 4, kv_head : 1, group : 4 {tp}, feature : 8>>
+!k = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 4, kv_head : 1, feature : 8>>
+!dk = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 4, kv_head : 1, feature : 8, partial = {tp : sum}>>
+!p = tensor<2x1x2x4x4xf32, #dist.layout<batch : 2, kv_head : 1, group : 4 {tp}, seq : 4, key : 4>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @grouped_attention() {
+    %q = nn.input "q" : !q
+    %k = nn.input "k" : !k
+    %p = nn.input "p" : !p
+    // CHECK: %[[DV:.*]] = nn.einsum {{.*}} -> tensor<2x4x1x8xf32, #dist.layout<batch : 2, key : 4, kv_head : 1, feature : 8, partial = {tp : sum}>>
+    // CHECK: %[[DK:.*]] = nn.einsum {{.*}} -> tensor<2x4x1x8xf32, #dist.layout<batch : 2, key : 4, kv_head : 1, feature : 8, partial = {tp : sum}>>
+    // CHECK: nn.rename %[[DK]] from "key" to "seq"
+    // CHECK: nn.rename %[[DV]] from "key" to "seq"
+    %dq, %dk, %dv = nn.attention_grad %q, %k, %k, %p, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64}
+      : (!q, !k, !k, !p, !q) -> (!q, !dk, !dk)
+    return
+  }
+}
+
+// -----
 // Without a split nothing communicates; keys are the sequence under another name.
 // CHECK-LABEL: func.func @attention
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 4, head : 2 {tp}, feature : 8>>
