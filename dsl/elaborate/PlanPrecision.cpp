@@ -40,6 +40,10 @@ void PlanElaborator::precision(const ast::Plan *source) {
   if (!source)
     return;
   bool half = plan.compute == ElementType::BF16 || plan.compute == ElementType::F16;
+  // The two 16-bit types do not mix: fp16's gradients carry a loss scale, bf16's would overflow in its range.
+  std::vector<std::string> allowed = {"f32", "bf16", "fp16"};
+  if (half)
+    allowed = {"f32", plan.compute == ElementType::BF16 ? "bf16" : "fp16"};
   for (const ast::Precision &p : source->precisions) {
     std::optional<ElementType> *target = p.what.text == "gradients" ? &plan.gradients : p.what.text == "reduce" ? &plan.reduce : nullptr;
     if (!target) {
@@ -50,7 +54,7 @@ void PlanElaborator::precision(const ast::Plan *source) {
     }
     if (*target)
       reporter.error(p.what.location, "'" + p.what.text + "' is given twice");
-    *target = elementType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", {"f32", "bf16", "fp16"});
+    *target = elementType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", allowed);
     if (p.hierarchical && p.what.text != "reduce")
       reporter.error(p.hierarchical->location, "'hierarchical' is a way to reduce", {"write `reduce f32 hierarchical`"});
     plan.hierarchical = plan.hierarchical || p.hierarchical;

@@ -138,16 +138,16 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   void accumulateUse(OpBuilder &builder, ReadOp read, Value gradient) {
     std::string name = (read.getVariable() + ".grad." + Twine(useNumbers.lookup(read))).str();
     if (Type type = precision.gradientType(read.getType()); type != gradient.getType())
-      gradient = converted(builder, read, gradient, type);
+      gradient = widened(builder, read, gradient, type);
     AccumulateOp::create(builder, read.getLoc(), name, gradient);
     accumulated.push_back(read);
   }
 
-  /// A gradient that is kept in another type than the parameter's: what sums in float32 anyway does not round to 16 bits in between.
-  Value converted(OpBuilder &builder, ReadOp read, Value gradient, Type type) {
+  /// A gradient that is kept in float32 although the parameter is of 16 bits: what sums in float32 anyway does not round in between.
+  Value widened(OpBuilder &builder, ReadOp read, Value gradient, Type type) {
     if (auto narrowing = gradient.getDefiningOp<ConvertOp>(); narrowing && narrowing.getX().getType() == type)
       return narrowing.getX();
-    if (auto product = gradient.getDefiningOp<EinsumOp>(); product && product->use_empty() && !isNarrow(type)) {
+    if (auto product = gradient.getDefiningOp<EinsumOp>(); product && product->use_empty()) {
       product.getResult().setType(llvm::cast<RankedTensorType>(type));
       return product;
     }

@@ -17,14 +17,11 @@ struct Precision {
   bool scalesLoss() const { return word("compute") == "fp16"; }
   /// Sums of 16-bit floats between ranks round after each addition (`reduce bf16`), not once.
   bool roundsSums() const { return word("reduce") == "bf16" || word("reduce") == "fp16"; }
-  /// Of a parameter's accumulators: its own type, unless the plan's `gradients` say another.
+  /// Of a parameter's accumulators: its own type, or f32 with `gradients f32`.
   mlir::Type gradientType(mlir::Type parameter) const {
-    if (!isNarrow(parameter) || word("gradients").empty())
-      return parameter;
-    mlir::Builder builder(parameter.getContext());
-    return withElement(parameter, word("gradients") == "f32"    ? mlir::Type(builder.getF32Type())
-                                  : word("gradients") == "bf16" ? mlir::Type(builder.getBF16Type())
-                                                                : mlir::Type(builder.getF16Type()));
+    return isNarrow(parameter) && word("gradients") == "f32"
+               ? mlir::Type(withElement(parameter, mlir::Float32Type::get(parameter.getContext())))
+               : parameter;
   }
 
 private:
