@@ -89,11 +89,14 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       if (p.value && (!setting || p.value->kind != ast::ExpressionKind::Chain))
         standard = evaluator.evaluate(*p.value, scope);
       value = setting ? evaluateSetting(evaluator, *setting, scope) : standard;
+      bool mayBeNone = std::holds_alternative<None>(standard);
+      if (auto *word = std::get_if<std::string>(&value); mayBeNone && word && *word == "none")
+        value = None{};
       if (!setting && !p.value)
         evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
                                 {"set it: --set " + p.name.text + "=..."});
       bool sameKind =
-          std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
+          mayBeNone || std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
       if (setting && !sameKind) {
         Location at = setting->value->location;
         std::string given = textOf(std::exchange(value, Poison{}));

@@ -11,7 +11,8 @@ namespace npar::engine {
 std::string stepLine(const StepRecord &record) {
   return "{\"step\":" + std::to_string(record.step) + ",\"loss\":" + jsonNumber(record.loss) +
          ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) +
-         ",\"tokens\":" + std::to_string(record.tokens) + ",\"tokens_per_second\":" + jsonNumber(record.tokensPerSecond) + "}";
+         ",\"tokens\":" + std::to_string(record.tokens) + ",\"tokens_per_second\":" + jsonNumber(record.tokensPerSecond) +
+         (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") + "}";
 }
 
 Result<std::unique_ptr<StepLog>> StepLog::open(const std::string &path) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace npar::engine {
@@ -15,6 +16,7 @@ struct StepRecord {
   double loss = 0, gradNorm = 0, learningRate = 0;
   int64_t tokens = 0; ///< of this step
   double tokensPerSecond = 0;
+  std::optional<int64_t> validTokens = std::nullopt; ///< of them, those that count in the loss; absent where all do
 };
 
 /// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash.
@@ -32,8 +34,8 @@ private:
   std::string path;
 };
 
-/// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}; NaN and infinity are
-/// null.
+/// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, with "valid_tokens" at
+/// the end where it is known; NaN and infinity are null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,10 @@ struct SessionOptions {
   double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
 };
 
-/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr.
+/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr, valid_tokens.
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0;
+  std::optional<int64_t> validTokens; ///< targets of the global batch that counted in the loss, of a program that ignores some
 };
 
 struct ArenaUse {

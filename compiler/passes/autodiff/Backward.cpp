@@ -1,6 +1,7 @@
 // autodiff-backward: reverse-mode gradients of @micro, appended to it.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/autodiff/ValidTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -82,9 +83,10 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
 
   LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
     if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
-      if (accumulate.getVariable() == "out.loss.sum")
-        contribute(builder, op, accumulate.getValue(),
-                   FillOp::create(builder, op->getLoc(), accumulate.getValue().getType(), builder.getF64FloatAttr(1)));
+      if (accumulate.getVariable() == "out.loss.sum") {
+        Value one = FillOp::create(builder, op->getLoc(), accumulate.getValue().getType(), builder.getF64FloatAttr(1));
+        contribute(builder, op, accumulate.getValue(), perValidToken(builder, op->getLoc(), getOperation(), one));
+      }
       return success();
     }
     for (Value result : op->getResults())

@@ -36,6 +36,9 @@ constexpr llvm::StringLiteral placeAttribute = "pipe.place";
 /// Attribute of a backward op then: it belongs to W where the backward of its part is split.
 constexpr llvm::StringLiteral weightAttribute = "pipe.weight";
 
+/// The parts that @count has ops for, ascending: each has a fragment C, its stage a fragment S. Empty without a prologue.
+llvm::SmallVector<int64_t> countedParts(mlir::ModuleOp module);
+
 /// Attribute of an nn.variable: the stages where it is stored, ascending.
 constexpr llvm::StringLiteral stagesAttribute = "stages";
 
