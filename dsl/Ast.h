@@ -110,9 +110,44 @@ struct Rule {
   std::optional<Name> schedule;
   bool scheduleIsName = false; ///< may be a constant of the plan
   bool scheduleIsText = false; ///< in quotes
-  ExpressionPtr chunks;        ///< of the schedule
+  ExpressionPtr chunks;        ///< in parentheses behind the schedule
+  ExpressionPtr stages;        ///< the list of `stages [...]`
   std::vector<Narrowing> narrowings;
   ExpressionPtr condition;
+};
+
+/// `optimizer -> dp`
+struct StoreRule {
+  Location location;
+  std::vector<Name> what, mesh;
+  std::optional<Name> per;
+  ExpressionPtr condition;
+};
+
+/// `recompute block`, `recompute every 2`
+struct Recompute {
+  Location location;
+  bool every = false;
+  ExpressionPtr value;
+};
+
+/// `reduce f32` behind `compute`
+struct Precision {
+  Name what;
+  ExpressionPtr value;
+  std::optional<Name> hierarchical;
+};
+
+/// `keep norm, "h.*.attn" in f32`
+struct Keep {
+  std::vector<Narrowing> what;
+  ExpressionPtr type;
+};
+
+/// `25 MB`, `memory <= 24 GiB`; the unit is `%` for a share.
+struct Quantity {
+  Name what, unit;
+  ExpressionPtr value;
 };
 
 struct Plan {
@@ -120,7 +155,12 @@ struct Plan {
   std::vector<Item> parameters;
   std::vector<Item> mesh;
   std::vector<Rule> rules;
-  std::vector<Setting> settings;
+  std::vector<Setting> settings; ///< `compute` among them
+  std::vector<StoreRule> stores;
+  std::vector<Recompute> recomputes;
+  std::vector<Precision> precisions;
+  std::vector<Keep> keeps;
+  std::vector<Quantity> buckets, limits;
 };
 
 /// One text. `index` is its number in Sources.

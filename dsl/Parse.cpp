@@ -118,6 +118,10 @@ private:
   }
 
   ast::Name name(Context *context) { return {context->getText(), at(context)}; }
+  ast::Name textName(Terminal *text) { return {unquote(text), at(text)}; }
+  std::optional<ast::Name> optionalName(Terminal *word) {
+    return word ? std::optional(ast::Name{word->getText(), at(word)}) : std::nullopt;
+  }
 
   static ast::Operator operatorOf(const std::string &text) {
     using ast::Operator;
@@ -277,18 +281,68 @@ private:
   }
 
   ast::Plan plan(Grammar::PlanDeclarationContext *context) {
-    ast::Plan result{name(context->name(0)), name(context->name(1)), parameters(context->parameters()), {}, {}, {}};
-    for (auto *item : context->planItem()) {
-      if (auto *mesh = item->meshItem()) {
-        for (ast::Item &axis : axes(mesh->axisItem()))
-          result.mesh.push_back(std::move(axis));
-      } else if (auto *split = item->splitItem()) {
-        for (auto *r : split->placingRule())
-          result.rules.push_back(rule(r));
-      } else {
-        result.settings.push_back({name(item->setting()->name()), expression(item->setting()->expression())});
+    ast::Plan result;
+    result.name = name(context->name(0));
+    result.model = name(context->name(1));
+    result.parameters = parameters(context->parameters());
+    for (auto *item : context->planItem())
+      planItem(item, result);
+    return result;
+  }
+
+  void planItem(Grammar::PlanItemContext *item, ast::Plan &plan) {
+    if (auto *mesh = item->meshItem()) {
+      for (ast::Item &axis : axes(mesh->axisItem()))
+        plan.mesh.push_back(std::move(axis));
+    } else if (auto *split = item->splitItem()) {
+      for (auto *r : split->placingRule())
+        plan.rules.push_back(rule(r));
+    } else if (auto *store = item->storeItem()) {
+      for (auto *r : store->storeRule())
+        plan.stores.push_back(storeRule(r));
+    } else if (auto *recompute = item->recomputeItem()) {
+      plan.recomputes.push_back({at(recompute), recompute->EVERY() != nullptr, expression(recompute->expression())});
+    } else if (auto *compute = item->computeItem()) {
+      plan.settings.push_back({{compute->COMPUTE()->getText(), at(compute->COMPUTE())}, expression(compute->expression())});
+      for (auto *p : compute->precision())
+        plan.precisions.push_back({name(p->name()), expression(p->expression()), optionalName(p->HIERARCHICAL())});
+    } else if (auto *keep = item->keepItem()) {
+      plan.keeps.push_back({{}, expression(keep->expression())});
+      for (auto *k : keep->kept())
+        plan.keeps.back().what.push_back({k->STRING() != nullptr, k->STRING() ? textName(k->STRING()) : name(k)});
+    } else if (auto *bucket = item->bucketItem()) {
+      plan.buckets.push_back({{bucket->BUCKET()->getText(), at(bucket->BUCKET())}, name(bucket->name()), expression(bucket->unary())});
+    } else if (auto *limits = item->limitItem()) {
+      for (auto *l : limits->limit()) {
+        auto names = l->name();
+        ast::Name unit = names.size() > 1 ? name(names[1]) : ast::Name{"%", at(static_cast<Terminal *>(l->children.back()))};
+        plan.limits.push_back({name(names[0]), unit, expression(l->unary())});
+      }
+    } else {
+      plan.settings.push_back({name(item->setting()->name()), expression(item->setting()->expression())});
+    }
+  }
+
+  ast::StoreRule storeRule(Grammar::StoreRuleContext *context) {
+    ast::StoreRule result;
+    result.location = at(context);
+    // The names before `->`, behind it, and behind `per`, in the order of the text.
+    std::vector<ast::Name> *list = &result.what;
+    for (auto *child : context->children) {
+      if (auto *token = dynamic_cast<Terminal *>(child)) {
+        if (token->getText() == "->")
+          list = &result.mesh;
+        if (token->getSymbol()->getType() == Grammar::PER)
+          list = nullptr;
+      } else if (auto *n = dynamic_cast<Grammar::NameContext *>(child)) {
+        if (list)
+          list->push_back(name(n));
+        else
+          result.per = name(n);
       }
     }
+    if (context->expression())
+      result.condition = expression(context->expression());
     return result;
   }
 
@@ -304,14 +358,14 @@ private:
     if (auto *s = context->schedule()) {
       result.scheduleIsName = s->name() != nullptr;
       result.scheduleIsText = s->STRING() != nullptr;
-      result.schedule = s->STRING() ? ast::Name{unquote(s->STRING()), at(s->STRING())}
-                        : s->WORD() ? ast::Name{s->WORD()->getText(), at(s->WORD())}
-                                    : name(s->name());
+      result.schedule = s->STRING() ? textName(s->STRING()) : s->WORD() ? ast::Name{s->WORD()->getText(), at(s->WORD())} : name(s->name());
       if (s->expression())
         result.chunks = expression(s->expression());
     }
+    if (context->list())
+      result.stages = expression(context->list());
     for (auto *n : context->narrowing())
-      result.narrowings.push_back({n->LAYER() != nullptr, n->LAYER() ? ast::Name{unquote(n->STRING()), at(n->STRING())} : name(n->name())});
+      result.narrowings.push_back({n->LAYER() != nullptr, n->LAYER() ? textName(n->STRING()) : name(n->name())});
     if (context->expression())
       result.condition = expression(context->expression());
     return result;

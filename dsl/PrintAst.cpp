@@ -144,14 +144,75 @@ private:
       items(p.mesh);
       out << '\n';
     }
-    settings(p.settings);
+    clauses(p);
     if (!p.rules.empty()) {
       out << "  split {\n";
       for (const Rule &r : p.rules)
         rule(r);
       out << "  }\n";
     }
+    if (!p.stores.empty()) {
+      out << "  store {\n";
+      for (const StoreRule &r : p.stores)
+        storeRule(r);
+      out << "  }\n";
+    }
     out << "}\n";
+  }
+
+  void clauses(const Plan &p) {
+    for (const Setting &s : p.settings) {
+      out << "  " << s.name.text << ' ';
+      expression(*s.value);
+      if (s.name.text == "compute")
+        for (const Precision &each : p.precisions) {
+          out << ", " << each.what.text << ' ';
+          expression(*each.value);
+          out << (each.hierarchical ? " hierarchical" : "");
+        }
+      out << '\n';
+    }
+    for (const Keep &k : p.keeps) {
+      for (size_t i = 0; i < k.what.size(); ++i)
+        out << (i ? ", " : "  keep ") << (k.what[i].layer ? '"' + k.what[i].name.text + '"' : k.what[i].name.text);
+      out << " in ";
+      expression(*k.type);
+      out << '\n';
+    }
+    for (const Recompute &r : p.recomputes) {
+      out << "  recompute " << (r.every ? "every " : "");
+      expression(*r.value);
+      out << '\n';
+    }
+    for (const Quantity &b : p.buckets) {
+      out << "  bucket ";
+      expression(*b.value);
+      out << ' ' << b.unit.text << '\n';
+    }
+    for (const Quantity &l : p.limits) {
+      out << "  require " << l.what.text << " <= ";
+      expression(*l.value);
+      out << ' ' << l.unit.text << '\n';
+    }
+  }
+
+  void names(const std::vector<Name> &list) {
+    for (size_t i = 0; i < list.size(); ++i)
+      out << (i ? ", " : "") << list[i].text;
+  }
+
+  void storeRule(const StoreRule &r) {
+    out << "    ";
+    names(r.what);
+    out << " -> ";
+    names(r.mesh);
+    if (r.per)
+      out << " per " << r.per->text;
+    if (r.condition) {
+      out << " if ";
+      expression(*r.condition);
+    }
+    out << '\n';
   }
 
   void rule(const Rule &r) {
@@ -159,14 +220,17 @@ private:
     for (size_t i = 0; i < r.axes.size(); ++i)
       out << (i ? ", " : "") << r.axes[i].name.text << (r.axes[i].modifier.text.empty() ? "" : " ") << r.axes[i].modifier.text;
     out << " -> ";
-    for (size_t i = 0; i < r.mesh.size(); ++i)
-      out << (i ? ", " : "") << r.mesh[i].text;
+    names(r.mesh);
     if (r.schedule)
       out << " by " << (r.scheduleIsText ? '"' + r.schedule->text + '"' : r.schedule->text);
     if (r.chunks) {
       out << '(';
       expression(*r.chunks);
       out << ')';
+    }
+    if (r.stages) {
+      out << " stages ";
+      expression(*r.stages);
     }
     for (const Narrowing &n : r.narrowings)
       out << (n.layer ? " in layer \"" + n.name.text + '"' : " in op " + n.name.text);

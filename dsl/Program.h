@@ -13,7 +13,7 @@
 
 namespace npar::dsl {
 
-enum class ElementType { F32, F64, I32 };
+enum class ElementType { F32, F64, I32, BF16, F16 };
 
 /// A named axis with its global logical size. `batch` (reserved) has the size D * micro: one micro-batch of all data-parallel ranks.
 struct Axis {
@@ -108,6 +108,7 @@ struct Rule {
   std::vector<std::string> mesh; ///< mesh axes tried, major to minor; empty for `-> none`
   std::string op, layer;         ///< narrowing (`in op`, `in layer`), empty when absent
   Location location;
+  std::string by = {}; ///< how attention sees the whole of a split sequence: "gather", "ring", "ring_zigzag"; empty when not said
 };
 
 struct Pipeline {
@@ -115,9 +116,39 @@ struct Pipeline {
   std::string mesh;                 ///< mesh axis
   std::string schedule;             ///< a name of FrontendOptions::schedules, or a file as the plan writes it
   Location location;
-  int chunks = 0;        ///< per stage; 0: as many as the schedule has by itself
-  std::string path = {}; ///< of the file, found from the folder of the text that names it; empty for a name
-  std::string text = {}; ///< of the file; it was read and checked
+  int chunks = 0;                   ///< per stage; 0: as many as the schedule has by itself
+  std::string path = {};            ///< of the file, found from the folder of the text that names it; empty for a name
+  std::string text = {};            ///< of the file; it was read and checked
+  std::vector<int64_t> counts = {}; ///< blocks of each part along the chain, by hand; empty: balanced by cost
+  Location countsAt = {};
+};
+
+enum class StoreKind { Parameters, Gradients, Optimizer };
+
+/// What is kept in shares, one per coordinate of the mesh axes (ZeRO; Rajbhandari et al. 2020, section 5).
+struct Store {
+  StoreKind what = StoreKind::Optimizer;
+  std::vector<std::string> mesh;
+  bool perStep = false; ///< Gradients: reduced once per training step, not per micro-batch
+  Location location;
+};
+
+enum class RecomputeKind { None, Attention, Block, Every, Layers };
+
+/// What the backward pass computes again instead of keeping it.
+struct Recompute {
+  RecomputeKind kind = RecomputeKind::None;
+  int64_t every = 1;               ///< Every: blocks between two kept ones
+  std::vector<std::string> layers; ///< Layers: patterns of paths
+  Location location;
+};
+
+/// An exception from the plan's element type.
+struct Keep {
+  std::string what;   ///< "norm", "loss", "softmax", "attention", "embedding", an operation, or the pattern of a layer's path
+  bool layer = false; ///< `what` is a pattern
+  ElementType type = ElementType::F32;
+  Location location;
 };
 
 struct Plan {
@@ -129,6 +160,15 @@ struct Plan {
   std::vector<Rule> rules;
   std::optional<Pipeline> pipeline;
   ElementType compute = ElementType::F32;
+  std::optional<ElementType> gradients, reduce; ///< of stored gradients; of the sums between ranks
+  bool hierarchical = false;                    ///< reductions over several mesh axes go one after the other, the last axis first
+  std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16
+  std::vector<Store> stores;
+  int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
+  Recompute recompute;
+  std::optional<int64_t> memoryLimit; ///< bytes per rank
+  std::optional<double> bubbleLimit;  ///< share of a step, 0 to 1
+  Location memoryLimitAt, bubbleLimitAt;
   Location location;
 };
 

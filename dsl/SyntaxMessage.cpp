@@ -8,10 +8,18 @@ namespace {
 
 const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='",
                                          "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
-const std::set<std::string> expressions = {"NUMBER", "STRING", "'true'", "'false'", "ID", "'in'", "'op'", "'by'", "'('", "'['", "'-'"};
-const std::set<std::string> names = {"ID", "'in'", "'op'", "'by'"};
-const std::set<std::string> statements = {"'axis'",    "'input'",  "'param'", "'repeat'", "'loss'", "'require'",
-                                          "'forward'", "'return'", "ID",      "'in'",     "'op'",   "'by'"};
+// Words that are names outside of the place where they mean something.
+const std::set<std::string> names = {"ID",      "'in'",      "'op'",   "'by'",     "'store'",  "'per'",         "'recompute'",
+                                     "'every'", "'compute'", "'keep'", "'bucket'", "'stages'", "'hierarchical'"};
+
+std::set<std::string> withNames(std::set<std::string> others) {
+  others.insert(names.begin(), names.end());
+  return others;
+}
+
+const std::set<std::string> expressions = withNames({"NUMBER", "STRING", "'true'", "'false'", "'('", "'['", "'-'"});
+const std::set<std::string> statements =
+    withNames({"'axis'", "'input'", "'param'", "'repeat'", "'loss'", "'require'", "'forward'", "'return'"});
 const std::set<std::string> declarations = {"'import'", "'layer'", "'model'", "'train'", "'plan'"};
 const std::set<std::string> words = {"import",  "layer",   "model",  "train", "plan",  "for", "axis", "input", "param", "repeat", "loss",
                                      "require", "forward", "return", "mesh",  "split", "if",  "and",  "or",    "not",   "true",   "false"};

@@ -2,6 +2,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/import/PlanClauses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
@@ -14,7 +15,7 @@ class Importer {
 public:
   Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources)
       : builder(&context), program(program), model(program.model), sources(sources) {
-    compute = program.plan.compute == dsl::ElementType::F64 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+    compute = floatType(program.plan.compute, builder);
     for (const dsl::Axis &axis : model.axes)
       sizes[axis.name] = axis.size;
   }
@@ -110,13 +111,17 @@ private:
       for (const std::string &axis : rule.mesh)
         mesh.push_back(builder.getStringAttr(axis));
       rules.push_back(dist::RuleAttr::get(context, builder.getStringAttr(rule.axis), rule.pad, mesh, builder.getStringAttr(rule.op),
-                                          builder.getStringAttr(rule.layer), LocationAttr(location(rule.location))));
+                                          builder.getStringAttr(rule.layer), builder.getStringAttr(rule.by),
+                                          LocationAttr(location(rule.location))));
     }
     module->setAttr("dist.rules", builder.getArrayAttr(rules));
+    setPlanClauses(module, plan, builder, [&](const dsl::Location &at) { return LocationAttr(location(at)); });
     if (plan.pipeline) {
       module->setAttr("pipe.schedule", builder.getStringAttr(plan.pipeline->schedule));
       module->setAttr("pipe.axis", builder.getStringAttr(plan.pipeline->mesh));
       module->setAttr("pipe.chunks", builder.getI64IntegerAttr(plan.pipeline->chunks));
+      if (!plan.pipeline->counts.empty())
+        module->setAttr("pipe.counts", builder.getDenseI64ArrayAttr(plan.pipeline->counts));
       if (!plan.pipeline->path.empty())
         module->setAttr("pipe.schedule_text", builder.getStringAttr(plan.pipeline->text));
     }

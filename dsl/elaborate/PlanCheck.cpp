@@ -33,21 +33,6 @@ bool inTensor(const Model &model, const std::string &axis) {
   return false;
 }
 
-/// `*` stands for anything but a point.
-bool matches(const char *pattern, const char *text) {
-  for (; *pattern && *pattern != '*'; ++pattern, ++text)
-    if (*pattern != *text)
-      return false;
-  if (!*pattern)
-    return !*text || *text == '.'; // also all layers inside
-  for (;; ++text) {
-    if (matches(pattern + 1, text))
-      return true;
-    if (!*text || *text == '.')
-      return false;
-  }
-}
-
 /// Up to four divisors of `size` above 1 that are nearest to `wanted`, in ascending order.
 std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
   std::vector<int64_t> all;
@@ -70,7 +55,23 @@ std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
   return words;
 }
 
+bool matches(const char *pattern, const char *text) {
+  for (; *pattern && *pattern != '*'; ++pattern, ++text)
+    if (*pattern != *text)
+      return false;
+  if (!*pattern)
+    return !*text || *text == '.'; // also all layers inside
+  for (;; ++text) {
+    if (matches(pattern + 1, text))
+      return true;
+    if (!*text || *text == '.')
+      return false;
+  }
+}
+
 } // namespace
+
+bool matchesPath(const std::string &pattern, const std::string &path) { return matches(pattern.c_str(), path.c_str()); }
 
 int64_t PlanElaborator::meshSize(const Entry &entry) const {
   int64_t size = 1;
@@ -94,11 +95,16 @@ void PlanElaborator::check(const Model &model) {
     }
   checkConflicts();
   checkPipeline(model);
+  checkStores();
+  checkKeeps(model);
+  checkRecompute(model);
   if (reporter.errorCount() != 0)
     return;
   for (const MeshAxis &axis : plan.mesh) {
     bool used = plan.pipeline && plan.pipeline->mesh == axis.name;
     for (const Rule &r : plan.rules)
+      used = used || std::find(r.mesh.begin(), r.mesh.end(), axis.name) != r.mesh.end();
+    for (const Store &r : plan.stores)
       used = used || std::find(r.mesh.begin(), r.mesh.end(), axis.name) != r.mesh.end();
     if (!used && axis.size > 1)
       reporter.warning(axis.location, "no rule uses mesh axis '" + axis.name + "' of size " + std::to_string(axis.size) +
@@ -141,8 +147,7 @@ void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
       reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
   }
   const std::string &layer = e.rule.layer;
-  if (!layer.empty() &&
-      std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matches(layer.c_str(), n.path.c_str()); }))
+  if (!layer.empty() && std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matchesPath(layer, n.path); }))
     reporter.error(e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"',
                    {"'*' stands for one part of a path such as h.0.attn"});
 }
@@ -150,8 +155,13 @@ void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
 void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   const Axis &axis = *findAxis(model, e.rule.axis);
   int64_t ranks = meshSize(e);
-  if (e.schedule)
-    reporter.error(e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis");
+  if (!e.rule.by.empty())
+    checkWay(e, model);
+  else if (e.schedule)
+    reporter.error(e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis",
+                   {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`"});
+  if (!e.counts.empty())
+    reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
   if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
     return;
   if (!inTensor(model, axis.name)) {
@@ -173,6 +183,17 @@ void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   helps.push_back("or write `" + axis.name + " pad` to pad it to " + std::to_string((axis.size + ranks - 1) / ranks * ranks));
   reporter.error(e.axisAt, "axis '" + axis.name + "' of size " + std::to_string(axis.size) + " is not divisible by " + meshText,
                  findMesh(name)->location, "mesh declared here", helps);
+}
+
+/// Only attention asks how it sees the whole of its sequence.
+void PlanElaborator::checkWay(const Entry &e, const Model &model) {
+  for (const Node &node : model.nodes)
+    if (auto seq = node.attributes.find("seq"); node.op == "attention" && seq != node.attributes.end())
+      if (std::get<std::string>(seq->second) == e.rule.axis)
+        return;
+  reporter.error(e.schedule->at,
+                 "'by " + e.schedule->name + "' is for the sequence of attention, and no attention runs over '" + e.rule.axis + "'",
+                 {"remove `by " + e.schedule->name + "`"});
 }
 
 void PlanElaborator::checkConflicts() {

@@ -31,7 +31,16 @@ void PlanElaborator::declare(const ast::Plan *source, const ElaboratedTrain &tra
     plan.location = microAt = train.train.location;
     plan.micro = train.train.batch;
   }
-  numbers(source);
+  settingsOf(source);
+  precision(source);
+  micro(source);
+  if (source) {
+    for (const ast::StoreRule &r : source->stores)
+      store(r);
+    bucket(source->buckets);
+    limits(source->limits);
+  }
+  recompute(source);
   if (reporter.errorCount() == before && train.train.batch > 0)
     parallelism(train);
 }
@@ -90,7 +99,12 @@ void PlanElaborator::rule(const ast::Rule &source) {
   Entry common;
   common.source = &source;
   try {
-    common.schedule = schedule(source);
+    common.schedule = way(source);
+    if (common.schedule)
+      common.rule.by = common.schedule->way;
+    else
+      common.schedule = schedule(source);
+    common.counts = counts(source);
     for (const ast::Name &m : source.mesh) {
       if (std::find(common.rule.mesh.begin(), common.rule.mesh.end(), m.text) != common.rule.mesh.end())
         reporter.fail(m.location, "mesh axis '" + m.text + "' stands twice in a rule");
@@ -128,32 +142,54 @@ void PlanElaborator::rule(const ast::Rule &source) {
   }
 }
 
-void PlanElaborator::numbers(const ast::Plan *source) {
-  std::map<std::string, const ast::Expression *> values;
+void PlanElaborator::settingsOf(const ast::Plan *source) {
   if (source)
     for (const ast::Setting &s : source->settings) {
-      if (s.name.text != "micro" && s.name.text != "compute")
-        reporter.error(s.name.location, "a plan has no '" + s.name.text + "'",
-                       nearest(s.name.text, {"micro", "compute", "mesh", "split"}).empty()
-                           ? std::vector<std::string>{"it has mesh, micro, split and compute"}
-                           : didYouMean(s.name.text, {"micro", "compute", "mesh", "split"}));
-      else if (!values.insert({s.name.text, s.value.get()}).second)
+      if (s.name.text != "micro" && s.name.text != "compute") {
+        std::vector<std::string> helps =
+            didYouMean(s.name.text, {"micro", "compute", "mesh", "split", "store", "recompute", "keep", "bucket", "require"});
+        if (helps.empty())
+          helps.push_back("it has mesh, micro, split, store, recompute, compute, keep, bucket and require");
+        reporter.error(s.name.location, "a plan has no '" + s.name.text + "'", helps);
+      } else if (!values.insert({s.name.text, s.value.get()}).second) {
         reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
+      }
     }
   for (const char *key : {"micro", "compute"})
     if (const Setting *s = settings.find(key))
       values[key] = s->value.get();
-  try {
-    if (const ast::Expression *e = values["compute"]) {
-      std::string word = e->kind == ast::ExpressionKind::Name ? e->text : "";
-      if (Binding *constant = scope.find(word); constant && std::holds_alternative<std::string>(constant->value))
-        word = std::get<std::string>(constant->value);
-      if (word != "f32" && word != "f64")
-        reporter.fail(e->location, "cannot compute in '" + (e->text.empty() ? std::string("this") : e->text) + "'", {"it is f32 or f64"});
-      plan.compute = word == "f32" ? ElementType::F32 : ElementType::F64;
-    }
-  } catch (const Stop &) {
+}
+
+std::string PlanElaborator::word(const ast::Expression &expression) {
+  if (expression.kind != ast::ExpressionKind::Name)
+    return expression.kind == ast::ExpressionKind::Text ? expression.text : "";
+  Binding *constant = scope.find(expression.text);
+  if (constant && std::holds_alternative<Poison>(constant->value))
+    throw Stop{};
+  return constant && std::holds_alternative<std::string>(constant->value) ? std::get<std::string>(constant->value) : expression.text;
+}
+
+int64_t PlanElaborator::bytes(const ast::Quantity &quantity) {
+  static const std::vector<std::pair<std::string, double>> units = {{"B", 1},         {"kB", 1e3},      {"MB", 1e6},
+                                                                    {"GB", 1e9},      {"TB", 1e12},     {"KiB", 1 << 10},
+                                                                    {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1e12 * 1.099511627776}};
+  double number = evaluator.number(*quantity.value, scope, "'" + quantity.what.text + "'");
+  std::vector<std::string> names;
+  for (const auto &[name, factor] : units) {
+    names.push_back(name);
+    if (name != quantity.unit.text)
+      continue;
+    if (!(number >= 0) || number * factor > 9e18)
+      reporter.fail(quantity.value->location,
+                    "'" + quantity.what.text + "' is " + textOf(number) + " " + name + ", it must be 0 to 9e18 bytes");
+    return static_cast<int64_t>(number * factor);
   }
+  std::vector<std::string> helps = didYouMean(quantity.unit.text, names);
+  reporter.fail(quantity.unit.location, "unknown unit of memory '" + quantity.unit.text + "'",
+                helps.empty() ? std::vector<std::string>{"it is " + joined(names)} : helps);
+}
+
+void PlanElaborator::micro(const ast::Plan *source) {
   try {
     if (const ast::Expression *e = values["micro"]) {
       plan.micro = evaluator.integer(*e, scope, "'micro'");

@@ -29,6 +29,7 @@ private:
     std::string path; ///< of the file
     int chunks = 0;   ///< 0: not said
     Location at;
+    std::string way = {}; ///< no schedule: how attention sees a split sequence (Rule::by)
   };
 
   /// One left-hand name of a rule of the text, also when its condition is false.
@@ -36,6 +37,7 @@ private:
     Rule rule;
     const ast::Rule *source = nullptr;
     std::optional<Chosen> schedule;
+    std::vector<int64_t> counts; ///< of `stages [...]`
     Location axisAt, padAt, opAt, layerAt;
     std::vector<Location> meshAt;
     bool enabled = true;
@@ -44,9 +46,31 @@ private:
   void mesh(const ast::Plan &source);
   void rule(const ast::Rule &source);
   std::optional<Chosen> schedule(const ast::Rule &source);
-  void numbers(const ast::Plan *source);
+  std::optional<Chosen> way(const ast::Rule &source);
+  std::vector<int64_t> counts(const ast::Rule &source);
+  void settingsOf(const ast::Plan *source);
+  void micro(const ast::Plan *source);
   void parallelism(const ElaboratedTrain &train);
   const MeshAxis *findMesh(const std::string &name) const;
+  /// A word of the text, or the text that a constant of this name holds.
+  std::string word(const ast::Expression &expression);
+  int64_t bytes(const ast::Quantity &quantity);
+
+  // PlanStore.cpp
+  void store(const ast::StoreRule &source);
+  void bucket(const std::vector<ast::Quantity> &sources);
+  void checkStores();
+
+  // PlanPrecision.cpp
+  void precision(const ast::Plan *source);
+  std::optional<ElementType> elementType(const ast::Expression &expression, const std::string &what,
+                                         const std::vector<std::string> &allowed);
+  void checkKeeps(const Model &model);
+
+  // PlanRecompute.cpp
+  void recompute(const ast::Plan *source);
+  void checkRecompute(const Model &model);
+  void limits(const std::vector<ast::Quantity> &sources);
 
   // PlanCheck.cpp
   void checkNames(const Entry &entry, const Model &model);
@@ -55,8 +79,11 @@ private:
   void checkPipeline(const Model &model);
   void readSchedule(const MeshAxis &stages, const Chosen &chosen);
   void checkBlocks(const MeshAxis &stages, int blocks);
+  void checkCounts(const MeshAxis &stages, int blocks);
+  int64_t chunksOf(const Pipeline &pipeline) const;
   void checkMicros(const MeshAxis &stages, Location at);
   void checkConflicts();
+  void checkWay(const Entry &entry, const Model &model);
   int64_t meshSize(const Entry &entry) const;
 
   const KnownSchedules &schedules;
@@ -67,7 +94,11 @@ private:
   Diagnostics &diagnostics;
   Scope scope;
   std::vector<Entry> entries;
+  std::map<std::string, const ast::Expression *> values; ///< of the plan's settings, by their words
   Location microAt;
 };
+
+/// Whether a layer's path, or one of its parents, matches a pattern; `*` stands for anything but a point.
+bool matchesPath(const std::string &pattern, const std::string &path);
 
 } // namespace npar::dsl

@@ -21,6 +21,35 @@ bool isFile(const std::string &word) { return word.find_first_of("./") != std::s
 
 } // namespace
 
+/// `by gather`, `by ring`, `by ring(zigzag)`
+std::optional<PlanElaborator::Chosen> PlanElaborator::way(const ast::Rule &source) {
+  if (!source.schedule || (source.schedule->text != "gather" && source.schedule->text != "ring"))
+    return std::nullopt;
+  Chosen chosen{source.schedule->text, {}, 0, source.schedule->location, source.schedule->text};
+  if (!source.chunks)
+    return chosen;
+  if (chosen.way == "gather")
+    reporter.fail(source.chunks->location, "'gather' takes no argument");
+  if (std::string order = word(*source.chunks); order != "zigzag")
+    reporter.fail(source.chunks->location, "unknown order of a ring", {"it is `ring` or `ring(zigzag)`"});
+  chosen.way = "ring_zigzag";
+  return chosen;
+}
+
+std::vector<int64_t> PlanElaborator::counts(const ast::Rule &source) {
+  std::vector<int64_t> result;
+  if (!source.stages)
+    return result;
+  for (const ast::ExpressionPtr &each : source.stages->items) {
+    result.push_back(evaluator.integer(*each, scope, "the number of blocks of a stage"));
+    if (result.back() < 0)
+      reporter.fail(each->location, "a stage cannot have " + std::to_string(result.back()) + " blocks");
+  }
+  if (result.empty())
+    reporter.fail(source.stages->location, "'stages' needs the number of blocks of each stage", {"write `stages [4, 4]`"});
+  return result;
+}
+
 std::optional<PlanElaborator::Chosen> PlanElaborator::schedule(const ast::Rule &source) {
   if (!source.schedule)
     return std::nullopt;
@@ -78,6 +107,11 @@ void PlanElaborator::checkPipeline(const Model &model) {
       continue;
     }
     const std::string &name = e.rule.mesh[0];
+    if (!e.rule.by.empty()) {
+      reporter.error(e.schedule->at, "'by " + e.schedule->name + "' is a way of attention, '" + repeat->label + "' is a repeat",
+                     {"a schedule is meant here, such as `by 1f1b`"});
+      continue;
+    }
     if (e.rule.pad || !e.rule.op.empty() || !e.rule.layer.empty())
       reporter.error(e.rule.pad ? e.padAt : e.rule.op.empty() ? e.layerAt : e.opAt, "the rule of a repeat cannot be padded or narrowed");
     if (plan.pipeline && plan.pipeline->mesh != name) {
@@ -90,6 +124,10 @@ void PlanElaborator::checkPipeline(const Model &model) {
     if (!plan.pipeline) {
       chosen = e.schedule;
       plan.pipeline = Pipeline{{}, name, chosen ? chosen->name : schedules.standard, e.axisAt, chosen ? chosen->chunks : 0};
+      if (!e.counts.empty()) {
+        plan.pipeline->counts = e.counts;
+        plan.pipeline->countsAt = e.source->stages->location;
+      }
     }
     plan.pipeline->repeats.push_back(repeat->label);
     blocks += repeat->count;
@@ -105,7 +143,7 @@ void PlanElaborator::checkPipeline(const Model &model) {
   if (chosen && !chosen->path.empty())
     readSchedule(stages, *chosen);
   if (reporter.errorCount() == before) {
-    checkBlocks(stages, blocks);
+    plan.pipeline->counts.empty() ? checkBlocks(stages, blocks) : checkCounts(stages, blocks);
     checkMicros(stages, chosen ? chosen->at : plan.pipeline->location);
   }
 }
@@ -144,9 +182,35 @@ void PlanElaborator::checkMicros(const MeshAxis &stages, Location at) {
                    stages.location, "stages are mesh axis '" + stages.name + "', micro-batches are batch / (dp * micro)");
 }
 
+int64_t PlanElaborator::chunksOf(const Pipeline &pipeline) const {
+  const KnownSchedule *kind = schedules.find(pipeline.schedule);
+  return std::max(1, pipeline.chunks ? pipeline.chunks : kind ? kind->chunks : 1);
+}
+
+/// The list of `stages [...]`: one number per part, all blocks once; only the ends of the chain have something besides blocks.
+void PlanElaborator::checkCounts(const MeshAxis &stages, int blocks) {
+  Pipeline &pipeline = *plan.pipeline;
+  const std::vector<int64_t> &counts = pipeline.counts;
+  int64_t chunks = chunksOf(pipeline), parts = stages.size * chunks, sum = 0;
+  std::string needs = counted(stages.size, "stage") + (chunks > 1 ? " of " + counted(chunks, "chunk") : "");
+  if (static_cast<int64_t>(counts.size()) != parts)
+    return reporter.error(pipeline.countsAt, "the list has " + counted(counts.size(), "number") + ", the pipeline has " + needs,
+                          stages.location, "stages are mesh axis '" + stages.name + "' of size " + std::to_string(stages.size),
+                          {"one number per " + std::string(chunks > 1 ? "chunk, along the chain of blocks" : "stage")});
+  for (int64_t count : counts)
+    sum = std::min<int64_t>(sum + count, INT32_MAX);
+  if (sum != blocks)
+    return reporter.error(pipeline.countsAt, "the stages hold " + counted(sum, "block") + ", the model repeats " + std::to_string(blocks),
+                          {sum < blocks ? std::to_string(blocks - sum) + " more must go to some stage"
+                                        : std::to_string(sum - blocks) + " must be taken from some stage"});
+  for (size_t i = 1; i + 1 < counts.size(); ++i)
+    if (counts[i] == 0)
+      return reporter.error(pipeline.countsAt, "part " + std::to_string(i) + " of the chain has no block and nothing else to do",
+                            {"only the first part (what comes before the blocks) and the last (what comes after) may have none"});
+}
+
 void PlanElaborator::checkBlocks(const MeshAxis &stages, int blocks) {
-  const KnownSchedule *kind = schedules.find(plan.pipeline->schedule);
-  int64_t chunks = std::max(1, plan.pipeline->chunks ? plan.pipeline->chunks : kind ? kind->chunks : 1), needed = stages.size * chunks;
+  int64_t chunks = chunksOf(*plan.pipeline), needed = stages.size * chunks;
   if (needed <= blocks)
     return;
   std::string count = counted(blocks, "block");

@@ -30,13 +30,23 @@ returnStatement: RETURN expression;
 assignment: name '=' expression;
 
 setting: name expression;
-planItem: meshItem | splitItem | setting;
+planItem: meshItem | splitItem | storeItem | recomputeItem | computeItem | keepItem | bucketItem | limitItem | setting;
 meshItem: MESH axisItem (',' axisItem)*;
 splitItem: SPLIT '{' placingRule* '}';
-placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? narrowing* (IF expression)?;
+placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? (STAGES list)? narrowing* (IF expression)?;
 ruleAxis: name name?; // `vocab pad`
 schedule: (name | WORD) ('(' expression ')')? | STRING; // a name with the number of chunks, or a file
 narrowing: IN OP name | IN LAYER STRING;
+storeItem: STORE '{' storeRule* '}';
+storeRule: name (',' name)* '->' name (',' name)* (PER name)? (IF expression)?;
+recomputeItem: RECOMPUTE EVERY? expression;
+computeItem: COMPUTE expression (',' precision)*;
+precision: name expression HIERARCHICAL?; // `reduce f32`
+keepItem: KEEP kept (',' kept)* IN expression;
+kept: name | LOSS | STRING; // the loss is a word of models
+bucketItem: BUCKET '='? unary name; // `bucket 25 MB`
+limitItem: REQUIRE limit (',' limit)*;
+limit: name '<=' unary (name | '%'); // `memory <= 24 GiB`
 
 expression: conjunction (OR conjunction)*;
 conjunction: negation (AND negation)*;
@@ -51,7 +61,8 @@ argument: expression ('=' expression)?; // the left one of two is a name, checke
 primary: NUMBER | STRING | TRUE | FALSE | name | '(' expression (',' expression)* ')' | list;
 list: '[' (expression (',' expression)*)? ']';
 
-name: ID | IN | OP | BY; // words of the rules that are names elsewhere, as in `layer Linear(in, out)`
+// Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
+name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -78,6 +89,15 @@ FALSE: 'false';
 IN: 'in';
 OP: 'op';
 BY: 'by';
+STORE: 'store';
+PER: 'per';
+RECOMPUTE: 'recompute';
+EVERY: 'every';
+COMPUTE: 'compute';
+KEEP: 'keep';
+BUCKET: 'bucket';
+STAGES: 'stages';
+HIERARCHICAL: 'hierarchical';
 
 NUMBER: [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?;
 ID: [A-Za-z_] [A-Za-z_0-9]*;

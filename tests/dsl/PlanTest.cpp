@@ -156,4 +156,82 @@ TEST(Plan, WarnsOfAnUnusedMeshAxis) {
   EXPECT_NE(r.messages.find("2:32: warning: no rule uses mesh axis 'tp' of size 2"), std::string::npos) << r.messages;
 }
 
+/// The plan `p` for a small GPT-2 with these clauses.
+Result clauses(const std::string &mesh, const std::string &text, const Settings &more = {}) {
+  TextFile file("import \"gpt2\"\nplan p(zero = 3, again = \"block\") for Gpt2 { mesh " + mesh + " micro 1 " + text + " }\n");
+  Settings settings = {{"depth", "4"}, {"length", "16"}};
+  settings.insert(settings.end(), more.begin(), more.end());
+  return elaborateFile(file.path(), settings);
+}
+
+TEST(Plan, StoresAreListedOneByOne) {
+  const std::string text =
+      "split { batch -> node, dp } store { gradients, optimizer -> dp per step if zero > 1 parameters -> dp if zero == 3 }";
+  Plan p = program(clauses("node = 2, dp = 2", text)).plan;
+  ASSERT_EQ(p.stores.size(), 3u);
+  EXPECT_EQ(p.stores[0].what, StoreKind::Gradients);
+  EXPECT_TRUE(p.stores[0].perStep);
+  EXPECT_EQ(p.stores[1].what, StoreKind::Optimizer);
+  EXPECT_FALSE(p.stores[1].perStep);
+  EXPECT_EQ(p.stores[2].what, StoreKind::Parameters);
+  EXPECT_EQ(p.stores[2].mesh, std::vector<std::string>{"dp"});
+  EXPECT_EQ(program(clauses("node = 2, dp = 2", text, {{"zero", "2"}})).plan.stores.size(), 2u);
+  EXPECT_TRUE(program(clauses("node = 2, dp = 2", text, {{"zero", "0"}})).plan.stores.empty());
+}
+
+TEST(Plan, RecomputesByWordNumberOrLayers) {
+  auto recompute = [](const std::string &text, const Settings &more = {}) { return program(clauses("dp = 1", text, more)).plan.recompute; };
+  EXPECT_EQ(recompute("").kind, RecomputeKind::None);
+  EXPECT_EQ(recompute("recompute none").kind, RecomputeKind::None);
+  EXPECT_EQ(recompute("recompute attention").kind, RecomputeKind::Attention);
+  EXPECT_EQ(recompute("recompute again").kind, RecomputeKind::Block);
+  EXPECT_EQ(recompute("recompute again", {{"again", "attention"}}).kind, RecomputeKind::Attention);
+  EXPECT_EQ(recompute("recompute every 2").every, 2);
+  EXPECT_EQ(recompute("recompute [\"h.*.attn\", \"h.3\"]").layers, (std::vector<std::string>{"h.*.attn", "h.3"}));
+  EXPECT_EQ(recompute("recompute block", {{"recompute", "3"}}).every, 3);
+  EXPECT_EQ(recompute("recompute block", {{"recompute", "none"}}).kind, RecomputeKind::None);
+}
+
+TEST(Plan, MixedPrecisionHasExceptionsThatWiderTypesDoNotNeed) {
+  const std::string text = "compute bf16, gradients f32, reduce f32 hierarchical keep norm, \"h.*.attn\" in f32";
+  Plan p = program(clauses("dp = 1", text)).plan;
+  EXPECT_EQ(p.compute, ElementType::BF16);
+  EXPECT_EQ(p.gradients, ElementType::F32);
+  EXPECT_EQ(p.reduce, ElementType::F32);
+  EXPECT_TRUE(p.hierarchical);
+  ASSERT_EQ(p.keeps.size(), 2u);
+  EXPECT_EQ(p.keeps[0].what, "norm");
+  EXPECT_TRUE(p.keeps[1].layer);
+  Plan exact = program(clauses("dp = 1", text, {{"compute", "f64"}})).plan;
+  EXPECT_EQ(exact.compute, ElementType::F64);
+  EXPECT_TRUE(exact.keeps.empty());
+  EXPECT_FALSE(exact.gradients);
+  EXPECT_TRUE(exact.hierarchical);
+}
+
+TEST(Plan, SizesHaveUnits) {
+  Plan p = program(clauses("dp = 1", "bucket 25 MB require memory <= 1.5 GiB, bubble <= 20 % recompute block")).plan;
+  EXPECT_EQ(p.bucket, 25000000);
+  EXPECT_EQ(p.memoryLimit, 3ll << 29);
+  EXPECT_EQ(p.bubbleLimit, 0.2);
+  EXPECT_EQ(p.recompute.kind, RecomputeKind::Block);
+  EXPECT_EQ(program(clauses("dp = 1", "bucket = 2 KiB")).plan.bucket, 2048);
+}
+
+TEST(Plan, StagesByHandAndWaysOfAttention) {
+  Plan p = program(clauses("pp = 4, cp = 2", "split { h -> pp by gpipe stages [0, 3, 1, 0] seq -> cp by ring(zigzag) }")).plan;
+  EXPECT_EQ(p.pipeline->counts, (std::vector<int64_t>{0, 3, 1, 0}));
+  ASSERT_EQ(p.rules.size(), 1u);
+  EXPECT_EQ(p.rules[0].by, "ring_zigzag");
+  EXPECT_EQ(program(clauses("cp = 2", "split { seq -> cp by ring }")).plan.rules[0].by, "ring");
+  EXPECT_EQ(program(clauses("cp = 2", "split { seq -> cp by gather }")).plan.rules[0].by, "gather");
+}
+
+TEST(Plan, WordsOfClausesAreNamesElsewhere) {
+  const std::string text =
+      "import \"mlp\"\nplan store(keep = 2, stages = 1) for Mlp { mesh bucket = keep, per = stages micro 1 split { batch -> bucket } }\n";
+  Result r = elaborateFile(TextFile(text).path(), {});
+  EXPECT_EQ(program(r).plan.mesh[0].name, "bucket");
+}
+
 } // namespace

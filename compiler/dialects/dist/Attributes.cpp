@@ -203,14 +203,14 @@ LayoutAttr LayoutAttr::withoutPartial() const {
 
 Attribute RuleAttr::parse(AsmParser &parser, Type) {
   MLIRContext *context = parser.getContext();
-  StringAttr axis, op = StringAttr::get(context, ""), layer = op;
+  StringAttr axis, op = StringAttr::get(context, ""), layer = op, by = op;
   SmallVector<StringAttr> mesh;
   bool pad = false;
   LocationAttr loc = UnknownLoc::get(context);
   auto meshAxis = [&]() -> ParseResult { return parser.parseAttribute(mesh.emplace_back()); };
   auto entry = [&]() -> ParseResult {
     StringRef key;
-    if (failed(parser.parseOptionalKeyword(&key, {"axis", "mesh", "pad", "op", "layer"})))
+    if (failed(parser.parseOptionalKeyword(&key, {"axis", "mesh", "pad", "op", "layer", "by"})))
       return parser.parseAttribute(loc);
     pad |= key == "pad";
     if (key == "pad")
@@ -219,7 +219,7 @@ Attribute RuleAttr::parse(AsmParser &parser, Type) {
       return failure();
     if (key == "mesh")
       return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, meshAxis);
-    StringAttr &value = key == "axis" ? axis : key == "op" ? op : layer;
+    StringAttr &value = key == "axis" ? axis : key == "op" ? op : key == "by" ? by : layer;
     return parser.parseAttribute(value);
   };
   SMLoc start = parser.getCurrentLocation();
@@ -229,7 +229,7 @@ Attribute RuleAttr::parse(AsmParser &parser, Type) {
     parser.emitError(start, "a rule needs an axis");
     return {};
   }
-  return RuleAttr::get(context, axis, pad, mesh, op, layer, loc);
+  return RuleAttr::get(context, axis, pad, mesh, op, layer, by, loc);
 }
 
 void RuleAttr::print(AsmPrinter &printer) const {
@@ -240,6 +240,8 @@ void RuleAttr::print(AsmPrinter &printer) const {
     printer << ", op = " << getOp();
   if (!getLayer().empty())
     printer << ", layer = " << getLayer();
+  if (!getBy().empty())
+    printer << ", by = " << getBy();
   if (!isa<UnknownLoc>(getLoc()))
     printer << ", " << getLoc();
   printer << ">";
@@ -251,6 +253,8 @@ std::string RuleAttr::text() const {
     text += "none";
   for (auto [i, axis] : llvm::enumerate(getMesh()))
     text += (i ? ", " : "") + axis.str();
+  if (!getBy().empty())
+    text += getBy() == "ring_zigzag" ? " by ring(zigzag)" : " by " + getBy().str();
   if (!getOp().empty())
     text += " in op " + getOp().str();
   if (!getLayer().empty())

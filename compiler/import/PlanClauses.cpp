@@ -1,0 +1,114 @@
+// Copies the clauses of a plan to module attributes; what they mean is decided by the phases that read them.
+#include "compiler/import/PlanClauses.h"
+
+using namespace mlir;
+
+namespace npar {
+namespace {
+
+using Locate = llvm::function_ref<LocationAttr(const dsl::Location &)>;
+using Entries = SmallVector<NamedAttribute>;
+
+const char *wordOf(dsl::ElementType type) {
+  switch (type) {
+  case dsl::ElementType::F64:
+    return "f64";
+  case dsl::ElementType::BF16:
+    return "bf16";
+  case dsl::ElementType::F16:
+    return "fp16";
+  default:
+    return "f32";
+  }
+}
+
+ArrayAttr strings(Builder &builder, const std::vector<std::string> &list) {
+  return builder.getStrArrayAttr(SmallVector<StringRef>(list.begin(), list.end()));
+}
+
+void setStores(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
+  static const char *const words[] = {"parameters", "gradients", "optimizer"};
+  SmallVector<Attribute> stores;
+  for (const dsl::Store &store : plan.stores) {
+    Entries entries{builder.getNamedAttr("what", builder.getStringAttr(words[static_cast<int>(store.what)])),
+                    builder.getNamedAttr("mesh", strings(builder, store.mesh)), builder.getNamedAttr("loc", location(store.location))};
+    if (store.perStep)
+      entries.push_back(builder.getNamedAttr("per_step", builder.getUnitAttr()));
+    stores.push_back(builder.getDictionaryAttr(entries));
+  }
+  if (!stores.empty())
+    module->setAttr("dist.stores", builder.getArrayAttr(stores));
+  if (plan.bucket > 0)
+    module->setAttr("dist.bucket", builder.getI64IntegerAttr(plan.bucket));
+  if (plan.hierarchical)
+    module->setAttr("dist.hierarchical", builder.getUnitAttr());
+}
+
+void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Builder &builder, Locate location) {
+  static const char *const words[] = {"none", "attention", "block", "every", "layers"};
+  if (recompute.kind == dsl::RecomputeKind::None)
+    return;
+  Entries entries{builder.getNamedAttr("kind", builder.getStringAttr(words[static_cast<int>(recompute.kind)])),
+                  builder.getNamedAttr("loc", location(recompute.location))};
+  if (recompute.kind == dsl::RecomputeKind::Every)
+    entries.push_back(builder.getNamedAttr("k", builder.getI64IntegerAttr(recompute.every)));
+  if (recompute.kind == dsl::RecomputeKind::Layers)
+    entries.push_back(builder.getNamedAttr("layers", strings(builder, recompute.layers)));
+  module->setAttr("npar.recompute", builder.getDictionaryAttr(entries));
+}
+
+void setPrecision(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
+  if (plan.compute != dsl::ElementType::BF16 && plan.compute != dsl::ElementType::F16)
+    return;
+  auto word = [&](StringRef name, dsl::ElementType type) { return builder.getNamedAttr(name, builder.getStringAttr(wordOf(type))); };
+  Entries entries{word("compute", plan.compute)};
+  if (plan.gradients)
+    entries.push_back(word("gradients", *plan.gradients));
+  if (plan.reduce)
+    entries.push_back(word("reduce", *plan.reduce));
+  SmallVector<Attribute> keeps;
+  for (const dsl::Keep &keep : plan.keeps)
+    keeps.push_back(builder.getDictionaryAttr({builder.getNamedAttr("what", builder.getStringAttr(keep.what)),
+                                               builder.getNamedAttr("layer", builder.getBoolAttr(keep.layer)), word("type", keep.type),
+                                               builder.getNamedAttr("loc", location(keep.location))}));
+  entries.push_back(builder.getNamedAttr("keep", builder.getArrayAttr(keeps)));
+  module->setAttr("nn.precision", builder.getDictionaryAttr(entries));
+}
+
+void setLimits(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
+  Entries entries;
+  if (plan.memoryLimit) {
+    entries.push_back(builder.getNamedAttr("memory", builder.getI64IntegerAttr(*plan.memoryLimit)));
+    entries.push_back(builder.getNamedAttr("memory_loc", location(plan.memoryLimitAt)));
+  }
+  if (plan.bubbleLimit) {
+    entries.push_back(builder.getNamedAttr("bubble", builder.getF64FloatAttr(*plan.bubbleLimit)));
+    entries.push_back(builder.getNamedAttr("bubble_loc", location(plan.bubbleLimitAt)));
+  }
+  if (!entries.empty())
+    module->setAttr("npar.require", builder.getDictionaryAttr(entries));
+}
+
+} // namespace
+
+Type floatType(dsl::ElementType type, Builder &builder) {
+  switch (type) {
+  case dsl::ElementType::F64:
+    return builder.getF64Type();
+  case dsl::ElementType::BF16:
+    return builder.getBF16Type();
+  case dsl::ElementType::F16:
+    return builder.getF16Type();
+  default:
+    return builder.getF32Type();
+  }
+}
+
+void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
+  setStores(module, plan, builder, location);
+  setRecompute(module, plan.recompute, builder, location);
+  setPrecision(module, plan, builder, location);
+  setLimits(module, plan, builder, location);
+}
+
+} // namespace npar

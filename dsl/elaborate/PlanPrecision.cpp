@@ -1,0 +1,87 @@
+// The element types of a plan: `compute bf16, gradients f32, reduce f32` and the exceptions of `keep`.
+#include "dsl/elaborate/PlanElaborator.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+const std::vector<std::pair<std::string, ElementType>> types = {
+    {"f32", ElementType::F32}, {"f64", ElementType::F64}, {"bf16", ElementType::BF16}, {"fp16", ElementType::F16}};
+
+/// Operations that a word of `keep` stands for; empty: the word is an operation's own name.
+std::vector<std::string> operationsOf(const std::string &word) {
+  static const std::map<std::string, std::vector<std::string>> words = {
+      {"norm", {"layer_norm", "rms_norm"}}, {"loss", {"cross_entropy"}}, {"embedding", {"gather"}}};
+  auto found = words.find(word);
+  return found == words.end() ? std::vector<std::string>{word} : found->second;
+}
+
+} // namespace
+
+std::optional<ElementType> PlanElaborator::elementType(const ast::Expression &expression, const std::string &what,
+                                                       const std::vector<std::string> &allowed) {
+  try {
+    std::string given = word(expression);
+    for (const auto &[name, type] : types)
+      if (name == given && std::find(allowed.begin(), allowed.end(), name) != allowed.end())
+        return type;
+    std::string shown = expression.text.empty() ? "this" : expression.text;
+    reporter.error(expression.location, "cannot " + what + " in '" + shown + "'", {"it is " + joined(allowed)});
+  } catch (const Stop &) {
+  }
+  return std::nullopt;
+}
+
+void PlanElaborator::precision(const ast::Plan *source) {
+  if (const ast::Expression *e = values["compute"])
+    if (auto type = elementType(*e, "compute", {"f32", "f64", "bf16", "fp16"}))
+      plan.compute = *type;
+  if (!source)
+    return;
+  bool half = plan.compute == ElementType::BF16 || plan.compute == ElementType::F16;
+  for (const ast::Precision &p : source->precisions) {
+    std::optional<ElementType> *target = p.what.text == "gradients" ? &plan.gradients : p.what.text == "reduce" ? &plan.reduce : nullptr;
+    if (!target) {
+      std::vector<std::string> helps = didYouMean(p.what.text, {"gradients", "reduce"});
+      reporter.error(p.what.location, "'" + p.what.text + "' has no element type of its own",
+                     helps.empty() ? std::vector<std::string>{"behind `compute` may stand `gradients` and `reduce`"} : helps);
+      continue;
+    }
+    if (*target)
+      reporter.error(p.what.location, "'" + p.what.text + "' is given twice");
+    *target = elementType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", {"f32", "bf16", "fp16"});
+    if (p.hierarchical && p.what.text != "reduce")
+      reporter.error(p.hierarchical->location, "'hierarchical' is a way to reduce", {"write `reduce f32 hierarchical`"});
+    plan.hierarchical = plan.hierarchical || p.hierarchical;
+  }
+  for (const ast::Keep &keep : source->keeps)
+    if (auto type = elementType(*keep.type, "keep anything", {"f32", "bf16", "fp16"}))
+      for (const ast::Narrowing &what : keep.what)
+        plan.keeps.push_back({what.name.text, what.layer, *type, what.name.location});
+  // Wider types leave no exceptions: `--set compute=f64` turns a mixed plan into an exact one.
+  if (!half && plan.gradients && *plan.gradients != ElementType::F32 && plan.compute == ElementType::F32)
+    reporter.error(source->name.location, "gradients cannot be stored in fewer bits than what is computed in");
+  if (!half)
+    plan.gradients = plan.reduce = std::nullopt;
+}
+
+/// Whatever the plan computes in, so that an exception that means nothing is found at once.
+void PlanElaborator::checkKeeps(const Model &model) {
+  for (const Keep &keep : plan.keeps) {
+    std::vector<std::string> ops = operationsOf(keep.what);
+    bool used = std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
+      return keep.layer ? matchesPath(keep.what, node.path) : std::find(ops.begin(), ops.end(), node.op) != ops.end();
+    });
+    if (!used)
+      reporter.error(keep.location,
+                     "nothing is kept: model '" + model.name + "' has no " +
+                         (keep.layer ? "layer \"" + keep.what + '"' : "'" + keep.what + "'"),
+                     {keep.layer ? "'*' stands for one part of a path such as h.0.attn"
+                                 : "it is norm, loss, softmax, attention, embedding, an operation, or the path of a layer in quotes"});
+  }
+  if (plan.compute != ElementType::BF16 && plan.compute != ElementType::F16)
+    plan.keeps.clear();
+}
+
+} // namespace npar::dsl
