@@ -191,6 +191,8 @@ void fillProgram(ModuleOp module, Type tokens, program::ProgramT &program) {
   program.batch = number(module, "npar.batch", 1);
   program.micro_count = number(module, "npar.micro_count", 1);
   program.seed = static_cast<uint64_t>(number(module, "npar.seed", 0));
+  if (module->hasAttr("npar.ignore"))
+    program.ignore = static_cast<int32_t>(number(module, "npar.ignore", 0));
   dist::MeshAttr mesh = dist::meshOf(module);
   for (auto [name, size] : llvm::zip(mesh.getNames(), mesh.getSizes())) {
     program.mesh.push_back(std::make_unique<program::MeshAxisT>());

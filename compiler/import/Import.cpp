@@ -26,8 +26,9 @@ public:
     setPlan(*module);
     setTrain(*module);
     addVariables();
-    auto micro = func::FuncOp::create(builder, location(model.location), "micro", builder.getFunctionType({}, {}));
-    builder.setInsertionPointToEnd(micro.addEntryBlock());
+    if (ignored())
+      addPrologue(*module);
+    beginFunction(*module, "micro");
     for (const dsl::Node &node : model.nodes)
       if (failed(addNode(node)))
         return nullptr;
@@ -70,6 +71,19 @@ private:
     return withAxes(type.element == dsl::ElementType::I32 ? Type(builder.getI32Type()) : compute, names, shape);
   }
 
+  void beginFunction(ModuleOp module, StringRef name) {
+    builder.setInsertionPointToEnd(module.getBody());
+    auto function = func::FuncOp::create(builder, location(model.location), name, builder.getFunctionType({}, {}));
+    builder.setInsertionPointToEnd(function.addEntryBlock());
+  }
+
+  /// The value of targets that do not count in the loss; null where all count.
+  const int64_t *ignored() const {
+    const dsl::Node &loss = model.nodes[model.loss];
+    auto found = loss.attributes.find("ignore");
+    return found == loss.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  }
+
   //===- Module attributes --------------------------------------------------------------------------------------------------===//
 
   void setPlan(ModuleOp module) {
@@ -82,6 +96,8 @@ private:
     module->setAttr("npar.micro_count", builder.getI64IntegerAttr(plan.microCount));
     module->setAttr("npar.seed", builder.getI64IntegerAttr(static_cast<int64_t>(program.train.seed)));
     module->setAttr("npar.blocks", builder.getI64IntegerAttr(model.blocks));
+    if (const int64_t *value = ignored())
+      module->setAttr("npar.ignore", builder.getI64IntegerAttr(*value));
     SmallVector<StringAttr> names;
     SmallVector<int64_t> extents;
     for (const dsl::MeshAxis &axis : plan.mesh) {
@@ -159,6 +175,10 @@ private:
     VariableOp::create(builder, loc, "out.loss.sum", scalar, VariableKind::Accumulator);
     for (StringRef name : {"loss", "grad_norm", "lr"})
       VariableOp::create(builder, loc, ("out." + name).str(), scalar, VariableKind::Output).setOutput(name);
+    if (!ignored())
+      return;
+    VariableOp::create(builder, loc, "out.valid_tokens.sum", scalar, VariableKind::Accumulator);
+    VariableOp::create(builder, loc, "out.valid_tokens", scalar, VariableKind::Output).setOutput("valid_tokens");
   }
 
   //===- Nodes --------------------------------------------------------------------------------------------------------------===//
@@ -213,28 +233,38 @@ private:
   }
 
   LogicalResult addNode(const dsl::Node &node) {
-    Location loc = location(node.location);
     if (node.op == "parameter") {
-      auto read = ReadOp::create(builder, loc, typeOf(node.type), text(node, "name"));
+      auto read = ReadOp::create(builder, location(node.location), typeOf(node.type), text(node, "name"));
       setAt(read, Phase::F, node.path, node.block);
       values.push_back(read);
       return success();
     }
-    OperationState state(loc, "nn." + node.op);
-    if (!state.name.isRegistered())
-      return emitError(loc) << "internal error: unknown operation '" << node.op << "'";
+    Operation *op = createOp(node, Phase::F);
+    if (!op)
+      return failure();
+    values.push_back(op->getResult(0));
+    return success();
+  }
+
+  /// Null, with an error reported, where there is no op of that name.
+  Operation *createOp(const dsl::Node &node, Phase phase) {
+    OperationState state(location(node.location), "nn." + node.op);
+    if (!state.name.isRegistered()) {
+      emitError(state.location) << "internal error: unknown operation '" << node.op << "'";
+      return nullptr;
+    }
     for (int operand : node.operands)
       state.addOperands(values[operand]);
     for (const auto &[name, value] : node.attributes)
       state.addAttribute(name, attributeOf(name, value));
     state.addTypes(resultTypes(node));
     Operation *op = builder.create(state);
-    setAt(op, Phase::F, node.path, node.block);
-    values.push_back(op->getResult(0));
-    return success();
+    setAt(op, phase, node.path, node.block);
+    return op;
   }
 
-  /// The mean over the tokens of the whole batch: this micro-batch's share of it is added up over the micro-batches (N3).
+  /// This micro-batch's share of the mean over the tokens of the whole batch is added up over the micro-batches (N3). Where targets may
+  /// be ignored it is the plain sum: who reads it divides by the number of valid tokens.
   void addLoss() {
     const dsl::Node &node = model.nodes[model.loss];
     Location loc = location(node.location);
@@ -245,9 +275,37 @@ private:
       return op;
     };
     Value sum = place(SumOp::create(builder, loc, scalarOf(compute), values[model.loss]));
-    Value mean = place(ScaleOp::create(builder, loc, sum.getType(), sum, builder.getF64FloatAttr(1 / tokens)));
-    Value wide = place(ConvertOp::create(builder, loc, scalarOf(builder.getF64Type()), mean));
+    if (!ignored())
+      sum = place(ScaleOp::create(builder, loc, sum.getType(), sum, builder.getF64FloatAttr(1 / tokens)));
+    Value wide = place(ConvertOp::create(builder, loc, scalarOf(builder.getF64Type()), sum));
     place(AccumulateOp::create(builder, loc, "out.loss.sum", wide));
+  }
+
+  /// The number of valid tokens of the global batch, known before the first forward (N3): @count once per micro-batch, then @start.
+  void addPrologue(ModuleOp module) {
+    const dsl::Node &node = model.nodes[model.loss];
+    Location loc = location(node.location);
+    Type scalar = scalarOf(builder.getF64Type());
+    auto place = [&](auto op, Phase phase) {
+      setAt(op, phase, node.path, node.block);
+      return op;
+    };
+    beginFunction(module, "count");
+    Operation *targets = createOp(model.nodes[node.operands[1]], Phase::C); // an input: the language takes nothing else there
+    setAt(targets, Phase::C, node.path, node.block);
+    auto read = llvm::cast<RankedTensorType>(targets->getResult(0).getType());
+    Type type = withAxes(builder.getF64Type(), axesOf(read), read.getShape());
+    Value one = place(FillOp::create(builder, loc, type, builder.getF64FloatAttr(1)), Phase::C);
+    Value valid =
+        place(KeepValidOp::create(builder, loc, type, one, targets->getResult(0), builder.getI64IntegerAttr(*ignored())), Phase::C);
+    Value count = place(SumOp::create(builder, loc, scalar, valid), Phase::C);
+    place(AccumulateOp::create(builder, loc, "out.valid_tokens.sum", count), Phase::C);
+    func::ReturnOp::create(builder, loc);
+
+    beginFunction(module, "start");
+    Value total = place(ReadOp::create(builder, loc, scalar, "out.valid_tokens.sum"), Phase::S);
+    place(WriteOp::create(builder, loc, "out.valid_tokens", total), Phase::S);
+    func::ReturnOp::create(builder, loc);
   }
 };
 } // namespace

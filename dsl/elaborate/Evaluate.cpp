@@ -30,7 +30,7 @@ std::string textOf(const Value &value) {
 
 std::string kindOf(const Value &value) {
   static const char *const words[] = {"nothing", "an integer", "a number",    "a truth value", "a text",
-                                      "an axis", "a tensor",   "a parameter", "a layer"};
+                                      "an axis", "a tensor",   "a parameter", "a layer",       "none"};
   if (auto *axis = std::get_if<AxisValue>(&value); axis && axis->group)
     return "a list of axes";
   return words[value.index()];
@@ -118,6 +118,8 @@ bool Evaluator::truth(const ast::Expression &e, Scope &scope, const std::string 
 
 Value Evaluator::name(const ast::Expression &e, Scope &scope) {
   Binding *binding = scope.find(e.text);
+  if (!binding && e.text == "none")
+    return None{};
   if (!binding)
     reporter.fail(e.location, "unknown name '" + e.text + "'", didYouMean(e.text, scope.names()));
   if (std::holds_alternative<Poison>(binding->value))

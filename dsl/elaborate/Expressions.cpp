@@ -24,7 +24,7 @@ void ModelElaborator::unknown(const std::string &what, const ast::Expression &na
 }
 
 Value ModelElaborator::name(const ast::Expression &e, Scope &scope) {
-  if (!scope.find(e.text)) {
+  if (!scope.find(e.text) && e.text != "none") {
     if (findOperation(e.text))
       reporter.fail(e.location, "'" + e.text + "' is an operation and must be called", {"write " + e.text + "(...)"});
     if (Library::findLayer(file, e.text).layer)

@@ -1,6 +1,8 @@
 // Reductions and the operations that normalise over an axis: sum, mean, softmax, layer_norm, rms_norm, cross_entropy.
 #include "dsl/elaborate/Operation.h"
 
+#include <optional>
+
 namespace npar::dsl {
 namespace {
 
@@ -66,6 +68,22 @@ Value rmsNorm(OperationCall &call) {
   return call.add("rms_norm", {x, weight}, call.axesOf(x), {{"axis", over}, {"epsilon", epsilonOf(call, 3)}});
 }
 
+/// The value of targets that do not count; nothing where the argument is left out or `none`.
+std::optional<int64_t> ignored(OperationCall &call, size_t i, int targets) {
+  if (!call.has(i))
+    return std::nullopt;
+  Value value = call.value(i);
+  if (std::holds_alternative<None>(value))
+    return std::nullopt;
+  auto *number = std::get_if<int64_t>(&value);
+  if (!number || *number < INT32_MIN || *number > INT32_MAX)
+    call.reporter.fail(call.place(i), "argument 'ignore' of 'cross_entropy' must be an integer of 32 bits or none, this is " +
+                                          (isNumber(value) ? textOf(value) : kindOf(value)));
+  if (call.graph.model.nodes[static_cast<size_t>(targets)].op != "input")
+    call.reporter.fail(call.place(1), "targets of which some are ignored must be an input of the model: they are counted before the step");
+  return *number;
+}
+
 Value crossEntropy(OperationCall &call) {
   int logits = call.floats(0), targets = call.indices(1);
   std::string over = call.axis(2);
@@ -74,7 +92,10 @@ Value crossEntropy(OperationCall &call) {
   if (call.axesOf(targets) != rest)
     call.reporter.fail(call.place(1), "the targets must be over " + textOf(rest) + ", the logits' axes but '" + over +
                                           "'; these are over " + textOf(call.axesOf(targets)));
-  return call.add("cross_entropy", {logits, targets}, rest, {{"axis", over}});
+  std::map<std::string, Attribute> attributes{{"axis", over}};
+  if (std::optional<int64_t> ignore = ignored(call, 3, targets))
+    attributes["ignore"] = *ignore;
+  return call.add("cross_entropy", {logits, targets}, rest, std::move(attributes));
 }
 
 } // namespace
@@ -86,7 +107,7 @@ std::vector<Operation> reductionOperations() {
       {"softmax", {{"x"}, {"over"}}, softmax},
       {"layer_norm", {{"x"}, {"weight"}, {"bias"}, {"over"}, {"epsilon", true}}, layerNorm},
       {"rms_norm", {{"x"}, {"weight"}, {"over"}, {"epsilon", true}}, rmsNorm},
-      {"cross_entropy", {{"logits"}, {"targets"}, {"over"}}, crossEntropy},
+      {"cross_entropy", {{"logits"}, {"targets"}, {"over"}, {"ignore", true}}, crossEntropy},
   };
 }
 

@@ -125,11 +125,14 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       if (p.value && (!given || p.value->kind != ast::ExpressionKind::Chain))
         standard = evaluator.evaluate(*p.value, scope);
       value = setting ? evaluateSetting(evaluator, *setting, scope) : given ? evaluator.evaluate(*given, scope) : standard;
+      bool mayBeNone = std::holds_alternative<None>(standard);
+      if (auto *word = std::get_if<std::string>(&value); mayBeNone && word && *word == "none")
+        value = None{};
       if (!given && !p.value)
         evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
                                 {"set it: --set " + p.name.text + "=..."});
-      bool sameKind =
-          std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
+      bool sameKind = mayBeNone || std::holds_alternative<Poison>(standard) || standard.index() == value.index() ||
+                      (isNumber(standard) && isNumber(value));
       if (given && !sameKind) {
         std::string text = textOf(std::exchange(value, Poison{}));
         evaluator.reporter.fail(given->location, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + text + " is not");

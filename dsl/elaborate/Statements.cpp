@@ -312,6 +312,10 @@ void ModelElaborator::loss(const Statement &s, Scope &scope) {
   if (!contains(type.axes, "batch"))
     reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes),
                   {"its mean over all axes is taken for the whole batch"});
+  for (size_t i = 0; i < graph.model.nodes.size(); ++i)
+    if (const Node &other = graph.model.nodes[i]; other.attributes.count("ignore") && static_cast<int>(i) != node)
+      reporter.fail(other.location, "'ignore' is for the loss itself: the mean is taken over the targets that count there",
+                    {"write `loss cross_entropy(..., ignore = ...)`"});
   graph.model.loss = node;
 }
 

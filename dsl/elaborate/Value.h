@@ -31,7 +31,10 @@ struct ParameterValue {
 /// What a statement with an error declares: naming it is silently the same error.
 struct Poison {};
 
-using Value = std::variant<Poison, int64_t, double, bool, std::string, AxisValue, TensorValue, ParameterValue, Instance *>;
+/// The word `none`: a constant that may be given and is not.
+struct None {};
+
+using Value = std::variant<Poison, int64_t, double, bool, std::string, AxisValue, TensorValue, ParameterValue, Instance *, None>;
 
 /// "a number", "an axis" ...: for messages.
 std::string kindOf(const Value &value);

@@ -15,7 +15,7 @@ std::string stepLine(const StepRecord &record) {
          (record.lossScale == 0 ? ""
                                 : ",\"loss_scale\":" + jsonNumber(record.lossScale) +
                                       ",\"skipped\":" + (record.skipped ? "true" : "false")) +
-         "}";
+         (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") + "}";
 }
 
 Result<std::unique_ptr<StepLog>> StepLog::open(const std::string &path) {

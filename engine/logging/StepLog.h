@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace npar::engine {
@@ -17,6 +18,7 @@ struct StepRecord {
   double tokensPerSecond = 0;
   double lossScale = 0; ///< fp16's; 0: none, and then nothing about it is written
   bool skipped = false;
+  std::optional<int64_t> validTokens = std::nullopt; ///< of them, those that count in the loss; absent where all do
 };
 
 /// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash.
@@ -35,7 +37,7 @@ private:
 };
 
 /// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, with fp16 also
-/// "loss_scale":...,"skipped":false; NaN and infinity are null.
+/// "loss_scale":...,"skipped":false, with "valid_tokens" at the end where it is known; NaN and infinity are null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

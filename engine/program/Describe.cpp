@@ -90,7 +90,7 @@ std::vector<int64_t> groupOf(const Program &program, const Collective &collectiv
   return ranks;
 }
 
-bool runsPerMicro(Phase phase) { return phase == Phase::Forward || phase == Phase::Backward || phase == Phase::Weight; }
+bool runsPerMicro(Phase phase) { return phase != Phase::Prologue && phase != Phase::Update; }
 
 uint64_t flatShare(uint64_t elements, uint64_t ranks) {
   uint64_t blocks = (elements + flatBlock - 1) / flatBlock;

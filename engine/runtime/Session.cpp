@@ -45,7 +45,7 @@ private:
   template <typename T> void initialise(uint32_t from, uint32_t to);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
   template <typename T> Status writeFrom(const std::string &name, const std::vector<T> &values);
-  double output(const std::string &name) const;
+  std::optional<double> output(const std::string &name) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -142,16 +142,17 @@ Result<StepResult> LocalSession::step(const std::vector<int32_t> &tokens, const 
     return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
   StepResult result;
   if (computes())
-    result = {output("loss"), output("grad_norm"), output("lr"), output("loss_scale"), output("skipped") != 0};
+    result = {output("loss").value_or(0),       output("grad_norm").value_or(0),    output("lr").value_or(0),
+              output("loss_scale").value_or(0), output("skipped").value_or(0) != 0, output("valid_tokens")};
   return result;
 }
 
-double LocalSession::output(const std::string &name) const {
+std::optional<double> LocalSession::output(const std::string &name) const {
   for (int64_t rank = 0; rank < worldOf(program); ++rank)
     for (const Output *output : *program.classes()->Get(classOf(program, rank))->outputs())
       if (output->name()->str() == name || output->name()->str() == "out." + name)
         return *reinterpret_cast<const double *>(arenas->all()[static_cast<size_t>(rank)] + output->offset());
-  return 0;
+  return std::nullopt;
 }
 
 template <typename T> Result<std::vector<T>> LocalSession::readAs(const std::string &name) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,11 @@ struct SessionOptions {
 };
 
 /// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr; with fp16 the loss scale that the step was
-/// done with (else 0) and whether the step was skipped.
+/// done with (else 0) and whether the step was skipped; valid_tokens.
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
   bool skipped = false;
+  std::optional<int64_t> validTokens; ///< targets of the global batch that counted in the loss, of a program that ignores some
 };
 
 struct ArenaUse {

@@ -70,6 +70,21 @@ TEST(Gpt2, StoresAndStartsParametersLikeHuggingFace) {
   EXPECT_EQ(find("ln_f.bias").init, InitKind::Zeros);
 }
 
+TEST(Gpt2, IgnoresTargetsOnlyWhenTold) {
+  auto ignored = [](const Settings &settings) {
+    Program p = program(elaborateFile(gpt2, settings));
+    const Node &loss = p.model.nodes[static_cast<size_t>(p.model.loss)];
+    auto found = loss.attributes.find("ignore");
+    return found == loss.attributes.end() ? std::nullopt : std::optional<int64_t>(std::get<int64_t>(found->second));
+  };
+  Settings settings = small;
+  EXPECT_FALSE(ignored(settings));
+  settings.push_back({"ignore", "-100"});
+  EXPECT_EQ(ignored(settings), -100);
+  settings.push_back({"ignore", "none"});
+  EXPECT_FALSE(ignored(settings));
+}
+
 TEST(Gpt2, IsOneTypedGraph) {
   Program p = program(elaborateFile(gpt2, small));
   const Node &loss = p.model.nodes[static_cast<size_t>(p.model.loss)];

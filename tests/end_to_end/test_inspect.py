@@ -51,6 +51,19 @@ class InspectTest(DriverTest):
         self.assertGreaterEqual(sent[0]["pp+1"], micros)
         self.assertGreaterEqual(sent[1]["pp-1"], micros)
 
+    def test_counts_of_valid_tokens(self):
+        """Only the stage with the loss has the prologue: it counts in every micro-batch before its first forward, and adds up once."""
+        plan = settings(SMALL, mesh(dp=2, pp=2, tp=2), ignore=-100)
+        summary = self.npar_json("inspect", "gpt2", *plan)
+        micros = SMALL["batch"] // (2 * SMALL["micro"])
+        names = [[task["name"] for task in part["tasks"]] for part in summary["classes"]]
+        self.assertEqual(names[1][: micros + 2], ["P1", *(f"C1:{micro}" for micro in range(micros)), "S1"])
+        self.assertEqual([name for name in names[0] if name[0] in "CS"], [])
+        causes = [one for one in summary["classes"][1]["causes"] if one["phase"] == "prologue"]
+        self.assertEqual([(one["kind"], one["over"], one["count"], one["bytes"]) for one in causes], [("all_reduce", "dp", 1, 8)])
+        without = self.npar_json("inspect", "gpt2", *settings(SMALL, mesh(dp=2, pp=2, tp=2)))
+        self.assertEqual([name for part in without["classes"] for name in (task["name"] for task in part["tasks"]) if name[0] in "CS"], [])
+
     def check_view(self, part):
         """What the pictures show agrees with itself and with the counts."""
         self.assertLessEqual(part["live_peak_bytes"], part["arena_bytes"])

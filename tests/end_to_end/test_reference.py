@@ -4,6 +4,7 @@ import json
 import unittest
 
 from driver import LONG, REFERENCE, DriverTest, mesh, safetensors_file, settings
+from target_mask import IGNORE, target_mask
 
 RECORDED = json.loads((REFERENCE / "recorded.json").read_text())
 TRAIN = {name: RECORDED["train"][name] for name in ("batch", "peak", "warmup", "steps", "final", "decay")}
@@ -64,15 +65,14 @@ class ReferenceTest(DriverTest):
 class MomentumTest(DriverTest):
     """SGD with momentum and decay under a linear schedule, on the MLP, beside PyTorch in float64."""
 
-    def test_sgd(self):
-        recorded = json.loads((REFERENCE / "mlp_recorded.json").read_text())
+    def compare(self, recorded, final, flags, plans):
         train = recorded["train"]
-        flags = settings(
+        expected = safetensors_file.read(final)
+        flags = flags + settings(
             recorded["model"], batch=train["batch"], momentum=train["momentum"], clip=train["clip"], optimizer__decay=train["decay"], compute="f64",
             optimizer__lr="linear(peak = {peak}, warmup = {warmup}, steps = {end}, final = {final})".format(**train),
         )  # fmt: skip
-        expected = safetensors_file.read(REFERENCE / "mlp_final.safetensors")
-        for plan in (["--plan", "none"], ["--plan", "data", *settings(mesh(dp=2, tp=2))]):
+        for plan in plans:
             with self.subTest(plan=plan):
                 self.npar(
                     "run", "mlp", *plan, *flags, "--weights", REFERENCE / "mlp_initial.safetensors", "--data", REFERENCE / "tokens.u16",
@@ -84,11 +84,25 @@ class MomentumTest(DriverTest):
                 for entry, other in zip(log, recorded["log"]):
                     for key in ("loss", "grad_norm", "lr"):
                         self.assert_close(entry[key], other[key], 1e-9, f"{key} of step {entry['step']}")
+                    self.assertEqual(entry.get("valid_tokens"), other.get("valid_tokens"))
                 weights = safetensors_file.read(self.folder / "final.safetensors")
                 self.assertEqual(set(weights), set(expected))
                 for name, tensor in expected.items():
                     apart = max(abs(a - b) for a, b in zip(weights[name].values, tensor.values))
                     self.assertLessEqual(apart, 1e-9, f"final weights '{name}'")
+
+    def test_sgd(self):
+        recorded = json.loads((REFERENCE / "mlp_recorded.json").read_text())
+        self.compare(recorded, REFERENCE / "mlp_final.safetensors", [], [["--plan", "none"], ["--plan", "data", *settings(mesh(dp=2, tp=2))]])
+
+    def test_sgd_on_some_targets(self):
+        """Clipping and accumulation too: the micro-batches of a batch have very different numbers of targets, some none."""
+        recorded = json.loads((REFERENCE / "mlp_masked_recorded.json").read_text())
+        tokens = (REFERENCE / "tokens.u16").stat().st_size // 2
+        (self.folder / "mask").write_bytes(target_mask(tokens, recorded["model"]["length"], recorded["train"]["batch"]))
+        plans = [["--plan", "none"]]
+        plans += [["--plan", "data", *settings(mesh(dp=dp, tp=tp), micro=micro)] for dp, tp, micro in ((1, 2, 16), (2, 1, 4), (2, 2, 2), (2, 1, 1))]
+        self.compare(recorded, REFERENCE / "mlp_masked_final.safetensors", [*settings(ignore=IGNORE), "--mask", "mask"], plans)
 
 
 if __name__ == "__main__":

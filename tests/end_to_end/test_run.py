@@ -35,6 +35,29 @@ class RunTest(DriverTest):
         for expected in (b"step 30/30", b"[####", b"loss ", b" tokens/s", b"left "):
             self.assertIn(expected, shown)
 
+    def test_a_mask_without_targets_trains_on_nothing(self):
+        """No target counts in the whole batch: loss and gradients are 0, whatever the plan."""
+        text = self.text_file(4000)
+        (self.folder / "mask").write_bytes(bytes(text.stat().st_size))
+        self.npar(
+            "run", *THREE_D, *settings(ignore=-100), "--data", text, "--tokens", "bytes", "--mask", "mask", "--steps", 2, "--quiet",
+            "--log", "log.jsonl",
+        )  # fmt: skip
+        for line in (self.folder / "log.jsonl").read_text().splitlines():
+            entry = json.loads(line)
+            self.assertEqual((entry["loss"], entry["grad_norm"], entry["valid_tokens"]), (0, 0, 0))
+
+    def test_masks_that_fit_nothing(self):
+        text = self.text_file(4000)
+        (self.folder / "mask").write_bytes(bytes(4000))
+        data = ["--data", text, "--tokens", "bytes", "--steps", 1, "--quiet"]
+        self.assertIn("--mask needs --data", self.npar("run", *THREE_D, "--random-data", "--mask", "mask", code=2).error)
+        self.assertIn("--set ignore=-100", self.npar("run", *THREE_D, *data, "--mask", "mask", code=1).error)
+        ignoring = [*THREE_D, *settings(ignore=-100), *data]
+        (self.folder / "mask").write_bytes(bytes(3999))
+        self.assertIn("it has 3999 bytes, but the data has 4000 tokens", self.npar("run", *ignoring, "--mask", "mask", code=1).error)
+        self.assertIn("cannot read mask 'none'", self.npar("run", *ignoring, "--mask", "none", code=1).error)
+
     def test_quiet_says_nothing(self):
         self.assertEqual(self.npar("run", *THREE_D, "--random-data", "--steps", 2, "--quiet").error, "")
 

@@ -30,6 +30,13 @@ MATRIX = {
     "8 micro-batches": {**mesh(dp=1, pp=2, tp=2), "micro": 2},
     "dropout": {**mesh(dp=2, pp=2, tp=2), "dropout": 0.1},
     "64 ranks": {**mesh(dp=4, pp=4, tp=4), "micro": 1},
+    # Targets that do not count, other numbers of them on every rank and in every micro-batch, one of which has none.
+    "ignored targets, 1 micro-batch": {**mesh(dp=2, pp=1, tp=1), "ignore": -100, "micro": 8},
+    "ignored targets, 2 micro-batches, tp": {**mesh(dp=1, pp=1, tp=2), "ignore": -100, "micro": 8},
+    "ignored targets, dp pp tp, 4 micro-batches": {**mesh(dp=2, pp=2, tp=2), "ignore": -100},
+    "ignored targets, 8 micro-batches, pp": {**mesh(dp=1, pp=4, tp=1), "ignore": 7},
+    "ignored targets, sequence parallelism": {**mesh(dp=2, pp=2, tp=2), "ignore": -100, "sequence": "true"},
+    "ignored targets, the first stage has the loss": {**mesh(dp=1, pp=2, tp=2), "ignore": -100, "schedule": "zb_v"},
 }
 
 
@@ -58,7 +65,7 @@ class VerifyTest(DriverTest):
                 **mesh(dp=dp, pp=pp, tp=tp), "micro": micro, "batch": dp * micro * micros, "depth": pp + chance.choice([0, 1, 3]),
                 "vocab": chance.choice([17, 64, 101]), "width": 16, "length": chance.choice([4, 8, 12]),
                 "schedule": chance.choice(["1f1b", "gpipe"]), "sequence": chance.choice(["true", "false"]),
-                "dropout": chance.choice([0.0, 0.2]), "seed": chance.randrange(100),
+                "dropout": chance.choice([0.0, 0.2]), "seed": chance.randrange(100), "ignore": chance.choice(["none", -100, 3]),
             }  # fmt: skip
             with self.subTest(**changes):
                 self.verify("gpt2", "--plan", "three_d", *settings(SMALL, changes))

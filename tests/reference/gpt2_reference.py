@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 import safetensors_file
+from target_mask import IGNORE
 
 HERE = pathlib.Path(__file__).resolve().parent
 MODEL = {"vocab": 61, "context": 32, "width": 32, "heads": 4, "depth": 2, "length": 16}
@@ -127,19 +128,24 @@ def write_tokens():
     return torch.tensor(tokens)
 
 
-def run_steps(model, optimizer, tokens, length, settings, rate):
-    """Trains on the tokens in sequential order with clipping; returns what the log of `npar run` holds."""
+def run_steps(model, optimizer, tokens, length, settings, rate, mask=None):
+    """Trains on the tokens in sequential order with clipping; returns what the log of `npar run` holds. `mask`: 1 for tokens that are
+    targets, 0 for those that the loss ignores."""
     batch, log = settings["batch"], []
+    labels = tokens if mask is None else tokens.where(torch.tensor(list(mask)) == 1, IGNORE)
     for step in range(settings["steps"]):
-        rows = torch.stack([tokens[i * length : i * length + length + 1] for i in range(step * batch, (step + 1) * batch)])
-        loss = functional.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+        starts = [row * length for row in range(step * batch, (step + 1) * batch)]
+        inputs = torch.stack([tokens[start : start + length] for start in starts])
+        targets = torch.stack([labels[start + 1 : start + 1 + length] for start in starts])
+        loss = functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
         optimizer.zero_grad()
         loss.backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
         for group in optimizer.param_groups:
             group["lr"] = rate(step)
         optimizer.step()
-        log.append({"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": rate(step)})
+        entry = {"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": rate(step)}
+        log.append(entry if mask is None else {**entry, "valid_tokens": int((targets != IGNORE).sum())})
     return log
 
 

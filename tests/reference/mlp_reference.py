@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The standard library's MLP in plain PyTorch under SGD with momentum and weight decay and a linear schedule: makes recorded values.
+"""The standard library's MLP in plain PyTorch under SGD with momentum and weight decay and a linear schedule: makes recorded values, of a run
+on all targets and of one that ignores many.
 
 Needs PyTorch; the tests need only the files it wrote. Run gpt2_reference.py first (its tokens serve here too), then in this folder:
     python3 mlp_reference.py
@@ -13,6 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from gpt2_reference import HERE, Conv1D, run_steps, save
+from target_mask import target_mask
 
 MODEL = {"vocab": 61, "width": 16, "inner": 40, "depth": 2, "length": 16}
 TRAIN = {"batch": 16, "steps": 30, "peak": 0.05, "warmup": 5, "end": 25, "final": 0.01, "momentum": 0.9, "decay": 0.02, "clip": 0.25}
@@ -49,11 +51,8 @@ def learning_rate(step):
     return TRAIN["peak"] + part * (TRAIN["final"] - TRAIN["peak"])
 
 
-def main():
-    torch.set_num_threads(1)
-    torch.set_default_dtype(torch.float64)
-    content = (HERE / "tokens.u16").read_bytes()
-    tokens = torch.tensor(struct.unpack(f"<{len(content) // 2}H", content))
+def train(tokens, mask=None):
+    """Returns what the log of `npar run` holds, and the model."""
     generator = torch.Generator().manual_seed(21)
     model = Mlp(**MODEL)
     with torch.no_grad():
@@ -61,11 +60,23 @@ def main():
             parameter.copy_(0.2 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     save("mlp_initial.safetensors", {name: value.detach().clone() for name, value in model.named_parameters()})
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0, momentum=TRAIN["momentum"], weight_decay=TRAIN["decay"], foreach=False)
-    log = run_steps(model, optimizer, tokens, MODEL["length"], TRAIN, learning_rate)
-    save("mlp_final.safetensors", {name: value.detach() for name, value in model.named_parameters()})
-    recorded = {"model": MODEL, "train": TRAIN, "torch": torch.__version__.split("+")[0], "log": log}
-    (HERE / "mlp_recorded.json").write_text(json.dumps(recorded, indent=1) + "\n")
-    print(f"loss {log[0]['loss']:.4f} to {log[-1]['loss']:.4f}, gradient norms {log[0]['grad_norm']:.2f} to {log[-1]['grad_norm']:.2f}")
+    log = run_steps(model, optimizer, tokens, MODEL["length"], TRAIN, learning_rate, mask)
+    return log, model
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    content = (HERE / "tokens.u16").read_bytes()
+    tokens = torch.tensor(struct.unpack(f"<{len(content) // 2}H", content))
+    masked = target_mask(len(tokens), MODEL["length"], TRAIN["batch"])
+    for name, mask in (("mlp", None), ("mlp_masked", masked)):
+        log, model = train(tokens, mask)
+        save(f"{name}_final.safetensors", {name: value.detach() for name, value in model.named_parameters()})
+        recorded = {"model": MODEL, "train": TRAIN, "torch": torch.__version__.split("+")[0], "log": log}
+        (HERE / f"{name}_recorded.json").write_text(json.dumps(recorded, indent=1) + "\n")
+        norms = [entry["grad_norm"] for entry in log]
+        print(f"{name}: loss {log[0]['loss']:.4f} to {log[-1]['loss']:.4f}, gradient norms {norms[0]:.2f} to {norms[-1]:.2f}")
 
 
 if __name__ == "__main__":

@@ -107,6 +107,13 @@ Check checkMemoryUse(const Session &session) {
   return check;
 }
 
+std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uint64_t seed) {
+  std::optional<engine::RandomMask> mask;
+  if (program.ignore()) // a micro-batch loses all its targets; where there is only one, a rank does
+    mask = engine::RandomMask{*program.ignore(), program.micro_count() > 1 ? program.batch() / program.micro_count() : program.micro()};
+  return engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab(), mask);
+}
+
 Status compareSessions(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                        std::vector<Check> &checks) {
   ErrorMeasure initial("initial parameters"), losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"),
@@ -116,7 +123,7 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
   for (Session *one : {&session, &reference})
     if (Status status = disturbParameters(*one, program, seed); !status.ok())
       return status;
-  std::unique_ptr<engine::DataSource> data = engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab());
+  std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
   for (int64_t step = 0; step < steps; ++step) {
     engine::Batch batch = data->batch(step);
     engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);

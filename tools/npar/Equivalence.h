@@ -1,6 +1,7 @@
 // Runs a plan's program beside the one-rank program in float64 and measures how far apart they are (invariant 2).
 #pragma once
 
+#include "engine/data/DataSource.h"
 #include "engine/runtime/Session.h"
 #include "tools/npar/Outcome.h"
 
@@ -42,6 +43,9 @@ private:
 
 /// Adds random numbers to every parameter, the same whatever the plan: a bias that is zero hides what is done wrong to it.
 engine::Status disturbParameters(engine::Session &session, const program::Program &program, uint64_t seed);
+
+/// Random data for a check; where the program ignores targets they are masked unevenly over ranks and micro-batches, one of which has none.
+std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uint64_t seed);
 
 /// Initial parameters, then, disturbed, `steps` optimizer steps of both: appends a check for each kind of tensor.
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,

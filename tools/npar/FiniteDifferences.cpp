@@ -52,7 +52,7 @@ std::vector<std::string> firstAndLastOfEachKind(const std::vector<std::string> &
 class LossAt {
 public:
   LossAt(Session &session, const program::Program &program, uint64_t seed)
-      : session(session), batch(engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab())->batch(0)),
+      : session(session), batch(dataFor(program, seed)->batch(0)),
         names(variablesOf(program, VariableKind::Parameter)) {}
 
   Status remember() {

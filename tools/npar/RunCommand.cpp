@@ -16,6 +16,8 @@ ExitCode checkFlags(const RunFlags &flags) {
     return fail(ExitCode::Usage, "--data and --random-data exclude each other");
   if (!flags.data.empty() && flags.tokens.empty())
     return fail(ExitCode::Usage, "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers)");
+  if (!flags.mask.empty() && flags.data.empty())
+    return fail(ExitCode::Usage, "--mask needs --data: it says which tokens of that file are targets");
   for (const std::string &path : {flags.log, flags.trace, flags.saveWeights})
     if (!path.empty())
       if (engine::Status status = checkWritable(path); !status.ok())
@@ -44,6 +46,8 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--tokens", flags->tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
       ->type_name("KIND")
       ->check(CLI::IsMember({"bytes", "u16", "i32"}));
+  app->add_option("--mask", flags->mask, "which tokens of the data are targets of the loss: one byte per token, 0 (not) or 1")
+      ->type_name("FILE");
   app->add_option("--order", flags->order, "of the samples: shuffled (by seed and epoch) or sequential; the same for every plan")
       ->type_name("ORDER")
       ->check(CLI::IsMember({"shuffled", "sequential"}))

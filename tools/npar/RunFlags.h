@@ -11,7 +11,7 @@ namespace npar::driver {
 
 struct RunFlags {
   ModelOptions model;
-  std::string data, tokens, order = "shuffled";
+  std::string data, tokens, mask, order = "shuffled";
   bool randomData = false;
   std::string weights, saveWeights, log, trace, backend = "cpu";
   int64_t steps = 100, traceSteps = 5;

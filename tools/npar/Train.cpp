@@ -33,7 +33,8 @@ void onInterrupt(int signal) {
 }
 
 struct Training {
-  int64_t steps = 0; ///< done
+  int64_t steps = 0;                  ///< done
+  std::optional<int64_t> validTokens; ///< of all steps
   double loss = 0;
   double tokensPerSecond = 0; ///< over all steps but the first, which also warms up; of the first when it is the only one
 };
@@ -50,7 +51,14 @@ Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, cons
   if (*format == engine::TokenFormat::Bytes && program.vocab() < 256)
     return Status::badInput(
         fmt::format("--tokens bytes needs a vocabulary of at least 256, the model has {}; set vocab=256", program.vocab()));
-  return engine::DataSource::open(flags.data, *format, *order, program.sequence(), program.batch(), seed, program.vocab());
+  std::optional<engine::TargetMask> mask;
+  if (!flags.mask.empty()) {
+    if (!program.ignore())
+      return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
+                              "library --set ignore=-100");
+    mask = engine::TargetMask{flags.mask, *program.ignore()};
+  }
+  return engine::DataSource::open(flags.data, *format, *order, program.sequence(), program.batch(), seed, program.vocab(), mask);
 }
 
 Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, const engine::DataSource &data,
@@ -80,12 +88,16 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
     double speed = static_cast<double>(tokens) / std::max(seconds, 1e-9);
     if (step > 0)
       secondsAfterFirst += seconds;
-    training = {step + 1, result->loss,
-                step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed};
+    training.steps = step + 1;
+    training.loss = result->loss;
+    training.tokensPerSecond =
+        step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed;
+    if (result->validTokens)
+      training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
     progress.update(step + 1, result->loss, speed);
     if (log)
       if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed, result->lossScale,
-                                      result->skipped});
+                                      result->skipped, result->validTokens});
           !status.ok()) {
         progress.finish();
         return status;
@@ -118,6 +130,8 @@ void printSummary(const RunFlags &flags, const engine::Session &session, const T
   json["steps"] = training.steps;
   json["loss"] = training.loss;
   json["tokens_per_second"] = training.tokensPerSecond;
+  if (training.validTokens)
+    json["valid_tokens"] = *training.validTokens;
   json["parameter_hash"] = hash;
   json["ranks"] = ranks;
   std::cout << json.dump(2) << '\n';

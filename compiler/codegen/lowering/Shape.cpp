@@ -75,6 +75,13 @@ LogicalResult lowerOneHot(nn::OneHotOp op, Lowering &lowering) {
   });
 }
 
+LogicalResult lowerKeepValid(nn::KeepValidOp op, Lowering &lowering) {
+  return lowering.map(op, op->getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar target = extend(in[1], body.builder().getI64Type());
+    return {select(equali(target, body.integer(static_cast<int64_t>(op.getIgnore()))), in[0].like(0.0), in[0])};
+  });
+}
+
 LogicalResult lowerIndex(nn::IndexOp op, Lowering &lowering) {
   return lowering.map(op, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
     Scalar index = body.globalIndex(op.getType(), nn::axesOf(op.getType())[0]);
@@ -149,6 +156,7 @@ void attachShape(MLIRContext *context) {
   nn::StackOp::attachInterface<LoweredBy<nn::StackOp, lowerStack>>(*context);
   nn::CausalMaskOp::attachInterface<LoweredBy<nn::CausalMaskOp, lowerCausalMask>>(*context);
   nn::OneHotOp::attachInterface<LoweredBy<nn::OneHotOp, lowerOneHot>>(*context);
+  nn::KeepValidOp::attachInterface<LoweredBy<nn::KeepValidOp, lowerKeepValid>>(*context);
   nn::IndexOp::attachInterface<LoweredBy<nn::IndexOp, lowerIndex>>(*context);
   dist::ChooseOp::attachInterface<LoweredBy<dist::ChooseOp, lowerChoose>>(*context);
   nn::SinusoidOp::attachInterface<LoweredBy<nn::SinusoidOp, lowerSinusoid>>(*context);

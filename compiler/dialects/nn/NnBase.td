@@ -29,14 +29,17 @@ def Nn_AxesAttr : Nn_Attr<"Axes", "axes", [
 }
 
 def Nn_Phase : I32EnumAttr<"Phase", "part of a training step", [
-    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"B", 1>, I32EnumAttrCase<"U", 2>]> {
+    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"B", 1>, I32EnumAttrCase<"U", 2>, I32EnumAttrCase<"C", 3>, I32EnumAttrCase<"S", 4>]> {
   let cppNamespace = "::npar::nn";
   let genSpecializedAttr = 0;
 }
 
 def Nn_AtAttr : Nn_Attr<"At", "at"> {
-  let summary = "an op's place: phase (F, B, U), layer path, place in the chain of repeated blocks";
-  let description = "Block -1 is before the first repeat, 0..n-1 are blocks, n is after. `at = #nn.at<F, \"h.3.attn\", 3>`.";
+  let summary = "an op's place: phase, layer path, place in the chain of repeated blocks";
+  let description = [{
+    `at = #nn.at<F, "h.3.attn", 3>`. Block -1 is before the first repeat, 0..n-1 are blocks, n is after. Phases are forward (F) and
+    backward (B) of @micro, @update (U), and the two of the prologue: @count (C) and @start (S).
+  }];
   let parameters = (ins EnumParameter<Nn_Phase>:$phase, StringRefParameter<>:$path, "int64_t":$block);
   let assemblyFormat = "`<` $phase `,` $path `,` $block `>`";
 }

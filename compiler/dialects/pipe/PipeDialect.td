@@ -17,7 +17,9 @@ def Pipe_Phase : I32EnumAttr<"Phase", "the part of a training step that a fragme
   I32EnumAttrCase<"F", 0>, // forward of a micro-batch
   I32EnumAttrCase<"B", 1>, // backward of a micro-batch; where there is a W, what other parts of the model wait for
   I32EnumAttrCase<"W", 2>, // the rest of a split backward of a micro-batch: the gradients of the parameters
-  I32EnumAttrCase<"U", 3>  // update, once per training step
+  I32EnumAttrCase<"U", 3>, // update, once per training step
+  I32EnumAttrCase<"C", 4>, // prologue: counts in the data of a micro-batch
+  I32EnumAttrCase<"S", 5>  // prologue, once per training step: from the counts of all micro-batches to what F and B read
 ]> {
   let cppNamespace = "::npar::pipe";
   let genSpecializedAttr = 0;

@@ -40,7 +40,7 @@ def Pipe_ProgramOp : Pipe_Op<"program", [HasParent<"::mlir::ModuleOp">]> {
 
 def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, NoRegionArguments, NoTerminator,
                                            SingleBlock, Symbol]> {
-  let summary = "what one stage does for one part in one phase, once per micro-batch (F, B, W), or once per training step (U)";
+  let summary = "what one stage does for one part in one phase, once per micro-batch (C, F, B, W), or once per training step (S, U)";
   let description = [{
     The part is the one at `place` of the chain; where that is the number of the stage, as it is with one part per stage, `place` is left
     out.
@@ -57,17 +57,17 @@ def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, Isolat
     $sym_name `stage` `(` $stage `)` (`place` `(` $place^ `)`)? `phase` `(` $phase `)` attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    /// Of its part in the chain; U has none.
+    /// Of its part in the chain; S and U have none.
     int64_t placeInChain() { return getPlace() ? *getPlace() : getStage(); }
     /// Runs once per micro-batch.
-    bool isPerMicro() { return getPhase() != Phase::U; }
+    bool isPerMicro() { return getPhase() != Phase::S && getPhase() != Phase::U; }
   }];
 }
 
 def Pipe_SendOp : Pipe_Op<"send", [HasParent<"FragmentOp">]> {
   let summary = "sends a value to a stage";
   let description = [{
-    `event` numbers the logical transfer: one send, one recv. In F, B and W there is one message per micro-batch. The stage sees the
+    `event` numbers the logical transfer: one send, one recv. In C, F, B and W there is one message per micro-batch. The stage sees the
     rank-local value of the sender that is equal in all coordinates but that of the pipeline axis.
   }];
   let arguments = (ins AnyRankedTensor:$value, Pipe_Number:$to, Pipe_Number:$event);

@@ -29,7 +29,7 @@ def Rank_StepKindAttr : EnumAttr<Rank_Dialect, Rank_StepKind, "step_kind"> { let
 
 def Rank_Phase : I32EnumAttr<"Phase", "which part of a training step", [
     I32EnumAttrCase<"Prologue", 0, "P">, I32EnumAttrCase<"Forward", 1, "F">, I32EnumAttrCase<"Backward", 2, "B">,
-    I32EnumAttrCase<"Update", 3, "U">, I32EnumAttrCase<"Weight", 4, "W">]> {
+    I32EnumAttrCase<"Update", 3, "U">, I32EnumAttrCase<"Weight", 4, "W">, I32EnumAttrCase<"Count", 5, "C">]> {
   let cppNamespace = "::npar::rank";
   let genSpecializedAttr = 0;
 }

@@ -2,6 +2,7 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
+#include "compiler/passes/autodiff/ValidTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -85,8 +86,10 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
 
   LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
     if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
-      if (accumulate.getVariable() == "out.loss.sum")
-        contribute(builder, op, accumulate.getValue(), seed(builder, op->getLoc(), accumulate.getValue().getType()));
+      if (accumulate.getVariable() == "out.loss.sum") {
+        Value one = seed(builder, op->getLoc(), accumulate.getValue().getType());
+        contribute(builder, op, accumulate.getValue(), perValidToken(builder, op->getLoc(), getOperation(), one));
+      }
       return success();
     }
     for (Value result : op->getResults())

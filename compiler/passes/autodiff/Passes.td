@@ -10,7 +10,8 @@ def AutodiffBackward : Pass<"autodiff-backward", "::mlir::ModuleOp"> {
     Walks @micro backwards from `nn.accumulate @out.loss.sum`. An op's gradients come from its DifferentiableOpInterface; they get the
     op's location and place with phase B. A value's contributions are added as they arrive, the later use's sum on the right, at the
     place of the earlier use: what a pipeline stage sends back is one tensor. Selects of one value along one axis become one nn.stack.
-    Each nn.read of a parameter gets an accumulator of its own (N2).
+    Each nn.read of a parameter gets an accumulator of its own (N2). Where the prologue counts valid tokens, the gradient of
+    `out.loss.sum` is 1 / max(1, their number), else 1 (N3).
 
     ```mlir
     %w = nn.read @w : T {at = #nn.at<F, "mlp", 0>}

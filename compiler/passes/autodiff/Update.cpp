@@ -2,6 +2,7 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
+#include "compiler/passes/autodiff/ValidTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #define GEN_PASS_DEF_AUTODIFFUPDATE
@@ -97,7 +98,12 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       for (auto accumulate : micro.getOps<AccumulateOp>())
         if (accumulate.getVariable() == "out.loss.sum")
           at = getAt(accumulate);
-      output(builder, "out.loss", read(builder, sum, at), at);
+      Value loss = read(builder, sum, at);
+      Operation *before = loss.getDefiningOp();
+      loss = perValidToken(builder, sum.getLoc(), getOperation(), loss);
+      for (Operation *op = before->getNextNode(); op; op = op->getNextNode())
+        place(op, at);
+      output(builder, "out.loss", loss, at);
     }
     SmallVector<Value> gradients;
     SmallVector<int64_t> numbers;

@@ -50,6 +50,10 @@ private:
       return program::Phase::Backward;
     case pipe::Phase::W:
       return program::Phase::Weight;
+    case pipe::Phase::C:
+      return program::Phase::Count;
+    case pipe::Phase::S:
+      return program::Phase::Prologue;
     case pipe::Phase::U:
       break;
     }

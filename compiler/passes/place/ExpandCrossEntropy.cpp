@@ -5,6 +5,11 @@ using namespace mlir;
 
 namespace npar::place {
 
+/// Chosen, not multiplied: what is infinite where a target is ignored becomes 0 too. No `ignore`: every target counts.
+static Value keepValid(LocalBuilder &b, Value x, Value targets, IntegerAttr ignore) {
+  return ignore ? b.build("keep_valid", x.getType(), {x, targets}, {{"ignore", ignore}}) : x;
+}
+
 void expand(nn::CrossEntropyOp op) {
   LocalBuilder b(op);
   StringAttr axis = op.getAxisAttr();
@@ -12,6 +17,7 @@ void expand(nn::CrossEntropyOp op) {
   Value sum = b.sum(b.unary("exp", b.binary("sub", op.getLogits(), max)), axis);
   Value lse = b.binary("add", b.unary("log", sum), max, op.getLse().getType());
   Value loss = b.binary("sub", lse, b.pick(op.getLogits(), op.getTargets(), axis), op.getLoss().getType());
+  loss = keepValid(b, loss, op.getTargets(), op.getIgnoreAttr());
   op->replaceAllUsesWith(ValueRange{loss, lse});
   op->erase();
 }
@@ -24,6 +30,7 @@ void expand(nn::CrossEntropyGradOp op) {
   Value probs = b.unary("exp", b.binary("sub", op.getLogits(), op.getLse(), type));
   Value target = b.build("one_hot", type, op.getTargets(), {{"axis", axis}});
   Value dlogits = b.binary("mul", b.binary("sub", probs, target, type), op.getDloss(), type);
+  dlogits = keepValid(b, dlogits, op.getTargets(), op.getIgnoreAttr());
   op->replaceAllUsesWith(ValueRange{b.maskPadding(dlogits, axis)});
   op->erase();
 }

@@ -26,13 +26,13 @@ Layouts::Layouts(ModuleOp module, Rules &rules, const Stores &stores)
 }
 
 void Layouts::collect() {
-  for (StringRef name : {"micro", "update"}) {
+  for (StringRef name : {"count", "start", "micro", "update"}) {
     Operation *function = module.lookupSymbol(name);
     if (!function || function->getNumRegions() != 1 || function->getRegion(0).empty())
       continue;
     Block &block = function->getRegion(0).front();
-    if (name == "update")
-      updateBlock = &block;
+    if (name == "start" || name == "update")
+      updateBlocks.insert(&block);
     for (Operation &op : block.without_terminator())
       ops.push_back(&op);
   }

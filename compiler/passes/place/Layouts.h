@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <vector>
@@ -21,7 +22,7 @@ public:
   Layouts(mlir::ModuleOp module, Rules &rules, const Stores &stores);
   mlir::LogicalResult derive();
 
-  /// Operations in program order: @micro, then @update.
+  /// Operations in program order: @count, @start, @micro, @update.
   const std::vector<mlir::Operation *> &operations() const { return ops; }
   /// Layout in which the definition leaves the value.
   dist::LayoutAttr raw(mlir::Value value) const { return rawLayouts.lookup(value); }
@@ -32,7 +33,7 @@ public:
   dist::LayoutAttr variable(llvm::StringRef name) const { return variables.lookup(name); }
   /// A value computed from nothing (index, fill and cheap functions of them): made in the layout of each use.
   bool isFree(mlir::Value value) const { return freeValues.contains(value); }
-  /// How the mesh splits an operation of @micro.
+  /// How the mesh splits an operation of @count or @micro.
   const Assignment &assignment(mlir::Operation *op) const { return assignments.find(op)->second; }
   /// The operation whose split reduction made the value partial, through operations that kept it so.
   mlir::Operation *originOfPartial(mlir::Value value) const;
@@ -41,7 +42,8 @@ public:
                              llvm::function_ref<mlir::StringAttr(mlir::StringAttr)> loopOf = {}) const;
   dist::LayoutAttr replicated(mlir::Type type) const { return layoutFor(type, Assignment()); }
 
-  bool isUpdate(mlir::Operation *op) const { return op->getBlock() == updateBlock; }
+  /// In @update, or in @start, which is like it: once per training step, on whole values.
+  bool isUpdate(mlir::Operation *op) const { return updateBlocks.contains(op->getBlock()); }
   /// Mesh axes over which square sums are added: all but those of `batch` over which no gradient is split (N4).
   llvm::ArrayRef<mlir::StringAttr> squareSumAxes() const { return ownerAxes; }
 
@@ -76,7 +78,7 @@ private:
   mlir::MLIRContext *context;
   Rules &rules;
   const Stores &stores;
-  mlir::Block *updateBlock = nullptr;
+  llvm::SmallPtrSet<mlir::Block *, 2> updateBlocks;
   std::vector<mlir::Operation *> ops;
   /// By the rules alone, and with the mesh axes of kept partial operands reserved.
   llvm::DenseMap<mlir::Operation *, Assignment> byRules, assignments;
@@ -94,7 +96,7 @@ private:
 /// Whether an operation is linear in its floating-point operands, given its index operands: then all of the former may be partial (P4).
 bool acceptsPartialOperands(mlir::Operation *op);
 
-/// F, B or U; F for operations without a place.
+/// F for operations without a place.
 nn::Phase phaseOf(mlir::Operation *op);
 
 } // namespace npar::place

@@ -67,7 +67,7 @@ private:
       return true;
     if (isa<nn::AdamwOp, nn::SgdOp, nn::CombineOp, nn::EinsumOp, nn::MulOp, nn::ScaleOp, nn::ConvertOp, nn::ReluOp, nn::GeluOp, nn::TanhOp,
             nn::SiluOp, nn::SiluGradOp, nn::ReluGradOp, nn::GeluGradOp, nn::TanhGradOp, nn::DropoutOp, nn::SumOp, nn::GatherOp,
-            nn::ScatterAddOp, nn::SelectOp, nn::StackOp>(op))
+            nn::ScatterAddOp, nn::SelectOp, nn::StackOp, nn::KeepValidOp>(op))
       return allZero(op, axis);
     if (isa<nn::AddOp, nn::SubOp>(op))
       return allZero(op, axis) && nn::hasAxis(op->getOperand(0).getType(), axis) && nn::hasAxis(op->getOperand(1).getType(), axis);

@@ -18,7 +18,8 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
       getOperation().emitError("the program has no function '@micro'");
       return signalPassFailure();
     }
-    checkPlaces(micro);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      checkPlaces(function);
     checkParameters(micro);
     if (failedOnce)
       signalPassFailure();

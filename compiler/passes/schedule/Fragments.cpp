@@ -16,9 +16,14 @@ Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stage
   for (auto [place, stage] : llvm::enumerate(stageOfPlace))
     last[stage] = static_cast<int64_t>(place);
 
-  fragments.resize(parts() * 3 + stageCount);
+  fragments.resize(parts() * 4 + stageCount * 2);
   mappings.resize(fragments.size());
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  for (int64_t part : countedParts(module)) {
+    add(builder, program.getLoc(), {part, Phase::C});
+    if (!at({stageOfPlace[part], Phase::S}))
+      add(builder, program.getLoc(), {stageOfPlace[part], Phase::S});
+  }
   for (int64_t part = 0; part < parts(); ++part) {
     add(builder, program.getLoc(), {part, Phase::F});
     add(builder, program.getLoc(), {part, Phase::B});
@@ -31,7 +36,7 @@ Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stage
 
 void Fragments::add(OpBuilder &builder, Location location, Place place) {
   auto fragment = FragmentOp::create(builder, location, fragmentName(place.phase, place.at), stageOf(place), IntegerAttr(), place.phase);
-  if (place.phase != Phase::U && parts() > stageCount)
+  if (!place.isOfStage() && parts() > stageCount)
     fragment.setPlaceAttr(builder.getI64IntegerAttr(place.at));
   fragment.getBody().emplaceBlock();
   fragments[number(place)] = fragment;

@@ -8,26 +8,27 @@
 
 namespace npar {
 
-/// Where an op runs: for F, B and W the place of its part in the chain, for U its stage.
+/// Where an op runs: for C, F, B and W the place of its part in the chain, for S and U its stage.
 struct Place {
   int64_t at;
   pipe::Phase phase;
   bool operator==(const Place &other) const { return at == other.at && phase == other.phase; }
+  bool isOfStage() const { return phase == pipe::Phase::S || phase == pipe::Phase::U; }
 };
 
 class Fragments {
 public:
-  /// Makes the empty fragments at the end of the module: F and B of every part, W of those with a W in the module's orders, U of every
-  /// stage.
+  /// Makes the empty fragments at the end of the module: F and B of every part, W of those with a W in the module's orders, C of those
+  /// that @count has ops for and S of their stages, U of every stage.
   explicit Fragments(pipe::ProgramOp program);
 
   int64_t stages() const { return stageCount; }
   int64_t parts() const { return static_cast<int64_t>(stageOfPlace.size()); }
-  int64_t stageOf(Place place) const { return place.phase == pipe::Phase::U ? place.at : stageOfPlace[place.at]; }
+  int64_t stageOf(Place place) const { return place.isOfStage() ? place.at : stageOfPlace[place.at]; }
   /// Whether the backward of the part is B and W.
   bool isSplit(int64_t part) { return bool(at({part, pipe::Phase::W})); }
 
-  /// Null for the W of a part that has none.
+  /// Null for what a part or stage does not have.
   pipe::FragmentOp at(Place place) { return fragments[number(place)]; }
   mlir::OpBuilder end(Place place) { return mlir::OpBuilder::atBlockEnd(&at(place).getBody().front()); }
 
@@ -44,7 +45,9 @@ public:
 
   /// A number for each place, to key maps.
   unsigned number(Place place) const {
-    return static_cast<unsigned>(place.phase == pipe::Phase::U ? parts() * 3 + place.at : place.at * 3 + static_cast<int>(place.phase));
+    if (place.isOfStage())
+      return static_cast<unsigned>(parts() * 4 + place.at * 2 + (place.phase == pipe::Phase::U));
+    return static_cast<unsigned>(place.at * 4 + (place.phase == pipe::Phase::C ? 3 : static_cast<int>(place.phase)));
   }
 
 private:

@@ -3,6 +3,8 @@
 #include "compiler/schedules/Text.h"
 #include "compiler/schedules/Validate.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace mlir;
 
 namespace npar {
@@ -37,6 +39,17 @@ FailureOr<pipe::ProgramOp> programOf(ModuleOp module) {
 }
 
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage) { return (stringifyPhase(phase) + Twine(placeOrStage)).str(); }
+
+SmallVector<int64_t> countedParts(ModuleOp module) {
+  SmallVector<int64_t> parts;
+  if (auto count = module.lookupSymbol<func::FuncOp>("count"))
+    for (Operation &op : count.getOps())
+      if (auto place = op.getAttrOfType<IntegerAttr>(placeAttribute))
+        parts.push_back(place.getInt());
+  llvm::sort(parts);
+  parts.erase(llvm::unique(parts), parts.end());
+  return parts;
+}
 
 static LogicalResult refuseUnknown(Operation *op, StringRef name) {
   std::string known;

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
-  let summary = "gives every op of @micro its part of the model, and says on which stages the parts are";
+  let summary = "gives every op of @count, @start and @micro its part of the model, and says on which stages the parts are";
   let description = [{
     The part follows from the op's place in the chain of repeated blocks (`at`). The schedule says how many parts there are and which
     stage has which. Blocks are cut into contiguous parts so that the most expensive stage is cheapest, forward and backward together;
@@ -53,12 +53,18 @@ def ScheduleTasks : Pass<"schedule-tasks", "::mlir::ModuleOp"> {
     pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "B0:1", "U0"]
     pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1", "U1"]
     ```
+
+    A part that @count has ops for counts in all micro-batches first; then its stage sums up (@start).
+
+    ```mlir
+    pipe.order stage(1) ["C1:0", "C1:1", "S1", "F1:0", "B1:0", "F1:1", "B1:1", "U1"]
+    ```
   }];
   let dependentDialects = ["::npar::dist::DistDialect", "::npar::pipe::PipeDialect"];
 }
 
 def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
-  let summary = "outlines @micro into forward and backward fragments per part, and @update into update fragments per stage";
+  let summary = "outlines @micro into forward and backward fragments per part, @update into update fragments per stage, and the prologue";
   let description = [{
     The backward of a part is one fragment, B, or where the orders have W tasks of the part two: B, and W with the ops marked
     `pipe.weight`. Values that another stage needs are sent to it, straight from the stage that defines them; values that a later fragment
@@ -82,6 +88,8 @@ def ScheduleFragments : Pass<"schedule-fragments", "::mlir::ModuleOp"> {
       %y = nn.relu %x : T
     }
     ```
+
+    The prologue's @count becomes a fragment C of each part that it has ops for, @start a fragment S of the part's stage; nothing is sent.
 
     Variables get `stages = [...]`, where they are stored: a parameter where it is read, its optimizer state with it, an accumulator
     where it is accumulated. Each stage updates what it stores. The uses of a tied parameter are reduced where they are and exchanged;
@@ -112,11 +120,13 @@ def ScheduleBuckets : Pass<"schedule-buckets", "::mlir::ModuleOp"> {
 def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
   let summary = "checks the scheduled program as a whole";
   let description = [{
-    V1: there is one pipe.program, F and B of each part once, W at most once, on the stage that has the part, and U of each stage once.
+    V1: there is one pipe.program, F and B of each part once, C and W at most once, on the stage that has the part, and of each stage U
+    once, S at most once.
     V2: an event has one send and one recv of equal type, in fragments of the same phase, which name each other's stage. V3: what a
     fragment unstashes another fragment of its stage has stashed once with that type, and the reverse. V4: every stage has one order with
-    each F, B and W task of its fragments for each micro-batch once, then its U task. V5: the tasks of micro-batches can run to the end in
-    their orders, each after those that it takes values from. V6: the tasks of a fragment that accumulates ascend in micro-batches.
+    each C, F, B and W task of its fragments for each micro-batch once, its S task, and last its U task. V5: the tasks of micro-batches can run to the end in
+    their orders, each after those that it takes values from. V6: the tasks of a fragment that accumulates ascend in micro-batches. V7: C tasks
+    come first, then S.
   }];
 }
 

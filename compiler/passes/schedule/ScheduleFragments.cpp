@@ -1,5 +1,6 @@
 // schedule-fragments: @micro and @update become fragments; variables learn where they are stored.
 #include "compiler/passes/schedule/MicroFragments.h"
+#include "compiler/passes/schedule/PrologueFragments.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/UpdateFragments.h"
 
@@ -28,18 +29,27 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
     if (failed(program))
       return signalPassFailure();
     Fragments fragments(*program);
+    SmallVector<func::FuncOp> prologue;
+    for (auto [name, phase] : {std::pair("count", pipe::Phase::C), std::pair("start", pipe::Phase::S)})
+      if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
+        prologue.push_back(function);
+        if (failed(outlinePrologue(function, phase, fragments)))
+          return signalPassFailure();
+      }
     if (failed(outlineMicro(micro, fragments)))
       return signalPassFailure();
     llvm::StringMap<Stages> stored = findStages(module);
     outlineUpdate(update, fragments, stored, program->getAxisAttr());
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
       variable->setAttr(stagesAttribute, Builder(module.getContext()).getI64ArrayAttr(stored[variable.getSymName()]));
+    for (func::FuncOp function : prologue)
+      function.erase();
     micro.erase();
     update.erase();
   }
 
-  /// A parameter is stored where it is read, its states with it, an accumulator where it is accumulated. What nothing touches in a
-  /// micro-batch is stored on stage 0, with the parameter that it is of.
+  /// A parameter is stored where it is read, its states with it, an accumulator where it is accumulated, what the prologue writes there.
+  /// What nothing touches in a micro-batch is stored on stage 0, with the parameter that it is of.
   llvm::StringMap<Stages> findStages(ModuleOp module) {
     llvm::StringMap<Stages> stored;
     auto touch = [&](StringRef name, int64_t stage) {
@@ -54,6 +64,8 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
           touch(read.getVariable(), fragment.getStage());
         else if (auto accumulate = dyn_cast<nn::AccumulateOp>(op))
           touch(accumulate.getVariable(), fragment.getStage());
+        else if (auto write = dyn_cast<nn::WriteOp>(op))
+          touch(write.getVariable(), fragment.getStage());
       }
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
       if (variable.isKind(nn::VariableKind::Parameter) && stored[variable.getSymName()].empty())

@@ -1,4 +1,4 @@
-// schedule-stages: cuts the chain of blocks into parts, balanced over the stages, marks every op of @micro, and states the pipe.program.
+// schedule-stages: cuts the chain of blocks into parts, balanced over the stages, marks every op with its part, and states the pipe.program.
 #include "compiler/cost/Balance.h"
 #include "compiler/passes/schedule/OpCost.h"
 #include "compiler/passes/schedule/Schedule.h"
@@ -54,8 +54,15 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     auto micro = module.lookupSymbol<func::FuncOp>("micro");
     if (succeeded(pipeline) && !micro)
       module.emitError("there is no function @micro to schedule");
-    if (failed(pipeline) || !micro || failed(completePlaces(micro)))
+    if (failed(pipeline) || !micro)
       return signalPassFailure();
+    SmallVector<func::FuncOp> placed{micro};
+    for (StringRef prologue : {"count", "start"})
+      if (auto function = module.lookupSymbol<func::FuncOp>(prologue))
+        placed.push_back(function);
+    for (func::FuncOp function : placed)
+      if (failed(completePlaces(function)))
+        return signalPassFailure();
 
     int64_t length = chainLength(module, micro);
     markWeightOps(micro);
@@ -69,18 +76,19 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     for (auto [place, count] : llvm::enumerate(parts->counts))
       placeOfBlock.append(count, static_cast<int64_t>(place));
     Builder builder(module.getContext());
-    for (Operation &op : micro.getOps())
-      if (nn::AtAttr at = nn::getAt(&op)) {
-        int64_t block = at.getBlock(), last = static_cast<int64_t>(parts->placement.size()) - 1;
-        int64_t place = block < 0 ? 0 : block >= length ? last : placeOfBlock[block];
-        op.setAttr(placeAttribute, builder.getI64IntegerAttr(place));
-      }
+    for (func::FuncOp function : placed)
+      for (Operation &op : function.getOps())
+        if (nn::AtAttr at = nn::getAt(&op)) {
+          int64_t block = at.getBlock(), last = static_cast<int64_t>(parts->placement.size()) - 1;
+          int64_t place = block < 0 ? 0 : block >= length ? last : placeOfBlock[block];
+          op.setAttr(placeAttribute, builder.getI64IntegerAttr(place));
+        }
     stateProgram(*pipeline, *parts, chain.transfer);
   }
 
   /// Ops that passes have put in without a place have that of the op behind their first operand.
-  LogicalResult completePlaces(func::FuncOp micro) {
-    for (Operation &op : micro.getOps()) {
+  LogicalResult completePlaces(func::FuncOp function) {
+    for (Operation &op : function.getOps()) {
       if (nn::getAt(&op) || op.hasTrait<OpTrait::IsTerminator>())
         continue;
       Operation *source = op.getNumOperands() ? op.getOperand(0).getDefiningOp() : nullptr;

@@ -25,7 +25,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       return signalPassFailure();
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     for (int stage = 0; stage < schedule->stages(); ++stage) {
-      SmallVector<std::string> names = tasksOf(*schedule, stage);
+      SmallVector<std::string> names = prologueOf(*program, stage);
+      names.append(tasksOf(*schedule, stage));
       SmallVector<StringRef> tasks(names.begin(), names.end());
       pipe::OrderOp::create(builder, program->getLoc(), stage, builder.getStrArrayAttr(tasks));
     }
@@ -48,6 +49,18 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     if (llvm::equal(program.getStageOfPlace(), schedule.placement))
       return success();
     return program.emitError("schedule '") << program.getSchedule() << "' places the parts of the chain otherwise than the program says";
+  }
+
+  /// The counts of all micro-batches come before the first forward, and what is made of them.
+  SmallVector<std::string> prologueOf(pipe::ProgramOp program, int64_t stage) {
+    SmallVector<std::string> names;
+    for (int64_t part : countedParts(getOperation()))
+      if (program.getStageOfPlace()[part] == stage)
+        for (int64_t micro = 0; micro < program.getMicroCount(); ++micro)
+          names.push_back(fragmentName(pipe::Phase::C, part) + ":" + std::to_string(micro));
+    if (!names.empty())
+      names.push_back(fragmentName(pipe::Phase::S, stage));
+    return names;
   }
 
   /// A whole backward in a part where others are split is B and W, one after the other.

@@ -40,6 +40,9 @@ constexpr llvm::StringLiteral weightAttribute = "pipe.weight";
 /// Attribute of the reductions of one bucket, which stand side by side in an update: its number there.
 constexpr llvm::StringLiteral bucketAttribute = "pipe.bucket";
 
+/// The parts that @count has ops for, ascending: each has a fragment C, its stage a fragment S. Empty without a prologue.
+llvm::SmallVector<int64_t> countedParts(mlir::ModuleOp module);
+
 /// Attribute of an nn.variable: the stages where it is stored, ascending.
 constexpr llvm::StringLiteral stagesAttribute = "stages";
 

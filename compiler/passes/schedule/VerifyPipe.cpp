@@ -1,4 +1,4 @@
-// verify-pipe: the facts V1 to V6 of a scheduled module.
+// verify-pipe: the facts V1 to V7 of a scheduled module.
 #include "compiler/cost/Timeline.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/pipe/Pipe.h"
@@ -52,12 +52,12 @@ private:
     return false;
   }
 
-  /// F, B and W by the place of their part, U by its stage.
+  /// C, F, B and W by the place of their part, S and U by their stage.
   static int64_t whereOf(FragmentOp fragment) { return fragment.isPerMicro() ? fragment.placeInChain() : fragment.getStage(); }
 
   std::string owner(Phase phase, int64_t where) {
     bool chunks = static_cast<int64_t>(stageOfPlace.size()) > program.getStages();
-    return (phase == Phase::U || !chunks ? "stage " : "part ") + std::to_string(where);
+    return (phase == Phase::S || phase == Phase::U || !chunks ? "stage " : "part ") + std::to_string(where);
   }
 
   void checkFragments() {
@@ -190,6 +190,22 @@ private:
     if (update && update.isPerMicro())
       refuse(order) << "V4: the update comes before '" << last << "'";
     checkAscending(order);
+    checkPrologue(order);
+  }
+
+  /// Every C, then S, then all else: what S makes of the counts is read from the first forward on.
+  void checkPrologue(OrderOp order) {
+    std::optional<std::pair<int, StringRef>> furthest;
+    for (auto [text, task] : llvm::zip(order.getTasks().getAsValueRange<StringAttr>(), order.getTaskNames())) {
+      auto fragment = module.lookupSymbol<FragmentOp>(task.fragment);
+      if (!fragment)
+        continue;
+      int turn = fragment.getPhase() == Phase::C ? 0 : fragment.getPhase() == Phase::S ? 1 : 2;
+      if (furthest && turn < furthest->first)
+        refuse(order) << "V7: '" << text << "' of the prologue comes after '" << furthest->second << "'";
+      else
+        furthest = {turn, text};
+    }
   }
 
   /// Sums over micro-batches have the same bits under every schedule.
@@ -222,7 +238,7 @@ private:
     for (auto &[where, fragment] : fragments) {
       if (!fragment.isPerMicro())
         continue;
-      if (fragment.getPhase() != Phase::F)
+      if (fragment.getPhase() == Phase::B || fragment.getPhase() == Phase::W)
         after(fragment, fragments[{where.first, fragment.getPhase() == Phase::B ? Phase::F : Phase::B}]);
       for (auto send : fragment.getBody().getOps<SendOp>())
         after(receivers.lookup(send.getEvent()), fragment);

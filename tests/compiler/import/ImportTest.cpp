@@ -53,6 +53,23 @@ TEST_F(ImportTest, MakesOneOpPerNodeAndTheLoss) {
   EXPECT_EQ(scales, 1);
 }
 
+TEST_F(ImportTest, CountsValidTokensBeforeTheStep) {
+  gpt2.program.model.nodes[gpt2.program.model.loss].attributes["ignore"] = int64_t(-100);
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  auto count = module->lookupSymbol<func::FuncOp>("count"), start = module->lookupSymbol<func::FuncOp>("start");
+  auto micro = module->lookupSymbol<func::FuncOp>("micro");
+  ASSERT_TRUE(count && start && micro);
+  EXPECT_EQ(countOf<KeepValidOp>(count), 1);
+  EXPECT_EQ(countOf<WriteOp>(start), 1);
+  EXPECT_EQ(countOf<ScaleOp>(micro), 0) << "who reads the sum divides it";
+  // The prologue is where the loss is: behind the last block.
+  for (auto [function, phase] : {std::pair(count, Phase::C), std::pair(start, Phase::S)})
+    for (Operation &op : function.front().without_terminator())
+      EXPECT_EQ(getAt(&op), AtAttr::get(&context, phase, "", 3)) << textOf(&op);
+  EXPECT_NE(textOf(*module).find("npar.ignore = -100"), std::string::npos);
+}
+
 TEST_F(ImportTest, KeepsParametersInOrderWithStoredShapes) {
   OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);

@@ -2,6 +2,7 @@
 #include "engine/data/DataSource.h"
 #include "engine/data/Permutation.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -102,6 +103,56 @@ TEST_F(DataTest, randomBatchesDependOnSeedAndStepOnly) {
   EXPECT_NE(a->batch(3).tokens, c->batch(3).tokens);
   for (int32_t token : a->batch(0).targets)
     EXPECT_TRUE(token >= 0 && token < 100);
+}
+
+TEST_F(DataTest, aMaskSaysWhichTokensAreTargets) {
+  std::string path = file("text", "abcdefg"), mask("\1\0\1\1\0\0\1", 7); // the byte of the token itself, not of the one before
+  TargetMask targets{file("mask", mask), -100};
+  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 3, 2, 0, 256, targets);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ((*source)->batch(0).tokens, (std::vector<int32_t>{'a', 'b', 'c', 'd', 'e', 'f'})) << "inputs stay";
+  EXPECT_EQ((*source)->batch(0).targets, (std::vector<int32_t>{-100, 'c', 'd', -100, -100, 'g'}));
+}
+
+TEST_F(DataTest, wrongMasksAreNamedWithTheReason) {
+  std::string text = file("text", "abcdefg");
+  auto errorOfMask = [&](const std::string &path) {
+    auto source = DataSource::open(text, TokenFormat::Bytes, Order::Sequential, 3, 2, 0, 256, TargetMask{path, -100});
+    EXPECT_FALSE(source.ok());
+    return source.ok() ? "" : source.status().message();
+  };
+  EXPECT_EQ(errorOfMask(folder + "/none"), "cannot read mask '" + folder + "/none': No such file or directory");
+  EXPECT_EQ(errorOfMask(file("short", std::string(6, '\1'))),
+            "cannot read mask '" + folder + "/short': it has 6 bytes, but the data has 7 tokens; it needs one byte per token");
+  EXPECT_EQ(errorOfMask(file("digits", "1101101")),
+            "cannot read mask '" + folder + "/digits': byte 0 is 49; 0 (not a target) and 1 (a target) are allowed");
+}
+
+/// What the checks of a plan need: rows, hence ranks, with different numbers of targets, and one group of rows without any.
+TEST_F(DataTest, randomMasksAreUneven) {
+  auto whole = DataSource::random(16, 12, 1, 100);
+  auto source = DataSource::random(16, 12, 1, 100, RandomMask{-100, 3});
+  for (int64_t step = 0; step < 5; ++step) {
+    Batch batch = source->batch(step), all = whole->batch(step);
+    EXPECT_EQ(batch.tokens, all.tokens);
+    std::set<int64_t> counts;
+    for (int64_t row = 0; row < 12; ++row) {
+      int64_t valid = 0;
+      for (int64_t i = row * 16; i < row * 16 + 16; ++i)
+        if (batch.targets[static_cast<size_t>(i)] != -100) {
+          ++valid;
+          EXPECT_EQ(batch.targets[static_cast<size_t>(i)], all.targets[static_cast<size_t>(i)]);
+        }
+      if (row / 3 == step % 4)
+        EXPECT_EQ(valid, 0) << "row " << row << " of step " << step;
+      counts.insert(valid);
+    }
+    EXPECT_GE(counts.size(), 4u);
+  }
+  auto only = DataSource::random(16, 4, 1, 100, RandomMask{-100, 4}); // a single group keeps some
+  std::vector<int32_t> targets = only->batch(0).targets;
+  EXPECT_LT(std::count(targets.begin(), targets.end(), -100), 64);
+  EXPECT_GT(std::count(targets.begin(), targets.end(), -100), 0);
 }
 
 TEST_F(DataTest, wrongFilesAreNamedWithTheReason) {

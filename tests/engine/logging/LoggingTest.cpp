@@ -25,6 +25,11 @@ TEST(JsonTest, numbersReadBackAndOthersAreNull) {
   EXPECT_EQ(json::parse(jsonString("a\"b\n\x01\xff")).get<std::string>().substr(0, 3), "a\"b");
 }
 
+TEST(StepLogTest, validTokensStandWhereTheyAreKnown) {
+  EXPECT_FALSE(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).contains("valid_tokens"));
+  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 17}))["valid_tokens"], 17);
+}
+
 TEST(StepLogTest, oneObjectPerLine) {
   std::string path = "/tmp/npar-log-" + std::to_string(::getpid());
   auto log = StepLog::open(path);

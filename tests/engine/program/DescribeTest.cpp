@@ -10,7 +10,7 @@ namespace {
 TEST(Describe, TasksOfMicroBatchesHaveTheirNumber) {
   RankClassT rankClass;
   for (auto [name, phase] :
-       {std::pair{"P0", Phase::Prologue}, {"F7", Phase::Forward}, {"B7", Phase::Backward}, {"W7", Phase::Weight}, {"U0", Phase::Update}}) {
+       {std::pair{"P0", Phase::Prologue}, {"C7", Phase::Count}, {"F7", Phase::Forward}, {"B7", Phase::Backward}, {"W7", Phase::Weight}, {"U0", Phase::Update}}) {
     rankClass.tasks.emplace_back(static_cast<uint32_t>(rankClass.fragments.size()), 3, 0, 0, 0.0, 0.0);
     rankClass.fragments.push_back(std::make_unique<FragmentT>());
     rankClass.fragments.back()->name = name;
@@ -22,7 +22,7 @@ TEST(Describe, TasksOfMicroBatchesHaveTheirNumber) {
   std::vector<std::string> names;
   for (uint32_t task = 0; task < packed.tasks()->size(); ++task)
     names.push_back(describeTask(packed, task));
-  EXPECT_EQ(names, (std::vector<std::string>{"P0", "F7:3", "B7:3", "W7:3", "U0"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"P0", "C7:3", "F7:3", "B7:3", "W7:3", "U0"}));
 }
 
 } // namespace

@@ -226,7 +226,7 @@ void findBubble(View &view) {
           collective[index] += step.end - step.begin;
     one.busy = one.communication = 0;
     for (const ViewTask &task : one.tasks) {
-      if (!lookOf(one.fragments[task.fragment].phase).perMicro)
+      if (!lookOf(one.fragments[task.fragment].phase).isWork)
         continue;
       first = first < 0 ? task.begin : std::min(first, task.begin);
       last = std::max(last, task.end);

@@ -5,17 +5,18 @@ namespace npar::driver {
 
 const std::vector<Look> &phaseLooks() {
   static const std::vector<Look> looks = {
-      {"Prologue", "prologue", 'P', false, "#CC79A7", "#000000", Hatch::None},
-      {"Forward", "forward", 'F', true, "#8CCBF0", "#000000", Hatch::None},
-      {"Backward", "backward", 'B', true, "#0072B2", "#FFFFFF", Hatch::None},
-      {"Weight", "weight gradient", 'W', true, "#4DBF9F", "#000000", Hatch::Rising},
-      {"Update", "update", 'U', false, "#E69F00", "#000000", Hatch::Falling},
+      {"Prologue", "prologue", 'P', false, false, "#CC79A7", "#000000", Hatch::None},
+      {"Count", "count of valid tokens", 'C', true, false, "#CC79A7", "#000000", Hatch::Dots},
+      {"Forward", "forward", 'F', true, true, "#8CCBF0", "#000000", Hatch::None},
+      {"Backward", "backward", 'B', true, true, "#0072B2", "#FFFFFF", Hatch::None},
+      {"Weight", "weight gradient", 'W', true, true, "#4DBF9F", "#000000", Hatch::Rising},
+      {"Update", "update", 'U', false, false, "#E69F00", "#000000", Hatch::Falling},
   };
   return looks;
 }
 
 const Look &lookOf(program::Phase phase) {
-  static const Look unknown = {"", "other", '?', true, "#BBBBBB", "#000000", Hatch::None};
+  static const Look unknown = {"", "other", '?', true, true, "#BBBBBB", "#000000", Hatch::None};
   std::string name = program::EnumNamePhase(phase);
   for (const Look &look : phaseLooks())
     if (name == look.name)
@@ -24,12 +25,12 @@ const Look &lookOf(program::Phase phase) {
 }
 
 const Look &collectiveLook() {
-  static const Look look = {"collective", "collective", 'c', false, "#D55E00", "#FFFFFF", Hatch::None};
+  static const Look look = {"collective", "collective", 'c', false, false, "#D55E00", "#FFFFFF", Hatch::None};
   return look;
 }
 
 const Look &transferLook() {
-  static const Look look = {"transfer", "message between stages", 's', false, "#F0E442", "#000000", Hatch::Falling};
+  static const Look look = {"transfer", "message between stages", 's', false, false, "#F0E442", "#000000", Hatch::Falling};
   return look;
 }
 

@@ -18,7 +18,8 @@ struct Look {
   const char *name; ///< of the schema: "Forward"; of a lane: "collective"
   const char *word; ///< for people: "forward"
   char letter;      ///< "F" in the terminal's timeline
-  bool perMicro;    ///< runs once per micro-batch and counts as work when the bubble is counted
+  bool perMicro;    ///< runs once per micro-batch
+  bool isWork;      ///< counts when the bubble is counted, and is drawn wide enough to be read
   const char *fill, *ink;
   Hatch hatch;
 };

@@ -42,7 +42,7 @@ struct Frame {
     uint32_t last = 0;
     for (const TimelineLane &one : timeline.lanes)
       for (const TimelineBox &box : one.boxes)
-        if (lookOf(box.phase).perMicro && box.end > box.begin)
+        if (lookOf(box.phase).isWork && box.end > box.begin)
           narrowest = std::min(narrowest, box.end - box.begin), last = std::max(last, box.micro);
     number = fontSize() * 0.64 * static_cast<double>(std::to_string(last).size()) + 3;
     double wanted = narrowest > 0 ? number * timeline.span / narrowest : 0;

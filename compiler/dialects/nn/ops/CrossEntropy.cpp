@@ -1,4 +1,4 @@
-// Cross-entropy of logits against target classes, per token.
+// Cross-entropy of logits against target classes, per token, and what becomes of tokens that do not count.
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -24,6 +24,11 @@ LogicalResult CrossEntropyGradOp::verify() {
                  failed(verifyTokens(*this, getLogits().getType(), {getTargets(), getLse(), getDloss()}, getAxisAttr())) ||
                  failed(requireSameOrder(*this, getType(), "dlogits", getLogits().getType(), "logits")));
 }
+LogicalResult KeepValidOp::verify() {
+  return failure(failed(requireSameElement(*this, {getX().getType(), getType()})) ||
+                 failed(requireSameOrder(*this, getX().getType(), "x", getType(), "the result")) ||
+                 failed(requireWithin(*this, getTargets().getType(), "the targets", getX().getType(), "x")));
+}
 
 SmallVector<LoopAxis> CrossEntropyOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
 SmallVector<LoopAxis> CrossEntropyGradOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
@@ -37,6 +42,6 @@ SmallVector<Value> CrossEntropyOp::buildGradients(OpBuilder &builder, ValueRange
     return {};
   }
   return {CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getTargets(), getLse(), gradients[0],
-                                     getAxisAttr()),
+                                     getAxisAttr(), getIgnoreAttr()),
           Value()};
 }

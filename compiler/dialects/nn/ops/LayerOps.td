@@ -78,16 +78,16 @@ def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_OwnLoopNames, Nn_OwnCos
 }
 
 def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Differentiable, Nn_KeepsStatistics, Nn_OwnLoopAxes, Nn_OwnCost]> {
-  let summary = "loss = lse - logits[target], lse = log sum exp of the logits over `axis`, per token";
-  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, StrAttr:$axis);
+  let summary = "loss = lse - logits[target], lse = log sum exp of the logits over `axis`, per token; 0 where the target is `ignore`";
+  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, StrAttr:$axis, OptionalAttr<I64Attr>:$ignore);
   let results = (outs Nn_Float:$loss, Nn_Float:$lse);
-  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "operands `over` $axis (`ignore` $ignore^)? attr-dict `:` functional-type(operands, results)";
 }
 def Nn_CrossEntropyGradOp : Nn_PureOp<"cross_entropy_grad", [Nn_OwnLoopAxes, Nn_OwnCost]> {
-  let summary = "(exp(logits - lse) - one_hot(targets)) * dloss";
-  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, Nn_Float:$lse, Nn_Float:$dloss, StrAttr:$axis);
+  let summary = "(exp(logits - lse) - one_hot(targets)) * dloss; 0 where the target is `ignore`";
+  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, Nn_Float:$lse, Nn_Float:$dloss, StrAttr:$axis, OptionalAttr<I64Attr>:$ignore);
   let results = (outs Nn_Float:$dlogits);
-  let assemblyFormat = "operands `over` $axis attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "operands `over` $axis (`ignore` $ignore^)? attr-dict `:` functional-type(operands, results)";
 }
 
 #endif

@@ -128,4 +128,11 @@ def Nn_OneHotOp : Nn_PureOp<"one_hot"> {
   let assemblyFormat = "$idx `over` $axis attr-dict `:` functional-type(operands, results)";
 }
 
+def Nn_KeepValidOp : Nn_PureOp<"keep_valid"> {
+  let summary = "x, but 0 where the target is the value to ignore, whatever x is there; targets are broadcast by name";
+  let arguments = (ins Nn_Float:$x, Nn_Integer:$targets, I64Attr:$ignore);
+  let results = (outs Nn_Float:$result);
+  let assemblyFormat = "$x `,` $targets `ignore` $ignore attr-dict `:` functional-type(operands, results)";
+}
+
 #endif

@@ -150,6 +150,12 @@ func.func @layers(%x: !x, %e: !e, %rows: !rows, %h: !h, %p: !p, %l: !logits, %t:
   %loss, %lse = nn.cross_entropy %l, %t over "vocab" : (!logits, !tokens) -> (!rows, !rows)
   // CHECK: nn.cross_entropy_grad
   %dl = nn.cross_entropy_grad %l, %t, %lse, %rows over "vocab" : (!logits, !tokens, !rows, !rows) -> !logits
+  // CHECK: nn.cross_entropy %{{.+}}, %{{.+}} over "vocab" ignore -100 :
+  %loss2, %lse2 = nn.cross_entropy %l, %t over "vocab" ignore -100 : (!logits, !tokens) -> (!rows, !rows)
+  // CHECK: nn.cross_entropy_grad {{.*}} over "vocab" ignore -100 :
+  %dl2 = nn.cross_entropy_grad %l, %t, %lse, %rows over "vocab" ignore -100 : (!logits, !tokens, !rows, !rows) -> !logits
+  // CHECK: nn.keep_valid %{{.+}}, %{{.+}} ignore -100 :
+  %kept = nn.keep_valid %l, %t ignore -100 : (!logits, !tokens) -> !logits
   return
 }
 

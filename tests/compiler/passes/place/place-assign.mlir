@@ -229,3 +229,37 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+// The prologue: each rank counts its own rows and positions in all micro-batches, and the counts are added once, before the first forward.
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
+                   dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"]>, #dist.rule<axis = "seq", mesh = ["tp"]>]} {
+  // CHECK: nn.variable @n.sum : tensor<f64, #dist.layout<partial = {dp : sum, tp : sum}>>
+  nn.variable @n.sum : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  // CHECK: nn.variable @n : tensor<f64, #dist.layout<>>
+  nn.variable @n : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "n"}
+  // CHECK-LABEL: func.func @count
+  func.func @count() {
+    %t = nn.input "targets" : tensor<4x8xi32, #nn.axes<batch, seq>>
+    %1 = nn.fill 1.0 : tensor<4x8xf64, #nn.axes<batch, seq>>
+    // CHECK: nn.keep_valid {{.*}} -> tensor<2x4xf64, #dist.layout<batch : 4 {dp}, seq : 8 {tp}>>
+    %v = nn.keep_valid %1, %t ignore -100 : (tensor<4x8xf64, #nn.axes<batch, seq>>, tensor<4x8xi32, #nn.axes<batch, seq>>) -> tensor<4x8xf64, #nn.axes<batch, seq>>
+    // CHECK-NEXT: nn.sum {{.*}} -> tensor<f64, #dist.layout<partial = {dp : sum, tp : sum}>>
+    // CHECK-NEXT: nn.accumulate @n.sum
+    %s = nn.sum %v : (tensor<4x8xf64, #nn.axes<batch, seq>>) -> tensor<f64, #nn.axes<>>
+    nn.accumulate @n.sum, %s : tensor<f64, #nn.axes<>>
+    return
+  }
+  // CHECK-LABEL: func.func @start
+  func.func @start() {
+    // CHECK: %[[PARTIAL:.*]] = nn.read @n.sum
+    // CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[PARTIAL]] {cause = "'n.sum' was accumulated from each rank's share"}
+    // CHECK-NEXT: nn.write @n, %[[WHOLE]]
+    %s = nn.read @n.sum : tensor<f64, #nn.axes<>>
+    nn.write @n, %s : tensor<f64, #nn.axes<>>
+    return
+  }
+  func.func @micro() {
+    return
+  }
+}

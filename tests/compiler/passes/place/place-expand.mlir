@@ -207,3 +207,27 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {key = 2 : i64,
     return
   }
 }
+
+// -----
+// Targets that do not count: their loss and gradient are 0, whatever the target's logit; the number of ranks that look does not matter.
+// CHECK-LABEL: func.func @ignored
+!l = tensor<2x3xf32, #dist.layout<batch : 2, vocab : 5 {tp}>>
+!t = tensor<2xi32, #dist.layout<batch : 2>>
+!s = tensor<2xf32, #dist.layout<batch : 2>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @ignored() {
+    %x = nn.input "x" : !l
+    // CHECK: %[[T:.*]] = nn.input "t"
+    %t = nn.input "t" : !t
+    // CHECK: nn.pick
+    // CHECK-NEXT: dist.all_reduce {{.*}}op = "sum"
+    // CHECK-NEXT: %[[LOSS:.*]] = nn.sub
+    // CHECK-NEXT: nn.keep_valid %[[LOSS]], %[[T]] ignore -100
+    %loss, %lse = nn.cross_entropy %x, %t over "vocab" ignore -100 : (!l, !t) -> (!s, !s)
+    // CHECK: %[[D:.*]] = nn.mul
+    // CHECK-NEXT: %[[K:.*]] = nn.keep_valid %[[D]], %[[T]] ignore -100
+    // CHECK-NEXT: dist.mask_padding %[[K]] {dims = ["vocab"]}
+    %d = nn.cross_entropy_grad %x, %t, %lse, %loss over "vocab" ignore -100 : (!l, !t, !s, !s) -> !l
+    return
+  }
+}

@@ -84,3 +84,41 @@ module {
     return
   }
 }
+
+// -----
+// The prologue sends nothing.
+!x = tensor<4xf32, #dist.layout<batch : 4>>
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
+  func.func @count() {
+    // expected-note @below {{the value is defined here}}
+    %a = nn.fill 1.0 {pipe.place = 0 : i64, at = #nn.at<C, "", -1>} : !x
+    // expected-error @below {{the prologue uses a value of another stage or part}}
+    %b = nn.exp %a {pipe.place = 1 : i64, at = #nn.at<C, "", 2>} : (!x) -> !x
+    return
+  }
+  func.func @micro() {
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+
+// -----
+!s = tensor<f64, #dist.layout<>>
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  nn.variable @n : !s {kind = #nn.kind<output>, output = "n"}
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
+  func.func @start() {
+    // expected-error @below {{the prologue counts nothing on stage 1}}
+    %a = nn.fill 1.0 {pipe.place = 1 : i64, at = #nn.at<S, "", 2>} : !s
+    return
+  }
+  func.func @micro() {
+    return
+  }
+  func.func @update() {
+    return
+  }
+}

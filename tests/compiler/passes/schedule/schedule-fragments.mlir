@@ -365,3 +365,49 @@ module attributes {dist.mesh = #dist.mesh<pp = 1>} {
 // CHECK-LABEL: pipe.fragment @B0
 // CHECK: %[[KEPT:.*]] = pipe.unstash {{.*}}bf16
 // CHECK: nn.convert %[[KEPT]] {{.*}} -> tensor<4xf32
+
+// -----
+
+// The prologue: a fragment that counts, for its part, and one that adds the counts up, for its stage. What it writes is stored there.
+!i = tensor<4xi32, #dist.layout<batch : 4>>
+!x = tensor<4xf64, #dist.layout<batch : 4>>
+!s = tensor<f64, #dist.layout<>>
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // CHECK: nn.variable @n.sum {{.*}}stages = [1]
+  nn.variable @n.sum : !s {kind = #nn.kind<accumulator>}
+  // CHECK: nn.variable @n : {{.*}}stages = [1]
+  nn.variable @n : !s {kind = #nn.kind<output>, output = "n"}
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
+  func.func @count() {
+    %t = nn.input "targets" {pipe.place = 1 : i64, at = #nn.at<C, "", 2>} : !i
+    %1 = nn.fill 1.0 {pipe.place = 1 : i64, at = #nn.at<C, "", 2>} : !x
+    %v = nn.keep_valid %1, %t ignore -100 {pipe.place = 1 : i64, at = #nn.at<C, "", 2>} : (!x, !i) -> !x
+    %s = nn.sum %v {pipe.place = 1 : i64, at = #nn.at<C, "", 2>} : (!x) -> !s
+    nn.accumulate @n.sum, %s {pipe.place = 1 : i64, at = #nn.at<C, "", 2>} : !s
+    return
+  }
+  func.func @start() {
+    %s = nn.read @n.sum {pipe.place = 1 : i64, at = #nn.at<S, "", 2>} : !s
+    nn.write @n, %s {pipe.place = 1 : i64, at = #nn.at<S, "", 2>} : !s
+    return
+  }
+  func.func @micro() {
+    return
+  }
+  func.func @update() {
+    return
+  }
+}
+// CHECK-NOT: func.func
+// CHECK-LABEL: pipe.fragment @C1 stage(1) phase(C)
+// CHECK-NEXT: %[[T:.*]] = nn.input "targets"
+// CHECK-NEXT: %[[ONE:.*]] = nn.fill
+// CHECK-NEXT: %[[V:.*]] = nn.keep_valid %[[ONE]], %[[T]] ignore -100
+// CHECK-NEXT: %[[S:.*]] = nn.sum %[[V]]
+// CHECK-NEXT: nn.accumulate @n.sum, %[[S]]
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-LABEL: pipe.fragment @S1 stage(1) phase(S)
+// CHECK-NEXT: %[[N:.*]] = nn.read @n.sum
+// CHECK-NEXT: nn.write @n, %[[N]]
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-LABEL: pipe.fragment @F0

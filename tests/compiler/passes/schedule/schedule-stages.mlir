@@ -97,3 +97,41 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedu
   // CHECK: pipe.program {axis = "pp", backward = array<f64: {{.*}}>, forward = array<f64: {{.*}}>, micro_count = 4 : i64,
   // CHECK-SAME: placement = array<i64: 0, 1, 1, 0>, schedule = "zb_v", stages = 2 : i64, transfer = {{.*}} : f64, weight = array<f64: {{.*}}>}
 }
+
+// -----
+
+// The prologue of the loss is where the loss is: behind the last block.
+#t = #dist.layout<batch : 4>
+!i = tensor<4xi32, #t>
+!x = tensor<4xf64, #t>
+!s = tensor<f64, #dist.layout<>>
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
+  nn.variable @n.sum : !s {kind = #nn.kind<accumulator>}
+  nn.variable @n : !s {kind = #nn.kind<output>, output = "n"}
+  // CHECK-LABEL: func.func @count
+  func.func @count() {
+    // CHECK: nn.input {{.*}}pipe.place = 1
+    %t = nn.input "targets" {at = #nn.at<C, "", 2>} : !i
+    %1 = nn.fill 1.0 {at = #nn.at<C, "", 2>} : !x
+    %v = nn.keep_valid %1, %t ignore -100 {at = #nn.at<C, "", 2>} : (!x, !i) -> !x
+    %s = nn.sum %v {at = #nn.at<C, "", 2>} : (!x) -> !s
+    // CHECK: nn.accumulate {{.*}}pipe.place = 1
+    nn.accumulate @n.sum, %s {at = #nn.at<C, "", 2>} : !s
+    return
+  }
+  // CHECK-LABEL: func.func @start
+  func.func @start() {
+    // CHECK: nn.read {{.*}}pipe.place = 1
+    %s = nn.read @n.sum {at = #nn.at<S, "", 2>} : !s
+    // CHECK: nn.write {{.*}}pipe.place = 1
+    nn.write @n, %s {at = #nn.at<S, "", 2>} : !s
+    return
+  }
+  func.func @micro() {
+    %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : !x
+    %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (!x) -> !x
+    %c = nn.log %b {at = #nn.at<F, "", 2>} : (!x) -> !x
+    return
+  }
+}

@@ -42,3 +42,19 @@ pipe.program {schedule = "interleaved", axis = "pp", stages = 2 : i64, micro_cou
 // CHECK: pipe.program
 pipe.program {schedule = "mine.csv", stages = 1 : i64, micro_count = 2 : i64, text = "0F0,0F1,0I0,0W0,0B1\0A"}
 // CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "B0:0", "W0:0", "B0:1", "W0:1", "U0"]
+
+// -----
+
+// The part that counts does so for all micro-batches before its first forward; then its stage adds them up. Here the last part is on the
+// first stage.
+!i = tensor<4xi32, #dist.layout<batch : 4>>
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // CHECK: pipe.program
+  pipe.program {schedule = "zb_v", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, placement = array<i64: 0, 1, 1, 0>}
+  func.func @count() {
+    %t = nn.input "targets" {pipe.place = 3 : i64, at = #nn.at<C, "", 4>} : !i
+    return
+  }
+  // CHECK: pipe.order stage(0) ["C3:0", "C3:1", "S0", "F0:0",
+  // CHECK-NEXT: pipe.order stage(1) ["F1:0",
+}

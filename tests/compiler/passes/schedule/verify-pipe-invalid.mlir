@@ -404,3 +404,48 @@ pipe.fragment @U0 stage(0) phase(U) {
 }
 // expected-error @below {{V6: 'W0' accumulates micro-batch 0 after 1: sums must be in ascending order of micro-batches}}
 pipe.order stage(0) ["F0:0", "F0:1", "B0:1", "B0:0", "W0:1", "W0:0", "U0"]
+
+// -----
+// V7: the prologue comes first, C before S.
+pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 2 : i64}
+pipe.fragment @C0 stage(0) phase(C) {
+}
+pipe.fragment @S0 stage(0) phase(S) {
+}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) phase(B) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V7: 'C0:1' of the prologue comes after 'S0'}}
+pipe.order stage(0) ["C0:0", "S0", "C0:1", "F0:0", "B0:0", "F0:1", "B0:1", "U0"]
+
+// -----
+pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 1 : i64}
+pipe.fragment @C0 stage(0) phase(C) {
+}
+pipe.fragment @S0 stage(0) phase(S) {
+}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) phase(B) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V7: 'S0' of the prologue comes after 'F0:0'}}
+pipe.order stage(0) ["C0:0", "F0:0", "S0", "B0:0", "U0"]
+
+// -----
+// V4: of the prologue's counts none may be missing.
+pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 2 : i64}
+pipe.fragment @C0 stage(0) phase(C) {
+}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.fragment @B0 stage(0) phase(B) {
+}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+// expected-error @below {{V4: the task of 'C0' for micro-batch 1 is missing}}
+pipe.order stage(0) ["C0:0", "F0:0", "B0:0", "F0:1", "B0:1", "U0"]

@@ -1,0 +1,27 @@
+// Each op of the prologue goes to the fragment of its own part or stage.
+#include "compiler/passes/schedule/PrologueFragments.h"
+
+using namespace mlir;
+using namespace npar::pipe;
+
+namespace npar {
+
+LogicalResult outlinePrologue(func::FuncOp function, Phase phase, Fragments &fragments) {
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    auto attribute = op.getAttrOfType<IntegerAttr>(placeAttribute);
+    int64_t part = attribute ? attribute.getInt() : 0;
+    Place place{phase == Phase::C ? part : fragments.stageOf({part, Phase::C}), phase};
+    if (!fragments.at(place))
+      return op.emitError("the prologue counts nothing on stage ") << fragments.stageOf(place);
+    for (Value operand : op.getOperands())
+      if (!fragments.lookup(place, operand)) {
+        InFlightDiagnostic error = op.emitError("the prologue uses a value of another stage or part");
+        error.attachNote(operand.getLoc()) << "the value is defined here";
+        return error;
+      }
+    fragments.clone(&op, place);
+  }
+  return success();
+}
+
+} // namespace npar
