@@ -73,7 +73,7 @@ private:
       line("  input " + input->name()->str() + ": " + std::to_string(input->rows()) + " x " + std::to_string(input->columns()));
   }
 
-  /// `  static+0 wte.weight [vocab 129 of 257 from 129, embed 64] owner`
+  /// `  static[0, 33024] wte.weight [vocab 129 of 257 from 129, embed 64]`, with flat axes: `..., 3072 elements from 3072`.
   void printPiece(const Piece &piece) {
     const Variable *variable = program.variables()->Get(piece.variable());
     std::vector<int64_t> coordinates = coordinatesOf(program, rank);
@@ -88,6 +88,15 @@ private:
       }
       if (dimension->axis_count())
         shape += " of " + std::to_string(dimension->global()) + " from " + std::to_string(index * dimension->local());
+    }
+    if (piece.flat_axes()->size() > 0) {
+      uint64_t elements = 1, index = 0;
+      for (const PieceDimension *dimension : *piece.dimensions())
+        elements *= static_cast<uint64_t>(dimension->local());
+      for (uint32_t axis : *piece.flat_axes())
+        index = index * program.mesh()->Get(axis)->size() + static_cast<uint64_t>(coordinates[axis]);
+      uint64_t share = flatShare(elements, ranksAlong(program, *piece.flat_axes()));
+      shape += ", " + std::to_string(share) + " elements from " + std::to_string(index * share);
     }
     line("  static[" + std::to_string(piece.offset()) + ", " + std::to_string(piece.bytes()) + "] " + variable->name()->str() + " [" +
          shape + "]");

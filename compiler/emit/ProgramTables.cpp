@@ -84,8 +84,8 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
   RankedTensorType type = variable.getTensorType();
   piece->bytes = storageBytes(type);
   // What @update leaves there is what the variable is to everyone else.
-  if (std::optional<Type> reduced = variable.getReduced()) {
-    type = cast<RankedTensorType>(*reduced);
+  if (std::optional<RankedTensorType> reduced = variable.getReduced()) {
+    type = *reduced;
     piece->bytes = std::max(piece->bytes, storageBytes(type));
   }
   dist::LayoutAttr layout = dist::layoutOf(type);

@@ -145,7 +145,7 @@ private:
     if (same)
       return;
     // Another piece than what was accumulated: the accumulator holds it from here on.
-    variable.setReduced(result.getType());
+    variable.setReduced(cast<RankedTensorType>(result.getType()));
     auto again = nn::ReadOp::create(builder, definition->getLoc(), result.getType(), read.getVariable());
     nn::setAt(again, nn::getAt(definition));
     reduced[value] = again.getResult();

@@ -18,7 +18,7 @@ public:
   llvm::ArrayRef<mlir::StringAttr> gradients() const { return entries[1].perMicro; }
   llvm::ArrayRef<mlir::StringAttr> optimizer() const { return entries[2].axes; }
 
-  /// Refuses unknown mesh axes, that of the pipeline, an axis given twice, and what is stored where the optimizer state is not.
+  /// Refuses unknown mesh axes. The plan's elaboration has refused the pipeline's, and gradients stored otherwise than the optimizer state.
   mlir::LogicalResult check() const;
   /// Refuses mesh axes that split the parameter already. `layout`: by the rules of `split` alone.
   mlir::LogicalResult check(nn::VariableOp parameter, dist::LayoutAttr layout) const;
@@ -32,13 +32,12 @@ private:
     mlir::LocationAttr loc;
   };
   struct Entry {
-    llvm::StringLiteral what, name;                    ///< as in the plan, and in a sentence
+    llvm::StringLiteral what, name; ///< as in the plan, and in a sentence
     llvm::SmallVector<mlir::StringAttr> axes, perMicro;
-    llvm::SmallVector<Rule> rules;                     ///< one per axis, size 1 included
+    llvm::SmallVector<Rule> rules; ///< one per axis, size 1 included
   };
   /// The line that stores over an axis; null when none does.
   static mlir::LocationAttr lineOf(const Entry &entry, mlir::StringAttr axis);
-  mlir::LogicalResult check(const Entry &entry) const;
   /// Mesh axes that split no parameter and are not the pipeline's.
   std::string legalAxes(mlir::StringAttr refused) const;
 

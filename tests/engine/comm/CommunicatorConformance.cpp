@@ -180,6 +180,39 @@ TEST_P(CommunicatorConformance, reduceScatterIsAllReduceThenSlice) {
   }
 }
 
+// Shares of one row: the last ranks may have padding or nothing else, which is neither read nor left as it was.
+TEST_P(CommunicatorConformance, sharesOfARowDropAndFillTheirPadding) {
+  constexpr uint64_t share = 6;
+  uint32_t event = 0;
+  for (size_t n = 1; n <= 8; ++n)
+    for (uint64_t whole : {uint64_t(1), share, n * share - 5, n * share}) {
+      Group<float> gather(n, share, whole), scatter(n, whole, share);
+      for (auto *group : {&gather, &scatter}) {
+        group->prototype.kind = group == &gather ? OperationKind::AllGather : OperationKind::ReduceScatter;
+        group->prototype.event = event++, group->prototype.split = share, group->prototype.whole = whole;
+      }
+      for (size_t r = 0; r < n; ++r) {
+        std::fill(scatter.output[r].begin(), scatter.output[r].end(), -1.0f);
+        for (uint64_t i = 0; i < share; ++i)
+          gather.input[r][i] = r * share + i < whole ? static_cast<float>(r * share + i) : NAN;
+        for (uint64_t i = 0; i < whole; ++i)
+          scatter.input[r][i] = value<float>(r, i);
+      }
+      gather.run(*communicator);
+      scatter.run(*communicator, true);
+      for (size_t r = 0; r < n; ++r) {
+        for (uint64_t i = 0; i < whole; ++i)
+          ASSERT_EQ(gather.output[r][i], static_cast<float>(i));
+        for (uint64_t i = 0; i < share; ++i) {
+          float sum = 0;
+          for (size_t from = 0; from < n && r * share + i < whole; ++from)
+            sum = from ? sum + scatter.input[from][r * share + i] : scatter.input[0][r * share + i];
+          ASSERT_EQ(scatter.output[r][i], sum) << n << " ranks, " << whole << " elements, rank " << r << ", element " << i;
+        }
+      }
+    }
+}
+
 TEST_P(CommunicatorConformance, allToAllTransposesBlocks) {
   for (size_t n = 1; n <= 8; ++n) {
     Group<int32_t> group(n, n * 4, n * 4);

@@ -189,6 +189,47 @@ TEST(Verify, PieceThatDoesNotCover) {
   expectRefused(program, "well formed", "dimension 0 of size 31 kept as 15 does not cover");
 }
 
+/// One variable of 1,500 elements, of which each of two ranks keeps a block in `bytes` bytes.
+ProgramT sharedOverTwo(uint64_t bytes, VariableKind kind) {
+  ProgramT program = emptyProgram({{"dp", 2}}, 1);
+  program.variables.push_back(std::make_unique<VariableT>());
+  program.variables[0]->name = "w", program.variables[0]->kind = kind, program.variables[0]->axes = {"embed"};
+  program.variables[0]->shape = program.variables[0]->stored = {1500};
+  RankClassT &all = addClass(program, "all", {}, 8192);
+  all.pieces.push_back(std::make_unique<PieceT>());
+  PieceT &piece = *all.pieces.back();
+  piece.bytes = bytes, piece.dimensions = {{1500, 1500, 0, 0}}, piece.flat_axes = {0}, piece.owner = true;
+  finishProgram(program);
+  return program;
+}
+
+TEST(Verify, SharesAreWholeBlocks) {
+  for (auto [bytes, kind] : {std::pair(4096, VariableKind::Parameter), std::pair(6000, VariableKind::Accumulator)})
+    for (const CheckResult &result : check(sharedOverTwo(bytes, kind)))
+      EXPECT_TRUE(result.ok) << result.detail;
+  expectRefused(sharedOverTwo(6000, VariableKind::Parameter), "well formed", "has 6000 bytes, its shape needs 4096");
+  expectRefused(sharedOverTwo(4092, VariableKind::Accumulator), "well formed", "has 4092 bytes, its shape needs 4096");
+}
+
+TEST(Verify, PieceSplitAndDealtOutOverOneAxis) {
+  ProgramT program = sharedOverTwo(4096, VariableKind::Parameter);
+  program.classes[0]->pieces[0]->dimensions = {PieceDimension(1500, 750, 0, 1)};
+  program.classes[0]->pieces[0]->mesh_axes = {0};
+  expectRefused(program, "well formed", "is split and dealt out over mesh axis 'dp'");
+}
+
+TEST(Verify, SharesThatDoNotCoverTheWhole) {
+  ProgramT program = sharedOverTwo(4096, VariableKind::Parameter);
+  program.collectives.push_back(std::make_unique<CollectiveT>());
+  CollectiveT &gather = *program.collectives.back();
+  gather.kind = CollectiveKind::AllGather, gather.axes = {0}, gather.count = 1024;
+  gather.outer = gather.inner = 1, gather.split = 1024, gather.whole = 1500;
+  for (const CheckResult &result : check(program))
+    EXPECT_TRUE(result.ok) << result.detail;
+  gather.whole = 3000;
+  expectRefused(program, "well formed", "shares of 1024 elements for 2 ranks do not fit the whole of 3000");
+}
+
 TEST(Verify, OperandOutsideItsRegion) {
   ProgramT program = twoStages();
   program.classes[0]->fragments[0]->operands[0] = Operand(0, 0, 96, 64);

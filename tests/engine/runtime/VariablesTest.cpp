@@ -1,4 +1,5 @@
 // Parameters do not know the plan: first values, reads, writes and the hash are the same however a tensor is cut, padded or replicated.
+#include "engine/program/Mesh.h"
 #include "engine/runtime/Initialize.h"
 #include "engine/runtime/Philox.h"
 #include "engine/runtime/Session.h"
@@ -79,6 +80,53 @@ TEST(VariablesTest, cutsPaddingAndReplicasDoNotShow) {
     EXPECT_EQ(*session->read("w"), values);
     EXPECT_EQ((*session->readFloat("w"))[29], 21.5f);
   }
+}
+
+/// A program that only keeps w [50, 61] on a mesh a = 2, b = 3, c = 2: dimension 1 cut over `columns`, the rest dealt out over `flat`.
+std::unique_ptr<Session> keepShares(std::vector<uint32_t> columns, std::vector<uint32_t> flat) {
+  ProgramBuilder b({{"a", 2}, {"b", 3}, {"c", 2}});
+  uint32_t w = b.variable("w", VariableKind::Parameter, ElementType::F32, {50, 61});
+  ClassBuilder &c = b.rankClass("all", {});
+  const int64_t sizes[] = {2, 3, 2};
+  int64_t parts = 1, ranks = 1;
+  for (uint32_t axis : columns)
+    parts *= sizes[axis];
+  for (uint32_t axis : flat)
+    ranks *= sizes[axis];
+  int64_t n = (61 + parts - 1) / parts;
+  uint64_t elements = flat.empty() ? 50 * n : flatShare(50 * n, ranks);
+  c.piece(w, c.fixed(elements * 4), {50, 61}, {50, n}, {{}, columns});
+  b.program.classes[0]->pieces[0]->flat_axes = flat;
+  SessionOptions options;
+  options.threads = 1, options.seed = 11;
+  auto session = Session::create(b.load(), options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  return session.ok() ? std::move(*session) : nullptr;
+}
+
+TEST(VariablesTest, sharesDoNotShow) {
+  std::string hash;
+  std::vector<double> values;
+  for (int i = 0; i < 50 * 61; ++i)
+    values.push_back(i - 7.5);
+  using Axes = std::vector<uint32_t>;
+  for (auto &[columns, flat] : std::vector<std::pair<Axes, Axes>>{
+           {{}, {}}, {{}, {0}}, {{}, {1}}, {{}, {1, 0}}, {{}, {0, 1, 2}}, {{0}, {1}}, {{1}, {0}}, {{1}, {2, 0}}, {{0, 2}, {1}}}) {
+    std::unique_ptr<Session> session = keepShares(columns, flat);
+    ASSERT_TRUE(session);
+    if (hash.empty())
+      hash = session->parameterHash();
+    EXPECT_EQ(session->parameterHash(), hash);
+    ASSERT_TRUE(session->write("w", values).ok());
+    EXPECT_EQ(*session->read("w"), values);
+  }
+}
+
+TEST(VariablesTest, sharesAreWholeBlocks) {
+  EXPECT_EQ(flatShare(1, 4), 1024u);
+  EXPECT_EQ(flatShare(4096, 4), 1024u);
+  EXPECT_EQ(flatShare(4097, 4), 2048u);
+  EXPECT_EQ(flatShare(5000, 1), 5120u);
 }
 
 TEST(VariablesTest, float64ParametersAreRoundedToFloat32Ones) {

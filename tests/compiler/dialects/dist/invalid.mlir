@@ -150,3 +150,36 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   // expected-error @below {{chooses by 0 places on a ring of 2}}
   %y = dist.choose %x else %x {axes = ["cp"], step = 0 : i64} : tensor<2xf32, #dist.layout<a : 4 {cp}>>
 }
+
+// -----
+// expected-error @below {{mesh axis 'tp' is used twice in a layout}}
+module attributes {x = #dist.layout<a : 2 {tp}, flat = {tp}>} {}
+
+// -----
+// Whole blocks, equally many on each rank.
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<3000xf32, #dist.layout<a : 3000>>
+  // expected-error @below {{has local size 1500 of axis '#flat' where its layout needs 2048}}
+  %0 = dist.slice %x {axes = ["tp"], dim = "#flat"} : tensor<3000xf32, #dist.layout<a : 3000>> -> tensor<1500xf32, #dist.layout<a : 3000, flat = {tp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4>>
+  // expected-error @below {{is flat over 'dp', which is no mesh axis}}
+  %0 = dist.reshard %x : tensor<4xf32, #dist.layout<a : 4>> -> tensor<1024xf32, #dist.layout<a : 4, flat = {dp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  %x = "test.source"() : () -> tensor<1024xf32, #dist.layout<a : 4, flat = {tp}>>
+  // expected-error @below {{moves axis 'a' of a flat operand}}
+  %0 = dist.slice %x {axes = ["dp"], dim = "a"} : tensor<1024xf32, #dist.layout<a : 4, flat = {tp}>> -> tensor<1024xf32, #dist.layout<a : 4 {dp}, flat = {tp}>>
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  %x = "test.source"() : () -> tensor<1024xf32, #dist.layout<a : 4, flat = {dp, tp}>>
+  // expected-error @below {{gathers over mesh axes that are not those over which its operand is flat}}
+  %0 = dist.all_gather %x {axes = ["tp"], dim = "#flat"} : tensor<1024xf32, #dist.layout<a : 4, flat = {dp, tp}>> -> tensor<1024xf32, #dist.layout<a : 4, flat = {dp}>>
+}

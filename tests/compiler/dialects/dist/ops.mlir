@@ -41,6 +41,17 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
     %c = dist.choose %n else %s {axes = ["tp"], step = 1 : i64} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
     // CHECK: dist.mask_padding {{.*}} {dims = ["seq"]}
     %m = dist.mask_padding %t {dims = ["seq"]} : tensor<4x2xf32, #dist.layout<batch : 4, seq : 3 {dp}>>
+    // The row-major piece of 12 elements, dealt out in blocks of 1,024.
+    // CHECK: dist.slice {{.*}} {axes = ["dp"], dim = "#flat"} : {{.*}} -> tensor<1024xf32, #dist.layout<batch : 4, seq : 3, flat = {dp}>>
+    %w = "test.source"() : () -> tensor<4x3xf32, #dist.layout<batch : 4, seq : 3>>
+    %f = dist.slice %w {axes = ["dp"], dim = "#flat"} : tensor<4x3xf32, #dist.layout<batch : 4, seq : 3>>
+        -> tensor<1024xf32, #dist.layout<batch : 4, seq : 3, flat = {dp}>>
+    // CHECK: dist.all_gather {{.*}} {axes = ["dp"], dim = "#flat"}
+    %h = dist.all_gather %f {axes = ["dp"], dim = "#flat"} : tensor<1024xf32, #dist.layout<batch : 4, seq : 3, flat = {dp}>>
+        -> tensor<4x3xf32, #dist.layout<batch : 4, seq : 3>>
+    // CHECK: dist.reduce_scatter {{.*}} : {{.*}} -> tensor<1024xf32, #dist.layout<batch : 4 {dp}, seq : 3, flat = {tp}>>
+    %d = dist.reduce_scatter %x {axes = ["tp"], dim = "#flat", op = "sum"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
+        -> tensor<1024xf32, #dist.layout<batch : 4 {dp}, seq : 3, flat = {tp}>>
     return
   }
 }

@@ -92,3 +92,42 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis
     return
   }
 }
+
+// -----
+// What a rule splits already cannot be stored over the same mesh axis; the others that can are named. An unknown mesh axis.
+// CHECK: plan.npar:9:9: error: the optimizer state cannot be stored over 'tp', which splits axis 'embed' of parameter 'w' already
+// CHECK: plan.npar:5:1: note: by rule 'embed -> tp'
+// CHECK: plan.npar:9:9: note: help: mesh axes that hold equal copies of every parameter: 'dp', 'cp'
+module attributes {dist.mesh = #dist.mesh<dp = 2, cp = 2, tp = 2, pp = 2>, pipe.axis = "pp",
+                   dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"], loc("plan.npar":4:1)>,
+                                 #dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":5:1)>],
+                   dist.stores = [{what = "optimizer", mesh = ["tp"], loc = loc("plan.npar":9:9)}]} {
+  nn.variable @w : tensor<8xf32, #nn.axes<embed>> {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [8]}
+  func.func @micro() {
+    %x = nn.input "x" : tensor<8x8xf32, #nn.axes<batch, embed>>
+    %w = nn.read @w : tensor<8xf32, #nn.axes<embed>>
+    %y = nn.mul %x, %w : (tensor<8x8xf32, #nn.axes<batch, embed>>, tensor<8xf32, #nn.axes<embed>>) -> tensor<8x8xf32, #nn.axes<batch, embed>>
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:9:9: error: the parameters cannot be stored over 'tp', which splits axis 'embed' of parameter 'w' already
+// CHECK: plan.npar:9:9: note: help: remove it: no mesh axis holds equal copies of every parameter
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":5:1)>],
+                   dist.stores = [{what = "parameters", mesh = ["tp"], loc = loc("plan.npar":9:9)}]} {
+  nn.variable @w : tensor<8xf32, #nn.axes<embed>> {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [8]}
+  func.func @micro() {
+    %w = nn.read @w : tensor<8xf32, #nn.axes<embed>>
+    %y = nn.exp %w : (tensor<8xf32, #nn.axes<embed>>) -> tensor<8xf32, #nn.axes<embed>>
+    return
+  }
+}
+
+// -----
+// CHECK: plan.npar:9:9: error: the mesh has no axis 'xp'
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.stores = [{what = "gradients", mesh = ["xp"], loc = loc("plan.npar":9:9)}]} {
+  func.func @micro() {
+    return
+  }
+}

@@ -1,5 +1,5 @@
 // Each reshard becomes the collectives between its two layouts.
-// RUN: npar-opt %s -allow-unregistered-dialect -place-lower-reshards | FileCheck %s
+// RUN: npar-opt %s -allow-unregistered-dialect -split-input-file -place-lower-reshards | FileCheck %s
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   // CHECK-LABEL: func.func @single
@@ -36,6 +36,45 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     // CHECK: dist.all_reduce
     // CHECK-NEXT: dist.slice
     %2 = dist.reshard %p : tensor<5xf32, #dist.layout<a : 5, partial = {dp : sum}>> -> tensor<3xf32, #dist.layout<a : 5 {dp}>>
+    return
+  }
+}
+
+// -----
+// Flat pieces (P7): 3,000 elements are 3 blocks, of which each of two ranks gets 2. Slices and gathers of the row-major piece; a sum over
+// the flat axes is scattered, over others it is reduced afterwards, on the smaller piece.
+module attributes {dist.mesh = #dist.mesh<node = 2, dp = 2, tp = 2>} {
+  // CHECK-LABEL: func.func @flat
+  func.func @flat() {
+    %w = "test.source"() : () -> tensor<30x100xf32, #dist.layout<a : 30, b : 100>>
+    // CHECK: %[[P:.*]] = dist.slice {{.*}} {axes = ["dp"], dim = "#flat"} : {{.*}} -> tensor<2048xf32, #dist.layout<a : 30, b : 100, flat = {dp}>>
+    %0 = dist.reshard %w : tensor<30x100xf32, #dist.layout<a : 30, b : 100>> -> tensor<2048xf32, #dist.layout<a : 30, b : 100, flat = {dp}>>
+    // CHECK: dist.all_gather %[[P]] {axes = ["dp"], dim = "#flat"} : {{.*}} -> tensor<30x100xf32, #dist.layout<a : 30, b : 100>>
+    %1 = dist.reshard %0 : tensor<2048xf32, #dist.layout<a : 30, b : 100, flat = {dp}>> -> tensor<30x100xf32, #dist.layout<a : 30, b : 100>>
+    %p = "test.source"() : () -> tensor<30x50xf32, #dist.layout<a : 30, b : 100 {tp}, partial = {node : sum, dp : sum}>>
+    // CHECK: dist.reduce_scatter {{.*}} {axes = ["dp"], dim = "#flat", op = "sum"} : {{.*}} -> tensor<1024xf32, #dist.layout<a : 30, b : 100 {tp}, flat = {dp}, partial = {node : sum}>>
+    // CHECK-NEXT: dist.all_reduce {{.*}} {axes = ["node"], op = "sum"} : tensor<1024xf32
+    %2 = dist.reshard %p : tensor<30x50xf32, #dist.layout<a : 30, b : 100 {tp}, partial = {node : sum, dp : sum}>>
+        -> tensor<1024xf32, #dist.layout<a : 30, b : 100 {tp}, flat = {dp}>>
+    // CHECK: dist.reduce_scatter {{.*}} {axes = ["node", "dp"], dim = "#flat", op = "sum"}
+    // CHECK-NOT: dist.all_reduce
+    %3 = dist.reshard %p : tensor<30x50xf32, #dist.layout<a : 30, b : 100 {tp}, partial = {node : sum, dp : sum}>>
+        -> tensor<1024xf32, #dist.layout<a : 30, b : 100 {tp}, flat = {node, dp}>>
+    return
+  }
+  // Another split of the piece below, or other flat axes: everything is put together first.
+  // CHECK-LABEL: func.func @other
+  func.func @other() {
+    %x = "test.source"() : () -> tensor<2048xf32, #dist.layout<a : 30, b : 100, flat = {dp}>>
+    // CHECK: dist.all_gather {{.*}} {axes = ["dp"], dim = "#flat"}
+    // CHECK-NEXT: dist.slice {{.*}} {axes = ["tp"], dim = "b"}
+    // CHECK-NEXT: dist.slice {{.*}} {axes = ["dp"], dim = "#flat"} : {{.*}} -> tensor<1024xf32
+    %0 = dist.reshard %x : tensor<2048xf32, #dist.layout<a : 30, b : 100, flat = {dp}>> -> tensor<1024xf32, #dist.layout<a : 30, b : 100 {tp}, flat = {dp}>>
+    // Partial over one of two flat axes: reduced whole, then cut.
+    %p = "test.source"() : () -> tensor<30x100xf32, #dist.layout<a : 30, b : 100, partial = {dp : sum}>>
+    // CHECK: dist.all_reduce {{.*}} {axes = ["dp"], op = "sum"}
+    // CHECK-NEXT: dist.slice {{.*}} {axes = ["node", "dp"], dim = "#flat"} : {{.*}} -> tensor<1024xf32
+    %1 = dist.reshard %p : tensor<30x100xf32, #dist.layout<a : 30, b : 100, partial = {dp : sum}>> -> tensor<1024xf32, #dist.layout<a : 30, b : 100, flat = {node, dp}>>
     return
   }
 }

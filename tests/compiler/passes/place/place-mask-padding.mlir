@@ -1,5 +1,5 @@
 // Padding that a product would sum, or that a variable would keep, is zeroed unless it is known to be zero (P8).
-// RUN: npar-opt %s -place-mask-padding | FileCheck %s
+// RUN: npar-opt %s -split-input-file -place-mask-padding | FileCheck %s
 
 !table = tensor<3x4xf32, #dist.layout<vocab : 5 {tp}, embed : 4>>
 !row = tensor<3xf32, #dist.layout<vocab : 5 {tp}>>
@@ -32,4 +32,21 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     nn.accumulate @g, %h : !row
     return
   }
+}
+
+// -----
+// What is dealt out flat must hold zeros in the padding of its shards, for the padding has no place of its own afterwards.
+// CHECK-LABEL: func.func @flat
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @flat() {
+    %x = nn.input "x" : tensor<4xf32, #dist.layout<vocab : 7 {tp}>>
+    // CHECK: %[[M:.*]] = dist.mask_padding {{.*}} {dims = ["vocab"]}
+    // CHECK: dist.reshard %[[M]]
+    %f = dist.reshard %x : tensor<4xf32, #dist.layout<vocab : 7 {tp}>> -> tensor<1024xf32, #dist.layout<vocab : 7 {tp}, flat = {dp}>>
+    // CHECK-NOT: dist.mask_padding
+    %g = dist.reshard %f : tensor<1024xf32, #dist.layout<vocab : 7 {tp}, flat = {dp}>> -> tensor<4xf32, #dist.layout<vocab : 7 {tp}>>
+    nn.write @v, %g : tensor<4xf32, #dist.layout<vocab : 7 {tp}>>
+    return
+  }
+  nn.variable @v : tensor<4xf32, #dist.layout<vocab : 7 {tp}>> {kind = #nn.kind<state>, of = @v, slot = "x"}
 }

@@ -80,3 +80,23 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @update() {
+    %x = nn.fill 0.0 : tensor<1024xf32, #dist.layout<a : 4, flat = {dp}>>
+    %y = nn.fill 0.0 : tensor<1024xf32, #dist.layout<a : 4, flat = {tp}>>
+    // expected-error @below {{has operands that are flat over different mesh axes}}
+    %z = nn.combine %x, %y : (tensor<1024xf32, #dist.layout<a : 4, flat = {dp}>>, tensor<1024xf32, #dist.layout<a : 4, flat = {tp}>>) -> tensor<1024xf32, #dist.layout<a : 4, flat = {dp}>>
+    return
+  }
+}
+
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @update() {
+    // expected-error @below {{is flat over 'dp', which is no mesh axis}}
+    %x = nn.fill 0.0 : tensor<1024xf32, #dist.layout<a : 4, flat = {dp}>>
+    return
+  }
+}

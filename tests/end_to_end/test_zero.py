@@ -1,0 +1,169 @@
+"""ZeRO by `store`: optimizer state, gradients and parameters in shares, alone and with every other form of parallelism; equal to one rank,
+equal in bits where no sum is reordered, with the known memory and volume."""
+
+import unittest
+
+import volume
+from driver import ROOT, SMALL, DriverTest, mesh, settings
+
+STAGES = {
+    "1": {"zero": 1},
+    "2": {"zero": 2},
+    "2 per step": {"zero": 2, "per_step": "true"},
+    "3": {"zero": 3},
+    "3 per step": {"zero": 3, "per_step": "true"},
+}
+# What each stage is combined with; every pair of a stage and one of these in turn.
+PLANS = {
+    "dp": mesh(dp=4, pp=1, tp=1),
+    "dp tp": {**mesh(dp=2, pp=1, tp=2), "micro": 4},
+    "dp pp": mesh(dp=2, pp=2, tp=1),
+    "dp pp tp, sequence parallelism": {**mesh(dp=2, pp=2, tp=2), "sequence": "true", "micro": 4},
+    "padded vocabulary": {**mesh(dp=3, pp=1, tp=2), "vocab": 101, "batch": 12},
+    "interleaved": {**mesh(dp=2, pp=2, tp=1), "schedule": "interleaved_1f1b", "chunks": 2},
+    "split backward": {**mesh(dp=2, pp=2, tp=1), "schedule": "zb_h1"},
+}
+# More than a block of 1,024 elements in most tensors, so that shares have contents on every rank.
+SIZES = {**SMALL, "width": 48, "vocab": 101, "length": 8, "depth": 2}
+
+HYBRID = """
+plan hybrid(node = 2, dp = 2, tp = 1, pp = 1, zero = 1, per_step = false, sequence = false) for Gpt2 {
+    mesh node, dp, pp, tp
+    micro 2
+    split {
+        batch                   -> node, dp
+        head, hidden, vocab pad -> tp
+        seq                     -> tp if sequence
+        h                       -> pp by 1f1b
+    }
+    store {
+        optimizer  -> dp          if zero >= 1
+        gradients  -> dp          if zero >= 2 and not per_step
+        gradients  -> dp per step if zero >= 2 and per_step
+        parameters -> dp          if zero >= 3
+    }
+    compute f32
+}
+"""
+
+
+class ZeroTest(DriverTest):
+    def verify(self, *arguments):
+        report = self.npar_json("verify", *arguments, code=None)
+        bad = [check for check in report["checks"] if not check["ok"]]
+        self.assertTrue(report["ok"] and not bad, bad)
+
+    def hash_of(self, model, *arguments):
+        summary = self.npar_json("run", model, *arguments, "--random-data", "--steps", 4, "--seed", 3, "--quiet")
+        return summary["parameter_hash"]
+
+    def hybrid(self):
+        path = self.folder / "hybrid.npar"
+        path.write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + HYBRID)
+        return str(path)
+
+    def test_every_stage_alone_and_with_each_form_of_parallelism(self):
+        """Each stage with plain data parallelism, and each other plan with two stages in turn."""
+        stages = list(STAGES)
+        cases = [("dp", stage) for stage in stages]
+        for i, plan in enumerate(list(PLANS)[1:]):
+            cases += [(plan, stages[i % len(stages)]), (plan, stages[(i + 3) % len(stages)])]
+        for plan, stage in cases:
+            with self.subTest(plan=plan, stage=stage):
+                self.verify("gpt2", "--plan", "three_d", *settings(SIZES, PLANS[plan], STAGES[stage]))
+
+    def test_sgd(self):
+        for stage in ("1", "3"):
+            with self.subTest(stage):
+                self.verify("mlp", *settings(mesh(dp=2, tp=2), STAGES[stage], vocab=33, width=48, inner=64, length=8))
+
+    def test_hybrid(self):
+        """Shares over dp, copies over node."""
+        for stage, more in [("1", {}), ("2", {"sequence": "true", "mesh.tp": 2}), ("3", {"mesh.pp": 2})]:
+            with self.subTest(stage):
+                self.verify(self.hybrid(), "--plan", "hybrid", *settings(SIZES, STAGES[stage], more))
+
+    def test_stages_that_reorder_no_sum_share_their_bits(self):
+        """The clipping factor too: the sum of squares is exact in any number of shares."""
+        for plan in (mesh(dp=4, pp=1, tp=1), {**mesh(dp=2, pp=2, tp=2), "sequence": "true", "micro": 4}):
+            hashes = {
+                stage: self.hash_of("gpt2", "--plan", "three_d", *settings(SIZES, plan, changes))
+                for stage, changes in [("0", {"zero": 0}), *STAGES.items()]
+                if stage not in ("2", "3")
+            }
+            self.assertEqual(len(set(hashes.values())), 1, hashes)
+
+    def test_refusals(self):
+        path = self.folder / "tp.npar"
+        path.write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + HYBRID.replace("optimizer  -> dp ", "optimizer  -> tp "))
+        error = self.npar("compile", path, "--plan", "hybrid", *settings(SIZES, mesh(tp=2)), code=1).error
+        self.assertIn("the optimizer state cannot be stored over 'tp', which splits axis", error)
+        self.assertIn("mesh axes that hold equal copies of every parameter: 'node', 'dp'", error)
+
+
+def share(elements, ranks):
+    """Elements of a rank's share: whole blocks of 1,024."""
+    return -(-(-(-elements // 1024)) // ranks) * 1024
+
+
+class ZeroVolumeTest(DriverTest):
+    """The numbers of the ZeRO paper (section 7): P bytes of parameters, D ranks; shares are whole blocks."""
+
+    D = 4
+    SIZES = {"vocab": 512, "width": 64, "inner": 256, "depth": 2, "length": 8, "batch": 16}
+    TENSORS = [512 * 64] + 2 * [64 * 256, 256, 256 * 64, 64] + [64 * 512, 512]  # table, two layers of up and down, head
+
+    SCALARS = 2 * (8 + 56 * 8)  # the loss, and the bins of the squares: one all-reduce each
+    LOSS = 2 * 8
+
+    def setUp(self):
+        super().setUp()
+        self.psi = 4 * sum(self.TENSORS)
+        self.padded = 4 * sum(self.D * share(n, self.D) for n in self.TENSORS)  # what an all-gather moves
+
+    def summary(self, micros, **more):
+        changes = {"micro": self.SIZES["batch"] // self.D // micros, **more}
+        summary = self.npar_json("inspect", "mlp", *settings(self.SIZES, mesh(dp=self.D, tp=1), changes))
+        self.assertEqual(4 * summary["parameters"], self.psi)
+        return summary
+
+    def test_one_micro_batch(self):
+        """Stages 1 and 2 move what plain data parallelism moves, stage 3 half as much again."""
+        self.assertEqual(volume.volume(self.summary(1)), 2 * self.psi + self.LOSS)
+        for stage in ("1", "2", "2 per step"):
+            with self.subTest(stage):
+                self.assertEqual(volume.volume(self.summary(1, **STAGES[stage])), self.psi + self.padded + self.SCALARS)
+        self.assertEqual(volume.volume(self.summary(1, **STAGES["3"])), self.psi + self.gathers(1) + self.SCALARS)
+
+    def gathers(self, micros):
+        """Of stage 3, each micro-batch: every parameter for the forward, and the weights of products once more for the backward, which
+        uses neither the table of tokens nor biases."""
+        weights = [n for n in self.TENSORS[1:] if n >= 64 * 256]
+        return micros * (self.padded + 4 * sum(self.D * share(n, self.D) for n in weights))
+
+    def test_many_micro_batches(self):
+        """`per micro` scatters every micro-batch: (M + 1) P, and 3 M P with parameters; `per step` scatters once."""
+        for micros in (2, 4):
+            with self.subTest(micros):
+                self.assertEqual(volume.volume(self.summary(micros, **STAGES["1"])), self.psi + self.padded + self.SCALARS)
+                self.assertEqual(volume.volume(self.summary(micros, **STAGES["2 per step"])), self.psi + self.padded + self.SCALARS)
+                self.assertEqual(volume.volume(self.summary(micros, **STAGES["2"])), micros * self.psi + self.padded + self.SCALARS)
+                self.assertEqual(volume.volume(self.summary(micros, **STAGES["3"])), micros * self.psi + self.gathers(micros) + self.SCALARS)
+
+    def test_memory(self):
+        """Bytes of each kind: whole, or the sum of the shares."""
+        whole, shares = self.psi, 4 * sum(share(n, self.D) for n in self.TENSORS)
+        expected = {
+            "0": (whole, whole, whole), "1": (whole, None, shares), "2": (whole, shares, shares), "3": (shares, shares, shares),
+        }  # fmt: skip
+        for stage, (parameters, gradients, optimizer) in expected.items():
+            with self.subTest(stage):
+                part = self.summary(2, zero=stage)["classes"][0]
+                self.assertEqual(part["parameter_bytes"], parameters)
+                self.assertEqual(part["optimizer_bytes"], optimizer)
+                if gradients is not None:
+                    self.assertLessEqual(abs(part["gradient_bytes"] - gradients), 64)  # and the sum of the losses
+
+
+if __name__ == "__main__":
+    unittest.main()
