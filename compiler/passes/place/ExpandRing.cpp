@@ -1,9 +1,9 @@
-// Ring attention: keys and values travel past the queries, and nobody ever holds all of them (Liu et al. 2023, "Ring Attention with Blockwise
-// Transformers"). In zigzag order with a causal mask each rank computes half of every step, and all the same (Brandon et al. 2023, "Striped
-// Attention"; the zigzag order is Llama 3's).
+// Ring attention: keys and values travel past the queries, and nobody ever holds all of them (Liu et al. 2023, "Ring Attention with
+// Blockwise Transformers"). In zigzag order with a causal mask each rank computes half of every step, and all the same (Brandon et al.
+// 2023, "Striped Attention"; the zigzag order is Llama 3's).
 //
-// With n ranks, at step t rank i holds the keys of rank j = (i - t) mod n. In natural order they are masked by global positions. In zigzag order
-// rank i has the chunks i ("early") and 2 n - 1 - i ("late") of 2 n. Then at every step t > 0, without any mask:
+// With n ranks, at step t rank i holds the keys of rank j = (i - t) mod n. In natural order they are masked by global positions. In zigzag
+// order rank i has the chunks i ("early") and 2 n - 1 - i ("late") of 2 n. Then at every step t > 0, without any mask:
 //
 //            keys of j:  early   late
 //   early queries of i   j < i   never          so late x early always, and besides, chosen by the own coordinate,
@@ -23,6 +23,11 @@ struct Rows {
   Value max, sum, out;
 };
 
+/// A block of keys with their values, or a half of one.
+struct Keys {
+  Value k, v;
+};
+
 /// What the gradients of some rows of queries need: [rows, feature], [rows, feature], [rows], [rows].
 struct Queries {
   Value q, dout, lse, dot;
@@ -32,8 +37,8 @@ struct Gradients {
   Value dq, dk, dv;
 };
 
-/// Works on both attention and its gradient. "Rows" are queries, under the name of the sequence (all of this rank) or of a half of it; blocks
-/// of keys have their own name and are no split axis: a block is what one rank has.
+/// Works on both attention and its gradient. "Rows" are queries, under the name of the sequence (all of this rank) or of a half of it;
+/// blocks of keys have their own name and are no split axis: a block is what one rank has.
 template <typename Op> class Ring {
 public:
   explicit Ring(Op op)
@@ -48,21 +53,25 @@ public:
   // --- forward ---
 
   Rows forward() {
-    Value q = op.getQ(), k = op.getK(), v = op.getV(), nextK, nextV;
+    Keys piece{op.getK(), op.getV()}, next;
     Rows rows, early, late;
-    for (int64_t step = 0; step < members; ++step, k = nextK, v = nextV) {
+    Value earlyQ, lateQ;
+    for (int64_t step = 0; step < members; ++step, piece = next) {
       if (step + 1 < members)
-        nextK = shift(k), nextV = shift(v); // on its way while this block is worked on
+        next = shift(piece); // on its way while this one is worked on
       if (!balanced || step == 0) {
-        rows = attend(q, block(k), block(v), rows, step);
+        rows = attend(op.getQ(), block(piece), rows, step);
         continue;
       }
-      if (step == 1)
+      if (step == 1) {
         early = part(rows, 0), late = part(rows, 1);
-      Value earlyK = keyHalf(k, 0), earlyV = keyHalf(v, 0);
-      late = attend(queryHalf(q, 1), earlyK, earlyV, late, -1);
-      Rows chosen = attend(choose(queryHalf(q, 0), queryHalf(q, 1), step), choose(earlyK, keyHalf(k, 1), step),
-                           choose(earlyV, keyHalf(v, 1), step), choose(early, late, step), -1);
+        earlyQ = queryHalf(op.getQ(), 0), lateQ = queryHalf(op.getQ(), 1);
+      }
+      Keys earlyKeys = part(piece, 0), lateKeys = part(piece, 1);
+      late = attend(lateQ, earlyKeys, late, -1);
+      Rows before = choose(early, late, step);
+      Keys keys = choose(earlyKeys, lateKeys, step);
+      Rows chosen = attend(choose(earlyQ, lateQ, step), keys, before, -1);
       early = choose(chosen, early, step);
       late = choose(late, chosen, step);
     }
@@ -83,33 +92,36 @@ public:
     // The softmax's gradient: p (dp - sum of p dp), and the sum is that of dout out over the features.
     Value dot = b.sum(b.binary("mul", widened(dout), widened(out)), op.getFeatureAttr(), lse.getType());
     Queries all{op.getQ(), dout, lse, dot}, early, late;
-    Value k = op.getK(), v = op.getV(), nextK, nextV;
-    Gradients sums, earlyQ, lateQ; // of keys: on their way with them
-    for (int64_t step = 0; step < members; ++step, k = nextK, v = nextV) {
+    Keys piece{op.getK(), op.getV()}, next;
+    Gradients sums; // of keys and values: on their way with them
+    Value earlyDq, lateDq;
+    for (int64_t step = 0; step < members; ++step, piece = next) {
       if (step + 1 < members)
-        nextK = shift(k), nextV = shift(v);
+        next = shift(piece);
       if (!balanced || step == 0) {
-        Gradients here = differentiate(all, block(k), block(v), step);
-        sums = {add(sums.dq, here.dq), add(sums.dk, piece(here.dk, k)), add(sums.dv, piece(here.dv, v))};
+        Gradients here = differentiate(all, block(piece), step);
+        sums = {add(sums.dq, here.dq), add(sums.dk, pieceOf(here.dk, piece.k)), add(sums.dv, pieceOf(here.dv, piece.v))};
       } else {
         if (step == 1) {
           early = part(all, 0), late = part(all, 1);
-          earlyQ.dq = queryHalf(sums.dq, 0), lateQ.dq = queryHalf(sums.dq, 1);
+          earlyDq = queryHalf(sums.dq, 0), lateDq = queryHalf(sums.dq, 1);
         }
-        Value earlyK = keyHalf(k, 0), earlyV = keyHalf(v, 0);
-        Gradients always = differentiate(late, earlyK, earlyV, -1);
-        Gradients chosen =
-            differentiate(choose(early, late, step), choose(earlyK, keyHalf(k, 1), step), choose(earlyV, keyHalf(v, 1), step), -1);
-        lateQ.dq = add(lateQ.dq, always.dq);
-        split(earlyQ.dq, lateQ.dq, chosen.dq, step);
+        Keys earlyKeys = part(piece, 0), lateKeys = part(piece, 1);
+        Gradients always = differentiate(late, earlyKeys, -1);
+        Queries queries = choose(early, late, step);
+        Gradients chosen = differentiate(queries, choose(earlyKeys, lateKeys, step), -1);
+        lateDq = add(lateDq, always.dq);
+        addChosen(earlyDq, lateDq, chosen.dq, step);
         sums.dk = gathered(sums.dk, always.dk, chosen.dk, step);
         sums.dv = gathered(sums.dv, always.dv, chosen.dv, step);
       }
-      if (members > 1)
-        sums.dk = shift(sums.dk), sums.dv = shift(sums.dv); // the last time: home
+      if (members > 1) {
+        Keys moved = shift(Keys{sums.dk, sums.dv}); // the last time: home
+        sums.dk = moved.k, sums.dv = moved.v;
+      }
     }
     if (balanced)
-      sums.dq = join(earlyQ.dq, lateQ.dq, sums.dq);
+      sums.dq = join(earlyDq, lateDq, sums.dq);
     return sums;
   }
 
@@ -143,8 +155,9 @@ private:
   }
 
   Value block(Value x) { return reshaped(x, renamed(dist::layoutOf(x), seq, {key}, {nn::sizeOf(x.getType(), seq)})); }
+  Keys block(const Keys &piece) { return {block(piece.k), block(piece.v)}; }
   /// A block's value as this rank's piece of the sequence.
-  Value piece(Value x, Value like) { return reshaped(x, dist::layoutOf(like)); }
+  Value pieceOf(Value x, Value like) { return reshaped(x, dist::layoutOf(like)); }
 
   Value halfOf(Value x, int64_t index, StringAttr row) {
     int64_t size = nn::sizeOf(x.getType(), seq) / 2;
@@ -164,6 +177,7 @@ private:
   }
   Value join(Value early, Value late, Value like) { return joinHalves(early, late, like, halfRow); }
 
+  Keys part(const Keys &piece, int64_t index) { return {keyHalf(piece.k, index), keyHalf(piece.v, index)}; }
   Rows part(const Rows &rows, int64_t index) {
     return {queryHalf(rows.max, index), queryHalf(rows.sum, index), queryHalf(rows.out, index)};
   }
@@ -174,22 +188,25 @@ private:
   // --- what differs between ranks ---
 
   Value shift(Value x) {
-    auto moved = dist::PermuteOp::create(b.builder, op.getLoc(), x.getType(), x, dist::stringArray(op.getContext(), axes), 1,
-                                         b.builder.getStringAttr(("'attention' passes '" + key.getValue() + "' round the ring of '" +
-                                                                  seq.getValue() + "'")
-                                                                     .str()));
+    auto moved = dist::PermuteOp::create(
+        b.builder, op.getLoc(), x.getType(), x, dist::stringArray(op.getContext(), axes), 1,
+        b.builder.getStringAttr(("'attention' passes '" + key.getValue() + "' round the ring of '" + seq.getValue() + "'").str()));
     if (auto at = nn::getAt(op))
       nn::setAt(moved, at);
     return moved.getResult();
   }
 
+  Keys shift(const Keys &piece) { return {shift(piece.k), shift(piece.v)}; }
+
   /// `early` where the keys are those of an earlier rank, else `late`.
   Value choose(Value early, Value late, int64_t step) {
-    auto chosen = dist::ChooseOp::create(b.builder, op.getLoc(), early.getType(), early, late, dist::stringArray(op.getContext(), axes), step);
+    auto chosen =
+        dist::ChooseOp::create(b.builder, op.getLoc(), early.getType(), early, late, dist::stringArray(op.getContext(), axes), step);
     if (auto at = nn::getAt(op))
       nn::setAt(chosen, at);
     return chosen.getResult();
   }
+  Keys choose(const Keys &early, const Keys &late, int64_t step) { return {choose(early.k, late.k, step), choose(early.v, late.v, step)}; }
   Rows choose(const Rows &early, const Rows &late, int64_t step) {
     return {choose(early.max, late.max, step), choose(early.sum, late.sum, step), choose(early.out, late.out, step)};
   }
@@ -198,7 +215,7 @@ private:
             choose(early.dot, late.dot, step)};
   }
   /// Adds to the half that was chosen.
-  void split(Value &early, Value &late, Value chosen, int64_t step) {
+  void addChosen(Value &early, Value &late, Value chosen, int64_t step) {
     Value sum = add(choose(early, late, step), chosen);
     early = choose(sum, early, step);
     late = choose(late, sum, step);
@@ -206,7 +223,7 @@ private:
   /// A sum over keys of this rank's piece, with what the early half gets always and what the chosen one gets.
   Value gathered(Value sum, Value always, Value chosen, int64_t step) {
     Value early = add(keyHalf(sum, 0), always), late = keyHalf(sum, 1);
-    split(early, late, chosen, step);
+    addChosen(early, late, chosen, step);
     return joinHalves(early, late, sum, key);
   }
 
@@ -218,7 +235,8 @@ private:
   }
   Value add(Value sum, Value x) { return sum ? b.binary("add", sum, x, sum.getType()) : x; }
   Value product(Value x, Value y, ArrayRef<StringAttr> names) {
-    return widened(b.einsum(converted(x, narrow), converted(y, narrow), names));
+    Value left = converted(x, narrow), right = converted(y, narrow);
+    return widened(b.einsum(left, right, names));
   }
 
   /// The axes of `like` with the sequence under the name that `rows` has for it.
@@ -236,19 +254,17 @@ private:
     Value scores = b.scale(product(q, k, names), op.getScale().convertToDouble());
     if (!op.getCausal() || step < 0)
       return scores;
-    return b.build("causal_mask", scores.getType(), scores,
-                   {{"query", seq},
-                    {"key", key},
-                    {"ring", dist::stringArray(op.getContext(), axes)},
-                    {"step", b.builder.getI64IntegerAttr(step)}});
+    return b.build(
+        "causal_mask", scores.getType(), scores,
+        {{"query", seq}, {"key", key}, {"ring", dist::stringArray(op.getContext(), axes)}, {"step", b.builder.getI64IntegerAttr(step)}});
   }
 
-  Rows attend(Value q, Value k, Value v, const Rows &before, int64_t step) {
-    Value scores = this->scores(q, k, step), max = b.max(scores, key);
+  Rows attend(Value q, const Keys &keys, const Rows &before, int64_t step) {
+    Value scores = this->scores(q, keys.k, step), max = b.max(scores, key);
     if (before.max)
       max = b.binary("max2", before.max, max);
     Value weights = b.unary("exp", b.binary("sub", scores, max));
-    Rows rows{max, b.sum(weights, key), product(weights, v, axesLike(op.getOut(), q))};
+    Rows rows{max, b.sum(weights, key), product(weights, keys.v, axesLike(op.getOut(), q))};
     if (!before.max)
       return rows;
     Value decay = b.unary("exp", b.binary("sub", before.max, max));
@@ -257,12 +273,12 @@ private:
     return rows;
   }
 
-  Gradients differentiate(const Queries &rows, Value k, Value v, int64_t step) {
-    Value probs = b.unary("exp", b.binary("sub", scores(rows.q, k, step), rows.lse));
-    Value dprobs = product(rows.dout, v, nn::axesOf(probs.getType()));
+  Gradients differentiate(const Queries &rows, const Keys &keys, int64_t step) {
+    Value probs = b.unary("exp", b.binary("sub", scores(rows.q, keys.k, step), rows.lse));
+    Value dprobs = product(rows.dout, keys.v, nn::axesOf(probs.getType()));
     Value dscores = b.scale(b.binary("mul", probs, b.binary("sub", dprobs, rows.dot)), op.getScale().convertToDouble());
-    return {product(dscores, k, nn::axesOf(rows.q.getType())), product(dscores, rows.q, nn::axesOf(k.getType())),
-            product(probs, rows.dout, nn::axesOf(v.getType()))};
+    return {product(dscores, keys.k, nn::axesOf(rows.q.getType())), product(dscores, rows.q, nn::axesOf(keys.k.getType())),
+            product(probs, rows.dout, nn::axesOf(keys.v.getType()))};
   }
 
   Op op;

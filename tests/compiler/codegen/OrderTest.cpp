@@ -43,7 +43,8 @@ TEST(Order, IndexCountsLogicalPositions) {
         std::vector<int32_t> expected;
         for (int64_t i = 0; i < local; ++i)
           expected.push_back(static_cast<int32_t>(logical(piece * local + i, size, given.zigzag)));
-        EXPECT_EQ(f.run({}, {0, 0, 1, cp, tp})[0].as<int32_t>(), expected) << given.splits << " zigzag " << given.zigzag << " rank " << piece;
+        EXPECT_EQ(f.run({}, {0, 0, 1, cp, tp})[0].as<int32_t>(), expected)
+            << given.splits << " zigzag " << given.zigzag << " rank " << piece;
       }
   }
 }

@@ -16,7 +16,8 @@ struct Shape {
   int64_t columns = 0; ///< 0: as many as there are
 };
 
-/// What every rank's buffers of `tokens` hold, by rank and micro-batch; value of a place: 100 row + column. Empty when the program is refused.
+/// What every rank's buffers of `tokens` hold, by rank and micro-batch; value of a place: 100 row + column. Empty when the program is
+/// refused.
 class Buffers {
 public:
   explicit Buffers(const Shape &shape) : shape(shape) {
