@@ -1,6 +1,7 @@
-// Operations that contract or look up axes: einsum, project, gather, attention.
+// Operations that contract, rename or look up axes: einsum, project, rename, gather, attention.
 #include "dsl/elaborate/Operation.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace npar::dsl {
@@ -44,6 +45,22 @@ Value project(OperationCall &call) {
   for (const std::string &axis : over)
     call.refuseBatch(1, axis);
   return contract(call, x, weight, over);
+}
+
+/// The same tensor with another name for one of its axes, so that two positions of it can meet in one product.
+Value rename(OperationCall &call) {
+  int x = call.floats(0);
+  std::string from = call.axis(1), to = call.axis(2);
+  call.requireAxis(1, from, x, "the operand");
+  call.refuseBatch(2, to);
+  AxisNames axes = call.axesOf(x);
+  if (contains(axes, to))
+    call.reporter.fail(call.place(2), "the operand of 'rename' has the axis '" + to + "' already: " + textOf(axes));
+  if (call.graph.size(from) != call.graph.size(to))
+    call.reporter.fail(call.place(2), "'rename' needs axes of one size: '" + from + "' is " + std::to_string(call.graph.size(from)) +
+                                          ", '" + to + "' is " + std::to_string(call.graph.size(to)));
+  *std::find(axes.begin(), axes.end(), from) = to;
+  return call.add("rename", {x}, axes, {{"from", from}, {"to", to}});
 }
 
 Value gather(OperationCall &call) {
@@ -119,6 +136,7 @@ std::vector<Operation> contractionOperations() {
   return {
       {"einsum", {{"a"}, {"b"}, {"over"}}, einsum},
       {"project", {{"x"}, {"weight"}}, project},
+      {"rename", {{"x"}, {"from"}, {"to"}}, rename},
       {"gather", {{"table"}, {"index"}, {"over"}}, gather},
       {"attention", {{"q"}, {"k"}, {"v"}, {"over", true}, {"feature", true}, {"causal", true}, {"scale", true}}, attention},
   };

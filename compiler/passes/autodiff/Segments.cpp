@@ -3,10 +3,6 @@
 
 #include "compiler/dialects/nn/LayerPattern.h"
 
-#include "llvm/ADT/StringExtras.h"
-
-#include <set>
-
 using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
@@ -40,38 +36,12 @@ FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, Dictiona
     if (auto layers = plan.getAs<ArrayAttr>("layers"))
       for (auto pattern : layers.getAsRange<StringAttr>())
         segments.patterns.push_back(pattern.getValue());
-    if (failed(segments.checkLayers(micro, loc)))
-      return failure();
+    for (StringRef pattern : segments.patterns)
+      if (llvm::none_of(micro.getOps(), [&](Operation &op) { return getAt(&op) && matchesLayer(pattern, getAt(&op).getPath()); }))
+        return emitError(loc) << "nothing to recompute: no layer of the model matches '" << pattern << "'";
     return segments;
   }
   return emitError(loc) << "'" << name << "' is nothing that can be recomputed";
-}
-
-LogicalResult Segments::checkLayers(func::FuncOp micro, Location loc) const {
-  std::set<std::string> layers; // with `*` for the numbers of blocks
-  for (Operation &op : micro.getOps())
-    if (AtAttr at = getAt(&op))
-      for (size_t end = 0; end < at.getPath().size(); ++end) {
-        end = std::min(at.getPath().find('.', end), at.getPath().size());
-        SmallVector<StringRef> parts;
-        at.getPath().take_front(end).split(parts, '.');
-        for (StringRef &part : parts)
-          part = llvm::all_of(part, llvm::isDigit) ? "*" : part;
-        layers.insert(llvm::join(parts, "."));
-      }
-  bool found = true;
-  for (StringRef pattern : patterns) {
-    if (llvm::any_of(micro.getOps(), [&](Operation &op) { return getAt(&op) && matchesLayer(pattern, getAt(&op).getPath()); }))
-      continue;
-    found = false;
-    InFlightDiagnostic error = emitError(loc) << "nothing to recompute: no layer of the model matches '" << pattern << "'";
-    auto nearest = std::min_element(layers.begin(), layers.end(), [&](const std::string &a, const std::string &b) {
-      return pattern.edit_distance(a) < pattern.edit_distance(b);
-    });
-    if (nearest != layers.end())
-      error.attachNote(loc) << "help: the nearest layer is '" << *nearest << "'";
-  }
-  return success(found);
 }
 
 std::optional<unsigned> Segments::of(Operation *op) {

@@ -23,7 +23,6 @@ private:
 
   /// The name of an op's segment; empty when it has none.
   std::string nameOf(mlir::Operation *op) const;
-  mlir::LogicalResult checkLayers(mlir::func::FuncOp micro, mlir::Location loc) const;
 
   Kind kind = Kind::Blocks;
   int64_t blocks = 0, every = 1;

@@ -19,13 +19,14 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
   void runOnOperation() override {
     llvm::SmallVector<mlir::Operation *> ops;
     getOperation().walk([&](mlir::Operation *op) { ops.push_back(op); });
-    for (mlir::Operation *op : ops) {
-      mlir::Operation *before = op->getPrevNode(), *behind = op->getNextNode();
+    for (mlir::Operation *op : ops)
       llvm::TypeSwitch<mlir::Operation *>(op)
           .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp,
-                nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>([](auto composite) { expand(composite); });
-      dropUnused(before, behind);
-    }
+                nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>([&](auto composite) {
+            mlir::Operation *before = composite->getPrevNode(), *behind = composite->getNextNode();
+            expand(composite);
+            dropUnused(before, behind);
+          });
   }
 
   /// What an expansion has made between two ops for a result that nothing uses: a repeated attention needs no output.

@@ -23,18 +23,21 @@ struct ScheduleRecompute : impl::ScheduleRecomputeBase<ScheduleRecompute> {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!micro)
       return;
-    for (auto checkpoint : llvm::make_early_inc_range(micro.getOps<nn::CheckpointOp>())) {
+    for (auto checkpoint : llvm::to_vector(micro.getOps<nn::CheckpointOp>())) {
       Operation *kept = checkpoint.getKept().getDefiningOp();
       bool isCut = kept->getAttr(placeAttribute) != checkpoint->getAttr(placeAttribute);
       checkpoint.replaceAllUsesWith(isCut ? checkpoint.getKept() : checkpoint.getAgain());
       checkpoint.erase();
     }
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(micro.getBody().front().without_terminator()))) {
-      nn::AtAttr at = nn::getAt(&op);
-      if (at && at.getPhase() == nn::Phase::B && isOpTriviallyDead(&op))
-        op.erase();
+    SmallVector<Operation *> ops;
+    for (Operation &op : micro.getOps())
+      ops.push_back(&op);
+    for (Operation *op : llvm::reverse(ops)) {
+      nn::AtAttr at = nn::getAt(op);
+      if (at && at.getPhase() == nn::Phase::B && isOpTriviallyDead(op))
+        op->erase();
       else
-        op.removeAttr(nn::recomputeAttribute);
+        op->removeAttr(nn::recomputeAttribute);
     }
     for (Operation &op : micro.getOps())
       op.removeAttr(weightAttribute);

@@ -98,3 +98,35 @@ module attributes {npar.blocks = 2 : i64, pipe.chunks = -2 : i64, pipe.schedule 
     return
   }
 }
+
+// -----
+// expected-error @below {{stages hold 3 of 4 blocks}}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.counts = array<i64: 2, 1>, npar.blocks = 4 : i64} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// expected-error @below {{part 1 of 3 has 0 blocks; only the first and the last can do without one}}
+module attributes {dist.mesh = #dist.mesh<pp = 3>, pipe.axis = "pp", pipe.counts = array<i64: 2, 0, 2>, npar.blocks = 4 : i64} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// expected-error @below {{the plan counts the blocks of 3 parts, but the pipeline has 2 stages}}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.counts = array<i64: 2, 1, 1>, npar.blocks = 4 : i64} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// expected-error @below {{the plan counts the blocks of 4 parts, but the schedule has 2}}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.counts = array<i64: 1, 1, 1, 1>, npar.blocks = 4 : i64} {
+  func.func @micro() {
+    return
+  }
+}

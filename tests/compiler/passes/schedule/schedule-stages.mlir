@@ -135,3 +135,47 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
     return
   }
 }
+
+// -----
+
+// Blocks by hand: nothing is balanced; the first stage has the embedding alone, the last only what comes after.
+#t = #dist.layout<batch : 4>
+module attributes {dist.mesh = #dist.mesh<pp = 4>, pipe.axis = "pp", pipe.counts = array<i64: 0, 1, 2, 0>} {
+  // CHECK-LABEL: func.func @micro
+  func.func @micro() {
+    // CHECK: nn.fill {{.*}}pipe.place = 0
+    %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : tensor<4xf32, #t>
+    // CHECK-NEXT: nn.exp {{.*}}"h.0", 0>, pipe.place = 1
+    %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    // CHECK-NEXT: nn.exp {{.*}}"h.1", 1>, pipe.place = 2
+    %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    // CHECK-NEXT: nn.exp {{.*}}"h.2", 2>, pipe.place = 2
+    %c = nn.exp %b {at = #nn.at<F, "h.2", 2>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    // CHECK-NEXT: nn.log {{.*}}pipe.place = 3
+    %d = nn.log %c {at = #nn.at<F, "", 3>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    return
+  }
+}
+
+// -----
+
+// By hand for two chunks of each stage: the counts go along the chain, whichever stage has the part.
+#t = #dist.layout<batch : 4>
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedule = "zb_v", npar.micro_count = 4 : i64,
+                   pipe.counts = array<i64: 2, 1, 1, 0>} {
+  // CHECK-LABEL: func.func @micro
+  func.func @micro() {
+    %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : tensor<4xf32, #t>
+    // CHECK: nn.exp {{.*}}"h.0", 0>, pipe.place = 0
+    %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    // CHECK-NEXT: nn.exp {{.*}}"h.1", 1>, pipe.place = 0
+    %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    // CHECK-NEXT: nn.exp {{.*}}"h.2", 2>, pipe.place = 1
+    %c = nn.exp %b {at = #nn.at<F, "h.2", 2>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    // CHECK-NEXT: nn.exp {{.*}}"h.3", 3>, pipe.place = 2
+    %d = nn.exp %c {at = #nn.at<F, "h.3", 3>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    // CHECK-NEXT: nn.log {{.*}}pipe.place = 3
+    %e = nn.log %d {at = #nn.at<F, "", 4>} : (tensor<4xf32, #t>) -> tensor<4xf32, #t>
+    return
+  }
+}

@@ -1,0 +1,44 @@
+// What the backward of a micro-batch needs of the forward, per rank: the accounting of Korthikanti et al., Reducing Activation Recomputation
+// in Large Transformer Models (2022), section 4. The engine's own arena may be smaller: it draws masks again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::compiler {
+
+struct SavedActivations {
+  /// A tensor counts 2 bytes per element, as in a model that computes in 16 bits, and 4 where it is wider than the model's own type;
+  /// a mask counts 1 byte per element; a statistic (a few numbers per row) nothing.
+  enum class As { Tensor, Mask, Statistic };
+
+  /// One value that is kept in one part of the model, once however many gradients use it.
+  struct Value {
+    std::string operation; ///< that makes it
+    std::string path;      ///< layer
+    As as;
+    int64_t block;    ///< the first whose backward uses it there: -1 before the chain of blocks, `blocks` behind it
+    int64_t part;     ///< place in the chain of parts
+    int64_t elements; ///< of one rank and micro-batch
+    int64_t bytes;    ///< in the convention above
+  };
+
+  struct Stage {
+    std::vector<int64_t> parts; ///< that are on it
+    int64_t mostMicros = 0;     ///< forwards, of all its parts, whose backward has not been, at most
+    int64_t mostBytes = 0;      ///< that these keep, at most
+  };
+
+  /// Products alone, of one rank and micro-batch: as the model has them, and again in the backward for what is recomputed.
+  struct Flops {
+    double forward = 0, backward = 0, repeated = 0;
+  };
+
+  int64_t blocks = 0;
+  std::vector<Value> values;
+  std::vector<Stage> stages;
+  Flops flops;
+};
+
+} // namespace npar::compiler

@@ -1,0 +1,116 @@
+// Lays the values on the parts that keep them, and walks each stage's order for the most that it keeps at a time.
+#include "compiler/emit/ReadSaved.h"
+
+#include "compiler/dialects/pipe/Pipe.h"
+#include "compiler/passes/schedule/Stages.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace mlir;
+using npar::compiler::SavedActivations;
+
+namespace npar {
+namespace {
+
+using As = SavedActivations::As;
+
+class Reader {
+public:
+  explicit Reader(ModuleOp module) : module(module) {}
+
+  SavedActivations run() {
+    findParts();
+    if (auto entries = module->getAttrOfType<ArrayAttr>("npar.saved")) {
+      for (auto entry : entries.getAsRange<DictionaryAttr>())
+        narrowest = std::min(narrowest, number(entry, "bits"));
+      for (auto entry : entries.getAsRange<DictionaryAttr>())
+        addValue(entry);
+    }
+    addStages();
+    if (auto products = module->getAttrOfType<DictionaryAttr>("npar.products")) {
+      auto flops = [&](StringRef name) { return products.getAs<FloatAttr>(name).getValueAsDouble(); };
+      saved.flops = {flops("forward"), flops("backward"), flops("repeated")};
+    }
+    return std::move(saved);
+  }
+
+private:
+  static int64_t number(DictionaryAttr entry, StringRef name) { return entry.getAs<IntegerAttr>(name).getInt(); }
+
+  void findParts() {
+    if (auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks"))
+      saved.blocks = blocks.getInt();
+    auto micro = module.lookupSymbol<func::FuncOp>("micro");
+    for (Operation &op : micro.getOps())
+      if (auto place = op.getAttrOfType<IntegerAttr>(placeAttribute))
+        partOf[nn::getAt(&op).getBlock()] = place.getInt();
+  }
+
+  /// Once for each part whose backward uses the value. Into a block of the same part a recomputed segment repeats it instead.
+  void addValue(DictionaryAttr entry) {
+    StringRef as = entry.getAs<StringAttr>("as").getValue();
+    int64_t home = partOf[number(entry, "home")];
+    std::map<int64_t, int64_t> first; // block of each part
+    for (int64_t block : entry.getAs<DenseI64ArrayAttr>("uses").asArrayRef())
+      first.try_emplace(partOf[block], block);
+    if (auto crossings = entry.getAs<DenseI64ArrayAttr>("crossings"))
+      for (int64_t block : crossings.asArrayRef())
+        if (int64_t part = partOf[block]; part != home)
+          if (auto [known, isNew] = first.try_emplace(part, block); !isNew)
+            known->second = std::min(known->second, block);
+    SavedActivations::Value value;
+    value.operation = entry.getAs<StringAttr>("op").str();
+    value.path = entry.getAs<StringAttr>("path").str();
+    value.as = as == "mask" ? As::Mask : as == "statistic" ? As::Statistic : As::Tensor;
+    value.elements = number(entry, "elements");
+    int64_t wide = number(entry, "bits") > narrowest ? 4 : 2;
+    value.bytes = value.elements * (value.as == As::Tensor ? wide : value.as == As::Mask ? 1 : 0);
+    for (auto [part, block] : first) {
+      value.part = part;
+      value.block = block;
+      saved.values.push_back(value);
+    }
+  }
+
+  void addStages() {
+    auto programs = module.getOps<pipe::ProgramOp>();
+    if (programs.empty())
+      return;
+    pipe::ProgramOp program = *programs.begin();
+    auto stageOfPlace = program.getStageOfPlace();
+    saved.stages.resize(static_cast<size_t>(program.getStages()));
+    std::map<std::string, int64_t> bytesOf; // of a part, by the name of its forward
+    for (auto [part, stage] : llvm::enumerate(stageOfPlace)) {
+      saved.stages[static_cast<size_t>(stage)].parts.push_back(static_cast<int64_t>(part));
+      int64_t &bytes = bytesOf[std::to_string(part)];
+      for (const SavedActivations::Value &value : saved.values)
+        bytes += value.part == static_cast<int64_t>(part) ? value.bytes : 0;
+    }
+    for (pipe::OrderOp order : module.getOps<pipe::OrderOp>()) {
+      SavedActivations::Stage &stage = saved.stages[static_cast<size_t>(order.getStage())];
+      int64_t micros = 0, bytes = 0;
+      for (const pipe::TaskName &task : order.getTaskNames()) {
+        StringRef name = task.fragment;
+        int64_t sign = name.starts_with("F") ? 1 : name.starts_with("B") ? -1 : 0;
+        micros += sign;
+        bytes += sign * bytesOf[name.drop_front().str()];
+        stage.mostMicros = std::max(stage.mostMicros, micros);
+        stage.mostBytes = std::max(stage.mostBytes, bytes);
+      }
+    }
+  }
+
+  ModuleOp module;
+  std::map<int64_t, int64_t> partOf; ///< by block
+  int64_t narrowest = 64;
+  SavedActivations saved;
+};
+
+} // namespace
+
+SavedActivations readSaved(ModuleOp module) { return Reader(module).run(); }
+
+} // namespace npar

@@ -1,0 +1,130 @@
+// place-account-saved: what the backward of a micro-batch needs of the forward, value by value, before composite ops are expanded.
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/passes/place/Place.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+#include <set>
+
+namespace npar {
+#define GEN_PASS_DEF_PLACEACCOUNTSAVED
+#include "compiler/passes/place/Passes.h.inc"
+} // namespace npar
+
+using namespace mlir;
+
+namespace npar::place {
+namespace {
+
+bool isPhase(Operation *op, nn::Phase phase) {
+  nn::AtAttr at = nn::getAt(op);
+  return at && at.getPhase() == phase;
+}
+
+/// The blocks whose backward uses a value; apart from them those where a recomputed segment crosses from block to block.
+struct Uses {
+  std::set<int64_t> blocks, crossings;
+};
+
+struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved> {
+  void runOnOperation() override {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    if (!micro)
+      return;
+    SmallVector<Attribute> entries;
+    for (Operation &op : micro.getOps()) {
+      if (!isPhase(&op, nn::Phase::F) || isa<nn::RenameOp>(op) || isFetched(&op))
+        continue;
+      for (OpResult result : op.getResults()) {
+        Uses uses;
+        collect(result, uses);
+        if (!uses.blocks.empty() || !uses.crossings.empty())
+          entries.push_back(entry(result, uses, isStatistic(result) ? "statistic" : "tensor"));
+      }
+      auto saving = dyn_cast<nn::SavingOpInterface>(op);
+      if (saving && saving.keepsMask() && !op.hasAttr(nn::recomputeAttribute))
+        entries.push_back(entry(op.getResult(0), {{nn::getAt(&op).getBlock()}, {}}, "mask"));
+    }
+    getOperation()->setAttr("npar.saved", ArrayAttr::get(&getContext(), entries));
+    countProducts(micro);
+  }
+
+  /// Floating-point operations of products. Of a repeated attention only the scores, where nothing uses its output.
+  static double productFlops(Operation *op) {
+    double once = 2 * nn::loopVolume(op);
+    if (isa<nn::EinsumOp>(op))
+      return once;
+    if (auto attention = dyn_cast<nn::AttentionOp>(op))
+      return once * (attention.getOut().use_empty() ? 1 : 2);
+    return isa<nn::AttentionGradOp>(op) ? 4 * once : 0;
+  }
+
+  void countProducts(func::FuncOp micro) {
+    double forward = 0, backward = 0, repeated = 0;
+    for (Operation &op : micro.getOps())
+      (isPhase(&op, nn::Phase::F) ? forward : op.hasAttr(nn::recomputeAttribute) ? repeated : backward) += productFlops(&op);
+    Builder builder(&getContext());
+    getOperation()->setAttr("npar.products", builder.getDictionaryAttr({builder.getNamedAttr("forward", builder.getF64FloatAttr(forward)),
+                                                                        builder.getNamedAttr("backward", builder.getF64FloatAttr(backward)),
+                                                                        builder.getNamedAttr("repeated", builder.getF64FloatAttr(repeated))}));
+  }
+
+  /// Read where it is used, or a piece of that: never kept.
+  static bool isFetched(Operation *op) {
+    if (isa<dist::ReshardOp, nn::RenameOp>(op)) {
+      Operation *source = op->getOperand(0).getDefiningOp();
+      return source && isFetched(source);
+    }
+    return isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp>(op);
+  }
+
+  /// A renamed value is the value itself.
+  static void collect(Value value, Uses &uses) {
+    for (Operation *user : value.getUsers())
+      if (isa<nn::RenameOp>(user))
+        collect(user->getResult(0), uses);
+      else if (isPhase(user, nn::Phase::B))
+        (isa<nn::CheckpointOp>(user) ? uses.crossings : uses.blocks).insert(nn::getAt(user).getBlock());
+  }
+
+  static bool isStatistic(OpResult result) {
+    auto saving = dyn_cast<nn::SavingOpInterface>(result.getOwner());
+    return saving && saving.isStatistic(result);
+  }
+
+  /// A layout's change is called by what it changes.
+  static StringRef kindOf(Operation *op) {
+    while (auto reshard = dyn_cast<dist::ReshardOp>(op))
+      if (Operation *source = reshard->getOperand(0).getDefiningOp())
+        op = source;
+      else
+        break;
+    return op->getName().stripDialect();
+  }
+
+  Attribute entry(Value value, const Uses &uses, StringRef as) {
+    Builder builder(&getContext());
+    auto type = cast<RankedTensorType>(value.getType());
+    nn::AtAttr at = nn::getAt(value.getDefiningOp());
+    auto blocks = [&](const std::set<int64_t> &list) { return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(list.begin(), list.end())); };
+    SmallVector<NamedAttribute> fields{
+        builder.getNamedAttr("op", builder.getStringAttr(kindOf(value.getDefiningOp()))),
+        builder.getNamedAttr("path", builder.getStringAttr(at.getPath())),
+        builder.getNamedAttr("as", builder.getStringAttr(as)),
+        builder.getNamedAttr("elements", builder.getI64IntegerAttr(type.getNumElements())),
+        builder.getNamedAttr("bits", builder.getI64IntegerAttr(type.getElementTypeBitWidth())),
+        builder.getNamedAttr("home", builder.getI64IntegerAttr(at.getBlock())),
+        builder.getNamedAttr("uses", blocks(uses.blocks)),
+    };
+    if (!uses.crossings.empty())
+      fields.push_back(builder.getNamedAttr("crossings", blocks(uses.crossings)));
+    return builder.getDictionaryAttr(fields);
+  }
+};
+
+} // namespace
+} // namespace npar::place
+
+std::unique_ptr<mlir::Pass> npar::createPlaceAccountSavedPass() { return std::make_unique<place::PlaceAccountSaved>(); }

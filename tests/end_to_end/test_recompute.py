@@ -1,0 +1,84 @@
+"""Recompute: the bits of no recompute under every plan, and less memory, as much as the kind says."""
+
+import re
+import unittest
+
+from driver import SMALL, DriverTest, mesh, settings
+
+KINDS = ["none", "attention", "block", "2", '["h.*.attn", "h.0"]']
+MODEL = {**SMALL, "dropout": 0.1}
+
+
+def plan(recompute="none", *parts, **sizes):
+    return ["gpt2", *settings(MODEL, mesh(**{"dp": 1, "pp": 1, "tp": 1, **sizes}), {"recompute": recompute}, *parts)]
+
+
+class RecomputeTest(DriverTest):
+    def hash(self, *model):
+        return self.npar_json("run", *model, "--data", self.text_file(), "--tokens", "bytes", "--steps", 2)["parameter_hash"]
+
+    def stashes(self, *model):
+        """Per stage, (name, bytes) of the regions that hold what one micro-batch keeps for its backward."""
+        text = self.npar("compile", *model, "--emit=rank").output
+        stages = re.split(r"rank\.program @stage", text)[1:]
+        return [[(name, int(size)) for name, size in re.findall(r'rank\.region "(stash\w+)" bytes\((\d+)\)', stage)] for stage in stages]
+
+    def kept(self, *model):
+        """Bytes that the forward of one micro-batch keeps, over all stages."""
+        return sum(size for stage in self.stashes(*model) for name, size in stage if name.startswith("stash_F"))
+
+    def test_bits(self):
+        """Dropout included: its masks are drawn again."""
+        plans = {
+            "one rank": ({}, {}),
+            "pipeline": ({"pp": 2}, {}),
+            "tensor and sequence": ({"tp": 2}, {"sequence": "true"}),
+            "zero bubble": ({"pp": 2}, {"schedule": "zb_v"}),
+            "all": ({"dp": 2, "pp": 2, "tp": 2}, {"sequence": "true", "schedule": "zb_h1"}),
+        }
+        for name, (sizes, more) in plans.items():
+            reference = self.hash(*plan("none", more, **sizes))
+            for kind in KINDS[1:]:
+                with self.subTest(plan=name, recompute=kind):
+                    self.assertEqual(self.hash(*plan(kind, more, **sizes)), reference)
+
+    def test_verify(self):
+        for kind, sizes, more in (
+            ("block", {"pp": 2, "tp": 2}, {"sequence": "true"}),
+            ("3", {"pp": 2, "dp": 2}, {"schedule": "zb_h1"}),
+            ("attention", {"pp": 2, "tp": 2}, {}),
+        ):
+            with self.subTest(recompute=kind, **sizes):
+                report = self.npar_json("verify", *plan(kind, more, **sizes), code=None)
+                self.assertTrue(report["ok"], [check for check in report["checks"] if not check["ok"]])
+
+    def test_memory_falls(self):
+        kept = [self.kept(*plan(kind)) for kind in ("none", "attention", "block", "2", "4")]
+        self.assertEqual(kept, sorted(kept, reverse=True))
+        self.assertEqual(len(set(kept)), len(kept), kept)
+        arenas = [
+            max(each["arena_bytes"] for each in self.npar_json("inspect", *plan(kind, pp=2))["classes"]) for kind in ("none", "attention", "block")
+        ]
+        self.assertEqual(arenas, sorted(arenas, reverse=True))
+
+    def test_memory_of_blocks(self):
+        """A recomputed block keeps its input, and a checkpoint every two blocks half of that."""
+        input_bytes = MODEL["micro"] * MODEL["length"] * MODEL["width"] * 4
+        for every in (1, 2):
+            one, more = (self.kept(*plan(str(every), {"depth": depth})) for depth in (4, 8))
+            self.assertEqual(more - one, 4 // every * input_bytes, f"every {every}")
+
+    def test_attention_keeps_no_probabilities(self):
+        probabilities = MODEL["micro"] * MODEL["heads"] * MODEL["length"] ** 2 * 4
+        self.assertEqual(self.kept(*plan("none")) - self.kept(*plan("attention")), MODEL["depth"] * probabilities)
+
+    def test_stages_begin_segments(self):
+        """A segment that a stage cuts: the stage keeps what it receives, and repeats no block of another."""
+        input_bytes = MODEL["micro"] * MODEL["length"] * MODEL["width"] * 4
+        by_hand = {"schedule": "1f1b"}
+        one = self.stashes(*plan("3", by_hand, pp=2))
+        self.assertEqual(self.kept(*plan("3", by_hand, pp=1)) + input_bytes, sum(size for stage in one for _, size in stage))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+"""The accounting of saved activations beside the formulas of Korthikanti et al. (2022), for a block written with the paper's operations."""
+
+import pathlib
+import unittest
+
+from driver import SMALL, DriverTest, mesh, settings
+
+TEXT = pathlib.Path(__file__).resolve().parent / "paper.npar"
+CORE = '["h.*.attn.core"]'
+# s, b, h, a, L, v of the paper; b is one rank's micro-batch.
+S, B, H, A, LAYERS, V = 16, 2, 32, 4, 4, 64
+SBH = S * B * H
+
+
+def plan(recompute="none", *parts, **sizes):
+    own = {"length": S, "micro": B, "width": H, "heads": A, "depth": LAYERS, "vocab": V, "recompute": recompute}
+    return [TEXT, *settings(own, mesh(**{"pp": 1, "tp": 1, **sizes}), *parts)]
+
+
+class SavedTest(DriverTest):
+    def saved(self, *model):
+        return self.npar_json("inspect", *model, "--saved")
+
+    def block(self, *model, block=1):
+        """Bytes of one block's backward."""
+        return next(each["bytes"] for each in self.saved(*model)["blocks"] if each["block"] == block)
+
+    def part(self, saved, *paths, block=1):
+        """Bytes of the values of a block whose making or using belongs to some layers."""
+        return sum(each["bytes"] for each in saved["values"] if each["block"] == block and any(path in each["path"] for path in paths))
+
+    def test_layer_formulas(self):
+        for t in (1, 2, 4):
+            sequence = {"sequence": "true"}
+            rows = {
+                "tensor parallel": (plan(tp=t), SBH * (10 + 24 / t + 5 * A * S / (H * t))),
+                "tensor + sequence": (plan("none", sequence, tp=t), SBH * (34 / t + 5 * A * S / (H * t))),
+                "tensor + selective": (plan(CORE, tp=t), SBH * (10 + 24 / t)),
+                "tensor + sequence + selective": (plan(CORE, sequence, tp=t), SBH * 34 / t),
+            }
+            for row, (model, bytes_) in rows.items():
+                with self.subTest(row=row, t=t):
+                    self.assertEqual(self.block(*model), bytes_)
+        self.assertEqual(self.block(*plan()), SBH * (34 + 5 * A * S / H), "no parallelism")
+
+    def test_full_recompute(self):
+        self.assertEqual(self.block(*plan("block")), 2 * SBH)
+        self.assertEqual(self.block(*plan("block", {"sequence": "true"}, tp=2)), 2 * SBH / 2, "sequence parallelism keeps a share")
+        self.assertEqual(sum(each["bytes"] for each in self.saved(*plan("2"))["blocks"] if 0 <= each["block"] < LAYERS), 2 * SBH * LAYERS / 2)
+
+    def test_parts_of_a_block(self):
+        saved = self.saved(*plan())
+        values = [each for each in saved["values"] if each["block"] == 1]
+        norms = [each for each in values if each["operation"] == "add" and each["as"] == "tensor"]
+        self.assertEqual(sum(each["bytes"] for each in norms), 4 * SBH, "two layer norms keep their inputs")
+        attention = self.part(saved, "h.1.ln_1", "h.1.attn")
+        self.assertEqual(attention, 11 * SBH + 5 * A * S * S * B)
+        self.assertEqual(self.part(saved, "h.1.ln_2", "h.1.mlp"), 19 * SBH)
+        self.assertEqual(attention + 19 * SBH + 4 * SBH, self.block(*plan()), "nothing else is kept")
+
+    def test_first_stage(self):
+        per_layer = SBH * (34 + 5 * A * S / H)
+        for p in (1, 2, 4):
+            for t in (1, 2):
+                with self.subTest(p=p, t=t):
+                    saved = self.saved(*plan("none", {"sequence": "true", "depth": 8}, pp=p, tp=t))
+                    stage = saved["stages"][0]
+                    self.assertEqual(stage["micros"], p, "as many under way as there are stages")
+                    layers = sum(each["bytes"] for each in saved["values"] if each["part"] == 0 and each["block"] >= 0 and each["block"] < 8)
+                    masks = sum(each["bytes"] for each in saved["values"] if each["block"] == -1 and each["as"] == "mask")
+                    if p > 1:
+                        blocks = {each["block"] for each in saved["values"] if each["part"] == 0 and each["block"] >= 0}
+                        self.assertEqual(layers, len(blocks) * per_layer / t)
+                        self.assertEqual(stage["bytes"], p * (len(blocks) * per_layer / t + masks))
+                    self.assertEqual(p * masks, SBH * p / t, "embedding dropout")
+
+    def test_interleaved(self):
+        """The factor 1 + (p - 1) / (p m) of the first stage, with m chunks per stage."""
+        p, m, depth = 2, 2, 8
+        counts = {"schedule": "interleaved", "chunks": m, "depth": depth}
+        saved = self.saved(*plan("none", counts, pp=p))
+        per_part = {}
+        for each in saved["values"]:
+            if 0 <= each["block"] < depth:
+                per_part.setdefault(each["part"], set()).add(each["block"])
+        self.assertEqual(saved["stages"][0]["parts"], [0, 2])
+        self.assertEqual(saved["stages"][0]["micros"] / (p * m), 1 + (p - 1) / (p * m))
+
+    def test_flops(self):
+        """Model FLOPs 72 B L s h^2 (1 + s / (6 h) + v / (12 h L)); what is recomputed comes on top."""
+        model = 72 * B * LAYERS * S * H * H * (1 + S / (6 * H) + V / (12 * H * LAYERS))
+        flops = self.saved(*plan())["flops"]
+        self.assertEqual(flops["forward"] + flops["backward"], model)
+        self.assertEqual(flops["repeated"], 0)
+        selective = self.saved(*plan(CORE))["flops"]
+        self.assertEqual(selective["forward"] + selective["backward"], model)
+        self.assertEqual(selective["repeated"], 2 * B * S * S * H * LAYERS, "q k again; times v is not needed")
+
+    def test_attention_operation(self):
+        """npar's own attention: no dropout inside, so 2 a s^2 b of probabilities, which recompute does not keep."""
+        own = settings(SMALL, mesh(dp=1, pp=1, tp=1))
+        s, b, h, a = SMALL["length"], SMALL["micro"], SMALL["width"], SMALL["heads"]
+        plain = self.block("gpt2", *own)
+        self.assertEqual(plain, s * b * h * 32 + 2 * a * s * s * b, "no dropout, no masks")
+        self.assertEqual(self.block("gpt2", *own, "--set", "recompute=attention"), s * b * h * 32)
+
+    def test_compiled_program_is_refused(self):
+        self.npar("compile", *plan(), "-o", "paper.npx")
+        self.assertIn("needs the model text", self.npar("inspect", "paper.npx", "--saved", code=2).error)
+
+
+if __name__ == "__main__":
+    unittest.main()
