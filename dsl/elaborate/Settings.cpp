@@ -95,8 +95,8 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       if (!setting && !p.value)
         evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
                                 {"set it: --set " + p.name.text + "=..."});
-      bool sameKind =
-          mayBeNone || std::holds_alternative<Poison>(standard) || standard.index() == value.index() || (isNumber(standard) && isNumber(value));
+      bool sameKind = mayBeNone || std::holds_alternative<Poison>(standard) || standard.index() == value.index() ||
+                      (isNumber(standard) && isNumber(value));
       if (setting && !sameKind) {
         Location at = setting->value->location;
         std::string given = textOf(std::exchange(value, Poison{}));

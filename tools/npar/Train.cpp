@@ -96,7 +96,8 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
       training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
     progress.update(step + 1, result->loss, speed);
     if (log)
-      if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed, result->validTokens}); !status.ok()) {
+      if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed, result->validTokens});
+          !status.ok()) {
         progress.finish();
         return status;
       }

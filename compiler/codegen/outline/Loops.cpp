@@ -52,8 +52,8 @@ bool isColumnReduction(const OpLoops &loops) {
 
 bool isCheap(Operation *op) {
   return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::Max2Op, nn::ScaleOp, nn::ShiftOp, nn::ReluOp, nn::ReluGradOp, nn::TanhGradOp,
-             nn::ConvertOp, nn::FillOp, nn::IndexOp, nn::BroadcastOp, nn::OneHotOp, nn::CausalMaskOp, nn::KeepValidOp,
-             dist::MaskPaddingOp>(op);
+             nn::ConvertOp, nn::FillOp, nn::IndexOp, nn::BroadcastOp, nn::OneHotOp, nn::CausalMaskOp, nn::KeepValidOp, dist::MaskPaddingOp>(
+      op);
 }
 
 } // namespace npar::codegen
