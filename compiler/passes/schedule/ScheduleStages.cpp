@@ -1,4 +1,4 @@
-// schedule-stages: cuts the chain of blocks into parts, balanced over the stages, marks every op with its part, and states the pipe.program.
+// schedule-stages: cuts the chain of blocks into parts, balanced over the stages, and marks every op with its part.
 #include "compiler/cost/Balance.h"
 #include "compiler/passes/schedule/OpCost.h"
 #include "compiler/passes/schedule/Schedule.h"

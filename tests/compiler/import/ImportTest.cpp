@@ -84,9 +84,9 @@ TEST_F(ImportTest, WritesThePlanAsAttributes) {
   OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   std::string text = textOf(*module);
-  for (const char *part :
-       {"dist.mesh = #dist.mesh<dp = 2, pp = 2, tp = 2>", "npar.batch = 8 : i64", "npar.micro_count = 2 : i64",
-        "#dist.rule<axis = \"vocab\", mesh = [\"tp\"], pad", "pipe.axis = \"pp\"", "pipe.schedule = \"1f1b\"", "pipe.chunks = 0 : i64", "nn.clip = 1.0"})
+  for (const char *part : {"dist.mesh = #dist.mesh<dp = 2, pp = 2, tp = 2>", "npar.batch = 8 : i64", "npar.micro_count = 2 : i64",
+                           "#dist.rule<axis = \"vocab\", mesh = [\"tp\"], pad", "pipe.axis = \"pp\"", "pipe.schedule = \"1f1b\"",
+                           "pipe.chunks = 0 : i64", "nn.clip = 1.0"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
   EXPECT_EQ(text.find("pipe.schedule_text"), std::string::npos);
 }

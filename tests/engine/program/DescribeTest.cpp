@@ -9,8 +9,12 @@ namespace {
 /// What runs per micro-batch, weight gradients too, has the number behind its fragment's name; what runs once has the name alone.
 TEST(Describe, TasksOfMicroBatchesHaveTheirNumber) {
   RankClassT rankClass;
-  for (auto [name, phase] :
-       {std::pair{"P0", Phase::Prologue}, {"C7", Phase::Count}, {"F7", Phase::Forward}, {"B7", Phase::Backward}, {"W7", Phase::Weight}, {"U0", Phase::Update}}) {
+  for (auto [name, phase] : {std::pair{"P0", Phase::Prologue},
+                             {"C7", Phase::Count},
+                             {"F7", Phase::Forward},
+                             {"B7", Phase::Backward},
+                             {"W7", Phase::Weight},
+                             {"U0", Phase::Update}}) {
     rankClass.tasks.emplace_back(static_cast<uint32_t>(rankClass.fragments.size()), 3, 0, 0, 0.0, 0.0);
     rankClass.fragments.push_back(std::make_unique<FragmentT>());
     rankClass.fragments.back()->name = name;
