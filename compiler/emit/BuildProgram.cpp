@@ -154,16 +154,17 @@ private:
     return success();
   }
 
-  uint32_t labelOf(rank::StepOp step) {
-    auto &known = labels[{step.getLabelAttr(), step.getPathAttr()}];
-    LocationAttr location = step.getLoc();
+  uint32_t labelOf(rank::StepOp step) { return addLabel(step.getLabelAttr(), step.getPathAttr(), step.getLoc()); }
+
+  uint32_t addLabel(StringAttr text, StringAttr path, Location location) {
+    auto &known = labels[{text, path}];
     for (auto &[other, index] : known)
       if (other == location)
         return index;
     result->labels.push_back(std::make_unique<program::LabelT>());
-    result->labels.back()->text = step.getLabel().str();
-    result->labels.back()->path = step.getPath().str();
-    result->labels.back()->source = sourceOf(step.getLoc());
+    result->labels.back()->text = text.str();
+    result->labels.back()->path = path.str();
+    result->labels.back()->source = sourceOf(location);
     known.emplace_back(location, static_cast<uint32_t>(result->labels.size()) - 1);
     return known.back().second;
   }
@@ -252,6 +253,11 @@ private:
     if (geometry.size() == 3)
       entry.outer = geometry[0], entry.split = geometry[1], entry.inner = geometry[2];
     entry.cause = text(does, "cause");
+    entry.from = text(does, "from");
+    entry.to = text(does, "to");
+    if (auto rules = does.getAs<ArrayAttr>("rules"))
+      for (NameLoc rule : rules.getAsRange<NameLoc>())
+        entry.rules.push_back(addLabel(rule.getName(), StringAttr::get(module.getContext()), rule.getChildLoc()));
   }
 };
 

@@ -4,6 +4,7 @@
 #include "compiler/passes/export/ReadPipe.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -238,6 +239,16 @@ private:
     action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)));
   }
 
+  /// What stands between the brackets of `#dist.layout<...>`.
+  static std::string layoutText(Type type) {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    if (dist::LayoutAttr layout = dist::layoutOf(type))
+      out << layout;
+    size_t begin = text.find('<'), end = text.rfind('>');
+    return begin == std::string::npos || end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
+  }
+
   LogicalResult collective(Operation *op, program::CollectiveKind kind, ArrayAttr axes, StringRef reduce, std::optional<StringRef> dim,
                            std::optional<StringRef> cause) {
     Value input = op->getOperand(0), result = op->getResult(0);
@@ -268,6 +279,11 @@ private:
     }
     if (cause)
       entry->cause = cause->str();
+    entry->from = layoutText(input.getType());
+    entry->to = layoutText(result.getType());
+    if (auto rules = op->getAttrOfType<ArrayAttr>(dist::ruleAttrName))
+      for (NameLoc rule : rules.getAsRange<NameLoc>())
+        entry->rules.push_back(tables.addRule(rule));
     Action &action = act(program::StepKind::Collective, op->getName().stripDialect(), op, input, result);
     action.payload = static_cast<uint32_t>(tables.program.collectives.size());
     tables.program.collectives.push_back(std::move(entry));

@@ -62,6 +62,11 @@ private:
   bool failed = false;
 };
 
+/// A rule with its line, as `dist::ruleAttrName` lists them; null for a rule without a line.
+mlir::Attribute namedRule(dist::RuleAttr rule);
+/// The rules of the module that give `meshAxes` to `axis` in `op`, each once.
+llvm::SmallVector<mlir::Attribute> namedRules(mlir::Operation *op, mlir::StringAttr axis, llvm::ArrayRef<mlir::StringAttr> meshAxes);
+
 /// Whether a layer path or one of its parents matches a pattern such as `h.*.attn`; `*` stands for one component.
 bool matchesLayer(llvm::StringRef pattern, llvm::StringRef path);
 
