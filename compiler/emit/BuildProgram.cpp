@@ -152,16 +152,17 @@ private:
     return success();
   }
 
-  uint32_t labelOf(rank::StepOp step) {
-    auto &known = labels[{step.getLabelAttr(), step.getPathAttr()}];
-    LocationAttr location = step.getLoc();
+  uint32_t labelOf(rank::StepOp step) { return addLabel(step.getLabelAttr(), step.getPathAttr(), step.getLoc()); }
+
+  uint32_t addLabel(StringAttr text, StringAttr path, Location location) {
+    auto &known = labels[{text, path}];
     for (auto &[other, index] : known)
       if (other == location)
         return index;
     result->labels.push_back(std::make_unique<program::LabelT>());
-    result->labels.back()->text = step.getLabel().str();
-    result->labels.back()->path = step.getPath().str();
-    result->labels.back()->source = sourceOf(step.getLoc());
+    result->labels.back()->text = text.str();
+    result->labels.back()->path = path.str();
+    result->labels.back()->source = sourceOf(location);
     known.emplace_back(location, static_cast<uint32_t>(result->labels.size()) - 1);
     return known.back().second;
   }
@@ -268,6 +269,11 @@ private:
     entry.shift = static_cast<uint32_t>(number(does, "shift"));
     entry.whole = static_cast<uint64_t>(number(does, "whole"));
     entry.cause = text(does, "cause");
+    entry.from = text(does, "from");
+    entry.to = text(does, "to");
+    if (auto rules = does.getAs<ArrayAttr>("rules"))
+      for (NameLoc rule : rules.getAsRange<NameLoc>())
+        entry.rules.push_back(addLabel(rule.getName(), StringAttr::get(module.getContext()), rule.getChildLoc()));
   }
 };
 

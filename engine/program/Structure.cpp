@@ -115,6 +115,9 @@ private:
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largest / 8 ||
           collective->axes()->size() == 0)
         return fail("a collective of an unknown kind, or without mesh axes");
+      for (uint32_t rule : *collective->rules())
+        if (rule >= program.labels()->size())
+          return fail("a collective asked for by rule " + number(rule) + " of " + number(program.labels()->size()) + " labels");
       if (!checkAxes(*collective->axes(), "a collective"))
         return false;
       uint64_t piece = 0, members = ranksAlong(program, *collective->axes());

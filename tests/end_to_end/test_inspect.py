@@ -5,7 +5,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-from driver import SMALL, DriverTest, mesh, settings
+from driver import ROOT, SMALL, DriverTest, mesh, settings
 
 PUBLISHED = {
     124439808: {"width": 768, "heads": 12, "depth": 12},
@@ -169,6 +169,84 @@ class InspectTest(DriverTest):
             if one["kind"] in ("Kernel", "Matmul", "Zero"):
                 self.assert_close(one["measured_seconds"], one["planned_seconds"], 0.01, one["kind"])
         self.assertEqual(actual["stragglers"], [])
+
+
+class WhyTest(DriverTest):
+    """Which line of the plan asks for what."""
+
+    PLAN = """
+plan mine for Gpt2 {
+    mesh dp = 2, pp = 2, tp = 2   # a bracket } in a comment
+    micro 2
+    split {
+        batch -> dp
+        head, hidden, vocab pad -> tp
+        h -> pp by 1f1b
+    }
+}
+"""
+
+    def model(self, plan=PLAN):
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        (self.folder / "mine.npar").write_text(text + plan)
+        first = text.count("\n") + 2  # the line of `plan`
+        return ["mine.npar", "--plan", "mine", *settings({name: value for name, value in SMALL.items() if name != "micro"})], first
+
+    def test_each_collective_names_a_rule_and_its_line(self):
+        model, first = self.model()
+        summary = self.npar_json("inspect", *model, "--why")
+        lines = {"batch -> dp": first + 4, "head -> tp": first + 5, "hidden -> tp": first + 5, "vocab pad -> tp": first + 5}
+        seen = set()
+        for part in summary["classes"]:
+            for field in ("count", "bytes"):
+                self.assertEqual(sum(one[field] for one in part["why"]), sum(one[field] for one in part["collectives"]))
+            for one in part["why"]:
+                self.assertTrue(one["cause"] and one["remedy"], one)
+                if "square_sums" in one["cause"] or "combine" in one["cause"]:
+                    continue  # the norm and the tied weight: no rule asks for them
+                self.assertTrue(one["rules"], one)
+                self.assertNotEqual(one["from"], one["to"], one)
+                for rule in one["rules"]:
+                    seen.add(rule["rule"])
+                    self.assertRegex(rule["source"], rf"^mine\.npar:{lines[rule['rule']]}:\d+$")
+        self.assertEqual(seen, set(lines))
+        blocks = [one for one in summary["classes"][0]["why"] if one["path"] == "h.*.mlp.c_proj" and one["phase"] == "forward"]
+        self.assertEqual([(one["kind"], one["steps"], one["count"]) for one in blocks], [("all_reduce", 2, 2 * 4)])
+        text = self.npar("inspect", *model, "--why").output
+        self.assertRegex(text, rf"asked for by mine\.npar:{first + 5}:\d+  hidden -> tp")
+
+    def test_annotated_plan(self):
+        model, first = self.model()
+        text = self.npar("inspect", *model, "--annotate").output
+        plain = [line.split("  #=")[0].rstrip() for line in text.splitlines()]
+        self.assertEqual(plain, [line.rstrip() for line in self.PLAN.strip().splitlines()])
+        effects = {line.split("->")[0].strip(): line.split("#=")[1].strip() for line in text.splitlines() if "#=" in line}
+        self.assertRegex(effects["batch"], r"^\d+ all_reduce per step; .* sent$")
+        self.assertRegex(effects["head, hidden, vocab pad"], r"^4 all_reduce per block; .* elsewhere; .* sent$")
+        self.assertRegex(effects["h"], r"^2 stages of 2, 2 blocks; bubble \d+\.\d %; 2 messages of at most 4.00 KiB per micro-batch$")
+        lines = self.npar_json("inspect", *model, "--annotate")["lines"]
+        self.assertEqual(lines[0]["line"], first)
+        self.assertEqual(len(lines), len(plain))
+        self.npar("inspect", "gpt2", "--plan", "none", "--annotate", code=2)
+
+    def test_limits(self):
+        """`require` is held against the planned arena and bubble, at its line."""
+        good, _ = self.model(self.PLAN.replace("    micro 2", "    micro 2\n    require memory <= 1 GB, bubble <= 60 %"))
+        self.assertRegex(self.npar("inspect", *good, "--annotate").output, r"require memory.*#= the largest arena has .* % of what is allowed; bubble")
+        bad, first = self.model(self.PLAN.replace("    micro 2", "    micro 2\n    require memory <= 1 KiB, bubble <= 1 %"))
+        error = self.npar("compile", *bad, code=1).error
+        self.assertRegex(error, rf"mine\.npar:{first + 3}:\d+: error: each rank of 'stage\d' needs .* bytes\), the plan allows 1.00 KiB \(1024 bytes\)")
+        self.assertRegex(error, rf"mine\.npar:{first + 3}:\d+: error: stages wait .* %, the plan allows|of the planned time, the plan allows 1.0 %")
+        self.assertIn("it holds ", error)
+
+    def test_bytes_per_parameter(self):
+        summary = self.npar_json("inspect", "mlp", "--bytes-per-parameter", *settings(mesh(dp=2, tp=1), vocab=33, width=16, inner=32, length=8))
+        (part,) = summary["classes"]
+        found = part["bytes_per_parameter"]
+        self.assertEqual(found["parameters"]["per_parameter"], 4)
+        self.assertEqual(found["gradients"]["per_parameter"], 4)
+        self.assertEqual(found["total"]["bytes"], sum(found[name]["bytes"] for name in found if name != "total"))
+        self.assertIn("GB", self.npar("inspect", "mlp", "--bytes-per-parameter").output)
 
 
 class EmitTest(DriverTest):

@@ -31,6 +31,9 @@ public:
   /// The same, loaded and verified.
   Outcome<ProgramPointer> load(const dsl::Program &program, bool withoutKernels = false);
 
+  /// The texts read so far, which the program's locations point into.
+  const dsl::Sources &texts() const { return sources; }
+
 private:
   Outcome<compiler::Compiled> runCompiler(const dsl::Program &program, compiler::CompileOptions options);
   dsl::FrontendOptions frontend;

@@ -2,14 +2,17 @@
 #include "tools/npar/Command.h"
 
 #include "engine/program/AtomicFile.h"
+#include "tools/npar/Annotate.h"
 #include "tools/npar/Compilation.h"
 #include "tools/npar/Summary.h"
 #include "tools/npar/Talk.h"
 #include "tools/npar/view/Actual.h"
+#include "tools/npar/view/ParameterBytes.h"
 #include "tools/npar/view/Timeline.h"
 #include "tools/npar/view/View.h"
 #include "tools/npar/view/ViewJson.h"
 #include "tools/npar/view/ViewPage.h"
+#include "tools/npar/view/Why.h"
 
 #include <deque>
 #include <iostream>
@@ -22,7 +25,7 @@ struct InspectFlags {
   ModelOptions model;
   std::string svg, html, trace, actual;
   std::vector<std::string> compare, compareSettings;
-  bool json = false;
+  bool json = false, why = false, annotate = false, parameterBytes = false;
 };
 
 ExitCode writeText(const std::string &path, const std::string &text) {
@@ -74,6 +77,8 @@ Outcome<Actual> loadActual(const std::string &path, const program::Program &prog
 }
 
 ExitCode runInspect(const InspectFlags &flags) {
+  if (flags.annotate)
+    return annotatePlan(flags.model, flags.json);
   Outcome<ProgramPointer> loaded = loadModel(flags.model, /*withoutKernels=*/true);
   if (!loaded.ok())
     return loaded.code();
@@ -114,7 +119,17 @@ ExitCode runInspect(const InspectFlags &flags) {
       json["compared"].push_back(comparedJson(views[i]));
     if (actual)
       json["actual"] = actualJson(views[0], *actual);
+    for (const ClassView &part : views[0].classes) {
+      nlohmann::ordered_json &one = json["classes"].at(part.programClass);
+      if (flags.why)
+        one["why"] = whyJson(views[0], part);
+      if (flags.parameterBytes)
+        one["bytes_per_parameter"] = parameterBytesJson(program, *program.classes()->Get(part.programClass));
+    }
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else if (flags.why || flags.parameterBytes) {
+    std::cout << (flags.why ? whyText(views[0]) : "") << (flags.why && flags.parameterBytes ? "\n" : "")
+              << (flags.parameterBytes ? parameterBytesText(program) : "");
   } else {
     std::cout << summaryTable(summary) << viewText(views[0]);
     if (actual)
@@ -131,9 +146,16 @@ Command addInspectCommand(CLI::App &driver) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App *app = driver.add_subcommand("inspect", "show what each rank holds and does, without running it\n\n"
                                                    "Example:\n"
-                                                   "  npar inspect gpt2 --set mesh.pp=4 --html gpt2.html --compare-set schedule=gpipe\n");
+                                                   "  npar inspect gpt2 --set mesh.pp=4 --html gpt2.html --compare-set schedule=gpipe\n"
+                                                   "  npar inspect gpt2 --why\n"
+                                                   "  npar inspect gpt2 --annotate\n");
   flags->model.addTo(*app);
   app->add_flag("--json", flags->json, "one JSON object on standard output; bytes and counts are per rank and training step");
+  app->add_flag("--why", flags->why,
+                "explain each collective: the plan's rule and line, the two layouts, bytes, how often, what would remove it");
+  app->add_flag("--annotate", flags->annotate, "print the plan's text with the effect of each line behind it");
+  app->add_flag("--bytes-per-parameter", flags->parameterBytes,
+                "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
   app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")->type_name("FILE.svg");
   app->add_option("--html", flags->html,
                   "one page to look around in: zoom, steps with source lines, dependencies, memory; needs no network")

@@ -32,4 +32,13 @@ def ExportPlanMemory : Pass<"export-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::dist::DistDialect", "::npar::rank::RankDialect"];
 }
 
+def ExportCheckLimits : Pass<"export-check-limits", "::mlir::ModuleOp"> {
+  let summary = "refuses a program that needs more than the plan's `require` allows";
+  let description = [{
+    Module attribute `npar.require = {memory = bytes, bubble = share, memory_loc, bubble_loc}`: no `rank.program` has a larger arena; of
+    the time from the first to the last planned task that runs per micro-batch, over all stages together, no larger share is waiting.
+  }];
+  let dependentDialects = ["::npar::dist::DistDialect", "::npar::rank::RankDialect"];
+}
+
 #endif

@@ -73,10 +73,12 @@ std::unique_ptr<Pass> createExportPlanMemoryPass(const compiler::WorkspaceOracle
 
 void buildExportPipeline(OpPassManager &manager, const compiler::WorkspaceOracle *oracle) {
   manager.addPass(createExportPlanMemoryPass(oracle));
+  manager.addPass(createExportCheckLimitsPass());
 }
 
 void registerExportPasses() {
   registerPass([] { return createExportPlanMemoryPass(); });
+  registerPass(createExportCheckLimitsPass);
 }
 
 } // namespace npar

@@ -5,6 +5,7 @@
 #include "compiler/passes/schedule/Stages.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -269,6 +270,16 @@ private:
     action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)));
   }
 
+  /// What stands between the brackets of `#dist.layout<...>`.
+  static std::string layoutText(Type type) {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    if (dist::LayoutAttr layout = dist::layoutOf(type))
+      out << layout;
+    size_t begin = text.find('<'), end = text.rfind('>');
+    return begin == std::string::npos || end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
+  }
+
   /// Adds a step and its entry, whose geometry is left to the caller; null after an error.
   program::CollectiveT *collective(Operation *op, program::CollectiveKind kind, ArrayAttr axes, StringRef reduce,
                                    std::optional<StringRef> cause) {
@@ -295,6 +306,11 @@ private:
     entry->outer = entry->inner = entry->split = 1;
     if (cause)
       entry->cause = cause->str();
+    entry->from = layoutText(input.getType());
+    entry->to = layoutText(result.getType());
+    if (auto rules = op->getAttrOfType<ArrayAttr>(dist::ruleAttrName))
+      for (NameLoc rule : rules.getAsRange<NameLoc>())
+        entry->rules.push_back(tables.addRule(rule));
     uint32_t payload = static_cast<uint32_t>(tables.program.collectives.size());
     double bytes = static_cast<double>(std::max(storageBytes(input.getType()), storageBytes(result.getType())));
     auto bucket = op->getAttrOfType<IntegerAttr>(bucketAttribute);

@@ -21,6 +21,16 @@ uint32_t Tables::addLabel(StringRef name, Operation *op) {
   return static_cast<uint32_t>(program.labels.size()) - 1;
 }
 
+uint32_t Tables::addRule(NameLoc rule) {
+  auto [entry, isNew] = rules.try_emplace(rule, static_cast<uint32_t>(program.labels.size()));
+  if (isNew) {
+    program.labels.push_back(std::make_unique<program::LabelT>());
+    program.labels.back()->text = rule.getName().str();
+    program.labels.back()->source = sourceOf(rule.getChildLoc());
+  }
+  return entry->second;
+}
+
 uint32_t variableIn(ClassReader &reader, Tables &tables, StringRef name) {
   auto [entry, isNew] = reader.variables.try_emplace(name, static_cast<uint32_t>(reader.model.variables.size()));
   if (isNew) {

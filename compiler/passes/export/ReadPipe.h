@@ -24,7 +24,10 @@ struct Tables {
   llvm::StringMap<mlir::Type> inputTypes;       ///< data buffers by name
   std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
   uint32_t nextEvent = 0;
+  llvm::DenseMap<mlir::Attribute, uint32_t> rules; ///< labels of the plan's rules, by their named locations
   uint32_t addLabel(llvm::StringRef name, mlir::Operation *op);
+  /// The label of a rule of the plan: its text and its line.
+  uint32_t addRule(mlir::NameLoc rule);
 };
 
 /// What a class knows while its fragments are read.

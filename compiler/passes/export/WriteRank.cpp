@@ -29,6 +29,10 @@ private:
 
   NamedAttribute named(StringRef name, Attribute value) { return b.getNamedAttr(name, value); }
   NamedAttribute number(StringRef name, int64_t value) { return named(name, b.getI64IntegerAttr(value)); }
+  Location locationOf(const program::LabelT &label) {
+    return label.source ? Location(FileLineColLoc::get(b.getContext(), label.source->file, label.source->line, label.source->column))
+                        : unknown;
+  }
   std::string axisName(uint32_t axis) { return program.mesh[axis]->name; }
 
   void writeClass(const program::RankClassT &source) {
@@ -80,10 +84,7 @@ private:
       for (uint32_t i = 0; i < step.dependency_count(); ++i)
         after.push_back(static_cast<int32_t>(source.dependencies[step.first_dependency() + i]));
       const program::LabelT &label = *program.labels[step.label()];
-      Location location = unknown;
-      if (label.source)
-        location = FileLineColLoc::get(b.getContext(), label.source->file, label.source->line, label.source->column);
-      rank::StepOp::create(b, location, static_cast<rank::StepKind>(step.kind()), label.text, b.getArrayAttr(inputs),
+      rank::StepOp::create(b, locationOf(label), static_cast<rank::StepKind>(step.kind()), label.text, b.getArrayAttr(inputs),
                            b.getArrayAttr(outputs), after, payload(step), label.path, APFloat(step.flops()), APFloat(step.begin()),
                            APFloat(step.end()), step.free() != 0);
     }
@@ -160,7 +161,14 @@ private:
             number("count", static_cast<int64_t>(collective.count)),
             named("type", TypeAttr::get(typeOf(collective.type, b.getContext()))),
             named("geometry", b.getDenseI64ArrayAttr(geometryOf(collective))),
-            named("cause", b.getStringAttr(collective.cause))};
+            named("cause", b.getStringAttr(collective.cause)),
+            named("from", b.getStringAttr(collective.from)),
+            named("to", b.getStringAttr(collective.to))};
+    SmallVector<Attribute> rules;
+    for (uint32_t rule : collective.rules)
+      rules.push_back(NameLoc::get(b.getStringAttr(program.labels[rule]->text), locationOf(*program.labels[rule])));
+    if (!rules.empty())
+      does.push_back(named("rules", b.getArrayAttr(rules)));
     if (collective.concat_first)
       does.push_back(named("concat_first", b.getUnitAttr()));
     if (collective.shift)

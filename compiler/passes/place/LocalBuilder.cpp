@@ -1,6 +1,8 @@
 // Result layouts of local operations, and the all_reduce behind a reduction over a split axis (P5).
 #include "compiler/passes/place/LocalBuilder.h"
 
+#include "compiler/passes/place/Rules.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -76,6 +78,8 @@ Value LocalBuilder::reduce(StringRef name, Value x, StringAttr axis, ValueRange 
   std::string cause = ("'" + op->getName().stripDialect() + "' reduces over '" + axis.getValue() + "', which is split").str();
   auto all = dist::AllReduceOp::create(builder, op->getLoc(), whole, partial, dist::stringArray(op->getContext(), ordered), kind,
                                        builder.getStringAttr(cause));
+  if (SmallVector<Attribute> rules = namedRules(op, axis, ordered); !rules.empty())
+    all->setAttr(dist::ruleAttrName, builder.getArrayAttr(rules));
   if (auto at = nn::getAt(op))
     nn::setAt(all, at);
   return all.getResult();

@@ -20,7 +20,11 @@ namespace {
 class Rewriter {
 public:
   Rewriter(ModuleOp module, Rules &rules, const Stores &stores, Layouts &layouts)
-      : module(module), rules(rules), stores(stores), layouts(layouts), mesh(rules.mesh), builder(module.getContext()) {}
+      : module(module), rules(rules), stores(stores), layouts(layouts), mesh(rules.mesh), builder(module.getContext()) {
+    for (Operation *op : layouts.operations())
+      if (auto accumulate = dyn_cast<nn::AccumulateOp>(op))
+        accumulated[accumulate.getVariable()] = accumulate.getValue();
+  }
 
   void run() {
     for (Operation *op : layouts.operations())
@@ -161,9 +165,17 @@ private:
            });
   }
 
-  Value create(Operation *place, Value from, LayoutAttr layout, const std::string &cause) {
+  /// Why a reshard is there: a sentence, and the rules that it names.
+  struct Cause {
+    std::string text;
+    SmallVector<Attribute> rules;
+  };
+
+  Value create(Operation *place, Value from, LayoutAttr layout, const Cause &cause) {
     Type type = dist::localType(cast<RankedTensorType>(from.getType()).getElementType(), layout, mesh);
-    auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, builder.getStringAttr(cause));
+    auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, builder.getStringAttr(cause.text));
+    if (!cause.rules.empty())
+      op->setAttr(dist::ruleAttrName, builder.getArrayAttr(cause.rules));
     if (auto at = nn::getAt(place))
       nn::setAt(op, at);
     return op.getResult();
@@ -184,56 +196,105 @@ private:
     sums->setAttr("owners", builder.getArrayAttr(owners));
   }
 
-  std::string ruleText(const Assignment &assignment, StringAttr meshAxis) {
-    int rule = assignment.ruleOf(meshAxis);
-    return rule < 0 ? "" : "rule '" + rules.rule(rule).text() + "'";
+  /// "rule 'head -> tp'", which the cause then lists; empty when no rule took the mesh axis.
+  std::string ruleText(const Assignment &assignment, StringAttr meshAxis, Cause &cause) {
+    int index = assignment.ruleOf(meshAxis);
+    if (index < 0)
+      return "";
+    dist::RuleAttr rule = rules.rule(index);
+    if (Attribute named = namedRule(rule); named && !llvm::is_contained(cause.rules, named))
+      cause.rules.push_back(named);
+    return "rule '" + rule.text() + "'";
   }
 
-  std::string causeOfReduction(Value value) {
+  Cause causeOfReduction(Value value) {
+    Cause cause;
     Operation *origin = layouts.originOfPartial(value);
     std::string name = ("'" + origin->getName().stripDialect() + "'").str();
-    if (auto read = dyn_cast<nn::ReadOp>(origin)) {
-      std::string text = "'" + read.getVariable().str() + "' was accumulated from each rank's share";
-      ArrayRef<StringAttr> flat = layouts.layout(value).getFlatAxes();
-      return flat.empty() ? text : text + ", stored by " + Stores::text("optimizer", flat);
+    auto read = dyn_cast<nn::ReadOp>(origin);
+    if (!read && isa<nn::SquareSumsOp>(origin)) {
+      cause.text = name + " adds what each rank owns";
+      return cause;
     }
-    if (isa<nn::SquareSumsOp>(origin))
-      return name + " adds what each rank owns";
-    StringAttr axis = layouts.raw(value).getPartialAxes().front();
+    std::string stored;
+    if (read) {
+      cause.text = "'" + read.getVariable().str() + "' was accumulated from each rank's share";
+      if (ArrayRef<StringAttr> flat = layouts.layout(value).getFlatAxes(); !flat.empty()) {
+        stored = ", stored by " + Stores::text("optimizer", flat);
+        addStore(cause, "optimizer");
+      }
+      origin = accumulated.count(read.getVariable()) ? layouts.originOfPartial(accumulated.lookup(read.getVariable())) : nullptr;
+      if (!origin) {
+        cause.text += stored;
+        return cause;
+      }
+    }
+    ArrayRef<StringAttr> axes = layouts.raw(value).getPartialAxes();
     const Assignment &assignment = layouts.assignment(origin);
-    StringAttr loop = assignment.axisOf(axis);
-    return name + " sums over '" + (loop ? loop.str() : "") + "', split by " + ruleText(assignment, axis);
+    for (StringAttr axis : axes) {
+      StringAttr loop = assignment.axisOf(axis);
+      std::string rule = ruleText(assignment, axis, cause);
+      if (read && loop)
+        cause.text += (axis == axes.front() ? " of '" : ", of '") + loop.str() + "' by " + rule;
+      else if (!read && axis == axes.front())
+        cause.text = name + " sums over '" + (loop ? loop.str() : "") + "', split by " + rule;
+    }
+    cause.text += stored;
+    return cause;
   }
 
-  std::string causeOfUse(Value value, LayoutAttr wants, Operation *user) {
+  Cause causeOfUse(Value value, LayoutAttr wants, Operation *user) {
+    Cause cause;
     std::string name = ("'" + user->getName().stripDialect() + "'").str();
     LayoutAttr found = layouts.layout(value);
     if (wants.isFlat() || (found && found.isFlat()))
-      return causeOfStore(value, wants, user);
+      return causeOfStore(value, user);
     for (auto [dim, axis] : llvm::enumerate(wants.getNames())) {
       for (StringAttr meshAxis : wants.splitsOf(dim))
-        if (!llvm::is_contained(found.splitsOf(dim), meshAxis) && !isUpdate(user))
-          return name + " wants '" + axis.str() + "' split by " + ruleText(layouts.assignment(user), meshAxis);
+        if (!llvm::is_contained(found.splitsOf(dim), meshAxis) && !isUpdate(user)) {
+          cause.text = name + " wants '" + axis.str() + "' split by " + ruleText(layouts.assignment(user), meshAxis, cause);
+          return cause;
+        }
       for (StringAttr meshAxis : found.splitsOf(dim))
         if (!llvm::is_contained(wants.splitsOf(dim), meshAxis)) {
-          std::string text = name + " wants '" + axis.str() + "' whole over '" + meshAxis.str() + "'";
-          std::string taker = isUpdate(user) ? "" : ruleText(layouts.assignment(user), meshAxis);
-          return taker.empty() ? text : text + ", which there goes by " + taker;
+          cause.text = name + " wants '" + axis.str() + "' whole over '" + meshAxis.str() + "'";
+          std::string taker = isUpdate(user) ? "" : ruleText(layouts.assignment(user), meshAxis, cause);
+          if (!taker.empty())
+            cause.text += ", which there goes by " + taker;
+          for (Attribute rule : namedRules(value.getDefiningOp(), axis, meshAxis)) // what split it before
+            if (!llvm::is_contained(cause.rules, rule))
+              cause.rules.push_back(rule);
+          return cause;
         }
     }
-    return name + " wants another order of splits";
+    cause.text = name + " wants another order of splits";
+    return cause;
+  }
+
+  void addStore(Cause &cause, StringRef what) {
+    if (Attribute named = stores.named(what); named && !llvm::is_contained(cause.rules, named))
+      cause.rules.push_back(named);
   }
 
   /// Of gathering what is stored flat, or of cutting the stored piece.
-  std::string causeOfStore(Value value, LayoutAttr wants, Operation *user) {
+  Cause causeOfStore(Value value, Operation *user) {
     std::string name = ("'" + user->getName().stripDialect() + "'").str();
-    if (auto accumulate = dyn_cast<nn::AccumulateOp>(user))
-      return "'" + accumulate.getVariable().str() + "' is stored by " + Stores::text("gradients", stores.gradients());
-    if (auto write = dyn_cast<nn::WriteOp>(user))
-      return "'" + write.getVariable().str() + "' is used whole but updated by " + Stores::text("optimizer", stores.optimizer());
-    if (auto read = value.getDefiningOp<nn::ReadOp>(); read && !isUpdate(user))
-      return name + " uses '" + read.getVariable().str() + "' whole, stored by " + Stores::text("parameters", stores.parameters());
-    return name + " updates what is stored by " + Stores::text("optimizer", stores.optimizer());
+    StringRef what = "optimizer";
+    Cause cause;
+    auto read = value.getDefiningOp<nn::ReadOp>();
+    if (auto accumulate = dyn_cast<nn::AccumulateOp>(user)) {
+      what = "gradients";
+      cause.text = "'" + accumulate.getVariable().str() + "' is stored by " + Stores::text(what, stores.gradients());
+    } else if (auto write = dyn_cast<nn::WriteOp>(user)) {
+      cause.text = "'" + write.getVariable().str() + "' is used whole but updated by " + Stores::text(what, stores.optimizer());
+    } else if (read && !isUpdate(user)) {
+      what = "parameters";
+      cause.text = name + " uses '" + read.getVariable().str() + "' whole, stored by " + Stores::text(what, stores.parameters());
+    } else {
+      cause.text = name + " updates what is stored by " + Stores::text(what, stores.optimizer());
+    }
+    addStore(cause, what);
+    return cause;
   }
 
   bool isUpdate(Operation *op) { return layouts.isUpdate(op); }
@@ -249,6 +310,7 @@ private:
   DenseMap<Copy, Value> copies;
   DenseMap<Key, Value> reshards;
   DenseMap<Value, Value> reduced;
+  llvm::StringMap<Value> accumulated; ///< what each accumulator adds up
 };
 
 struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {

@@ -169,6 +169,8 @@ private:
       state.addAttribute(key, attribute);
     if (op.getCauseAttr())
       state.addAttribute("cause", op.getCauseAttr());
+    if (Attribute rules = op->getAttr(dist::ruleAttrName))
+      state.addAttribute(dist::ruleAttrName, rules);
     Operation *created = builder.create(state);
     if (auto at = nn::getAt(op))
       nn::setAt(created, at);

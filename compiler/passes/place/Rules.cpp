@@ -75,8 +75,7 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
     }
 }
 
-bool Rules::matches(const Entry &entry, Operation *op) const {
-  dist::RuleAttr rule = entry.attribute;
+static bool matchesRule(dist::RuleAttr rule, Operation *op) {
   if (!rule.getOp().empty() && rule.getOp().getValue() != kindOf(op))
     return false;
   if (rule.getLayer().empty())
@@ -84,6 +83,31 @@ bool Rules::matches(const Entry &entry, Operation *op) const {
   auto at = nn::getAt(op);
   return at && nn::matchesLayer(rule.getLayer(), at.getPath());
 }
+
+Attribute namedRule(dist::RuleAttr rule) {
+  LocationAttr at = rule.getLoc();
+  if (!at || isa<UnknownLoc>(at))
+    return {};
+  return NameLoc::get(StringAttr::get(rule.getContext(), rule.text()), Location(at));
+}
+
+SmallVector<Attribute> namedRules(Operation *op, StringAttr axis, ArrayRef<StringAttr> meshAxes) {
+  SmallVector<Attribute> found;
+  auto module = op->getParentOfType<ModuleOp>();
+  auto array = module ? module->getAttrOfType<ArrayAttr>("dist.rules") : ArrayAttr();
+  if (!array)
+    return found;
+  for (StringAttr meshAxis : meshAxes)
+    for (dist::RuleAttr rule : array.getAsRange<dist::RuleAttr>())
+      if (rule.getAxis() == axis && llvm::is_contained(rule.getMesh(), meshAxis) && matchesRule(rule, op)) {
+        if (Attribute named = namedRule(rule); named && !llvm::is_contained(found, named))
+          found.push_back(named);
+        break;
+      }
+  return found;
+}
+
+bool Rules::matches(const Entry &entry, Operation *op) const { return matchesRule(entry.attribute, op); }
 
 bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
   dist::RuleAttr rule = entry.attribute;

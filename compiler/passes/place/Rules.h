@@ -66,4 +66,9 @@ private:
   bool failed = false;
 };
 
+/// A rule with its line, as `dist::ruleAttrName` lists them; null for a rule without a line.
+mlir::Attribute namedRule(dist::RuleAttr rule);
+/// The rules of the module that give `meshAxes` to `axis` in `op`, each once.
+llvm::SmallVector<mlir::Attribute> namedRules(mlir::Operation *op, mlir::StringAttr axis, llvm::ArrayRef<mlir::StringAttr> meshAxes);
+
 } // namespace npar::place

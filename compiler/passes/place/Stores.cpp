@@ -101,4 +101,17 @@ std::string Stores::text(StringRef what, ArrayRef<StringAttr> axes) {
   return text + "'";
 }
 
+Attribute Stores::named(StringRef what) const {
+  for (const Entry &entry : entries)
+    if (entry.what == what && !entry.axes.empty()) {
+      std::string rule = (what + " -> ").str();
+      for (auto [place, axis] : llvm::enumerate(entry.axes))
+        rule += (place ? ", " : "") + axis.str();
+      LocationAttr line = lineOf(entry, entry.axes.front());
+      if (line && !isa<UnknownLoc>(line))
+        return NameLoc::get(StringAttr::get(line.getContext(), rule), Location(line));
+    }
+  return {};
+}
+
 } // namespace npar::place

@@ -25,6 +25,8 @@ public:
 
   /// `rule 'optimizer -> dp'`, for causes.
   static std::string text(llvm::StringRef what, llvm::ArrayRef<mlir::StringAttr> axes);
+  /// The rule of `what` with its line, as `dist::ruleAttrName` lists rules; null without one.
+  mlir::Attribute named(llvm::StringRef what) const;
 
 private:
   struct Rule {

@@ -3,10 +3,10 @@
 
 #include "engine/program/Mesh.h"
 #include "tools/npar/Summary.h"
+#include "tools/npar/view/Alike.h"
 #include "tools/npar/view/LiveMemory.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -46,6 +46,10 @@ ViewMessage messageOf(const Program &program, const RankClass &rankClass, const 
     message.over = axesText(program, *collective.axes());
     message.cause = collective.cause()->str();
     message.event = collective.event();
+    message.from = collective.from()->str(), message.to = collective.to()->str();
+    message.rules.assign(collective.rules()->begin(), collective.rules()->end());
+    for (uint32_t axis : *collective.axes())
+      message.members *= program.mesh()->Get(axis)->size();
   } else if (step.kind() == StepKind::Send || step.kind() == StepKind::Receive) {
     const Transfer &transfer = *program.transfers()->Get(step.payload());
     int64_t difference = static_cast<int64_t>(transfer.peer()) - fixedCoordinate(rankClass, transfer.axis());
@@ -112,46 +116,6 @@ ClassView classOf(const Program &program, const RankClass &rankClass) {
   return view;
 }
 
-/// `h.3.attn` and `h.4.attn` are `h.*.attn`: what differs between equal blocks is their number.
-std::string joined(const std::string &a, const std::string &b) {
-  std::string result;
-  size_t i = 0, j = 0;
-  auto number = [](const std::string &text, size_t &at) {
-    size_t begin = at;
-    while (at < text.size() && (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '*'))
-      ++at;
-    return text.substr(begin, at - begin);
-  };
-  while (i < a.size() && j < b.size()) {
-    std::string left = number(a, i), right = number(b, j);
-    if (!left.empty() || !right.empty()) {
-      result += left == right ? left : "*";
-    } else if (a[i] == b[j]) {
-      result += a[i];
-      ++i, ++j;
-    } else {
-      break;
-    }
-  }
-  return i == a.size() && j == b.size() ? result : result.substr(0, result.find_last_of('.') + 1) + "...";
-}
-
-/// Causes that differ only in the path they name, such as `'h.0.ln_1.weight.grad.0' was accumulated ...`, count together.
-std::string withoutPaths(const std::string &cause) {
-  std::string result;
-  for (size_t at = 0; at < cause.size();) {
-    size_t close = cause[at] == '\'' ? cause.find('\'', at + 1) : std::string::npos;
-    if (close == std::string::npos) {
-      result += cause[at++];
-      continue;
-    }
-    std::string quoted = cause.substr(at, close + 1 - at);
-    result += quoted.find('.') == std::string::npos ? quoted : "each of these";
-    at = close + 1;
-  }
-  return result;
-}
-
 void countCollectives(const std::vector<ViewLabel> &labels, ClassView &view) {
   std::vector<uint64_t> times(view.fragments.size());
   for (const ViewTask &task : view.tasks)
@@ -169,7 +133,7 @@ void countCollectives(const std::vector<ViewLabel> &labels, ClassView &view) {
         use = {step.message.kind, step.message.over, step.message.cause, phase, label.path, {}, 0, 0, 0};
       else if (use.cause != step.message.cause)
         use.cause = cause;
-      use.path = isNew ? label.path : joined(use.path, label.path);
+      use.path = isNew ? label.path : joinedPath(use.path, label.path);
       if (std::string place = label.place(); std::find(use.places.begin(), use.places.end(), place) == use.places.end())
         use.places.push_back(place);
       use.count += times[index];

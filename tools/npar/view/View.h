@@ -29,11 +29,14 @@ struct ViewLabel {
 
 /// What a step sends, receives or reduces.
 struct ViewMessage {
-  std::string kind;       ///< "all_reduce", ..., "send", "receive"; empty: the step computes
-  std::string over;       ///< mesh axes "tp", or a transfer's coordinate difference "pp+1"
-  std::string cause;      ///< of a collective: why the compiler inserted it
-  uint32_t event = 0;     ///< the same for all members
-  int32_t peerClass = -1; ///< of a transfer: index into View::classes
+  std::string kind;            ///< "all_reduce", ..., "send", "receive"; empty: the step computes
+  std::string over;            ///< mesh axes "tp", or a transfer's coordinate difference "pp+1"
+  std::string cause;           ///< of a collective: why the compiler inserted it
+  std::string from, to;        ///< of a collective: the layouts of its input and output
+  std::vector<uint32_t> rules; ///< of a collective: labels of the plan's rules that ask for it
+  int64_t members = 1;         ///< of a collective: ranks in a group
+  uint32_t event = 0;          ///< the same for all members
+  int32_t peerClass = -1;      ///< of a transfer: index into View::classes
 };
 
 struct ViewStep {

@@ -50,7 +50,7 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
   }
   pipe.fragment @U0 stage(0) phase(U) {
     %a = nn.read @w0.grad.0 : tensor<16x16xf32, #g>
-    %g = dist.all_reduce %a {axes = ["dp"], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
+    %g = dist.all_reduce %a {axes = ["dp"], cause = "because", dist.rule = [loc("batch -> dp"("p.npar":3:5))], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
     %w = nn.read @w0 : tensor<16x16xf32, #w>
     %n = rank.launch @sgd(%w, %g) : (tensor<16x16xf32, #w>, tensor<16x16xf32, #w>) -> tensor<16x16xf32, #w>
     nn.write @w0, %n : tensor<16x16xf32, #w>
@@ -104,6 +104,8 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
 // CHECK-NEXT: rank.step matmul "matmul" (stash_F0_B0[0, 256], inbox1[0, 256]) -> (static[1024, 1024]) after [0] does {a = array<i64: 1, 16>, accumulate
 // CHECK:      rank.fragment "U0" phase(U)
 // CHECK-NEXT: rank.step collective "all_reduce" (static[1024, 1024]) -> (static[1024, 1024]) after []
+// CHECK-SAME: cause = "because"{{.*}} from = "embed : 16, out : 16, partial = {dp : sum}"
+// CHECK-SAME: rules = [loc("batch -> dp"("p.npar":3:5))], to = "embed : 16, out : 16"
 // CHECK-NEXT: rank.step kernel "sgd" (static[0, 1024], static[1024, 1024]) -> (static[0, 1024]) after [0]
 // CHECK:      rank.task "P0" micro(0)
 // CHECK-NEXT: rank.task "F0" micro(0) bases [0, 2048, 2304, 2304, 2816, 3328]

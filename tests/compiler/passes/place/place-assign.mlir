@@ -263,3 +263,30 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
     return
   }
 }
+
+// -----
+// What a reshard is there for names the rules at their lines: the product's own, and for a gradient those that split what it sums over.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
+    dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"], loc("p.npar":4:9)>, #dist.rule<axis = "hidden", mesh = ["tp"], loc("p.npar":5:9)>]} {
+  nn.variable @w : tensor<6x4xf32, #nn.axes<hidden, embed>> {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [6, 4]}
+  nn.variable @w.grad.0 : tensor<6x4xf32, #nn.axes<hidden, embed>> {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  func.func @micro() {
+    %x = nn.input "x" : tensor<4x6xf32, #nn.axes<batch, hidden>>
+    %w = nn.read @w : tensor<6x4xf32, #nn.axes<hidden, embed>>
+    %y = nn.einsum %x, %w : (tensor<4x6xf32, #nn.axes<batch, hidden>>, tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<4x4xf32, #nn.axes<batch, embed>>
+    // CHECK: dist.reshard {{.*}} {cause = "'einsum' sums over 'hidden', split by rule 'hidden -> tp'", dist.rule = [loc("hidden -> tp"("p.npar":5:9))]}
+    %z = nn.relu %y : (tensor<4x4xf32, #nn.axes<batch, embed>>) -> tensor<4x4xf32, #nn.axes<batch, embed>>
+    %d = nn.einsum %x, %z : (tensor<4x6xf32, #nn.axes<batch, hidden>>, tensor<4x4xf32, #nn.axes<batch, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
+    nn.accumulate @w.grad.0, %d : tensor<6x4xf32, #nn.axes<hidden, embed>>
+    return
+  }
+  // CHECK-LABEL: func.func @update
+  func.func @update() {
+    %g = nn.read @w.grad.0 : tensor<6x4xf32, #nn.axes<hidden, embed>>
+    // CHECK: dist.reshard {{.*}} {cause = "'w.grad.0' was accumulated from each rank's share of 'batch' by rule 'batch -> dp'", dist.rule = [loc("batch -> dp"("p.npar":4:9))]}
+    %s = nn.scale %g {factor = 2.0 : f64} : (tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
+    nn.write @w, %s : tensor<6x4xf32, #nn.axes<hidden, embed>>
+    return
+  }
+}
