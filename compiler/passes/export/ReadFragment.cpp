@@ -281,7 +281,7 @@ private:
       entry->cause = cause->str();
     entry->from = layoutText(input.getType());
     entry->to = layoutText(result.getType());
-    if (auto rules = op->getAttrOfType<ArrayAttr>(dist::ruleAttrName))
+    if (auto rules = op->getAttrOfType<ArrayAttr>("dist.rule"))
       for (NameLoc rule : rules.getAsRange<NameLoc>())
         entry->rules.push_back(tables.addRule(rule));
     Action &action = act(program::StepKind::Collective, op->getName().stripDialect(), op, input, result);
