@@ -308,7 +308,7 @@ private:
       entry->cause = cause->str();
     entry->from = layoutText(input.getType());
     entry->to = layoutText(result.getType());
-    if (auto rules = op->getAttrOfType<ArrayAttr>(dist::ruleAttrName))
+    if (auto rules = op->getAttrOfType<ArrayAttr>("dist.rule"))
       for (NameLoc rule : rules.getAsRange<NameLoc>())
         entry->rules.push_back(tables.addRule(rule));
     uint32_t payload = static_cast<uint32_t>(tables.program.collectives.size());

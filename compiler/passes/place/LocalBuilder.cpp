@@ -79,7 +79,7 @@ Value LocalBuilder::reduce(StringRef name, Value x, StringAttr axis, ValueRange 
   auto all = dist::AllReduceOp::create(builder, op->getLoc(), whole, partial, dist::stringArray(op->getContext(), ordered), kind,
                                        builder.getStringAttr(cause));
   if (SmallVector<Attribute> rules = namedRules(op, axis, ordered); !rules.empty())
-    all->setAttr(dist::ruleAttrName, builder.getArrayAttr(rules));
+    all->setAttr(ruleAttrName, builder.getArrayAttr(rules));
   if (auto at = nn::getAt(op))
     nn::setAt(all, at);
   return all.getResult();

@@ -175,7 +175,7 @@ private:
     Type type = dist::localType(cast<RankedTensorType>(from.getType()).getElementType(), layout, mesh);
     auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, builder.getStringAttr(cause.text));
     if (!cause.rules.empty())
-      op->setAttr(dist::ruleAttrName, builder.getArrayAttr(cause.rules));
+      op->setAttr(ruleAttrName, builder.getArrayAttr(cause.rules));
     if (auto at = nn::getAt(place))
       nn::setAt(op, at);
     return op.getResult();

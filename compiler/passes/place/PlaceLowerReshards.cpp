@@ -1,6 +1,7 @@
 // Composes each reshard of slices and collectives, one mesh axis after the other in a fixed order.
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Place.h"
+#include "compiler/passes/place/Rules.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -169,8 +170,8 @@ private:
       state.addAttribute(key, attribute);
     if (op.getCauseAttr())
       state.addAttribute("cause", op.getCauseAttr());
-    if (Attribute rules = op->getAttr(dist::ruleAttrName))
-      state.addAttribute(dist::ruleAttrName, rules);
+    if (Attribute rules = op->getAttr(ruleAttrName))
+      state.addAttribute(ruleAttrName, rules);
     Operation *created = builder.create(state);
     if (auto at = nn::getAt(op))
       nn::setAt(created, at);
