@@ -28,7 +28,7 @@ static Value constant(OpBuilder &b, Location loc, Type type, uint32_t value) {
 Value widen(OpBuilder &b, Location loc, Value bits, Type narrow) {
   Type f32 = shaped(b.getF32Type(), bits), i32 = shaped(b.getI32Type(), bits);
   if (narrow.isF16())
-    return arith::ExtFOp::create(b, loc, f32, arith::BitcastOp::create(b, loc, shaped(narrow, bits), bits));
+    return arith::ExtFOp::create(b, loc, f32, Value(arith::BitcastOp::create(b, loc, shaped(narrow, bits), bits)));
   Value word = arith::ExtUIOp::create(b, loc, i32, bits);
   return arith::BitcastOp::create(b, loc, f32, arith::ShLIOp::create(b, loc, word, constant(b, loc, i32, 16)));
 }
