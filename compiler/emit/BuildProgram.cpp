@@ -254,7 +254,10 @@ private:
                  : kind == "all_to_all"     ? program::CollectiveKind::AllToAll
                  : kind == "permute"        ? program::CollectiveKind::Permute
                                             : program::CollectiveKind::AllReduce;
-    entry.op = text(does, "op") == "max" ? program::ReduceOp::Max : program::ReduceOp::Sum;
+    std::string reduce = text(does, "op");
+    entry.op = reduce == "max"           ? program::ReduceOp::Max
+               : reduce == "rounded_sum" ? program::ReduceOp::RoundedSum
+                                         : program::ReduceOp::Sum;
     entry.type = element(does);
     if (auto axes = does.getAs<ArrayAttr>("axes"))
       entry.axes = axesOf(axes, mesh);

@@ -151,7 +151,7 @@ private:
         phases[fragment.getName()] = fragment.getPhase();
       for (rank::TaskOp task : program.getBody().getOps<rank::TaskOp>()) {
         rank::Phase phase = phases.lookup(task.getFragment());
-        if (phase == rank::Phase::P || phase == rank::Phase::U)
+        if (phase == rank::Phase::Prologue || phase == rank::Phase::Count || phase == rank::Phase::Update)
           continue;
         double begin = task.getBegin().convertToDouble(), end = task.getEnd().convertToDouble();
         first = std::min(first, begin), last = std::max(last, end);

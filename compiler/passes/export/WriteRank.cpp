@@ -151,11 +151,12 @@ private:
   /// One part of a bucket.
   SmallVector<NamedAttribute> collective(const program::CollectiveT &collective) {
     static const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"};
+    static const char *operators[] = {"sum", "max", "rounded_sum"};
     SmallVector<Attribute> axes;
     for (uint32_t axis : collective.axes)
       axes.push_back(b.getStringAttr(axisName(axis)));
     SmallVector<NamedAttribute> does = {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
-            named("op", b.getStringAttr(collective.op == program::ReduceOp::Max ? "max" : "sum")),
+            named("op", b.getStringAttr(operators[static_cast<int>(collective.op)])),
             named("axes", b.getArrayAttr(axes)),
             number("event", collective.event),
             number("count", static_cast<int64_t>(collective.count)),
@@ -177,22 +178,6 @@ private:
       does.push_back(number("whole", static_cast<int64_t>(collective.whole)));
     return does;
   }
-};
-SmallVector<Attribute> axes;
-for (uint32_t axis : collective.axes)
-  axes.push_back(b.getStringAttr(axisName(axis)));
-SmallVector<NamedAttribute> does = {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
-                                    named("op", b.getStringAttr(collective.op == program::ReduceOp::Max ? "max" : "sum")),
-                                    named("axes", b.getArrayAttr(axes)),
-                                    number("event", collective.event),
-                                    number("count", static_cast<int64_t>(collective.count)),
-                                    type(collective.type),
-                                    named("geometry", b.getDenseI64ArrayAttr({collective.outer, collective.split, collective.inner})),
-                                    named("cause", b.getStringAttr(collective.cause))};
-if (next)
-  does.push_back(named("next", next));
-return b.getDictionaryAttr(does);
-}
 };
 
 } // namespace
