@@ -24,8 +24,10 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
           .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp,
                 nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>([&](auto composite) {
             mlir::Operation *before = composite->getPrevNode(), *behind = composite->getNextNode();
+            bool used = !composite->use_empty();
             expand(composite);
-            dropUnused(before, behind);
+            if (used)
+              dropUnused(before, behind);
           });
   }
 

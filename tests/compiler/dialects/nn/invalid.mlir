@@ -16,7 +16,7 @@ func.func private @f(tensor<2x?xf32, #nn.axes<batch, seq>>)
 
 // -----
 
-// expected-error @+1 {{unknown initial values 'uniform'; zeros, ones and normal exist}}
+// expected-error @+1 {{unknown initial values 'uniform'; zeros, ones, normal and constant exist}}
 #i = #nn.init<uniform, 1.0>
 
 // -----
@@ -185,7 +185,7 @@ func.func @f(%x: !x, %b: !b) {
 !h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x4x8x7xf32, #nn.axes<batch, head, seq, key>>
 func.func @f(%h: !h) {
-  // expected-error @+1 {{axis 'seq' has size 8 but its alias 'key' has 7}}
+  // expected-error @+1 {{axis 'key' has size 8 in operand 1 but 7 in result 1}}
   %o, %p = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
   return
 }
@@ -354,7 +354,7 @@ func.func @f(%e: !e) {
 // A rename keeps the sizes.
 !e = tensor<2x4xf32, #nn.axes<batch, embed>>
 func.func @f(%e: !e) {
-  // expected-error @+1 {{the operand and the result differ in shape}}
+  // expected-error @+1 {{axis 'key' has size 4 in operand 0 but 5 in result 0}}
   %0 = nn.rename %e from "embed" to "key" : (!e) -> tensor<2x5xf32, #nn.axes<batch, key>>
   return
 }

@@ -22,11 +22,11 @@ module {
 module attributes {dist.mesh = #dist.mesh<>} {
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
   pipe.fragment @F0 stage(0) phase(F) {
-    %x = nn.input "x" : tensor<4x4xf16, #dist.layout<row : 4, column : 4>>
+    %x = nn.input "x" : tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>
     // expected-error @+1 {{has an element type that no program holds}}
     %0 = rank.matmul %x, %x {batch = array<i64>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 4, 1>, b = array<i64: 4, 1>,
-        c = array<i64: 4, 1>} : (tensor<4x4xf16, #dist.layout<row : 4, column : 4>>, tensor<4x4xf16, #dist.layout<row : 4, column : 4>>)
-        -> tensor<4x4xf16, #dist.layout<row : 4, column : 4>>
+        c = array<i64: 4, 1>} : (tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>, tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>)
+        -> tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>
   }
   pipe.order stage(0) ["F0:0"]
 }
@@ -37,9 +37,9 @@ module attributes {dist.mesh = #dist.mesh<>} {
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
   pipe.fragment @F0 stage(0) phase(F) {
-    %x = nn.input "x" : tensor<2xf16, #dist.layout<embed : 4 {tp}>>
+    %x = nn.input "x" : tensor<2xf8E5M2, #dist.layout<embed : 4 {tp}>>
     // expected-error @+1 {{has an element type that no program holds}}
-    %0 = dist.all_gather %x {axes = ["tp"], dim = "embed"} : tensor<2xf16, #dist.layout<embed : 4 {tp}>> -> tensor<4xf16, #dist.layout<embed : 4>>
+    %0 = dist.all_gather %x {axes = ["tp"], dim = "embed"} : tensor<2xf8E5M2, #dist.layout<embed : 4 {tp}>> -> tensor<4xf8E5M2, #dist.layout<embed : 4>>
   }
   pipe.order stage(0) ["F0:0"]
 }

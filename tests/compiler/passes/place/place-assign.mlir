@@ -253,7 +253,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
   // CHECK-LABEL: func.func @start
   func.func @start() {
     // CHECK: %[[PARTIAL:.*]] = nn.read @n.sum
-    // CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[PARTIAL]] {cause = "'n.sum' was accumulated from each rank's share"}
+    // CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[PARTIAL]] {cause = "'n.sum' was accumulated from each rank's share of 'batch' by rule 'batch -> dp', of 'seq' by rule 'seq -> tp'"}
     // CHECK-NEXT: nn.write @n, %[[WHOLE]]
     %s = nn.read @n.sum : tensor<f64, #nn.axes<>>
     nn.write @n, %s : tensor<f64, #nn.axes<>>
@@ -285,7 +285,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
   func.func @update() {
     %g = nn.read @w.grad.0 : tensor<6x4xf32, #nn.axes<hidden, embed>>
     // CHECK: dist.reshard {{.*}} {cause = "'w.grad.0' was accumulated from each rank's share of 'batch' by rule 'batch -> dp'", dist.rule = [loc("batch -> dp"("p.npar":4:9))]}
-    %s = nn.scale %g {factor = 2.0 : f64} : (tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
+    %s = nn.scale %g by 2.0 : (tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
     nn.write @w, %s : tensor<6x4xf32, #nn.axes<hidden, embed>>
     return
   }

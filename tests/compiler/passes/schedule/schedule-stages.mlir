@@ -127,6 +127,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
     nn.write @n, %s {at = #nn.at<S, "", 2>} : !s
     return
   }
+  // CHECK-LABEL: func.func @micro
   func.func @micro() {
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : !x
     %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
