@@ -34,7 +34,7 @@ public:
       variable.piece = std::make_unique<program::PieceT>();
       variable.piece->variable = index;
     }
-    model.inputs.push_back({"tokens", 4, 4});
+    model.inputs.push_back({"tokens", 4, 4, {}});
     bool split = pick(2);
     addFragment("F0", Phase::Forward);
     addFragment("B0", Phase::Backward);
