@@ -96,9 +96,8 @@ LogicalResult readTasks(pipe::OrderOp order, ClassModel &model) {
   llvm::StringMap<uint32_t> fragments;
   for (auto [index, fragment] : llvm::enumerate(model.fragments))
     fragments[fragment.name] = static_cast<uint32_t>(index);
-  for (uint32_t index = 0; index < model.fragments.size(); ++index)
-    if (model.fragments[index].phase == program::Phase::Prologue && !model.fragments[index].actions.empty())
-      model.tasks.push_back({index, 0, 0, 0});
+  if (!model.fragments.front().actions.empty()) // what zeroes, which no order names
+    model.tasks.push_back({0, 0, 0, 0});
   for (const pipe::TaskName &task : order.getTaskNames()) {
     auto found = fragments.find(task.fragment);
     if (found == fragments.end())
