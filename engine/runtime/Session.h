@@ -28,7 +28,7 @@ struct SessionOptions {
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
   bool skipped = false;
-  std::optional<int64_t> validTokens; ///< targets of the global batch that counted in the loss, of a program that ignores some
+  std::optional<int64_t> validTokens = std::nullopt; ///< targets of the global batch that counted in the loss, of a program that ignores some
 };
 
 struct ArenaUse {

@@ -126,6 +126,7 @@ void Homes::writeInPlace() {
       direct[index] = true;
     }
   }
+  std::vector<bool> claimed(shared.variables.size(), false); // one result each
   for (uint32_t index = 0; index < model.actions.size(); ++index) {
     const Action &action = model.actions[index];
     if (action.kind != StepKind::Collective || action.inplace.empty())
@@ -134,12 +135,12 @@ void Homes::writeInPlace() {
       const Buffer &input = buffers[root[action.inputs[from]]];
       Buffer &output = buffers[root[action.outputs[place]]];
       if (input.home != Home::Variable || shared.kinds[input.index] != program::VariableKind::Accumulator || output.home != Home::Scratch ||
-          writers[input.index] > 0)
+          writers[input.index] > 0 || claimed[input.index])
         continue;
       bool legal = true;
       forEachOldRead(input.index, ~0u, [&, place = place](uint32_t read) { legal &= mayOverwrite(read, index, place); });
       if (legal)
-        output.home = Home::Variable, output.index = input.index;
+        output.home = Home::Variable, output.index = input.index, claimed[input.index] = true;
     }
   }
   for (const Action &action : model.actions)

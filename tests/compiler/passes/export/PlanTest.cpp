@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <set>
 
 namespace npar::plan {
 namespace {
@@ -308,8 +309,22 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
         ready.push_back(next);
   }
   EXPECT_EQ(done, nodes.size());
+  // An accumulator that a collective works on in place has done its duty.
+  std::set<uint32_t> consumed;
+  for (const FragmentModel &fragment : model.fragments)
+    for (const Action &action : fragment.actions)
+      for (auto [output, input] : action.inplace)
+        for (uint32_t value = action.inputs[input]; action.kind == StepKind::Collective; value = fragment.values[value].alias) {
+          if (fragment.values[value].variable != none &&
+              model.variables[fragment.values[value].variable].kind == program::VariableKind::Accumulator)
+            consumed.insert(fragment.values[value].variable);
+          if (fragment.values[value].alias == none)
+            break;
+        }
   for (const auto &piece : plan.pieces)
-    EXPECT_EQ(memory[piece->offset / 64], expected.variables[piece->variable]);
+    if (!consumed.count(piece->variable)) {
+      EXPECT_EQ(memory[piece->offset / 64], expected.variables[piece->variable]);
+    }
 }
 
 TEST(Plan, ComputesWhatTheFragmentsSayInAnyOrder) {
