@@ -36,6 +36,20 @@ class BucketTest(DriverTest):
             with self.subTest(**more):
                 self.assertTrue(self.npar_json("verify", *self.model(**more))["ok"])
 
+    def test_hierarchical(self):
+        """Over the last mesh axis in shares, over the other one only those: a quarter of what both together would carry between nodes."""
+        (self.folder / "plan.npar").write_text(PLAN.replace("bucket", "compute f32, reduce f32 hierarchical\n    bucket"))
+        for more in ({"size": 0}, {"size": 20, "pp": 2, "tp": 2}):
+            with self.subTest(**more):
+                self.assertTrue(self.npar_json("verify", *self.model(**more))["ok"])
+        between = volume.counts(self.npar_json("inspect", *self.model(size=0, width=128)), over="node")["all_reduce"]
+        inside = volume.counts(self.npar_json("inspect", *self.model(size=0, width=128)), over="dp")
+        self.assertEqual(inside["reduce_scatter"].count, between.count)
+        self.assertLess(between.bytes, 0.51 * inside["reduce_scatter"].bytes)
+        data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 3]
+        hashes = [self.npar_json("run", *self.model(size=size), *data)["parameter_hash"] for size in (0, 30)]
+        self.assertEqual(len(set(hashes)), 1, hashes)
+
     def test_bits_do_not_depend_on_buckets(self):
         data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 3]
         for stages in (1, 2):

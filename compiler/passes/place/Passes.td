@@ -62,7 +62,9 @@ def PlaceLowerReshards : Pass<"place-lower-reshards", "::mlir::ModuleOp"> {
   let description = [{
     Per reshard, in this order until the layouts agree: slices and reduce_scatters that extend a dimension's splits, one all_reduce of
     what else is partial, all_to_alls, all_gathers. A flat operand is gathered first unless the target is the same piece; a flat target is
-    sliced, or reduce_scattered where the operand is partial over all its axes, before what is still partial is reduced.
+    sliced, or reduce_scattered where the operand is partial over all its axes, before what is still partial is reduced. Under
+    `dist.hierarchical` a gradient that is partial over several mesh axes goes over the last one as reduce_scatter and all_gather, over the
+    others between them.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

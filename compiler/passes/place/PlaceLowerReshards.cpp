@@ -29,7 +29,7 @@ public:
       if (!llvm::is_contained(from.getPartialAxes(), axis))
         return op.emitOpError() << "cannot make a whole value partial over '" << axis.getValue() << "'";
     while (from != to)
-      if (!gatherFlat() && !extend() && !scatterFlat() && !allReduce() && !allToAll() && !allGather())
+      if (!gatherFlat() && !extend() && !scatterFlat() && !scatterForHierarchy() && !allReduce() && !allToAll() && !allGather())
         return op.emitOpError() << "has no way from " << from << " to " << to;
     op.getResult().replaceAllUsesWith(value);
     op.erase();
@@ -81,6 +81,8 @@ private:
   bool gatherFlat() {
     if (!from.isFlat() || (from.getFlatAxes() == to.getFlatAxes() && from.getSplits() == to.getSplits()))
       return false;
+    if (inHierarchy && !leavingPartial().empty())
+      return false;
     SmallVector<StringAttr> axes(from.getFlatAxes());
     emit(dist::AllGatherOp::getOperationName(), from.withFlat({}), axes, {{"dim", flatName()}});
     return true;
@@ -102,11 +104,34 @@ private:
     return true;
   }
 
-  bool allReduce() {
+  /// Mesh axes over which the value must be reduced.
+  SmallVector<StringAttr> leavingPartial() {
     SmallVector<StringAttr> axes;
     for (StringAttr axis : from.getPartialAxes())
       if (!llvm::is_contained(to.getPartialAxes(), axis))
         axes.push_back(axis);
+    return axes;
+  }
+
+  /// Under `dist.hierarchical` a gradient that is added over several mesh axes is scattered over the last one, added over the others where it
+  /// is smaller, and gathered again. What has less than a block for each rank goes in one piece.
+  bool scatterForHierarchy() {
+    auto read = op.getInput().getDefiningOp<nn::ReadOp>();
+    SmallVector<StringAttr> axes = leavingPartial();
+    if (!read || axes.size() < 2 || from.isFlat() || to.isFlat() || !op->getParentOfType<ModuleOp>()->hasAttr("dist.hierarchical"))
+      return false;
+    StringAttr last = axes.back();
+    int64_t elements = cast<RankedTensorType>(value.getType()).getNumElements();
+    if (elements < dist::LayoutAttr::flatBlock * mesh.sizeOf(last))
+      return false;
+    inHierarchy = true;
+    emit(dist::ReduceScatterOp::getOperationName(), dist::withoutPartial(from, {last}).withFlat({last}), {last},
+         {{"dim", flatName()}, {"op", kindOf(last)}});
+    return true;
+  }
+
+  bool allReduce() {
+    SmallVector<StringAttr> axes = leavingPartial();
     if (axes.empty())
       return false;
     emit(dist::AllReduceOp::getOperationName(), dist::withoutPartial(from, axes), axes, {{"op", kindOf(axes.front())}});
@@ -184,6 +209,7 @@ private:
   LayoutAttr from, to;
   Value value;
   OpBuilder builder;
+  bool inHierarchy = false;
 };
 
 struct PlaceLowerReshards : impl::PlaceLowerReshardsBase<PlaceLowerReshards> {

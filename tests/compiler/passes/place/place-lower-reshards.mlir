@@ -78,3 +78,31 @@ module attributes {dist.mesh = #dist.mesh<node = 2, dp = 2, tp = 2>} {
     return
   }
 }
+
+// -----
+
+// A hierarchical reduction: over the last mesh axis in shares, over the other one what is left of them; what is small in one piece.
+#w = #dist.layout<a : 4096>
+#p = #dist.layout<a : 4096, partial = {node : sum, dp : sum}>
+#small = #dist.layout<a : 2047>
+#q = #dist.layout<a : 2047, partial = {node : sum, dp : sum}>
+module attributes {dist.mesh = #dist.mesh<node = 2, dp = 2>, dist.hierarchical} {
+  nn.variable @w : tensor<4096xf32, #w> {kind = #nn.kind<parameter>, stored = [4096], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @g : tensor<4096xf32, #p> {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  nn.variable @v : tensor<2047xf32, #small> {kind = #nn.kind<parameter>, stored = [2047], init = #nn.init<zeros>, index = 1 : i64}
+  nn.variable @h : tensor<2047xf32, #q> {kind = #nn.kind<accumulator>, of = @v, use = 0 : i64}
+  // CHECK-LABEL: func.func @hierarchical
+  func.func @hierarchical() {
+    // CHECK: %[[P:.*]] = nn.read @g
+    // CHECK-NEXT: %[[S:.*]] = dist.reduce_scatter %[[P]] {axes = ["dp"], dim = "#flat", op = "sum"} {{.*}} -> tensor<2048xf32, #dist.layout<a : 4096, flat = {dp}, partial = {node : sum}>>
+    // CHECK-NEXT: %[[A:.*]] = dist.all_reduce %[[S]] {axes = ["node"], op = "sum"}
+    // CHECK-NEXT: dist.all_gather %[[A]] {axes = ["dp"], dim = "#flat"} {{.*}} -> tensor<4096xf32, #dist.layout<a : 4096>>
+    %p = nn.read @g : tensor<4096xf32, #p>
+    %0 = dist.reshard %p : tensor<4096xf32, #p> -> tensor<4096xf32, #w>
+    // CHECK: nn.read @h
+    // CHECK-NEXT: dist.all_reduce {{.*}} {axes = ["node", "dp"], op = "sum"}
+    %q = nn.read @h : tensor<2047xf32, #q>
+    %1 = dist.reshard %q : tensor<2047xf32, #q> -> tensor<2047xf32, #small>
+    return
+  }
+}
