@@ -216,7 +216,7 @@ TEST_P(CommunicatorConformance, sharesOfARowDropAndFillTheirPadding) {
 TEST_P(CommunicatorConformance, allToAllTransposesBlocks) {
   for (size_t n = 1; n <= 8; ++n) {
     Group<int32_t> group(n, n * 4, n * 4);
-    group.prototype.kind = OperationKind::AllToAll;
+    group.prototype.kind = OperationKind::AllToAll, group.prototype.inner = 4;
     for (size_t r = 0; r < n; ++r)
       for (size_t i = 0; i < n * 4; ++i)
         group.input[r][i] = static_cast<int32_t>(1000 * r + i);

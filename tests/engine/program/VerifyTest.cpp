@@ -82,7 +82,7 @@ TEST(Verify, PermuteByNothingOrARound) {
     ProgramT program = twoStages();
     CollectiveT &collective = *program.collectives[addAllReduce(program, {0, 1}, 20, 16)];
     collective.kind = CollectiveKind::Permute, collective.shift = shift;
-    expectRefused(program, "structure", "a collective of kind Permute of 4 members with shift " + std::to_string(shift));
+    expectRefused(program, "well formed", "a collective of kind Permute of 4 members with shift " + std::to_string(shift));
   }
 }
 
@@ -91,7 +91,7 @@ TEST(Verify, AllToAllOfOtherBlocks) {
   CollectiveT &collective = *program.collectives[addAllReduce(program, {0, 1}, 20, 48)];
   collective.kind = CollectiveKind::AllToAll;
   collective.outer = 1, collective.split = 2, collective.middle = 3, collective.concat = 2, collective.inner = 2;
-  expectRefused(program, "structure", "a collective of 48 elements whose geometry 1 x 2 x 3 x 2 x 2 does not match");
+  expectRefused(program, "well formed", "a collective of 48 elements whose geometry 1 x 2 x 3 x 2 x 2 does not match");
 }
 
 TEST(Verify, InputThatDoesNotCoverTheSequence) {
@@ -101,7 +101,7 @@ TEST(Verify, InputThatDoesNotCoverTheSequence) {
   input->name = "tokens", input->rows = 1, input->columns = 4, input->column_axes = {0};
   program.classes[0]->inputs.push_back(std::move(input));
   program.micro_count = 1;
-  expectRefused(program, "structure", "has 4 columns on each of 2 ranks, which do not cover the sequence of 9");
+  expectRefused(program, "well formed", "has 4 columns on each of 2 ranks, which do not cover the sequence of 9");
 }
 
 // Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
