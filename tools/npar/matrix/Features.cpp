@@ -32,6 +32,12 @@ Feature along(Feature feature, const char *brings) {
   return feature;
 }
 
+Feature line(const char *name, const char *kind, const char *text, const char *brings, std::vector<std::string> needs = {}) {
+  Feature feature = named(name, kind, std::move(needs));
+  feature.lines = {text}, feature.brings = brings;
+  return feature;
+}
+
 Feature set(const char *name, std::vector<std::string> needs, Settings settings) {
   Feature feature = named(name, name, std::move(needs));
   feature.settings = std::move(settings);
@@ -51,14 +57,37 @@ std::vector<Feature> makeTable() {
       split("one_block", "tensor", {"axis hidden", "repeat"}, {{"tp", {2, 4}}}, {{narrowed, "hidden -> tp in layer \"{chain}.0\""}}),
       along(split("sequence", "sequence", {"axis seq", "tensor"}, {}, {{sequence, "seq -> tp"}}), "tp"),
 
+      // ZeRO; over one axis of two it is hybrid sharding.
+      line("zero1", "store", "store { optimizer -> dp }", "dp"),
+      line("zero2", "store", "store { gradients, optimizer -> dp }", "dp"),
+      line("zero2_per_step", "store", "store { gradients, optimizer -> dp per step }", "dp"),
+      line("zero3", "store", "store { parameters, gradients, optimizer -> dp }", "dp"),
+      line("zero3_per_step", "store", "store { parameters, gradients, optimizer -> dp per step }", "dp"),
+      line("zero1_nodes", "store", "store { optimizer -> node, dp }", "nodes"),
+      line("zero3_hybrid", "store", "store { parameters, gradients, optimizer -> dp }", "nodes"),
+      line("bucket", "bucket", "bucket 8 kB", "dp"),
+
       // Context parallelism.
       split("ulysses", "context", {"axis seq", "operation attention"}, {{"sp", {2, 4}}},
             {{narrowed, "head -> sp in op attention"}, {context, "seq -> sp"}}),
+      split("ring", "context", {"axis seq", "operation attention"}, {{"cp", {2, 4}}}, {{context, "seq -> cp by ring"}}),
+      split("ring_zigzag", "context", {"axis seq", "operation attention"}, {{"cp", {2, 4}}}, {{context, "seq -> cp by ring(zigzag)"}}),
+      split("gather", "context", {"axis seq", "operation attention"}, {{"cp", {2, 4}}}, {{context, "seq -> cp by gather"}}),
+
+      // Recompute.
+      line("recompute_attention", "recompute", "recompute attention", "", {"operation attention"}),
+      line("recompute_block", "recompute", "recompute block", "", {"repeat"}),
+      line("recompute_every_2", "recompute", "recompute every 2", "", {"repeat"}),
+      line("recompute_layer", "recompute", "recompute [\"{chain}.0\"]", "", {"repeat"}),
 
       // Of the model and its training.
       set("dropout", {"constant dropout"}, {{"dropout", "0.1"}}),
       set("unclipped", {}, {{"clip", "none"}}),
+      set("valid_tokens", {"constant ignore"}, {{"ignore", "-100"}}),
   };
+  Feature stages = along(named("stages", "stages", {"repeat"}), "1f1b");
+  stages.stagesByHand = true;
+  table.push_back(stages);
   for (const dsl::KnownSchedule &kind : knownSchedules().kinds) {
     Feature feature = split(kind.name.c_str(), "schedule", {"repeat"}, {{"pp", {2, 4, 3}}}, {});
     feature.schedule = kind.name;

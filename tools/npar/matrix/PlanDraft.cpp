@@ -41,6 +41,14 @@ std::optional<std::vector<const Feature *>> completed(const std::vector<const Fe
   return all;
 }
 
+/// The first part has no block, the last but one all that are too many.
+std::string stagesByHand(int64_t parts, int64_t blocks) {
+  std::vector<int64_t> counts(static_cast<size_t>(parts), 1);
+  counts.front() = 0;
+  counts[counts.size() - (parts > 2 ? 2 : 1)] += blocks - (parts - 1);
+  return fmt::format("[{}]", fmt::join(counts, ", "));
+}
+
 void put(Settings &settings, const std::string &key, const std::string &value) {
   auto known = std::find_if(settings.begin(), settings.end(), [&](const auto &setting) { return setting.first == key; });
   if (known == settings.end())
@@ -61,6 +69,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   std::vector<FeatureRule> rules;
   std::string lines, schedule;
   int64_t chunks = 1, micros = choice.micros, stages = 1, dataParallel = 1;
+  bool byHand = false;
   for (const Feature *feature : *all) {
     draft.features.push_back(feature->name);
     for (const auto &[axis, sizes] : feature->mesh) {
@@ -72,6 +81,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
       if (!feature->schedule.empty())
         stages = draft.mesh.back().second;
     }
+    byHand = byHand || feature->stagesByHand;
     rules.insert(rules.end(), feature->rules.begin(), feature->rules.end());
     for (const std::string &line : feature->lines)
       lines += "    " + line + "\n";
@@ -92,11 +102,13 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   for (const auto &[axis, size] : draft.mesh)
     meshText += fmt::format("{}{} = {}", meshText.empty() ? "" : ", ", axis, size);
 
+  int64_t blocks = std::max<int64_t>(2, stages * chunks) + choice.moreBlocks;
   std::string chain = model.chains.empty() ? "" : model.chains.front(), split;
   for (const FeatureRule &rule : rules)
     split += "        " + rule.text + "\n";
   if (!schedule.empty())
-    split += fmt::format("        {} -> pp by {}\n", fmt::join(model.chains, ", "), schedule);
+    split += fmt::format("        {} -> pp by {}{}\n", fmt::join(model.chains, ", "), schedule,
+                         byHand ? " stages " + stagesByHand(stages * chunks, blocks) : "");
   std::string text = fmt::format("plan {} for {} {{\n", name, model.name);
   if (!meshText.empty())
     text += "    mesh " + meshText + "\n";
@@ -110,7 +122,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   draft.settings = model.settings;
   put(draft.settings, "batch", std::to_string(dataParallel * choice.micro * micros));
   if (std::find(model.constants.begin(), model.constants.end(), "depth") != model.constants.end())
-    put(draft.settings, "depth", std::to_string(std::max<int64_t>(2, stages * chunks) + choice.moreBlocks));
+    put(draft.settings, "depth", std::to_string(blocks));
   for (const Feature *feature : *all)
     for (const auto &[key, value] : feature->settings)
       put(draft.settings, key, value);
