@@ -5,6 +5,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/codegen/Codegen.h"
 #include "compiler/emit/Emit.h"
+#include "compiler/emit/ReadSaved.h"
 #include "compiler/import/Import.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
@@ -25,6 +26,10 @@ std::string print(ModuleOp module) {
 
 /// The end of the way: the text of the stage, or kernels compiled and everything written as bytes.
 LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &result) {
+  if (options.stopAfter == "saved") {
+    result.saved = readSaved(module);
+    return success();
+  }
   if (!options.stopAfter.empty()) {
     result.text = print(module);
     return success();

@@ -1,6 +1,7 @@
 // The compiler's front door: an elaborated program in, one compiled program (.npx bytes) or the text of a stage out.
 #pragma once
 
+#include "compiler/SavedActivations.h"
 #include "compiler/WorkspaceOracle.h"
 #include "dsl/Program.h"
 
@@ -13,6 +14,7 @@ namespace npar::compiler {
 
 struct CompileOptions {
   /// Stop after a stage and return its text: "nn", "grad", "dist", "pipe" or "rank"; empty: go through.
+  /// "saved": account for the saved activations instead.
   std::string stopAfter;
   /// Scratch memory of library calls on the target; null: none is planned. Not owned.
   const WorkspaceOracle *workspace = nullptr;
@@ -22,6 +24,7 @@ struct CompileOptions {
 
 struct Compiled {
   std::string text;             ///< of the stage, when stopAfter is set
+  SavedActivations saved;       ///< when stopAfter is "saved"
   std::vector<uint8_t> program; ///< the .npx bytes otherwise
 };
 

@@ -18,9 +18,11 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   buildAutodiffPipeline(passes);
   if (options.stopAfter == "grad")
     return;
-  buildPlacePipeline(passes);
+  buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved");
   if (options.stopAfter == "dist")
     return;
+  if (options.stopAfter == "saved")
+    return buildTaskPipeline(passes);
   buildSchedulePipeline(passes);
   if (options.stopAfter == "pipe")
     return;

@@ -1,5 +1,5 @@
-// What the backward of a micro-batch needs of the forward, per rank: the accounting of Korthikanti et al., Reducing Activation Recomputation
-// in Large Transformer Models (2022), section 4. The engine's own arena may be smaller: it draws masks again.
+// What the backward of a micro-batch needs of the forward, per rank: the accounting of Korthikanti et al., Reducing Activation
+// Recomputation in Large Transformer Models (2022), section 4. The engine's own arena may be smaller: it draws masks again.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from driver import SMALL, DriverTest, mesh, settings
+from driver import ROOT, SMALL, DriverTest, mesh, settings
 
 KINDS = ["none", "attention", "block", "2", '["h.*.attn", "h.0"]']
 MODEL = {**SMALL, "dropout": 0.1}
@@ -73,11 +73,13 @@ class RecomputeTest(DriverTest):
         self.assertEqual(self.kept(*plan("none")) - self.kept(*plan("attention")), MODEL["depth"] * probabilities)
 
     def test_stages_begin_segments(self):
-        """A segment that a stage cuts: the stage keeps what it receives, and repeats no block of another."""
-        input_bytes = MODEL["micro"] * MODEL["length"] * MODEL["width"] * 4
-        by_hand = {"schedule": "1f1b"}
-        one = self.stashes(*plan("3", by_hand, pp=2))
-        self.assertEqual(self.kept(*plan("3", by_hand, pp=1)) + input_bytes, sum(size for stage in one for _, size in stage))
+        """A segment of three blocks that a stage cuts: the stage begins with what it received (that lies in its inbox) and keeps no more."""
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        text += "plan cut(pp = 2) for Gpt2 {\n    mesh pp\n    micro 2\n    split { h -> pp by 1f1b stages [2, 2] }\n    recompute every 3\n}\n"
+        (self.folder / "cut.npar").write_text(text)
+        sizes = settings({name: value for name, value in MODEL.items()})
+        self.assertEqual(self.kept("cut.npar", "--plan", "cut", *sizes), self.kept(*plan("3")))
+        self.assertEqual(self.hash("cut.npar", "--plan", "cut", *sizes), self.hash(*plan("none")))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,15 @@ Outcome<std::string> Compilation::print(const dsl::Program &program, const std::
   return std::move(compiled->text);
 }
 
+Outcome<compiler::SavedActivations> Compilation::saved(const dsl::Program &program) {
+  compiler::CompileOptions options;
+  options.stopAfter = "saved";
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->saved);
+}
+
 Outcome<std::vector<uint8_t>> Compilation::compile(const dsl::Program &program, bool withoutKernels) {
   compiler::CompileOptions options;
   options.withoutKernels = withoutKernels;

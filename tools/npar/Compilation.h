@@ -26,6 +26,8 @@ public:
   ExitCode printSyntaxTree();
   /// The text of a stage; see compiler::CompileOptions::stopAfter.
   Outcome<std::string> print(const dsl::Program &program, const std::string &stage);
+  /// What the backward of a micro-batch keeps of the forward.
+  Outcome<compiler::SavedActivations> saved(const dsl::Program &program);
   /// The compiled program's bytes, with scratch memory planned for this machine's library.
   Outcome<std::vector<uint8_t>> compile(const dsl::Program &program, bool withoutKernels = false);
   /// The same, loaded and verified.

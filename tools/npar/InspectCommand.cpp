@@ -4,6 +4,7 @@
 #include "engine/program/AtomicFile.h"
 #include "tools/npar/Annotate.h"
 #include "tools/npar/Compilation.h"
+#include "tools/npar/SavedText.h"
 #include "tools/npar/Summary.h"
 #include "tools/npar/Talk.h"
 #include "tools/npar/view/Actual.h"
@@ -25,7 +26,7 @@ struct InspectFlags {
   ModelOptions model;
   std::string svg, html, trace, actual;
   std::vector<std::string> compare, compareSettings;
-  bool json = false, why = false, annotate = false, parameterBytes = false;
+  bool json = false, why = false, annotate = false, parameterBytes = false, saved = false;
 };
 
 ExitCode writeText(const std::string &path, const std::string &text) {
@@ -76,7 +77,31 @@ Outcome<Actual> loadActual(const std::string &path, const program::Program &prog
   return std::move(*actual);
 }
 
+/// The accounting of saved activations needs the model's text: a compiled program has buffers, not what gradients ask for.
+ExitCode inspectSaved(const InspectFlags &flags) {
+  if (flags.model.isCompiled())
+    return fail(ExitCode::Usage,
+                "--saved needs the model text (.npar); '" + flags.model.model + "' is compiled and no longer knows what its gradients use");
+  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  Compilation compilation(std::move(*frontend));
+  Outcome<dsl::Program> program = compilation.elaborate();
+  if (!program.ok())
+    return program.code();
+  Outcome<compiler::SavedActivations> saved = compilation.saved(*program);
+  if (!saved.ok())
+    return saved.code();
+  if (flags.json)
+    std::cout << savedJson(*saved).dump(2) << '\n';
+  else
+    std::cout << savedText(*saved);
+  return ExitCode::Good;
+}
+
 ExitCode runInspect(const InspectFlags &flags) {
+  if (flags.saved)
+    return inspectSaved(flags);
   if (flags.annotate)
     return annotatePlan(flags.model, flags.json);
   Outcome<ProgramPointer> loaded = loadModel(flags.model, /*withoutKernels=*/true);
@@ -156,6 +181,8 @@ Command addInspectCommand(CLI::App &driver) {
   app->add_flag("--annotate", flags->annotate, "print the plan's text with the effect of each line behind it");
   app->add_flag("--bytes-per-parameter", flags->parameterBytes,
                 "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
+  app->add_flag("--saved", flags->saved,
+                "only the activations that the backward of a micro-batch needs, by block and operation, in the papers' unit");
   app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")->type_name("FILE.svg");
   app->add_option("--html", flags->html,
                   "one page to look around in: zoom, steps with source lines, dependencies, memory; needs no network")

@@ -59,8 +59,8 @@ std::string savedText(const SavedActivations &saved) {
       last = next++;
     text += fmt::format("  {}: {} bytes\n", blocksText(block->first, last->first, saved.blocks), bytesOf(block->second));
     for (const auto &[key, row] : block->second)
-      text += fmt::format("    {:<16} {:<9} {:>3} x  {:>14} elements  {:>14} bytes\n", key.first, nameOf(key.second), row.values, row.elements,
-                          row.bytes);
+      text += fmt::format("    {:<16} {:<9} {:>3} x  {:>14} elements  {:>14} bytes\n", key.first, nameOf(key.second), row.values,
+                          row.elements, row.bytes);
     block = next;
   }
   for (size_t stage = 0; stage < saved.stages.size(); ++stage)

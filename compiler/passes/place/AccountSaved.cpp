@@ -66,9 +66,10 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     for (Operation &op : micro.getOps())
       (isPhase(&op, nn::Phase::F) ? forward : op.hasAttr(nn::recomputeAttribute) ? repeated : backward) += productFlops(&op);
     Builder builder(&getContext());
-    getOperation()->setAttr("npar.products", builder.getDictionaryAttr({builder.getNamedAttr("forward", builder.getF64FloatAttr(forward)),
-                                                                        builder.getNamedAttr("backward", builder.getF64FloatAttr(backward)),
-                                                                        builder.getNamedAttr("repeated", builder.getF64FloatAttr(repeated))}));
+    getOperation()->setAttr("npar.products",
+                            builder.getDictionaryAttr({builder.getNamedAttr("forward", builder.getF64FloatAttr(forward)),
+                                                       builder.getNamedAttr("backward", builder.getF64FloatAttr(backward)),
+                                                       builder.getNamedAttr("repeated", builder.getF64FloatAttr(repeated))}));
   }
 
   /// Read where it is used, or a piece of that: never kept.
@@ -91,7 +92,17 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
 
   static bool isStatistic(OpResult result) {
     auto saving = dyn_cast<nn::SavingOpInterface>(result.getOwner());
-    return saving && saving.isStatistic(result);
+    return (saving && saving.isStatistic(result)) || isOfRows(result);
+  }
+
+  /// A further result with a part of the first operand's axes and no others: what a norm or an attention over a ring knows of each row.
+  static bool isOfRows(OpResult result) {
+    Operation *op = result.getOwner();
+    if (result.getResultNumber() == 0 || op->getNumOperands() == 0)
+      return false;
+    Type rows = op->getOperand(0).getType();
+    ArrayRef<StringAttr> axes = nn::axesOf(result.getType());
+    return axes.size() < nn::axesOf(rows).size() && llvm::all_of(axes, [&](StringAttr axis) { return nn::hasAxis(rows, axis); });
   }
 
   /// A layout's change is called by what it changes.
@@ -108,7 +119,9 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     Builder builder(&getContext());
     auto type = cast<RankedTensorType>(value.getType());
     nn::AtAttr at = nn::getAt(value.getDefiningOp());
-    auto blocks = [&](const std::set<int64_t> &list) { return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(list.begin(), list.end())); };
+    auto blocks = [&](const std::set<int64_t> &list) {
+      return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(list.begin(), list.end()));
+    };
     SmallVector<NamedAttribute> fields{
         builder.getNamedAttr("op", builder.getStringAttr(kindOf(value.getDefiningOp()))),
         builder.getNamedAttr("path", builder.getStringAttr(at.getPath())),

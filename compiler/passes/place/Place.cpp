@@ -7,8 +7,10 @@
 
 namespace npar {
 
-void buildPlacePipeline(mlir::OpPassManager &manager) {
+void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved) {
   manager.addPass(createPlaceAssignPass());
+  if (accountSaved)
+    manager.addPass(createPlaceAccountSavedPass());
   manager.addPass(createPlaceExpandPass());
   manager.addPass(createPlaceMaskPaddingPass());
   manager.addPass(createPlaceLowerReshardsPass());
@@ -19,12 +21,14 @@ void buildPlacePipeline(mlir::OpPassManager &manager) {
 void registerPlacePasses() {
   mlir::registerPass(createPlaceMarkRingPass);
   mlir::registerPass(createPlaceAssignPass);
+  mlir::registerPass(createPlaceAccountSavedPass);
   mlir::registerPass(createPlaceExpandPass);
   mlir::registerPass(createPlaceMaskPaddingPass);
   mlir::registerPass(createPlaceLowerReshardsPass);
   mlir::registerPass(createPlacePrefetchPass);
   mlir::registerPass(createVerifyDistPass);
-  mlir::PassPipelineRegistration<>("place", "phase place: layouts, reshards, expansions, collectives", buildPlacePipeline);
+  mlir::PassPipelineRegistration<>("place", "phase place: layouts, reshards, expansions, collectives",
+                                   [](mlir::OpPassManager &manager) { buildPlacePipeline(manager); });
 }
 
 } // namespace npar

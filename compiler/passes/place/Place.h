@@ -13,6 +13,7 @@ namespace npar {
 /// Before autodiff, since it decides what attention keeps for its gradient.
 std::unique_ptr<mlir::Pass> createPlaceMarkRingPass();
 std::unique_ptr<mlir::Pass> createPlaceAssignPass();
+std::unique_ptr<mlir::Pass> createPlaceAccountSavedPass();
 std::unique_ptr<mlir::Pass> createPlaceExpandPass();
 std::unique_ptr<mlir::Pass> createPlaceMaskPaddingPass();
 std::unique_ptr<mlir::Pass> createPlaceLowerReshardsPass();
@@ -20,7 +21,8 @@ std::unique_ptr<mlir::Pass> createPlacePrefetchPass();
 std::unique_ptr<mlir::Pass> createVerifyDistPass();
 
 /// The phase: nn program with gradients in, dist program out. Errors are diagnostics at the rules' and operations' locations.
-void buildPlacePipeline(mlir::OpPassManager &manager);
+/// `accountSaved`: leave an account of the saved activations in the module.
+void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved = false);
 
 /// Registers the passes and the pipeline `place` for npar-opt.
 void registerPlacePasses();

@@ -7,10 +7,14 @@
 
 namespace npar {
 
-void buildSchedulePipeline(mlir::OpPassManager &manager) {
+void buildTaskPipeline(mlir::OpPassManager &manager) {
   manager.addPass(createScheduleStagesPass());
   manager.addPass(createScheduleRecomputePass());
   manager.addPass(createScheduleTasksPass());
+}
+
+void buildSchedulePipeline(mlir::OpPassManager &manager) {
+  buildTaskPipeline(manager);
   manager.addPass(createScheduleFragmentsPass());
   manager.addPass(createScheduleBucketsPass());
   manager.addPass(createVerifyPipePass());

@@ -17,6 +17,9 @@ std::unique_ptr<mlir::Pass> createScheduleTasksPass();
 std::unique_ptr<mlir::Pass> createScheduleBucketsPass();
 std::unique_ptr<mlir::Pass> createVerifyPipePass();
 
+/// Only as far as parts and orders: @micro and @update stay.
+void buildTaskPipeline(mlir::OpPassManager &manager);
+
 /// The phase: placed program in (@micro and @update), pipe program out.
 void buildSchedulePipeline(mlir::OpPassManager &manager);
 

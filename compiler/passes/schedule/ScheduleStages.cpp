@@ -145,8 +145,8 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     int64_t sum = 0;
     for (auto [part, count] : llvm::enumerate(counts)) {
       if (count < 0 || (count == 0 && part != 0 && part + 1 != counts.size()))
-        return getOperation().emitError("part ") << part << " of " << counts.size() << " has " << count
-                                                 << " blocks; only the first and the last can do without one";
+        return getOperation().emitError("part ")
+               << part << " of " << counts.size() << " has " << count << " blocks; only the first and the last can do without one";
       sum += count;
     }
     if (sum != static_cast<int64_t>(chain.length()))
