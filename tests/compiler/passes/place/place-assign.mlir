@@ -253,12 +253,13 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
   // CHECK-LABEL: func.func @start
   func.func @start() {
     // CHECK: %[[PARTIAL:.*]] = nn.read @n.sum
-    // CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[PARTIAL]] {cause = "'n.sum' was accumulated from each rank's share"}
+    // CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[PARTIAL]] {cause = "'n.sum' was accumulated from each rank's share of 'batch' by rule 'batch -> dp', of 'seq' by rule 'seq -> tp'"}
     // CHECK-NEXT: nn.write @n, %[[WHOLE]]
     %s = nn.read @n.sum : tensor<f64, #nn.axes<>>
     nn.write @n, %s : tensor<f64, #nn.axes<>>
     return
   }
+  // CHECK-LABEL: func.func @micro
   func.func @micro() {
     return
   }
