@@ -259,6 +259,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
     nn.write @n, %s : tensor<f64, #nn.axes<>>
     return
   }
+  // CHECK-LABEL: func.func @micro
   func.func @micro() {
     return
   }

@@ -1,4 +1,5 @@
 // Composite operations become local ones; a reduction over a split axis is completed by an all_reduce (P5).
+// What nothing uses is dropped, so each function returns what its operations make.
 // RUN: npar-opt %s -split-input-file -place-expand | FileCheck %s
 
 // The mean divides by the global size.
@@ -7,7 +8,7 @@
 !w = tensor<3xf32, #dist.layout<embed : 6 {tp}>>
 !s = tensor<2xf32, #dist.layout<batch : 2>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @split_layer_norm() {
+  func.func @split_layer_norm() -> (!x, !s, !s) {
     %x = nn.input "x" : !x
     %g = nn.input "g" : !w
     // CHECK: %[[S:.*]] = nn.sum {{.*}} -> tensor<2xf32, #dist.layout<batch : 2, partial = {tp : sum}>>
@@ -21,7 +22,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK-NOT: dist.all_reduce
     // CHECK-NOT: nn.layer_norm
     %y, %m, %r = nn.layer_norm %x, %g, %g over "embed" epsilon 1.0e-05 : (!x, !w, !w) -> (!x, !s, !s)
-    return
+    return %y, %m, %r : !x, !s, !s
   }
 }
 
@@ -33,7 +34,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 !d = tensor<3xf32, #dist.layout<embed : 6 {tp}, partial = {dp : sum}>>
 !s = tensor<2xf32, #dist.layout<batch : 4 {dp}>>
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
-  func.func @split_rms_norm() {
+  func.func @split_rms_norm() -> (!x, !s, !x, !d) {
     %x = nn.input "x" : !x
     %g = nn.input "g" : !w
     // CHECK: nn.mul
@@ -50,7 +51,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     // CHECK-NOT: dist.all_reduce
     // CHECK-NOT: nn.rms_norm
     %dx, %dg = nn.rms_norm_grad %x, %g, %r, %y over "embed" : (!x, !w, !s, !x) -> (!x, !d)
-    return
+    return %y, %r, %dx, %dg : !x, !s, !x, !d
   }
 }
 
@@ -62,7 +63,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 !dk = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 4, kv_head : 1, feature : 8, partial = {tp : sum}>>
 !p = tensor<2x1x2x4x4xf32, #dist.layout<batch : 2, kv_head : 1, group : 4 {tp}, seq : 4, key : 4>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @grouped_attention() {
+  func.func @grouped_attention() -> (!q, !dk, !dk) {
     %q = nn.input "q" : !q
     %k = nn.input "k" : !k
     %p = nn.input "p" : !p
@@ -72,7 +73,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: nn.rename %[[DV]] from "key" to "seq"
     %dq, %dk, %dv = nn.attention_grad %q, %k, %k, %p, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64}
       : (!q, !k, !k, !p, !q) -> (!q, !dk, !dk)
-    return
+    return %dq, %dk, %dv : !q, !dk, !dk
   }
 }
 
@@ -82,7 +83,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 4, head : 2 {tp}, feature : 8>>
 !p = tensor<2x1x4x4xf32, #dist.layout<batch : 2, head : 2 {tp}, seq : 4, key : 4>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @attention() {
+  func.func @attention() -> (!q, !p) {
     // CHECK: %[[Q:.*]] = nn.input "q"
     %q = nn.input "q" : !q
     // CHECK: %[[K:.*]] = nn.rename %[[Q]] from "seq" to "key"
@@ -95,7 +96,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: nn.einsum %[[P]], %[[V]]
     // CHECK-NOT: dist.all_reduce
     %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!q, !q, !q) -> (!q, !p)
-    return
+    return %o, %p : !q, !p
   }
 }
 
@@ -106,7 +107,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 !t = tensor<2xi32, #dist.layout<batch : 2>>
 !s = tensor<2xf32, #dist.layout<batch : 2>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @cross_entropy() {
+  func.func @cross_entropy() -> (!s, !s, !l) {
     %x = nn.input "x" : !l
     %t = nn.input "t" : !t
     // CHECK: nn.max
@@ -120,7 +121,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: %[[D:.*]] = nn.mul
     // CHECK-NEXT: dist.mask_padding %[[D]] {dims = ["vocab"]}
     %d = nn.cross_entropy_grad %x, %t, %lse, %loss over "vocab" : (!l, !t, !s, !s) -> !l
-    return
+    return %loss, %lse, %d : !s, !s, !l
   }
 }
 
@@ -130,7 +131,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 !q = tensor<2x3x4xbf16, #dist.layout<batch : 2, seq : 3, feature : 4>>
 !p = tensor<2x3x3xbf16, #dist.layout<batch : 2, seq : 3, key : 3>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @narrow_attention() {
+  func.func @narrow_attention() -> (!q, !p, !q, !q, !q) {
     %q = nn.input "q" : !q
     // CHECK: nn.einsum {{.*}}bf16{{.*}} -> tensor<2x3x3xf32
     // CHECK: nn.exp {{.*}} -> tensor<2x3x3xf32
@@ -143,7 +144,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: %[[DS:.*]] = nn.convert {{.*}} -> tensor<2x3x3xbf16
     // CHECK: nn.einsum %[[DS]], {{.*}} -> tensor<2x3x4xbf16
     %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %p, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!q, !q, !q, !p, !q) -> (!q, !q, !q)
-    return
+    return %o, %p, %dq, %dk, %dv : !q, !p, !q, !q, !q
   }
 }
 
@@ -153,7 +154,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
 !l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
-  func.func @ring() {
+  func.func @ring() -> (!q, !l) {
     %q = nn.input "q" : !q
     // CHECK: %[[K:.*]] = dist.permute %{{.*}} {axes = ["cp"], {{.*}}shift = 1
     // CHECK: dist.permute
@@ -168,7 +169,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: nn.log
     // CHECK-NOT: dist.permute
     %o, %lse = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring} : (!q, !q, !q) -> (!q, !l)
-    return
+    return %o, %lse : !q, !l
   }
 }
 
@@ -178,14 +179,14 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
 !l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
-  func.func @ring_grad() {
+  func.func @ring_grad() -> (!q, !q, !q) {
     %q = nn.input "q" : !q
     %l = nn.input "l" : !l
     // CHECK-COUNT-6: dist.permute
     // CHECK-NOT: dist.permute
     %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %l, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring}
         : (!q, !q, !q, !l, !q, !q) -> (!q, !q, !q)
-    return
+    return %dq, %dk, %dv : !q, !q, !q
   }
 }
 
@@ -195,7 +196,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
 !l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {key = 2 : i64, seq = 2 : i64}} {
-  func.func @zigzag() {
+  func.func @zigzag() -> (!q, !l) {
     %q = nn.input "q" : !q
     // CHECK: nn.causal_mask
     // CHECK-NOT: nn.causal_mask
@@ -204,7 +205,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {key = 2 : i64,
     // CHECK: dist.choose {{.*}} {axes = ["cp"], {{.*}}step = 1 : i64}
     // CHECK: nn.stack {{.*}} along "seq.half"
     %o, %lse = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring} : (!q, !q, !q) -> (!q, !l)
-    return
+    return %o, %lse : !q, !l
   }
 }
 
@@ -215,7 +216,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {key = 2 : i64,
 !t = tensor<2xi32, #dist.layout<batch : 2>>
 !s = tensor<2xf32, #dist.layout<batch : 2>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @ignored() {
+  func.func @ignored() -> (!s, !s, !l) {
     %x = nn.input "x" : !l
     // CHECK: %[[T:.*]] = nn.input "t"
     %t = nn.input "t" : !t
@@ -228,6 +229,6 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK-NEXT: %[[K:.*]] = nn.keep_valid %[[D]], %[[T]] ignore -100
     // CHECK-NEXT: dist.mask_padding %[[K]] {dims = ["vocab"]}
     %d = nn.cross_entropy_grad %x, %t, %lse, %loss over "vocab" ignore -100 : (!l, !t, !s, !s) -> !l
-    return
+    return %loss, %lse, %d : !s, !s, !l
   }
 }

@@ -130,6 +130,9 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
   // CHECK-LABEL: func.func @micro
   func.func @micro() {
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : !x
+    // CHECK: nn.exp {{.*}}pipe.place = 0
+    // CHECK-NEXT: nn.exp {{.*}}pipe.place = 1
+    // CHECK-NEXT: nn.log {{.*}}pipe.place = 1
     %a = nn.exp %x {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
     %b = nn.exp %a {at = #nn.at<F, "h.1", 1>} : (!x) -> !x
     %c = nn.log %b {at = #nn.at<F, "", 2>} : (!x) -> !x
