@@ -19,6 +19,12 @@ bool acceptsPartialOperands(Operation *op) {
   return shardable && (shardable.isLinear() || isa<nn::GatherOp, nn::ScatterAddOp, nn::PickOp>(op));
 }
 
+/// The axes of a tensor, also once its type is local and perhaps flat.
+static ArrayRef<StringAttr> logicalAxesOf(Type type) {
+  LayoutAttr layout = dist::layoutOf(type);
+  return layout ? layout.getNames() : nn::axesOf(type);
+}
+
 Layouts::Layouts(ModuleOp module, Rules &rules, const Stores &stores)
     : module(module), context(module.getContext()), rules(rules), stores(stores) {
   collect();
@@ -89,7 +95,7 @@ bool Layouts::isReducedFor(Value value) const {
 }
 
 LayoutAttr Layouts::layoutFor(Type type, const Assignment &assignment, llvm::function_ref<StringAttr(StringAttr)> loopOf) const {
-  SmallVector<StringAttr> names(nn::axesOf(type));
+  SmallVector<StringAttr> names(logicalAxesOf(type));
   SmallVector<int64_t> sizes;
   SmallVector<SmallVector<StringAttr>> splits;
   for (StringAttr name : names) {
@@ -261,7 +267,7 @@ LayoutAttr Layouts::resultLayout(Value result) const {
   }
   if (isUpdate(op)) {
     LayoutAttr layout = updated.lookup(op);
-    return layout && layout.getNames() == nn::axesOf(result.getType()) ? layout : replicated(result.getType());
+    return layout && layout.getNames() == logicalAxesOf(result.getType()) ? layout : replicated(result.getType());
   }
   if (auto input = dyn_cast<nn::InputOp>(op))
     return inputs.lookup(input.getName());
@@ -340,7 +346,7 @@ LayoutAttr Layouts::wantedWhole(OpOperand &use) const {
   if (!isUpdate(op))
     return operandLayout(use, byRules.find(op)->second);
   LayoutAttr layout = updated.lookup(op);
-  return layout && layout.getNames() == nn::axesOf(type) ? layout : replicated(type);
+  return layout && layout.getNames() == logicalAxesOf(type) ? layout : replicated(type);
 }
 
 LayoutAttr Layouts::wanted(OpOperand &use) const {
