@@ -230,6 +230,8 @@ private:
     entry.m = number(does, "m");
     entry.n = number(does, "n");
     entry.k = number(does, "k");
+    auto wide = does.getAs<TypeAttr>("result");
+    entry.result = wide ? elementTypeOf(wide.getValue()).value_or(entry.type) : entry.type;
     entry.batch = numbers(does, "batch");
     auto strides = [&](StringRef name, std::vector<int64_t> &batch, int64_t &row, int64_t &column) {
       std::vector<int64_t> all = numbers(does, name);

@@ -12,7 +12,16 @@ GPT2 = [
     "pad,zb_h1,unclipped",
     "tp_2d,dp,gpipe",
     "one_block,dualpipe_v",
+    "zero3,tp,1f1b,stages,recompute_block",
+    "zero2,sequence,zb_h1",
+    "zero2_per_step,ring_zigzag,valid_tokens",
+    "zero3_hybrid,ulysses,gpipe,recompute_layer",
+    "zero1_nodes,bucket,pad",
+    "ring,tp,dp,recompute_every_2",
+    "gather,pad,recompute_attention",
+    "hierarchical,tp,1f1b",
 ]
+LLAMA = ["tp,dp,sequence,zb_v", "ring_zigzag,zero3,recompute_block", "ulysses,1f1b,stages", "pad,interleaved"]
 MLP = ["dp,tp,1f1b", "pad,dp,zb_auto"]
 
 
@@ -32,14 +41,14 @@ class MatrixTest(DriverTest):
         self.assertTrue(report["ok"])
 
     def test_named_combinations_are_equal(self):
-        for model, combinations in (("gpt2", GPT2), ("mlp", MLP)):
+        for model, combinations in (("gpt2", GPT2), ("llama", LLAMA), ("mlp", MLP)):
             report = self.verify_all(model, *(word for one in combinations for word in ("--combine", one)))
             self.check(report)
             self.assertEqual(report["models"][0]["ok"], len(combinations), report)
 
     def test_matrix(self):
         """Every feature alone and random combinations: a sample, or a thousand."""
-        report = self.verify_all("gpt2", "mlp", "--plans", 500 if LONG else 30, "--seed", 1)
+        report = self.verify_all("gpt2", "llama", "--plans", 500 if LONG else 45, "--seed", 1)
         self.check(report)
         for model in report["models"]:
             self.assertLess(model["refused"], 0.25 * len(model["plans"]), "most plans are for checking, not for refusing")

@@ -66,6 +66,7 @@ std::vector<Feature> makeTable() {
       line("zero1_nodes", "store", "store { optimizer -> node, dp }", "nodes"),
       line("zero3_hybrid", "store", "store { parameters, gradients, optimizer -> dp }", "nodes"),
       line("bucket", "bucket", "bucket 8 kB", "dp"),
+      line("hierarchical", "reduce", "compute f32, reduce f32 hierarchical", "nodes"),
 
       // Context parallelism.
       split("ulysses", "context", {"axis seq", "operation attention"}, {{"sp", {2, 4}}},
