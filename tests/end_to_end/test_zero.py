@@ -20,7 +20,7 @@ PLANS = {
     "dp pp": mesh(dp=2, pp=2, tp=1),
     "dp pp tp, sequence parallelism": {**mesh(dp=2, pp=2, tp=2), "sequence": "true", "micro": 4},
     "padded vocabulary": {**mesh(dp=3, pp=1, tp=2), "vocab": 101, "batch": 12},
-    "interleaved": {**mesh(dp=2, pp=2, tp=1), "schedule": "interleaved_1f1b", "chunks": 2, "depth": 4},
+    "interleaved": {**mesh(dp=2, pp=2, tp=1), "schedule": "interleaved", "chunks": 2, "depth": 4},
     "split backward": {**mesh(dp=2, pp=2, tp=1), "schedule": "zb_h1"},
 }
 # More than a block of 1,024 elements in most tensors, so that shares have contents on every rank.
