@@ -46,7 +46,7 @@ module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.
     // THREE: nn.mul %{{.*}}, %[[H]]
     %z = nn.mul %y, %w {at = #nn.at<B, "h", 0>} : (!x, !w) -> !x
     %g = nn.sum %z {at = #nn.at<B, "h", 0>} : (!x) -> !w
-    // ONE-NOT: dist.
+    // ONE-NOT: = dist.
     // TWO: %[[S:.*]] = dist.reduce_scatter {{.*}}axes = ["dp"], cause = "'w.grad.0' is stored by rule 'gradients -> dp'", dim = "#flat"
     // TWO: nn.accumulate @w.grad.0, %[[S]]
     // THREE: dist.reduce_scatter
@@ -79,7 +79,7 @@ module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.
     // ONE: %[[P:.*]] = dist.slice {{.*}}dim = "#flat"
     // ONE: %[[NEW:[^:, ]*]]{{.*}} = nn.sgd %[[P]]
     // TWO: dist.slice
-    // THREE-NOT: dist.
+    // THREE-NOT: = dist.
     // THREE: %[[NEW:[^:, ]*]]{{.*}} = nn.sgd
     %v, %k = nn.sgd %w, %g, %m, %f, %n {momentum = 0.9, decay = 0.0, nesterov = false} : (!w, !w, !w, !s, !s) -> (!w, !w)
     // ONE: %[[ALL:.*]] = dist.all_gather %[[NEW]]{{.*}} {axes = ["dp"], cause = "'w' is used whole but updated by rule 'optimizer -> dp'", dim = "#flat"}
