@@ -1,5 +1,10 @@
 // Logical positions where an axis lies in zigzag order, and what a step of a ring computes by the rank's coordinate.
+#include "compiler/codegen/Text.h"
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/rank/Rank.h"
 #include "tests/compiler/codegen/RunFunction.h"
+
+#include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
 
@@ -47,6 +52,26 @@ TEST(Order, IndexCountsLogicalPositions) {
             << given.splits << " zigzag " << given.zigzag << " rank " << piece;
       }
   }
+}
+
+// The text is what the cache knows a kernel by: the same op is another kernel under another order.
+TEST(Order, IsPartOfAKernelsText) {
+  mlir::DialectRegistry registry;
+  registerCodegen(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto text = [&](int64_t zigzag) {
+    std::string type = "tensor<8xi32, #dist.layout<seq : 8>>";
+    auto parsed = mlir::parseSourceString<mlir::ModuleOp>(
+        "module attributes {" + orderOf(zigzag) + "dist.mesh = #dist.mesh<cp = 2>} {\nrank.kernel @k attributes {extent = 1 : i64, flops = 1.0 : f64} {\n" +
+            "%0 = nn.index : " + type + "\nrank.yield %0 : " + type + "\n}\n}",
+        &context);
+    return parsed ? kernelText(*parsed->getOps<npar::rank::KernelOp>().begin(), npar::dist::meshOf(*parsed), "k") : "";
+  };
+  EXPECT_NE(text(0), "");
+  EXPECT_NE(text(0), text(2));
+  EXPECT_NE(text(4), text(2));
+  EXPECT_EQ(text(2), text(2));
 }
 
 TEST(Order, MaskOfABlockOnTheRing) {

@@ -1,0 +1,74 @@
+!s = tensor<f64, #nn.axes<>>
+!w = tensor<4xf32, #nn.axes<embed>>
+!x = tensor<8x4xf32, #nn.axes<batch, embed>>
+// ONE: nn.variable @w : tensor<4xf32, #dist.layout<embed : 4>>
+// TWO: nn.variable @w : tensor<4xf32, #dist.layout<embed : 4>>
+// THREE: nn.variable @w : tensor<1024xf32, #dist.layout<embed : 4, flat = {dp}>>
+// ONE: nn.variable @w.grad.0 : tensor<4xf32, #dist.layout<embed : 4, partial = {dp : sum}>>
+// ONE-SAME: reduced = tensor<1024xf32, #dist.layout<embed : 4, flat = {dp}>>
+// TWO: nn.variable @w.grad.0 : tensor<1024xf32, #dist.layout<embed : 4, flat = {dp}>>
+// TWO-NOT: reduced
+// THREE: nn.variable @w.grad.0 : tensor<1024xf32, #dist.layout<embed : 4, flat = {dp}>>
+// CHECK: nn.variable @w.momentum : tensor<1024xf32, #dist.layout<embed : 4, flat = {dp}>>
+module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"]>], dist.stores = [STORES]} {
+  nn.variable @w : !w {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [4]}
+  nn.variable @w.grad.0 : !w {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
+  nn.variable @w.momentum : !w {kind = #nn.kind<state>, of = @w, slot = "momentum"}
+  // CHECK-LABEL: func.func @micro
+  func.func @micro() {
+    // CHECK: %[[W:.*]] = nn.read @w
+    // THREE: %[[G:.*]] = dist.all_gather %[[W]] {{.*}}cause = "'mul' uses 'w' whole, stored by rule 'parameters -> dp'"{{.*}} -> tensor<4xf32
+    // THREE: nn.mul %{{.*}}, %[[G]]
+    %x = nn.input "x" : !x
+    %w = nn.read @w : !w
+    %y = nn.mul %x, %w {at = #nn.at<F, "h", 0>} : (!x, !w) -> !x
+    // Gathered again in the backward.
+    // THREE: %[[H:.*]] = dist.all_gather %[[W]]
+    // THREE: nn.mul %{{.*}}, %[[H]]
+    %z = nn.mul %y, %w {at = #nn.at<B, "h", 0>} : (!x, !w) -> !x
+    %g = nn.sum %z {at = #nn.at<B, "h", 0>} : (!x) -> !w
+    // ONE-NOT: dist.
+    // TWO: %[[S:.*]] = dist.reduce_scatter {{.*}}axes = ["dp"], cause = "'w.grad.0' is stored by rule 'gradients -> dp'", dim = "#flat"
+    // TWO: nn.accumulate @w.grad.0, %[[S]]
+    // THREE: dist.reduce_scatter
+    nn.accumulate @w.grad.0, %g {at = #nn.at<B, "h", 0>} : !w
+    return
+  }
+  // CHECK-LABEL: func.func @update
+  func.func @update() {
+    // ONE: %[[A:.*]] = nn.read @w.grad.0 : tensor<4xf32
+    // ONE-NEXT: %[[R:.*]] = dist.reduce_scatter %[[A]] {{.*}}dim = "#flat", op = "sum"
+    // ONE-NEXT: nn.write @w.grad.0, %[[R]]
+    // ONE-NEXT: %[[AGAIN:.*]] = nn.read @w.grad.0 : tensor<1024xf32
+    // ONE-NEXT: nn.combine %[[AGAIN]]
+    // TWO-NEXT: %[[A:.*]] = nn.read @w.grad.0 : tensor<1024xf32
+    // TWO-NEXT: nn.combine %[[A]]
+    // HYBRID-LABEL: func.func @update
+    // HYBRID: dist.reduce_scatter {{.*}}axes = ["dp"]
+    // HYBRID-NEXT: dist.all_reduce {{.*}}axes = ["node"]{{.*}} -> tensor<1024xf32
+    // HYBRID-NEXT: nn.write @w.grad.0
+    %a = nn.read @w.grad.0 : !w
+    %g = nn.combine %a : (!w) -> !w
+    // Every rank counts the squares of its own piece.
+    // CHECK: %[[SUMS:.*]] = nn.square_sums {{.*}} {owners = {{\[\[\]\]}}}
+    // CHECK-NEXT: dist.all_reduce %[[SUMS]] {axes = ["dp"]
+    %s = nn.square_sums %g parameters [0] : (!w) -> tensor<56xf64, #nn.axes<bin>>
+    %n = nn.grad_norm %s : (tensor<56xf64, #nn.axes<bin>>) -> !s
+    %f = nn.clip_factor %n max 1.0 : (!s) -> !s
+    %w = nn.read @w : !w
+    %m = nn.read @w.momentum : !w
+    // ONE: %[[P:.*]] = dist.slice {{.*}}dim = "#flat"
+    // ONE: %[[NEW:[^:, ]*]]{{.*}} = nn.sgd %[[P]]
+    // TWO: dist.slice
+    // THREE-NOT: dist.
+    // THREE: %[[NEW:[^:, ]*]]{{.*}} = nn.sgd
+    %v, %k = nn.sgd %w, %g, %m, %f, %n {momentum = 0.9, decay = 0.0, nesterov = false} : (!w, !w, !w, !s, !s) -> (!w, !w)
+    // ONE: %[[ALL:.*]] = dist.all_gather %[[NEW]]{{.*}} {axes = ["dp"], cause = "'w' is used whole but updated by rule 'optimizer -> dp'", dim = "#flat"}
+    // ONE: nn.write @w, %[[ALL]]
+    // TWO: dist.all_gather
+    // THREE: nn.write @w, %[[NEW]]
+    nn.write @w, %v : !w
+    nn.write @w.momentum, %k : !w
+    return
+  }
+}
