@@ -27,16 +27,20 @@ static Value constant(OpBuilder &b, Location loc, Type type, uint32_t value) {
 
 Value widen(OpBuilder &b, Location loc, Value bits, Type narrow) {
   Type f32 = shaped(b.getF32Type(), bits), i32 = shaped(b.getI32Type(), bits);
-  if (narrow.isF16())
-    return arith::ExtFOp::create(b, loc, f32, Value(arith::BitcastOp::create(b, loc, shaped(narrow, bits), bits)));
+  if (narrow.isF16()) {
+    Value half = arith::BitcastOp::create(b, loc, shaped(narrow, bits), bits);
+    return arith::ExtFOp::create(b, loc, TypeRange(f32), ValueRange(half));
+  }
   Value word = arith::ExtUIOp::create(b, loc, i32, bits);
   return arith::BitcastOp::create(b, loc, f32, arith::ShLIOp::create(b, loc, word, constant(b, loc, i32, 16)));
 }
 
 Value narrow(OpBuilder &b, Location loc, Value value, Type narrow) {
   Type i32 = shaped(b.getI32Type(), value), i16 = shaped(b.getI16Type(), value);
-  if (narrow.isF16())
-    return arith::BitcastOp::create(b, loc, i16, arith::TruncFOp::create(b, loc, shaped(narrow, value), value));
+  if (narrow.isF16()) {
+    Value half = arith::TruncFOp::create(b, loc, shaped(narrow, value), value);
+    return arith::BitcastOp::create(b, loc, i16, half);
+  }
   auto word = [&](uint32_t bits) { return constant(b, loc, i32, bits); };
   Value bits = arith::BitcastOp::create(b, loc, i32, value);
   Value odd = arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, bits, word(16)), word(1));

@@ -154,9 +154,13 @@ template <typename Narrow> void expectNarrowProduct(MatmulShape s, Result<std::s
 }
 
 TEST(MatmulTest, sixteenBitOperandsRoundOnce) {
-  std::vector<MatmulShape> all = shapes();
-  for (int flags = 0; flags < 8; ++flags) // more than one block in every direction, with remainders
-    all.push_back(shapeOf(300, 270, 2100, flags & 1, flags & 2, flags & 4));
+  std::vector<MatmulShape> all;
+  int64_t sizes[][3] = {{1, 64, 32}, {64, 1, 32}, {255, 63, 65}};
+  for (auto &size : sizes)
+    for (int flags = 0; flags < 8; ++flags)
+      all.push_back(shapeOf(size[0], size[1], size[2], flags & 1, flags & 2, flags & 4));
+  for (int flags : {0, 3, 5}) // more than one block in every direction, with remainders
+    all.push_back(shapeOf(260, 257, 1030, flags & 1, flags & 2, flags & 4));
   for (MatmulShape s : all)
     for (bool wide : {false, true}) {
       s.type = program::ElementType::BF16, s.result = wide ? program::ElementType::F32 : s.type;
