@@ -244,8 +244,8 @@ private:
         return fail(which + " has " + std::to_string(input->columns()) + " columns on each of " + number(parts) +
                     " ranks, which do not cover the sequence of " + std::to_string(program.sequence()));
       if (input->zigzag() && (program.sequence() % (2 * int64_t(input->zigzag())) != 0))
-        return fail(which + " lies in zigzag order of " + number(2 * uint64_t(input->zigzag())) + " chunks, which do not divide the sequence of " +
-                    std::to_string(program.sequence()));
+        return fail(which + " lies in zigzag order of " + number(2 * uint64_t(input->zigzag())) +
+                    " chunks, which do not divide the sequence of " + std::to_string(program.sequence()));
     }
     for (const Output *output : *rankClass.outputs())
       if (!fits(output->offset(), 8, limit))

@@ -51,8 +51,8 @@ void expand(nn::AttentionOp op) {
   op->erase();
 }
 
-/// Masked positions have probability 0, so nothing flows through them without another mask. Where the queries are split and the keys whole, the
-/// gradients of keys and values are partial.
+/// Masked positions have probability 0, so nothing flows through them without another mask. Where the queries are split and the keys whole,
+/// the gradients of keys and values are partial.
 void expand(nn::AttentionGradOp op) {
   if (op.getRing())
     return expandRing(op);

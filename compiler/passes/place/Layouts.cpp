@@ -121,8 +121,8 @@ LayoutAttr Layouts::common(ArrayRef<LayoutAttr> layouts) {
   return result;
 }
 
-/// A data buffer holds what all its uses on a rank have in common: the engine fills in just that, and nothing is ever sent. Its rows are the
-/// rank's share of the batch, whatever the uses say (P10).
+/// A data buffer holds what all its uses on a rank have in common: the engine fills in just that, and nothing is ever sent. Its rows are
+/// the rank's share of the batch, whatever the uses say (P10).
 void Layouts::placeInputs() {
   StringAttr batch = StringAttr::get(context, "batch");
   llvm::StringMap<SmallVector<LayoutAttr>> uses;

@@ -150,8 +150,10 @@ bool Rules::splitsContext(Entry &entry, Operation *op, const Assignment &assignm
     InFlightDiagnostic error = emitError(rule.getLoc());
     error << "axis '" << axis << "' cannot be split: operation '" << kind << "' needs it whole";
     error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
-    error.attachNote(rule.getLoc()) << "help: say how its keys come together: '" << axis << " -> " << mesh << " by ring' or 'by gather'; or put a "
-                                    << "rule before it that takes '" << mesh << "' in '" << kind << "' for another axis (its heads: Ulysses)";
+    error.attachNote(rule.getLoc()) << "help: say how its keys come together: '" << axis << " -> " << mesh
+                                    << " by ring' or 'by gather'; or put a "
+                                    << "rule before it that takes '" << mesh << "' in '" << kind
+                                    << "' for another axis (its heads: Ulysses)";
     return false;
   }
   if (ArrayRef<StringAttr> before = assignment.splitsOf(rule.getAxis());
@@ -159,8 +161,8 @@ bool Rules::splitsContext(Entry &entry, Operation *op, const Assignment &assignm
     InFlightDiagnostic error = emitError(rule.getLoc());
     error << "axis '" << axis << "' of operation '" << kind << "' is split by two rules";
     error.attachNote(rules[assignment.ruleOf(before.front())].attribute.getLoc()) << "the other one is here";
-    error.attachNote(rule.getLoc()) << "help: give one rule both mesh axes: '" << axis << " -> " << before.front().getValue() << ", " << mesh
-                                    << " by ...'";
+    error.attachNote(rule.getLoc()) << "help: give one rule both mesh axes: '" << axis << " -> " << before.front().getValue() << ", "
+                                    << mesh << " by ...'";
     return false;
   }
   entry.context = true;
@@ -184,8 +186,8 @@ bool Rules::splitsContext(Entry &entry, Operation *op, const Assignment &assignm
   int64_t size = sizeOf(rule.getAxis()), members = this->mesh.sizeOf(rule.getMesh());
   if (size % (2 * members) != 0) {
     InFlightDiagnostic error = emitError(rule.getLoc());
-    error << "axis '" << axis << "' of size " << size << " is not divisible by " << 2 * members << ": zigzag order gives each of " << members
-          << " ranks two chunks";
+    error << "axis '" << axis << "' of size " << size << " is not divisible by " << 2 * members << ": zigzag order gives each of "
+          << members << " ranks two chunks";
     error.attachNote(rule.getLoc()) << "help: use 'by ring', or a size that " << 2 * members << " divides";
     return false;
   }

@@ -65,8 +65,8 @@ void reduceScatter(Backend &backend, const std::vector<Operation> &members, uint
     }
 }
 
-/// Of two dimensions that blocks have between `outer` and `inner`, the first one is longer in the input (or in the output), the second one in
-/// the other; both in blocks.
+/// Of two dimensions that blocks have between `outer` and `inner`, the first one is longer in the input (or in the output), the second one
+/// in the other; both in blocks.
 void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
   const Operation &any = members[0];
   uint64_t n = members.size(), first = any.concatFirst ? any.concat : any.split, second = any.concatFirst ? any.split : any.concat;

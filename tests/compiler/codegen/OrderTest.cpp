@@ -63,7 +63,8 @@ TEST(Order, IsPartOfAKernelsText) {
   auto text = [&](int64_t zigzag) {
     std::string type = "tensor<8xi32, #dist.layout<seq : 8>>";
     auto parsed = mlir::parseSourceString<mlir::ModuleOp>(
-        "module attributes {" + orderOf(zigzag) + "dist.mesh = #dist.mesh<cp = 2>} {\nrank.kernel @k attributes {extent = 1 : i64, flops = 1.0 : f64} {\n" +
+        "module attributes {" + orderOf(zigzag) +
+            "dist.mesh = #dist.mesh<cp = 2>} {\nrank.kernel @k attributes {extent = 1 : i64, flops = 1.0 : f64} {\n" +
             "%0 = nn.index : " + type + "\nrank.yield %0 : " + type + "\n}\n}",
         &context);
     return parsed ? kernelText(*parsed->getOps<npar::rank::KernelOp>().begin(), npar::dist::meshOf(*parsed), "k") : "";
