@@ -29,7 +29,7 @@ def record(path):
         first = next((i for i, line in enumerate(lines) if line.startswith(MARK)), None)
         rest = [line for line in lines if not line.startswith(MARK)]
         if first is None:
-            first = next((i for i, line in enumerate(rest) if not re.match(r"# (shows|plan|train|set): ", line)), len(rest))
+            first = next((i for i, line in enumerate(rest) if not re.match(r"# (shows|plan|train|config|set): ", line)), len(rest))
         path.write_text("".join(rest[:first] + [MARK + line + "\n" for line in said] + rest[first:]))
 
 

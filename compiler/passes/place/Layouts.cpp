@@ -368,8 +368,17 @@ bool Layouts::acceptsPartial(OpOperand &use) const { return isa<nn::AccumulateOp
 Operation *Layouts::originOfPartial(Value value) const {
   Operation *op = value.getDefiningOp();
   while (kept.contains(op)) {
-    auto partial = llvm::find_if(op->getOperands(), [&](Value operand) { return layout(operand) && layout(operand).isPartial(); });
-    op = (*partial).getDefiningOp();
+    Operation *origin = nullptr;
+    for (Value operand : op->getOperands()) {
+      // What was rewritten already has its operands behind reshards.
+      while (auto reshard = operand.getDefiningOp<dist::ReshardOp>())
+        operand = reshard.getInput();
+      if (LayoutAttr found = layout(operand); !origin && found && found.isPartial())
+        origin = operand.getDefiningOp();
+    }
+    if (!origin)
+      return op;
+    op = origin;
   }
   return op;
 }
