@@ -24,14 +24,14 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
           .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp,
                 nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>([&](auto composite) {
             mlir::Operation *before = composite->getPrevNode(), *behind = composite->getNextNode();
-            bool used = !composite->use_empty();
+            bool isOfSegment = composite->hasAttr(nn::recomputeAttribute);
             expand(composite);
-            if (used)
+            if (isOfSegment)
               dropUnused(before, behind);
           });
   }
 
-  /// What an expansion has made between two ops for a result that nothing uses: a repeated attention needs no output.
+  /// What an expansion has made between two ops for a result that nothing uses: an attention that the backward repeats needs no output.
   void dropUnused(mlir::Operation *before, mlir::Operation *behind) {
     if (!behind)
       return;

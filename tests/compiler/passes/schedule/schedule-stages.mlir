@@ -145,7 +145,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
 // Blocks by hand: nothing is balanced; the first stage has the embedding alone, the last only what comes after.
 #t = #dist.layout<batch : 4>
 module attributes {dist.mesh = #dist.mesh<pp = 4>, pipe.axis = "pp", pipe.counts = array<i64: 0, 1, 2, 0>} {
-  // CHECK-LABEL: func.func @micro
+  // CHECK-LABEL: pipe.counts = array<i64: 0, 1, 2, 0>
   func.func @micro() {
     // CHECK: nn.fill {{.*}}pipe.place = 0
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : tensor<4xf32, #t>
@@ -167,7 +167,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 4>, pipe.axis = "pp", pipe.counts
 #t = #dist.layout<batch : 4>
 module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedule = "zb_v", npar.micro_count = 4 : i64,
                    pipe.counts = array<i64: 2, 1, 1, 0>} {
-  // CHECK-LABEL: func.func @micro
+  // CHECK-LABEL: pipe.counts = array<i64: 2, 1, 1, 0>
   func.func @micro() {
     %x = nn.fill 1.0 {at = #nn.at<F, "", -1>} : tensor<4xf32, #t>
     // CHECK: nn.exp {{.*}}"h.0", 0>, pipe.place = 0
