@@ -143,8 +143,9 @@ TEST_F(DataTest, randomMasksAreUneven) {
           ++valid;
           EXPECT_EQ(batch.targets[static_cast<size_t>(i)], all.targets[static_cast<size_t>(i)]);
         }
-      if (row / 3 == step % 4)
+      if (row / 3 == step % 4) {
         EXPECT_EQ(valid, 0) << "row " << row << " of step " << step;
+      }
       counts.insert(valid);
     }
     EXPECT_GE(counts.size(), 4u);

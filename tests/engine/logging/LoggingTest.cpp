@@ -27,7 +27,7 @@ TEST(JsonTest, numbersReadBackAndOthersAreNull) {
 
 TEST(StepLogTest, validTokensStandWhereTheyAreKnown) {
   EXPECT_FALSE(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).contains("valid_tokens"));
-  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 17}))["valid_tokens"], 17);
+  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 0, false, 17}))["valid_tokens"], 17);
 }
 
 TEST(StepLogTest, oneObjectPerLine) {
