@@ -38,6 +38,8 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
   model.name = program->model.name;
   for (const dsl::Axis &axis : program->model.axes)
     model.axes.push_back(axis.name);
+  for (const dsl::ProductAxis &axis : program->model.products)
+    model.axes.push_back(axis.name);
   for (const dsl::Repeat &repeat : program->model.repeats)
     model.chains.push_back(repeat.label);
   for (const dsl::Node &node : program->model.nodes)
