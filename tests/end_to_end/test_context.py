@@ -160,5 +160,36 @@ class RingTest(ContextTest):
                 self.verify(plan, changes)
 
 
+class CombinationTest(ContextTest):
+    """With what other clauses of a plan do."""
+
+    def clause(self, text, compute="f32"):
+        self.model.write_text(self.model.read_text().replace("    compute f32", f"    {text}\n    compute {compute}"))
+
+    def test_zero(self):
+        self.clause("store { parameters, gradients, optimizer -> dp }")
+        for plan in ("ulysses", "zigzag"):
+            self.verify(plan, mesh(cp=2, dp=2), depth=2)
+
+    def test_zero_over_the_ranks_of_the_sequence(self):
+        """Parameters are alike on the ranks of the sequence, so their optimizer state may be dealt out to these, too."""
+        self.clause("store { optimizer -> dp, cp }")
+        self.verify("ring", mesh(cp=2, dp=2), depth=2)
+
+    def test_recompute(self):
+        self.clause("recompute attention")
+        self.verify("zigzag", mesh(cp=2), depth=2)
+
+    def test_bfloat16(self):
+        """The running sums of a ring are float32: it loses no more than attention that has all keys at hand."""
+        self.clause("", "bf16")
+        text = self.text_file()
+        losses = []
+        for plan in ("ulysses", "gather", "ring", "zigzag"):
+            flags = settings(SMALL, mesh(cp=2), depth=2)
+            losses.append(self.npar_json("run", self.model, "--plan", plan, *flags, "--data", text, "--tokens", "bytes", "--steps", 5)["loss"])
+        self.assertLess(max(losses) - min(losses), 1e-3 * losses[0], losses)
+
+
 if __name__ == "__main__":
     unittest.main()
