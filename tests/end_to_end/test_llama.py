@@ -1,7 +1,7 @@
 """Llama: beside Hugging Face's implementation, published sizes, and plans over heads, groups and sequence against one rank."""
 
 import json
-import time
+import resource
 import unittest
 
 from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
@@ -77,14 +77,14 @@ class LlamaReferenceTest(DriverTest):
 
 class ConfigurationTest(DriverTest):
     def test_published_sizes(self):
-        """One rank, one sequence: the count needs no more. The largest takes seconds."""
+        """One rank, one sequence: the count needs no more. The largest takes seconds of processor time."""
         for model, sizes in PUBLISHED.items():
             for name, parameters in sizes.items():
                 with self.subTest(configuration=name):
-                    begin = time.monotonic()
+                    begin = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
                     report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64))
                     self.assertEqual(report["parameters"], parameters)
-                    self.assertLess(time.monotonic() - begin, 120)
+                    self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - begin, 120)
 
     def test_settings_override_a_configuration(self):
         flags = ["--config", "gpt2-xl", "--plan", "none", *settings(batch=1, width=64, heads=4, length=8, vocab=17, context=8)]

@@ -5,6 +5,8 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+static bool isPlaced(Type type) { return !llvm::isa<AxesAttr>(llvm::cast<RankedTensorType>(type).getEncoding()); }
+
 /// What the second result, or the operand in its place, is called: the probabilities, on a ring the logarithms of their sums.
 template <typename Op> static StringRef kept(Op op) { return op.getRing() ? "lse" : "probs"; }
 
@@ -65,6 +67,11 @@ template <typename Op> static LogicalResult verifyShapes(Op op) {
   if (failed(requireAxes(op, q, "q", queries, kept(op))) || failed(requireAxis(op, k, "k", seq)) ||
       failed(requireAxes(op, k, "k", keys, "q")) || failed(requireAxes(op, v, "v", values, "k")))
     return failure();
+  // After placing the queries may be split while the keys are whole.
+  int64_t size = sizeOf(q, seq), alias = sizeOf(probs, key);
+  if (!op.getRing() && !isPlaced(q) && size != alias)
+    return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << size << " but its alias '" << key.getValue() << "' has "
+                            << alias;
   return success();
 }
 

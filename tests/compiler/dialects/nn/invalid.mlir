@@ -183,10 +183,11 @@ func.func @f(%x: !x, %b: !b) {
 // -----
 
 !h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!k = tensor<2x7x4x4xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x4x8x7xf32, #nn.axes<batch, head, seq, key>>
-func.func @f(%h: !h) {
-  // expected-error @+1 {{axis 'key' has size 8 in operand 1 but 7 in result 1}}
-  %o, %p = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
+func.func @f(%h: !h, %k: !k) {
+  // expected-error @+1 {{axis 'seq' has size 8 but its alias 'key' has 7}}
+  %o, %p = nn.attention %h, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !k, !k) -> (!h, !p)
   return
 }
 
