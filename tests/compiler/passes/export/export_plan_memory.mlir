@@ -82,6 +82,8 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
 }
 
 // The fill is stashed where it is made, the relu works where its result is sent from, nothing is copied.
+// CHECK: #[[$LINE:.*]] = loc("p.npar":3:5)
+// CHECK: #[[$RULE:.*]] = loc("batch -> dp"(#[[$LINE]]))
 // CHECK-LABEL: rank.program @stage0 stage(0) arena(3840) fixed {pp = 0 : i64}
 // CHECK-SAME: activations = 1792 : i64, gradients = 1024 : i64, optimizer = 0 : i64, parameters = 1024 : i64, workspace = 0 : i64
 // CHECK-NEXT: rank.region "static" bytes(2048) slots(1) offset(0)
@@ -105,7 +107,7 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
 // CHECK:      rank.fragment "U0" phase(U)
 // CHECK-NEXT: rank.step collective "all_reduce" (static[1024, 1024]) -> (static[1024, 1024]) after []
 // CHECK-SAME: cause = "because"{{.*}} from = "embed : 16, out : 16, partial = {dp : sum}"
-// CHECK-SAME: rules = [loc("batch -> dp"("p.npar":3:5))], to = "embed : 16, out : 16"
+// CHECK-SAME: rules = [#[[$RULE]]], to = "embed : 16, out : 16"
 // CHECK-NEXT: rank.step kernel "sgd" (static[0, 1024], static[1024, 1024]) -> (static[0, 1024]) after [0]
 // CHECK:      rank.task "P0" micro(0)
 // CHECK-NEXT: rank.task "F0" micro(0) bases [0, 2048, 2304, 2304, 2816, 3328]

@@ -267,6 +267,10 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
 
 // -----
 // What a reshard is there for names the rules at their lines: the product's own, and for a gradient those that split what it sums over.
+// CHECK: #[[$FIRST:.*]] = loc("p.npar":4:9)
+// CHECK: #[[$SECOND:.*]] = loc("p.npar":5:9)
+// CHECK: #[[$HIDDEN:.*]] = loc("hidden -> tp"(#[[$SECOND]]))
+// CHECK: #[[$BATCH:.*]] = loc("batch -> dp"(#[[$FIRST]]))
 // CHECK-LABEL: func.func @micro
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
     dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"], loc("p.npar":4:9)>, #dist.rule<axis = "hidden", mesh = ["tp"], loc("p.npar":5:9)>]} {
@@ -276,7 +280,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
     %x = nn.input "x" : tensor<4x6xf32, #nn.axes<batch, hidden>>
     %w = nn.read @w : tensor<6x4xf32, #nn.axes<hidden, embed>>
     %y = nn.einsum %x, %w : (tensor<4x6xf32, #nn.axes<batch, hidden>>, tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<4x4xf32, #nn.axes<batch, embed>>
-    // CHECK: dist.reshard {{.*}} {cause = "'einsum' sums over 'hidden', split by rule 'hidden -> tp'", dist.rule = [loc("hidden -> tp"("p.npar":5:9))]}
+    // CHECK: dist.reshard {{.*}} {cause = "'einsum' sums over 'hidden', split by rule 'hidden -> tp'", dist.rule = [#[[$HIDDEN]]]}
     %z = nn.relu %y : (tensor<4x4xf32, #nn.axes<batch, embed>>) -> tensor<4x4xf32, #nn.axes<batch, embed>>
     %d = nn.einsum %x, %z : (tensor<4x6xf32, #nn.axes<batch, hidden>>, tensor<4x4xf32, #nn.axes<batch, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
     nn.accumulate @w.grad.0, %d : tensor<6x4xf32, #nn.axes<hidden, embed>>
@@ -285,7 +289,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
   // CHECK-LABEL: func.func @update
   func.func @update() {
     %g = nn.read @w.grad.0 : tensor<6x4xf32, #nn.axes<hidden, embed>>
-    // CHECK: dist.reshard {{.*}} {cause = "'w.grad.0' was accumulated from each rank's share of 'batch' by rule 'batch -> dp'", dist.rule = [loc("batch -> dp"("p.npar":4:9))]}
+    // CHECK: dist.reshard {{.*}} {cause = "'w.grad.0' was accumulated from each rank's share of 'batch' by rule 'batch -> dp'", dist.rule = [#[[$BATCH]]]}
     %s = nn.scale %g by 2.0 : (tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
     nn.write @w, %s : tensor<6x4xf32, #nn.axes<hidden, embed>>
     return
