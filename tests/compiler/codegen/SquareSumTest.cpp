@@ -63,7 +63,7 @@ template <typename T> void check(const std::string &element) {
     // Any partition of the blocks among workers.
     for (int64_t split : {1, 2, 3, 5})
       EXPECT_EQ(f.run({x}, {0, 0, 1}, split)[0].template as<double>(), expected(x)) << size << " in " << split;
-    EXPECT_NE(expected(x), std::vector<double>(56));
+    EXPECT_EQ(expected(x) == std::vector<double>(56), size == 1); // the first value is 0
   }
 }
 } // namespace
@@ -75,7 +75,7 @@ TEST(SquareSum, FollowsTheWrittenOrderInFloat64) { check<double>("f64"); }
 TEST(SquareSum, BinsAreExact) {
   CompiledFunction f(ofOne(1024, "f64"));
   ASSERT_TRUE(f.ok());
-  for (double x : {1.0, 1e-48, 3e-9, 1.0 / 3, 7.7e8, 1e77, 1.1e154}) {
+  for (double x : {1.0, 1e-40, 3e-9, 1.0 / 3, 7.7e8, 1e77, 1.1e154}) {
     std::vector<double> one(1024);
     one[5] = x;
     std::vector<double> result = f.run({one})[0].as<double>();
