@@ -131,3 +131,18 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.stores = [{what = "gradi
     return
   }
 }
+
+// -----
+// No way exists to split this one.
+// CHECK: plan.npar:9:9: error: axis 'feature' cannot be split: operation 'attention' needs it whole
+// CHECK: note: operation 'attention' is here
+// CHECK: note: help: put a rule before it that takes 'tp' in 'attention' for another axis, or exempt it: 'feature -> none in op attention'
+!h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "feature", mesh = ["tp"], loc("plan.npar":9:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
