@@ -96,8 +96,9 @@ Value attention(OperationCall &call) {
     call.requireAxis(4, feature = call.axis(4), v, "the value");
   for (size_t i : {0, 1, 2}) {
     const AxisNames &given = i == 0 ? axes : i == 1 ? keys : values;
+    const std::string letter(1, i == 0 ? 'q' : i == 1 ? 'k' : 'v');
     if (given.size() < 3 || given[0] != "batch" || given[1] != seq)
-      call.reporter.fail(call.place(i), std::string("'attention' needs ") + "qkv"[i] + " over [batch, " + seq +
+      call.reporter.fail(call.place(i), "'attention' needs " + letter + " over [batch, " + seq +
                                             ", heads ..., features ...], this is over " + textOf(given));
   }
   AxisNames contracted = without(shared(axes, keys), without(values, {feature}));
