@@ -119,6 +119,8 @@ private:
               strides("a", matmul.a_batch, matmul.a_row, matmul.a_column),
               strides("b", matmul.b_batch, matmul.b_row, matmul.b_column),
               strides("c", matmul.c_batch, matmul.c_row, 1)};
+      if (matmul.result != matmul.type)
+        does.push_back(named("result", TypeAttr::get(typeOf(matmul.result, b.getContext()))));
       if (matmul.accumulate)
         does.push_back(named("accumulate", b.getUnitAttr()));
       if (matmul.workspace)

@@ -16,7 +16,7 @@ func.func private @f(tensor<2x?xf32, #nn.axes<batch, seq>>)
 
 // -----
 
-// expected-error @+1 {{unknown initial values 'uniform'; zeros, ones and normal exist}}
+// expected-error @+1 {{unknown initial values 'uniform'; zeros, ones, normal and constant exist}}
 #i = #nn.init<uniform, 1.0>
 
 // -----
