@@ -130,7 +130,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 !q = tensor<2x3x4xbf16, #dist.layout<batch : 2, seq : 3, feature : 4>>
 !p = tensor<2x3x3xbf16, #dist.layout<batch : 2, seq : 3, key : 3>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @narrow_attention() {
+  func.func @narrow_attention() -> (!q, !q, !q, !q) {
     %q = nn.input "q" : !q
     // CHECK: nn.einsum {{.*}}bf16{{.*}} -> tensor<2x3x3xf32
     // CHECK: nn.exp {{.*}} -> tensor<2x3x3xf32
@@ -143,7 +143,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: %[[DS:.*]] = nn.convert {{.*}} -> tensor<2x3x3xbf16
     // CHECK: nn.einsum %[[DS]], {{.*}} -> tensor<2x3x4xbf16
     %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %p, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!q, !q, !q, !p, !q) -> (!q, !q, !q)
-    return
+    return %o, %dq, %dk, %dv : !q, !q, !q, !q
   }
 }
 
