@@ -24,8 +24,8 @@ std::vector<int64_t> numbers(DictionaryAttr does, StringRef name) {
   return attribute ? attribute.asArrayRef().vec() : std::vector<int64_t>();
 }
 
-program::ElementType element(DictionaryAttr does) {
-  auto type = does.getAs<TypeAttr>("type");
+program::ElementType element(DictionaryAttr does, StringRef name = "type") {
+  auto type = does.getAs<TypeAttr>(name);
   return type ? elementTypeOf(type.getValue()).value_or(program::ElementType::F32) : program::ElementType::F32;
 }
 
@@ -245,6 +245,7 @@ private:
     strides("a", entry.a_batch, entry.a_row, entry.a_column);
     strides("b", entry.b_batch, entry.b_row, entry.b_column);
     strides("c", entry.c_batch, entry.c_row, unit);
+    entry.result = element(does, does.contains("result") ? "result" : "type");
     entry.accumulate = does.contains("accumulate");
     entry.workspace = static_cast<uint64_t>(number(does, "workspace"));
   }

@@ -181,7 +181,8 @@ TYPED_TEST(NarrowKernel, FusionChangesNoBit) {
     e.bits = expected[i];
     expected[i] = TypeParam(float(e) + float(a[i])).bits;
   }
-  EXPECT_EQ(fused.run({a, b}, {0, 0, 1}, 3)[0].template as<uint16_t>(), expected);
+  std::vector<Buffer> results = fused.run({a, b}, {0, 0, 1}, 3);
+  EXPECT_EQ(results[0].as<uint16_t>(), expected);
 }
 
 // A table's gradient adds up in f32; rows are looked up without arithmetic.
