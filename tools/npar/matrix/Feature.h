@@ -19,6 +19,7 @@ struct SmallModel {
   Settings settings;               ///< that make it small
   std::vector<std::string> axes;   ///< of its tensors
   std::vector<std::string> chains; ///< labels of its repeats
+  std::string block;               ///< path of the first block, such as "h.0"; empty without one
   std::vector<std::string> operations, constants;
 };
 
@@ -28,7 +29,7 @@ enum class RulePlace { Batch, Narrowed, Tensor, Context, Sequence };
 struct FeatureRule {
   RulePlace place;
   /// A rule as a plan has it. `{tensor}` stands for the model's axes of tensor parallelism, `{padded}` for the same with `pad`,
-  /// `{chain}` for the first repeat.
+  /// `{block}` for the path of the first block.
   std::string text;
 };
 

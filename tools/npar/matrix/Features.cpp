@@ -54,7 +54,7 @@ std::vector<Feature> makeTable() {
       split("tp", "tensor", {"tensor"}, {{"tp", {2, 4}}}, {{tensor, "{tensor} -> tp"}}),
       split("pad", "tensor", {"tensor"}, {{"tp", {3, 5}}}, {{tensor, "{padded} -> tp"}}),
       split("tp_2d", "tensor", {"axis hidden"}, {{"tp", {2}}, {"tq", {2}}}, {{tensor, "hidden, vocab pad -> tp, tq"}}),
-      split("one_block", "tensor", {"axis hidden", "repeat"}, {{"tp", {2, 4}}}, {{narrowed, "hidden -> tp in layer \"{chain}.0\""}}),
+      split("one_block", "tensor", {"axis hidden", "repeat"}, {{"tp", {2, 4}}}, {{narrowed, "hidden -> tp in layer \"{block}\""}}),
       along(split("sequence", "sequence", {"axis seq", "tensor"}, {}, {{sequence, "seq -> tp"}}), "tp"),
 
       // ZeRO; over one axis of two it is hybrid sharding.
@@ -79,7 +79,7 @@ std::vector<Feature> makeTable() {
       line("recompute_attention", "recompute", "recompute attention", "", {"operation attention"}),
       line("recompute_block", "recompute", "recompute block", "", {"repeat"}),
       line("recompute_every_2", "recompute", "recompute every 2", "", {"repeat"}),
-      line("recompute_layer", "recompute", "recompute [\"{chain}.0\"]", "", {"repeat"}),
+      line("recompute_layer", "recompute", "recompute [\"{block}\"]", "", {"repeat"}),
 
       // Of the model and its training.
       set("dropout", {"constant dropout"}, {{"dropout", "0.1"}}),

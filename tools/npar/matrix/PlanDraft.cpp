@@ -103,7 +103,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
     meshText += fmt::format("{}{} = {}", meshText.empty() ? "" : ", ", axis, size);
 
   int64_t blocks = std::max<int64_t>(2, stages * chunks) + choice.moreBlocks;
-  std::string chain = model.chains.empty() ? "" : model.chains.front(), split;
+  std::string split;
   for (const FeatureRule &rule : rules)
     split += "        " + rule.text + "\n";
   if (!schedule.empty())
@@ -117,7 +117,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
     text += "    split {\n" + split + "    }\n";
   text += lines + "}\n";
   text = replaced(replaced(text, "{tensor}", tensorAxes(model, false)), "{padded}", tensorAxes(model, true));
-  draft.text = replaced(text, "{chain}", chain);
+  draft.text = replaced(text, "{block}", model.block);
 
   draft.settings = model.settings;
   put(draft.settings, "batch", std::to_string(dataParallel * choice.micro * micros));

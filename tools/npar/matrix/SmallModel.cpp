@@ -43,6 +43,10 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
   for (const dsl::Repeat &repeat : program->model.repeats)
     model.chains.push_back(repeat.label);
   for (const dsl::Node &node : program->model.nodes)
+    if (std::string first = model.chains.empty() ? "" : model.chains.front() + ".0"; node.block == 0 && model.block.empty())
+      if (size_t place = node.path.find(first); place != std::string::npos)
+        model.block = node.path.substr(0, place + first.size());
+  for (const dsl::Node &node : program->model.nodes)
     if (std::find(model.operations.begin(), model.operations.end(), node.op) == model.operations.end())
       model.operations.push_back(node.op);
   return model;
