@@ -107,12 +107,12 @@ TEST(LoopAxesTest, AttentionSplitsTheSequenceOnlyIfToldHow) {
 TEST(LoopAxesTest, GroupedAttentionSplitsHeadsAndGroups) {
   const std::string attributes = "{seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5}";
   Described forward = describe("%o, %q = nn.attention %grouped, %h, %h " + attributes + " : (!grouped, !h, !h) -> (!grouped, !gp)");
-  EXPECT_EQ(forward.axes, "batch:parallel seq:whole head:parallel group:parallel feature:whole key:whole");
+  EXPECT_EQ(forward.axes, "batch:parallel seq:context head:parallel group:parallel feature:whole key:whole");
   double probabilities = 2 * 4 * 3 * 8 * 8;
   EXPECT_EQ(forward.flops, 2 * 2 * 4 * probabilities + 7 * probabilities);
   Described backward = describe("%a, %b, %c = nn.attention_grad %grouped, %h, %h, %gp, %grouped " + attributes +
                                 " : (!grouped, !h, !h, !gp, !grouped) -> (!grouped, !h, !h)");
-  EXPECT_EQ(backward.axes, "batch:parallel seq:whole head:parallel group:parallel feature:whole key:whole");
+  EXPECT_EQ(backward.axes, "batch:parallel seq:context head:parallel group:parallel feature:whole key:whole");
   EXPECT_EQ(backward.flops, 4 * 2 * 4 * probabilities + 6 * probabilities);
 }
 
