@@ -135,14 +135,13 @@ void PlanElaborator::checkPipeline(const Model &model) {
   if (!plan.pipeline)
     return;
   const MeshAxis &stages = *findMesh(plan.pipeline->mesh);
-  auto isRepeat = [&](const Rule &r) {
-    return std::any_of(model.repeats.begin(), model.repeats.end(), [&](const Repeat &repeat) { return repeat.label == r.axis; });
-  };
-  for (const Entry &e : entries)
-    if (const Rule &r = e.rule; e.enabled && !isRepeat(r) && stages.size > 1 &&
-                                std::find(r.mesh.begin(), r.mesh.end(), stages.name) != r.mesh.end())
+  for (const Entry &e : entries) {
+    const Rule &r = e.rule;
+    bool isRepeat = std::any_of(model.repeats.begin(), model.repeats.end(), [&](const Repeat &repeat) { return repeat.label == r.axis; });
+    if (e.enabled && !isRepeat && stages.size > 1 && std::find(r.mesh.begin(), r.mesh.end(), stages.name) != r.mesh.end())
       reporter.error(r.location, "mesh axis '" + stages.name + "' holds the stages of the pipeline and cannot split axis '" + r.axis + "'",
                      plan.pipeline->location, "the pipeline is here");
+  }
   size_t before = reporter.errorCount();
   if (chosen && !chosen->path.empty())
     readSchedule(stages, *chosen);
