@@ -43,6 +43,17 @@ class PrecisionTest(DriverTest):
                 }
                 self.assertEqual(len(set(hashes.values())), 1, hashes)
 
+    def test_same_bits_with_shares_for_any_threads(self):
+        """Parameters that are gathered before each use: neither threads nor timing show."""
+        for compute in BOUNDS:
+            with self.subTest(compute=compute):
+                hashes = [
+                    self.losses(dict(dp=2, pp=2, tp=2), "--threads", threads, steps=5, compute=compute, zero=zero)[1]["parameter_hash"]
+                    for zero in (2, 3)
+                    for threads in (1, 2, 4, 4)
+                ]
+                self.assertEqual(len(set(hashes)), 1, hashes)
+
     def test_sixteen_bytes_per_parameter(self):
         """2 for the parameter, 2 for its gradient, 12 for master, momentum and variance; each buffer in whole cache lines."""
         for compute in BOUNDS:

@@ -1,4 +1,4 @@
-// Matrix products of 16-bit floats where the library has none: blocks of the operands are converted, multiplied in float32, rounded once.
+// Matrix products of 16-bit floats: blocks of the operands are converted, multiplied in float32, rounded once.
 #pragma once
 
 #include "engine/backends/cpu/Matmul.h"
