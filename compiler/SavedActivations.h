@@ -28,6 +28,7 @@ struct SavedActivations {
     std::vector<int64_t> parts; ///< that are on it
     int64_t mostMicros = 0;     ///< forwards, of all its parts, whose backward has not been, at most
     int64_t mostBytes = 0;      ///< that these keep, at most
+    int64_t mostSentBytes = 0;  ///< of their outputs that other parts keep, and they do not once they are sent, at most
   };
 
   /// Products alone, of one rank and micro-batch: as the model has them, and again in the backward for what is recomputed.

@@ -68,6 +68,8 @@ private:
     value.elements = number(entry, "elements");
     int64_t wide = number(entry, "bits") > narrowest ? 4 : 2;
     value.bytes = value.elements * (value.as == As::Tensor ? wide : value.as == As::Mask ? 1 : 0);
+    if (!first.count(home))
+      sentBytes[home] += first.empty() ? 0 : value.bytes;
     for (auto [part, block] : first) {
       value.part = part;
       value.block = block;
@@ -82,29 +84,37 @@ private:
     pipe::ProgramOp program = *programs.begin();
     auto stageOfPlace = program.getStageOfPlace();
     saved.stages.resize(static_cast<size_t>(program.getStages()));
-    std::map<std::string, int64_t> bytesOf; // of a part, by the name of its forward
+    struct Bytes {
+      int64_t kept = 0, sent = 0;
+    };
+    std::map<std::string, Bytes> bytesOf; // of a part, by the name of its forward
     for (auto [part, stage] : llvm::enumerate(stageOfPlace)) {
       saved.stages[static_cast<size_t>(stage)].parts.push_back(static_cast<int64_t>(part));
-      int64_t &bytes = bytesOf[std::to_string(part)];
+      Bytes &bytes = bytesOf[std::to_string(part)];
+      bytes.sent = sentBytes[static_cast<int64_t>(part)];
       for (const SavedActivations::Value &value : saved.values)
-        bytes += value.part == static_cast<int64_t>(part) ? value.bytes : 0;
+        bytes.kept += value.part == static_cast<int64_t>(part) ? value.bytes : 0;
     }
     for (pipe::OrderOp order : module.getOps<pipe::OrderOp>()) {
       SavedActivations::Stage &stage = saved.stages[static_cast<size_t>(order.getStage())];
-      int64_t micros = 0, bytes = 0;
+      int64_t micros = 0;
+      Bytes bytes;
       for (const pipe::TaskName &task : order.getTaskNames()) {
         StringRef name = task.fragment;
         int64_t sign = name.starts_with("F") ? 1 : name.starts_with("B") ? -1 : 0;
         micros += sign;
-        bytes += sign * bytesOf[name.drop_front().str()];
+        Bytes part = bytesOf[name.drop_front().str()];
+        bytes.kept += sign * part.kept, bytes.sent += sign * part.sent;
         stage.mostMicros = std::max(stage.mostMicros, micros);
-        stage.mostBytes = std::max(stage.mostBytes, bytes);
+        stage.mostBytes = std::max(stage.mostBytes, bytes.kept);
+        stage.mostSentBytes = std::max(stage.mostSentBytes, bytes.sent);
       }
     }
   }
 
   ModuleOp module;
-  std::map<int64_t, int64_t> partOf; ///< by block
+  std::map<int64_t, int64_t> partOf;    ///< by block
+  std::map<int64_t, int64_t> sentBytes; ///< by part: of what it makes and another part keeps
   int64_t narrowest = 64;
   SavedActivations saved;
 };

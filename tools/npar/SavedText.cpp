@@ -63,9 +63,11 @@ std::string savedText(const SavedActivations &saved) {
                           row.elements, row.bytes);
     block = next;
   }
-  for (size_t stage = 0; stage < saved.stages.size(); ++stage)
-    text += fmt::format("  stage {}: at most {} bytes, of {} micro-batches under way\n", stage, saved.stages[stage].mostBytes,
-                        saved.stages[stage].mostMicros);
+  for (size_t number = 0; number < saved.stages.size(); ++number) {
+    const SavedActivations::Stage &stage = saved.stages[number];
+    text += fmt::format("  stage {}: at most {} bytes, of {} micro-batches under way", number, stage.mostBytes, stage.mostMicros);
+    text += stage.mostSentBytes ? fmt::format("; not kept once sent: {} bytes\n", stage.mostSentBytes) : "\n";
+  }
   text += fmt::format("  products: forward {:.6g}, backward {:.6g}, again for what is recomputed {:.6g} FLOPs\n", saved.flops.forward,
                       saved.flops.backward, saved.flops.repeated);
   return text;
@@ -89,7 +91,7 @@ Json savedJson(const SavedActivations &saved) {
                       {"elements", value.elements},
                       {"bytes", value.bytes}});
   for (const SavedActivations::Stage &stage : saved.stages)
-    stages.push_back({{"parts", stage.parts}, {"micros", stage.mostMicros}, {"bytes", stage.mostBytes}});
+    stages.push_back({{"parts", stage.parts}, {"micros", stage.mostMicros}, {"bytes", stage.mostBytes}, {"sent_bytes", stage.mostSentBytes}});
   return {{"blocks", blocks},
           {"values", values},
           {"stages", stages},

@@ -39,6 +39,7 @@ struct Feature {
   std::string kind;               ///< of the features of one kind a plan has one at most
   std::vector<std::string> needs; ///< of the model: "axis seq", "operation attention", "repeat", "constant dropout"
   std::string brings;             ///< a feature that comes along where no other one of its kind is there
+  bool insists = false;           ///< on the very feature that it brings: with another one of that kind there is no plan
   std::vector<std::pair<std::string, std::vector<int64_t>>> mesh; ///< mesh axes with the sizes to draw from, the first one the plainest
   std::vector<FeatureRule> rules;
   std::vector<std::string> lines; ///< of the plan, outside of `split`

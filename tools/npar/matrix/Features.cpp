@@ -32,6 +32,12 @@ Feature along(Feature feature, const char *brings) {
   return feature;
 }
 
+/// Brings that feature, and excludes the others of its kind.
+Feature only(Feature feature, const char *brings) {
+  feature.insists = true;
+  return along(std::move(feature), brings);
+}
+
 Feature line(const char *name, const char *kind, const char *text, const char *brings, std::vector<std::string> needs = {}) {
   Feature feature = named(name, kind, std::move(needs));
   feature.lines = {text}, feature.brings = brings;
@@ -63,10 +69,10 @@ std::vector<Feature> makeTable() {
       line("zero2_per_step", "store", "store { gradients, optimizer -> dp per step }", "dp"),
       line("zero3", "store", "store { parameters, gradients, optimizer -> dp }", "dp"),
       line("zero3_per_step", "store", "store { parameters, gradients, optimizer -> dp per step }", "dp"),
-      line("zero1_nodes", "store", "store { optimizer -> node, dp }", "nodes"),
-      line("zero3_hybrid", "store", "store { parameters, gradients, optimizer -> dp }", "nodes"),
+      only(line("zero1_nodes", "store", "store { optimizer -> node, dp }", ""), "nodes"),
+      only(line("zero3_hybrid", "store", "store { parameters, gradients, optimizer -> dp }", ""), "nodes"),
       line("bucket", "bucket", "bucket 8 kB", "dp"),
-      line("hierarchical", "reduce", "compute f32, reduce f32 hierarchical", "nodes"),
+      only(line("hierarchical", "reduce", "compute f32, reduce f32 hierarchical", ""), "nodes"),
 
       // Context parallelism.
       split("ulysses", "context", {"axis seq", "operation attention"}, {{"sp", {2, 4}}},

@@ -24,7 +24,7 @@ std::string tensorAxes(const SmallModel &model, bool padded) {
   return text;
 }
 
-/// The features with those that come along; nothing when two are of one kind.
+/// The features with those that come along; nothing when two are of one kind, or one insists on what another excludes.
 std::optional<std::vector<const Feature *>> completed(const std::vector<const Feature *> &chosen) {
   std::vector<const Feature *> all;
   auto ofKind = [&](const std::string &kind) {
@@ -38,6 +38,9 @@ std::optional<std::vector<const Feature *>> completed(const std::vector<const Fe
   for (const Feature *feature : chosen)
     if (const Feature *more = findFeature(feature->brings); more && !ofKind(more->kind))
       all.push_back(more);
+  for (const Feature *feature : chosen)
+    if (feature->insists && std::find(all.begin(), all.end(), findFeature(feature->brings)) == all.end())
+      return std::nullopt;
   return all;
 }
 
