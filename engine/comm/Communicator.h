@@ -28,8 +28,8 @@ enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToA
 ///   all_to_all       block j along `split` of member i becomes block i along `concat` of member j; a block is [outer, split, middle, concat,
 ///                    inner], or [outer, concat, middle, split, inner] if `concatFirst`
 ///   permute          count -> count, member i's piece goes to member (i + shift) mod n
-/// With `whole` not 0 the members' pieces, in order, are shares of one row of so many elements; the last may hold padding:
-///   all_gather       [split] -> [whole]                              padding is dropped
+/// With `whole` not 0 the members' pieces, in order, are shares of a row of so many; the last may hold padding:
+///   all_gather       [outer, split, inner] -> [outer, whole, inner]  padding is dropped
 ///   reduce_scatter   [whole] -> [split]                              padding becomes zeros
 /// Reductions add in ascending member order.
 struct Operation {

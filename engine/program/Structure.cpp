@@ -125,15 +125,16 @@ private:
                                        collective->inner()};
       bool gather = collective->kind() == CollectiveKind::AllGather, scatter = collective->kind() == CollectiveKind::ReduceScatter,
            exchange = collective->kind() == CollectiveKind::AllToAll;
-      bool flat = collective->whole() != 0;
-      if (flat && (!(gather || scatter) || collective->outer() != 1 || collective->inner() != 1 || collective->split() <= 0 ||
-                   collective->whole() > largest / 8 || Wide(static_cast<uint64_t>(collective->split())) * members < collective->whole() ||
-                   collective->count() != (scatter ? collective->whole() : static_cast<uint64_t>(collective->split()))))
+      bool shares = collective->whole() != 0;
+      if (shares && (!(gather || scatter) || !product(geometry, piece) || (scatter && (collective->outer() != 1 || collective->inner() != 1)) ||
+                     collective->whole() > largest / 8 || Wide(static_cast<uint64_t>(collective->split())) * members < collective->whole() ||
+                     collective->count() != (scatter ? collective->whole() : piece) ||
+                     (collective->count() / static_cast<uint64_t>(collective->split())) > largest / 8 / collective->whole()))
         return fail("a collective of " + number(collective->count()) + " elements whose shares of " + std::to_string(collective->split()) +
                     " elements for " + number(members) + " ranks do not fit the whole of " + number(collective->whole()));
       if (!exchange && (collective->middle() != 1 || collective->concat() != 1 || collective->concat_first()))
         return fail("a collective of kind " + std::string(EnumNameCollectiveKind(collective->kind())) + " with the geometry of AllToAll");
-      if (!flat && (gather || scatter || exchange) &&
+      if (!shares && (gather || scatter || exchange) &&
           (!product(geometry, piece) || Wide(piece) * (gather ? 1 : members) != collective->count()))
         return fail("a collective of " + number(collective->count()) + " elements whose geometry " + std::to_string(collective->outer()) +
                     " x " + std::to_string(collective->split()) +
@@ -321,7 +322,8 @@ private:
           return fail(which + " is a bucket of collectives that differ in more than geometry");
         uint64_t members = ranksAlong(program, *collective->axes()), size = sizeOf(collective->type()), input = collective->count() * size;
         bool gather = collective->kind() == CollectiveKind::AllGather;
-        uint64_t output = collective->whole()                                   ? (gather ? collective->whole() : collective->split()) * size
+        auto split = static_cast<uint64_t>(collective->split());
+        uint64_t output = collective->whole() ? (gather ? collective->count() / split * collective->whole() : split) * size
                           : gather                                              ? input * members
                           : collective->kind() == CollectiveKind::ReduceScatter ? input / members
                                                                                 : input;

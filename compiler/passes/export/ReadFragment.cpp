@@ -143,14 +143,14 @@ private:
         .Case([&](dist::AllGatherOp gather) {
           program::CollectiveT *entry = collective(op, program::CollectiveKind::AllGather, gather.getAxes(), "sum", gather.getCause());
           if (entry)
-            cut(*entry, gather.getInput().getType(), gather.getResult().getType(), gather.getDim());
+            cut(*entry, gather.getInput().getType(), gather.getResult().getType(), gather.getDim(), ranksAlong(gather.getAxes()));
           return failure(!entry);
         })
         .Case([&](dist::ReduceScatterOp scatter) {
           program::CollectiveT *entry =
               collective(op, program::CollectiveKind::ReduceScatter, scatter.getAxes(), scatter.getOp(), scatter.getCause());
           if (entry)
-            cut(*entry, scatter.getResult().getType(), scatter.getInput().getType(), scatter.getDim());
+            cut(*entry, scatter.getResult().getType(), scatter.getInput().getType(), scatter.getDim(), ranksAlong(scatter.getAxes()));
           return failure(!entry);
         })
         .Case([&](dist::AllToAllOp exchange) {
@@ -342,14 +342,19 @@ private:
     return tables.program.collectives.back().get();
   }
 
-  /// The geometry of a gathered or scattered dimension; of flat pieces: the shares of one row.
-  static void cut(program::CollectiveT &entry, RankedTensorType smaller, RankedTensorType larger, StringRef dim) {
+  int64_t ranksAlong(ArrayAttr axes) const { return tables.mesh.sizeOf(dist::stringsOf(axes)); }
+
+  /// The geometry of a gathered or scattered dimension; of flat pieces, and where the last shards hold padding: shares of a row.
+  static void cut(program::CollectiveT &entry, RankedTensorType smaller, RankedTensorType larger, StringRef dim, int64_t ranks) {
     if (dist::layoutOf(smaller) && dist::layoutOf(smaller).isFlat()) {
       entry.split = smaller.getNumElements();
       entry.whole = static_cast<uint64_t>(larger.getNumElements());
       return;
     }
     cut(entry, smaller, dim);
+    int64_t size = larger.getDimSize(nn::dimOf(larger, StringAttr::get(larger.getContext(), dim)));
+    if (size != entry.split * ranks)
+      entry.whole = static_cast<uint64_t>(size);
   }
 
   /// [outer, split, inner] of the smaller piece.

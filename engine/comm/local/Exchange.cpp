@@ -20,16 +20,19 @@ void allReduce(Backend &backend, const std::vector<Operation> &members) {
   backend.reduce(members[0].type, members[0].op, sources.data(), sources.size(), targets.data(), targets.size(), members[0].count);
 }
 
-/// Elements of a member's share that are no padding.
+/// Places of a member's share that are no padding.
 uint64_t validOf(const Operation &member) {
   uint64_t begin = member.member * member.split;
   return begin < member.whole ? std::min(member.split, member.whole - begin) : 0;
 }
 
 void allGatherShares(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
+  uint64_t run = members[0].inner * size;
   for (const Operation &target : members)
     for (const Operation &source : members)
-      backend.copy(bytesAt(target.output, source.member * source.split * size), source.input, validOf(source) * size);
+      for (uint64_t outer = 0; outer < source.outer; ++outer)
+        backend.copy(bytesAt(target.output, (outer * source.whole + source.member * source.split) * run),
+                     bytesAt(source.input, outer * source.split * run), validOf(source) * run);
 }
 
 void reduceScatterShares(Backend &backend, const std::vector<Operation> &members, uint64_t size) {

@@ -213,6 +213,27 @@ TEST_P(CommunicatorConformance, sharesOfARowDropAndFillTheirPadding) {
     }
 }
 
+// The same along the middle of three dimensions.
+TEST_P(CommunicatorConformance, shardsOfAPaddedDimensionAreGathered) {
+  constexpr uint64_t outer = 2, split = 3, inner = 2;
+  uint32_t event = 0;
+  for (size_t n = 1; n <= 8; ++n)
+    for (uint64_t whole : {uint64_t(1), split, n * split - 2, n * split}) {
+      Group<float> gather(n, outer * split * inner, outer * whole * inner);
+      gather.prototype.kind = OperationKind::AllGather, gather.prototype.event = event++;
+      gather.prototype.outer = outer, gather.prototype.split = split, gather.prototype.inner = inner, gather.prototype.whole = whole;
+      for (size_t r = 0; r < n; ++r)
+        for (uint64_t i = 0; i < outer * split * inner; ++i) {
+          uint64_t place = r * split + i / inner % split;
+          gather.input[r][i] = place < whole ? static_cast<float>((i / (split * inner) * whole + place) * inner + i % inner) : NAN;
+        }
+      gather.run(*communicator);
+      for (size_t r = 0; r < n; ++r)
+        for (uint64_t i = 0; i < outer * whole * inner; ++i)
+          ASSERT_EQ(gather.output[r][i], static_cast<float>(i)) << n << " ranks, " << whole << " places, rank " << r;
+    }
+}
+
 TEST_P(CommunicatorConformance, allToAllTransposesBlocks) {
   for (size_t n = 1; n <= 8; ++n) {
     Group<int32_t> group(n, n * 4, n * 4);

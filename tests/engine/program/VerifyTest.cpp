@@ -228,6 +228,11 @@ TEST(Verify, SharesThatDoNotCoverTheWhole) {
     EXPECT_TRUE(result.ok) << result.detail;
   gather.whole = 3000;
   expectRefused(program, "well formed", "shares of 1024 elements for 2 ranks do not fit the whole of 3000");
+  gather.outer = 3, gather.inner = 2, gather.count = 6 * 1024, gather.whole = 1500; // along one of three dimensions
+  for (const CheckResult &result : check(program))
+    EXPECT_TRUE(result.ok) << result.detail;
+  gather.kind = CollectiveKind::ReduceScatter, gather.count = 1500;
+  expectRefused(program, "well formed", "do not fit the whole of 1500");
 }
 
 TEST(Verify, OperandOutsideItsRegion) {

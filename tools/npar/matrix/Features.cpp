@@ -60,6 +60,7 @@ std::vector<Feature> makeTable() {
       split("tp", "tensor", {"tensor"}, {{"tp", {2, 4}}}, {{tensor, "{tensor} -> tp"}}),
       split("pad", "tensor", {"tensor"}, {{"tp", {3, 5}}}, {{tensor, "{padded} -> tp"}}),
       split("tp_2d", "tensor", {"axis hidden"}, {{"tp", {2}}, {"tq", {2}}}, {{tensor, "hidden, vocab pad -> tp, tq"}}),
+      split("pad_attention", "tensor", {"operation attention"}, {{"tp", {3, 5}}}, {{narrowed, "head pad -> tp in op attention"}}),
       split("one_block", "tensor", {"axis hidden", "repeat"}, {{"tp", {2, 4}}}, {{narrowed, "hidden -> tp in layer \"{block}\""}}),
       along(split("sequence", "sequence", {"axis seq", "tensor"}, {}, {{sequence, "seq -> tp"}}), "tp"),
 
