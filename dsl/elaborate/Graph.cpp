@@ -97,7 +97,12 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
 
 size_t Graph::declareParameter(Parameter parameter) {
   checkType(parameter.location, parameter.type);
-  parameterIndex.insert({parameter.path, model.parameters.size()}); // paths differ, because names in a scope do
+  auto [known, fresh] = parameterIndex.insert({parameter.path, model.parameters.size()});
+  if (!fresh) { // names in a scope differ, but `under` can lead to another one's paths
+    reporter.error(parameter.location, "parameter '" + parameter.path + "' is declared twice", model.parameters[known->second].location,
+                   "first declared here", {"give one of them another name, or another path with `under`"});
+    throw Stop{};
+  }
   model.parameters.push_back(std::move(parameter));
   return model.parameters.size() - 1;
 }

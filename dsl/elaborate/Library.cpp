@@ -101,19 +101,21 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
 }
 
 void Library::checkDuplicates(const ast::File &file) {
-  auto check = [&](const char *what, const auto &declarations) {
+  auto check = [&](const char *what, const auto &declarations, auto keyOf) {
     std::map<std::string, Location> seen;
     constexpr size_t most = 10;
     size_t count = 0;
     for (const auto &d : declarations)
-      if (auto [it, fresh] = seen.insert({d.name.text, d.name.location}); !fresh && count++ < most)
+      if (auto [it, fresh] = seen.insert({keyOf(d), d.name.location}); !fresh && count++ < most)
         diagnostics.error(d.name.location, std::string(what) + " '" + d.name.text + "' is declared twice")
             .note(it->second, "first declared here");
   };
-  check("layer", file.layers);
-  check("model", file.models);
-  check("train block", file.trains);
-  check("plan", file.plans);
+  auto name = [](const auto &declaration) { return declaration.name.text; };
+  check("layer", file.layers, name);
+  check("model", file.models, name);
+  check("train block", file.trains, name);
+  check("plan", file.plans, name);
+  check("configuration", file.configs, [](const ast::Config &config) { return config.name.text + " for " + config.model.text; });
 }
 
 std::vector<SourceFile *> Library::reach(SourceFile *file) {

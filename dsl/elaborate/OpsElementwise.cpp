@@ -82,6 +82,7 @@ Value sinusoid(OperationCall &call) {
 Value stack(OperationCall &call) {
   std::vector<int> parts = call.list(0);
   std::string along = call.axis(1);
+  call.refuseBatch(1, along);
   AxisNames axes = call.axesOf(parts[0]);
   for (int part : parts)
     if (call.axesOf(part) != axes)

@@ -48,23 +48,21 @@ std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
   return words;
 }
 
-bool matches(const char *pattern, const char *text) {
-  for (; *pattern && *pattern != '*'; ++pattern, ++text)
-    if (*pattern != *text)
-      return false;
-  if (!*pattern)
-    return !*text || *text == '.'; // also all layers inside
-  for (;; ++text) {
-    if (matches(pattern + 1, text))
-      return true;
-    if (!*text || *text == '.')
-      return false;
-  }
-}
-
 } // namespace
 
-bool matchesPath(const std::string &pattern, const std::string &path) { return matches(pattern.c_str(), path.c_str()); }
+bool matchesPath(const std::string &pattern, const std::string &path) {
+  for (size_t p = 0, t = 0;;) {
+    size_t wantedEnd = std::min(pattern.find('.', p), pattern.size()), givenEnd = std::min(path.find('.', t), path.size());
+    bool any = pattern.compare(p, wantedEnd - p, "*") == 0;
+    if (givenEnd == t || (!any && pattern.compare(p, wantedEnd - p, path, t, givenEnd - t) != 0))
+      return false;
+    if (wantedEnd == pattern.size())
+      return true; // also all layers inside
+    if (givenEnd == path.size())
+      return false;
+    p = wantedEnd + 1, t = givenEnd + 1;
+  }
+}
 
 const Axis *PlanElaborator::findAxis(const Model &model, const std::string &name) {
   for (const Axis &a : model.axes)
@@ -154,7 +152,7 @@ void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
   static const std::vector<std::string> known = {"einsum",        "add",        "sub",     "mul",       "div",     "scale",   "shift",
                                                  "exp",           "log",        "tanh",    "relu",      "gelu",    "sum",     "gather",
                                                  "select",        "layer_norm", "softmax", "attention", "index",   "dropout", "input",
-                                                 "cross_entropy", "rms_norm",   "silu",    "stack",     "sinusoid"};
+                                                 "cross_entropy", "rms_norm",   "silu",    "stack",     "sinusoid", "rename"};
   const std::string &op = e.rule.op;
   if (!op.empty()) {
     if (std::find(known.begin(), known.end(), op) == known.end())
@@ -210,7 +208,9 @@ void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   if (e.rule.mesh.size() == 1)
     helps.push_back(name + " = " + joined(words) + (words.size() == 1 ? " divides it" : " divide it"));
   int64_t padded = (axis.size + ranks - 1) / ranks * ranks;
-  if (factors.size() == 1)
+  if (e.rule.by.rfind("ring", 0) == 0)
+    helps.push_back("or write `" + axis.name + " pad -> " + name + " by gather`: a ring cannot be padded");
+  else if (factors.size() == 1)
     helps.push_back("or write `" + axis.name + " pad` to pad it to " + std::to_string(padded));
   else
     helps.push_back("or write `" + axis.name + " pad` to pad its last factor, '" + factors.back() + "'");

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t mostScheduleText = 16 << 20;
 constexpr int64_t mostChunks = 1 << 14;
+constexpr int64_t mostBlocks = 10'000; // that a model repeats
 
 std::string counted(int64_t number, const std::string &word, const char *plural = "s") {
   return std::to_string(number) + " " + word + (number == 1 ? "" : plural);
@@ -42,7 +43,7 @@ std::vector<int64_t> PlanElaborator::counts(const ast::Rule &source) {
     return result;
   for (const ast::ExpressionPtr &each : source.stages->items) {
     result.push_back(evaluator.integer(*each, scope, "the number of blocks of a stage"));
-    if (result.back() < 0)
+    if (result.back() < 0 || result.back() > mostBlocks)
       reporter.fail(each->location, "a stage cannot have " + std::to_string(result.back()) + " blocks");
   }
   if (result.empty())
@@ -97,6 +98,7 @@ std::optional<PlanElaborator::Chosen> PlanElaborator::schedule(const ast::Rule &
 void PlanElaborator::checkPipeline(const Model &model) {
   int blocks = 0;
   std::optional<Chosen> chosen;
+  const ast::Rule *first = nullptr; // of the pipeline
   for (const Entry &e : entries) {
     auto repeat = std::find_if(model.repeats.begin(), model.repeats.end(), [&](const Repeat &r) { return r.label == e.rule.axis; });
     if (!e.enabled || repeat == model.repeats.end())
@@ -121,7 +123,15 @@ void PlanElaborator::checkPipeline(const Model &model) {
                      {"write one rule: " + plan.pipeline->repeats[0] + ", " + repeat->label + " -> " + name});
       continue;
     }
+    if (plan.pipeline && e.source != first && (e.schedule || !e.counts.empty())) {
+      reporter.error(e.schedule ? e.schedule->at : e.source->stages->location,
+                     "the pipeline over '" + name + "' has one schedule and one list of stages", plan.pipeline->location,
+                     "the pipeline starts here",
+                     {"write one rule: " + plan.pipeline->repeats[0] + ", " + repeat->label + " -> " + name + " ..."});
+      continue;
+    }
     if (!plan.pipeline) {
+      first = e.source;
       chosen = e.schedule;
       plan.pipeline = Pipeline{{}, name, chosen ? chosen->name : schedules.standard, e.axisAt, chosen ? chosen->chunks : 0};
       if (!e.counts.empty()) {
@@ -201,7 +211,7 @@ void PlanElaborator::checkCounts(const MeshAxis &stages, int blocks) {
                           stages.location, "stages are mesh axis '" + stages.name + "' of size " + std::to_string(stages.size),
                           {"one number per " + std::string(chunks > 1 ? "chunk, along the chain of blocks" : "stage")});
   for (int64_t count : counts)
-    sum = std::min<int64_t>(sum + count, INT32_MAX);
+    sum += count;
   if (sum != blocks)
     return reporter.error(pipeline.countsAt, "the stages hold " + counted(sum, "block") + ", the model repeats " + std::to_string(blocks),
                           {sum < blocks ? std::to_string(blocks - sum) + " more must go to some stage"

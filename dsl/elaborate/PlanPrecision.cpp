@@ -17,6 +17,8 @@ std::vector<std::string> operationsOf(const std::string &word) {
   return found == words.end() ? std::vector<std::string>{word} : found->second;
 }
 
+bool isHalf(ElementType type) { return type == ElementType::BF16 || type == ElementType::F16; }
+
 } // namespace
 
 std::optional<ElementType> PlanElaborator::elementType(const ast::Expression &expression, const std::string &what,
@@ -39,7 +41,13 @@ void PlanElaborator::precision(const ast::Plan *source) {
       plan.compute = *type;
   if (!source)
     return;
-  bool half = plan.compute == ElementType::BF16 || plan.compute == ElementType::F16;
+  bool half = isHalf(plan.compute);
+  // What is computed in f32 has no exceptions; f64, in which `npar verify` runs a mixed plan, drops them.
+  auto refuseNarrow = [&](const ast::Expression &type, ElementType given, const std::string &what) {
+    if (plan.compute == ElementType::F32 && isHalf(given))
+      reporter.error(type.location, "'" + what + type.text + "' is in fewer bits than compute 'f32'",
+                     {"write `f32` here, or compute in " + type.text});
+  };
   // The two 16-bit types do not mix: fp16's gradients carry a loss scale, bf16's would overflow in its range.
   std::vector<std::string> allowed = {"f32", "bf16", "fp16"};
   if (half)
@@ -55,17 +63,18 @@ void PlanElaborator::precision(const ast::Plan *source) {
     if (*target)
       reporter.error(p.what.location, "'" + p.what.text + "' is given twice");
     *target = elementType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", allowed);
+    if (*target)
+      refuseNarrow(*p.value, **target, p.what.text + " ");
     if (p.hierarchical && p.what.text != "reduce")
       reporter.error(p.hierarchical->location, "'hierarchical' is a way to reduce", {"write `reduce f32 hierarchical`"});
     plan.hierarchical = plan.hierarchical || p.hierarchical;
   }
   for (const ast::Keep &keep : source->keeps)
-    if (auto type = elementType(*keep.type, "keep anything", {"f32", "bf16", "fp16"}))
+    if (auto type = elementType(*keep.type, "keep anything", allowed)) {
+      refuseNarrow(*keep.type, *type, "keep in ");
       for (const ast::Narrowing &what : keep.what)
         plan.keeps.push_back({what.name.text, what.layer, *type, what.name.location});
-  // Wider types leave no exceptions: `--set compute=f64` turns a mixed plan into an exact one.
-  if (!half && plan.gradients && *plan.gradients != ElementType::F32 && plan.compute == ElementType::F32)
-    reporter.error(source->name.location, "gradients cannot be stored in fewer bits than what is computed in");
+    }
   if (!half)
     plan.gradients = plan.reduce = std::nullopt;
 }
@@ -84,7 +93,7 @@ void PlanElaborator::checkKeeps(const Model &model) {
                      {keep.layer ? "'*' stands for one part of a path such as h.0.attn"
                                  : "it is norm, loss, softmax, attention, embedding, an operation, or the path of a layer in quotes"});
   }
-  if (plan.compute != ElementType::BF16 && plan.compute != ElementType::F16)
+  if (!isHalf(plan.compute))
     plan.keeps.clear();
 }
 

@@ -116,6 +116,9 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
       spoil(item.name.text, item.name.location);
   if (s.kind == StatementKind::Param || s.kind == StatementKind::Assign)
     spoil(s.name.text, s.name.location);
+  if (s.kind == StatementKind::Under)
+    for (const Statement &inner : s.body)
+      poison(inner, scope);
 }
 
 void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope) {
@@ -194,15 +197,21 @@ AxisNames ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
 }
 
 void ModelElaborator::under(const Statement &s, Scope &scope, Body body) {
-  const std::string before = graph.path;
   bool word = !s.message.empty() && s.message.front() != '.' && s.message.back() != '.' && s.message.find("..") == std::string::npos;
   for (char c : s.message)
     word = word && (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.');
   if (!word)
     reporter.fail(s.location, "the path \"" + s.message + "\" must be names with points between them");
-  graph.path += (before.empty() ? "" : ".") + s.message;
+  for (const Statement &inner : s.body)
+    if (inner.kind == StatementKind::Forward)
+      reporter.fail(inner.location, "'forward' stands only in a layer, outside of under");
+  struct Path {
+    Path(std::string &path, const std::string &below) : path(path), before(path) { path += (before.empty() ? "" : ".") + below; }
+    ~Path() { path = before; }
+    std::string &path;
+    const std::string before;
+  } inside(graph.path, s.message);
   execute(s.body, scope, body);
-  graph.path = before;
 }
 
 void ModelElaborator::input(const Statement &s, Scope &scope) {

@@ -62,6 +62,13 @@ class ZeroTest(DriverTest):
         path.write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + HYBRID)
         return str(path)
 
+    def test_a_tensor_of_one_block(self):
+        """1,024 elements: the first rank's share has the shape of the whole."""
+        for stage in ("1", "2 per step", "3 per step"):
+            with self.subTest(stage=stage):
+                sizes = {"inner": 1024, "width": 16, "vocab": 33, "length": 8, "batch": 8, "micro": 2}
+                self.verify("mlp", *settings(sizes, mesh(dp=4, tp=1), STAGES[stage]))
+
     def test_every_stage_alone_and_with_each_form_of_parallelism(self):
         """Each stage with plain data parallelism, and each other plan with one stage in turn, or with all."""
         stages = list(STAGES)

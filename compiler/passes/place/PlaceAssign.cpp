@@ -141,7 +141,9 @@ private:
     nn::VariableOp variable = nn::lookupVariable(definition, read.getVariable());
     if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
       return;
-    bool same = cast<RankedTensorType>(result.getType()).getShape() == cast<RankedTensorType>(value.getType()).getShape();
+    // A share can be as long as the whole: the first rank's of one block.
+    bool same = target.isFlat() == raw.isFlat() &&
+                cast<RankedTensorType>(result.getType()).getShape() == cast<RankedTensorType>(value.getType()).getShape();
     if (!same && !target.isFlat())
       return;
     auto write = nn::WriteOp::create(builder, definition->getLoc(), read.getVariable(), result);
