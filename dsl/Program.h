@@ -63,6 +63,7 @@ struct Parameter {
 
 struct Repeat {
   std::string label; ///< such as "h"
+  std::string path;  ///< of its layers, without the block's number: "h", "model.layers"
   int first = 0;     ///< ordinal of its first block in the chain
   int count = 0;
   Location location;

@@ -297,12 +297,12 @@ void ModelElaborator::repeat(const Statement &s, Scope &scope) {
   if (count < 1 || count > most)
     reporter.fail(s.value->location, "repeat '" + s.name.text + "' has count " + std::to_string(count) +
                                          (count < 1 ? ", the smallest is 1" : ", the largest is " + std::to_string(most)));
-  model.repeats.push_back({s.name.text, model.blocks, static_cast<int>(count), s.name.location});
+  const std::string outer = graph.path, path = outer + (outer.empty() ? "" : ".") + s.name.text;
+  model.repeats.push_back({s.name.text, path, model.blocks, static_cast<int>(count), s.name.location});
   size_t before = reporter.errorCount();
-  const std::string outer = graph.path;
   for (int64_t i = 0; i < count && reporter.errorCount() == before; ++i) {
     Scope inner(&scope);
-    graph.path = outer + (outer.empty() ? "" : ".") + s.name.text + "." + std::to_string(i);
+    graph.path = path + "." + std::to_string(i);
     graph.block = model.blocks + static_cast<int>(i);
     execute(s.body, inner, Body::Repeat);
   }

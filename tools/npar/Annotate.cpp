@@ -41,10 +41,10 @@ uint32_t lastLineOf(const dsl::Sources &sources, const dsl::Location &name) {
   return name.line;
 }
 
-/// "h.3" of "h.3.attn": the block that a path is in; empty outside of blocks.
+/// "h.3" of "h.3.attn", "model.layers.3" of "model.layers.3.mlp": the block that a path is in; empty outside of blocks.
 std::string blockOf(const std::string &path, const std::vector<dsl::Repeat> &repeats) {
   for (const dsl::Repeat &repeat : repeats) {
-    std::string begin = repeat.label + ".";
+    std::string begin = repeat.path + ".";
     if (path.compare(0, begin.size(), begin) != 0)
       continue;
     size_t end = begin.size();
@@ -256,28 +256,26 @@ std::string joined(const std::vector<std::string> &list) {
 ExitCode annotatePlan(const ModelOptions &options, bool asJson) {
   if (options.isCompiled())
     return fail(ExitCode::Usage, "--annotate prints the plan's text: give the model text (.npar) instead of '" + options.model + "'");
-  Outcome<dsl::FrontendOptions> frontend = options.frontend();
-  if (!frontend.ok())
-    return frontend.code();
-  Compilation compilation(std::move(*frontend));
-  Outcome<dsl::Program> source = compilation.elaborate();
-  if (!source.ok())
-    return source.code();
-  if (source->plan.mesh.empty() && source->plan.name == "none")
+  Outcome<ElaboratedModel> elaborated = elaborateModel(options);
+  if (!elaborated.ok())
+    return elaborated.code();
+  Compilation &compilation = *elaborated->compilation;
+  const dsl::Program &source = elaborated->program;
+  if (source.plan.mesh.empty() && source.plan.name == "none")
     return fail(ExitCode::Usage, "--annotate needs a plan with a text, and 'none' has none");
-  Outcome<ProgramPointer> program = compilation.load(*source, /*withoutKernels=*/true);
+  Outcome<ProgramPointer> program = compilation.load(source, /*withoutKernels=*/true);
   if (!program.ok())
     return program.code();
-  Effects effects = Annotation(*source, compilation, (*program)->root()).effects();
+  Effects effects = Annotation(source, compilation, (*program)->root()).effects();
 
   const dsl::Sources &texts = compilation.texts();
-  const dsl::Location &at = source->plan.location;
+  const dsl::Location &at = source.plan.location;
   uint32_t last = lastLineOf(texts, at);
   if (asJson) {
     nlohmann::ordered_json lines = nlohmann::ordered_json::array();
     for (uint32_t line = at.line; line <= last; ++line)
       lines.push_back({{"line", line}, {"text", texts.line(at.file, line)}, {"effects", effects[line]}});
-    nlohmann::ordered_json json{{"plan", source->plan.name}, {"file", texts.name(at.file)}, {"lines", lines}};
+    nlohmann::ordered_json json{{"plan", source.plan.name}, {"file", texts.name(at.file)}, {"lines", lines}};
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
     return ExitCode::Good;
   }

@@ -26,7 +26,7 @@ struct CompatFlags {
 /// Two features of a model, or one alone where both are the same, and what became of their plan.
 struct Pair {
   size_t row, column;
-  std::vector<PlanDraft> draft; ///< none: they exclude each other
+  int64_t world = 0; ///< 0: there is no plan with both
   PlanResult result;
 };
 
@@ -48,13 +48,14 @@ Outcome<std::vector<const Feature *>> chosenFeatures(const CompatFlags &flags, c
     for (const Feature &feature : features())
       chosen.push_back(&feature);
   }
+  for (const Feature *feature : chosen)
+    if (!flags.features.empty() && !applies(*feature, model))
+      return fail(ExitCode::Usage, "model '" + model.name + "' has nothing for '" + feature->name + "'");
   chosen.erase(std::remove_if(chosen.begin(), chosen.end(), [&](const Feature *one) { return !applies(*one, model); }), chosen.end());
   return chosen;
 }
 
 std::string mark(const Pair &pair, std::vector<std::string> &notes) {
-  if (pair.draft.empty())
-    return "-";
   if (pair.result.verdict == Verdict::Ok)
     return "ok";
   std::string note = (pair.result.at.empty() ? "" : "'" + pair.result.at + "': ") + pair.result.reason;
@@ -67,7 +68,12 @@ std::string mark(const Pair &pair, std::vector<std::string> &notes) {
 
 size_t count(const Table &table, Verdict verdict) {
   return static_cast<size_t>(std::count_if(table.pairs.begin(), table.pairs.end(),
-                                           [&](const Pair &pair) { return !pair.draft.empty() && pair.result.verdict == verdict; }));
+                                           [&](const Pair &pair) { return pair.result.verdict == verdict; }));
+}
+
+std::string again(const Table &table, const Pair &pair) {
+  std::string list = table.features[pair.column]->name + (pair.row == pair.column ? "" : "," + table.features[pair.row]->name);
+  return fmt::format("npar verify --all {} --combine {}", shellQuoted(table.model.options.model), list);
 }
 
 void printTable(const Table &table) {
@@ -83,9 +89,12 @@ void printTable(const Table &table) {
                                table.features[pair.row]->name);
     std::cout << fmt::format("{:>4}", mark(pair, notes));
   }
-  std::cout << "\n\n  ok: equal to one rank in float64; -: exclude each other; a number: refused; !: neither\n";
+  std::cout << "\n\n  ok: equal to one rank in float64; a number: refused; !: neither\n";
   for (size_t i = 0; i < notes.size(); ++i)
     std::cout << fmt::format("  {:>3}  {}\n", i + 1, notes[i]);
+  for (const Pair &pair : table.pairs)
+    if (pair.result.verdict == Verdict::Failed)
+      std::cout << fmt::format("  failed: {}\n{}", again(table, pair), pair.result.output);
 }
 
 Json tableJson(const Table &table) {
@@ -93,15 +102,15 @@ Json tableJson(const Table &table) {
   for (const Feature *feature : table.features)
     names.push_back(feature->name);
   for (const Pair &pair : table.pairs) {
-    if (pair.draft.empty())
-      continue;
     pairs.push_back(
         Json{{"features", {table.features[pair.column]->name, table.features[pair.row]->name}},
-             {"world", pair.draft.front().world},
+             {"world", pair.world ? Json(pair.world) : Json()},
              {"verdict", nameOf(pair.result.verdict)},
              {"max_relative_error", pair.result.error && pair.result.verdict == Verdict::Ok ? Json(*pair.result.error) : Json()},
              {"reason", pair.result.reason},
              {"rule", pair.result.at}});
+    if (pair.result.verdict == Verdict::Failed)
+      pairs.back()["output"] = pair.result.output, pairs.back()["again"] = again(table, pair);
   }
   json["model"] = table.model.name;
   json["ok"] = count(table, Verdict::Failed) == 0;
@@ -132,11 +141,14 @@ ExitCode runCompat(const CompatFlags &flags) {
     for (size_t column = 0; column <= row; ++column) {
       std::vector<const Feature *> both = {table.features[column], table.features[row]};
       both.resize(row == column ? 1 : 2);
-      table.pairs.push_back({row, column, {}, {}});
-      if (std::optional<PlanDraft> draft = draftPlan(table.model, both, fmt::format("pair_{}_{}", row, column))) {
-        table.pairs.back().draft.push_back(*draft);
+      table.pairs.push_back({row, column, 0, {}});
+      Pair &pair = table.pairs.back();
+      if (std::optional<PlanDraft> draft = draftPlan(table.model, both, fmt::format("pair_{}_{}", row, column), {}, &pair.result.reason)) {
+        pair.world = draft->world;
         drafts.push_back(std::move(*draft));
         places.push_back(table.pairs.size() - 1);
+      } else {
+        pair.result.verdict = Verdict::Refused;
       }
     }
   PlanCheckOptions options = planChecks(flags.seed, flags.threads, flags.jobs);

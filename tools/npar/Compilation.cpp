@@ -9,12 +9,13 @@
 
 namespace npar::driver {
 
-Outcome<dsl::Program> Compilation::elaborate(const std::vector<std::pair<std::string, std::string>> &settings) {
+Outcome<dsl::Program> Compilation::elaborate(const SettingsList &settings, bool withWarnings) {
   dsl::FrontendOptions options = frontend;
   options.settings.insert(options.settings.end(), settings.begin(), settings.end());
   dsl::Diagnostics diagnostics(sources);
   std::optional<dsl::Program> program = dsl::elaborate(options, sources, diagnostics);
-  diagnostics.print(std::cerr);
+  if (withWarnings || diagnostics.hasErrors())
+    diagnostics.print(std::cerr);
   if (!program || diagnostics.hasErrors())
     return ExitCode::BadInput;
   return std::move(*program);
@@ -83,6 +84,17 @@ Outcome<ProgramPointer> Compilation::load(const dsl::Program &program, bool with
   return std::move(*loaded);
 }
 
+Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings, bool withWarnings) {
+  Outcome<dsl::FrontendOptions> frontend = options.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  auto compilation = std::make_unique<Compilation>(std::move(*frontend));
+  Outcome<dsl::Program> program = compilation->elaborate(settings, withWarnings);
+  if (!program.ok())
+    return program.code();
+  return ElaboratedModel{std::move(compilation), std::move(*program)};
+}
+
 Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKernels) {
   if (options.isCompiled()) {
     if (ExitCode code = options.refuseTextFlags(); code != ExitCode::Good)
@@ -92,14 +104,8 @@ Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKerne
       return fail(loaded.status());
     return std::move(*loaded);
   }
-  Outcome<dsl::FrontendOptions> frontend = options.frontend();
-  if (!frontend.ok())
-    return frontend.code();
-  Compilation compilation(std::move(*frontend));
-  Outcome<dsl::Program> program = compilation.elaborate();
-  if (!program.ok())
-    return program.code();
-  return compilation.load(*program, withoutKernels);
+  Outcome<ElaboratedModel> text = elaborateModel(options);
+  return text.ok() ? text->compilation->load(text->program, withoutKernels) : Outcome<ProgramPointer>(text.code());
 }
 
 } // namespace npar::driver

@@ -13,6 +13,8 @@ namespace npar::driver {
 
 using ProgramPointer = std::shared_ptr<const program::LoadedProgram>;
 
+using SettingsList = std::vector<std::pair<std::string, std::string>>;
+
 /// One model text on its way: keeps the sources that messages point into. Errors are printed on stderr where they happen.
 class Compilation {
 public:
@@ -20,8 +22,8 @@ public:
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
-  /// Reads and elaborates; `settings` are added behind those of the command line and win.
-  Outcome<dsl::Program> elaborate(const std::vector<std::pair<std::string, std::string>> &settings = {});
+  /// Reads and elaborates; `settings` are added behind those of the command line and win. Warnings can be left out where they were printed.
+  Outcome<dsl::Program> elaborate(const SettingsList &settings = {}, bool withWarnings = true);
   /// Prints the syntax tree to stdout.
   ExitCode printSyntaxTree();
   /// The text of a stage; see compiler::CompileOptions::stopAfter.
@@ -41,6 +43,14 @@ private:
   dsl::FrontendOptions frontend;
   dsl::Sources sources;
 };
+
+/// A model text that was read and elaborated, with the compilation that holds the texts its locations point into.
+struct ElaboratedModel {
+  std::unique_ptr<Compilation> compilation;
+  dsl::Program program;
+};
+
+Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings = {}, bool withWarnings = true);
 
 /// Loads a .npx file, or compiles a text in memory.
 Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKernels = false);

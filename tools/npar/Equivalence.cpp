@@ -16,7 +16,7 @@ using program::VariableKind;
 
 namespace {
 
-constexpr double bound = 1e-10, floorShare = 1e-3;
+constexpr double floorShare = 1e-3;
 
 /// NaN is as wrong as it gets.
 double distance(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : (a == b ? 0 : INFINITY); }
@@ -112,6 +112,39 @@ std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uin
   if (program.ignore()) // a micro-batch loses all its targets; where there is only one, a rank does
     mask = engine::RandomMask{*program.ignore(), program.micro_count() > 1 ? program.batch() / program.micro_count() : program.micro()};
   return engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab(), mask);
+}
+
+Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
+                      std::vector<Check> &checks) {
+  struct Bounds {
+    const char *name;
+    double loss, norm;
+  };
+  Bounds bounds = program.compute() == program::ElementType::BF16  ? Bounds{"bf16", 5e-3, 2e-2}
+                  : program.compute() == program::ElementType::F16 ? Bounds{"fp16", 1e-3, 5e-3}
+                                                                   : Bounds{"f32", 1e-5, 1e-4};
+  ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss), norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
+  for (Session *one : {&session, &reference})
+    if (Status status = disturbParameters(*one, program, seed); !status.ok())
+      return status;
+  std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
+  constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
+  for (int64_t step = 0; step < steps; ++step) {
+    engine::Batch batch = data->batch(step);
+    engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
+    if (!expected.ok())
+      return expected.status();
+    engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+    for (int skips = 0; result.ok() && result->skipped && skips < mostSkips; ++skips)
+      result = session.step(batch.tokens, batch.targets, step);
+    if (!result.ok())
+      return result.status();
+    losses.add(fmt::format("loss in step {}", step), {result->loss}, {expected->loss});
+    norms.add(fmt::format("grad_norm in step {}", step), {result->gradNorm}, {expected->gradNorm});
+  }
+  checks.push_back(losses.check());
+  checks.push_back(norms.check());
+  return {};
 }
 
 Status compareSessions(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,

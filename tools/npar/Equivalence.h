@@ -28,7 +28,7 @@ std::vector<std::string> gradientsOf(const program::Program &program);
 /// The largest error of a kind of tensors: per tensor max|a - b| / max(max|b|, 1e-3 * largest entry of the kind).
 class ErrorMeasure {
 public:
-  explicit ErrorMeasure(std::string name) : name(std::move(name)) {}
+  explicit ErrorMeasure(std::string name, double bound = 1e-10) : name(std::move(name)), bound(bound) {}
   void add(const std::string &tensor, const std::vector<double> &value, const std::vector<double> &reference);
   Check check() const;
 
@@ -38,6 +38,7 @@ private:
     double difference, largest;
   };
   std::string name;
+  double bound;
   std::vector<Entry> entries;
 };
 
@@ -50,6 +51,11 @@ std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uin
 /// Initial parameters, then, disturbed, `steps` optimizer steps of both: appends a check for each kind of tensor.
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
                                uint64_t seed, std::vector<Check> &checks);
+
+/// Losses and gradient norms of `steps` steps of a plan in the type that it computes in, beside the one-rank program in float64, both freshly
+/// made: within what the type's mantissa explains. A step that fp16 skips is done again, with half the loss scale.
+engine::Status compareOwnType(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
+                              uint64_t seed, std::vector<Check> &checks);
 
 /// `arena_bytes_used == planned` for every rank.
 Check checkMemoryUse(const engine::Session &session);

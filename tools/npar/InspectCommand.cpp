@@ -82,14 +82,10 @@ ExitCode inspectSaved(const InspectFlags &flags) {
   if (flags.model.isCompiled())
     return fail(ExitCode::Usage,
                 "--saved needs the model text (.npar); '" + flags.model.model + "' is compiled and no longer knows what its gradients use");
-  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
-  if (!frontend.ok())
-    return frontend.code();
-  Compilation compilation(std::move(*frontend));
-  Outcome<dsl::Program> program = compilation.elaborate();
-  if (!program.ok())
-    return program.code();
-  Outcome<compiler::SavedActivations> saved = compilation.saved(*program);
+  Outcome<ElaboratedModel> text = elaborateModel(flags.model);
+  if (!text.ok())
+    return text.code();
+  Outcome<compiler::SavedActivations> saved = text->compilation->saved(text->program);
   if (!saved.ok())
     return saved.code();
   if (flags.json)
@@ -100,6 +96,10 @@ ExitCode inspectSaved(const InspectFlags &flags) {
 }
 
 ExitCode runInspect(const InspectFlags &flags) {
+  bool others = flags.why || flags.parameterBytes || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty() ||
+                !flags.actual.empty() || !flags.compare.empty() || !flags.compareSettings.empty();
+  if ((flags.saved || flags.annotate) && (others || (flags.saved && flags.annotate)))
+    return fail(ExitCode::Usage, std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
   if (flags.saved)
     return inspectSaved(flags);
   if (flags.annotate)

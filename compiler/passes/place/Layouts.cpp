@@ -136,8 +136,15 @@ void Layouts::placeInputs() {
       LayoutAttr rows = layoutFor(input.getType(), byRules.find(op)->second);
       ArrayRef<LayoutAttr> wants = uses[input.getName()];
       LayoutAttr layout = wants.empty() ? rows : common(wants);
-      if (int64_t dim = layout.dimOf(batch); dim >= 0)
-        layout = layout.withSplits(dim, rows.splitsOf(dim));
+      if (int64_t dim = layout.dimOf(batch); dim >= 0) {
+        SmallVector<StringAttr> taken = rows.splitsOf(dim);
+        for (int64_t other = 0, rank = layout.getNames().size(); other < rank; ++other) {
+          SmallVector<StringAttr> splits = layout.splitsOf(other);
+          splits.truncate(llvm::find_if(splits, [&](StringAttr axis) { return llvm::is_contained(taken, axis); }) - splits.begin());
+          layout = layout.withSplits(other, splits);
+        }
+        layout = layout.withSplits(dim, taken);
+      }
       inputs[input.getName()] = layout;
     }
 }

@@ -56,6 +56,14 @@ private:
     for (StringAttr axis : layout.getFlatAxes())
       if (mesh.sizeOf(axis) < 0)
         return op->emitOpError() << "is flat over '" << axis.getValue() << "', which is no mesh axis";
+    llvm::SmallDenseSet<StringAttr> seen;
+    auto isTwice = [&](StringAttr axis) { return !seen.insert(axis).second; };
+    SmallVector<StringAttr> axes(layout.getPartialAxes());
+    llvm::append_range(axes, layout.getFlatAxes());
+    for (ArrayAttr split : layout.getSplits())
+      llvm::append_range(axes, dist::stringsOf(split));
+    if (const auto *twice = llvm::find_if(axes, isTwice); twice != axes.end())
+      return op->emitOpError() << "has a value of type " << type << ", whose layout names mesh axis '" << twice->getValue() << "' twice";
     SmallVector<int64_t> shape = layout.localShape(mesh);
     if (cast<RankedTensorType>(type).getShape() != ArrayRef<int64_t>(shape))
       return op->emitOpError() << "has a value of type " << type << ", whose shape does not follow from its layout";

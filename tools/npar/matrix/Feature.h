@@ -24,7 +24,7 @@ struct SmallModel {
 };
 
 /// Where a rule stands among the others: the first that takes a mesh axis has it (P2).
-enum class RulePlace { Batch, Narrowed, Tensor, Context, Sequence };
+enum class RulePlace { First, Batch, Narrowed, Tensor, Context, Sequence };
 
 struct FeatureRule {
   RulePlace place;

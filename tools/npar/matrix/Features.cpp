@@ -12,7 +12,7 @@ namespace npar::driver {
 namespace {
 
 constexpr auto batch = RulePlace::Batch, narrowed = RulePlace::Narrowed, tensor = RulePlace::Tensor, context = RulePlace::Context,
-               sequence = RulePlace::Sequence;
+               sequence = RulePlace::Sequence, first = RulePlace::First;
 
 Feature named(const char *name, const char *kind, std::vector<std::string> needs = {}) {
   Feature feature;
@@ -73,7 +73,6 @@ std::vector<Feature> makeTable() {
       only(line("zero1_nodes", "store", "store { optimizer -> node, dp }", ""), "nodes"),
       only(line("zero3_hybrid", "store", "store { parameters, gradients, optimizer -> dp }", ""), "nodes"),
       line("bucket", "bucket", "bucket 8 kB", "dp"),
-      only(line("hierarchical", "reduce", "compute f32, reduce f32 hierarchical", ""), "nodes"),
 
       // Context parallelism.
       split("ulysses", "context", {"axis seq", "operation attention"}, {{"sp", {2, 4}}},
@@ -81,6 +80,16 @@ std::vector<Feature> makeTable() {
       split("ring", "context", {"axis seq", "operation attention"}, {{"cp", {2, 4}}}, {{context, "seq -> cp by ring"}}),
       split("ring_zigzag", "context", {"axis seq", "operation attention"}, {{"cp", {2, 4}}}, {{context, "seq -> cp by ring(zigzag)"}}),
       split("gather", "context", {"axis seq", "operation attention"}, {{"cp", {2, 4}}}, {{context, "seq -> cp by gather"}}),
+
+      split("gather_pad", "context", {"axis seq", "operation attention"}, {{"cp", {3, 5}}}, {{context, "seq pad -> cp by gather"}}),
+      along(split("gather_first", "context", {"axis seq", "operation attention"}, {}, {{first, "seq -> dp by gather"}}), "dp"),
+
+      // Element types, and how they are reduced.
+      line("bf16", "precision", "compute bf16", ""),
+      line("bf16_wide_gradients", "precision", "compute bf16, gradients f32, reduce f32", ""),
+      line("fp16", "precision", "compute fp16", ""),
+      line("keep", "precision", "compute bf16\n    keep embedding, \"{block}\" in f32", "", {"repeat"}),
+      only(line("hierarchical", "precision", "compute f32, reduce f32 hierarchical", ""), "nodes"),
 
       // Recompute.
       line("recompute_attention", "recompute", "recompute attention", "", {"operation attention"}),

@@ -149,7 +149,9 @@ private:
       }
       result.error = 0;
       for (const nlohmann::json &check : report["checks"]) {
-        double error = check.contains("max_relative_error") && check["name"] != "finite differences"
+        std::string name = check["name"];
+        bool inFloat64 = name != "finite differences" && name.rfind("in ", 0) != 0;
+        double error = check.contains("max_relative_error") && inFloat64
                            ? (check["max_relative_error"].is_number() ? check["max_relative_error"].get<double>() : INFINITY)
                            : 0;
         result.error = std::max(*result.error, error);
@@ -253,14 +255,31 @@ std::string reasonKind(const std::string &reason) {
   return kind;
 }
 
+std::string shellQuoted(const std::string &word) {
+  bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || (c != '\0' && std::strchr("_-+=,./:@%", c));
+  });
+  if (plain)
+    return word;
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
 std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing) {
-  std::string text = fmt::format("npar verify --all {} {} --print-plan {} > {}.npar && npar verify {}.npar --plan {}", model.options.model,
-                                 drawing, draft.name, draft.name, draft.name, draft.name);
+  const ModelOptions &options = model.options;
+  std::string flags;
+  for (auto [flag, value] : {std::pair("--train", &options.train), std::pair("--config", &options.config)})
+    if (*value)
+      flags += fmt::format(" {} {}", flag, shellQuoted(**value));
+  for (const std::string &setting : options.settings)
+    flags += " --set " + shellQuoted(setting);
+  std::string own;
   for (const auto &[key, value] : draft.settings)
-    text += fmt::format(" --set {}={}", key, value);
-  for (const std::string &setting : model.options.settings)
-    text += " --set " + setting;
-  return text;
+    own += " --set " + shellQuoted(key + "=" + value);
+  return fmt::format("npar verify --all {}{} {} --print-plan {} > {}.npar && npar verify {}.npar --plan {}{}{}", shellQuoted(options.model),
+                     flags, drawing, draft.name, draft.name, draft.name, draft.name, own, flags);
 }
 
 } // namespace npar::driver

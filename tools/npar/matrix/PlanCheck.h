@@ -40,7 +40,10 @@ PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs);
 /// A reason without its numbers and names of tensors, so that equal ones count together.
 std::string reasonKind(const std::string &reason);
 
-/// How to see the same again.
+/// A word as a shell takes it.
+std::string shellQuoted(const std::string &word);
+
+/// How to see the same again, in the folder of the model's text where that imports its neighbours.
 std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing);
 
 } // namespace npar::driver

@@ -24,23 +24,30 @@ std::string tensorAxes(const SmallModel &model, bool padded) {
   return text;
 }
 
-/// The features with those that come along; nothing when two are of one kind, or one insists on what another excludes.
-std::optional<std::vector<const Feature *>> completed(const std::vector<const Feature *> &chosen) {
+/// The features with those that come along: first what one insists on, then what is not there yet. Nothing when two are of one kind.
+std::optional<std::vector<const Feature *>> completed(const std::vector<const Feature *> &chosen, std::string &reason) {
   std::vector<const Feature *> all;
   auto ofKind = [&](const std::string &kind) {
-    return std::any_of(all.begin(), all.end(), [&](const Feature *other) { return other->kind == kind; });
+    auto found = std::find_if(all.begin(), all.end(), [&](const Feature *other) { return other->kind == kind; });
+    return found == all.end() ? nullptr : *found;
   };
-  for (const Feature *feature : chosen) {
-    if (ofKind(feature->kind))
+  auto takes = [&](const Feature *feature) {
+    const Feature *other = ofKind(feature->kind);
+    if (!other)
+      all.push_back(feature);
+    else if (other != feature)
+      reason = fmt::format("a plan has one choice of '{}': {} or {}", feature->kind, other->name, feature->name);
+    return reason.empty();
+  };
+  for (const Feature *feature : chosen)
+    if (!takes(feature))
       return std::nullopt;
-    all.push_back(feature);
-  }
+  for (const Feature *feature : chosen)
+    if (feature->insists && !takes(findFeature(feature->brings)))
+      return std::nullopt;
   for (const Feature *feature : chosen)
     if (const Feature *more = findFeature(feature->brings); more && !ofKind(more->kind))
       all.push_back(more);
-  for (const Feature *feature : chosen)
-    if (feature->insists && std::find(all.begin(), all.end(), findFeature(feature->brings)) == all.end())
-      return std::nullopt;
   return all;
 }
 
@@ -63,9 +70,15 @@ void put(Settings &settings, const std::string &key, const std::string &value) {
 } // namespace
 
 std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<const Feature *> &chosen, const std::string &name,
-                                   const DraftChoice &choice) {
-  std::optional<std::vector<const Feature *>> all = completed(chosen);
-  if (!all || !std::all_of(all->begin(), all->end(), [&](const Feature *feature) { return applies(*feature, model); }))
+                                   const DraftChoice &choice, std::string *reason) {
+  std::string why;
+  std::optional<std::vector<const Feature *>> all = completed(chosen, why);
+  for (const Feature *feature : all ? *all : chosen)
+    if (why.empty() && !applies(*feature, model))
+      why = fmt::format("model '{}' has nothing for '{}'", model.name, feature->name);
+  if (reason)
+    *reason = why;
+  if (!why.empty())
     return std::nullopt;
   PlanDraft draft;
   draft.name = name;
@@ -136,10 +149,10 @@ Outcome<PlanDraft> draftNamed(const SmallModel &model, const std::string &list, 
   Outcome<std::vector<const Feature *>> chosen = featuresNamed(list);
   if (!chosen.ok())
     return chosen.code();
-  if (std::optional<PlanDraft> draft = draftPlan(model, *chosen, name))
+  std::string reason;
+  if (std::optional<PlanDraft> draft = draftPlan(model, *chosen, name, {}, &reason))
     return std::move(*draft);
-  return fail(ExitCode::Usage,
-              "model '" + model.name + "' has no plan with '" + list + "': two features exclude each other, or it lacks what one needs");
+  return fail(ExitCode::Usage, "there is no plan with '" + list + "': " + reason);
 }
 
 std::string wholeText(const std::string &modelText, const PlanDraft &draft, uint32_t &firstLine) {

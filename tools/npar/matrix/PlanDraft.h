@@ -26,9 +26,9 @@ struct DraftChoice {
   int64_t moreBlocks = 0;        ///< than parts of the pipeline
 };
 
-/// Nothing when two features exclude each other or the model lacks what one needs.
+/// Nothing when two features exclude each other or the model lacks what one needs; `reason` then says why.
 std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<const Feature *> &chosen, const std::string &name,
-                                   const DraftChoice &choice = {});
+                                   const DraftChoice &choice = {}, std::string *reason = nullptr);
 
 /// The same for a list of names. What makes no plan is a usage error, which is printed.
 Outcome<PlanDraft> draftNamed(const SmallModel &model, const std::string &features, const std::string &name);

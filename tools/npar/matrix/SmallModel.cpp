@@ -42,10 +42,8 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
     model.axes.push_back(axis.name);
   for (const dsl::Repeat &repeat : program->model.repeats)
     model.chains.push_back(repeat.label);
-  for (const dsl::Node &node : program->model.nodes)
-    if (std::string first = model.chains.empty() ? "" : model.chains.front() + ".0"; node.block == 0 && model.block.empty())
-      if (size_t place = node.path.find(first); place != std::string::npos)
-        model.block = node.path.substr(0, place + first.size());
+  if (!program->model.repeats.empty())
+    model.block = program->model.repeats.front().path + ".0";
   for (const dsl::Node &node : program->model.nodes)
     if (std::find(model.operations.begin(), model.operations.end(), node.op) == model.operations.end())
       model.operations.push_back(node.op);

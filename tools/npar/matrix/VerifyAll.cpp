@@ -26,8 +26,6 @@ struct ModelReport {
   }
 };
 
-std::string shellQuoted(const std::string &word) { return word.find_first_of(" ()\"'$") == std::string::npos ? word : "'" + word + "'"; }
-
 /// The flags that make the same plans again.
 std::string drawing(const MatrixFlags &flags) {
   if (flags.combine.empty())

@@ -31,9 +31,9 @@ std::string remedyOf(const WhyEntry &entry) {
   if (entry.cause.find("was accumulated from") != std::string::npos)
     return entry.rules.empty() ? "nothing: gradients of shares of the batch must be added"
                                : "nothing while " + namesOf(entry.rules) +
-                                     " splits what the gradients sum over; it runs once per training step, whatever the micro-batches";
+                                     " deals out what the gradients sum over; it runs once per training step, whatever the micro-batches";
   if (operation == "square_sums")
-    return "nothing while parameters are split: the global norm needs all of them";
+    return "'clip none' in the train block; with clipping nothing while ranks own different parameters, by stages, split or store rules";
   if (entry.rules.empty())
     return "no rule of the plan asks for it";
   std::string axis = quotedAfter(entry.cause, "sums over ");
@@ -54,6 +54,8 @@ uint64_t sentBytes(const std::string &kind, uint64_t inputBytes, int64_t members
   uint64_t n = static_cast<uint64_t>(std::max<int64_t>(1, members));
   if (kind == "all_gather")
     return inputBytes * (n - 1);
+  if (kind == "permute")
+    return n > 1 ? inputBytes : 0;
   return (kind == "all_reduce" ? 2 : 1) * inputBytes * (n - 1) / n;
 }
 
