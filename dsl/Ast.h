@@ -130,10 +130,10 @@ struct StoreRule {
   ExpressionPtr condition;
 };
 
-/// `recompute block`, `recompute every 2`
+/// `recompute block`, `recompute every 2`, `recompute op attention`
 struct Recompute {
   Location location;
-  bool every = false;
+  bool every = false, op = false;
   ExpressionPtr value;
 };
 

@@ -310,7 +310,8 @@ private:
       for (auto *r : store->storeRule())
         plan.stores.push_back(storeRule(r));
     } else if (auto *recompute = item->recomputeItem()) {
-      plan.recomputes.push_back({at(recompute), recompute->EVERY() != nullptr, expression(recompute->expression())});
+      plan.recomputes.push_back(
+          {at(recompute), recompute->EVERY() != nullptr, recompute->OP() != nullptr, expression(recompute->expression())});
     } else if (auto *compute = item->computeItem()) {
       plan.settings.push_back({{compute->COMPUTE()->getText(), at(compute->COMPUTE())}, expression(compute->expression())});
       for (auto *p : compute->precision())
@@ -320,16 +321,39 @@ private:
       for (auto *k : keep->kept())
         plan.keeps.back().what.push_back({k->STRING() != nullptr, k->STRING() ? textName(k->STRING()) : name(k)});
     } else if (auto *bucket = item->bucketItem()) {
-      plan.buckets.push_back({{bucket->BUCKET()->getText(), at(bucket->BUCKET())}, name(bucket->name()), expression(bucket->unary())});
+      plan.buckets.push_back(quantity({bucket->BUCKET()->getText(), at(bucket->BUCKET())}, bucket->WORD()));
+      if (!bucket->WORD())
+        plan.buckets.back().unit = name(bucket->name()), plan.buckets.back().value = expression(bucket->unary());
     } else if (auto *limits = item->limitItem()) {
       for (auto *l : limits->limit()) {
         auto names = l->name();
-        ast::Name unit = names.size() > 1 ? name(names[1]) : ast::Name{"%", at(static_cast<Terminal *>(l->children.back()))};
-        plan.limits.push_back({name(names[0]), unit, expression(l->unary())});
+        plan.limits.push_back(quantity(name(names[0]), l->WORD()));
+        if (l->WORD())
+          continue;
+        plan.limits.back().unit = names.size() > 1 ? name(names[1]) : ast::Name{"%", at(static_cast<Terminal *>(l->children.back()))};
+        plan.limits.back().value = expression(l->unary());
       }
     } else {
       plan.settings.push_back({name(item->setting()->name()), expression(item->setting()->expression())});
     }
+  }
+
+  /// Of a number and a unit in one word, such as 25MB.
+  ast::Quantity quantity(ast::Name what, Terminal *word) {
+    ast::Quantity result;
+    result.what = std::move(what);
+    if (!word)
+      return result;
+    std::string text = word->getText();
+    auto digits = static_cast<uint32_t>(text.find_first_not_of("0123456789"));
+    result.value = std::make_unique<ast::Expression>();
+    result.value->text = text.substr(0, digits);
+    Location number = at(word), unit = at(word);
+    number.length = digits, unit.column += digits, unit.length -= digits;
+    result.value->location = number;
+    this->number(*result.value);
+    result.unit = {text.substr(digits), unit};
+    return result;
   }
 
   ast::StoreRule storeRule(Grammar::StoreRuleContext *context) {

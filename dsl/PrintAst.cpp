@@ -191,7 +191,7 @@ private:
       out << '\n';
     }
     for (const Recompute &r : p.recomputes) {
-      out << "  recompute " << (r.every ? "every " : "");
+      out << "  recompute " << (r.every ? "every " : r.op ? "op " : "");
       expression(*r.value);
       out << '\n';
     }

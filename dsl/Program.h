@@ -150,6 +150,7 @@ struct Recompute {
   RecomputeKind kind = RecomputeKind::None;
   int64_t every = 1;               ///< Every: blocks between two kept ones
   std::vector<std::string> layers; ///< Layers: patterns of paths
+  std::vector<Location> layersAt;  ///< where each stands
   Location location;
 };
 
@@ -175,6 +176,7 @@ struct Plan {
   std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16
   std::vector<Store> stores;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
+  Location bucketAt, hierarchicalAt;
   Recompute recompute;
   std::optional<int64_t> memoryLimit; ///< bytes per rank
   std::optional<double> bubbleLimit;  ///< share of a step, 0 to 1

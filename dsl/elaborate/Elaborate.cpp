@@ -7,6 +7,7 @@
 #include "dsl/elaborate/TrainElaborator.h"
 
 #include <algorithm>
+#include <cctype>
 #include <ostream>
 
 namespace npar::dsl {
@@ -66,12 +67,18 @@ public:
   }
 
 private:
-  /// The one asked for by an option, or the only one; null when there is none and none is asked for.
+  static bool sameWord(const std::string &a, const std::string &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  }
+
+  /// The one asked for by an option, in any case of letters, or the only one; null when there is none and none is asked for.
   template <typename T> const T *pick(const char *what, const char *option, const std::optional<std::string> &name, const Found<T> &all) {
     if (name) {
-      for (const auto &d : all)
-        if (d.first->name.text == *name)
-          return d.first;
+      for (bool anyCase : {false, true})
+        for (const auto &d : all)
+          if (d.first->name.text == *name || (anyCase && sameWord(d.first->name.text, *name)))
+            return d.first;
       Location there{sources.add(option, *name), 1, 1, static_cast<uint32_t>(std::max<size_t>(1, name->size()))};
       std::vector<std::string> names = namesOf(all), helps = didYouMean(*name, names);
       if (helps.empty())

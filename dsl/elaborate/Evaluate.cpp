@@ -99,7 +99,9 @@ int64_t Evaluator::integer(const ast::Expression &e, Scope &scope, const std::st
   Value value = constant(e.location, evaluate(e, scope));
   if (auto *i = std::get_if<int64_t>(&value))
     return *i;
-  reporter.fail(e.location, what + " must be an integer, this is " + (isNumber(value) ? textOf(value) : kindOf(value)));
+  std::string given = isNumber(value) ? textOf(value) : kindOf(value);
+  bool whole = isNumber(value) && given.find_first_of(".ena") == std::string::npos; // 2.0 is a fraction that looks like none
+  reporter.fail(e.location, what + " must be an integer, this is " + given + (whole ? ".0" : ""));
 }
 
 double Evaluator::number(const ast::Expression &e, Scope &scope, const std::string &what) {

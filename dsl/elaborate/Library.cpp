@@ -10,8 +10,8 @@
 namespace npar::dsl {
 namespace fs = std::filesystem;
 
-bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources,
-              Diagnostics &diagnostics, size_t most) {
+bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources, Diagnostics &diagnostics,
+              size_t most) {
   auto refuse = [&](const std::string &why) {
     if (from.line == 0)
       from.file = sources.add(name, "");

@@ -48,6 +48,12 @@ std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
   return words;
 }
 
+/// The word that is meant, or all that there are.
+std::vector<std::string> orThese(const std::string &word, const std::vector<std::string> &known) {
+  std::vector<std::string> helps = didYouMean(word, known);
+  return helps.empty() ? std::vector<std::string>{"it is " + joined(known)} : helps;
+}
+
 } // namespace
 
 bool matchesPath(const std::string &pattern, const std::string &path) {
@@ -62,6 +68,14 @@ bool matchesPath(const std::string &pattern, const std::string &path) {
       return false;
     p = wantedEnd + 1, t = givenEnd + 1;
   }
+}
+
+std::string starHelp(const Model &model) {
+  std::string path;
+  for (const Node &node : model.nodes)
+    if (std::count(node.path.begin(), node.path.end(), '.') >= 2 && (path.empty() || node.path.size() < path.size()))
+      path = node.path;
+  return "'*' stands for one part of a path" + (path.empty() ? "" : " such as " + path);
 }
 
 const Axis *PlanElaborator::findAxis(const Model &model, const std::string &name) {
@@ -149,21 +163,20 @@ void PlanElaborator::checkNames(const Entry &e, const Model &model) {
 }
 
 void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
-  static const std::vector<std::string> known = {"einsum",        "add",        "sub",     "mul",       "div",     "scale",   "shift",
-                                                 "exp",           "log",        "tanh",    "relu",      "gelu",    "sum",     "gather",
-                                                 "select",        "layer_norm", "softmax", "attention", "index",   "dropout", "input",
+  static const std::vector<std::string> known = {"einsum",        "add",        "sub",     "mul",       "div",      "scale",   "shift",
+                                                 "exp",           "log",        "tanh",    "relu",      "gelu",     "sum",     "gather",
+                                                 "select",        "layer_norm", "softmax", "attention", "index",    "dropout", "input",
                                                  "cross_entropy", "rms_norm",   "silu",    "stack",     "sinusoid", "rename"};
   const std::string &op = e.rule.op;
   if (!op.empty()) {
     if (std::find(known.begin(), known.end(), op) == known.end())
-      reporter.error(e.opAt, "unknown operation '" + op + "'", didYouMean(op, known));
+      reporter.error(e.opAt, "unknown operation '" + op + "'", orThese(op, known));
     else if (std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return n.op == op; }))
       reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
   }
   const std::string &layer = e.rule.layer;
   if (!layer.empty() && std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matchesPath(layer, n.path); }))
-    reporter.error(e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"',
-                   {"'*' stands for one part of a path such as h.0.attn"});
+    reporter.error(e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"', {starHelp(model)});
 }
 
 void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
@@ -203,9 +216,11 @@ void PlanElaborator::checkDivision(const Entry &e, const Model &model) {
   std::string meshText = e.rule.mesh.size() == 1
                              ? "mesh axis '" + name + "' of size " + std::to_string(ranks)
                              : "mesh axes " + joined(e.rule.mesh, "and") + " of size " + std::to_string(ranks) + " together";
-  std::vector<std::string> words = divisorsNear(axis.size, ranks);
-  std::vector<std::string> helps;
-  if (e.rule.mesh.size() == 1)
+  bool zigzag = e.rule.by == "ring_zigzag"; // two pieces for each rank
+  std::vector<std::string> words, helps;
+  if (!zigzag || axis.size % 2 == 0)
+    words = divisorsNear(zigzag ? axis.size / 2 : axis.size, ranks);
+  if (e.rule.mesh.size() == 1 && !words.empty())
     helps.push_back(name + " = " + joined(words) + (words.size() == 1 ? " divides it" : " divide it"));
   int64_t padded = (axis.size + ranks - 1) / ranks * ranks;
   if (e.rule.by.rfind("ring", 0) == 0)

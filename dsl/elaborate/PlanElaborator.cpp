@@ -145,7 +145,10 @@ void PlanElaborator::rule(const ast::Rule &source) {
 void PlanElaborator::settingsOf(const ast::Plan *source) {
   if (source)
     for (const ast::Setting &s : source->settings) {
-      if (s.name.text != "micro" && s.name.text != "compute") {
+      if (s.name.text == "bucket") {
+        reporter.error(s.name.location, "'bucket' needs a size and its unit",
+                       {"write `bucket 25 MB`, or leave it out: each gradient alone"});
+      } else if (s.name.text != "micro" && s.name.text != "compute") {
         std::vector<std::string> helps =
             didYouMean(s.name.text, {"micro", "compute", "mesh", "split", "store", "recompute", "keep", "bucket", "require"});
         if (helps.empty())
@@ -194,8 +197,10 @@ void PlanElaborator::micro(const ast::Plan *source) {
     if (const ast::Expression *e = values["micro"]) {
       plan.micro = evaluator.integer(*e, scope, "'micro'");
       microAt = e->location;
-      if (plan.micro < 1 || plan.micro > INT32_MAX)
-        reporter.fail(e->location, "'micro' is " + std::to_string(plan.micro) + ", it must be 1 to " + std::to_string(INT32_MAX));
+      if (int64_t given = plan.micro; given < 1 || given > INT32_MAX) {
+        plan.micro = 1;
+        reporter.fail(e->location, "'micro' is " + std::to_string(given) + ", it must be 1 to " + std::to_string(INT32_MAX));
+      }
     } else if (source) {
       reporter.fail(source->name.location, "plan '" + plan.name + "' has no micro",
                     {"write `micro 1`: sequences per rank and micro-batch"});
@@ -213,7 +218,7 @@ void PlanElaborator::parallelism(const ElaboratedTrain &train) {
           taken.push_back(name);
           plan.dataParallel *= axis->size;
         }
-  int64_t batch = train.train.batch, D = plan.dataParallel, unit = D * plan.micro;
+  int64_t batch = train.train.batch, D = plan.dataParallel, unit = D * plan.micro; // at most 2^20 and 2^31
   if (batch % unit == 0) {
     plan.microCount = batch / unit;
     return;
@@ -224,7 +229,7 @@ void PlanElaborator::parallelism(const ElaboratedTrain &train) {
   legal.push_back(std::to_string(batch - batch % unit + unit));
   std::vector<std::string> helps{"the nearest legal batch is " + joined(legal)};
   if (batch % D == 0)
-    helps.push_back("or, for this batch, micro = " + nearestDivisors(batch / D, plan.micro));
+    helps.push_back("or, for this batch, micro = " + nearestDivisors(batch / D, std::min(plan.micro, batch / D)));
   reporter.error(train.batchAt,
                  "batch " + std::to_string(batch) + " is not divisible by dp * micro = " + std::to_string(D) + " * " +
                      std::to_string(plan.micro) + " = " + std::to_string(unit),

@@ -124,5 +124,7 @@ private:
 
 /// Whether a layer's path, or one of its parents, matches a pattern; `*` stands for anything but a point.
 bool matchesPath(const std::string &pattern, const std::string &path);
+/// What a star stands for, with a path of the model.
+std::string starHelp(const Model &model);
 
 } // namespace npar::dsl

@@ -47,7 +47,8 @@ std::vector<int64_t> PlanElaborator::counts(const ast::Rule &source) {
       reporter.fail(each->location, "a stage cannot have " + std::to_string(result.back()) + " blocks");
   }
   if (result.empty())
-    reporter.fail(source.stages->location, "'stages' needs the number of blocks of each stage", {"write `stages [4, 4]`"});
+    reporter.fail(source.stages->location, "'stages' needs the number of blocks of each stage",
+                  {"one for each stage, such as `stages [2, 2]` for four blocks on two stages"});
   return result;
 }
 
@@ -87,7 +88,7 @@ std::optional<PlanElaborator::Chosen> PlanElaborator::schedule(const ast::Rule &
     names.push_back(kind.name);
   std::vector<std::string> helps = didYouMean(chosen.name, names);
   if (helps.empty())
-    helps.push_back("it is " + joined(names) + ", or a file such as \"mine.csv\"");
+    helps.push_back("it is " + joined(names) + ", or a file such as \"mine.csv\"; for an axis of attention gather, ring or ring(zigzag)");
   if (!said)
     reporter.fail(chosen.at, "unknown schedule '" + chosen.name + "'", helps);
   reporter.error(chosen.at, "unknown schedule '" + chosen.name + "'", said->location, "'" + source.schedule->text + "' is said here",

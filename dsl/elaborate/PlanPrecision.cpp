@@ -67,13 +67,18 @@ void PlanElaborator::precision(const ast::Plan *source) {
       refuseNarrow(*p.value, **target, p.what.text + " ");
     if (p.hierarchical && p.what.text != "reduce")
       reporter.error(p.hierarchical->location, "'hierarchical' is a way to reduce", {"write `reduce f32 hierarchical`"});
-    plan.hierarchical = plan.hierarchical || p.hierarchical;
+    if (p.hierarchical)
+      plan.hierarchical = true, plan.hierarchicalAt = p.hierarchical->location;
   }
   for (const ast::Keep &keep : source->keeps)
     if (auto type = elementType(*keep.type, "keep anything", allowed)) {
       refuseNarrow(*keep.type, *type, "keep in ");
-      for (const ast::Narrowing &what : keep.what)
+      for (const ast::Narrowing &what : keep.what) {
+        for (const Keep &before : plan.keeps)
+          if (before.what == what.name.text && before.layer == what.layer)
+            reporter.error(what.name.location, "'" + what.name.text + "' is kept twice", before.location, "first kept here");
         plan.keeps.push_back({what.name.text, what.layer, *type, what.name.location});
+      }
     }
   if (!half)
     plan.gradients = plan.reduce = std::nullopt;
@@ -90,7 +95,7 @@ void PlanElaborator::checkKeeps(const Model &model) {
       reporter.error(keep.location,
                      "nothing is kept: model '" + model.name + "' has no " +
                          (keep.layer ? "layer \"" + keep.what + '"' : "'" + keep.what + "'"),
-                     {keep.layer ? "'*' stands for one part of a path such as h.0.attn"
+                     {keep.layer ? starHelp(model)
                                  : "it is norm, loss, softmax, attention, embedding, an operation, or the path of a layer in quotes"});
   }
   if (!isHalf(plan.compute))

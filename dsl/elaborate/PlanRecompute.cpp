@@ -8,13 +8,14 @@ namespace npar::dsl {
 void PlanElaborator::recompute(const ast::Plan *source) {
   const Setting *setting = settings.find("recompute");
   const ast::Expression *value = setting ? setting->value.get() : nullptr;
-  bool every = setting && value->kind == ast::ExpressionKind::Integer; // `--set recompute=2`
+  auto isNumber = [](const ast::Expression &e) { return e.kind == ast::ExpressionKind::Integer || e.kind == ast::ExpressionKind::Negate; };
+  bool every = setting && isNumber(*value), op = false; // `--set recompute=2`
   if (source && !value)
     for (const ast::Recompute &r : source->recomputes) {
       if (value)
         reporter.error(r.location, "'recompute' is given twice");
       value = r.value.get();
-      every = r.every;
+      every = r.every, op = r.op;
     }
   if (!source || !value)
     return;
@@ -32,16 +33,26 @@ void PlanElaborator::recompute(const ast::Plan *source) {
       for (const ast::ExpressionPtr &each : value->items) {
         if (each->kind != ast::ExpressionKind::Text)
           reporter.fail(each->location, "expected the path of a layer in quotes", {"such as \"h.*.attn\""});
+        if (std::find(result.layers.begin(), result.layers.end(), each->text) != result.layers.end())
+          reporter.fail(each->location, "layer \"" + each->text + "\" is in the list twice");
         result.layers.push_back(each->text);
+        result.layersAt.push_back(each->location);
       }
-      result.kind = result.layers.empty() ? RecomputeKind::None : RecomputeKind::Layers;
+      if (result.layers.empty())
+        reporter.fail(value->location, "the list has no layer", {"write `recompute none`"});
+      result.kind = RecomputeKind::Layers;
       return;
     }
     static const std::vector<std::string> words = {"none", "attention", "block"};
     std::string given = word(*value);
     auto found = std::find(words.begin(), words.end(), given);
+    if (op && given != "attention")
+      reporter.fail(value->location, "of operations only 'attention' is recomputed by name",
+                    {"name the layers instead, such as [\"h.*.mlp\"], or write `recompute block`"});
+    if (found == words.end() && isNumber(*value))
+      reporter.fail(value->location, "a number of blocks stands behind 'every'", {"write `recompute every 2`"});
     if (found == words.end())
-      reporter.fail(value->location, "cannot recompute '" + (given.empty() ? std::string("this") : given) + "'",
+      reporter.fail(value->location, given.empty() ? "this cannot be recomputed" : "cannot recompute '" + given + "'",
                     {"it is none, attention, block, `every 2` (blocks) or a list of layers, [\"h.*.attn\"]"});
     result.kind = static_cast<RecomputeKind>(found - words.begin());
   } catch (const Stop &) {
@@ -50,10 +61,11 @@ void PlanElaborator::recompute(const ast::Plan *source) {
 
 void PlanElaborator::checkRecompute(const Model &model) {
   const Recompute &recompute = plan.recompute;
-  for (const std::string &layer : recompute.layers)
-    if (std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) { return matchesPath(layer, node.path); }))
-      reporter.error(recompute.location, "nothing to recompute: model '" + model.name + "' has no layer \"" + layer + '"',
-                     {"'*' stands for one part of a path such as h.0.attn"});
+  for (size_t i = 0; i < recompute.layers.size(); ++i)
+    if (const std::string &layer = recompute.layers[i];
+        std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) { return matchesPath(layer, node.path); }))
+      reporter.error(recompute.layersAt[i], "nothing to recompute: model '" + model.name + "' has no layer \"" + layer + '"',
+                     {starHelp(model)});
   if (recompute.kind == RecomputeKind::Attention &&
       std::none_of(model.nodes.begin(), model.nodes.end(), [](const Node &node) { return node.op == "attention"; }))
     reporter.error(recompute.location, "nothing to recompute: model '" + model.name + "' has no attention",

@@ -93,6 +93,7 @@ void PlanElaborator::bucket(const std::vector<ast::Quantity> &sources) {
       if (&source != &sources.front())
         reporter.fail(source.what.location, "'bucket' is given twice");
       plan.bucket = bytes(source);
+      plan.bucketAt = source.what.location;
     }
   } catch (const Stop &) {
   }

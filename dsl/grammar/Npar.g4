@@ -41,14 +41,14 @@ schedule: (name | WORD) ('(' expression ')')? | STRING; // a name with the numbe
 narrowing: IN OP name | IN LAYER STRING;
 storeItem: STORE '{' storeRule* '}';
 storeRule: name (',' name)* '->' name (',' name)* (PER name)? (IF expression)?;
-recomputeItem: RECOMPUTE EVERY? expression;
+recomputeItem: RECOMPUTE (EVERY | OP)? expression; // `recompute every 2`, `recompute op attention`
 computeItem: COMPUTE expression (',' precision)*;
 precision: name expression HIERARCHICAL?; // `reduce f32`
 keepItem: KEEP kept (',' kept)* IN expression;
 kept: name | LOSS | STRING; // the loss is a word of models
-bucketItem: BUCKET '='? unary name; // `bucket 25 MB`
+bucketItem: BUCKET '='? (unary name | WORD); // `bucket 25 MB`, `bucket 25MB`
 limitItem: REQUIRE limit (',' limit)*;
-limit: name '<=' unary (name | '%'); // `memory <= 24 GiB`
+limit: name '<=' (unary (name | '%') | WORD); // `memory <= 24 GiB`
 
 expression: conjunction (OR conjunction)*;
 conjunction: negation (AND negation)*;

@@ -71,6 +71,7 @@ public:
     addPipeline();
     addStores();
     addRecompute();
+    addReductions();
     addLimits();
     return std::move(found);
   }
@@ -215,6 +216,43 @@ private:
       add(source.plan.recompute.location,
           changedText(without->root(), program) + fmt::format(", {:.1f} % more flops", plain > 0 ? 100 * (flops / plain - 1) : 0));
     }
+  }
+
+  /// Buckets and hierarchical reductions against the plan without them: what a rank launches per step, and sends over each mesh axis.
+  void addReductions() {
+    if (source.plan.bucket > 0)
+      if (ProgramPointer without = variant([](dsl::Plan &plan) { plan.bucket = 0; }))
+        add(source.plan.bucketAt, fmt::format("{} collectives outside of the micro-batches instead of {}", launchesOf(view),
+                                              launchesOf(viewOf(without->root()))));
+    if (source.plan.hierarchical)
+      if (ProgramPointer without = variant([](dsl::Plan &plan) { plan.hierarchical = false; }))
+        add(source.plan.hierarchicalAt, fmt::format("sent per step {} instead of {}", sentText(view), sentText(viewOf(without->root()))));
+  }
+
+  /// Collectives of a step outside of its micro-batches, of the class that has most; a bucket is one.
+  static size_t launchesOf(const View &view) {
+    size_t most = 0;
+    for (const ClassView &part : view.classes) {
+      size_t count = 0;
+      for (const ViewFragment &fragment : part.fragments)
+        for (const ViewStep &step : fragment.steps)
+          count += step.kind == program::StepKind::Collective && !lookOf(fragment.phase).perMicro;
+      most = std::max(most, count);
+    }
+    return most;
+  }
+
+  /// "1.2 MiB over node, 3.4 MiB over dp": outside of micro-batches, by the rank of the first class.
+  static std::string sentText(const View &view) {
+    std::map<std::string, uint64_t> sent;
+    for (const ViewFragment &fragment : view.classes.front().fragments)
+      for (const ViewStep &step : fragment.steps)
+        if (step.kind == program::StepKind::Collective && !lookOf(fragment.phase).perMicro)
+          sent[step.message.over] += sentBytes(step.message.kind, step.bytes, step.message.members);
+    std::string text;
+    for (const auto &[over, bytes] : sent)
+      text += fmt::format("{}{} over {}", text.empty() ? "" : ", ", humanBytes(static_cast<double>(bytes)), over);
+    return text.empty() ? "nothing" : text;
   }
 
   static double flopsOf(const program::Program &program) {

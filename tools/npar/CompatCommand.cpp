@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "engine/program/AtomicFile.h"
+#include "tools/npar/FlagChecks.h"
 #include "tools/npar/Talk.h"
 #include "tools/npar/matrix/PlanCheck.h"
 
@@ -67,8 +68,8 @@ std::string mark(const Pair &pair, std::vector<std::string> &notes) {
 }
 
 size_t count(const Table &table, Verdict verdict) {
-  return static_cast<size_t>(std::count_if(table.pairs.begin(), table.pairs.end(),
-                                           [&](const Pair &pair) { return pair.result.verdict == verdict; }));
+  return static_cast<size_t>(
+      std::count_if(table.pairs.begin(), table.pairs.end(), [&](const Pair &pair) { return pair.result.verdict == verdict; }));
 }
 
 std::string again(const Table &table, const Pair &pair) {
@@ -177,7 +178,7 @@ Command addCompatCommand(CLI::App &driver) {
                                       "ok (equal to one rank in float64), or refused with the reason and the line; anything else is a\n"
                                       "failure (exit code 3).\n");
   flags->model.addTo(*app);
-  app->add_option("--features", flags->features, "these instead of all, such as dp,tp,zb_v")->type_name("FEATURES");
+  app->add_option("--features", flags->features, "these instead of all, such as dp,tp,zb_v")->type_name("FEATURES")->check(notEmpty());
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_option("--seed", flags->seed, "of parameters, data and directions")
       ->type_name("N")

@@ -5,6 +5,7 @@
 #include "engine/program/AtomicFile.h"
 #include "engine/program/Mesh.h"
 #include "tools/npar/Compilation.h"
+#include "tools/npar/FlagChecks.h"
 #include "tools/npar/Talk.h"
 
 #include <filesystem>
@@ -81,7 +82,9 @@ Command addCompileCommand(CLI::App &driver) {
                                                    "Example:\n"
                                                    "  npar compile gpt2 --set mesh.tp=4 --emit=dist | less\n");
   flags->model.addTo(*app);
-  app->add_option("-o,--output", flags->output, "compiled program to write (default: the model's name with .npx)")->type_name("FILE.npx");
+  app->add_option("-o,--output", flags->output, "compiled program to write (default: the model's name with .npx)")
+      ->type_name("FILE.npx")
+      ->check(notEmpty());
   app->add_option("--emit", flags->emit, "print a stage instead: ast, nn, grad, dist, pipe or rank")
       ->type_name("STAGE")
       ->check(CLI::IsMember({"ast", "nn", "grad", "dist", "pipe", "rank"}));

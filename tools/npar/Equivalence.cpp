@@ -123,7 +123,8 @@ Status compareOwnType(Session &session, Session &reference, const program::Progr
   Bounds bounds = program.compute() == program::ElementType::BF16  ? Bounds{"bf16", 5e-3, 2e-2}
                   : program.compute() == program::ElementType::F16 ? Bounds{"fp16", 1e-3, 5e-3}
                                                                    : Bounds{"f32", 1e-5, 1e-4};
-  ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss), norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
+  ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss),
+      norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
   for (Session *one : {&session, &reference})
     if (Status status = disturbParameters(*one, program, seed); !status.ok())
       return status;

@@ -52,8 +52,8 @@ std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uin
 engine::Status compareSessions(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
                                uint64_t seed, std::vector<Check> &checks);
 
-/// Losses and gradient norms of `steps` steps of a plan in the type that it computes in, beside the one-rank program in float64, both freshly
-/// made: within what the type's mantissa explains. A step that fp16 skips is done again, with half the loss scale.
+/// Losses and gradient norms of `steps` steps of a plan in the type that it computes in, beside the one-rank program in float64, both
+/// freshly made: within what the type's mantissa explains. A step that fp16 skips is done again, with half the loss scale.
 engine::Status compareOwnType(engine::Session &session, engine::Session &reference, const program::Program &program, int64_t steps,
                               uint64_t seed, std::vector<Check> &checks);
 

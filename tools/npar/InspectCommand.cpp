@@ -4,6 +4,7 @@
 #include "engine/program/AtomicFile.h"
 #include "tools/npar/Annotate.h"
 #include "tools/npar/Compilation.h"
+#include "tools/npar/FlagChecks.h"
 #include "tools/npar/SavedText.h"
 #include "tools/npar/Summary.h"
 #include "tools/npar/Talk.h"
@@ -99,7 +100,12 @@ ExitCode runInspect(const InspectFlags &flags) {
   bool others = flags.why || flags.parameterBytes || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty() ||
                 !flags.actual.empty() || !flags.compare.empty() || !flags.compareSettings.empty();
   if ((flags.saved || flags.annotate) && (others || (flags.saved && flags.annotate)))
-    return fail(ExitCode::Usage, std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
+    return fail(ExitCode::Usage,
+                std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
+  if (ExitCode code = checkDistinct({{"--svg", flags.svg}, {"--html", flags.html}, {"--planned-trace", flags.trace}},
+                                    {{"the model", flags.model.model}, {"--actual", flags.actual}});
+      code != ExitCode::Good)
+    return code;
   if (flags.saved)
     return inspectSaved(flags);
   if (flags.annotate)

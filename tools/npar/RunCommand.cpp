@@ -1,6 +1,7 @@
 // `npar run`: compiles a text in memory or loads a compiled program, and trains it.
 #include "tools/npar/Command.h"
 
+#include "tools/npar/FlagChecks.h"
 #include "tools/npar/PendingFile.h"
 #include "tools/npar/RunFlags.h"
 #include "tools/npar/Talk.h"
@@ -18,6 +19,10 @@ ExitCode checkFlags(const RunFlags &flags) {
     return fail(ExitCode::Usage, "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers)");
   if (!flags.mask.empty() && flags.data.empty())
     return fail(ExitCode::Usage, "--mask needs --data: it says which tokens of that file are targets");
+  if (ExitCode code = checkDistinct({{"--log", flags.log}, {"--trace", flags.trace}, {"--save-weights", flags.saveWeights}},
+                                    {{"--data", flags.data}, {"--mask", flags.mask}, {"the model", flags.model.model}});
+      code != ExitCode::Good)
+    return code;
   for (const std::string &path : {flags.log, flags.trace, flags.saveWeights})
     if (!path.empty())
       if (engine::Status status = checkWritable(path); !status.ok())
@@ -75,7 +80,7 @@ Command addRunCommand(CLI::App &driver) {
       ->capture_default_str();
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds())
       ->capture_default_str();
   app->add_flag("--quiet", flags->quiet, "no progress, errors only");
   app->add_flag("--json", flags->json, "one summary object on standard output");

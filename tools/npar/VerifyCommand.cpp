@@ -5,6 +5,7 @@
 #include "engine/program/Verify.h"
 #include "tools/npar/Compilation.h"
 #include "tools/npar/Equivalence.h"
+#include "tools/npar/FlagChecks.h"
 #include "tools/npar/Talk.h"
 #include "tools/npar/VerifyReport.h"
 #include "tools/npar/matrix/VerifyAll.h"
@@ -284,7 +285,8 @@ Command addVerifyCommand(CLI::App &driver) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("--print-plan", flags->printPlan, "with --all: print the model's text with this plan behind it, check nothing")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(notEmpty());
   app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
@@ -297,7 +299,7 @@ Command addVerifyCommand(CLI::App &driver) {
   app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(seconds())
       ->capture_default_str();
   return {app, [flags] { return runVerify(*flags); }};
 }

@@ -111,6 +111,11 @@ private:
            });
   }
 
+  bool hasBlocks() {
+    auto blocks = module->getAttrOfType<IntegerAttr>("npar.blocks");
+    return blocks && blocks.getInt() > 0;
+  }
+
   /// The first change that saves enough by its own arithmetic, else the one that touches the largest part.
   void helpMemory(InFlightDiagnostic &error, rank::ProgramOp program, int64_t excess) {
     llvm::StringMap<int64_t> bytes;
@@ -133,7 +138,7 @@ private:
       }
     }
     auto parts = contributors(program);
-    if (!parts.empty() && parts.front().first == "activations" && !module->hasAttr("npar.recompute"))
+    if (!parts.empty() && parts.front().first == "activations" && !module->hasAttr("npar.recompute") && hasBlocks())
       error.attachNote(placeOf("memory_loc")) << "help: activations are the most: `recompute block` keeps what enters a block only, and a "
                                                  "smaller `micro` makes them smaller";
     else
@@ -168,7 +173,7 @@ private:
     double allowed = limit.getValueAsDouble();
     SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
     double bubble = bubbleOf(programs);
-    if (bubble <= allowed)
+    if (bubble <= allowed || programs.size() == 1) // one stage waits for nobody
       return true;
     auto worst = llvm::max_element(programs, [](rank::ProgramOp a, rank::ProgramOp b) { return busyOf(a) > busyOf(b); });
     InFlightDiagnostic error = emitError(placeOf("bubble_loc"));
@@ -197,7 +202,8 @@ private:
                                               << " micro-batches would wait so little, the step has " << has
                                               << "; a smaller `micro` makes more of them";
     else
-      error.attachNote(placeOf("bubble_loc")) << "help: a smaller `micro` makes more micro-batches; `by zb_h1` or `by zb_v` wait less";
+      error.attachNote(placeOf("bubble_loc")) << "help: a smaller `micro` makes more micro-batches"
+                                              << (closed ? "; `by zb_h1` or `by zb_v` wait less" : "");
   }
 };
 

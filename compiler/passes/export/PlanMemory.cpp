@@ -53,7 +53,7 @@ private:
       if (error.empty())
         return success();
       if (!deadlock || options.spareSlots >= options.microCount)
-        return tables.module.emitError("the planned program is not sound: ") << error;
+        return tables.module.emitError("internal error: the planned program is not sound: ") << error;
       options.spareSlots *= 2;
     }
   }

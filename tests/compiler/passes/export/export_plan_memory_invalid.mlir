@@ -100,7 +100,7 @@ module attributes {dist.mesh = #dist.mesh<>} {
 // -----
 
 // Two stages that each wait for the other's value before they send their own.
-// expected-error @+1 {{the planned program is not sound: }}
+// expected-error @+1 {{internal error: the planned program is not sound: }}
 module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
   rank.kernel @relu attributes {extent = 4 : i64, flops = 1.0 : f64} {
   ^bb0(%x: tensor<4xf32, #dist.layout<embed : 4>>):
