@@ -173,9 +173,9 @@ std::string PlanElaborator::word(const ast::Expression &expression) {
 }
 
 int64_t PlanElaborator::bytes(const ast::Quantity &quantity) {
-  static const std::vector<std::pair<std::string, double>> units = {{"B", 1},         {"kB", 1e3},      {"MB", 1e6},
-                                                                    {"GB", 1e9},      {"TB", 1e12},     {"KiB", 1 << 10},
-                                                                    {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1e12 * 1.099511627776}};
+  static const std::vector<std::pair<std::string, double>> units = {
+      {"B", 1},     {"kB", 1e3},      {"KB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1e12 * 1.099511627776}};
   double number = evaluator.number(*quantity.value, scope, "'" + quantity.what.text + "'");
   std::vector<std::string> names;
   for (const auto &[name, factor] : units) {

@@ -13,7 +13,7 @@ namespace {
 /// The file that a path leads to, whatever way it is written.
 std::string fileOf(const std::string &path) {
   std::error_code unknown;
-  std::filesystem::path whole = std::filesystem::weakly_canonical(path, unknown);
+  std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
   return unknown ? path : whole.string();
 }
 
