@@ -172,6 +172,55 @@ TEST(Verify, OutputThatOverlapsAnInput) {
   expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'static'");
 }
 
+// A step works in place only where its output is all of an input.
+TEST(Verify, OutputThatIsAPartOfAnInput) {
+  ProgramT program = twoStages();
+  program.classes[1]->fragments[1]->operands.back().mutate_bytes(32); // accumulate
+  expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'static'");
+}
+
+/// The good program with a last task: a bucket of two collectives of a kind with these operands, which may lie in region 3 of 256 bytes.
+ProgramT withBucket(CollectiveKind kind, const std::vector<Place> &inputs, const std::vector<Place> &outputs) {
+  ProgramT program = twoStages();
+  uint32_t first = addAllReduce(program, {0, 1}, 20, 16);
+  addAllReduce(program, {0, 1}, 20, 16);
+  for (uint32_t part : {first, first + 1})
+    program.collectives[part]->kind = kind, program.collectives[part]->shift = kind == CollectiveKind::Permute;
+  for (auto &rankClass : program.classes) {
+    addRegion(*rankClass, "bucket", 256, 1);
+    uint32_t fragment = addFragment(*rankClass, "bucket", Phase::Update);
+    addStep(program, *rankClass, fragment, StepKind::Collective, first, inputs, outputs, {}, "bucket");
+    rankClass->tasks.clear(), rankClass->bases.clear(), rankClass->task_dependencies.clear();
+    for (uint32_t task = 0; task < 5; ++task) // P, F:0, F:1, U, bucket
+      addTask(*rankClass, task < 2 ? task : task - 1, task == 2);
+    rankClass->task_dependencies = {rankClass == program.classes[0] ? TaskDependency(2, 1, 1, 2) : TaskDependency(2, 0, 1, 1)};
+  }
+  finishProgram(program);
+  return program;
+}
+
+TEST(Verify, CollectivesInPlace) {
+  const Place a = {3, 0, 64}, b = {3, 64, 64}, c = {3, 128, 64}, d = {3, 192, 64};
+  for (const CheckResult &result : check(withBucket(CollectiveKind::AllReduce, {a, b}, {a, b})))
+    EXPECT_TRUE(result.ok) << result.detail;
+  for (const CheckResult &result : check(withBucket(CollectiveKind::Permute, {a, b}, {c, d})))
+    EXPECT_TRUE(result.ok) << result.detail;
+  std::string refusal = "\"bucket\" writes an operand that overlaps another one in region 'bucket'";
+  expectRefused(withBucket(CollectiveKind::AllReduce, {a, b}, {b, a}), "memory as planned", refusal);
+  expectRefused(withBucket(CollectiveKind::AllReduce, {a, a}, {a, b}), "memory as planned", refusal);
+  expectRefused(withBucket(CollectiveKind::Permute, {a, b}, {a, d}), "memory as planned", refusal);
+}
+
+TEST(Verify, ProductOntoItsOperand) {
+  ProgramT program = twoStages();
+  program.matmuls.push_back(std::make_unique<MatmulT>());
+  MatmulT &matmul = *program.matmuls.back();
+  matmul.m = matmul.n = matmul.k = matmul.a_row = matmul.b_row = matmul.c_row = 4;
+  matmul.a_column = matmul.b_column = 1;
+  addStep(program, *program.classes[0], 0, StepKind::Matmul, 0, {{0, 0, 64}, {2, 0, 64}}, {{2, 0, 64}}, {}, "product");
+  expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'scratch'");
+}
+
 TEST(Verify, OverlappingRegions) {
   ProgramT program = twoStages();
   program.classes[0]->regions[2]->offset -= 64;
@@ -297,8 +346,6 @@ TEST(Verify, ProductBeyondItsOperand) {
   expectRefused(program, "well formed", "the matrix product reaches beyond its operands");
 }
 
-} // namespace
-} // namespace npar::program
 TEST(Verify, ProductOfTypesThatAreNotMultiplied) {
   for (auto [type, result, good] :
        {std::tuple(ElementType::F32, ElementType::F32, true), std::tuple(ElementType::F64, ElementType::F64, true),
@@ -342,3 +389,5 @@ TEST(Verify, MasterOfSomethingElse) {
   expectRefused(program, "well formed", "is a second master of 'w0'");
 }
 
+} // namespace
+} // namespace npar::program
