@@ -187,9 +187,11 @@ std::string LocalSession::parameterHash() const {
   XXH3_128bits_reset(state);
   std::vector<uint8_t> bytes;
   for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
-    if (program.variables()->Get(i)->kind() == VariableKind::Parameter &&
-        variables->readBytes(static_cast<uint32_t>(std::max<int64_t>(masterOf(program, i), i)), bytes).ok())
-      XXH3_128bits_update(state, bytes.data(), bytes.size());
+    if (program.variables()->Get(i)->kind() == VariableKind::Parameter) {
+      int64_t master = masterOf(program, i);
+      if (variables->readBytes(master >= 0 ? static_cast<uint32_t>(master) : i, bytes).ok())
+        XXH3_128bits_update(state, bytes.data(), bytes.size());
+    }
   XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);
   char text[33];
