@@ -136,6 +136,10 @@ private:
     target.phase = static_cast<program::Phase>(source.getPhase());
     target.chunk = static_cast<uint32_t>(source.getChunk());
     for (rank::StepOp step : source.getBody().getOps<rank::StepOp>()) {
+      constexpr size_t most = std::numeric_limits<uint16_t>::max(); // Step.inputs, Step.outputs
+      if (step.getInputs().size() > most || step.getOutputs().size() > most)
+        return step.emitError("internal error: has ") << step.getInputs().size() << " inputs and " << step.getOutputs().size()
+                                                      << " outputs; a step of a compiled program has at most " << most << " of each";
       FailureOr<uint32_t> payload = payloadOf(step);
       if (failed(payload))
         return failure();

@@ -104,9 +104,9 @@ def ScheduleBuckets : Pass<"schedule-buckets", "::mlir::ModuleOp"> {
   let description = [{
     Module attribute `dist.bucket` is the size of a bucket in bytes; without it nothing happens. In each update the reductions of
     accumulators go to the front, in the order in which the last backward of the stage completes the accumulators; as many as fit the size
-    (at least one), of one kind, operator, element type and group, are a bucket: one collective, launched as soon as the last of its
-    gradients is there. Reductions of its results over further mesh axes are a bucket again. What is added in which order does not
-    change (N5).
+    (at least one, and no more than `members`, for a step of a compiled program counts its operands in 16 bits), of one kind, operator,
+    element type and group, are a bucket: one collective, launched as soon as the last of its gradients is there. Reductions of its
+    results over further mesh axes are a bucket again. What is added in which order does not change (N5).
 
     ```mlir
     %a = nn.read @a.grad.0 : A
@@ -115,6 +115,7 @@ def ScheduleBuckets : Pass<"schedule-buckets", "::mlir::ModuleOp"> {
     %b = dist.all_reduce %a {axes = ["dp"], op = "sum", pipe.bucket = 0 : i64} : A -> A
     ```
   }];
+  let options = [Option<"members", "members", "uint64_t", "65535", "most members of a bucket">];
 }
 
 def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
