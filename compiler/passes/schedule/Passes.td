@@ -122,12 +122,11 @@ def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
   let summary = "checks the scheduled program as a whole";
   let description = [{
     V1: there is one pipe.program, F and B of each part once, C and W at most once, on the stage that has the part, and of each stage U
-    once, S at most once.
-    V2: an event has one send and one recv of equal type, in fragments of the same phase, which name each other's stage. V3: what a
-    fragment unstashes another fragment of its stage has stashed once with that type, and the reverse. V4: every stage has one order with
-    each C, F, B and W task of its fragments for each micro-batch once, its S task, and last its U task. V5: the tasks of micro-batches can run to the end in
-    their orders, each after those that it takes values from. V6: the tasks of a fragment that accumulates ascend in micro-batches. V7: C tasks
-    come first, then S.
+    once, S at most once. V2: an event has one send and one recv of equal type, in fragments of the same phase, which name each other's
+    stage. V3: what a fragment unstashes another fragment of its stage has stashed once with that type, and the reverse. V4: every stage
+    has one order with each C, F, B and W task of its fragments for each micro-batch once, its S task, and last its U task. V5: the tasks
+    of micro-batches can run to the end in their orders, each after those that it takes values from. V6: the tasks of a fragment that
+    accumulates ascend in micro-batches. V7: C tasks come first, then S.
   }];
 }
 
