@@ -136,6 +136,10 @@ private:
     target.phase = static_cast<program::Phase>(source.getPhase());
     target.chunk = static_cast<uint32_t>(source.getChunk());
     for (rank::StepOp step : source.getBody().getOps<rank::StepOp>()) {
+      constexpr size_t most = std::numeric_limits<uint16_t>::max(); // Step.inputs, Step.outputs
+      if (step.getInputs().size() > most || step.getOutputs().size() > most)
+        return step.emitError("internal error: has ") << step.getInputs().size() << " inputs and " << step.getOutputs().size()
+                                                      << " outputs; a step of a compiled program has at most " << most << " of each";
       FailureOr<uint32_t> payload = payloadOf(step);
       if (failed(payload))
         return failure();
@@ -230,8 +234,7 @@ private:
     entry.m = number(does, "m");
     entry.n = number(does, "n");
     entry.k = number(does, "k");
-    auto wide = does.getAs<TypeAttr>("result");
-    entry.result = wide ? elementTypeOf(wide.getValue()).value_or(entry.type) : entry.type;
+    entry.result = element(does, does.contains("result") ? "result" : "type");
     entry.batch = numbers(does, "batch");
     auto strides = [&](StringRef name, std::vector<int64_t> &batch, int64_t &row, int64_t &column) {
       std::vector<int64_t> all = numbers(does, name);
@@ -245,7 +248,6 @@ private:
     strides("a", entry.a_batch, entry.a_row, entry.a_column);
     strides("b", entry.b_batch, entry.b_row, entry.b_column);
     strides("c", entry.c_batch, entry.c_row, unit);
-    entry.result = element(does, does.contains("result") ? "result" : "type");
     entry.accumulate = does.contains("accumulate");
     entry.workspace = static_cast<uint64_t>(number(does, "workspace"));
   }
@@ -258,9 +260,7 @@ private:
                  : kind == "permute"        ? program::CollectiveKind::Permute
                                             : program::CollectiveKind::AllReduce;
     std::string reduce = text(does, "op");
-    entry.op = reduce == "max"           ? program::ReduceOp::Max
-               : reduce == "rounded_sum" ? program::ReduceOp::RoundedSum
-                                         : program::ReduceOp::Sum;
+    entry.op = reduce == "max" ? program::ReduceOp::Max : reduce == "rounded_sum" ? program::ReduceOp::RoundedSum : program::ReduceOp::Sum;
     entry.type = element(does);
     if (auto axes = does.getAs<ArrayAttr>("axes"))
       entry.axes = axesOf(axes, mesh);

@@ -81,22 +81,17 @@ private:
     for (uint32_t i = 0; i < piece.dimensions()->size(); ++i) {
       const PieceDimension *dimension = piece.dimensions()->Get(i);
       shape += (i ? ", " : "") + variable->axes()->Get(i)->str() + " " + std::to_string(dimension->local());
-      int64_t index = 0;
-      for (uint32_t j = 0; j < dimension->axis_count(); ++j) {
-        uint32_t axis = piece.mesh_axes()->Get(dimension->first_axis() + j);
-        index = index * program.mesh()->Get(axis)->size() + coordinates[axis];
-      }
       if (dimension->axis_count())
-        shape += " of " + std::to_string(dimension->global()) + " from " + std::to_string(index * dimension->local());
+        shape += " of " + std::to_string(dimension->global()) + " from " +
+                 std::to_string(memberAlong(program, coordinates, piece, *dimension) * dimension->local());
     }
     if (piece.flat_axes()->size() > 0) {
-      uint64_t elements = 1, index = 0;
+      uint64_t elements = 1;
       for (const PieceDimension *dimension : *piece.dimensions())
         elements *= static_cast<uint64_t>(dimension->local());
-      for (uint32_t axis : *piece.flat_axes())
-        index = index * program.mesh()->Get(axis)->size() + static_cast<uint64_t>(coordinates[axis]);
       uint64_t share = flatShare(elements, ranksAlong(program, *piece.flat_axes()));
-      shape += ", " + std::to_string(share) + " elements from " + std::to_string(index * share);
+      auto member = static_cast<uint64_t>(memberAlong(program, coordinates, *piece.flat_axes()));
+      shape += ", " + std::to_string(share) + " elements from " + std::to_string(member * share);
     }
     line("  static[" + std::to_string(piece.offset()) + ", " + std::to_string(piece.bytes()) + "] " + variable->name()->str() + " [" +
          shape + "]");

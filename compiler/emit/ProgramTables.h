@@ -21,8 +21,8 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable);
 /// How a rank keeps the variable; `variable`, `offset` and `owner` are left to the caller.
 std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable);
 
-/// How a rank keeps a data buffer: local shape, mesh axes that split the columns, their order. `scope` is any op of the module; name and place
-/// are left to the caller.
+/// How a rank keeps a data buffer: local shape, mesh axes that split the columns, their order. `scope` is any op of the module; name and
+/// place are left to the caller.
 std::unique_ptr<program::InputT> inputOf(mlir::RankedTensorType type, mlir::Operation *scope);
 
 /// Mesh axis indices of an array of axis names.

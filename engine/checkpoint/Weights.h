@@ -11,7 +11,8 @@ namespace npar::engine {
 /// Everything is checked before anything is applied. Errors name the tensor and both shapes; missing and unknown tensors are listed.
 Status loadWeights(Session &session, const program::Program &program, const std::string &path);
 
-/// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old file as it was.
+/// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old
+/// file as it was.
 Status saveWeights(const Session &session, const program::Program &program, const std::string &path);
 
 } // namespace npar::engine

@@ -74,9 +74,7 @@ int64_t neighbourClass(const Program &program, const RankClass &rankClass, uint3
 
 std::vector<int64_t> groupOf(const Program &program, const Collective &collective, int64_t rank) {
   std::vector<int64_t> coordinates = coordinatesOf(program, rank);
-  int64_t members = 1;
-  for (uint32_t axis : *collective.axes())
-    members *= program.mesh()->Get(axis)->size();
+  auto members = static_cast<int64_t>(ranksAlong(program, *collective.axes()));
   std::vector<int64_t> ranks;
   for (int64_t member = 0; member < members; ++member) {
     int64_t rest = member;
@@ -102,6 +100,22 @@ uint64_t ranksAlong(const Program &program, const flatbuffers::Vector<uint32_t> 
   for (uint32_t axis : axes)
     ranks *= program.mesh()->Get(axis)->size();
   return ranks;
+}
+
+static int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const flatbuffers::Vector<uint32_t> &axes,
+                           uint32_t first, uint32_t count) {
+  int64_t member = 0;
+  for (uint32_t i = first; i < first + count; ++i)
+    member = member * program.mesh()->Get(axes.Get(i))->size() + coordinates[axes.Get(i)];
+  return member;
+}
+
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const flatbuffers::Vector<uint32_t> &axes) {
+  return memberAlong(program, coordinates, axes, 0, axes.size());
+}
+
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension) {
+  return memberAlong(program, coordinates, *piece.mesh_axes(), dimension.first_axis(), dimension.axis_count());
 }
 
 uint64_t sizeOf(ElementType type) {

@@ -17,6 +17,7 @@ struct Access {
   uint64_t begin, end;
   uint32_t step;
   bool write;
+  uint32_t operand; ///< of the step's inputs or of its outputs
 };
 
 /// Operands of a fragment's steps. An accumulating product reads what it writes; a write says enough.
@@ -27,7 +28,8 @@ std::vector<Access> accessesOf(const Fragment &fragment) {
     for (uint32_t i = 0; i < uint32_t(step->inputs()) + step->outputs(); ++i) {
       const Operand *operand = fragment.operands()->Get(step->first_operand() + i);
       if (operand->bytes())
-        accesses.push_back({operand->region(), operand->offset(), operand->offset() + operand->bytes(), index, i >= step->inputs()});
+        accesses.push_back({operand->region(), operand->offset(), operand->offset() + operand->bytes(), index, i >= step->inputs(),
+                            i < step->inputs() ? i : i - step->inputs()});
     }
   }
   return accesses;
@@ -102,6 +104,15 @@ private:
 
   std::string regionName(uint32_t region) { return "'" + rankClass.regions()->Get(region)->name()->str() + "'"; }
 
+  /// Whether a step may write one of two operands that overlap and read the other: as Program.fbs says of Step.
+  bool isInPlace(const Step &step, const Access &a, const Access &b) {
+    if (a.write == b.write || a.begin != b.begin || a.end != b.end)
+      return false;
+    if (step.kind() == StepKind::Collective)
+      return a.operand == b.operand && program.collectives()->Get(step.payload())->kind() == CollectiveKind::AllReduce;
+    return step.kind() == StepKind::Kernel;
+  }
+
   std::string checkFragment(uint32_t index) {
     StepOrder order(*rankClass.fragments()->Get(index));
     std::vector<Access> sorted = accesses[index];
@@ -116,8 +127,7 @@ private:
         if (!other.write && !access.write)
           continue;
         if (other.step == access.step) {
-          bool inPlace = other.write != access.write && other.begin == access.begin;
-          if (!inPlace)
+          if (!isInPlace(*rankClass.fragments()->Get(index)->steps()->Get(access.step), access, other))
             return describe(index, access.step) + " writes an operand that overlaps another one in region " + regionName(access.region);
           continue;
         }
@@ -168,8 +178,8 @@ private:
       for (const Access &access : accesses[index])
         for (const Span &span : bytes[access.region])
           if (span.begin < access.end && access.begin < span.end)
-            clipped[index].push_back(
-                {access.region, std::max(span.begin, access.begin), std::min(span.end, access.end), access.step, access.write});
+            clipped[index].push_back({access.region, std::max(span.begin, access.begin), std::min(span.end, access.end), access.step,
+                                      access.write, access.operand});
     const auto &tasks = *rankClass.tasks();
     TaskOrder order(rankClass);
     std::map<uint64_t, Cell> cells; // by first byte of the arena

@@ -40,6 +40,7 @@ inline bool isAsync(const Step &step) { return step.kind() == StepKind::Send || 
 
 /// How many collectives a Collective step is: more than one for a bucket.
 inline uint32_t partsOf(const Step &step) { return step.inputs(); }
+
 /// Elements of a block, which flat pieces are dealt out in (Piece.flat_axes).
 constexpr uint64_t flatBlock = 1024;
 
@@ -48,6 +49,12 @@ uint64_t flatShare(uint64_t elements, uint64_t ranks);
 
 /// Ranks along mesh axes.
 uint64_t ranksAlong(const Program &program, const flatbuffers::Vector<uint32_t> &axes);
+
+/// The number, row-major over mesh axes, that a rank with these coordinates has among the ranks along them.
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const flatbuffers::Vector<uint32_t> &axes);
+
+/// The same over the axes that split one dimension of a piece: a part of Piece.mesh_axes.
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension);
 
 /// Bytes of one element.
 uint64_t sizeOf(ElementType type);

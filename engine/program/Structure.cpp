@@ -102,14 +102,31 @@ private:
     return checkAxes(*program.data_axes(), "data_axes");
   }
 
+  /// Whether the members' pieces are shares of `whole`: blocks of a row, or gathered shards of a dimension whose last ones hold padding.
+  static bool areShares(const Collective &collective, uint64_t members) {
+    bool gather = collective.kind() == CollectiveKind::AllGather, scatter = collective.kind() == CollectiveKind::ReduceScatter;
+    uint64_t piece = 0, whole = collective.whole(), split = static_cast<uint64_t>(collective.split());
+    std::vector<int64_t> geometry = {collective.outer(), collective.split(), collective.inner()};
+    if (!(gather || scatter) || whole > largest / 8 || !product(geometry, piece) || piece / split > largest / 8 / whole)
+      return false;
+    bool blocks = split == flatShare(whole, members) && collective.outer() == 1 && collective.inner() == 1;
+    bool shards = gather && split == (whole + members - 1) / members;
+    return (blocks || shards) && collective.count() == (scatter ? whole : piece);
+  }
+
   bool checkTables() {
     for (const Matmul *matmul : *program.matmuls()) {
       uint64_t work = 0, batch = 0;
       std::vector<int64_t> sizes = {matmul->m(), matmul->n(), matmul->k()};
+      bool narrow = matmul->type() == ElementType::BF16 || matmul->type() == ElementType::F16;
       if (!product(sizes, work) || !product(*matmul->batch(), batch) || !known(matmul->type()) || !known(matmul->result()) ||
           matmul->a_batch()->size() != matmul->batch()->size() || matmul->b_batch()->size() != matmul->batch()->size() ||
           matmul->c_batch()->size() != matmul->batch()->size())
         return fail("a matrix product has impossible sizes");
+      bool multiplied = narrow || matmul->type() == ElementType::F32 || matmul->type() == ElementType::F64;
+      if (!multiplied || (matmul->result() != matmul->type() && !(narrow && matmul->result() == ElementType::F32)))
+        return fail("a matrix product of " + std::string(EnumNameElementType(matmul->type())) + " with a result of " +
+                    EnumNameElementType(matmul->result()));
     }
     for (const Collective *collective : *program.collectives()) {
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largest / 8 ||
@@ -126,10 +143,7 @@ private:
       bool gather = collective->kind() == CollectiveKind::AllGather, scatter = collective->kind() == CollectiveKind::ReduceScatter,
            exchange = collective->kind() == CollectiveKind::AllToAll;
       bool shares = collective->whole() != 0;
-      if (shares && (!(gather || scatter) || !product(geometry, piece) || (scatter && (collective->outer() != 1 || collective->inner() != 1)) ||
-                     collective->whole() > largest / 8 || Wide(static_cast<uint64_t>(collective->split())) * members < collective->whole() ||
-                     collective->count() != (scatter ? collective->whole() : piece) ||
-                     (collective->count() / static_cast<uint64_t>(collective->split())) > largest / 8 / collective->whole()))
+      if (shares && !areShares(*collective, members))
         return fail("a collective of " + number(collective->count()) + " elements whose shares of " + std::to_string(collective->split()) +
                     " elements for " + number(members) + " ranks do not fit the whole of " + number(collective->whole()));
       if (!exchange && (collective->middle() != 1 || collective->concat() != 1 || collective->concat_first()))
@@ -166,6 +180,18 @@ private:
         return fail(name + " has an impossible shape");
       if (variable->of() < -1 || variable->of() >= static_cast<int64_t>(program.variables()->size()))
         return fail(name + " refers to variable " + std::to_string(variable->of()) + ", which does not exist");
+    }
+    std::set<int32_t> withMaster;
+    for (const Variable *variable : *program.variables()) {
+      if (!isMaster(*variable))
+        continue;
+      const Variable *parameter = program.variables()->Get(variable->of());
+      std::string name = "variable '" + variable->name()->str() + "' is ", of = "master of '" + parameter->name()->str() + "'";
+      if (parameter->kind() != VariableKind::Parameter ||
+          !std::equal(parameter->shape()->begin(), parameter->shape()->end(), variable->shape()->begin(), variable->shape()->end()))
+        return fail(name + "the " + of + ", which has another shape or is no parameter");
+      if (!withMaster.insert(variable->of()).second)
+        return fail(name + "a second " + of);
     }
     return true;
   }
@@ -231,16 +257,14 @@ private:
     for (const Input *input : *rankClass.inputs()) {
       uint64_t elements = 0;
       std::vector<int64_t> shape = {input->rows(), input->columns()};
-      if (input->region() >= rankClass.regions()->size() || !product(shape, elements) ||
+      if (input->region() >= rankClass.regions()->size() || !product(shape, elements) || elements > largest / 8 ||
           !fits(input->offset(), elements * 4, rankClass.regions()->Get(input->region())->bytes()) ||
           rankClass.regions()->Get(input->region())->slots() != program.micro_count())
         return fail(name + ": input '" + input->name()->str() + "' does not fit its region, or has not one slot per micro-batch");
       std::string which = name + ": input '" + input->name()->str() + "'";
       if (!checkAxes(*input->column_axes(), which))
         return false;
-      uint64_t parts = 1;
-      for (uint32_t axis : *input->column_axes())
-        parts *= program.mesh()->Get(axis)->size();
+      uint64_t parts = ranksAlong(program, *input->column_axes());
       if (Wide(parts) * static_cast<uint64_t>(input->columns()) < Wide(std::max<int64_t>(program.sequence(), 0)))
         return fail(which + " has " + std::to_string(input->columns()) + " columns on each of " + number(parts) +
                     " ranks, which do not cover the sequence of " + std::to_string(program.sequence()));
@@ -324,7 +348,7 @@ private:
         bool gather = collective->kind() == CollectiveKind::AllGather;
         auto split = static_cast<uint64_t>(collective->split());
         uint64_t output = collective->whole() ? (gather ? collective->count() / split * collective->whole() : split) * size
-                          : gather                                              ? input * members
+                          : gather            ? input * members
                           : collective->kind() == CollectiveKind::ReduceScatter ? input / members
                                                                                 : input;
         if (bytes(part) != input || bytes(parts + part) != output)

@@ -13,7 +13,9 @@ namespace {
 
 template <typename T> void fill(const program::Variable &variable, uint64_t seed, uint64_t begin, uint64_t count, T *values) {
   if (variable.init() != program::InitKind::Normal) {
-    double value = variable.init() == program::InitKind::Ones ? 1 : variable.init() == program::InitKind::Constant ? variable.deviation() : 0;
+    double value = variable.init() == program::InitKind::Ones       ? 1
+                   : variable.init() == program::InitKind::Constant ? variable.deviation()
+                                                                    : 0;
     std::fill_n(values, count, static_cast<T>(value));
     return;
   }

@@ -13,28 +13,21 @@ using namespace program;
 Result<Inputs> Inputs::create(const Program &program, const std::vector<uint8_t *> &arenas) {
   Inputs result;
   result.rows = static_cast<uint64_t>(program.batch()), result.columns = static_cast<uint64_t>(program.sequence());
-  int64_t share = 1;
-  for (uint32_t axis : *program.data_axes())
-    share *= program.mesh()->Get(axis)->size();
+  auto share = static_cast<int64_t>(ranksAlong(program, *program.data_axes()));
   if (program.batch() != program.micro_count() * share * program.micro())
     return Status::badInput("the program's batch of " + std::to_string(program.batch()) + " sequences is not " +
                             std::to_string(program.micro_count()) + " micro-batches x " + std::to_string(share) +
                             " data-parallel ranks x " + std::to_string(program.micro()) + " sequences");
   for (size_t rank = 0; rank < arenas.size(); ++rank) {
     std::vector<int64_t> coordinates = coordinatesOf(program, static_cast<int64_t>(rank));
-    int64_t part = 0;
-    for (uint32_t axis : *program.data_axes())
-      part = part * program.mesh()->Get(axis)->size() + coordinates[axis];
+    int64_t part = memberAlong(program, coordinates, *program.data_axes());
     const RankClass &rankClass = *program.classes()->Get(classOf(program, static_cast<int64_t>(rank)));
     for (const Input *input : *rankClass.inputs()) {
       std::string name = input->name()->str();
       if (name != "tokens" && name != "targets")
         return Status::badInput("the program has an input '" + name + "'; the engine knows tokens and targets");
-      int64_t parts = 1, column = 0;
-      for (uint32_t axis : *input->column_axes()) {
-        parts *= program.mesh()->Get(axis)->size();
-        column = column * program.mesh()->Get(axis)->size() + coordinates[axis];
-      }
+      auto parts = static_cast<int64_t>(ranksAlong(program, *input->column_axes()));
+      int64_t column = memberAlong(program, coordinates, *input->column_axes());
       int64_t columns = (program.sequence() + parts - 1) / parts;
       if (input->rows() != program.micro() || input->columns() != columns)
         return Status::badInput("input '" + name + "' of class '" + rankClass.name()->str() + "' is " + std::to_string(input->rows()) +

@@ -45,7 +45,14 @@ private:
   template <typename T> void initialise(uint32_t from, uint32_t to);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
   template <typename T> Status writeFrom(const std::string &name, const std::vector<T> &values);
-  std::optional<double> output(const std::string &name) const;
+
+  /// Where the scalars of a step lie, in the first rank that has them; null: the program does not report it.
+  struct Outputs {
+    const double *loss = nullptr, *gradNorm = nullptr, *learningRate = nullptr, *lossScale = nullptr, *skipped = nullptr,
+                 *validTokens = nullptr;
+    StepResult read() const;
+  };
+  const double *findOutput(const std::string &name) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -55,6 +62,7 @@ private:
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<Variables> variables;
   Inputs inputs;
+  Outputs outputs;
   StepGraph graph;
   std::unique_ptr<Executor> executor;
   std::vector<uint32_t> accumulators; ///< zeroed here when the program brings no prologue
@@ -87,6 +95,9 @@ Status LocalSession::open() {
   if (!cut.ok())
     return cut.status();
   inputs = std::move(*cut);
+  if (computes())
+    outputs = {findOutput("loss"),       findOutput("grad_norm"), findOutput("lr"),
+               findOutput("loss_scale"), findOutput("skipped"),   findOutput("valid_tokens")};
 
   graph = expandProgram(program, arenas->all());
   executor = std::make_unique<Executor>(program, graph, *parts.backend, *communicator, *parts.clock,
@@ -142,17 +153,24 @@ Result<StepResult> LocalSession::step(const std::vector<int32_t> &tokens, const 
     return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
   StepResult result;
   if (computes())
-    result = {output("loss").value_or(0),       output("grad_norm").value_or(0),    output("lr").value_or(0),
-              output("loss_scale").value_or(0), output("skipped").value_or(0) != 0, output("valid_tokens")};
+    result = outputs.read();
   return result;
 }
 
-std::optional<double> LocalSession::output(const std::string &name) const {
+StepResult LocalSession::Outputs::read() const {
+  auto valueOf = [](const double *output) { return output ? *output : 0; };
+  StepResult result = {valueOf(loss), valueOf(gradNorm), valueOf(learningRate), valueOf(lossScale), valueOf(skipped) != 0};
+  if (validTokens)
+    result.validTokens = static_cast<int64_t>(*validTokens);
+  return result;
+}
+
+const double *LocalSession::findOutput(const std::string &name) const {
   for (int64_t rank = 0; rank < worldOf(program); ++rank)
     for (const Output *output : *program.classes()->Get(classOf(program, rank))->outputs())
       if (output->name()->str() == name || output->name()->str() == "out." + name)
-        return *reinterpret_cast<const double *>(arenas->all()[static_cast<size_t>(rank)] + output->offset());
-  return std::nullopt;
+        return reinterpret_cast<const double *>(arenas->all()[static_cast<size_t>(rank)] + output->offset());
+  return nullptr;
 }
 
 template <typename T> Result<std::vector<T>> LocalSession::readAs(const std::string &name) const {
@@ -187,9 +205,11 @@ std::string LocalSession::parameterHash() const {
   XXH3_128bits_reset(state);
   std::vector<uint8_t> bytes;
   for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
-    if (program.variables()->Get(i)->kind() == VariableKind::Parameter &&
-        variables->readBytes(static_cast<uint32_t>(std::max<int64_t>(masterOf(program, i), i)), bytes).ok())
-      XXH3_128bits_update(state, bytes.data(), bytes.size());
+    if (program.variables()->Get(i)->kind() == VariableKind::Parameter) {
+      int64_t master = masterOf(program, i);
+      if (variables->readBytes(master >= 0 ? static_cast<uint32_t>(master) : i, bytes).ok())
+        XXH3_128bits_update(state, bytes.data(), bytes.size());
+    }
   XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);
   char text[33];

@@ -23,12 +23,13 @@ struct SessionOptions {
   double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
 };
 
-/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr; with fp16 the loss scale that the step was
-/// done with (else 0) and whether the step was skipped; valid_tokens.
+/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr; with fp16 the loss scale that the step
+/// was done with (else 0) and whether the step was skipped; valid_tokens.
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
   bool skipped = false;
-  std::optional<int64_t> validTokens = std::nullopt; ///< targets of the global batch that counted in the loss, of a program that ignores some
+  /// Targets of the global batch that counted in the loss, of a program that ignores some.
+  std::optional<int64_t> validTokens = std::nullopt;
 };
 
 struct ArenaUse {
@@ -49,8 +50,8 @@ public:
   /// Logical values, row-major over Variable.shape without padding, in double whatever the element type.
   /// Accumulators hold the last step's gradient of that use, reduced over data-parallel ranks.
   virtual Result<std::vector<double>> read(const std::string &variable) const = 0;
-  /// Writes a logical variable to every rank that keeps a piece of it, a 16-bit parameter to its float32 master too; the size must be that of
-  /// Variable.shape.
+  /// Writes a logical variable to every rank that keeps a piece of it, a 16-bit parameter to its float32 master too; the size must be that
+  /// of Variable.shape.
   virtual Status write(const std::string &variable, const std::vector<double> &values) = 0;
   /// Float32 form of read/write for checkpoints (no detour through double).
   virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;

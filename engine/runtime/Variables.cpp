@@ -33,22 +33,15 @@ Variables::Variables(const Program &program, const std::vector<uint8_t *> &arena
       placement.rank = static_cast<int64_t>(rank);
       placement.memory = arenas[rank] + piece->offset();
       placement.bytes = piece->bytes();
-      for (const PieceDimension *dimension : *piece->dimensions()) {
-        int64_t coordinate = 0;
-        for (uint32_t i = 0; i < dimension->axis_count(); ++i) {
-          uint32_t axis = piece->mesh_axes()->Get(dimension->first_axis() + i);
-          coordinate = coordinate * program.mesh()->Get(axis)->size() + coordinates[axis];
-        }
-        placement.dimensions.push_back({dimension->global(), dimension->local(), coordinate * dimension->local()});
-      }
+      for (const PieceDimension *dimension : *piece->dimensions())
+        placement.dimensions.push_back(
+            {dimension->global(), dimension->local(), memberAlong(program, coordinates, *piece, *dimension) * dimension->local()});
       if (piece->flat_axes()->size() > 0) {
-        uint64_t elements = 1, place = 0;
+        uint64_t elements = 1;
         for (const Dimension &dimension : placement.dimensions)
           elements *= static_cast<uint64_t>(dimension.local);
-        for (uint32_t axis : *piece->flat_axes())
-          place = place * program.mesh()->Get(axis)->size() + static_cast<uint64_t>(coordinates[axis]);
         uint64_t share = flatShare(elements, ranksAlong(program, *piece->flat_axes()));
-        placement.begin = place * share;
+        placement.begin = static_cast<uint64_t>(memberAlong(program, coordinates, *piece->flat_axes())) * share;
         placement.end = placement.begin + share;
       }
       entries[piece->variable()].placements.push_back(std::move(placement));

@@ -8,9 +8,7 @@ using namespace mlir;
 
 namespace npar::codegen {
 
-Type storageType(Type element) {
-  return element.isBF16() || element.isF16() ? Type(IntegerType::get(element.getContext(), 16)) : element;
-}
+Type storageType(Type element) { return element.isBF16() || element.isF16() ? Type(IntegerType::get(element.getContext(), 16)) : element; }
 
 // `element` in the shape of `like`.
 static Type shaped(Type element, Value like) {

@@ -140,8 +140,8 @@ void addToBins(Kernel &k, Value sum, Value bins) {
   Value rest = sum;
   for (int64_t i = 0; i < chunks; ++i) {
     Value bin = arith::SubIOp::create(b, loc, top, k.constant(i));
-    Value unit = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, bin, k.constant(Sums::binBits)),
-                                       k.constant(Sums::lowestExponent));
+    Value unit =
+        arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, bin, k.constant(Sums::binBits)), k.constant(Sums::lowestExponent));
     Value units = arith::MulFOp::create(b, loc, rest, powerOfTwo(k, arith::SubIOp::create(b, loc, k.constant(0), unit)));
     units = arith::SIToFPOp::create(b, loc, f64, arith::FPToSIOp::create(b, loc, i64, units));
     Value chunk = arith::MulFOp::create(b, loc, units, powerOfTwo(k, unit));

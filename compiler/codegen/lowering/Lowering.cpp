@@ -103,7 +103,7 @@ static RankedTensorType plain(Type type) {
 }
 
 ValueRange Lowering::generic(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, ValueRange inits, Function body,
-                                ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
+                             ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
   MLIRContext *context = b.getContext();
   SmallVector<AffineMap> maps;
   auto addMap = [&](Type type) {

@@ -70,8 +70,8 @@ public:
   /// result lacks has the index that `fixed` gives.
   llvm::LogicalResult map(mlir::Operation *op, mlir::ValueRange operands, Function body,
                           llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
-  /// result = combination over the loops that the result lacks of body(operands, accumulator); starts from `neutral`. The accumulator is f32
-  /// where the result is of 16 bits.
+  /// result = combination over the loops that the result lacks of body(operands, accumulator); starts from `neutral`. The accumulator is
+  /// f32 where the result is of 16 bits.
   llvm::LogicalResult reduce(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops, double neutral,
                              Function body);
 

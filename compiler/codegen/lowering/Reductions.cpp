@@ -44,8 +44,8 @@ LogicalResult lowerPick(nn::PickOp op, Lowering &lowering) {
   });
 }
 
-// Only in float64, where no library multiplies: the last axis of the result is innermost, the sum ascends. As for the library's
-// products, padding of reduced axes holds zeros (placing masks it).
+// In float64, where no library multiplies, and where no strides fit: the last axis of the result is innermost, the sum ascends. As for the
+// library's products, padding of reduced axes holds zeros (placing masks it).
 LogicalResult lowerEinsum(nn::EinsumOp op, Lowering &lowering) {
   ArrayRef<StringAttr> result = nn::axesOf(op.getType());
   SmallVector<StringAttr> loops(result.begin(), result.end());

@@ -13,7 +13,7 @@ namespace npar::codegen {
 /// nn.accumulate -> read, add, write; nn.combine of one use -> nothing; nn.square_sums -> one op per parameter and one that adds them up.
 void rewriteState(mlir::Block &block);
 
-/// float32 nn.einsum -> rank.matmul; products that no stride fits stay einsums and become kernels.
+/// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels.
 void rewriteProducts(mlir::Block &block);
 
 /// Each user gets its own nn.fill, nn.index, nn.broadcast; column reductions get their own cheap producers instead of stored values.

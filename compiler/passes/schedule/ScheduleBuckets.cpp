@@ -11,6 +11,7 @@ using namespace npar::pipe;
 
 namespace npar {
 
+#define GEN_PASS_DECL_SCHEDULEBUCKETS
 #define GEN_PASS_DEF_SCHEDULEBUCKETS
 #include "compiler/passes/schedule/Passes.h.inc"
 
@@ -46,7 +47,7 @@ struct Bucket {
 /// The update of one stage.
 class Buckets {
 public:
-  Buckets(ModuleOp module, FragmentOp update, int64_t limit) : module(module), update(update), limit(limit) {}
+  Buckets(ModuleOp module, FragmentOp update, int64_t limit, uint64_t most) : module(module), update(update), limit(limit), most(most) {}
 
   void run() {
     findCompletions();
@@ -99,7 +100,7 @@ private:
       if (bucket == open.end()) {
         open.push_back({signature, {}, 0});
         bucket = &open.back();
-      } else if (bucket->bytes + bytes > limit) {
+      } else if (bucket->bytes + bytes > limit || bucket->members.size() == most) {
         closed.push_back(*bucket);
         *bucket = {signature, {}, 0};
       }
@@ -129,7 +130,7 @@ private:
         if (!isReduction(user) || user->hasAttr(bucketAttribute))
           continue;
         Signature signature(user);
-        auto *found = llvm::find_if(next, [&](const Bucket &each) { return each.signature == signature; });
+        auto *found = llvm::find_if(next, [&](const Bucket &each) { return each.signature == signature && each.members.size() < most; });
         if (found == next.end()) {
           next.push_back({signature, {}, 0});
           found = &next.back();
@@ -149,20 +150,23 @@ private:
 
   ModuleOp module;
   FragmentOp update;
-  int64_t limit;
+  int64_t limit;              ///< bytes
+  uint64_t most;              ///< members
   Operation *front = nullptr; ///< the first op that is not of a bucket
   int64_t count = 0;
   llvm::StringMap<Completion> completions; ///< by accumulator
 };
 
 struct ScheduleBuckets : impl::ScheduleBucketsBase<ScheduleBuckets> {
+  using ScheduleBucketsBase::ScheduleBucketsBase;
+
   void runOnOperation() override {
     auto limit = getOperation()->getAttrOfType<IntegerAttr>("dist.bucket");
     if (!limit)
       return;
     for (FragmentOp fragment : getOperation().getOps<FragmentOp>())
       if (fragment.getPhase() == Phase::U && !fragment.getBody().front().empty())
-        Buckets(getOperation(), fragment, limit.getInt()).run();
+        Buckets(getOperation(), fragment, limit.getInt(), members).run();
   }
 };
 

@@ -1,4 +1,4 @@
-// schedule-recompute: recomputed segments end where the chain of blocks is cut into parts.
+// schedule-recompute: ends recomputed segments where the chain of blocks is cut, removes copies that are dead then, marks weight ops anew.
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/schedule/WeightOps.h"
@@ -17,8 +17,6 @@ namespace npar {
 namespace {
 
 struct ScheduleRecompute : impl::ScheduleRecomputeBase<ScheduleRecompute> {
-  using ScheduleRecomputeBase::ScheduleRecomputeBase;
-
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!micro)

@@ -1,4 +1,4 @@
-// Matrix products of 16-bit floats where the library has none: blocks of the operands are converted, multiplied in float32, rounded once.
+// Matrix products of 16-bit floats: blocks of the operands are converted, multiplied in float32, rounded once.
 #include "engine/backends/cpu/ConvertedMatmul.h"
 
 #include "engine/program/NarrowFloat.h"
@@ -27,19 +27,21 @@ template <typename Narrow> class ConvertedMatmul final : public Matmul {
 public:
   explicit ConvertedMatmul(const MatmulShape &shape) : shape(shape) {}
 
-  /// Makes the float32 product of every size of block that occurs.
+  /// Makes the float32 product of every block that `run` asks for: those after the first along k add to the sum.
   Status prepare() {
     uint64_t most = 0;
     for (int64_t m : sizes(shape.m, blockRows))
       for (int64_t n : sizes(shape.n, blockColumns))
-        for (int64_t k : sizes(shape.k, blockDepth))
-          for (bool accumulate : {false, true}) {
-            Result<std::shared_ptr<Matmul>> product = Matmul::create(blockShape(m, n, k, accumulate));
-            if (!product.ok())
-              return product.status();
-            most = std::max(most, (*product)->scratchBytes());
-            products[{m, n, k, accumulate}] = *product;
-          }
+        for (int64_t l = 0; l < shape.k; l += blockDepth) {
+          Block block{m, n, sizeOfBlock(shape.k, blockDepth, l), l > 0};
+          if (products.count(block))
+            continue;
+          Result<std::shared_ptr<Matmul>> product = Matmul::create(blockShape(block));
+          if (!product.ok())
+            return product.status();
+          most = std::max(most, (*product)->scratchBytes());
+          products[block] = *product;
+        }
     scratch = most + sizeof(float) * (panel(blockRows, blockDepth, shape.m, shape.k) + panel(blockDepth, blockColumns, shape.k, shape.n) +
                                       panel(blockRows, blockColumns, shape.m, shape.n));
     return {};
@@ -91,14 +93,14 @@ private:
   static uint64_t panel(int64_t blockRows, int64_t blockColumns, int64_t rows, int64_t columns) {
     return static_cast<uint64_t>((std::min(blockRows, rows) * std::min(blockColumns, columns) + 15) / 16 * 16);
   }
-  MatmulShape blockShape(int64_t m, int64_t n, int64_t k, bool accumulate) const {
-    MatmulShape block;
-    block.m = m, block.n = n, block.k = k, block.accumulate = accumulate;
+  MatmulShape blockShape(const Block &block) const {
+    MatmulShape dense;
+    dense.m = block.m, dense.n = block.n, dense.k = block.k, dense.accumulate = block.accumulate;
     bool aRows = shape.aColumn == 1, bRows = shape.bColumn == 1; // rows are what is contiguous
-    block.aRow = aRows ? k : 1, block.aColumn = aRows ? 1 : m;
-    block.bRow = bRows ? n : 1, block.bColumn = bRows ? 1 : k;
-    block.cRow = n;
-    return block;
+    dense.aRow = aRows ? block.k : 1, dense.aColumn = aRows ? 1 : block.m;
+    dense.bRow = bRows ? block.n : 1, dense.bColumn = bRows ? 1 : block.k;
+    dense.cRow = block.n;
+    return dense;
   }
   static void load(const Narrow *from, int64_t rows, int64_t columns, int64_t rowStride, int64_t columnStride, float *to) {
     if (columnStride == 1)

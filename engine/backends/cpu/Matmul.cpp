@@ -110,7 +110,6 @@ std::string describe(const MatmulShape &s) { return std::to_string(s.m) + "x" + 
 
 } // namespace
 
-// The library's float32 product; an error where it has none.
 static Result<std::shared_ptr<Matmul>> createLibraryMatmul(const MatmulShape &shape) {
   static std::mutex mutex;
   static std::map<decltype(keyOf(shape)), std::shared_ptr<Matmul>> made;
@@ -119,7 +118,6 @@ static Result<std::shared_ptr<Matmul>> createLibraryMatmul(const MatmulShape &sh
   if (known)
     return known;
   useOneOpenMpThread();
-  std::string failure = "oneDNN has no matrix product " + describe(shape) + " with these strides: ";
   try {
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -129,13 +127,12 @@ static Result<std::shared_ptr<Matmul>> createLibraryMatmul(const MatmulShape &sh
       attributes.set_post_ops(sum);
     }
     dnnl::matmul::desc operation(describe(shape.m, shape.k, shape.aRow, shape.aColumn),
-                                 describe(shape.k, shape.n, shape.bRow, shape.bColumn),
-                                 describe(shape.m, shape.n, shape.cRow, 1));
+                                 describe(shape.k, shape.n, shape.bRow, shape.bColumn), describe(shape.m, shape.n, shape.cRow, 1));
     dnnl::matmul::primitive_desc description(operation, attributes, cpuEngine());
     known = std::make_shared<DnnlMatmul>(description);
     return known;
   } catch (const dnnl::error &error) {
-    return Status::runFailed(failure + error.what());
+    return Status::runFailed("oneDNN has no matrix product " + describe(shape) + " with these strides: " + error.what());
   }
 }
 

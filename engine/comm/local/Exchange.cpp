@@ -98,7 +98,8 @@ void permute(Backend &backend, const std::vector<Operation> &members, uint64_t s
 
 } // namespace
 
-std::string disagreement(const Operation &left, const Operation &right) {
+/// Of one part.
+static std::string differenceOf(const Operation &left, const Operation &right) {
   auto transfer = [](const Operation &operation) {
     return operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive;
   };
@@ -124,7 +125,14 @@ std::string disagreement(const Operation &left, const Operation &right) {
     return differ("shift", std::to_string(left.shift), std::to_string(right.shift));
   if (!left.next != !right.next)
     return "rank " + std::to_string(left.rank()) + " and rank " + std::to_string(right.rank()) + " have different numbers of parts";
-  return left.next ? disagreement(*left.next, *right.next) : "";
+  return "";
+}
+
+std::string disagreement(const Operation &left, const Operation &right) {
+  for (const Operation *a = &left, *b = &right; a && b; a = a->next, b = b->next)
+    if (std::string differs = differenceOf(*a, *b); !differs.empty())
+      return differs;
+  return "";
 }
 
 static void movePart(Backend &backend, const std::vector<Operation> &members) {

@@ -24,10 +24,10 @@ std::string LocalCommunicator::join(Rendezvous &meeting, const Operation &operat
     return "rank " + std::to_string(operation.rank()) + " is no member of its group of " + std::to_string(meeting.members.size());
   if (meeting.members[operation.member].completion)
     return "rank " + std::to_string(operation.rank()) + " joined event " + std::to_string(operation.event) + " twice";
-  for (const Operation &other : meeting.members)
-    if (other.completion)
-      if (std::string differs = disagreement(other, operation); !differs.empty())
-        return differs;
+  if (meeting.arrived == 0)
+    meeting.first = operation.member;
+  else if (std::string differs = disagreement(meeting.members[meeting.first], operation); !differs.empty())
+    return differs;
   meeting.members[operation.member] = operation;
   ++meeting.arrived;
   return "";

@@ -33,8 +33,8 @@ private:
     size_t operator()(const Key &key) const;
   };
   struct Rendezvous {
-    std::vector<Operation> members; ///< in member order; unused ones have no completion
-    uint32_t arrived = 0;
+    std::vector<Operation> members;  ///< in member order; unused ones have no completion
+    uint32_t arrived = 0, first = 0; ///< first: the member that came first; all others must agree with it
   };
   struct Shard {
     mutable std::mutex mutex;

@@ -171,6 +171,16 @@ TEST(MatmulTest, sixteenBitOperandsRoundOnce) {
     }
 }
 
+// One block along k adds to nothing: an accumulating float32 product, for which the library may want more memory, is not made.
+TEST(MatmulTest, sixteenBitOperandsNeedWhatTheirBlocksNeed) {
+  constexpr int64_t k = 1024;
+  MatmulShape s = shapeOf(1, 1, k, false, false, true);
+  uint64_t panels = sizeof(float) * (k + k + 16), plain = (*Matmul::create(shapeOf(1, 1, k, false, false, false)))->scratchBytes();
+  s.type = s.result = program::ElementType::BF16;
+  EXPECT_EQ((*createConvertedMatmul(s))->scratchBytes(), (plain + panels + 63) / 64 * 64);
+  EXPECT_LE((*createConvertedMatmul(s))->scratchBytes(), matmulWorkspace(s));
+}
+
 TEST(MatmulTest, refusesWhatItCannotDo) {
   MatmulShape s = shapeOf(4, 4, 4, false, false, false);
   s.aColumn = 2;

@@ -2,6 +2,7 @@
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/faulty/FaultyCommunicator.h"
+#include "engine/comm/local/Exchange.h"
 #include "tests/engine/comm/CommunicatorConformance.h"
 
 namespace npar::testing {
@@ -27,6 +28,27 @@ std::shared_ptr<Communicator> makeWithoutFaults() {
   };
   auto both = std::make_shared<Both>();
   return {both, &both->faulty};
+}
+
+/// Part after part of a bucket of rank `rank` of two.
+std::vector<Operation> bucketOf(uint32_t rank, size_t parts) {
+  static const int64_t members[] = {0, 1};
+  std::vector<Operation> all(parts);
+  for (size_t i = 0; i < parts; ++i) {
+    all[i].members = members, all[i].memberCount = 2, all[i].member = rank, all[i].count = 8;
+    all[i].next = i + 1 < parts ? &all[i + 1] : nullptr;
+  }
+  return all;
+}
+
+// A worker's stack does not grow with the parts.
+TEST(ExchangeTest, membersAgreeInEveryPart) {
+  constexpr size_t parts = 200000;
+  std::vector<Operation> left = bucketOf(0, parts), right = bucketOf(1, parts), shorter = bucketOf(1, parts - 1);
+  EXPECT_EQ(disagreement(left[0], right[0]), "");
+  EXPECT_EQ(disagreement(left[0], shorter[0]), "rank 0 and rank 1 have different numbers of parts");
+  right.back().count = 9;
+  EXPECT_EQ(disagreement(left[0], right[0]), "number of elements of rank 0 is 8, of rank 1 is 9");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CommunicatorConformance,

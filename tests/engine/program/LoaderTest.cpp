@@ -66,7 +66,17 @@ TEST(Loader, RefusesAnotherVersion) {
   bytes[8] = 9;
   auto program = LoadedProgram::fromBytes(bytes, "new.npx");
   ASSERT_FALSE(program.ok());
-  EXPECT_NE(program.status().message().find("format version 9, this npar reads version 1"), std::string::npos);
+  EXPECT_NE(program.status().message().find("format version 9, this npar reads version 2"), std::string::npos);
+}
+
+// Files of before the format changed: the driver exits with 1, "the input is wrong".
+TEST(Loader, AsksToCompileAnOldFileAgain) {
+  std::vector<uint8_t> bytes = packProgram(twoStages());
+  bytes[8] = 1;
+  auto program = LoadedProgram::fromBytes(bytes, "old.npx");
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.status().code(), engine::Code::BadInput);
+  EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 2; compile the model again");
 }
 
 } // namespace

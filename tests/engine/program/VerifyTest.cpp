@@ -104,6 +104,16 @@ TEST(Verify, InputThatDoesNotCoverTheSequence) {
   expectRefused(program, "well formed", "has 4 columns on each of 2 ranks, which do not cover the sequence of 9");
 }
 
+// Elements of 4 bytes each that wrap around to 0 bytes.
+TEST(Verify, InputOfImpossibleSize) {
+  ProgramT program = twoStages();
+  auto input = std::make_unique<InputT>();
+  input->name = "tokens", input->rows = int64_t(1) << 31, input->columns = int64_t(1) << 31;
+  program.classes[0]->inputs.push_back(std::move(input));
+  program.micro_count = 1;
+  expectRefused(program, "well formed", "input 'tokens' does not fit its region");
+}
+
 // Both stages reduce twice over pp, in opposite orders: each waits for the other's second collective.
 TEST(Verify, CrossedCollectives) {
   ProgramT program = emptyProgram({{"pp", 2}}, 1);
@@ -160,6 +170,55 @@ TEST(Verify, OutputThatOverlapsAnInput) {
   ProgramT program = twoStages();
   program.classes[0]->fragments[2]->operands[1] = Operand(0, 0, 32, 64);
   expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'static'");
+}
+
+// A step works in place only where its output is all of an input.
+TEST(Verify, OutputThatIsAPartOfAnInput) {
+  ProgramT program = twoStages();
+  program.classes[1]->fragments[1]->operands.back().mutate_bytes(32); // accumulate
+  expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'static'");
+}
+
+/// The good program with a last task: a bucket of two collectives of a kind with these operands, which may lie in region 3 of 256 bytes.
+ProgramT withBucket(CollectiveKind kind, const std::vector<Place> &inputs, const std::vector<Place> &outputs) {
+  ProgramT program = twoStages();
+  uint32_t first = addAllReduce(program, {0, 1}, 20, 16);
+  addAllReduce(program, {0, 1}, 20, 16);
+  for (uint32_t part : {first, first + 1})
+    program.collectives[part]->kind = kind, program.collectives[part]->shift = kind == CollectiveKind::Permute;
+  for (auto &rankClass : program.classes) {
+    addRegion(*rankClass, "bucket", 256, 1);
+    uint32_t fragment = addFragment(*rankClass, "bucket", Phase::Update);
+    addStep(program, *rankClass, fragment, StepKind::Collective, first, inputs, outputs, {}, "bucket");
+    rankClass->tasks.clear(), rankClass->bases.clear(), rankClass->task_dependencies.clear();
+    for (uint32_t task = 0; task < 5; ++task) // P, F:0, F:1, U, bucket
+      addTask(*rankClass, task < 2 ? task : task - 1, task == 2);
+    rankClass->task_dependencies = {rankClass == program.classes[0] ? TaskDependency(2, 1, 1, 2) : TaskDependency(2, 0, 1, 1)};
+  }
+  finishProgram(program);
+  return program;
+}
+
+TEST(Verify, CollectivesInPlace) {
+  const Place a = {3, 0, 64}, b = {3, 64, 64}, c = {3, 128, 64}, d = {3, 192, 64};
+  for (const CheckResult &result : check(withBucket(CollectiveKind::AllReduce, {a, b}, {a, b})))
+    EXPECT_TRUE(result.ok) << result.detail;
+  for (const CheckResult &result : check(withBucket(CollectiveKind::Permute, {a, b}, {c, d})))
+    EXPECT_TRUE(result.ok) << result.detail;
+  std::string refusal = "\"bucket\" writes an operand that overlaps another one in region 'bucket'";
+  expectRefused(withBucket(CollectiveKind::AllReduce, {a, b}, {b, a}), "memory as planned", refusal);
+  expectRefused(withBucket(CollectiveKind::AllReduce, {a, a}, {a, b}), "memory as planned", refusal);
+  expectRefused(withBucket(CollectiveKind::Permute, {a, b}, {a, d}), "memory as planned", refusal);
+}
+
+TEST(Verify, ProductOntoItsOperand) {
+  ProgramT program = twoStages();
+  program.matmuls.push_back(std::make_unique<MatmulT>());
+  MatmulT &matmul = *program.matmuls.back();
+  matmul.m = matmul.n = matmul.k = matmul.a_row = matmul.b_row = matmul.c_row = 4;
+  matmul.a_column = matmul.b_column = 1;
+  addStep(program, *program.classes[0], 0, StepKind::Matmul, 0, {{0, 0, 64}, {2, 0, 64}}, {{2, 0, 64}}, {}, "product");
+  expectRefused(program, "memory as planned", "writes an operand that overlaps another one in region 'scratch'");
 }
 
 TEST(Verify, OverlappingRegions) {
@@ -228,11 +287,24 @@ TEST(Verify, SharesThatDoNotCoverTheWhole) {
     EXPECT_TRUE(result.ok) << result.detail;
   gather.whole = 3000;
   expectRefused(program, "well formed", "shares of 1024 elements for 2 ranks do not fit the whole of 3000");
-  gather.outer = 3, gather.inner = 2, gather.count = 6 * 1024, gather.whole = 1500; // along one of three dimensions
+  gather.outer = 3, gather.inner = 2, gather.split = 750, gather.count = 6 * 750, gather.whole = 1499; // along one of three dimensions
   for (const CheckResult &result : check(program))
     EXPECT_TRUE(result.ok) << result.detail;
-  gather.kind = CollectiveKind::ReduceScatter, gather.count = 1500;
-  expectRefused(program, "well formed", "do not fit the whole of 1500");
+  gather.kind = CollectiveKind::ReduceScatter, gather.count = 1499;
+  expectRefused(program, "well formed", "do not fit the whole of 1499");
+}
+
+// Shares that cover the whole many times over, up to sizes in bytes that pass 2^64.
+TEST(Verify, SharesThatAreLargerThanNeeded) {
+  for (auto [kind, split] : {std::pair(CollectiveKind::AllGather, int64_t(2048)), std::pair(CollectiveKind::ReduceScatter, int64_t(2048)),
+                             std::pair(CollectiveKind::ReduceScatter, (int64_t(1) << 62) + 16)}) {
+    ProgramT program = sharedOverTwo(4096, VariableKind::Parameter);
+    program.collectives.push_back(std::make_unique<CollectiveT>());
+    CollectiveT &shares = *program.collectives.back();
+    shares.kind = kind, shares.axes = {0}, shares.outer = shares.inner = 1, shares.split = split, shares.whole = 1500;
+    shares.count = kind == CollectiveKind::AllGather ? 2048 : 1500;
+    expectRefused(program, "well formed", "do not fit the whole of 1500");
+  }
 }
 
 TEST(Verify, OperandOutsideItsRegion) {
@@ -272,6 +344,49 @@ TEST(Verify, ProductBeyondItsOperand) {
     EXPECT_TRUE(result.ok) << result.detail;
   matmul.b_row = 5;
   expectRefused(program, "well formed", "the matrix product reaches beyond its operands");
+}
+
+TEST(Verify, ProductOfTypesThatAreNotMultiplied) {
+  for (auto [type, result, good] :
+       {std::tuple(ElementType::F32, ElementType::F32, true), std::tuple(ElementType::F64, ElementType::F64, true),
+        std::tuple(ElementType::BF16, ElementType::BF16, true), std::tuple(ElementType::F16, ElementType::F32, true),
+        std::tuple(ElementType::F32, ElementType::F64, false), std::tuple(ElementType::F64, ElementType::F32, false),
+        std::tuple(ElementType::F32, ElementType::BF16, false), std::tuple(ElementType::BF16, ElementType::F16, false),
+        std::tuple(ElementType::I32, ElementType::I32, false), std::tuple(ElementType::U8, ElementType::U8, false)}) {
+    ProgramT program = twoStages();
+    program.matmuls.push_back(std::make_unique<MatmulT>());
+    MatmulT &matmul = *program.matmuls.back();
+    matmul.m = matmul.n = matmul.k = 1, matmul.type = type, matmul.result = result;
+    if (good)
+      EXPECT_TRUE(check(program)[0].ok) << EnumNameElementType(type);
+    else
+      expectRefused(program, "well formed",
+                    std::string("a matrix product of ") + EnumNameElementType(type) + " with a result of " + EnumNameElementType(result));
+  }
+}
+
+/// The good program with a state of slot "master" of variable `of`.
+VariableT &addMaster(ProgramT &program, int32_t of) {
+  program.variables.push_back(std::make_unique<VariableT>());
+  VariableT &master = *program.variables.back();
+  master.name = "w0.master", master.kind = VariableKind::State, master.slot = "master", master.of = of;
+  master.axes = {"embed"}, master.shape = master.stored = {31};
+  return master;
+}
+
+TEST(Verify, MasterOfSomethingElse) {
+  ProgramT program = twoStages();
+  addMaster(program, 0);
+  EXPECT_TRUE(check(program)[0].ok) << check(program)[0].detail;
+  program.variables.back()->shape = {32};
+  expectRefused(program, "well formed", "variable 'w0.master' is the master of 'w0', which has another shape or is no parameter");
+  program.variables.back()->shape = {31}, program.variables[0]->kind = VariableKind::Accumulator;
+  expectRefused(program, "well formed", "which has another shape or is no parameter");
+  program.variables[0]->kind = VariableKind::Parameter, program.variables.back()->of = 2; // itself
+  expectRefused(program, "well formed", "which has another shape or is no parameter");
+  program.variables.back()->of = 0;
+  addMaster(program, 0);
+  expectRefused(program, "well formed", "is a second master of 'w0'");
 }
 
 } // namespace

@@ -43,6 +43,14 @@ TEST(InitializeTest, normalHasItsMomentsAndAnyPartAlone) {
   EXPECT_NE(part, std::vector<double>(values.begin() + 1233, values.begin() + 1240));
 }
 
+std::unique_ptr<Session> open(ProgramBuilder &b) {
+  SessionOptions options;
+  options.threads = 1, options.seed = 11;
+  auto session = Session::create(b.load(), options);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  return session.ok() ? std::move(*session) : nullptr;
+}
+
 /// A program that only keeps w [5, 6] on a mesh a = 2, b = 3, cut as asked: dimension 0 over `rows`, dimension 1 over `columns`.
 std::unique_ptr<Session> keep(std::vector<uint32_t> rows, std::vector<uint32_t> columns, ElementType type = ElementType::F32) {
   ProgramBuilder b({{"a", 2}, {"b", 3}});
@@ -56,11 +64,7 @@ std::unique_ptr<Session> keep(std::vector<uint32_t> rows, std::vector<uint32_t> 
   };
   int64_t m = local(5, rows), n = local(6, columns);
   c.piece(w, c.fixed(static_cast<uint64_t>(m * n) * (type == ElementType::F64 ? 8 : 4)), {5, 6}, {m, n}, {rows, columns});
-  SessionOptions options;
-  options.threads = 1, options.seed = 11;
-  auto session = Session::create(b.load(), options);
-  EXPECT_TRUE(session.ok()) << session.status().message();
-  return session.ok() ? std::move(*session) : nullptr;
+  return open(b);
 }
 
 TEST(VariablesTest, cutsPaddingAndReplicasDoNotShow) {
@@ -97,11 +101,7 @@ std::unique_ptr<Session> keepShares(std::vector<uint32_t> columns, std::vector<u
   uint64_t elements = flat.empty() ? 50 * n : flatShare(50 * n, ranks);
   c.piece(w, c.fixed(elements * 4), {50, 61}, {50, n}, {{}, columns});
   b.program.classes[0]->pieces[0]->flat_axes = flat;
-  SessionOptions options;
-  options.threads = 1, options.seed = 11;
-  auto session = Session::create(b.load(), options);
-  EXPECT_TRUE(session.ok()) << session.status().message();
-  return session.ok() ? std::move(*session) : nullptr;
+  return open(b);
 }
 
 TEST(VariablesTest, sharesDoNotShow) {
@@ -127,6 +127,29 @@ TEST(VariablesTest, sharesAreWholeBlocks) {
   EXPECT_EQ(flatShare(4096, 4), 1024u);
   EXPECT_EQ(flatShare(4097, 4), 2048u);
   EXPECT_EQ(flatShare(5000, 1), 5120u);
+}
+
+// The hash is that of the float32 master, wherever it stands: it tells values apart that bf16 rounds to one.
+TEST(VariablesTest, mastersAreHashed) {
+  for (bool first : {true, false}) {
+    ProgramBuilder b({{"dp", 1}});
+    auto master = [&](int32_t of) {
+      uint32_t index = b.variable("w.master", VariableKind::State, ElementType::F32, {2}, of);
+      b.program.variables.back()->slot = "master";
+      return index;
+    };
+    uint32_t m = first ? master(1) : 0, w = b.variable("w", VariableKind::Parameter, ElementType::BF16, {2});
+    m = first ? m : master(0);
+    ClassBuilder &c = b.rankClass("all", {});
+    c.piece(w, c.fixed(4), {2}, {2}, {{}}), c.piece(m, c.fixed(8), {2}, {2}, {{}});
+    std::unique_ptr<Session> session = open(b);
+    ASSERT_TRUE(session);
+    ASSERT_TRUE(session->write("w", {1, 2}).ok());
+    std::string hash = session->parameterHash();
+    ASSERT_TRUE(session->write("w", {1 + 0x1p-20, 2}).ok());
+    EXPECT_EQ(*session->read("w"), (std::vector<double>{1, 2}));
+    EXPECT_NE(session->parameterHash(), hash) << (first ? "master first" : "parameter first");
+  }
 }
 
 TEST(VariablesTest, float64ParametersAreRoundedToFloat32Ones) {

@@ -1,4 +1,5 @@
 // RUN: npar-opt %s -schedule-buckets -split-input-file | FileCheck %s -enable-var-scope
+// RUN: npar-opt %s -schedule-buckets=members=1 -split-input-file | FileCheck %s -enable-var-scope --check-prefix=ONE
 
 // Accumulators are ready in the order in which the last backward fills them: c, b, a. Two fit into 32 bytes; what is added over another
 // mesh axis or with another operator is a bucket of its own; reductions of something else stay where they are.
@@ -58,6 +59,17 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>, dist.bucket = 32 : i6
 // CHECK-NEXT: %[[S:.*]] = nn.read @sum
 // CHECK-NEXT: dist.all_reduce %[[S]] {axes = ["dp"], op = "sum"}
 // CHECK-NEXT: nn.write @w
+
+// With at most one member c and b, too, are buckets of their own.
+// ONE-LABEL: pipe.fragment @U0
+// ONE-NEXT: %[[C:.*]] = nn.read @c
+// ONE-NEXT: dist.all_reduce %[[C]] {axes = ["dp"], op = "sum", pipe.bucket = 0 : i64}
+// ONE-NEXT: %[[D:.*]] = nn.read @d
+// ONE-NEXT: dist.all_reduce %[[D]] {axes = ["tp"], op = "sum", pipe.bucket = 1 : i64}
+// ONE-NEXT: %[[B:.*]] = nn.read @b
+// ONE-NEXT: dist.all_reduce %[[B]] {axes = ["dp"], op = "sum", pipe.bucket = 2 : i64}
+// ONE-NEXT: %[[A:.*]] = nn.read @a
+// ONE-NEXT: dist.all_reduce %[[A]] {axes = ["dp"], op = "sum", pipe.bucket = 3 : i64}
 
 // -----
 
