@@ -196,6 +196,8 @@ private:
     auto micros = module->getAttrOfType<IntegerAttr>("npar.micro_count");
     int64_t has = micros ? micros.getInt() : 1;
     bool closed = schedule && (schedule.getValue() == "1f1b" || schedule.getValue() == "gpipe") && allowed > 0;
+    StringRef kind = schedule ? schedule.getValue() : "";
+    bool splits = kind.starts_with("zb_") || kind.starts_with("v_") || kind == "dualpipe_v"; // the backward, as those that are advised
     int64_t needed = closed ? static_cast<int64_t>(std::ceil(double(stages - 1) * (1 / allowed - 1) - 1e-9)) : 0;
     if (needed > has)
       error.attachNote(placeOf("bubble_loc")) << "help: with equal stages " << needed
@@ -203,7 +205,7 @@ private:
                                               << "; a smaller `micro` makes more of them";
     else
       error.attachNote(placeOf("bubble_loc")) << "help: a smaller `micro` makes more micro-batches"
-                                              << (closed ? "; `by zb_h1` or `by zb_v` wait less" : "");
+                                              << (splits ? "" : "; `by zb_h1` or `by zb_v` wait less");
   }
 };
 

@@ -63,7 +63,7 @@ private:
     for (ArrayAttr split : layout.getSplits())
       llvm::append_range(axes, dist::stringsOf(split));
     if (const auto *twice = llvm::find_if(axes, isTwice); twice != axes.end())
-      return op->emitOpError() << "has a value of type " << type << ", whose layout names mesh axis '" << twice->getValue() << "' twice";
+      return op->emitError("internal error: a layout has a mesh axis twice, '") << twice->getValue() << "' in " << type;
     SmallVector<int64_t> shape = layout.localShape(mesh);
     if (cast<RankedTensorType>(type).getShape() != ArrayRef<int64_t>(shape))
       return op->emitOpError() << "has a value of type " << type << ", whose shape does not follow from its layout";

@@ -41,7 +41,7 @@ module attributes {dist.mesh = #dist.mesh<node = 2, dp = 2>, dist.rules = [#dist
 // expected-error @+3 {{needs 3.00 MiB (3145728 bytes), the plan allows 1.00 KiB (1024 bytes)}}
 // expected-note @+2 {{it holds activations 2.00 MiB, parameters 1.00 MiB}}
 // expected-note @+1 {{help: activations are the most: `recompute block` keeps what enters a block only, and a smaller `micro` makes them smaller}}
-module attributes {dist.mesh = #dist.mesh<>, npar.require = {memory = 1024 : i64}} {
+module attributes {dist.mesh = #dist.mesh<>, npar.blocks = 2 : i64, npar.require = {memory = 1024 : i64}} {
   rank.program @stage0 stage(0) arena(3145728) fixed {} memory {activations = 2097152 : i64, parameters = 1048576 : i64} {
     rank.region "static" bytes(3145728) slots(1) offset(0)
   }

@@ -12,15 +12,6 @@ module {
 // -----
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @micro() {
-    // expected-error @below {{whose layout names mesh axis 'tp' twice}}
-    %x = nn.input "x" : tensor<2x2xf32, #dist.layout<a : 4 {tp}, b : 4 {tp}>>
-    return
-  }
-}
-
-// -----
-module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @micro() {
     // expected-error @below {{has a value of type 'tensor<4xf32, #dist.layout<a : 4 {tp}>>', whose shape does not follow from its layout}}
     %x = nn.input "x" : tensor<4xf32, #dist.layout<a : 4 {tp}>>
     return
