@@ -136,13 +136,10 @@ private:
     target.phase = static_cast<program::Phase>(source.getPhase());
     target.chunk = static_cast<uint32_t>(source.getChunk());
     for (rank::StepOp step : source.getBody().getOps<rank::StepOp>()) {
-      constexpr size_t most = std::numeric_limits<uint16_t>::max(); // Step.inputs, Step.outputs
-      if (step.getInputs().size() > most || step.getOutputs().size() > most)
-        return step.emitError("internal error: has ") << step.getInputs().size() << " inputs and " << step.getOutputs().size()
-                                                      << " outputs; a step of a compiled program has at most " << most << " of each";
       FailureOr<uint32_t> payload = payloadOf(step);
       if (failed(payload))
         return failure();
+      // The numbers of operands fit: rank.step verifies it.
       target.steps.emplace_back(static_cast<program::StepKind>(step.getKind()), step.getFree(),
                                 static_cast<uint16_t>(step.getInputs().size()), static_cast<uint16_t>(step.getOutputs().size()), 0,
                                 static_cast<uint32_t>(target.operands.size()), *payload, static_cast<uint32_t>(target.dependencies.size()),

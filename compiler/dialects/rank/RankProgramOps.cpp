@@ -66,6 +66,10 @@ LogicalResult RegionOp::verify() {
 }
 
 LogicalResult StepOp::verify() {
+  constexpr size_t most = std::numeric_limits<uint16_t>::max(); // Step.inputs and Step.outputs of the compiled program
+  if (getInputs().size() > most || getOutputs().size() > most)
+    return emitOpError("has ") << getInputs().size() << " inputs and " << getOutputs().size()
+                               << " outputs; a step of a compiled program has at most " << most << " of each";
   auto shape = [&](size_t inputs, size_t outputs) { return getInputs().size() == inputs && getOutputs().size() == outputs; };
   auto require = [&](std::initializer_list<StringRef> names) -> LogicalResult {
     for (StringRef name : names)
