@@ -39,6 +39,7 @@ INTERNAL = {
     "internal error: keeps unknown variable ' ... '": BUILT,
     "internal error: runs an unknown kernel": BUILT,
     "internal error: the compiler failed without a message": "a pass that fails says why",
+    "internal error: a layout has a mesh axis twice, ' ... ' in ": "the parser of layouts refuses it before",
 }
 
 # Functions that hand on a text which they were given; who gives it is found by name.
