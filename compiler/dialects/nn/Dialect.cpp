@@ -89,7 +89,8 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
     parser.emitError(at) << "unknown initial values '" << word << "'; zeros, ones, normal and constant exist";
     return {};
   }
-  if ((*initial == Initial::Normal || *initial == Initial::Constant) && (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
+  if ((*initial == Initial::Normal || *initial == Initial::Constant) &&
+      (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
     return {};
   if (failed(parser.parseGreater()))
     return {};

@@ -33,8 +33,7 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
 /// Verifies that every loop has one size over all operands and results.
 mlir::LogicalResult verifyAxesAgree(mlir::Operation *op);
 
-template <typename Op>
-struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
+template <typename Op> struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAxesAgree(op); }
 };
 

@@ -5,7 +5,6 @@
 #include "compiler/passes/autodiff/ValidTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/MapVector.h"
 
 #define GEN_PASS_DEF_AUTODIFFBACKWARD
 #include "compiler/passes/autodiff/Passes.h.inc"

@@ -46,9 +46,9 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   func::FuncOp micro;
   DictionaryAttr optimizer, rate;
   Precision precision;
-  Value counted;                                        ///< steps that were not skipped; null where none is
+  Value counted;                                      ///< steps that were not skipped; null where none is
   SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
-  SmallVector<Trained> trained; // in order of the parameters
+  SmallVector<Trained> trained;                       // in order of the parameters
 
   void collect() {
     llvm::StringMap<AtAttr> places;

@@ -275,9 +275,7 @@ LayoutAttr Layouts::resultLayout(Value result) const {
     return layouts.lookup(checkpoint.getKept());
   const Assignment &assignment = this->assignment(op);
   auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
-  auto loopOf = [&](StringAttr axis) {
-    return shardable ? shardable.loopOfResult(cast<OpResult>(result).getResultNumber(), axis) : axis;
-  };
+  auto loopOf = [&](StringAttr axis) { return shardable ? shardable.loopOfResult(cast<OpResult>(result).getResultNumber(), axis) : axis; };
   LayoutAttr layout = layoutFor(result.getType(), assignment, loopOf);
   SmallVector<StringAttr> partial;
   for (StringAttr meshAxis : rules.mesh.getNames()) {
@@ -331,9 +329,8 @@ LayoutAttr Layouts::scattered(LayoutAttr raw, ArrayRef<LayoutAttr> wants) const 
 
 LayoutAttr Layouts::operandLayout(OpOperand &use, const Assignment &assignment) const {
   auto shardable = dyn_cast<nn::ShardableOpInterface>(use.getOwner());
-  return layoutFor(use.get().getType(), assignment, [&](StringAttr axis) {
-    return shardable ? shardable.loopOfOperand(use.getOperandNumber(), axis) : axis;
-  });
+  return layoutFor(use.get().getType(), assignment,
+                   [&](StringAttr axis) { return shardable ? shardable.loopOfOperand(use.getOperandNumber(), axis) : axis; });
 }
 
 LayoutAttr Layouts::wantedWhole(OpOperand &use) const {

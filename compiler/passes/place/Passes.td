@@ -107,7 +107,8 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let description = [{
     V1: every tensor has a layout and the local shape that follows from it. V2: no dist.reshard and no composite operation is left. V3: only
     linear operations have partial operands, all partial over the same axes (index operands aside). V4: an axis is
-    split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is read, written and accumulated the nn dialect verifies itself.)
+    split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is
+    read, written and accumulated the nn dialect verifies itself.)
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

@@ -4,7 +4,6 @@
 
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace npar {
 #define GEN_PASS_DEF_PLACEASSIGN

@@ -83,8 +83,8 @@ private:
     for (Attribute each : list ? list.getValue() : ArrayRef<Attribute>()) {
       auto entry = cast<DictionaryAttr>(each);
       auto layer = entry.getAs<BoolAttr>("layer");
-      keeps.push_back({entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(),
-                       typeNamed(entry.getAs<StringAttr>("type").getValue())});
+      keeps.push_back(
+          {entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(), typeNamed(entry.getAs<StringAttr>("type").getValue())});
     }
   }
 
