@@ -206,8 +206,7 @@ void Layouts::sweep() {
 }
 
 void Layouts::define(Operation *op) {
-  bool cheap = isa<nn::ScaleOp, nn::ShiftOp, nn::BroadcastOp, nn::ConvertOp, nn::RenameOp, nn::SinusoidOp>(op);
-  if (isa<nn::IndexOp, nn::FillOp>(op) || (cheap && isFree(op->getOperand(0)))) {
+  if (isa<nn::IndexOp, nn::FillOp>(op) || (nn::isCheap(op) && isFree(op->getOperand(0)))) {
     freeValues.insert(op->getResult(0));
     return;
   }

@@ -1,4 +1,5 @@
 // prepare-precision: the element type of each operation of @micro, by the plan's `compute` and `keep`; conversions where they meet.
+#include "compiler/dialects/nn/LayerPattern.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
