@@ -24,7 +24,8 @@ def PlaceAssign : Pass<"place-assign", "::mlir::ModuleOp"> {
   let summary = "gives every value a layout by the plan's rules and reshards where definition and use disagree";
   let description = [{
     Rules P1-P4, P6, P7. Types become rank-local with `#dist.layout`; variables too. `dist.stores` says what is dealt out flat: an array of
-    `{what = "parameters" | "gradients" | "optimizer", mesh = ["dp"], per_step, loc = loc(...)}`.
+    `{what = "parameters" | "gradients" | "optimizer", mesh = ["dp"], per_step, loc = loc(...)}`. `dist.mesh_lines`: where the plan declares
+    each mesh axis, for errors.
 
     ```mlir
     // dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]

@@ -324,6 +324,7 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
     module->removeAttr("dist.stores");
   }
 };
+    module->removeAttr("dist.mesh_lines");
 
 } // namespace
 } // namespace npar::place
