@@ -116,21 +116,31 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, cp = 2, tp = 2, pp = 2>, pipe.
 }
 
 // -----
+// Each store rule is refused once, at its line.
 // CHECK: plan.npar:9:9: error: the parameters cannot be stored over 'tp', which splits axis 'embed' of parameter 'w' already
 // CHECK: plan.npar:9:9: note: help: remove it: no mesh axis holds equal copies of every parameter
+// CHECK-NOT: the parameters cannot be stored
+// CHECK: plan.npar:10:9: error: the optimizer state cannot be stored over 'tp', which splits axis 'embed' of parameter 'w' already
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "embed", mesh = ["tp"], loc("plan.npar":5:1)>],
-                   dist.stores = [{what = "parameters", mesh = ["tp"], loc = loc("plan.npar":9:9)}]} {
+                   dist.stores = [{what = "parameters", mesh = ["tp"], loc = loc("plan.npar":9:9)},
+                                  {what = "optimizer", mesh = ["tp"], loc = loc("plan.npar":10:9)}]} {
   nn.variable @w : tensor<8xf32, #nn.axes<embed>> {index = 0 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [8]}
+  nn.variable @v : tensor<8xf32, #nn.axes<embed>> {index = 1 : i64, init = #nn.init<ones>, kind = #nn.kind<parameter>, stored = [8]}
   func.func @micro() {
     %w = nn.read @w : tensor<8xf32, #nn.axes<embed>>
+    %v = nn.read @v : tensor<8xf32, #nn.axes<embed>>
+    %z = nn.exp %v : (tensor<8xf32, #nn.axes<embed>>) -> tensor<8xf32, #nn.axes<embed>>
     %y = nn.exp %w : (tensor<8xf32, #nn.axes<embed>>) -> tensor<8xf32, #nn.axes<embed>>
     return
   }
 }
 
 // -----
+// A mesh axis that there is not, and a mesh without any that a rule may use.
 // CHECK: plan.npar:9:9: error: the mesh has no axis 'xp'
-module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.stores = [{what = "gradients", mesh = ["xp"], loc = loc("plan.npar":9:9)}]} {
+// CHECK: plan.npar:9:9: note: help: rules may use no axis of this mesh
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp",
+                   dist.stores = [{what = "gradients", mesh = ["xp"], loc = loc("plan.npar":9:9)}]} {
   func.func @micro() {
     return
   }
