@@ -1,6 +1,7 @@
 """The accounting of saved activations beside the formulas of Korthikanti et al. (2022), for a block written with the paper's operations."""
 
 import pathlib
+import re
 import unittest
 
 from driver import SMALL, DriverTest, mesh, settings
@@ -100,6 +101,15 @@ class SavedTest(DriverTest):
         last = [each for each in saved["values"] if each["block"] == LAYERS and each["as"] == "tensor"]
         self.assertEqual(sum(each["bytes"] for each in last), 4 * SBH + 2 * S * B * V, "logits are widened for the loss")
         self.assertEqual({each["operation"] for each in last}, {"add", "layer_norm", "einsum"}, "no weights, and no conversion by that name")
+
+    def test_what_the_program_keeps(self):
+        """The values under `compute bf16`, with statistics in f32 and without masks, which are drawn again: the stash of the rank program."""
+        model = plan("none", {"compute": "bf16"})
+        values = self.saved(*model)["values"]
+        accounted = sum(each["bytes"] for each in values if each["as"] == "tensor")
+        accounted += sum(4 * each["elements"] for each in values if each["as"] == "statistic")
+        regions = re.findall(r'rank\.region "stash_F\w+" bytes\((\d+)\)', self.npar("compile", *model, "--emit=rank").output)
+        self.assertEqual(accounted, sum(int(size) for size in regions))
 
     def test_interleaved(self):
         """The factor 1 + (p - 1) / (p m) of the first stage, with m chunks per stage."""
