@@ -92,18 +92,18 @@ class SavedTest(DriverTest):
                 self.assertEqual(self.block(*plan("none", {"sequence": "true"}, tp=t, name="narrow"), block=LAYERS), 4 * SBH / t * (1 + V / H))
 
     def test_widened_values(self):
-        """Under `compute bf16` alone norms and softmax compute in f32. What they widen is kept narrow, so only the probabilities, which are made
-        wide and narrowed for their dropout, count twice as much: 2 a s^2 b bytes more than the paper."""
+        """Under `compute bf16` alone norms and softmax compute in f32. What they widen is kept narrow, so only the probabilities, which are
+        made wide and narrowed for their dropout, count twice as much: 2 a s^2 b bytes more than the paper."""
         for t in (1, 2):
             block = self.block(*plan("none", {"compute": "bf16"}, tp=t))
             self.assertEqual(block, SBH * (10 + 24 / t + 7 * A * S / (H * t)))
         saved = self.saved(*plan("none", {"compute": "bf16"}))
         last = [each for each in saved["values"] if each["block"] == LAYERS and each["as"] == "tensor"]
         self.assertEqual(sum(each["bytes"] for each in last), 4 * SBH + 2 * S * B * V, "logits are widened for the loss")
-        self.assertEqual({each["operation"] for each in last}, {"add", "layer_norm", "einsum"}, "no weights, and no conversion by that name")
+        self.assertEqual({each["operation"] for each in last}, {"add", "layer_norm", "einsum"}, "neither weights nor conversions")
 
     def test_what_the_program_keeps(self):
-        """The values under `compute bf16`, with statistics in f32 and without masks, which are drawn again: the stash of the rank program."""
+        """The values under `compute bf16`, with statistics in f32 and without masks, which are drawn again: the program's stash."""
         model = plan("none", {"compute": "bf16"})
         values = self.saved(*model)["values"]
         accounted = sum(each["bytes"] for each in values if each["as"] == "tensor")
