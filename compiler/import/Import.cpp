@@ -100,11 +100,14 @@ private:
       module->setAttr("npar.ignore", builder.getI64IntegerAttr(*value));
     SmallVector<StringAttr> names;
     SmallVector<int64_t> extents;
+    SmallVector<Attribute> lines;
     for (const dsl::MeshAxis &axis : plan.mesh) {
       names.push_back(builder.getStringAttr(axis.name));
       extents.push_back(axis.size);
+      lines.push_back(LocationAttr(location(axis.location)));
     }
     module->setAttr("dist.mesh", dist::MeshAttr::get(context, names, extents));
+    module->setAttr("dist.mesh_lines", builder.getArrayAttr(lines));
     SmallVector<Attribute> rules;
     for (const dsl::Rule &rule : plan.rules) {
       SmallVector<StringAttr> mesh;

@@ -160,6 +160,32 @@ class RingTest(ContextTest):
                 self.verify(plan, changes)
 
 
+class PaddingTest(ContextTest):
+    """Shards of a padded axis that come together again somewhere: what is gathered has no padding."""
+
+    RULES = {
+        "keys": ("cp", "seq pad -> cp by gather"),
+        "ulysses": ("cp", "head pad -> cp in op attention\n        seq pad -> cp"),
+        "sequence": ("tp", "head pad, hidden pad, vocab pad -> tp\n        seq pad -> tp"),
+        "table": ("tp", "vocab pad -> tp in op gather"),
+        "logits": ("tp", "vocab pad -> tp in op einsum"),
+        "hidden": ("tp", "hidden pad -> tp in op einsum"),
+    }
+    SIZES = {"width": 16, "heads": 4, "depth": 2, "vocab": 37, "length": 16, "batch": 4, "micro": 2}
+
+    def test_verify(self):
+        self.model.write_text(
+            self.model.read_text()
+            + "".join(
+                f"\nplan pad_{name}({axis} = 3) for Gpt2 {{\n    mesh {axis}\n    micro 2\n    split {{\n        {rules}\n    }}\n}}\n"
+                for name, (axis, rules) in self.RULES.items()
+            )
+        )
+        for name in self.RULES:
+            with self.subTest(plan=name):
+                self.verify(f"pad_{name}", self.SIZES)
+
+
 class CombinationTest(ContextTest):
     """With what other clauses of a plan do."""
 

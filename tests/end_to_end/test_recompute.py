@@ -8,6 +8,34 @@ from driver import ROOT, SMALL, DriverTest, mesh, settings
 KINDS = ["none", "attention", "block", "2", '["h.*.attn", "h.0"]']
 MODEL = {**SMALL, "dropout": 0.1}
 
+# Each block multiplies with the table that the one before it has made.
+WAVES = """
+import "Embedding"
+import "Linear"
+model Waves(length = 8, vocab = 11, width = 6) {
+    axis batch, seq = length, vocab, embed = width
+    input tokens, targets: i32[batch, seq]
+    emb = Embedding(vocab, embed)
+    x = emb(tokens)
+    wave = sinusoid(index(seq), embed, base = 10000.0)
+    repeat h[4] {
+        lin = Linear(embed, vocab)
+        up = Embedding(vocab, embed)
+        x = x + project(lin(x), up.weight) * wave
+        wave = sinusoid(index(seq), embed, base = 10000.0)
+    }
+    head = Linear(embed, vocab)
+    loss cross_entropy(head(x), targets, over = vocab)
+}
+train base for Waves {
+    batch 8
+    optimizer Sgd(lr = constant(0.1, warmup = 1))
+    seed 1
+}
+plan data(dp = 2) for Waves { mesh dp micro 2 split { batch -> dp } recompute every 2 }
+plan pipeline(pp = 2, cp = 2) for Waves { mesh pp, cp micro 2 split { seq -> cp h -> pp by 1f1b } recompute every 4 }
+"""
+
 
 def plan(recompute="none", *parts, **sizes):
     return ["gpt2", *settings(MODEL, mesh(**{"dp": 1, "pp": 1, "tp": 1, **sizes}), {"recompute": recompute}, *parts)]
@@ -50,6 +78,14 @@ class RecomputeTest(DriverTest):
         ):
             with self.subTest(recompute=kind, **sizes):
                 report = self.npar_json("verify", *plan(kind, more, **sizes), code=None)
+                self.assertTrue(report["ok"], [check for check in report["checks"] if not check["ok"]])
+
+    def test_table_of_positions_for_the_next_block(self):
+        """It is made of nothing, so a segment of two blocks neither keeps nor repeats it, wherever the chain is cut."""
+        (self.folder / "waves.npar").write_text(WAVES)
+        for name in ("data", "pipeline"):
+            with self.subTest(plan=name):
+                report = self.npar_json("verify", "waves.npar", "--plan", name, code=None)
                 self.assertTrue(report["ok"], [check for check in report["checks"] if not check["ok"]])
 
     def test_memory_falls(self):

@@ -1,6 +1,7 @@
 """The accounting of saved activations beside the formulas of Korthikanti et al. (2022), for a block written with the paper's operations."""
 
 import pathlib
+import re
 import unittest
 
 from driver import SMALL, DriverTest, mesh, settings
@@ -89,6 +90,26 @@ class SavedTest(DriverTest):
         for t in (1, 2, 4):
             with self.subTest(t=t):
                 self.assertEqual(self.block(*plan("none", {"sequence": "true"}, tp=t, name="narrow"), block=LAYERS), 4 * SBH / t * (1 + V / H))
+
+    def test_widened_values(self):
+        """Under `compute bf16` alone norms and softmax compute in f32. What they widen is kept narrow, so only the probabilities, which are
+        made wide and narrowed for their dropout, count twice as much: 2 a s^2 b bytes more than the paper."""
+        for t in (1, 2):
+            block = self.block(*plan("none", {"compute": "bf16"}, tp=t))
+            self.assertEqual(block, SBH * (10 + 24 / t + 7 * A * S / (H * t)))
+        saved = self.saved(*plan("none", {"compute": "bf16"}))
+        last = [each for each in saved["values"] if each["block"] == LAYERS and each["as"] == "tensor"]
+        self.assertEqual(sum(each["bytes"] for each in last), 4 * SBH + 2 * S * B * V, "logits are widened for the loss")
+        self.assertEqual({each["operation"] for each in last}, {"add", "layer_norm", "einsum"}, "neither weights nor conversions")
+
+    def test_what_the_program_keeps(self):
+        """The values under `compute bf16`, with statistics in f32 and without masks, which are drawn again: the program's stash."""
+        model = plan("none", {"compute": "bf16"})
+        values = self.saved(*model)["values"]
+        accounted = sum(each["bytes"] for each in values if each["as"] == "tensor")
+        accounted += sum(4 * each["elements"] for each in values if each["as"] == "statistic")
+        regions = re.findall(r'rank\.region "stash_F\w+" bytes\((\d+)\)', self.npar("compile", *model, "--emit=rank").output)
+        self.assertEqual(accounted, sum(int(size) for size in regions))
 
     def test_interleaved(self):
         """The factor 1 + (p - 1) / (p m) of the first stage, with m chunks per stage."""

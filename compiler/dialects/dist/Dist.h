@@ -23,9 +23,9 @@ namespace npar::dist {
 /// The mesh of the module around `op`; the empty mesh (one rank) when it names none.
 MeshAttr meshOf(mlir::Operation *op);
 
-/// The order in which an axis lies in memory, before it is split: 0 for the logical one, n for the zigzag order of n ranks. Of 2 n chunks, place
-/// 2 i holds chunk i and place 2 i + 1 chunk 2 n - 1 - i, so that each rank has early and late positions in equal parts. Everything that
-/// means logical positions asks this. Module attribute `dist.zigzag = {seq = 4 : i64}`.
+/// The order in which an axis lies in memory, before it is split: 0 for the logical one, n for the zigzag order of n ranks. Of 2 n chunks,
+/// place 2 i holds chunk i and place 2 i + 1 chunk 2 n - 1 - i, so that each rank has early and late positions in equal parts. Everything
+/// that means logical positions asks this. Module attribute `dist.zigzag = {seq = 4 : i64}`.
 int64_t zigzagOf(mlir::Operation *op, mlir::StringAttr axis);
 
 /// The layout of a tensor; null before placing.

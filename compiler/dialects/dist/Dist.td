@@ -100,7 +100,8 @@ def Dist_RuleAttr : Dist_Attr<"Rule", "rule"> {
   let summary = "one rule of a plan: axis -> mesh axes";
   let description = [{
     `#dist.rule<axis = "head", mesh = ["tp"], pad, op = "attention", layer = "h.*.attn", loc("gpt.npar":14:9)>`; `mesh` is empty for
-    `-> none`; pad, op, layer, `by` (how attention sees a split sequence: "gather", "ring", "ring_zigzag") and the location are optional. Module attribute `dist.rules`: an array in the order of the plan.
+    `-> none`; pad, op, layer, `by` (how attention sees a split sequence: "gather", "ring", "ring_zigzag") and the location are optional.
+    Module attribute `dist.rules`: an array in the order of the plan.
   }];
   let parameters = (ins "::mlir::StringAttr":$axis, "bool":$pad, ArrayRefParameter<"::mlir::StringAttr">:$mesh,
                         "::mlir::StringAttr":$op, "::mlir::StringAttr":$layer, "::mlir::StringAttr":$by, "::mlir::LocationAttr":$loc);

@@ -89,7 +89,8 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
     parser.emitError(at) << "unknown initial values '" << word << "'; zeros, ones, normal and constant exist";
     return {};
   }
-  if ((*initial == Initial::Normal || *initial == Initial::Constant) && (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
+  if ((*initial == Initial::Normal || *initial == Initial::Constant) &&
+      (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
     return {};
   if (failed(parser.parseGreater()))
     return {};
@@ -113,15 +114,28 @@ void nn::setAt(Operation *op, AtAttr at) { op->setDiscardableAttr("at", at); }
 
 void nn::setAt(Operation *op, Phase phase, StringRef path, int64_t block) { setAt(op, AtAttr::get(op->getContext(), phase, path, block)); }
 
-bool nn::matchesLayer(StringRef pattern, StringRef path) {
-  SmallVector<StringRef> wanted, given;
-  pattern.split(wanted, '.');
-  path.split(given, '.');
-  if (given.size() < wanted.size())
-    return false;
-  return llvm::all_of(llvm::zip(wanted, given),
-                      [](auto pair) { return std::get<0>(pair) == "*" || std::get<0>(pair) == std::get<1>(pair); });
+//===- What is not worth keeping ------------------------------------------------------------------------------------------===//
+
+bool nn::isCheap(Operation *op) { return isa<ScaleOp, ShiftOp, BroadcastOp, ConvertOp, RenameOp, SinusoidOp>(op); }
+
+bool nn::isWidening(Operation *op) {
+  auto convert = dyn_cast<ConvertOp>(op);
+  return convert && isNarrow(convert.getX().getType()) && !isNarrow(convert.getType());
 }
+
+bool nn::isFree(Operation *op) {
+  while (op && isCheap(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op && isa<IndexOp, FillOp>(op);
+}
+
+bool nn::isFetched(Operation *op) {
+  while (op && (isa<RenameOp>(op) || isWidening(op)))
+    op = op->getOperand(0).getDefiningOp();
+  return op && isa<ReadOp, InputOp>(op);
+}
+
+//===- Variables ----------------------------------------------------------------------------------------------------------===//
 
 VariableOp nn::lookupVariable(Operation *from, StringRef name) {
   auto module = from->getParentOfType<ModuleOp>();

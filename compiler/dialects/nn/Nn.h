@@ -33,17 +33,23 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
 /// Verifies that every loop has one size over all operands and results.
 mlir::LogicalResult verifyAxesAgree(mlir::Operation *op);
 
-template <typename Op>
-struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
+template <typename Op> struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAxesAgree(op); }
 };
 
 /// The op's `at` attribute; null when it has none.
 AtAttr getAt(mlir::Operation *op);
 void setAt(mlir::Operation *op, AtAttr at);
-/// Whether a layer path or one of its parents matches a pattern such as `h.*.attn`; `*` stands for one component.
-bool matchesLayer(llvm::StringRef pattern, llvm::StringRef path);
 void setAt(mlir::Operation *op, Phase phase, llvm::StringRef path, int64_t block);
+
+/// Scale, shift, broadcast, convert, rename, sinusoid: made again at each use where the first operand is free.
+bool isCheap(mlir::Operation *op);
+/// A conversion from 16 bits to more: of its result nothing is kept but the operand.
+bool isWidening(mlir::Operation *op);
+/// Made of nothing: indices, constants and what cheap ops make of them. Placing makes it again at each use.
+bool isFree(mlir::Operation *op);
+/// Read where it is used: parameters and data, renamed or widened or not. What else is made of them is kept like any value.
+bool isFetched(mlir::Operation *op);
 
 /// Attribute of an op of a recomputed segment and of its copy in the backward, until the schedule is made: their common number.
 constexpr llvm::StringLiteral recomputeAttribute = "recompute";

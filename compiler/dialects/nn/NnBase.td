@@ -61,7 +61,8 @@ def Nn_Initial : I32EnumAttr<"Initial", "distribution of initial values", [
 }
 
 def Nn_InitAttr : Nn_Attr<"Init", "init"> {
-  let summary = "initial values: `#nn.init<zeros>`, `#nn.init<ones>`, `#nn.init<normal, 0.02>` (mean 0, standard deviation), `#nn.init<constant, 65536.0>`";
+  let summary = "initial values: `#nn.init<zeros>`, `#nn.init<ones>`, `#nn.init<normal, 0.02>` (mean 0, standard deviation), "
+                "`#nn.init<constant, 65536.0>`";
   let parameters = (ins EnumParameter<Nn_Initial>:$initial, "::mlir::FloatAttr":$deviation);
   let hasCustomAssemblyFormat = 1;
   let builders = [AttrBuilder<(ins "Initial":$initial, "double":$deviation)>];
@@ -75,6 +76,7 @@ class Nn_TensorOf<string predicate, string summary>
 def Nn_Tensor : Nn_TensorOf<"true", "tensor with named axes">;
 def Nn_Float : Nn_TensorOf<"::llvm::isa<::mlir::FloatType>(::mlir::getElementTypeOrSelf($_self))", "floating-point tensor with named axes">;
 def Nn_Integer : Nn_TensorOf<"::mlir::getElementTypeOrSelf($_self).isInteger(32)", "i32 tensor with named axes">;
-def Nn_Scalar : Nn_TensorOf<"::npar::nn::axesOf($_self).empty() && ::mlir::getElementTypeOrSelf($_self).isF64()", "f64 scalar tensor with named axes">;
+def Nn_Scalar : Nn_TensorOf<"::npar::nn::axesOf($_self).empty() && ::mlir::getElementTypeOrSelf($_self).isF64()",
+                            "f64 scalar tensor with named axes">;
 
 #endif

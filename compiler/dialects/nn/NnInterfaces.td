@@ -28,10 +28,7 @@ def Nn_SavingOpInterface : OpInterface<"SavingOpInterface"> {
   let methods = [
     InterfaceMethod<
       "Whether the gradient would keep a mask of one byte per element of the result; here it draws the mask again.",
-      "bool", "keepsMask", (ins), "", [{ return false; }]>,
-    InterfaceMethod<
-      "Whether a result is a statistic: a few numbers per row, which the papers neglect beside the rows.",
-      "bool", "isStatistic", (ins "::mlir::OpResult":$result), "", [{ return false; }]>];
+      "bool", "keepsMask", (ins), "", [{ return false; }]>];
 }
 
 def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {

@@ -5,7 +5,6 @@
 #include "compiler/passes/autodiff/ValidTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/MapVector.h"
 
 #define GEN_PASS_DEF_AUTODIFFBACKWARD
 #include "compiler/passes/autodiff/Passes.h.inc"
@@ -127,10 +126,11 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     if (!precision.scalesLoss())
       return FillOp::create(builder, loc, type, builder.getF64FloatAttr(1));
     OpBuilder outside(getOperation().lookupSymbol<func::FuncOp>("micro"));
-    auto scale = VariableOp::create(outside, loc, Precision::lossScale, type, VariableKind::State);
+    std::string symbol = Precision::symbolOf(Precision::lossScale);
+    auto scale = VariableOp::create(outside, loc, symbol, type, VariableKind::State);
     scale.setSlot(Precision::lossScale);
     scale.setInitAttr(InitAttr::get(&getContext(), Initial::Constant, Precision::firstLossScale));
-    return ReadOp::create(builder, loc, type, Precision::lossScale);
+    return ReadOp::create(builder, loc, type, symbol);
   }
 
   void contribute(OpBuilder &builder, Operation *use, Value value, Value gradient) {

@@ -7,7 +7,9 @@ namespace npar::nn {
 
 /// Reads the attribute `nn.precision` that prepare-precision left; without it everything is as the parameters are.
 struct Precision {
-  static constexpr llvm::StringLiteral lossScale = "loss_scale";
+  /// Of a variable that belongs to no parameter: no identifier of a model can spell it. Its slot has the name without the `#`.
+  static std::string symbolOf(llvm::StringRef slot) { return ("#" + slot).str(); }
+  static constexpr llvm::StringLiteral lossScale = "loss_scale"; ///< a slot
   static constexpr double firstLossScale = 65536;
   static constexpr int64_t growthInterval = 2000; ///< good steps on end after which the scale doubles
 

@@ -1,5 +1,4 @@
 // autodiff-recompute: what lies inside a recomputed segment is not kept for the backward but repeated there.
-#include "compiler/dialects/nn/LayerPattern.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Segments.h"
@@ -14,15 +13,6 @@ using namespace npar;
 using namespace npar::nn;
 
 namespace {
-
-/// Made of nothing, or read where it is used: never kept, so never worth repeating.
-bool isFree(Operation *op) {
-  if (isa<ScaleOp, ShiftOp, BroadcastOp, ConvertOp, RenameOp>(op)) {
-    Operation *source = op->getOperand(0).getDefiningOp();
-    return source && isFree(source);
-  }
-  return isa<ReadOp, InputOp, IndexOp, FillOp>(op);
-}
 
 int64_t blockOf(Operation *op) { return getAt(op).getBlock(); }
 
@@ -50,8 +40,8 @@ public:
 private:
   void enlist(Operation *op) {
     std::optional<unsigned> segment = segments.of(op);
-    if (!segment || !isPure(op) || isFree(op))
-      return;
+    if (!segment || !isPure(op) || isFree(op) || isFetched(op))
+      return; // never kept, so never worth repeating
     segmentOf[op] = *segment;
     order[op] = static_cast<int64_t>(order.size());
     op->setAttr(recomputeAttribute, Builder(op->getContext()).getI64IntegerAttr(order[op]));

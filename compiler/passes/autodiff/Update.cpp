@@ -46,9 +46,9 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   func::FuncOp micro;
   DictionaryAttr optimizer, rate;
   Precision precision;
-  Value counted;                                        ///< steps that were not skipped; null where none is
+  Value counted;                                      ///< steps that were not skipped; null where none is
   SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
-  SmallVector<Trained> trained; // in order of the parameters
+  SmallVector<Trained> trained;                       // in order of the parameters
 
   void collect() {
     llvm::StringMap<AtAttr> places;
@@ -122,7 +122,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
     Value scale;
     if (precision.scalesLoss()) {
-      scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::lossScale), {});
+      scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), {});
       norm = place(DivOp::create(builder, loc, scalar, norm, scale), {});
     }
     output(builder, "out.grad_norm", norm, {});
@@ -155,9 +155,9 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Location loc = getOperation().getLoc();
     Type scalar = scale.getType();
     OpBuilder outside(micro);
-    auto scalarState = [&](StringRef name) {
-      auto variable = VariableOp::create(outside, loc, name, scalar, VariableKind::State);
-      variable.setSlot(name);
+    auto scalarState = [&](StringRef slot) {
+      auto variable = VariableOp::create(outside, loc, Precision::symbolOf(slot), scalar, VariableKind::State);
+      variable.setSlot(slot);
       return variable;
     };
     VariableOp streak = scalarState("good_streak"), steps = scalarState("good_steps");
@@ -171,7 +171,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       variable.setOutput(name);
       write(builder, variable, value, {});
     }
-    atEnd = {{getOperation().lookupSymbol<VariableOp>(Precision::lossScale), next.getNewScale()},
+    atEnd = {{getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), next.getNewScale()},
              {streak, next.getNewStreak()},
              {steps, next.getNewCounted()}};
     return place(UnscaleOp::create(builder, loc, scalar, factor, scale, norm), {});
@@ -195,8 +195,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Type type = parameter.getType();
     if (isNarrow(type))
       type = withElement(type, outside.getF32Type());
-    auto variable =
-        VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), type, VariableKind::State);
+    auto variable = VariableOp::create(outside, parameter.getLoc(), (parameter.getSymName() + "." + slot).str(), type, VariableKind::State);
     variable.setOf(parameter.getSymName());
     variable.setSlot(slot);
     return variable;

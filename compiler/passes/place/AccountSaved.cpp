@@ -35,13 +35,13 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
       return;
     SmallVector<Attribute> entries;
     for (Operation &op : micro.getOps()) {
-      if (!isPhase(&op, nn::Phase::F) || isa<nn::RenameOp>(op) || isFetched(&op))
+      if (!isPhase(&op, nn::Phase::F) || isSame(&op) || isFetched(&op))
         continue;
       for (OpResult result : op.getResults()) {
         Uses uses;
         collect(result, uses);
         if (!uses.blocks.empty() || !uses.crossings.empty())
-          entries.push_back(entry(result, uses, isStatistic(result) ? "statistic" : "tensor"));
+          entries.push_back(entry(result, uses, isOfRows(result) ? "statistic" : "tensor"));
       }
       auto saving = dyn_cast<nn::SavingOpInterface>(op);
       if (saving && saving.keepsMask() && !op.hasAttr(nn::recomputeAttribute))
@@ -72,30 +72,29 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
                                                        builder.getNamedAttr("repeated", builder.getF64FloatAttr(repeated))}));
   }
 
-  /// Read where it is used, or a piece of that: never kept.
+  /// A renamed value is the value itself, and of a widened one the narrow one is kept.
+  static bool isSame(Operation *op) { return isa<nn::RenameOp>(op) || nn::isWidening(op); }
+
+  /// Read where it is used, or a piece of that: never kept. So is what placing has made of nothing for each use.
   static bool isFetched(Operation *op) {
-    if (isa<dist::ReshardOp, nn::RenameOp>(op)) {
-      Operation *source = op->getOperand(0).getDefiningOp();
-      return source && isFetched(source);
-    }
-    return isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp>(op);
+    while (isa<dist::ReshardOp>(op) || isSame(op))
+      if (Operation *source = op->getOperand(0).getDefiningOp())
+        op = source;
+      else
+        return false;
+    return nn::isFetched(op) || nn::isFree(op);
   }
 
-  /// A renamed value is the value itself.
   static void collect(Value value, Uses &uses) {
     for (Operation *user : value.getUsers())
-      if (isa<nn::RenameOp>(user))
+      if (isSame(user))
         collect(user->getResult(0), uses);
       else if (isPhase(user, nn::Phase::B))
         (isa<nn::CheckpointOp>(user) ? uses.crossings : uses.blocks).insert(nn::getAt(user).getBlock());
   }
 
-  static bool isStatistic(OpResult result) {
-    auto saving = dyn_cast<nn::SavingOpInterface>(result.getOwner());
-    return (saving && saving.isStatistic(result)) || isOfRows(result);
-  }
-
-  /// A further result with a part of the first operand's axes and no others: what a norm or an attention over a ring knows of each row.
+  /// A statistic, which the papers neglect beside the rows: a further result with a part of the first operand's axes and no others: what a
+  /// norm or an attention over a ring knows of each row.
   static bool isOfRows(OpResult result) {
     Operation *op = result.getOwner();
     if (result.getResultNumber() == 0 || op->getNumOperands() == 0)
@@ -105,10 +104,10 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     return axes.size() < nn::axesOf(rows).size() && llvm::all_of(axes, [&](StringAttr axis) { return nn::hasAxis(rows, axis); });
   }
 
-  /// A layout's change is called by what it changes.
+  /// A change of layout, type or name is called by what it changes.
   static StringRef kindOf(Operation *op) {
-    while (auto reshard = dyn_cast<dist::ReshardOp>(op))
-      if (Operation *source = reshard->getOperand(0).getDefiningOp())
+    while (isa<dist::ReshardOp, nn::ConvertOp, nn::RenameOp>(op))
+      if (Operation *source = op->getOperand(0).getDefiningOp())
         op = source;
       else
         break;

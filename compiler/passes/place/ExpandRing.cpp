@@ -9,6 +9,7 @@
 //   early queries of i   j < i   never          so late x early always, and besides, chosen by the own coordinate,
 //   late queries of i    always  j > i          early x early or late x late
 #include "compiler/passes/place/LocalBuilder.h"
+#include "compiler/passes/place/Rules.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -191,6 +192,8 @@ private:
     auto moved = dist::PermuteOp::create(
         b.builder, op.getLoc(), x.getType(), x, dist::stringArray(op.getContext(), axes), 1,
         b.builder.getStringAttr(("'attention' passes '" + key.getValue() + "' round the ring of '" + seq.getValue() + "'").str()));
+    if (SmallVector<Attribute> rules = namedRules(op, seq, axes); !rules.empty())
+      moved->setAttr(ruleAttrName, b.builder.getArrayAttr(rules));
     if (auto at = nn::getAt(op))
       nn::setAt(moved, at);
     return moved.getResult();

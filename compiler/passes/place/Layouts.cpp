@@ -158,21 +158,21 @@ LogicalResult Layouts::placeParameters() {
         if (LayoutAttr wants = wantedWhole(use))
           uses[read.getVariable()].push_back(wants);
   auto variableOps = llvm::to_vector(module.getOps<nn::VariableOp>());
+  SmallVector<std::pair<nn::VariableOp, LayoutAttr>> parameters;
   for (nn::VariableOp variable : variableOps) {
     ArrayRef<LayoutAttr> wants = uses[variable.getSymName()];
     LayoutAttr layout = wants.empty() ? replicated(variable.getType()) : common(wants);
     variables[variable.getSymName()] = layout;
     if (!variable.isKind(nn::VariableKind::Parameter))
       continue;
-    if (failed(stores.check(variable, layout)))
-      return failure();
+    parameters.emplace_back(variable, layout);
     variables[variable.getSymName()] = layout.withFlat(stores.parameters());
     updates[variable.getSymName()] = layout.withFlat(stores.optimizer());
   }
   for (nn::VariableOp variable : variableOps)
     if (variable.isKind(nn::VariableKind::State) && variable.getOf())
       variables[variable.getSymName()] = updates.lookup(*variable.getOf());
-  return success();
+  return stores.check(parameters);
 }
 
 LayoutAttr Layouts::updateLayout(Value operand) const {
@@ -213,8 +213,7 @@ void Layouts::sweep() {
 }
 
 void Layouts::define(Operation *op) {
-  bool cheap = isa<nn::ScaleOp, nn::ShiftOp, nn::BroadcastOp, nn::ConvertOp, nn::RenameOp, nn::SinusoidOp>(op);
-  if (isa<nn::IndexOp, nn::FillOp>(op) || (cheap && isFree(op->getOperand(0)))) {
+  if (isa<nn::IndexOp, nn::FillOp>(op) || (nn::isCheap(op) && isFree(op->getOperand(0)))) {
     freeValues.insert(op->getResult(0));
     return;
   }

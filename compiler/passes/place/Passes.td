@@ -24,7 +24,8 @@ def PlaceAssign : Pass<"place-assign", "::mlir::ModuleOp"> {
   let summary = "gives every value a layout by the plan's rules and reshards where definition and use disagree";
   let description = [{
     Rules P1-P4, P6, P7. Types become rank-local with `#dist.layout`; variables too. `dist.stores` says what is dealt out flat: an array of
-    `{what = "parameters" | "gradients" | "optimizer", mesh = ["dp"], per_step, loc = loc(...)}`.
+    `{what = "parameters" | "gradients" | "optimizer", mesh = ["dp"], per_step, loc = loc(...)}`. `dist.mesh_lines`: where the plan declares
+    each mesh axis, for errors.
 
     ```mlir
     // dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]
@@ -107,7 +108,8 @@ def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let description = [{
     V1: every tensor has a layout and the local shape that follows from it. V2: no dist.reshard and no composite operation is left. V3: only
     linear operations have partial operands, all partial over the same axes (index operands aside). V4: an axis is
-    split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is read, written and accumulated the nn dialect verifies itself.)
+    split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is
+    read, written and accumulated the nn dialect verifies itself.)
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

@@ -4,7 +4,6 @@
 
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace npar {
 #define GEN_PASS_DEF_PLACEASSIGN
@@ -221,8 +220,8 @@ private:
     std::string stored;
     if (read) {
       cause.text = "'" + read.getVariable().str() + "' was accumulated from each rank's share";
-      if (ArrayRef<StringAttr> flat = layouts.layout(value).getFlatAxes(); !flat.empty()) {
-        stored = ", stored by " + Stores::text("optimizer", flat);
+      if (layouts.layout(value).isFlat()) {
+        stored = ", stored by " + storeText("optimizer");
         addStore(cause, "optimizer");
       }
       origin = accumulated.count(read.getVariable()) ? layouts.originOfPartial(accumulated.lookup(read.getVariable())) : nullptr;
@@ -273,6 +272,8 @@ private:
     return cause;
   }
 
+  std::string storeText(StringRef what) { return "rule '" + stores.text(what) + "'"; }
+
   void addStore(Cause &cause, StringRef what) {
     if (Attribute named = stores.named(what); named && !llvm::is_contained(cause.rules, named))
       cause.rules.push_back(named);
@@ -286,14 +287,14 @@ private:
     auto read = value.getDefiningOp<nn::ReadOp>();
     if (auto accumulate = dyn_cast<nn::AccumulateOp>(user)) {
       what = "gradients";
-      cause.text = "'" + accumulate.getVariable().str() + "' is stored by " + Stores::text(what, stores.gradients());
+      cause.text = "'" + accumulate.getVariable().str() + "' is stored by " + storeText(what);
     } else if (auto write = dyn_cast<nn::WriteOp>(user)) {
-      cause.text = "'" + write.getVariable().str() + "' is used whole but updated by " + Stores::text(what, stores.optimizer());
+      cause.text = "'" + write.getVariable().str() + "' is used whole but updated by " + storeText(what);
     } else if (read && !isUpdate(user)) {
       what = "parameters";
-      cause.text = name + " uses '" + read.getVariable().str() + "' whole, stored by " + Stores::text(what, stores.parameters());
+      cause.text = name + " uses '" + read.getVariable().str() + "' whole, stored by " + storeText(what);
     } else {
-      cause.text = name + " updates what is stored by " + Stores::text(what, stores.optimizer());
+      cause.text = name + " updates what is stored by " + storeText(what);
     }
     addStore(cause, what);
     return cause;
@@ -325,6 +326,7 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
       return signalPassFailure();
     Rewriter(module, rules, stores, layouts).run();
     module->removeAttr("dist.stores");
+    module->removeAttr("dist.mesh_lines");
   }
 };
 

@@ -113,8 +113,8 @@ private:
     return axes;
   }
 
-  /// Under `dist.hierarchical` a gradient that is added over several mesh axes is scattered over the last one, added over the others where it
-  /// is smaller, and gathered again. What has less than a block for each rank goes in one piece.
+  /// Under `dist.hierarchical` a gradient that is added over several mesh axes is scattered over the last one, added over the others where
+  /// it is smaller, and gathered again. What has less than a block for each rank goes in one piece.
   bool scatterForHierarchy() {
     auto read = op.getInput().getDefiningOp<nn::ReadOp>();
     SmallVector<StringAttr> axes = leavingPartial();

@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace npar::place {
@@ -70,9 +72,19 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
           error << "mesh axis '" << axis.getValue() << "' is taken by the pipeline";
         else
           error << "the mesh has no axis '" << axis.getValue() << "'";
+        error.attachNote(rule.getLoc()) << "help: rules may use " << freeMeshAxes();
         rules.back().refused = failed = true;
       }
     }
+}
+
+std::string Rules::freeMeshAxes() const {
+  auto pipeline = module->getAttrOfType<StringAttr>("pipe.axis");
+  std::string text;
+  for (StringAttr axis : mesh.getNames())
+    if (axis != pipeline)
+      text += (text.empty() ? "'" : ", '") + axis.str() + "'";
+  return text.empty() ? "no axis of this mesh" : text;
 }
 
 static bool matchesRule(dist::RuleAttr rule, Operation *op) {
@@ -109,6 +121,8 @@ SmallVector<Attribute> namedRules(Operation *op, StringAttr axis, ArrayRef<Strin
 
 bool Rules::matches(const Entry &entry, Operation *op) const { return matchesRule(entry.attribute, op); }
 
+static bool isNarrowed(dist::RuleAttr rule) { return !rule.getOp().empty() || !rule.getLayer().empty(); }
+
 bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
   dist::RuleAttr rule = entry.attribute;
   int64_t size = sizeOf(rule.getAxis()), parts = mesh.sizeOf(splits);
@@ -120,6 +134,12 @@ bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
       splits, [&](StringAttr axis) { error << axis.getValue(); }, [&] { error << " * "; });
   error << "' of size " << parts;
   error.attachNote(op->getLoc()) << "split by operation '" << op->getName().stripDialect() << "' here";
+  if (rule.getAxis().getValue() == "batch") {
+    error.attachNote(rule.getLoc()) << "help: these are the rows of a micro-batch: make 'micro' " << parts / std::gcd(size, parts)
+                                    << " times as large" << (isNarrowed(rule) ? ", or remove the rule's 'in'" : "");
+    return false;
+  }
+  noteMesh(error, splits.back());
   SmallVector<std::string> divisors;
   for (int64_t divisor = 2; divisor <= std::min<int64_t>(size, 64); ++divisor)
     if (size % divisor == 0)
@@ -132,20 +152,20 @@ bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
   return false;
 }
 
-void Rules::refuseWhole(Entry &entry, Operation *op) {
+void Rules::refuseWhole(Entry &entry, Operation *op, StringAttr meshAxis) {
   dist::RuleAttr rule = entry.attribute;
   StringRef kind = kindOf(op);
   InFlightDiagnostic error = emitError(rule.getLoc());
   error << "axis '" << rule.getAxis().getValue() << "' cannot be split: operation '" << kind << "' needs it whole";
   error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
-  error.attachNote(rule.getLoc()) << "help: put a rule before it that takes '" << rule.getMesh().front().getValue() << "' in '" << kind
+  error.attachNote(rule.getLoc()) << "help: put a rule before it that takes '" << meshAxis.getValue() << "' in '" << kind
                                   << "' for another axis, or exempt it: '" << rule.getAxis().getValue() << " -> none in op " << kind << "'";
 }
 
 /// Whether a rule may split the sequence of an attention: it says how keys and values come together, and can do so.
-bool Rules::splitsContext(Entry &entry, Operation *op, const Assignment &assignment) {
+bool Rules::splitsContext(Entry &entry, Operation *op, StringAttr meshAxis, const Assignment &assignment) {
   dist::RuleAttr rule = entry.attribute;
-  StringRef axis = rule.getAxis().getValue(), mesh = rule.getMesh().front().getValue(), kind = kindOf(op), by = rule.getBy();
+  StringRef axis = rule.getAxis().getValue(), mesh = meshAxis.getValue(), kind = kindOf(op), by = rule.getBy();
   if (by.empty()) {
     InFlightDiagnostic error = emitError(rule.getLoc());
     error << "axis '" << axis << "' cannot be split: operation '" << kind << "' needs it whole";
@@ -168,10 +188,12 @@ bool Rules::splitsContext(Entry &entry, Operation *op, const Assignment &assignm
   entry.context = true;
   if (by == "gather")
     return true;
-  if (rule.getPad()) {
+  int64_t size = sizeOf(rule.getAxis()), members = this->mesh.sizeOf(rule.getMesh());
+  if (rule.getPad() && size % members != 0) {
     InFlightDiagnostic error = emitError(rule.getLoc());
-    error << "a ring over axis '" << axis << "' cannot be padded: its pieces take each other's place";
-    error.attachNote(rule.getLoc()) << "help: remove 'pad', or use 'by gather'";
+    error << "a ring of " << members << " ranks over axis '" << axis << "' of size " << size
+          << " cannot be padded: its pieces take each other's place";
+    error.attachNote(rule.getLoc()) << "help: use 'by gather', or a size that " << members << " divides";
     return false;
   }
   if (by != "ring_zigzag")
@@ -183,7 +205,6 @@ bool Rules::splitsContext(Entry &entry, Operation *op, const Assignment &assignm
     error.attachNote(rule.getLoc()) << "help: without a mask the ring is balanced in any order: use 'by ring'";
     return false;
   }
-  int64_t size = sizeOf(rule.getAxis()), members = this->mesh.sizeOf(rule.getMesh());
   if (size % (2 * members) != 0) {
     InFlightDiagnostic error = emitError(rule.getLoc());
     error << "axis '" << axis << "' of size " << size << " is not divisible by " << 2 * members << ": zigzag order gives each of "
@@ -203,14 +224,20 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
   for (const nn::LoopAxis &axis : axes)
     if (axis.kind == nn::LoopKind::Internal)
       assignment.internal.push_back(axis.name);
-  SmallVector<StringAttr> busy(reserved), exempt;
+  SmallVector<StringAttr> busy(reserved);
+  llvm::SmallDenseMap<StringAttr, int> exempt; // axis to the rule that says so
   for (auto [index, entry] : llvm::enumerate(rules)) {
     StringAttr axis = entry.attribute.getAxis();
     const auto *loop = llvm::find_if(axes, [&](const nn::LoopAxis &candidate) { return candidate.name == axis; });
-    if (entry.refused || loop == axes.end() || (only && axis != only) || llvm::is_contained(exempt, axis) || !matches(entry, op))
+    if (entry.refused || loop == axes.end() || (only && axis != only) || !matches(entry, op))
       continue;
+    if (auto found = exempt.find(axis); found != exempt.end()) {
+      if (entry.exemptedBy < 0 || loop->kind == nn::LoopKind::Context)
+        entry.exemptedBy = found->second;
+      continue;
+    }
     if (entry.attribute.getMesh().empty()) {
-      exempt.push_back(axis);
+      exempt[axis] = static_cast<int>(index);
       entry.used = true;
       continue;
     }
@@ -224,11 +251,11 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
         continue;
       }
       if (loop->kind == nn::LoopKind::Whole) {
-        refuseWhole(entry, op);
+        refuseWhole(entry, op, meshAxis);
         entry.refused = failed = true;
         break;
       }
-      if (loop->kind == nn::LoopKind::Context && !splitsContext(entry, op, assignment)) {
+      if (loop->kind == nn::LoopKind::Context && !splitsContext(entry, op, meshAxis, assignment)) {
         entry.refused = failed = true;
         break;
       }
@@ -246,25 +273,47 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
   return assignment;
 }
 
+void Rules::noteMesh(InFlightDiagnostic &error, StringAttr meshAxis) const {
+  auto lines = module->getAttrOfType<ArrayAttr>("dist.mesh_lines");
+  int64_t index = mesh.indexOf(meshAxis);
+  if (lines && index >= 0 && index < static_cast<int64_t>(lines.size()) && !isa<UnknownLoc>(lines[index]))
+    error.attachNote(Location(cast<LocationAttr>(lines[index]))) << "mesh declared here";
+}
+
+bool Rules::noteExemption(InFlightDiagnostic &error, const Entry &entry) const {
+  if (entry.exemptedBy < 0)
+    return false;
+  dist::RuleAttr by = rules[entry.exemptedBy].attribute;
+  error.attachNote(by.getLoc()) << "exempted here by '" << by.text() << "'";
+  return true;
+}
+
 LogicalResult Rules::check() {
   for (Entry &entry : rules) {
     if (!entry.refused && entry.used && !entry.context && !entry.attribute.getBy().empty() && mesh.sizeOf(entry.attribute.getMesh()) > 1) {
       failed = true;
       InFlightDiagnostic error = emitError(entry.attribute.getLoc());
       error << "the rule '" << entry.attribute.text() << "' splits the keys of no attention";
-      error.attachNote(entry.attribute.getLoc()) << "help: an earlier rule has the mesh axis there, or none is left: remove 'by'";
+      if (noteExemption(error, entry))
+        error.attachNote(entry.attribute.getLoc()) << "help: remove 'by', or narrow the exemption so that it leaves attention out";
+      else
+        error.attachNote(entry.attribute.getLoc()) << "help: an earlier rule has the mesh axis there, or none is left: remove 'by'";
     }
     if (entry.used || entry.refused)
       continue;
     failed = true;
     InFlightDiagnostic error = emitError(entry.attribute.getLoc());
     error << "no operation uses the rule '" << entry.attribute.text() << "'";
+    bool exempted = noteExemption(error, entry);
     if (entry.blocked)
       error.attachNote(entry.attribute.getLoc())
           << "help: wherever it could apply an earlier rule has the mesh axis; move it up or remove it";
+    else if (exempted)
+      error.attachNote(entry.attribute.getLoc()) << "help: remove one of the two, or narrow the exemption with 'in'";
     else
       error.attachNote(entry.attribute.getLoc())
-          << "help: no operation with the axis '" << entry.attribute.getAxis().getValue() << "' matches; remove the rule or widen its 'in'";
+          << "help: no operation with the axis '" << entry.attribute.getAxis().getValue() << "' matches; remove the rule"
+          << (isNarrowed(entry.attribute) ? " or widen its 'in'" : "");
   }
   return success(!failed);
 }

@@ -46,6 +46,8 @@ public:
   const dist::RuleAttr &rule(int index) const { return rules[index].attribute; }
   /// Global size of an axis, -1 when no tensor has it.
   int64_t sizeOf(mlir::StringAttr axis) const { return sizes.count(axis) ? sizes.lookup(axis) : -1; }
+  /// `'dp', 'tp'`: the mesh axes that rules may use, for a help.
+  std::string freeMeshAxes() const;
   /// Mesh axes that some rule gives to `batch`.
   llvm::SmallVector<mlir::StringAttr> batchAxes() const;
 
@@ -54,11 +56,16 @@ private:
     dist::RuleAttr attribute;
     bool used = false, refused = false, blocked = false;
     bool context = false; ///< it split the sequence of some attention
+    int exemptedBy = -1;  ///< the rule `-> none` that kept it from some operation, an attention rather than another; -1 when none did
   };
   bool matches(const Entry &entry, mlir::Operation *op) const;
   bool divides(Entry &entry, mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> splits);
-  void refuseWhole(Entry &entry, mlir::Operation *op);
-  bool splitsContext(Entry &entry, mlir::Operation *op, const Assignment &assignment);
+  void refuseWhole(Entry &entry, mlir::Operation *op, mlir::StringAttr meshAxis);
+  bool splitsContext(Entry &entry, mlir::Operation *op, mlir::StringAttr meshAxis, const Assignment &assignment);
+  /// Notes where a mesh axis is declared, if `dist.mesh_lines` says it.
+  void noteMesh(mlir::InFlightDiagnostic &error, mlir::StringAttr meshAxis) const;
+  /// Notes the exemption that kept a rule from an operation; false when there was none.
+  bool noteExemption(mlir::InFlightDiagnostic &error, const Entry &entry) const;
 
   mlir::ModuleOp module;
   std::vector<Entry> rules;

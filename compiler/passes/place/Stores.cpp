@@ -44,7 +44,9 @@ LogicalResult Stores::check() const {
   for (const Entry &entry : entries)
     for (const Rule &rule : entry.rules)
       if (rules.mesh.indexOf(rule.axis) < 0) {
-        emitError(rule.loc) << "the mesh has no axis '" << rule.axis.getValue() << "'";
+        InFlightDiagnostic error = emitError(rule.loc);
+        error << "the mesh has no axis '" << rule.axis.getValue() << "'";
+        error.attachNote(rule.loc) << "help: rules may use " << rules.freeMeshAxes();
         good = false;
       }
   return success(good);
@@ -69,49 +71,54 @@ std::string Stores::legalAxes(StringAttr refused) const {
   return llvm::join(legal, ", ");
 }
 
-LogicalResult Stores::check(nn::VariableOp parameter, dist::LayoutAttr layout) const {
+LogicalResult Stores::check(ArrayRef<std::pair<nn::VariableOp, dist::LayoutAttr>> parameters) const {
+  bool good = true;
   for (const Entry &entry : entries)
     for (StringAttr axis : entry.axes)
-      for (auto [dim, name] : llvm::enumerate(layout.getNames())) {
-        if (!llvm::is_contained(layout.splitsOf(dim), axis))
-          continue;
-        LocationAttr line = lineOf(entry, axis);
-        InFlightDiagnostic error = emitError(line)
-                                   << "the " << entry.name << " cannot be stored over '" << axis.getValue() << "', which splits axis '"
-                                   << name.getValue() << "' of parameter '" << parameter.getSymName() << "' already";
-        for (dist::RuleAttr rule : rulesOf(module))
-          if (rule.getAxis() == name && llvm::is_contained(rule.getMesh(), axis)) {
-            error.attachNote(rule.getLoc()) << "by rule '" << rule.text() << "'";
-            break;
-          }
-        std::string legal = legalAxes(axis);
-        if (legal.empty())
-          error.attachNote(line) << "help: remove it: no mesh axis holds equal copies of every parameter";
-        else
-          error.attachNote(line) << "help: mesh axes that hold equal copies of every parameter: " << legal;
-        return failure();
+      good &= llvm::all_of(parameters, [&](auto &each) { return succeeded(check(entry, axis, each.first, each.second)); });
+  return success(good);
+}
+
+LogicalResult Stores::check(const Entry &entry, StringAttr axis, nn::VariableOp parameter, dist::LayoutAttr layout) const {
+  for (auto [dim, name] : llvm::enumerate(layout.getNames())) {
+    if (!llvm::is_contained(layout.splitsOf(dim), axis))
+      continue;
+    LocationAttr line = lineOf(entry, axis);
+    InFlightDiagnostic error = emitError(line) << "the " << entry.name << " cannot be stored over '" << axis.getValue()
+                                               << "', which splits axis '" << name.getValue() << "' of parameter '"
+                                               << parameter.getSymName() << "' already";
+    for (dist::RuleAttr rule : rulesOf(module))
+      if (rule.getAxis() == name && llvm::is_contained(rule.getMesh(), axis)) {
+        error.attachNote(rule.getLoc()) << "by rule '" << rule.text() << "'";
+        break;
       }
+    std::string legal = legalAxes(axis);
+    if (legal.empty())
+      error.attachNote(line) << "help: remove it: no mesh axis holds equal copies of every parameter";
+    else
+      error.attachNote(line) << "help: mesh axes that hold equal copies of every parameter: " << legal;
+    return failure();
+  }
   return success();
 }
 
-std::string Stores::text(StringRef what, ArrayRef<StringAttr> axes) {
-  std::string text = "rule '" + what.str() + " -> ";
-  for (auto [i, axis] : llvm::enumerate(axes))
-    text += (i ? ", " : "") + axis.str();
-  return text + "'";
+const Stores::Entry &Stores::entryOf(StringRef what) const {
+  return *llvm::find_if(entries, [&](const Entry &entry) { return entry.what == what; });
+}
+
+std::string Stores::text(StringRef what) const {
+  std::string text = (what + " -> ").str();
+  for (auto [place, axis] : llvm::enumerate(entryOf(what).perMicro))
+    text += (place ? ", " : "") + axis.str();
+  return text;
 }
 
 Attribute Stores::named(StringRef what) const {
-  for (const Entry &entry : entries)
-    if (entry.what == what && !entry.axes.empty()) {
-      std::string rule = (what + " -> ").str();
-      for (auto [place, axis] : llvm::enumerate(entry.axes))
-        rule += (place ? ", " : "") + axis.str();
-      LocationAttr line = lineOf(entry, entry.axes.front());
-      if (line && !isa<UnknownLoc>(line))
-        return NameLoc::get(StringAttr::get(line.getContext(), rule), Location(line));
-    }
-  return {};
+  const Entry &entry = entryOf(what);
+  LocationAttr line = entry.perMicro.empty() ? LocationAttr() : lineOf(entry, entry.perMicro.front());
+  if (!line || isa<UnknownLoc>(line))
+    return {};
+  return NameLoc::get(StringAttr::get(line.getContext(), text(what)), Location(line));
 }
 
 } // namespace npar::place

@@ -20,12 +20,13 @@ public:
 
   /// Refuses unknown mesh axes. The plan's elaboration has refused the pipeline's, and gradients stored otherwise than the optimizer state.
   mlir::LogicalResult check() const;
-  /// Refuses mesh axes that split the parameter already. `layout`: by the rules of `split` alone.
-  mlir::LogicalResult check(nn::VariableOp parameter, dist::LayoutAttr layout) const;
+  /// Refuses mesh axes that split a parameter already, each once. The layouts are those by the rules of `split` alone.
+  mlir::LogicalResult check(llvm::ArrayRef<std::pair<nn::VariableOp, dist::LayoutAttr>> parameters) const;
 
-  /// `rule 'optimizer -> dp'`, for causes.
-  static std::string text(llvm::StringRef what, llvm::ArrayRef<mlir::StringAttr> axes);
-  /// The rule of `what` with its line, as `dist::ruleAttrName` lists rules; null without one.
+  /// `optimizer -> dp`, for causes. Of gradients what is stored in each micro-batch: nothing moves by a rule `per step` but by the
+  /// optimizer's.
+  std::string text(llvm::StringRef what) const;
+  /// The rule of `what` with its line, as `ruleAttrName` lists rules; null without one.
   mlir::Attribute named(llvm::StringRef what) const;
 
 private:
@@ -38,6 +39,8 @@ private:
     llvm::SmallVector<mlir::StringAttr> axes, perMicro;
     llvm::SmallVector<Rule> rules; ///< one per axis, size 1 included
   };
+  const Entry &entryOf(llvm::StringRef what) const;
+  mlir::LogicalResult check(const Entry &entry, mlir::StringAttr axis, nn::VariableOp parameter, dist::LayoutAttr layout) const;
   /// The line that stores over an axis; null when none does.
   static mlir::LocationAttr lineOf(const Entry &entry, mlir::StringAttr axis);
   /// Mesh axes that split no parameter and are not the pipeline's.

@@ -28,9 +28,8 @@ def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
 def PrepareCheck : Pass<"prepare-check", "::mlir::ModuleOp"> {
   let summary = "verify a whole nn program";
   let description = [{
-    What no single op can see: there is an `@micro`; every op of a function says where it belongs (`at`) and has a source line; indices of
-    parameters are 0, 1, 2, ... in order; every parameter is used; only accumulators are accumulated to.
-    Changes nothing.
+    What no single op can see: there is an `@micro`; every op of a function says where it belongs (`at`); indices of parameters are
+    0, 1, 2, ... in order; every parameter is used; data are integers, for the engine has tokens and targets to give. Changes nothing.
   }];
 }
 

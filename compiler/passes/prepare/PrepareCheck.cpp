@@ -21,6 +21,7 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       checkPlaces(function);
     checkParameters(micro);
+    checkInputs(micro);
     if (failedOnce)
       signalPassFailure();
   }
@@ -35,6 +36,16 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
     function.walk([&](Operation *op) {
       if (llvm::isa<NnDialect>(op->getDialect()) && !getAt(op))
         fail(op) << "'" << op->getName() << "' has no place in the model (attribute 'at')";
+    });
+  }
+
+  void checkInputs(func::FuncOp function) {
+    function.walk([&](InputOp input) {
+      if (!llvm::isa<FloatType>(getElementTypeOrSelf(input.getType())))
+        return;
+      InFlightDiagnostic error = fail(input);
+      error << "input '" << input.getName() << "' is of floats, but the data are tokens and targets, of type i32";
+      error.attachNote(input.getLoc()) << "help: look up vectors for the tokens: an Embedding of 'tokens: i32[batch, seq]'";
     });
   }
 

@@ -1,4 +1,5 @@
 // prepare-precision: the element type of each operation of @micro, by the plan's `compute` and `keep`; conversions where they meet.
+#include "compiler/dialects/nn/LayerPattern.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -83,8 +84,8 @@ private:
     for (Attribute each : list ? list.getValue() : ArrayRef<Attribute>()) {
       auto entry = cast<DictionaryAttr>(each);
       auto layer = entry.getAs<BoolAttr>("layer");
-      keeps.push_back({entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(),
-                       typeNamed(entry.getAs<StringAttr>("type").getValue())});
+      keeps.push_back(
+          {entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(), typeNamed(entry.getAs<StringAttr>("type").getValue())});
     }
   }
 

@@ -32,7 +32,6 @@ LogicalResult KeepValidOp::verify() {
 
 SmallVector<LoopAxis> CrossEntropyOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
 SmallVector<LoopAxis> CrossEntropyGradOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
-bool CrossEntropyOp::isStatistic(OpResult result) { return result == getLse(); }
 double CrossEntropyOp::getFlops() { return 5 * loopVolume(*this); }
 double CrossEntropyGradOp::getFlops() { return 4 * loopVolume(*this); }
 

@@ -7,9 +7,8 @@ using namespace npar::nn;
 
 // The relation that gather and scatter_add share: rows has the axes of idx and those of the table without `axis`.
 static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, StringAttr axis) {
-  if ( failed(requireAxis(op, table, "the table", axis)) ||
-      failed(requireNoAxis(op, rows, "the rows", axis)) || failed(requireNoAxis(op, idx, "the index", axis)) ||
-      failed(requireWithin(op, idx, "the index", rows, "the rows")))
+  if (failed(requireAxis(op, table, "the table", axis)) || failed(requireNoAxis(op, rows, "the rows", axis)) ||
+      failed(requireNoAxis(op, idx, "the index", axis)) || failed(requireWithin(op, idx, "the index", rows, "the rows")))
     return failure();
   for (StringAttr name : axesOf(table))
     if (name != axis) {

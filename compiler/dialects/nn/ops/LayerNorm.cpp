@@ -40,7 +40,6 @@ LogicalResult LayerNormGradOp::verify() {
 
 SmallVector<LoopAxis> LayerNormOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
 SmallVector<LoopAxis> LayerNormGradOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
-bool LayerNormOp::isStatistic(OpResult result) { return result != getY(); }
 double LayerNormOp::getFlops() { return 8 * loopVolume(*this); }
 double LayerNormGradOp::getFlops() { return 14 * loopVolume(*this); }
 

@@ -4,7 +4,7 @@
 
 include "compiler/dialects/nn/ops/OpBase.td"
 
-def Nn_LayerNormOp : Nn_PureOp<"layer_norm", [Nn_Differentiable, Nn_KeepsStatistics, Nn_OwnLoopAxes, Nn_OwnCost]> {
+def Nn_LayerNormOp : Nn_PureOp<"layer_norm", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
   let summary = "(x - mean) * rstd * gamma + beta over `axis`; rstd = 1 / sqrt(biased variance + epsilon)";
   let arguments = (ins Nn_Float:$x, Nn_Float:$gamma, Nn_Float:$beta, StrAttr:$axis, F64Attr:$epsilon);
   let results = (outs Nn_Float:$y, Nn_Float:$mean, Nn_Float:$rstd);
@@ -77,7 +77,7 @@ def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_OwnLoopNames, Nn_OwnCos
   }];
 }
 
-def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Differentiable, Nn_KeepsStatistics, Nn_OwnLoopAxes, Nn_OwnCost]> {
+def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
   let summary = "loss = lse - logits[target], lse = log sum exp of the logits over `axis`, per token; 0 where the target is `ignore`";
   let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, StrAttr:$axis, OptionalAttr<I64Attr>:$ignore);
   let results = (outs Nn_Float:$loss, Nn_Float:$lse);

@@ -13,9 +13,8 @@ def Nn_Differentiable : DeclareOpInterfaceMethods<Nn_DifferentiableOpInterface>;
 def Nn_OwnLoopAxes : DeclareOpInterfaceMethods<Nn_ShardableOpInterface, ["getLoopAxes"]>;
 // An op that knows axes of operands or results under an alias, too.
 def Nn_OwnLoopNames : DeclareOpInterfaceMethods<Nn_ShardableOpInterface, ["getLoopAxes", "loopOfOperand", "loopOfResult"]>;
-// An op that keeps a mask for its gradient; one whose results but the first are statistics. Others keep what their gradient uses.
+// An op that keeps a mask for its gradient. Others keep what their gradient uses.
 def Nn_KeepsMask : DeclareOpInterfaceMethods<Nn_SavingOpInterface, ["keepsMask"]>;
-def Nn_KeepsStatistics : DeclareOpInterfaceMethods<Nn_SavingOpInterface, ["isStatistic"]>;
 def Nn_OwnCost : DeclareOpInterfaceMethods<Nn_CostOpInterface, ["getFlops"]>;
 
 class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic, traits>;

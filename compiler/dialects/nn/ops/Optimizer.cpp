@@ -58,9 +58,7 @@ static LogicalResult verifyUpdate(Operation *op, Value gradient, ValueRange like
   return success();
 }
 
-LogicalResult AdamwOp::verify() {
-  return verifyUpdate(*this, getG(), {getM(), getV(), getNewW(), getNewM(), getNewV()}, getW().getType());
-}
+LogicalResult AdamwOp::verify() { return verifyUpdate(*this, getG(), {getM(), getV(), getNewW(), getNewM(), getNewV()}, getW().getType()); }
 
 LogicalResult SgdOp::verify() {
   if (bool(getVelocity()) != bool(getNewVelocity()))

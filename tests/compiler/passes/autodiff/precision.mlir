@@ -78,7 +78,7 @@ func.func @micro() {
 
 // -----
 
-// fp16: the seed of the backward pass is the loss scale; the norm tells all ranks whether the step counts.
+// fp16: the seed of the backward pass is the loss scale; the norm tells all ranks whether the step counts. A parameter may have its name.
 !w = tensor<4x4xf16, #nn.axes<hidden, embed>>
 !x = tensor<2x4xf16, #nn.axes<batch, embed>>
 !h = tensor<2x4xf16, #nn.axes<batch, hidden>>
@@ -89,18 +89,19 @@ module attributes {
   nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}, nn.clip = 1.0,
   nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = "fp16"}
 } {
-// CHECK-DAG: nn.variable @loss_scale : {{.*}} {init = #nn.init<constant, 6.553600e+04>, kind = #nn.kind<state>, slot = "loss_scale"}
-// CHECK-DAG: nn.variable @good_streak : {{.*}} {kind = #nn.kind<state>, slot = "good_streak"}
-// CHECK-DAG: nn.variable @good_steps : {{.*}} {kind = #nn.kind<state>, slot = "good_steps"}
-nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
+// CHECK: nn.variable @loss_scale : {{.*}}kind = #nn.kind<parameter>
+// CHECK-DAG: nn.variable @"#loss_scale" : {{.*}} {init = #nn.init<constant, 6.553600e+04>, kind = #nn.kind<state>, slot = "loss_scale"}
+// CHECK-DAG: nn.variable @"#good_streak" : {{.*}} {kind = #nn.kind<state>, slot = "good_streak"}
+// CHECK-DAG: nn.variable @"#good_steps" : {{.*}} {kind = #nn.kind<state>, slot = "good_steps"}
+nn.variable @loss_scale : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
 nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
 // CHECK-LABEL: @micro
-// CHECK: %[[SEED:.+]] = nn.read @loss_scale {at = #nn.at<B, "loss", 0>}
+// CHECK: %[[SEED:.+]] = nn.read @"#loss_scale" {at = #nn.at<B, "loss", 0>}
 // CHECK: nn.convert %[[SEED]] {{.*}} -> tensor<f32
 func.func @micro() {
   %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
-  %w = nn.read @w {at = #nn.at<F, "in", 0>} : !w
+  %w = nn.read @loss_scale {at = #nn.at<F, "in", 0>} : !w
   %h = nn.einsum %x, %w {at = #nn.at<F, "in", 0>} : (!x, !w) -> !h
   %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
   %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
@@ -111,15 +112,15 @@ func.func @micro() {
 }
 // CHECK-LABEL: @update
 // CHECK: %[[SCALED:.+]] = nn.grad_norm
-// CHECK: %[[SCALE:.+]] = nn.read @loss_scale
+// CHECK: %[[SCALE:.+]] = nn.read @"#loss_scale"
 // CHECK: %[[NORM:.+]] = nn.div %[[SCALED]], %[[SCALE]]
 // CHECK: nn.write @out.grad_norm, %[[NORM]]
 // CHECK: %[[CLIP:.+]] = nn.clip_factor %[[NORM]]
-// CHECK: %[[STREAK:.+]] = nn.read @good_streak
-// CHECK: %[[STEPS:.+]] = nn.read @good_steps
+// CHECK: %[[STREAK:.+]] = nn.read @"#good_streak"
+// CHECK: %[[STEPS:.+]] = nn.read @"#good_steps"
 // CHECK: %[[NEXT:.+]], %{{.+}}, %{{.+}}, %[[SKIPPED:.+]] = nn.loss_scale %[[SCALE]], %[[STREAK]], %[[STEPS]], %[[NORM]] {{.*}}interval = 2000
 // CHECK: nn.write @out.skipped, %[[SKIPPED]]
 // CHECK: %[[FACTOR:.+]] = nn.unscale %[[CLIP]], %[[SCALE]], %[[NORM]]
 // CHECK: %[[RATE:.+]] = nn.learning_rate "constant" counting %[[STEPS]]
 // CHECK: nn.adamw {{.*}}, %[[FACTOR]], %[[RATE]], %[[STEPS]]
-// CHECK: nn.write @loss_scale, %[[NEXT]]
+// CHECK: nn.write @"#loss_scale", %[[NEXT]]

@@ -120,3 +120,36 @@ module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks =
     return
   }
 }
+
+// -----
+
+// A table of rotary positions costs nothing wherever it is used: in a segment of two blocks it goes through no checkpoint, and is not repeated.
+// Nor is a widened parameter. A scaled one is: that is a value like any other.
+!i = tensor<4xi32, #nn.axes<seq>>
+!x = tensor<4x8xf32, #nn.axes<seq, half>>
+!n = tensor<4x8xbf16, #nn.axes<seq, half>>
+!s = tensor<f32, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: %[[T:.+]] = nn.sinusoid {{.*}}{at = #nn.at<F, "h.0", 0>} :
+// CHECK: %[[W:.+]] = nn.convert {{.*}}{at = #nn.at<F, "h.0", 0>} :
+// CHECK: %[[V:.+]] = nn.scale %[[W]] by 2.000000e+00 {at = #nn.at<F, "h.0", 0>, recompute = 0 : i64}
+// CHECK: nn.accumulate @out.loss.sum
+// CHECK-NOT: nn.sinusoid
+// CHECK: nn.mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.1", 1>}
+// CHECK-NOT: nn.sinusoid
+module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks = 2 : i64} {
+  nn.variable @w : !n {kind = #nn.kind<parameter>, stored = [4, 8], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %i = nn.index {axis = "seq", at = #nn.at<F, "", -1>} : !i
+    %t = nn.sinusoid %i along "half" base 10000.0 wave "cos" {at = #nn.at<F, "h.0", 0>} : (!i) -> !x
+    %p = nn.read @w {at = #nn.at<F, "h.0", 0>} : !n
+    %w = nn.convert %p {at = #nn.at<F, "h.0", 0>} : (!n) -> !x
+    %v = nn.scale %w by 2.0 {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %a = nn.tanh %v {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.mul %a, %t {at = #nn.at<F, "h.1", 1>} : (!x, !x) -> !x
+    %s = nn.sum %b {at = #nn.at<F, "", 2>} : (!x) -> !s
+    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 2>} : !s
+    return
+  }
+}

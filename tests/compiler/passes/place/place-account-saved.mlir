@@ -59,3 +59,30 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+
+// Of a widened value the narrow one is kept, once for all uses; a widened parameter is read again. What is computed in f32 is kept as it is.
+// CHECK: repeated = 0.000000e+00 : f64}
+// CHECK-SAME: npar.saved = [
+// CHECK-SAME: {as = "tensor", bits = 16 : i64, elements = 8 : i64, home = -1 : i64, op = "exp", path = "", uses = array<i64: 0, 1>},
+// CHECK-SAME: {as = "tensor", bits = 32 : i64, elements = 8 : i64, home = 0 : i64, op = "tanh", path = "h.0", uses = array<i64: 0>}]
+!n = tensor<8xbf16, #dist.layout<seq : 8>>
+!x = tensor<8xf32, #dist.layout<seq : 8>>
+module {
+  nn.variable @g : !n {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 0 : i64}
+  func.func @micro() {
+    %i = nn.input "x" {at = #nn.at<F, "", -1>} : !n
+    %e = nn.exp %i {at = #nn.at<F, "", -1>} : (!n) -> !n
+    %p = nn.read @g {at = #nn.at<F, "h.0", 0>} : !n
+    %g = nn.convert %p {at = #nn.at<F, "h.0", 0>} : (!n) -> !x
+    %w = nn.convert %e {at = #nn.at<F, "h.0", 0>} : (!n) -> !x
+    %y = nn.mul %w, %g {at = #nn.at<F, "h.0", 0>} : (!x, !x) -> !x
+    %t = nn.tanh %y {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %d = nn.mul %e, %e {at = #nn.at<B, "h.1", 1>} : (!n, !n) -> !n
+    %dt = nn.mul %t, %t {at = #nn.at<B, "h.0", 0>} : (!x, !x) -> !x
+    %dg = nn.mul %dt, %w {at = #nn.at<B, "h.0", 0>} : (!x, !x) -> !x
+    %dw = nn.mul %dt, %g {at = #nn.at<B, "h.0", 0>} : (!x, !x) -> !x
+    return
+  }
+}

@@ -149,14 +149,16 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 }
 
 // -----
-// A ring of two: own keys first, under their positions; those of the other rank are on their way meanwhile. Only lse is left for the gradient.
+// A ring of two: own keys first, under their positions; those of the other rank are on their way meanwhile, because a rule says so. Only lse
+// is left for the gradient.
 // CHECK-LABEL: func.func @ring
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
 !l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
-module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring", loc("plan.npar":3:1)>]} {
   func.func @ring() -> (!q, !l) {
     %q = nn.input "q" : !q
-    // CHECK: %[[K:.*]] = dist.permute %{{.*}} {axes = ["cp"], {{.*}}shift = 1
+    // CHECK: %[[K:.*]] = dist.permute %{{.*}} {axes = ["cp"], {{.*}}dist.rule = [#loc{{.*}}], shift = 1
     // CHECK: dist.permute
     // CHECK: nn.reshape {{.*}} -> tensor<2x4x1x8xf32, #dist.layout<batch : 2, key : 4, head : 1, feature : 8>>
     // CHECK: nn.causal_mask {{.*}} {ring = ["cp"]}

@@ -1,11 +1,12 @@
 // Rings that cannot be, reported at the rule with what can.
 // RUN: not npar-opt %s -split-input-file -place-mark-ring 2>&1 | FileCheck %s
 
-// CHECK: plan.npar:3:9: error: a ring over axis 'seq' cannot be padded: its pieces take each other's place
-// CHECK: note: help: remove 'pad', or use 'by gather'
+// Only what the ring would really pad: here 8 rows among 3 ranks.
+// CHECK: plan.npar:3:9: error: a ring of 3 ranks over axis 'seq' of size 8 cannot be padded: its pieces take each other's place
+// CHECK: note: help: use 'by gather', or a size that 3 divides
 !h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>
-module attributes {dist.mesh = #dist.mesh<cp = 2>,
+module attributes {dist.mesh = #dist.mesh<cp = 3>,
                    dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], pad, by = "ring", loc("plan.npar":3:9)>]} {
   func.func @micro() {
     %q = nn.input "q" : !h

@@ -24,3 +24,14 @@ nn.variable @w : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<z
 func.func @micro() {
   return
 }
+
+// -----
+
+// The engine has tokens and targets to give, and no floats.
+!x = tensor<2x4xf32, #nn.axes<batch, seq>>
+func.func @micro() {
+  // expected-error @+2 {{input 'x' is of floats, but the data are tokens and targets, of type i32}}
+  // expected-note @+1 {{help: look up vectors for the tokens: an Embedding of 'tokens: i32[batch, seq]'}}
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  return
+}

@@ -51,7 +51,8 @@ func.func @micro() {
 
 // -----
 
-// What is kept: a kind of operation, and a layer with its parameter. The last word counts: the norm is f16 here.
+// What is kept: a kind of operation, and a layer with its parameter. The last word counts: the norm is f16 here. A pattern names layers, not
+// what is in none, and a `*` one component, not several.
 !w = tensor<8x8xf32, #nn.axes<embed, hidden>>
 !e = tensor<8xf32, #nn.axes<embed>>
 !x = tensor<2x8xf32, #nn.axes<batch, embed>>
@@ -60,6 +61,7 @@ func.func @micro() {
 // CHECK-LABEL: module attributes {nn.precision
 module attributes {nn.precision = {compute = "fp16", keep = [
     {what = "norm", layer = false, type = "f32"}, {what = "gelu", layer = false, type = "f32"}, {what = "h.*.mlp", layer = true, type = "f32"},
+    {what = "*.mlp", layer = true, type = "fp16"}, {what = "*.*.*.*.*", layer = true, type = "fp16"},
     {what = "layer_norm", layer = false, type = "fp16"}]}} {
 // CHECK: nn.variable @h.0.mlp.w : tensor<8x8xf32
 // CHECK: nn.variable @g : tensor<8xf16
