@@ -250,7 +250,7 @@ private:
       if (possible && piece->flat_axes()->size() > 0)
         elements = flatShare(elements, ranksAlong(program, *piece->flat_axes()));
       Wide needed = Wide(elements) * sizeOf(variable->type());
-      bool atLeast = piece->flat_axes()->size() > 0 && variable->kind() == VariableKind::Accumulator;
+      bool atLeast = variable->kind() == VariableKind::Accumulator;
       if (!possible || (atLeast ? needed > piece->bytes() : needed != piece->bytes()))
         return fail(which + " has " + number(piece->bytes()) + " bytes, its shape needs " + number(elements * sizeOf(variable->type())));
     }

@@ -143,8 +143,6 @@ private:
     // A share can be as long as the whole: the first rank's of one block.
     bool same = target.isFlat() == raw.isFlat() &&
                 cast<RankedTensorType>(result.getType()).getShape() == cast<RankedTensorType>(value.getType()).getShape();
-    if (!same && !target.isFlat())
-      return;
     auto write = nn::WriteOp::create(builder, definition->getLoc(), read.getVariable(), result);
     nn::setAt(write, nn::getAt(definition));
     if (same)

@@ -224,6 +224,8 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
   for (const nn::LoopAxis &axis : axes)
     if (axis.kind == nn::LoopKind::Internal)
       assignment.internal.push_back(axis.name);
+  // What is read or made where it is needed follows its users, an accumulator the value that it takes.
+  bool counts = !nn::isFree(op) && !isa<nn::ReadOp, nn::AccumulateOp>(op);
   SmallVector<StringAttr> busy(reserved);
   llvm::SmallDenseMap<StringAttr, int> exempt; // axis to the rule that says so
   for (auto [index, entry] : llvm::enumerate(rules)) {
@@ -232,6 +234,7 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
     if (entry.refused || loop == axes.end() || (only && axis != only) || !matches(entry, op))
       continue;
     if (auto found = exempt.find(axis); found != exempt.end()) {
+      rules[found->second].exempts = true;
       if (entry.exemptedBy < 0 || loop->kind == nn::LoopKind::Context)
         entry.exemptedBy = found->second;
       continue;
@@ -239,6 +242,8 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
     if (entry.attribute.getMesh().empty()) {
       exempt[axis] = static_cast<int>(index);
       entry.used = true;
+      if (ArrayRef<StringAttr> before = assignment.splitsOf(axis); !before.empty())
+        entry.lateFor = assignment.ruleOf(before.front());
       continue;
     }
     for (StringAttr meshAxis : entry.attribute.getMesh()) {
@@ -265,7 +270,7 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
         entry.refused = failed = true;
         break;
       }
-      entry.used = true;
+      entry.used |= counts;
       busy.push_back(meshAxis);
       assignment.take(axis, meshAxis, index);
     }
@@ -298,6 +303,14 @@ LogicalResult Rules::check() {
         error.attachNote(entry.attribute.getLoc()) << "help: remove 'by', or narrow the exemption so that it leaves attention out";
       else
         error.attachNote(entry.attribute.getLoc()) << "help: an earlier rule has the mesh axis there, or none is left: remove 'by'";
+    }
+    if (entry.used && entry.lateFor >= 0 && !entry.exempts) {
+      failed = true;
+      InFlightDiagnostic error = emitError(entry.attribute.getLoc());
+      error << "the rule '" << entry.attribute.text() << "' comes too late and exempts nothing";
+      error.attachNote(rules[entry.lateFor].attribute.getLoc())
+          << "'" << rules[entry.lateFor].attribute.text() << "' has split the axis there";
+      error.attachNote(entry.attribute.getLoc()) << "help: move it up";
     }
     if (entry.used || entry.refused)
       continue;

@@ -56,6 +56,8 @@ private:
     dist::RuleAttr attribute;
     bool used = false, refused = false, blocked = false;
     bool context = false; ///< it split the sequence of some attention
+    bool exempts = false; ///< a rule `-> none` kept a later rule from some operation
+    int lateFor = -1;     ///< of a rule `-> none`: the rule that had split the axis in some operation before; -1 when none had
     int exemptedBy = -1;  ///< the rule `-> none` that kept it from some operation, an attention rather than another; -1 when none did
   };
   bool matches(const Entry &entry, mlir::Operation *op) const;

@@ -62,6 +62,7 @@ std::vector<Feature> makeTable() {
       split("tp_2d", "tensor", {"axis hidden"}, {{"tp", {2}}, {"tq", {2}}}, {{tensor, "hidden, vocab pad -> tp, tq"}}),
       split("pad_attention", "tensor", {"operation attention"}, {{"tp", {3, 5}}}, {{narrowed, "head pad -> tp in op attention"}}),
       split("one_block", "tensor", {"axis hidden", "repeat"}, {{"tp", {2, 4}}}, {{narrowed, "hidden -> tp in layer \"{block}\""}}),
+      along(split("embed_dp", "embed", {"axis embed"}, {}, {{sequence, "embed -> dp"}}), "dp"),
       along(split("sequence", "sequence", {"axis seq", "tensor"}, {}, {{sequence, "seq -> tp"}}), "tp"),
 
       // ZeRO; over one axis of two it is hybrid sharding.

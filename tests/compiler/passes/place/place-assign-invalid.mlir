@@ -224,3 +224,17 @@ module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>,
     return
   }
 }
+
+// -----
+// An exemption stands before the rules that it is for.
+// CHECK: plan.npar:3:1: error: the rule 'row -> none in op exp' comes too late and exempts nothing
+// CHECK: plan.npar:2:1: note: 'row -> tp' has split the axis there
+// CHECK: plan.npar:3:1: note: help: move it up
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "row", mesh = ["tp"], loc("plan.npar":2:1)>,
+                                                                #dist.rule<axis = "row", mesh = [], op = "exp", loc("plan.npar":3:1)>]} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<6xf32, #nn.axes<row>>
+    %e = nn.exp %x : (tensor<6xf32, #nn.axes<row>>) -> tensor<6xf32, #nn.axes<row>>
+    return
+  }
+}
