@@ -39,6 +39,15 @@ class BadFlagTest(DriverTest):
             (["compile", "gpt2", "--emit=llvm"], "--emit"),
             (["compile", "gpt2", "--rank", "1"], "--emit=rank"),
             (["compile", "gpt2", "--emit=rank", "--rank", "800"], "800"),
+            (["compile", "gpt2", "-o", ""], "it is empty"),
+            (["run", "gpt2", "--random-data", "--timeout", "nan"], "no number of seconds"),
+            (["verify", "mlp", "--timeout", "-1"], "no number of seconds"),
+            (["verify", "mlp", "--seed", "-1"], "no whole number"),
+            (["verify", "mlp", "--plans", "3"], "need --all"),
+            (["inspect", "gpt2", "--saved", "--annotate"], "stands alone"),
+            (["inspect", "gpt2", "--svg", "a", "--html", "./a"], "the same file"),
+            (["run", "gpt2", "--random-data", "--log", "a", "--trace", "./a"], "the same file"),
+            (["run", "gpt2", "--data", "a", "--tokens", "bytes", "--log", "a"], "the same file"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assertIn(expected, self.npar(*arguments, code=2).error)

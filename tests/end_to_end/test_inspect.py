@@ -202,8 +202,8 @@ plan mine for Gpt2 {
                 self.assertEqual(sum(one[field] for one in part["why"]), sum(one[field] for one in part["collectives"]))
             for one in part["why"]:
                 self.assertTrue(one["cause"] and one["remedy"], one)
-                if "square_sums" in one["cause"] or "combine" in one["cause"]:
-                    continue  # the norm and the tied weight: no rule asks for them
+                if "combine" in one["cause"] or one["over"] == "pp":
+                    continue  # the tied weight and the norm of stages: no split asks for them
                 self.assertTrue(one["rules"], one)
                 self.assertNotEqual(one["from"], one["to"], one)
                 for rule in one["rules"]:
@@ -214,6 +214,31 @@ plan mine for Gpt2 {
         self.assertEqual([(one["kind"], one["steps"], one["count"]) for one in blocks], [("all_reduce", 2, 2 * 4)])
         text = self.npar("inspect", *model, "--why").output
         self.assertRegex(text, rf"asked for by mine\.npar:{first + 5}:\d+  hidden -> tp")
+
+    def test_rings_and_stores_name_their_rules(self):
+        """What travels round a ring, what is gathered and scattered for stores, and the norm over shares."""
+        model, first = self.model("""
+plan mine for Gpt2 {
+    mesh dp = 2, cp = 2
+    micro 2
+    split {
+        batch -> dp
+        seq -> cp by ring(zigzag)
+    }
+    store { parameters, gradients, optimizer -> dp }
+}
+""")
+        (part,) = self.npar_json("inspect", *model, "--why")["classes"]
+        for one in part["why"]:
+            self.assertTrue(one["rules"] or "combine" in one["cause"], one)
+            self.assertNotIn("no rule of the plan", one["remedy"])
+        permutes = [one for one in part["why"] if one["kind"] == "permute"]
+        self.assertTrue(permutes)
+        for one in permutes:
+            self.assertEqual([rule["source"] for rule in one["rules"]], [f"mine.npar:{first + 5}:9"], one)
+            self.assertEqual(one["sent_bytes"], one["bytes"], "a member of a ring sends all of its piece")
+        norms = [one for one in part["why"] if "square_sums" in one["cause"]]
+        self.assertIn(f"mine.npar:{first + 7}:", " ".join(rule["source"] for rule in norms[0]["rules"]))
 
     def test_annotated_plan(self):
         model, first = self.model()

@@ -14,12 +14,12 @@ PLANS = {
     "tensor": ("dp = 2, tp = 2", 2, "batch -> dp  head, hidden, vocab pad -> tp", ""),
     "sequence": ("tp = 4", 4, "head, hidden, vocab pad -> tp  seq -> tp", ""),
     "pipeline": ("dp = 2, pp = 2", 2, "batch -> dp  h -> pp by zb_v", ""),
+    "zero3": ("dp = 4", 2, "batch -> dp", "store { parameters, gradients, optimizer -> dp }"),
+    "ring": ("cp = 4", 4, "seq -> cp by ring(zigzag)", ""),
 }
 MORE_PLANS = {
     "three": ("pp = 2, tp = 2", 4, "head, hidden, vocab pad -> tp  seq -> tp  h -> pp by zb_h1", "recompute block"),
     "zero1": ("dp = 4", 2, "batch -> dp", "store { optimizer -> dp }"),
-    "zero3": ("dp = 4", 2, "batch -> dp", "store { parameters, gradients, optimizer -> dp }"),
-    "ring": ("cp = 4", 4, "seq -> cp by ring(zigzag)", ""),
     "stages": ("pp = 4", 2, "h -> pp by 1f1b stages [0, 2, 2, 0]", "recompute attention"),
 }
 

@@ -5,7 +5,7 @@ import random
 import subprocess
 import unittest
 
-from driver import ALTER, LONG, SMALL, DriverTest, mesh, settings
+from driver import ALTER, LONG, ROOT, SMALL, DriverTest, mesh, settings
 
 # Settings over SMALL.
 MATRIX = {
@@ -48,6 +48,21 @@ class VerifyTest(DriverTest):
         names = " ".join(check["name"] for check in report["checks"])
         for expected in ("loss", "gradients", "parameters", "memory used as planned", "finite differences", "deadlock"):
             self.assertIn(expected, names)
+
+    def test_the_own_type_of_a_plan(self):
+        """Behind float64 the plan as it is written, whatever memory it allows that float64 needs more of."""
+        plan = settings(SMALL, mesh(dp=2, pp=1, tp=2))
+        for compute in ("f32", "bf16", "fp16"):
+            with self.subTest(compute=compute):
+                checks = {check["name"]: check for check in self.npar_json("verify", "gpt2", *plan, "--set", f"compute={compute}")["checks"]}
+                for name, low in ((f"in {compute}: loss", 0), (f"in {compute}: gradient norm", 1e-9)):
+                    self.assertGreater(checks[name]["max_relative_error"], low, "it is rounded")
+        exact = self.npar_json("verify", "gpt2", *plan, "--set", "compute=f64")
+        self.assertFalse([check for check in exact["checks"] if check["name"].startswith("in ")])
+        needed = max(part["arena_bytes"] for part in self.npar_json("inspect", "gpt2", *plan)["classes"])
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        (self.folder / "mine.npar").write_text(text.replace("    compute f32\n", f"    compute f32\n    require memory <= {needed} B\n"))
+        self.verify("mine.npar", *plan)
 
     def test_plain_plan_none(self):
         self.verify("gpt2", "--plan", "none", *settings(SMALL))

@@ -62,6 +62,12 @@ class ZeroTest(DriverTest):
         path.write_text((ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + HYBRID)
         return str(path)
 
+    def test_gradients_scattered_along_a_dimension(self):
+        """A table that a rule splits over the axis of the batch: its accumulator holds the reduced share, as `verify` reads it."""
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text() + "plan mine for Gpt2 { mesh dp = 2 micro 2 split { batch -> dp embed -> dp } }\n"
+        (self.folder / "mine.npar").write_text(text)
+        self.verify("mine.npar", "--plan", "mine", *settings({name: value for name, value in SIZES.items() if name != "micro"}))
+
     def test_a_tensor_of_one_block(self):
         """1,024 elements: the first rank's share has the shape of the whole."""
         for stage in ("1", "2 per step", "3 per step"):

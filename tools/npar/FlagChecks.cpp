@@ -3,7 +3,9 @@
 
 #include "tools/npar/Talk.h"
 
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 
@@ -26,6 +28,18 @@ const CLI::Validator &seconds() {
         double value = std::strtod(text.c_str(), &end);
         bool good = !text.empty() && !*end && std::isfinite(value) && value > 0;
         return good ? std::string() : "'" + text + "' is no number of seconds above 0";
+      },
+      "");
+  return check;
+}
+
+const CLI::Validator &wholeNumber() {
+  static const CLI::Validator check(
+      [](std::string &text) {
+        uint64_t value = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool good = error == std::errc() && end == text.data() + text.size();
+        return good ? std::string() : "'" + text + "' is no whole number from 0 to 2^64 - 1";
       },
       "");
   return check;

@@ -11,6 +11,8 @@ namespace npar::driver {
 
 /// A number of seconds: finite and above 0.
 const CLI::Validator &seconds();
+/// A whole number from 0 on, of 64 bits.
+const CLI::Validator &wholeNumber();
 /// A word that is not empty.
 const CLI::Validator &notEmpty();
 

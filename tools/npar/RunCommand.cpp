@@ -66,7 +66,7 @@ Command addRunCommand(CLI::App &driver) {
       ->capture_default_str();
   app->add_option("--seed", flags->seed, "of parameters, dropout and order (default: the train block's)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(wholeNumber());
   app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
   app->add_option("--log", flags->log, "one JSON object per step; grows as FILE.partial, renamed when the run ends")
       ->type_name("FILE.jsonl");

@@ -51,7 +51,8 @@ std::string blocksText(int64_t first, int64_t last, int64_t blocks) {
 } // namespace
 
 std::string savedText(const SavedActivations &saved) {
-  std::string text = "saved for the backward, per rank and micro-batch (2 bytes per element, masks 1, statistics of rows not counted)\n";
+  std::string text = "saved for the backward, per rank and micro-batch (2 bytes per element, 4 where it is wider than the plan's type, "
+                     "masks 1, statistics of rows not counted)\n";
   std::map<int64_t, Rows> blocks = rowsOfBlocks(saved);
   for (auto block = blocks.begin(); block != blocks.end();) {
     auto last = block, next = std::next(block);
@@ -91,7 +92,8 @@ Json savedJson(const SavedActivations &saved) {
                       {"elements", value.elements},
                       {"bytes", value.bytes}});
   for (const SavedActivations::Stage &stage : saved.stages)
-    stages.push_back({{"parts", stage.parts}, {"micros", stage.mostMicros}, {"bytes", stage.mostBytes}, {"sent_bytes", stage.mostSentBytes}});
+    stages.push_back(
+        {{"parts", stage.parts}, {"micros", stage.mostMicros}, {"bytes", stage.mostBytes}, {"sent_bytes", stage.mostSentBytes}});
   return {{"blocks", blocks},
           {"values", values},
           {"stages", stages},

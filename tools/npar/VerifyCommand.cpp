@@ -294,7 +294,7 @@ Command addVerifyCommand(CLI::App &driver) {
   app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
   app->add_option("--seed", flags->seed, "of parameters, data and directions; with --all of the random plans too")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(wholeNumber())
       ->capture_default_str();
   app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")

@@ -206,6 +206,19 @@ private:
     return "rule '" + rule.text() + "'";
   }
 
+  /// The rules by which ranks own different parameters.
+  void nameSplits(Cause &cause) {
+    auto list = module->getAttrOfType<ArrayAttr>("dist.rules");
+    for (StringAttr axis : layouts.squareSumAxes()) {
+      for (dist::RuleAttr rule : list ? llvm::to_vector(list.getAsRange<dist::RuleAttr>()) : SmallVector<dist::RuleAttr>())
+        if (rule.getAxis().getValue() != "batch" && llvm::is_contained(rule.getMesh(), axis))
+          if (Attribute named = namedRule(rule); named && !llvm::is_contained(cause.rules, named))
+            cause.rules.push_back(named);
+      if (llvm::is_contained(stores.optimizer(), axis))
+        addStore(cause, "optimizer");
+    }
+  }
+
   Cause causeOfReduction(Value value) {
     Cause cause;
     Operation *origin = layouts.originOfPartial(value);
@@ -213,6 +226,7 @@ private:
     auto read = dyn_cast<nn::ReadOp>(origin);
     if (!read && isa<nn::SquareSumsOp>(origin)) {
       cause.text = name + " adds what each rank owns";
+      nameSplits(cause);
       return cause;
     }
     std::string stored;

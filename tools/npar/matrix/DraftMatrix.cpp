@@ -42,6 +42,9 @@ PlanDraft drawPlan(const SmallModel &model, const std::vector<const Feature *> &
     choice.micro = 1 + static_cast<int64_t>(draws.below(3));
     choice.micros = 1 + static_cast<int64_t>(draws.below(6));
     choice.moreBlocks = static_cast<int64_t>(draws.below(3));
+    if (draws.below(4) == 0)
+      for (size_t i = 0; i < 16; ++i)
+        choice.turns.push_back(draws.below(1000));
     std::optional<PlanDraft> draft = draftPlan(model, chosen, name, choice);
     if (!draft || draft->world > largestWorld)
       continue;

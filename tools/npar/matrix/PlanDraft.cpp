@@ -107,6 +107,8 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
     }
   }
   std::stable_sort(rules.begin(), rules.end(), [](const FeatureRule &a, const FeatureRule &b) { return a.place < b.place; });
+  for (size_t i = 1; i < rules.size() && i <= choice.turns.size(); ++i)
+    std::swap(rules[i], rules[choice.turns[i - 1] % (i + 1)]);
 
   std::vector<std::pair<std::string, int64_t>> mesh;
   for (size_t place : choice.order)

@@ -24,6 +24,7 @@ struct DraftChoice {
   std::vector<size_t> order;     ///< of the mesh axes; empty: as they come
   int64_t micro = 1, micros = 4; ///< sequences per rank and micro-batch; micro-batches, at least
   int64_t moreBlocks = 0;        ///< than parts of the pipeline
+  std::vector<uint64_t> turns;   ///< not empty: rules in another order than the usual one, in which most can have an effect
 };
 
 /// Nothing when two features exclude each other or the model lacks what one needs; `reason` then says why.

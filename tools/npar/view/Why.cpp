@@ -33,7 +33,8 @@ std::string remedyOf(const WhyEntry &entry) {
                                : "nothing while " + namesOf(entry.rules) +
                                      " deals out what the gradients sum over; it runs once per training step, whatever the micro-batches";
   if (operation == "square_sums")
-    return "'clip none' in the train block; with clipping nothing while ranks own different parameters, by stages, split or store rules";
+    return "'clip none' in the train block; with clipping nothing while ranks own different parameters" +
+           (entry.rules.empty() ? ", by stages" : ", by stages or " + namesOf(entry.rules));
   if (entry.rules.empty())
     return "no rule of the plan asks for it";
   std::string axis = quotedAfter(entry.cause, "sums over ");
