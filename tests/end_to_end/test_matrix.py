@@ -25,7 +25,8 @@ GPT2 = [
     "keep,bucket,nodes",
     "pad,ulysses",
     "pad_attention,gather_pad",
-    "gather_first,embed_dp",
+    "gather_first,zero2",
+    "embed_dp,1f1b",
 ]
 LLAMA = ["bf16_wide_gradients,tp,zero2_per_step", "tp,dp,sequence,zb_v", "ring_zigzag,zero3,recompute_block", "ulysses,1f1b,stages", "pad,interleaved"]
 MLP = ["dp,tp,1f1b", "pad,dp,zb_auto"]
