@@ -97,7 +97,7 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
     progress.update(step + 1, result->loss, speed);
     if (log)
       if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed, result->lossScale,
-                                      result->skipped, result->validTokens});
+                                       result->skipped, result->validTokens});
           !status.ok()) {
         progress.finish();
         return status;

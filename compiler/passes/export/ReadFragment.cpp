@@ -248,8 +248,8 @@ private:
   /// Equal products share an entry.
   static uint32_t once(std::vector<std::unique_ptr<program::MatmulT>> &table, std::unique_ptr<program::MatmulT> entry) {
     auto key = [](const program::MatmulT &m) {
-      return std::tie(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column, m.c_batch, m.c_row,
-                      m.accumulate, m.workspace);
+      return std::tie(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column, m.c_batch,
+                      m.c_row, m.accumulate, m.workspace);
     };
     for (uint32_t index = 0; index < table.size(); ++index)
       if (key(*table[index]) == key(*entry))

@@ -158,15 +158,15 @@ private:
     for (uint32_t axis : collective.axes)
       axes.push_back(b.getStringAttr(axisName(axis)));
     SmallVector<NamedAttribute> does = {named("kind", b.getStringAttr(names[static_cast<int>(collective.kind)])),
-            named("op", b.getStringAttr(operators[static_cast<int>(collective.op)])),
-            named("axes", b.getArrayAttr(axes)),
-            number("event", collective.event),
-            number("count", static_cast<int64_t>(collective.count)),
-            named("type", TypeAttr::get(typeOf(collective.type, b.getContext()))),
-            named("geometry", b.getDenseI64ArrayAttr(geometryOf(collective))),
-            named("cause", b.getStringAttr(collective.cause)),
-            named("from", b.getStringAttr(collective.from)),
-            named("to", b.getStringAttr(collective.to))};
+                                        named("op", b.getStringAttr(operators[static_cast<int>(collective.op)])),
+                                        named("axes", b.getArrayAttr(axes)),
+                                        number("event", collective.event),
+                                        number("count", static_cast<int64_t>(collective.count)),
+                                        named("type", TypeAttr::get(typeOf(collective.type, b.getContext()))),
+                                        named("geometry", b.getDenseI64ArrayAttr(geometryOf(collective))),
+                                        named("cause", b.getStringAttr(collective.cause)),
+                                        named("from", b.getStringAttr(collective.from)),
+                                        named("to", b.getStringAttr(collective.to))};
     SmallVector<Attribute> rules;
     for (uint32_t rule : collective.rules)
       rules.push_back(NameLoc::get(b.getStringAttr(program.labels[rule]->text), locationOf(*program.labels[rule])));

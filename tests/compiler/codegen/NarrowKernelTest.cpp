@@ -165,9 +165,9 @@ TYPED_TEST(NarrowKernel, ReductionsRoundOnce) {
 TYPED_TEST(NarrowKernel, FusionChangesNoBit) {
   std::string t = tensorText("batch=20 embed=100", nameOf<TypeParam>());
   std::string binary = " : (" + t + ", " + t + ") -> " + t, unary = " : (" + t + ") -> " + t;
-  CompiledFunction fused(function("%a: " + t + ", %b: " + t, t,
-                                  "%1 = nn.mul %a, %b" + binary + "\n%2 = nn.exp %1" + unary + "\n%3 = nn.add %2, %a" + binary +
-                                      "\nreturn %3 : " + t));
+  CompiledFunction fused(
+      function("%a: " + t + ", %b: " + t, t,
+               "%1 = nn.mul %a, %b" + binary + "\n%2 = nn.exp %1" + unary + "\n%3 = nn.add %2, %a" + binary + "\nreturn %3 : " + t));
   ASSERT_TRUE(fused.ok());
   EXPECT_EQ(fused.kernels, 1);
   std::vector<TypeParam> a = values<TypeParam>(2000, 1), b = values<TypeParam>(2000, 2);
@@ -210,7 +210,8 @@ TYPED_TEST(NarrowKernel, GatherAndScatterAdd) {
   EXPECT_EQ(results[1].as<float>(), sums);
 }
 
-// One AdamW step of a master in f32 with a 16-bit gradient: the parameter is the rounded master. A factor that is no number changes nothing.
+// One AdamW step of a master in f32 with a 16-bit gradient: the parameter is the rounded master. A factor that is no number changes
+// nothing.
 TYPED_TEST(NarrowKernel, AdamwMovesTheMaster) {
   constexpr size_t n = 100;
   std::string t = tensorText("embed=100", "f32"), g = tensorText("embed=100", nameOf<TypeParam>()), s = "tensor<f64, #nn.axes<>>";
@@ -220,8 +221,8 @@ TYPED_TEST(NarrowKernel, AdamwMovesTheMaster) {
         function("%w: " + t + ", %g: " + gradient + ", %m: " + t + ", %v: " + t + ", %f: " + s + ", %r: " + s + ", %c: " + s,
                  t + ", " + t + ", " + t + ", " + g,
                  "%a, %b, %d = nn.adamw %w, %g, %m, %v, %f, %r, %c {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (" + types +
-                     ") -> (" + t + ", " + t + ", " + t + ")\n%p = nn.convert %a : (" + t + ") -> " + g +
-                     "\nreturn %a, %b, %d, %p : " + t + ", " + t + ", " + t + ", " + g));
+                     ") -> (" + t + ", " + t + ", " + t + ")\n%p = nn.convert %a : (" + t + ") -> " + g + "\nreturn %a, %b, %d, %p : " + t +
+                     ", " + t + ", " + t + ", " + g));
   };
   std::vector<float> w = widened(values<TypeParam>(n, 1)), m = widened(values<TypeParam>(n, 2)), v(n, 0.25f);
   std::vector<TypeParam> gradient = values<TypeParam>(n, 3);
@@ -247,12 +248,11 @@ TYPED_TEST(NarrowKernel, AdamwMovesTheMaster) {
 // N7: doubled after an interval of good steps, halved after a bad one, never below 1; bad steps are not counted.
 TEST(LossScaleKernel, GrowsAndBacksOff) {
   std::string s = "tensor<f64, #nn.axes<>>";
-  CompiledFunction f(function("%a: " + s + ", %b: " + s + ", %c: " + s + ", %n: " + s + ", %f: " + s,
-                              s + ", " + s + ", " + s + ", " + s + ", " + s,
-                              "%1, %2, %3, %4 = nn.loss_scale %a, %b, %c, %n {interval = 3} : (" + s + ", " + s + ", " + s + ", " + s +
-                                  ") -> (" + s + ", " + s + ", " + s + ", " + s + ")\n%5 = nn.unscale %f, %a, %n : (" + s + ", " + s +
-                                  ", " + s + ") -> " + s + "\nreturn %1, %2, %3, %4, %5 : " + s + ", " + s + ", " + s + ", " + s + ", " +
-                                  s));
+  CompiledFunction f(
+      function("%a: " + s + ", %b: " + s + ", %c: " + s + ", %n: " + s + ", %f: " + s, s + ", " + s + ", " + s + ", " + s + ", " + s,
+               "%1, %2, %3, %4 = nn.loss_scale %a, %b, %c, %n {interval = 3} : (" + s + ", " + s + ", " + s + ", " + s + ") -> (" + s +
+                   ", " + s + ", " + s + ", " + s + ")\n%5 = nn.unscale %f, %a, %n : (" + s + ", " + s + ", " + s + ") -> " + s +
+                   "\nreturn %1, %2, %3, %4, %5 : " + s + ", " + s + ", " + s + ", " + s + ", " + s));
   ASSERT_TRUE(f.ok());
   using Scalars = std::vector<double>;
   auto next = [&](double scale, double streak, double counted, double norm) {

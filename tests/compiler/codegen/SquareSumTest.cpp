@@ -1,5 +1,5 @@
-// Sums of squares: the written order within blocks of 1,024 elements, bit for bit; exact sums of the blocks, whatever their order, range and
-// place; infinity and NaN come through.
+// Sums of squares: the written order within blocks of 1,024 elements, bit for bit; exact sums of the blocks, whatever their order, range
+// and place; infinity and NaN come through.
 #include "tests/compiler/codegen/RunFunction.h"
 
 #include <gtest/gtest.h>

@@ -105,9 +105,9 @@ struct Alteration {
   bool (*apply)(ProgramT &program);
 };
 
-constexpr Alteration alterations[] = {{"operand", breakOperand}, {"event", retagReceive}, {"operator", disagree},      {"order", reorder},
-                                      {"owner", disown},         {"reuse", forgetReuse},  {"maximum", reduceByMaximum},
-                                      {"scale", raiseLossScale}};
+constexpr Alteration alterations[] = {{"operand", breakOperand},    {"event", retagReceive},  {"operator", disagree},
+                                      {"order", reorder},           {"owner", disown},        {"reuse", forgetReuse},
+                                      {"maximum", reduceByMaximum}, {"scale", raiseLossScale}};
 
 } // namespace
 
