@@ -25,9 +25,8 @@ enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToA
 ///   all_reduce       count -> count                                  may work in place
 ///   all_gather       [outer, split, inner] -> [outer, n * split, inner], member i's piece at position i
 ///   reduce_scatter   [outer, n * split, inner] -> [outer, split, inner], member i gets position i
-///   all_to_all       block j along `split` of member i becomes block i along `concat` of member j; a block is [outer, split, middle,
-///   concat,
-///                    inner], or [outer, concat, middle, split, inner] if `concatFirst`
+///   all_to_all       block j along `split` of member i becomes block i along `concat` of member j; a block is
+///                    [outer, split, middle, concat, inner], or [outer, concat, middle, split, inner] if `concatFirst`
 ///   permute          count -> count, member i's piece goes to member (i + shift) mod n
 /// With `whole` not 0 the members' pieces, in order, are shares of a row of so many; the last may hold padding:
 ///   all_gather       [outer, split, inner] -> [outer, whole, inner]  padding is dropped
