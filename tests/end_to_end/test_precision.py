@@ -3,6 +3,7 @@
 import array
 import json
 import math
+import random
 import subprocess
 import unittest
 
@@ -112,6 +113,32 @@ class PrecisionTest(DriverTest):
         # The same steps are skipped by whatever stages there are, and the same bits come out.
         for steps in (1, 2, 24):
             self.assertEqual(len({runs[pp, steps][0] for pp in (1, 2, 4)}), 1)
+
+    def test_overflow_on_one_rank_alone(self):
+        """Only one data-parallel rank has targets at first, so that only its gradients overflow: both skip, and go on together."""
+        rows, length, steps, alone = SMALL["batch"], SMALL["length"], 28, 22
+        for rank in (0, 1):
+            part = [int(row // (rows // 2) == rank) for row in range(rows) for _ in range(length)]
+            (self.folder / "mask").write_bytes(bytes(part * alone + [1] * (len(part) * (steps + 1 - alone))))
+            (self.folder / "text").write_bytes(bytes(random.Random(3).randrange(97, 123) for _ in range(len(part) * (steps + 1))))
+            logs = {}
+            for dp, zero in ((1, 0), (2, 0), (2, 3)):
+                self.npar("compile", *self.model(dict(dp=dp, pp=1, tp=1), compute="fp16", ignore=-100, zero=zero), "-o", "good.npx")
+                subprocess.run([ALTER, "scale", "good.npx", "high.npx"], cwd=self.folder, check=True, timeout=60)
+                self.npar("run", "high.npx", "--data", "text", "--tokens", "bytes", "--mask", "mask", "--order", "sequential", "--steps", steps,
+                          "--log", "log.jsonl", "--quiet")
+                logs[dp, zero] = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
+            one = logs[1, 0]
+            skipped = sum(entry["skipped"] for entry in one)
+            self.assertGreater(skipped, 3)
+            self.assertLess(skipped, alone, "it trains while one rank has targets, and afterwards")
+            self.assertEqual([entry["valid_tokens"] for entry in (one[0], one[-1])], [rows * length // 2, rows * length])
+            for plan, log in logs.items():
+                with self.subTest(rank=rank, plan=plan):
+                    for entry, expected in zip(log, one):
+                        self.assertEqual((entry["skipped"], entry["loss_scale"]), (expected["skipped"], expected["loss_scale"]))
+                        self.assertAlmostEqual(entry["loss"], expected["loss"], delta=5e-3)
+            self.assertLess(one[-1]["loss"], one[0]["loss"])
 
     def test_float64_removes_the_plan(self):
         self.npar("verify", *self.model(dict(dp=2, pp=2, tp=2), compute="fp16"))
