@@ -128,22 +128,27 @@ def write_tokens():
     return torch.tensor(tokens)
 
 
-def run_steps(model, optimizer, tokens, length, settings, rate, mask=None):
+def run_steps(model, optimizer, tokens, length, settings, rate, mask=None, masters=None):
     """Trains on the tokens in sequential order with clipping; returns what the log of `npar run` holds. `mask`: 1 for tokens that are
-    targets, 0 for those that the loss ignores."""
+    targets, 0 for those that the loss ignores. `masters`: what the optimizer moves for the model's parameters, in float32."""
     batch, log = settings["batch"], []
     labels = tokens if mask is None else tokens.where(torch.tensor(list(mask)) == 1, IGNORE)
     for step in range(settings["steps"]):
         starts = [row * length for row in range(step * batch, (step + 1) * batch)]
         inputs = torch.stack([tokens[start : start + length] for start in starts])
         targets = torch.stack([labels[start + 1 : start + 1 + length] for start in starts])
-        loss = functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten(), ignore_index=IGNORE)
-        optimizer.zero_grad()
+        logits = model(inputs).flatten(0, 1)
+        loss = functional.cross_entropy(logits.float() if masters else logits, targets.flatten(), ignore_index=IGNORE)
+        model.zero_grad()
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
+        for master, parameter in zip(masters or [], model.parameters()):
+            master.grad = parameter.grad.float()
+        norm = nn.utils.clip_grad_norm_(masters or model.parameters(), settings["clip"])
         for group in optimizer.param_groups:
             group["lr"] = rate(step)
         optimizer.step()
+        for master, parameter in zip(masters or [], model.parameters()):
+            parameter.data.copy_(master.data)
         entry = {"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": rate(step)}
         log.append(entry if mask is None else {**entry, "valid_tokens": int((targets != IGNORE).sum())})
     return log
@@ -159,6 +164,18 @@ def train(weights, tokens, element):
     )
     log = run_steps(model, optimizer, tokens, MODEL["length"], TRAIN, learning_rate)
     return log, {name: value.detach() for name, value in model.named_parameters()}
+
+
+def train_narrow(weights, tokens):
+    """The same in bfloat16, with float32 masters; PyTorch's norms and softmax compute in float32 and round their results."""
+    torch.set_default_dtype(torch.float32)
+    model = Gpt2(**MODEL)
+    model.load_state_dict(weights)
+    masters = [nn.Parameter(value.detach().clone()) for value in model.parameters()]
+    optimizer = torch.optim.AdamW(
+        masters, betas=(TRAIN["beta1"], TRAIN["beta2"]), eps=TRAIN["epsilon"], weight_decay=TRAIN["decay"], foreach=False
+    )
+    return run_steps(model.bfloat16(), optimizer, tokens, MODEL["length"], TRAIN, learning_rate, masters=masters)
 
 
 def save(name, weights):
@@ -180,10 +197,13 @@ def main():
     for name, element in (("f32", torch.float32), ("f64", torch.float64)):
         recorded[name], final[name] = train(weights, tokens, element)
         save(f"final_{name}.safetensors", final[name])
+    recorded["bf16"] = train_narrow(weights, tokens)
     (HERE / "recorded.json").write_text(json.dumps(recorded, indent=1) + "\n")
     worst = max((final["f32"][name] - final["f64"][name]).abs().max().item() for name in weights)
     losses = [entry["loss"] for entry in recorded["f64"]]
     apart = max(abs(a["loss"] - b["loss"]) / b["loss"] for a, b in zip(recorded["f32"], recorded["f64"]))
+    narrow = max(abs(a["loss"] - b["loss"]) / b["loss"] for a, b in zip(recorded["bf16"], recorded["f64"]))
+    print(f"bfloat16 beside float64: losses {narrow:.1e} apart")
     print(f"loss {losses[0]:.4f} to {losses[-1]:.4f}; float32 beside float64: losses {apart:.1e} apart, weights {worst:.1e}")
 
 
