@@ -125,7 +125,8 @@ class SavedTest(DriverTest):
 
     def test_flops(self):
         """Model FLOPs 72 B L s h^2 (1 + s / (6 h) + v / (12 h L)); what is recomputed comes on top. The paper's hardware FLOPs of selective
-        recompute have s / (3 h) there, 12 B L s^2 h on top, though q k and times v once more are 4: npar counts what it runs."""
+        recompute, with s / (3 h), are three times a forward pass that runs the core (q k, times v) twice: its factor for the backward is
+        applied to the repeated core as well. npar counts what it runs: q k once more, since nothing asks for the output again."""
         model = 72 * B * LAYERS * S * H * H * (1 + S / (6 * H) + V / (12 * H * LAYERS))
         flops = self.saved(*plan())["flops"]
         self.assertEqual(flops["forward"] + flops["backward"], model)
@@ -133,6 +134,8 @@ class SavedTest(DriverTest):
         selective = self.saved(*plan(CORE))["flops"]
         self.assertEqual(selective["forward"] + selective["backward"], model)
         self.assertEqual(selective["repeated"], 2 * B * S * S * H * LAYERS, "q k again; times v is not needed")
+        hardware = 72 * B * LAYERS * S * H * H * (1 + S / (3 * H) + V / (12 * H * LAYERS))
+        self.assertAlmostEqual(3 * (selective["forward"] + 2 * selective["repeated"]) / hardware, 1, delta=1e-12)
 
     def test_attention_operation(self):
         """npar's own attention: no dropout inside, so 2 a s^2 b of probabilities, which recompute does not keep."""
