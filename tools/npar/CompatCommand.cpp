@@ -60,6 +60,8 @@ std::string mark(const Pair &pair, std::vector<std::string> &notes) {
   if (pair.result.verdict == Verdict::Ok)
     return "ok";
   std::string note = (pair.result.at.empty() ? "" : "'" + pair.result.at + "': ") + pair.result.reason;
+  if (pair.world == 0) // the table names the two
+    note = note.substr(0, note.find(": "));
   auto known = std::find(notes.begin(), notes.end(), note);
   std::string number = std::to_string(known - notes.begin() + 1);
   if (known == notes.end())
