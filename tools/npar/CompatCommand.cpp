@@ -76,7 +76,7 @@ size_t count(const Table &table, Verdict verdict) {
 
 std::string again(const Table &table, const Pair &pair) {
   std::string list = table.features[pair.column]->name + (pair.row == pair.column ? "" : "," + table.features[pair.row]->name);
-  return fmt::format("npar verify --all {} --combine {}", shellQuoted(table.model.options.model), list);
+  return fmt::format("npar verify --all {}{} --combine {}", shellQuoted(table.model.options.model), modelFlags(table.model.options), list);
 }
 
 void printTable(const Table &table) {

@@ -114,6 +114,26 @@ std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uin
   return engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab(), mask);
 }
 
+/// One step of both sessions on the same data.
+struct BothSteps {
+  engine::StepResult result, expected;
+};
+
+/// A step that fp16 skips is done again, with half the loss scale; float64 skips none.
+static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, engine::DataSource &data, int64_t step) {
+  constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
+  engine::Batch batch = data.batch(step);
+  engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+  for (int skips = 0; result.ok() && result->skipped && skips < mostSkips; ++skips)
+    result = session.step(batch.tokens, batch.targets, step);
+  if (!result.ok())
+    return result.status();
+  engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
+  if (!expected.ok())
+    return expected.status();
+  return BothSteps{*result, *expected};
+}
+
 Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                       std::vector<Check> &checks) {
   struct Bounds {
@@ -129,19 +149,12 @@ Status compareOwnType(Session &session, Session &reference, const program::Progr
     if (Status status = disturbParameters(*one, program, seed); !status.ok())
       return status;
   std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
-  constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
   for (int64_t step = 0; step < steps; ++step) {
-    engine::Batch batch = data->batch(step);
-    engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
-    if (!expected.ok())
-      return expected.status();
-    engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
-    for (int skips = 0; result.ok() && result->skipped && skips < mostSkips; ++skips)
-      result = session.step(batch.tokens, batch.targets, step);
-    if (!result.ok())
-      return result.status();
-    losses.add(fmt::format("loss in step {}", step), {result->loss}, {expected->loss});
-    norms.add(fmt::format("grad_norm in step {}", step), {result->gradNorm}, {expected->gradNorm});
+    engine::Result<BothSteps> both = stepBoth(session, reference, *data, step);
+    if (!both.ok())
+      return both.status();
+    losses.add(fmt::format("loss in step {}", step), {both->result.loss}, {both->expected.loss});
+    norms.add(fmt::format("grad_norm in step {}", step), {both->result.gradNorm}, {both->expected.gradNorm});
   }
   checks.push_back(losses.check());
   checks.push_back(norms.check());
@@ -159,16 +172,12 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
       return status;
   std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
   for (int64_t step = 0; step < steps; ++step) {
-    engine::Batch batch = data->batch(step);
-    engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
-    if (!result.ok())
-      return result.status();
-    engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
-    if (!expected.ok())
-      return expected.status();
+    engine::Result<BothSteps> both = stepBoth(session, reference, *data, step);
+    if (!both.ok())
+      return both.status();
     std::string suffix = fmt::format(" in step {}", step);
-    losses.add("loss" + suffix, {result->loss}, {expected->loss});
-    norms.add("grad_norm" + suffix, {result->gradNorm}, {expected->gradNorm});
+    losses.add("loss" + suffix, {both->result.loss}, {both->expected.loss});
+    norms.add("grad_norm" + suffix, {both->result.gradNorm}, {both->expected.gradNorm});
     if (Status status = compareVariables(session, reference, gradientsOf(program), suffix, gradients); !status.ok())
       return status;
   }

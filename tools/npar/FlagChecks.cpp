@@ -15,7 +15,9 @@ namespace {
 /// The file that a path leads to, whatever way it is written.
 std::string fileOf(const std::string &path) {
   std::error_code unknown;
-  std::filesystem::path whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
+  std::filesystem::path whole = std::filesystem::absolute(path, unknown);
+  if (!unknown)
+    whole = std::filesystem::weakly_canonical(whole, unknown);
   return unknown ? path : whole.string();
 }
 

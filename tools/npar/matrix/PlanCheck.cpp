@@ -267,19 +267,22 @@ std::string shellQuoted(const std::string &word) {
   return text + "'";
 }
 
-std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing) {
-  const ModelOptions &options = model.options;
+std::string modelFlags(const ModelOptions &options) {
   std::string flags;
   for (auto [flag, value] : {std::pair("--train", &options.train), std::pair("--config", &options.config)})
     if (*value)
       flags += fmt::format(" {} {}", flag, shellQuoted(**value));
   for (const std::string &setting : options.settings)
     flags += " --set " + shellQuoted(setting);
-  std::string own;
+  return flags;
+}
+
+std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing) {
+  std::string own, flags = modelFlags(model.options);
   for (const auto &[key, value] : draft.settings)
     own += " --set " + shellQuoted(key + "=" + value);
-  return fmt::format("npar verify --all {}{} {} --print-plan {} > {}.npar && npar verify {}.npar --plan {}{}{}", shellQuoted(options.model),
-                     flags, drawing, draft.name, draft.name, draft.name, draft.name, own, flags);
+  return fmt::format("npar verify --all {}{} {} --print-plan {} > {}.npar && npar verify {}.npar --plan {}{}{}",
+                     shellQuoted(model.options.model), flags, drawing, draft.name, draft.name, draft.name, draft.name, own, flags);
 }
 
 } // namespace npar::driver
