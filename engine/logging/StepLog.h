@@ -16,8 +16,8 @@ struct StepRecord {
   double loss = 0, gradNorm = 0, learningRate = 0;
   int64_t tokens = 0; ///< of this step
   double tokensPerSecond = 0;
-  double lossScale = 0; ///< fp16's; 0: none, and then nothing about it is written
-  bool skipped = false;
+  double lossScale = 0;                              ///< fp16's; 0: none, and then nothing about it is written
+  bool skipped = false;                              ///< the step changed no parameter; written where it is so, with fp16 always
   std::optional<int64_t> validTokens = std::nullopt; ///< of them, those that count in the loss; absent where all do
 };
 
@@ -37,7 +37,8 @@ private:
 };
 
 /// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, with fp16 also
-/// "loss_scale":...,"skipped":false, with "valid_tokens" at the end where it is known; NaN and infinity are null.
+/// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, with "valid_tokens" at the end where it
+/// is known; NaN and infinity are null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

@@ -12,7 +12,9 @@
 #include "engine/runtime/Variables.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
@@ -48,8 +50,7 @@ private:
 
   /// Where the scalars of a step lie, in the first rank that has them; null: the program does not report it.
   struct Outputs {
-    const double *loss = nullptr, *gradNorm = nullptr, *learningRate = nullptr, *lossScale = nullptr, *skipped = nullptr,
-                 *validTokens = nullptr;
+    const double *loss = nullptr, *gradNorm = nullptr, *learningRate = nullptr, *lossScale = nullptr, *validTokens = nullptr;
     StepResult read() const;
   };
   const double *findOutput(const std::string &name) const;
@@ -96,8 +97,7 @@ Status LocalSession::open() {
     return cut.status();
   inputs = std::move(*cut);
   if (computes())
-    outputs = {findOutput("loss"),       findOutput("grad_norm"), findOutput("lr"),
-               findOutput("loss_scale"), findOutput("skipped"),   findOutput("valid_tokens")};
+    outputs = {findOutput("loss"), findOutput("grad_norm"), findOutput("lr"), findOutput("loss_scale"), findOutput("valid_tokens")};
 
   graph = expandProgram(program, arenas->all());
   executor = std::make_unique<Executor>(program, graph, *parts.backend, *communicator, *parts.clock,
@@ -158,8 +158,11 @@ Result<StepResult> LocalSession::step(const std::vector<int32_t> &tokens, const 
 }
 
 StepResult LocalSession::Outputs::read() const {
-  auto valueOf = [](const double *output) { return output ? *output : 0; };
-  StepResult result = {valueOf(loss), valueOf(gradNorm), valueOf(learningRate), valueOf(lossScale), valueOf(skipped) != 0};
+  // Which sign a NaN has depends on the processor and means nothing.
+  auto valueOf = [](const double *output) {
+    return !output ? 0 : std::isnan(*output) ? std::numeric_limits<double>::quiet_NaN() : *output;
+  };
+  StepResult result = {valueOf(loss), valueOf(gradNorm), valueOf(learningRate), valueOf(lossScale), !std::isfinite(valueOf(gradNorm))};
   if (validTokens)
     result.validTokens = static_cast<int64_t>(*validTokens);
   return result;

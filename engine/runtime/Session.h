@@ -24,7 +24,7 @@ struct SessionOptions {
 };
 
 /// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr; with fp16 the loss scale that the step
-/// was done with (else 0) and whether the step was skipped; valid_tokens.
+/// was done with (else 0); valid_tokens. `skipped`: the norm is not finite, so parameters and optimizer state are those of before.
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
   bool skipped = false;

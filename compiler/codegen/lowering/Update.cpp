@@ -44,9 +44,9 @@ LogicalResult lowerLearningRate(nn::LearningRateOp op, Lowering &lowering) {
   });
 }
 
-LogicalResult lowerUnscale(nn::UnscaleOp op, Lowering &lowering) {
+LogicalResult lowerGate(nn::GateOp op, Lowering &lowering) {
   return lowering.map(op, op->getOperands(), [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
-    return {select(isFinite(in[2]), in[0] / in[1], in[0].like(std::numeric_limits<double>::quiet_NaN()))};
+    return {select(isFinite(in[1]), in[0], in[0].like(std::numeric_limits<double>::quiet_NaN()))};
   });
 }
 
@@ -56,7 +56,7 @@ LogicalResult lowerLossScale(nn::LossScaleOp op, Lowering &lowering) {
     Scalar scale = in[0], streak = in[1] + 1.0, good = isFinite(in[3]), zero = scale.like(0.0), one = scale.like(1.0);
     Scalar grows = less(streak.like(interval - 0.5), streak);
     Scalar next = select(good, select(grows, scale * 2.0, scale), maximum(scale * 0.5, one));
-    return {next, select(good, select(grows, zero, streak), zero), in[2] + select(good, one, zero), select(good, zero, one)};
+    return {next, select(good, select(grows, zero, streak), zero), in[2] + select(good, one, zero)};
   });
 }
 
@@ -74,8 +74,6 @@ LogicalResult lowerAdamw(nn::AdamwOp op, Lowering &lowering) {
     Scalar m = in[2] + (g - in[2]) * (1.0 - beta1);
     Scalar v = in[3] * beta2 + g * g * (1.0 - beta2);
     Scalar w = in[0] * keep - size * (m / (sqrt(v) / root + epsilon));
-    if (!op.getCounted())
-      return {w, m, v};
     Scalar skipped = isNan(in[4]);
     return {select(skipped, in[0], w), select(skipped, in[2], m), select(skipped, in[3], v)};
   });
@@ -92,7 +90,7 @@ LogicalResult lowerSgd(nn::SgdOp op, Lowering &lowering) {
     if (decay != 0)
       g = g + in[0] * decay;
     Scalar skipped = isNan(in[hasVelocity ? 3 : 2]);
-    auto unlessSkipped = [&](Scalar old, Scalar value) { return op.getSkips() ? select(skipped, old, value) : value; };
+    auto unlessSkipped = [&](Scalar old, Scalar value) { return select(skipped, old, value); };
     if (!hasVelocity)
       return {unlessSkipped(in[0], in[0] - rate * g)};
     Scalar velocity = in[2] * momentum + g;
@@ -106,7 +104,7 @@ void attachUpdate(MLIRContext *context) {
   nn::GradNormOp::attachInterface<LoweredBy<nn::GradNormOp, lowerGradNorm>>(*context);
   nn::ClipFactorOp::attachInterface<LoweredBy<nn::ClipFactorOp, lowerClipFactor>>(*context);
   nn::LearningRateOp::attachInterface<LoweredBy<nn::LearningRateOp, lowerLearningRate>>(*context);
-  nn::UnscaleOp::attachInterface<LoweredBy<nn::UnscaleOp, lowerUnscale>>(*context);
+  nn::GateOp::attachInterface<LoweredBy<nn::GateOp, lowerGate>>(*context);
   nn::LossScaleOp::attachInterface<LoweredBy<nn::LossScaleOp, lowerLossScale>>(*context);
   nn::AdamwOp::attachInterface<LoweredBy<nn::AdamwOp, lowerAdamw>>(*context);
   nn::SgdOp::attachInterface<LoweredBy<nn::SgdOp, lowerSgd>>(*context);

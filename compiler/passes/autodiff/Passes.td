@@ -55,9 +55,10 @@ def AutodiffUpdate : Pass<"autodiff-update", "::mlir::ModuleOp"> {
   let description = [{
     Takes the module attributes `nn.optimizer`, `nn.rate` and `nn.clip` that the importer left, and `nn.precision`, creates optimizer
     states and the function @update: combined gradients, their global norm, the clip factor, the learning rate, one optimizer op per
-    parameter, outputs. A 16-bit parameter has an f32 state `master`, which the optimizer moves; its rounding is written to the parameter.
+    parameter, outputs. A norm that is not finite skips the step: `nn.gate` tells the optimizer ops. A 16-bit parameter has an f32 state
+    `master`, which the optimizer moves; its rounding is written to the parameter.
     With `compute fp16` the loss's gradient carries the state `loss_scale` (variable `#loss_scale`: no parameter can be called so); here
-    the norm and the factor are divided by it, a norm that is not finite skips the step, and `nn.loss_scale` makes the next one (N7).
+    the norm and the factor are divided by it, and `nn.loss_scale` makes the next one (N7).
     `reduce bf16` leaves the unit attribute `dist.rounded_sums` for the export.
     Ops are placed (phase U) at the parameter's first use, those that concern all parameters at block -1.
   }];

@@ -127,8 +127,13 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     }
     output(builder, "out.grad_norm", norm, {});
     Value factor = clipFactor(builder, norm);
-    if (scale)
-      factor = unscale(builder, factor, scale, norm);
+    if (scale) {
+      nextScale(builder, scale, norm);
+      factor = place(DivOp::create(builder, loc, scalar, factor, scale), {});
+    }
+    // The norm is a sum over all ranks and tells each of them whether any gradient anywhere is not finite: the squares of 16- and 32-bit
+    // floats do not overflow float64. Then no rank moves anything.
+    factor = place(GateOp::create(builder, loc, scalar, factor, norm), {});
     Value speed =
         place(LearningRateOp::create(builder, loc, scalar, counted, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
                                      rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
@@ -149,9 +154,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return place(FillOp::create(builder, loc, norm.getType(), builder.getF64FloatAttr(1)), {});
   }
 
-  /// fp16 (N7): the factor of gradients that carry the loss scale, and the next scale. The norm is a sum over all ranks and tells each of
-  /// them whether any gradient anywhere is not finite: the squares of 16- and 32-bit floats do not overflow float64.
-  Value unscale(OpBuilder &builder, Value factor, Value scale, Value norm) {
+  /// fp16 (N7): the scale of the next step's loss, and the number of steps that were not skipped.
+  void nextScale(OpBuilder &builder, Value scale, Value norm) {
     Location loc = getOperation().getLoc();
     Type scalar = scale.getType();
     OpBuilder outside(micro);
@@ -163,18 +167,15 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     VariableOp streak = scalarState("good_streak"), steps = scalarState("good_steps");
     Value before = read(builder, streak, {});
     counted = read(builder, steps, {});
-    auto next = place(LossScaleOp::create(builder, loc, TypeRange{scalar, scalar, scalar, scalar}, scale, before, counted, norm,
+    auto next = place(LossScaleOp::create(builder, loc, TypeRange{scalar, scalar, scalar}, scale, before, counted, norm,
                                           builder.getI64IntegerAttr(Precision::growthInterval)),
                       {});
-    for (auto [name, value] : {std::pair<StringRef, Value>("loss_scale", scale), {"skipped", next.getSkipped()}}) {
-      auto variable = VariableOp::create(outside, loc, ("out." + name).str(), scalar, VariableKind::Output);
-      variable.setOutput(name);
-      write(builder, variable, value, {});
-    }
+    auto variable = VariableOp::create(outside, loc, ("out." + Precision::lossScale).str(), scalar, VariableKind::Output);
+    variable.setOutput(Precision::lossScale);
+    write(builder, variable, scale, {});
     atEnd = {{getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), next.getNewScale()},
              {streak, next.getNewStreak()},
              {steps, next.getNewCounted()}};
-    return place(UnscaleOp::create(builder, loc, scalar, factor, scale, norm), {});
   }
 
   /// What the optimizer moves: the parameter itself, or where that is of 16 bits its float32 master.
@@ -229,7 +230,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     }
     auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, speed,
                                     builder.getF64FloatAttr(momentum), builder.getF64FloatAttr(number(optimizer, "decay")),
-                                    builder.getBoolAttr(false), counted ? builder.getUnitAttr() : UnitAttr()),
+                                    builder.getBoolAttr(false)),
                       at);
     writeTrained(builder, each, trained, step.getNewW(), at);
     if (velocity)

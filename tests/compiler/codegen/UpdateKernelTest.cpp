@@ -60,6 +60,37 @@ TEST(UpdateKernel, AdamwFollowsPyTorch) {
   }
 }
 
+// A norm that is not finite makes a gate that no optimizer moves anything behind, whatever the gradient holds; a finite one changes no bit.
+TEST(UpdateKernel, AGateThatIsClosedLeavesEverything) {
+  std::string t = tensorText("embed=33", "f32"), momentum = "{momentum = 0.9, decay = 0.1, nesterov = false}";
+  std::string adamw = "{beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}";
+  auto update = [&](bool gated) {
+    std::string gate = gated ? "%f = nn.gate %c, %n : (" + scalar + ", " + scalar + ") -> " + scalar + "\n" : "";
+    std::string factor = gated ? "%f" : "%c";
+    return function("", "%w: " + t + ", %g: " + t + ", %m: " + t + ", %v: " + t + ", %c: " + scalar + ", %n: " + scalar + ", %r: " + scalar,
+                    t + ", " + t + ", " + t + ", " + t + ", " + t,
+                    gate + "%1, %2, %3 = nn.adamw %w, %g, %m, %v, " + factor + ", %r " + adamw + " : (" + t + ", " + t + ", " + t + ", " +
+                        t + ", " + scalar + ", " + scalar + ") -> (" + t + ", " + t + ", " + t + ")\n%4, %5 = nn.sgd %w, %g, %m, " +
+                        factor + ", %r " + momentum + " : (" + t + ", " + t + ", " + t + ", " + scalar + ", " + scalar + ") -> (" + t +
+                        ", " + t + ")\nreturn %1, %2, %3, %4, %5 : " + t + ", " + t + ", " + t + ", " + t + ", " + t);
+  };
+  CompiledFunction with(update(true)), without(update(false));
+  ASSERT_TRUE(with.ok() && without.ok());
+  std::vector<float> w = ramp(33, 1, 0), g = ramp(33, 2, 1), m = ramp(33, 0.1, 2), v(33, 0.1f);
+  auto run = [&](CompiledFunction &f, double norm) {
+    return f.run({w, g, m, v, std::vector<double>{0.5}, std::vector<double>{norm}, std::vector<double>{1e-2}}, {6, 0, 1}, 3);
+  };
+  std::vector<Buffer> open = run(with, 3.0), plain = run(without, 3.0);
+  for (size_t i = 0; i < open.size(); ++i)
+    EXPECT_EQ(open[i].bytes, plain[i].bytes);
+  g[5] = NAN, g[6] = INFINITY;
+  for (double norm : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+    std::vector<Buffer> closed = run(with, norm);
+    for (auto [index, old] : {std::pair(0, &w), {1, &m}, {2, &v}, {3, &w}, {4, &m}})
+      EXPECT_EQ(closed[index].as<float>(), *old);
+  }
+}
+
 TEST(UpdateKernel, NormClipAndLearningRate) {
   std::string t = tensorText("embed=1000", "f32"), u = tensorText("hidden=33", "f32"), sums = tensorText("bin=56", "f64");
   CompiledFunction f(

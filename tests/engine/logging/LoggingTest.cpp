@@ -55,6 +55,8 @@ TEST(StepLogTest, oneObjectPerLine) {
 
 TEST(StepLogTest, aLossScaleIsWrittenWhereThereIsOne) {
   EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).count("loss_scale"), 0u);
+  EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).count("skipped"), 0u);
+  EXPECT_EQ(json::parse(stepLine({0, NAN, INFINITY, 3e-4, 4096, 1000, 0, true}))["skipped"], true);
   json scaled = json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 65536, true}));
   EXPECT_EQ(scaled["loss_scale"], 65536);
   EXPECT_EQ(scaled["skipped"], true);

@@ -53,9 +53,9 @@ def Nn_LearningRateOp : Nn_PureOp<"learning_rate"> {
   let assemblyFormat = "$schedule (`counting` $counted^ `:` type($counted))? attr-dict `:` type($result)";
 }
 
-def Nn_UnscaleOp : Nn_PureOp<"unscale"> {
-  let summary = "factor / scale, not a number where the norm is not finite: the step is to be skipped (N7)";
-  let arguments = (ins Nn_Scalar:$factor, Nn_Scalar:$scale, Nn_Scalar:$norm);
+def Nn_GateOp : Nn_PureOp<"gate"> {
+  let summary = "factor, but not a number where the norm is not finite: no optimizer op then changes anything";
+  let arguments = (ins Nn_Scalar:$factor, Nn_Scalar:$norm);
   let results = (outs Nn_Scalar:$result);
   let hasVerifier = 0;
 }
@@ -63,15 +63,15 @@ def Nn_UnscaleOp : Nn_PureOp<"unscale"> {
 def Nn_LossScaleOp : Nn_PureOp<"loss_scale"> {
   let summary = "the next loss scale: doubled after `interval` good steps on end, halved (not below 1) after one whose norm is not finite";
   let arguments = (ins Nn_Scalar:$scale, Nn_Scalar:$streak, Nn_Scalar:$counted, Nn_Scalar:$norm, I64Attr:$interval);
-  let results = (outs Nn_Scalar:$new_scale, Nn_Scalar:$new_streak, Nn_Scalar:$new_counted, Nn_Scalar:$skipped);
+  let results = (outs Nn_Scalar:$new_scale, Nn_Scalar:$new_streak, Nn_Scalar:$new_counted);
   let hasVerifier = 0;
 }
 
 def Nn_AdamwOp : Nn_PureOp<"adamw"> {
   let summary = "PyTorch's AdamW on gradient * factor; the bias corrections use the training step";
   let description = [{
-    The gradient may be of 16 bits. With fp16 a step can be skipped (N7): `counted` is the number of steps that were not, and where `factor` is
-    not a number, nothing changes.
+    The gradient may be of 16 bits. Where `factor` is not a number, nothing changes. With fp16, `counted` is the number of steps where it
+    was one (N7).
   }];
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate,
                        Optional<Nn_Scalar>:$counted, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
@@ -80,9 +80,9 @@ def Nn_AdamwOp : Nn_PureOp<"adamw"> {
 
 def Nn_SgdOp : Nn_PureOp<"sgd"> {
   let summary = "PyTorch's SGD on gradient * factor; without momentum there is neither the operand nor the result";
-  let description = "The gradient may be of 16 bits. `skips`: where `factor` is not a number, nothing changes (N7).";
+  let description = "The gradient may be of 16 bits. Where `factor` is not a number, nothing changes.";
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Optional<Nn_Float>:$velocity, Nn_Scalar:$factor, Nn_Scalar:$rate,
-                       F64Attr:$momentum, F64Attr:$decay, BoolAttr:$nesterov, UnitAttr:$skips);
+                       F64Attr:$momentum, F64Attr:$decay, BoolAttr:$nesterov);
   let results = (outs Nn_Float:$new_w, Optional<Nn_Float>:$new_velocity);
 }
 

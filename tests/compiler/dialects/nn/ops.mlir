@@ -208,13 +208,13 @@ func.func @mixed(%x: !nx, %h: !nh, %n: !nw, %w: !w, %s: !s) {
   %0 = nn.einsum %x, %h : (!nx, !nh) -> !w
   // CHECK: nn.adamw {{.*}} : (tensor<16x8xf32, {{.*}}>, tensor<16x8xbf16
   %1, %2, %3 = nn.adamw %w, %n, %w, %w, %s, %s, %s {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1} : (!w, !nw, !w, !w, !s, !s, !s) -> (!w, !w, !w)
-  // CHECK: nn.sgd {{.*}}skips
-  %4 = nn.sgd %w, %n, %s, %s {momentum = 0.0, decay = 0.0, nesterov = false, skips} : (!w, !nw, !s, !s) -> !w
+  // CHECK: nn.sgd {{.*}} : (tensor<16x8xf32, {{.*}}>, tensor<16x8xbf16
+  %4 = nn.sgd %w, %n, %s, %s {momentum = 0.0, decay = 0.0, nesterov = false} : (!w, !nw, !s, !s) -> !w
   // CHECK: nn.learning_rate "constant" counting %{{.+}} : tensor<f64, #nn.axes<>> {
   %5 = nn.learning_rate "constant" counting %s : !s {peak = 0.1, warmup = 0, steps = 1, final = 0.1} : !s
-  // CHECK: nn.unscale %{{.+}}, %{{.+}}, %{{.+}} : (
-  %6 = nn.unscale %s, %s, %s : (!s, !s, !s) -> !s
+  // CHECK: nn.gate %{{.+}}, %{{.+}} : (
+  %6 = nn.gate %s, %s : (!s, !s) -> !s
   // CHECK: nn.loss_scale {{.*}} {interval = 2000 : i64}
-  %7, %8, %9, %10 = nn.loss_scale %s, %s, %s, %s {interval = 2000} : (!s, !s, !s, !s) -> (!s, !s, !s, !s)
+  %7, %8, %9 = nn.loss_scale %s, %s, %s, %s {interval = 2000} : (!s, !s, !s, !s) -> (!s, !s, !s)
   return
 }

@@ -118,9 +118,10 @@ func.func @micro() {
 // CHECK: %[[CLIP:.+]] = nn.clip_factor %[[NORM]]
 // CHECK: %[[STREAK:.+]] = nn.read @"#good_streak"
 // CHECK: %[[STEPS:.+]] = nn.read @"#good_steps"
-// CHECK: %[[NEXT:.+]], %{{.+}}, %{{.+}}, %[[SKIPPED:.+]] = nn.loss_scale %[[SCALE]], %[[STREAK]], %[[STEPS]], %[[NORM]] {{.*}}interval = 2000
-// CHECK: nn.write @out.skipped, %[[SKIPPED]]
-// CHECK: %[[FACTOR:.+]] = nn.unscale %[[CLIP]], %[[SCALE]], %[[NORM]]
+// CHECK: %[[NEXT:.+]], %{{.+}}, %{{.+}} = nn.loss_scale %[[SCALE]], %[[STREAK]], %[[STEPS]], %[[NORM]] {{.*}}interval = 2000
+// CHECK: nn.write @out.loss_scale, %[[SCALE]]
+// CHECK: %[[UNSCALED:.+]] = nn.div %[[CLIP]], %[[SCALE]]
+// CHECK: %[[FACTOR:.+]] = nn.gate %[[UNSCALED]], %[[NORM]]
 // CHECK: %[[RATE:.+]] = nn.learning_rate "constant" counting %[[STEPS]]
 // CHECK: nn.adamw {{.*}}, %[[FACTOR]], %[[RATE]], %[[STEPS]]
 // CHECK: nn.write @"#loss_scale", %[[NEXT]]

@@ -1,4 +1,4 @@
-// @update under SGD: with momentum there is a state, without there is none; without clipping the factor is 1.
+// @update under SGD: with momentum there is a state, without there is none; without clipping the factor is 1, where the norm is finite.
 // RUN: npar-opt %s -split-input-file -autodiff | FileCheck %s
 
 !e = tensor<4xf64, #nn.axes<embed>>
@@ -15,7 +15,8 @@ func.func @micro() {
   return
 }
 // CHECK-LABEL: @update
-// CHECK: %[[F:.+]] = nn.fill 1.000000e+00 {{.*}} : tensor<f64, #nn.axes<>>
+// CHECK: %[[ONE:.+]] = nn.fill 1.000000e+00 {{.*}} : tensor<f64, #nn.axes<>>
+// CHECK: %[[F:.+]] = nn.gate %[[ONE]], %{{.+}}
 // CHECK: %[[LR:.+]] = nn.learning_rate "constant"
 // CHECK: %[[V:.+]] = nn.read @w.momentum
 // CHECK: %[[NW:.+]], %[[NV:.+]] = nn.sgd %{{.+}}, %{{.+}}, %[[V]], %[[F]], %[[LR]] {{.*}}momentum = {{0.9|9.0}}

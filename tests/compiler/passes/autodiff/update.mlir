@@ -46,7 +46,8 @@ func.func @micro() {
 // CHECK: %[[SUMS:.+]] = nn.square_sums %[[G]], %[[B]] parameters [0, 1] {at = #nn.at<U, "", -1>}
 // CHECK: %[[NORM:.+]] = nn.grad_norm %[[SUMS]]
 // CHECK: nn.write @out.grad_norm, %[[NORM]]
-// CHECK: %[[F:.+]] = nn.clip_factor %[[NORM]] max 5.000000e-01
+// CHECK: %[[C:.+]] = nn.clip_factor %[[NORM]] max 5.000000e-01
+// CHECK: %[[F:.+]] = nn.gate %[[C]], %[[NORM]]
 // CHECK: %[[LR:.+]] = nn.learning_rate "linear" {{.*}}steps = 9 : i64, warmup = 2 : i64
 // CHECK: nn.write @out.lr, %[[LR]]
 // CHECK: %[[W:.+]] = nn.read @w {at = #nn.at<U, "in", 0>}
