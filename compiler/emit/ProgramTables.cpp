@@ -177,9 +177,22 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
     // Layers may be kept in float32: the narrowest type is what the program computes in.
     if (program.compute == program::ElementType::F32)
       program.compute = entry.type;
-    for (size_t dim = 0; dim < entry.axes.size(); ++dim)
-      if (entry.axes[dim] == "vocab")
-        program.vocab = entry.shape[dim];
+  }
+}
+
+/// From what prepare-inputs wrote down.
+static void fillInputs(ModuleOp module, program::ProgramT &program) {
+  auto inputs = module->getAttrOfType<ArrayAttr>("npar.inputs");
+  if (!inputs)
+    return;
+  for (auto input : inputs.getAsRange<DictionaryAttr>()) {
+    program.inputs.push_back(std::make_unique<program::LogicalInputT>());
+    program::LogicalInputT &entry = *program.inputs.back();
+    entry.name = input.getAs<StringAttr>("name").str();
+    entry.classes = input.getAs<IntegerAttr>("classes").getInt();
+    entry.axis = input.getAs<StringAttr>("axis").str();
+    if (auto source = input.getAs<LocationAttr>("source"))
+      entry.source = sourceOf(source);
   }
 }
 
@@ -200,6 +213,7 @@ void fillProgram(ModuleOp module, Type tokens, program::ProgramT &program) {
     program.mesh.back()->size = static_cast<uint32_t>(size);
   }
   fillVariables(module, program);
+  fillInputs(module, program);
   auto ranked = dyn_cast_or_null<RankedTensorType>(tokens);
   program.micro = ranked && ranked.getRank() > 0 ? ranked.getDimSize(0) : program.batch / program.micro_count;
   if (!ranked)

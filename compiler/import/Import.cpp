@@ -96,6 +96,10 @@ private:
     module->setAttr("npar.micro_count", builder.getI64IntegerAttr(plan.microCount));
     module->setAttr("npar.seed", builder.getI64IntegerAttr(static_cast<int64_t>(program.train.seed)));
     module->setAttr("npar.blocks", builder.getI64IntegerAttr(model.blocks));
+    SmallVector<NamedAttribute> axes;
+    for (const dsl::Axis &axis : model.axes)
+      axes.push_back(builder.getNamedAttr(axis.name, LocationAttr(location(axis.location))));
+    module->setAttr("nn.axis_lines", builder.getDictionaryAttr(axes));
     if (const int64_t *value = ignored())
       module->setAttr("npar.ignore", builder.getI64IntegerAttr(*value));
     SmallVector<StringAttr> names;

@@ -1,7 +1,7 @@
 // Global batches of tokens and targets by step number: from a token file in some order, or random for checks.
 #include "engine/data/DataSource.h"
 
-#include "engine/data/MaskFile.h"
+#include "engine/data/DataCheck.h"
 #include "engine/data/Permutation.h"
 #include "engine/runtime/Philox.h"
 
@@ -14,13 +14,12 @@ constexpr uint64_t streamOfShares = 0x736861726573; // "shares"
 
 class FileSource final : public DataSource {
 public:
-  /// `mask` may be null.
-  FileSource(std::shared_ptr<TokenFile> file, std::shared_ptr<MaskFile> mask, int32_t ignore, Order order, int64_t sequence, int64_t rows,
-             uint64_t seed, int64_t count)
-      : file(std::move(file)), mask(std::move(mask)), ignore(ignore), order(order), sequence(sequence), rows(rows), seed(seed),
-        count(count) {}
+  FileSource(TokenData data, Order order, uint64_t seed, const BatchShape &shape, std::vector<std::string> remarks)
+      : data(std::move(data)), order(order), seed(seed), sequence(shape.sequence), rows(shape.rows),
+        count((this->data.tokens->size() - 1) / sequence), ignore(shape.ignore.value_or(0)), worthKnowing(std::move(remarks)) {}
 
   int64_t samples() const override { return count; }
+  std::vector<std::string> remarks() const override { return worthKnowing; }
 
   Batch batch(int64_t step) const override {
     Batch result;
@@ -36,51 +35,53 @@ public:
         sample = (*permutation)(sample);
       }
       for (int64_t i = sample * sequence; i < (sample + 1) * sequence; ++i) {
-        result.tokens.push_back(file->at(i));
-        result.targets.push_back(mask && !mask->isTarget(i + 1) ? ignore : file->at(i + 1));
+        result.tokens.push_back(data.tokens->at(i));
+        result.targets.push_back(data.isTarget(i + 1) ? data.tokens->at(i + 1) : ignore);
       }
     }
     return result;
   }
 
 private:
-  std::shared_ptr<TokenFile> file;
-  std::shared_ptr<MaskFile> mask;
-  int32_t ignore;
+  TokenData data;
   Order order;
-  int64_t sequence, rows;
   uint64_t seed;
-  int64_t count;
+  int64_t sequence, rows, count;
+  int32_t ignore; ///< what targets get that do not count; the mask is refused where the program ignores none
+  std::vector<std::string> worthKnowing;
 };
 
 class RandomSource final : public DataSource {
 public:
-  RandomSource(int64_t sequence, int64_t rows, uint64_t seed, int64_t vocab, const std::optional<RandomMask> &mask)
-      : sequence(sequence), rows(rows), seed(seed), vocab(vocab), mask(mask) {}
+  RandomSource(uint64_t seed, const BatchShape &shape, int64_t maskedRows)
+      : seed(seed), shape(shape), maskedRows(shape.ignore ? maskedRows : 0) {}
   int64_t samples() const override { return 0; }
   Batch batch(int64_t step) const override {
     Batch result;
-    for (int64_t i = 0, size = sequence * rows; i < size; ++i) {
+    for (int64_t i = 0, size = shape.rows * shape.sequence; i < size; ++i) {
       auto bits = philox(seed, streamOfTokens, static_cast<uint64_t>(step * size + i));
-      auto below = [&](uint32_t word) { return static_cast<int32_t>(uint64_t{word} * static_cast<uint64_t>(vocab) >> 32); };
-      result.tokens.push_back(below(bits[0]));
-      result.targets.push_back(mask && isIgnored(step, i / sequence, bits[2]) ? mask->ignore : below(bits[1]));
+      result.tokens.push_back(draw(shape.tokens, bits[0]));
+      result.targets.push_back(maskedRows && isIgnored(step, i / shape.sequence, bits[2]) ? *shape.ignore : draw(shape.targets, bits[1]));
     }
     return result;
   }
 
 private:
-  bool isIgnored(int64_t step, int64_t row, uint32_t word) const {
-    int64_t groups = rows / mask->rows;
-    if (groups > 1 && row / mask->rows == step % groups)
-      return true;
-    return word < philox(seed, streamOfShares, static_cast<uint64_t>(step * rows + row))[0];
+  static int32_t draw(const ValueRange &range, uint32_t word) {
+    constexpr uint64_t some = 1 << 16; // where any number will do, as for positions
+    return static_cast<int32_t>(uint64_t{word} * (range.classes ? static_cast<uint64_t>(range.classes) : some) >> 32);
   }
 
-  int64_t sequence, rows;
+  bool isIgnored(int64_t step, int64_t row, uint32_t word) const {
+    int64_t groups = shape.rows / maskedRows;
+    if (groups > 1 && row / maskedRows == step % groups)
+      return true;
+    return word < philox(seed, streamOfShares, static_cast<uint64_t>(step * shape.rows + row))[0];
+  }
+
   uint64_t seed;
-  int64_t vocab;
-  std::optional<RandomMask> mask;
+  BatchShape shape;
+  int64_t maskedRows;
 };
 
 } // namespace
@@ -93,28 +94,28 @@ Result<Order> sampleOrder(const std::string &name) {
   return Status::badInput("unknown order '" + name + "': shuffled and sequential exist");
 }
 
-Result<std::unique_ptr<DataSource>> DataSource::open(const std::string &path, TokenFormat format, Order order, int64_t sequence,
-                                                     int64_t batch, uint64_t seed, int64_t vocab, const std::optional<TargetMask> &mask) {
-  Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format, vocab);
+Result<std::unique_ptr<DataSource>> DataSource::open(const std::string &path, TokenFormat format, Order order, uint64_t seed,
+                                                     const BatchShape &shape, const std::string &mask) {
+  Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format);
   if (!file.ok())
     return file.status();
-  int64_t count = ((*file)->size() - 1) / sequence;
-  if ((*file)->size() < sequence + 1)
-    return Status::badInput("data '" + path + "' has " + std::to_string((*file)->size()) + " tokens; one sample of sequence length " +
-                            std::to_string(sequence) + " needs " + std::to_string(sequence + 1));
-  std::shared_ptr<MaskFile> targets;
-  if (mask) {
-    Result<std::shared_ptr<MaskFile>> opened = MaskFile::open(mask->path, (*file)->size());
+  TokenData data{path, mask, *file, nullptr};
+  if (!mask.empty()) {
+    if (!shape.ignore)
+      return Status::badInput("mask '" + mask + "' needs a program that ignores targets");
+    Result<std::shared_ptr<MaskFile>> opened = MaskFile::open(mask, (*file)->size());
     if (!opened.ok())
       return opened.status();
-    targets = *opened;
+    data.mask = *opened;
   }
-  return std::unique_ptr<DataSource>(new FileSource(*file, targets, mask ? mask->ignore : 0, order, sequence, batch, seed, count));
+  Result<std::vector<std::string>> remarks = checkData(data, shape);
+  if (!remarks.ok())
+    return remarks.status();
+  return std::unique_ptr<DataSource>(new FileSource(std::move(data), order, seed, shape, std::move(*remarks)));
 }
 
-std::unique_ptr<DataSource> DataSource::random(int64_t sequence, int64_t batch, uint64_t seed, int64_t vocab,
-                                               const std::optional<RandomMask> &mask) {
-  return std::make_unique<RandomSource>(sequence, batch, seed, vocab, mask);
+std::unique_ptr<DataSource> DataSource::random(uint64_t seed, const BatchShape &shape, int64_t maskedRows) {
+  return std::make_unique<RandomSource>(seed, shape, maskedRows);
 }
 
 } // namespace npar::engine

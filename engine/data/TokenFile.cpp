@@ -18,8 +18,8 @@ Result<TokenFormat> tokenFormat(const std::string &name) {
 }
 
 int32_t TokenFile::at(int64_t index) const {
-  const uint8_t *p = file.data() + static_cast<size_t>(index) * bytesOf(format);
-  switch (format) {
+  const uint8_t *p = file.data() + static_cast<size_t>(index) * bytesOf(kind);
+  switch (kind) {
   case TokenFormat::Bytes:
     return *p;
   case TokenFormat::U16:
@@ -30,7 +30,7 @@ int32_t TokenFile::at(int64_t index) const {
   return static_cast<int32_t>(uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);
 }
 
-Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, TokenFormat format, int64_t vocab) {
+Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, TokenFormat format) {
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read data '" + path + "': " + why); };
   Result<program::MappedFile> mapped = program::MappedFile::open(path, "data");
   if (!mapped.ok())
@@ -39,12 +39,6 @@ Result<std::shared_ptr<TokenFile>> TokenFile::open(const std::string &path, Toke
   std::shared_ptr<TokenFile> tokens(new TokenFile(std::move(*mapped), static_cast<int64_t>(length / each), format));
   if (length % each)
     return failure("its " + std::to_string(length) + " bytes are no whole number of " + std::to_string(each) + "-byte tokens");
-  int64_t largest = format == TokenFormat::Bytes ? 255 : format == TokenFormat::U16 ? 65535 : INT32_MAX;
-  if (format == TokenFormat::I32 || largest >= vocab)
-    for (int64_t i = 0; i < tokens->size(); ++i)
-      if (int32_t token = tokens->at(i); token < 0 || token >= vocab)
-        return failure("token " + std::to_string(i) + " is " + std::to_string(token) + ", but the vocabulary has " + std::to_string(vocab) +
-                       " entries (0 to " + std::to_string(vocab - 1) + ")");
   return tokens;
 }
 

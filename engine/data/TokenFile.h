@@ -17,17 +17,20 @@ Result<TokenFormat> tokenFormat(const std::string &name);
 /// A memory-mapped file. Thread-safe to read.
 class TokenFile {
 public:
-  /// Refuses a missing, unreadable or special file, a size that is no whole number of tokens, and a token outside [0, vocab),
-  /// which it names with its position.
-  static Result<std::shared_ptr<TokenFile>> open(const std::string &path, TokenFormat format, int64_t vocab);
+  /// Refuses a missing, unreadable or special file and a size that is no whole number of tokens.
+  static Result<std::shared_ptr<TokenFile>> open(const std::string &path, TokenFormat format);
   int64_t size() const { return count; }
   int32_t at(int64_t index) const;
+  TokenFormat format() const { return kind; }
+  /// Of the values that the format can hold.
+  int32_t least() const { return kind == TokenFormat::I32 ? INT32_MIN : 0; }
+  int32_t largest() const { return kind == TokenFormat::Bytes ? UINT8_MAX : kind == TokenFormat::U16 ? UINT16_MAX : INT32_MAX; }
 
 private:
-  TokenFile(program::MappedFile file, int64_t count, TokenFormat format) : file(std::move(file)), count(count), format(format) {}
+  TokenFile(program::MappedFile file, int64_t count, TokenFormat format) : file(std::move(file)), count(count), kind(format) {}
   program::MappedFile file;
   int64_t count;
-  TokenFormat format;
+  TokenFormat kind;
 };
 
 } // namespace npar::engine

@@ -35,7 +35,7 @@ public:
   explicit Structure(const Program &program) : program(program) {}
 
   std::string run() {
-    if (checkMesh() && checkTables() && checkVariables()) {
+    if (checkMesh() && checkInputs() && checkTables() && checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
           break;
@@ -112,6 +112,17 @@ private:
     bool blocks = split == flatShare(whole, members) && collective.outer() == 1 && collective.inner() == 1;
     bool shards = gather && split == (whole + members - 1) / members;
     return (blocks || shards) && collective.count() == (scatter ? whole : piece);
+  }
+
+  bool checkInputs() {
+    std::set<std::string> seen;
+    for (const LogicalInput *input : *program.inputs()) {
+      if (!seen.insert(input->name()->str()).second)
+        return fail("input '" + input->name()->str() + "' is twice in the program");
+      if (input->classes() < 0)
+        return fail("input '" + input->name()->str() + "' has " + std::to_string(input->classes()) + " classes");
+    }
+    return true;
   }
 
   bool checkTables() {
@@ -255,6 +266,9 @@ private:
         return fail(which + " has " + number(piece->bytes()) + " bytes, its shape needs " + number(elements * sizeOf(variable->type())));
     }
     for (const Input *input : *rankClass.inputs()) {
+      const auto &inputs = *program.inputs();
+      if (std::none_of(inputs.begin(), inputs.end(), [&](const LogicalInput *one) { return one->name()->str() == input->name()->str(); }))
+        return fail(name + ": '" + input->name()->str() + "' is no input of the program");
       uint64_t elements = 0;
       std::vector<int64_t> shape = {input->rows(), input->columns()};
       if (input->region() >= rankClass.regions()->size() || !product(shape, elements) || elements > largest / 8 ||

@@ -87,9 +87,17 @@ class BadDataTest(DriverTest):
         self.assertIn("601", self.train("--data", odd, "--tokens", "u16", code=1))
         self.assertIn("257", self.train("--data", large, "--tokens", "u16", code=1))
         self.assertIn("-1", self.train("--data", negative, "--tokens", "i32", code=1))
-        bytes_error = self.train("--set", "vocab=200", "--data", self.text_file(), "--tokens", "bytes", code=1)
-        self.assertIn("200", bytes_error)
-        self.assertIn("256", bytes_error)
+        # Bytes that the model has no entry for are refused one by one, no longer all texts below 256 entries: plain ASCII needs 128.
+        (self.folder / "latin").write_bytes(b"caf\xe9 " * 100)
+        bytes_error = self.train("--set", "vocab=200", "--data", "latin", "--tokens", "bytes", code=1)
+        self.assertIn("sample 0 of 'latin' has token 233 at position 3, but axis 'vocab' (", bytes_error)
+        self.assertIn("has 200 classes, 0 to 199; for any text of bytes it needs 256", bytes_error)
+        (self.folder / "ascii").write_bytes(b"coffee " * 100)
+        self.train("--set", "vocab=200", "--data", "ascii", "--tokens", "bytes", code=0)
+        self.assertIn(
+            "data 'ascii' has 10 samples of 64 tokens, but a batch takes 16",
+            self.train("--set", "context=64", "--set", "length=64", "--data", "ascii", "--tokens", "bytes", code=1),
+        )
 
     def test_unreadable_data(self):
         """Root reads everything, so there the driver runs as nobody."""

@@ -108,10 +108,9 @@ Check checkMemoryUse(const Session &session) {
 }
 
 std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uint64_t seed) {
-  std::optional<engine::RandomMask> mask;
-  if (program.ignore()) // a micro-batch loses all its targets; where there is only one, a rank does
-    mask = engine::RandomMask{*program.ignore(), program.micro_count() > 1 ? program.batch() / program.micro_count() : program.micro()};
-  return engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab(), mask);
+  // Where targets may be ignored a micro-batch loses all of them; where there is only one, a rank does.
+  int64_t masked = program.micro_count() > 1 ? program.batch() / program.micro_count() : program.micro();
+  return engine::DataSource::random(seed, engine::BatchShape::of(program), masked);
 }
 
 /// One step of both sessions on the same data.

@@ -40,25 +40,19 @@ struct Training {
 };
 
 Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const program::Program &program, uint64_t seed) {
+  engine::BatchShape shape = engine::BatchShape::of(program);
   if (flags.randomData)
-    return engine::DataSource::random(program.sequence(), program.batch(), seed, program.vocab());
+    return engine::DataSource::random(seed, shape);
   Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
   if (!format.ok())
     return format.status();
   Result<engine::Order> order = engine::sampleOrder(flags.order);
   if (!order.ok())
     return order.status();
-  if (*format == engine::TokenFormat::Bytes && program.vocab() < 256)
-    return Status::badInput(
-        fmt::format("--tokens bytes needs a vocabulary of at least 256, the model has {}; set vocab=256", program.vocab()));
-  std::optional<engine::TargetMask> mask;
-  if (!flags.mask.empty()) {
-    if (!program.ignore())
-      return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
-                              "library --set ignore=-100");
-    mask = engine::TargetMask{flags.mask, *program.ignore()};
-  }
-  return engine::DataSource::open(flags.data, *format, *order, program.sequence(), program.batch(), seed, program.vocab(), mask);
+  if (!flags.mask.empty() && !shape.ignore)
+    return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
+                            "library --set ignore=-100");
+  return engine::DataSource::open(flags.data, *format, *order, seed, shape, flags.mask);
 }
 
 Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, const engine::DataSource &data,
@@ -145,6 +139,9 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
   Result<std::unique_ptr<engine::DataSource>> data = openData(flags, root, seed);
   if (!data.ok())
     return fail(data.status());
+  if (!flags.quiet)
+    for (const std::string &text : (*data)->remarks())
+      printRemark(text);
   engine::Trace trace(size_t{4} << 20, flags.traceSteps);
   engine::SessionOptions options;
   options.threads = flags.threads;

@@ -127,7 +127,10 @@ std::string difference(const program::Program &program, const program::Program &
     return "it computes in " + std::string(program::EnumNameElementType(program.compute())) +
            ", and programs are compared in float64: compile it with --set compute=f64";
   auto numbers = [](const program::Program &one) {
-    return fmt::format("batches of {} samples of {} tokens below {}", one.batch(), one.sequence(), one.vocab());
+    std::string text = fmt::format("batches of {} samples of {} tokens", one.batch(), one.sequence());
+    for (const program::LogicalInput *input : *one.inputs())
+      text += fmt::format(", {} below {}", input->name()->str(), input->classes());
+    return text;
   };
   if (numbers(program) != numbers(reference))
     return "it takes " + numbers(program) + ", the text says " + numbers(reference);

@@ -49,6 +49,18 @@ def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
       "::mlir::StringAttr", "loopOfResult", (ins "unsigned":$result, "::mlir::StringAttr":$axis), "", [{ return axis; }]>];
 }
 
+def Nn_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
+  let cppNamespace = "::npar::nn";
+  let description = [{
+    An op with an integer operand whose values are entries of an axis of another operand: of values below 0 or beyond the axis it computes
+    nothing that makes sense. What the engine may feed to an input follows from it.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand with the values.", "::mlir::Value", "getIndices">,
+    InterfaceMethod<"The operand that has the axis.", "::mlir::Value", "getIndexed">,
+    InterfaceMethod<"The axis.", "::mlir::StringAttr", "getIndexedAxis", (ins), "", [{ return $_op.getAxisAttr(); }]>];
+}
+
 def Nn_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::npar::nn";
   let methods = [InterfaceMethod<

@@ -29,7 +29,24 @@ def PrepareCheck : Pass<"prepare-check", "::mlir::ModuleOp"> {
   let summary = "verify a whole nn program";
   let description = [{
     What no single op can see: there is an `@micro`; every op of a function says where it belongs (`at`); indices of parameters are
-    0, 1, 2, ... in order; every parameter is used; data are integers, for the engine has tokens and targets to give. Changes nothing.
+    0, 1, 2, ... in order; every parameter is used; inputs are what the engine has to give: `tokens` and `targets` of sequences, integers over
+    the batch and one other axis, the same for both. Changes nothing.
+  }];
+}
+
+def PrepareInputs : Pass<"prepare-inputs", "::mlir::ModuleOp"> {
+  let summary = "write down which values each input of @micro may have";
+  let description = [{
+    An input's values are entries of every axis that an operation looks up with them (IndexingOpInterface), so the shortest of these axes
+    counts, without the padding that a plan may add. Before placing, on global sizes. Takes `nn.axis_lines`, where axes are declared.
+
+    ```mlir
+    %t = nn.input "tokens" : ..
+    %x = nn.gather %table, %t over "words" : ..   // %table: 257 words
+    // adds to the list `npar.inputs` of the module
+    {axis = "words", classes = 257 : i64, name = "tokens", source = loc("model.npar":3:12)}
+    ```
+    Where nothing looks anything up with them, `classes` is 0 and `axis` empty: any number will do.
   }];
 }
 

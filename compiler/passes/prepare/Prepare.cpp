@@ -9,10 +9,12 @@ void npar::buildPreparePipeline(mlir::OpPassManager &passes) {
   passes.addPass(createPreparePrecisionPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createPrepareCheckPass());
+  passes.addPass(createPrepareInputsPass());
 }
 
 void npar::registerPreparePasses() {
   mlir::registerPass([] { return createPreparePrecisionPass(); });
   mlir::registerPass([] { return createPrepareCheckPass(); });
+  mlir::registerPass([] { return createPrepareInputsPass(); });
   mlir::PassPipelineRegistration<>("prepare", "canonicalize and check an imported program", buildPreparePipeline);
 }

@@ -15,6 +15,10 @@ namespace {
 
 using namespace engine;
 
+BatchShape shapeOf(int64_t sequence, int64_t rows, int64_t tokens = 256, int64_t targets = 256, std::optional<int32_t> ignore = {}) {
+  return {sequence, rows, {tokens, "words", "m.npar:2:10"}, {targets, "labels", ""}, ignore};
+}
+
 class DataTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -31,8 +35,11 @@ protected:
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
-  std::string errorOf(const std::string &path, TokenFormat format, int64_t vocab, int64_t sequence = 4) {
-    auto source = DataSource::open(path, format, Order::Sequential, sequence, 1, 0, vocab);
+  std::string errorOf(const std::string &path, TokenFormat format, int64_t classes) {
+    return errorOf(path, format, shapeOf(4, 1, classes, classes));
+  }
+  std::string errorOf(const std::string &path, TokenFormat format, const BatchShape &shape, const std::string &mask = "") {
+    auto source = DataSource::open(path, format, Order::Sequential, 0, shape, mask);
     EXPECT_FALSE(source.ok());
     EXPECT_EQ(source.status().code(), Code::BadInput);
     return source.ok() ? "" : source.status().message();
@@ -42,7 +49,7 @@ protected:
 
 TEST_F(DataTest, sequentialSamplesAreShiftedByOneAndGoRound) {
   std::string path = file("text", "abcdefghij"); // (10 - 1) / 3 = 3 samples
-  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 3, 2, 0, 256);
+  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2));
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ((*source)->samples(), 3);
   Batch first = (*source)->batch(0), second = (*source)->batch(1);
@@ -54,11 +61,11 @@ TEST_F(DataTest, sequentialSamplesAreShiftedByOneAndGoRound) {
 
 TEST_F(DataTest, wideTokensAreLittleEndian) {
   std::string u16("\x01\x00\x00\x01\xff\xff", 6), i32("\x02\x00\x00\x00\x03\x00\x01\x00", 8);
-  auto narrow = DataSource::open(file("u16", u16), TokenFormat::U16, Order::Sequential, 2, 1, 0, 65536);
+  auto narrow = DataSource::open(file("u16", u16), TokenFormat::U16, Order::Sequential, 0, shapeOf(2, 1, 65536, 65536));
   ASSERT_TRUE(narrow.ok()) << narrow.status().message();
   EXPECT_EQ((*narrow)->batch(0).tokens, (std::vector<int32_t>{1, 256}));
   EXPECT_EQ((*narrow)->batch(0).targets, (std::vector<int32_t>{256, 65535}));
-  auto wide = DataSource::open(file("i32", i32), TokenFormat::I32, Order::Sequential, 1, 1, 0, 100000);
+  auto wide = DataSource::open(file("i32", i32), TokenFormat::I32, Order::Sequential, 0, shapeOf(1, 1, 100000, 100000));
   ASSERT_TRUE(wide.ok()) << wide.status().message();
   EXPECT_EQ((*wide)->batch(0).targets, std::vector<int32_t>{65539});
 }
@@ -67,7 +74,7 @@ TEST_F(DataTest, shuffledEpochsAreDifferentPermutations) {
   std::string text;
   for (int i = 0; i < 101; ++i)
     text += static_cast<char>(i);
-  auto source = DataSource::open(file("text", text), TokenFormat::Bytes, Order::Shuffled, 1, 10, 7, 256);
+  auto source = DataSource::open(file("text", text), TokenFormat::Bytes, Order::Shuffled, 7, shapeOf(1, 10));
   ASSERT_TRUE(source.ok());
   std::vector<int32_t> epochs[2];
   for (int64_t step = 0; step < 20; ++step)
@@ -76,10 +83,10 @@ TEST_F(DataTest, shuffledEpochsAreDifferentPermutations) {
   for (auto &epoch : epochs)
     EXPECT_EQ(std::set<int32_t>(epoch.begin(), epoch.end()).size(), 100u);
   EXPECT_NE(epochs[0], epochs[1]);
-  auto again = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 1, 20, 7, 256);
+  auto again = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 7, shapeOf(1, 20));
   EXPECT_EQ((*again)->batch(0).tokens, std::vector<int32_t>(epochs[0].begin(), epochs[0].begin() + 20))
       << "the order ignores the batch size";
-  auto other = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 1, 20, 8, 256);
+  auto other = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 8, shapeOf(1, 20));
   EXPECT_NE((*other)->batch(0).tokens, (*again)->batch(0).tokens);
 }
 
@@ -97,18 +104,23 @@ TEST_F(DataTest, everySizeIsPermuted) {
 }
 
 TEST_F(DataTest, randomBatchesDependOnSeedAndStepOnly) {
-  auto a = DataSource::random(8, 4, 1, 100), b = DataSource::random(8, 4, 1, 100), c = DataSource::random(8, 4, 2, 100);
+  BatchShape shape = shapeOf(8, 4, 100, 5);
+  auto a = DataSource::random(1, shape), b = DataSource::random(1, shape), c = DataSource::random(2, shape);
   EXPECT_EQ(a->batch(3).tokens, b->batch(3).tokens);
   EXPECT_NE(a->batch(3).tokens, a->batch(4).tokens);
   EXPECT_NE(a->batch(3).tokens, c->batch(3).tokens);
-  for (int32_t token : a->batch(0).targets)
-    EXPECT_TRUE(token >= 0 && token < 100);
+  // Each input has its own values.
+  Batch batch = a->batch(0);
+  auto [least, largest] = std::minmax_element(batch.tokens.begin(), batch.tokens.end());
+  EXPECT_TRUE(*least >= 0 && *largest > 50 && *largest < 100);
+  auto [first, last] = std::minmax_element(batch.targets.begin(), batch.targets.end());
+  EXPECT_TRUE(*first == 0 && *last == 4);
+  EXPECT_EQ(DataSource::random(1, shapeOf(8, 4, 100, 0))->batch(0).tokens, a->batch(0).tokens) << "an input without classes takes any";
 }
 
 TEST_F(DataTest, aMaskSaysWhichTokensAreTargets) {
   std::string path = file("text", "abcdefg"), mask("\1\0\1\1\0\0\1", 7); // the byte of the token itself, not of the one before
-  TargetMask targets{file("mask", mask), -100};
-  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 3, 2, 0, 256, targets);
+  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100), file("mask", mask));
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ((*source)->batch(0).tokens, (std::vector<int32_t>{'a', 'b', 'c', 'd', 'e', 'f'})) << "inputs stay";
   EXPECT_EQ((*source)->batch(0).targets, (std::vector<int32_t>{-100, 'c', 'd', -100, -100, 'g'}));
@@ -117,7 +129,7 @@ TEST_F(DataTest, aMaskSaysWhichTokensAreTargets) {
 TEST_F(DataTest, wrongMasksAreNamedWithTheReason) {
   std::string text = file("text", "abcdefg");
   auto errorOfMask = [&](const std::string &path) {
-    auto source = DataSource::open(text, TokenFormat::Bytes, Order::Sequential, 3, 2, 0, 256, TargetMask{path, -100});
+    auto source = DataSource::open(text, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100), path);
     EXPECT_FALSE(source.ok());
     return source.ok() ? "" : source.status().message();
   };
@@ -130,8 +142,8 @@ TEST_F(DataTest, wrongMasksAreNamedWithTheReason) {
 
 /// What the checks of a plan need: rows, hence ranks, with different numbers of targets, and one group of rows without any.
 TEST_F(DataTest, randomMasksAreUneven) {
-  auto whole = DataSource::random(16, 12, 1, 100);
-  auto source = DataSource::random(16, 12, 1, 100, RandomMask{-100, 3});
+  auto whole = DataSource::random(1, shapeOf(16, 12, 100, 100));
+  auto source = DataSource::random(1, shapeOf(16, 12, 100, 100, -100), 3);
   for (int64_t step = 0; step < 5; ++step) {
     Batch batch = source->batch(step), all = whole->batch(step);
     EXPECT_EQ(batch.tokens, all.tokens);
@@ -150,7 +162,7 @@ TEST_F(DataTest, randomMasksAreUneven) {
     }
     EXPECT_GE(counts.size(), 4u);
   }
-  auto only = DataSource::random(16, 4, 1, 100, RandomMask{-100, 4}); // a single group keeps some
+  auto only = DataSource::random(1, shapeOf(16, 4, 100, 100, -100), 4); // a single group keeps some
   std::vector<int32_t> targets = only->batch(0).targets;
   EXPECT_LT(std::count(targets.begin(), targets.end(), -100), 64);
   EXPECT_GT(std::count(targets.begin(), targets.end(), -100), 0);
@@ -170,9 +182,11 @@ TEST_F(DataTest, wrongFilesAreNamedWithTheReason) {
   EXPECT_EQ(errorOf(file("big", "ab\xff"
                                 "d"),
                     TokenFormat::Bytes, 128),
-            "cannot read data '" + folder + "/big': token 2 is 255, but the vocabulary has 128 entries (0 to 127)");
+            "sample 0 of '" + folder +
+                "/big' has token 255 at position 2, but axis 'words' (m.npar:2:10) has 128 classes, 0 to 127; for any text of bytes it "
+                "needs 256");
   EXPECT_EQ(errorOf(file("negative", "\xff\xff\xff\xff"), TokenFormat::I32, 128),
-            "cannot read data '" + folder + "/negative': token 0 is -1, but the vocabulary has 128 entries (0 to 127)");
+            "sample 0 of '" + folder + "/negative' has token -1 at position 0, but axis 'words' (m.npar:2:10) has 128 classes, 0 to 127");
   if (::geteuid() != 0) {
     std::string locked = file("locked", "abcdef");
     ::chmod(locked.c_str(), 0);
@@ -180,6 +194,58 @@ TEST_F(DataTest, wrongFilesAreNamedWithTheReason) {
   }
   EXPECT_EQ(tokenFormat("utf8").status().message(), "unknown token format 'utf8': bytes, u16 and i32 exist");
   EXPECT_EQ(sampleOrder("random").status().message(), "unknown order 'random': shuffled and sequential exist");
+}
+
+/// What is a legal token need not be a legal target. Targets that do not count may be anything.
+TEST_F(DataTest, tokensAndTargetsHaveTheirOwnClasses) {
+  std::string path = file("u16", std::string("\1\0\2\0\3\0\2\0\1\0\7\0\1\0", 14)); // 1 2 3 2 1 7 1
+  std::string expected = "sample 2 of '" + path + "' has target 7 at position 0, but axis 'labels' has 4 classes, 0 to 3";
+  EXPECT_EQ(errorOf(path, TokenFormat::U16, shapeOf(2, 1, 8, 4)), expected);
+  EXPECT_EQ(errorOf(path, TokenFormat::U16, shapeOf(2, 1, 7, 4)),
+            "sample 2 of '" + path + "' has token 7 at position 1, but axis 'words' (m.npar:2:10) has 7 classes, 0 to 6");
+  EXPECT_EQ(errorOf(path, TokenFormat::U16, shapeOf(2, 1, 8, 1)),
+            "sample 0 of '" + path + "' has target 2 at position 0, but axis 'labels' has 1 class, 0");
+  auto opens = [&](const BatchShape &shape, const std::string &mask = "") {
+    return DataSource::open(path, TokenFormat::U16, Order::Sequential, 0, shape, mask).ok();
+  };
+  EXPECT_TRUE(opens(shapeOf(2, 1, 8, 8)));
+  EXPECT_TRUE(opens(shapeOf(2, 1, 8, 0))) << "no operation bounds the targets";
+  EXPECT_TRUE(opens(shapeOf(2, 1, 8, 4, 7))) << "7 is ignored";
+  std::string mask = file("mask", std::string("\1\1\1\1\1\0\1", 7));
+  EXPECT_TRUE(opens(shapeOf(2, 1, 8, 4, -100), mask)) << "the mask leaves 7 out";
+  EXPECT_EQ(errorOf(path, TokenFormat::U16, shapeOf(2, 1, 8, 4, -100), file("all", std::string(7, '\1'))), expected);
+}
+
+/// The model would leave real tokens out of the loss.
+TEST_F(DataTest, aMaskNeedsAnIgnoredValueThatIsNoToken) {
+  std::string path = file("text", "abcdcba"), mask = file("mask", std::string("\1\1\1\0\1\1\1", 7));
+  EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 2, 256, 256, 'b'), mask),
+            "sample 0 of '" + path + "' has target 98 at position 0, which counts by the mask '" + mask +
+                "', but the model ignores 98: ignore a number that is no class, as with ignore = -100");
+  EXPECT_TRUE(DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'd'), mask).ok())
+      << "the only d is masked";
+}
+
+/// Without a mask the ignored value stands for padding; how often is worth a remark.
+TEST_F(DataTest, ignoredTargetsAreCounted) {
+  std::string path = file("text", "abcbcba");
+  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'b'));
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ((*source)->remarks(), std::vector<std::string>{"the model ignores targets of value 98: 3 of 6 in '" + path + "'"});
+  auto other = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100));
+  EXPECT_TRUE((*other)->remarks().empty());
+}
+
+TEST_F(DataTest, dataThatWouldTrainOnNothingOrOnOneSampleAgainAndAgain) {
+  std::string path = file("text", "aaaaaaa"), mask = file("mask", std::string("\1\0\0\0\0\0\0", 7));
+  EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 2, 256, 256, -100), mask),
+            "mask '" + mask + "' makes no token of '" + path + "' a target: there is nothing to train on");
+  EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 2, 256, 256, 'a')),
+            "every target of '" + path + "' is 97, which the model ignores: there is nothing to train on");
+  EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 3)),
+            "data '" + path +
+                "' has 2 samples of 3 tokens, but a batch takes 3 and would repeat them; make the batch smaller or the samples "
+                "shorter, or give a longer file");
 }
 
 } // namespace

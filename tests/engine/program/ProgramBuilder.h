@@ -34,6 +34,16 @@ inline ProgramT emptyProgram(const std::vector<std::pair<std::string, uint32_t>>
   return program;
 }
 
+/// An input of the model, of any values, and the class's share of it.
+inline InputT &addInput(ProgramT &program, RankClassT &rankClass, const std::string &name, int64_t rows, int64_t columns) {
+  program.inputs.push_back(std::make_unique<LogicalInputT>());
+  program.inputs.back()->name = name;
+  rankClass.inputs.push_back(std::make_unique<InputT>());
+  InputT &input = *rankClass.inputs.back();
+  input.name = name, input.rows = rows, input.columns = columns;
+  return input;
+}
+
 /// Appends a region to the arena: `slots` slots of `bytes` (rounded up to 64) each.
 inline uint32_t addRegion(RankClassT &rankClass, const std::string &name, uint64_t bytes, uint32_t slots) {
   bytes = (bytes + 63) / 64 * 64;

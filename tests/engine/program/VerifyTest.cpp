@@ -97,19 +97,36 @@ TEST(Verify, AllToAllOfOtherBlocks) {
 TEST(Verify, InputThatDoesNotCoverTheSequence) {
   ProgramT program = twoStages();
   program.sequence = 9;
-  auto input = std::make_unique<InputT>();
-  input->name = "tokens", input->rows = 1, input->columns = 4, input->column_axes = {0};
-  program.classes[0]->inputs.push_back(std::move(input));
+  addInput(program, *program.classes[0], "tokens", 1, 4).column_axes = {0};
   program.micro_count = 1;
   expectRefused(program, "well formed", "has 4 columns on each of 2 ranks, which do not cover the sequence of 9");
+}
+
+TEST(Verify, InputThatTheProgramLacks) {
+  ProgramT program = twoStages();
+  addInput(program, *program.classes[0], "tokens", 1, 4);
+  program.inputs[0]->name = "targets";
+  expectRefused(program, "well formed", "'tokens' is no input of the program");
+}
+
+TEST(Verify, InputThatIsDeclaredTwice) {
+  ProgramT program = twoStages();
+  addInput(program, *program.classes[0], "tokens", 1, 4);
+  addInput(program, *program.classes[1], "tokens", 1, 4);
+  expectRefused(program, "well formed", "input 'tokens' is twice in the program");
+}
+
+TEST(Verify, InputOfNegativeClasses) {
+  ProgramT program = twoStages();
+  addInput(program, *program.classes[0], "tokens", 1, 4);
+  program.inputs[0]->classes = -1;
+  expectRefused(program, "well formed", "input 'tokens' has -1 classes");
 }
 
 // Elements of 4 bytes each that wrap around to 0 bytes.
 TEST(Verify, InputOfImpossibleSize) {
   ProgramT program = twoStages();
-  auto input = std::make_unique<InputT>();
-  input->name = "tokens", input->rows = int64_t(1) << 31, input->columns = int64_t(1) << 31;
-  program.classes[0]->inputs.push_back(std::move(input));
+  addInput(program, *program.classes[0], "tokens", int64_t(1) << 31, int64_t(1) << 31);
   program.micro_count = 1;
   expectRefused(program, "well formed", "input 'tokens' does not fit its region");
 }

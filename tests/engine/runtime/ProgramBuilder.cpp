@@ -17,7 +17,7 @@ ProgramBuilder::ProgramBuilder(std::vector<std::pair<std::string, uint32_t>> mes
   }
   program.model = "Test", program.plan = "by hand", program.train = "base";
   program.batch = program.micro = program.micro_count = 1;
-  program.sequence = 1, program.vocab = 256, program.stages = 1;
+  program.sequence = 1, program.stages = 1;
 }
 
 uint32_t ProgramBuilder::variable(const std::string &name, VariableKind kind, ElementType type, std::vector<int64_t> shape, int32_t of) {
@@ -156,6 +156,11 @@ void ClassBuilder::input(const std::string &name, Span where, int64_t rows, int6
   auto input = std::make_unique<InputT>();
   input->name = name, input->region = where.region, input->offset = where.offset, input->rows = rows, input->columns = columns;
   content.inputs.push_back(std::move(input));
+  for (const auto &known : owner.program.inputs)
+    if (known->name == name)
+      return;
+  owner.program.inputs.push_back(std::make_unique<LogicalInputT>());
+  owner.program.inputs.back()->name = name;
 }
 
 void ClassBuilder::output(const std::string &name, Span where) {

@@ -57,6 +57,7 @@ public:
   /// Appends to the last fragment; returns the step's index.
   uint32_t step(StepKind kind, uint32_t payload, std::vector<Span> inputs, std::vector<Span> outputs, std::vector<uint32_t> dependencies,
                 const std::string &label, double seconds = 1e-6);
+  /// The class's share of an input of the program, which may have any values.
   void input(const std::string &name, Span where, int64_t rows, int64_t columns);
   void output(const std::string &name, Span where);
   uint32_t task(uint32_t fragment, uint32_t micro);

@@ -17,7 +17,7 @@ struct OneParameter {
   flatbuffers::FlatBufferBuilder builder;
   OneParameter() {
     program::ProgramT program = program::emptyProgram({}, 1);
-    program.batch = 2, program.sequence = 4, program.vocab = 10;
+    program.batch = 2, program.sequence = 4;
     for (const char *name : {"w", "w.grad.0"}) {
       program.variables.push_back(std::make_unique<program::VariableT>());
       program.variables.back()->name = name;

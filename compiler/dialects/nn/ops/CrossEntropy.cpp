@@ -30,6 +30,9 @@ LogicalResult KeepValidOp::verify() {
                  failed(requireWithin(*this, getTargets().getType(), "the targets", getX().getType(), "x")));
 }
 
+Value CrossEntropyOp::getIndices() { return getTargets(); }
+Value CrossEntropyOp::getIndexed() { return getLogits(); }
+
 SmallVector<LoopAxis> CrossEntropyOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
 SmallVector<LoopAxis> CrossEntropyGradOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
 double CrossEntropyOp::getFlops() { return 5 * loopVolume(*this); }

@@ -40,6 +40,11 @@ LogicalResult ScatterAddOp::verify() {
 SmallVector<LoopAxis> GatherOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Reduce); }
 SmallVector<LoopAxis> ScatterAddOp::getLoopAxes() { return defaultLoopAxes(*this); }
 
+Value GatherOp::getIndices() { return getIdx(); }
+Value GatherOp::getIndexed() { return getTable(); }
+Value PickOp::getIndices() { return getIdx(); }
+Value PickOp::getIndexed() { return getX(); }
+
 SmallVector<Value> GatherOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Type table = getTable().getType(), sum = isNarrow(table) ? Type(withElement(table, builder.getF32Type())) : table;
   Value gradient = ScatterAddOp::create(builder, getLoc(), sum, getIdx(), gradients[0], getAxisAttr());

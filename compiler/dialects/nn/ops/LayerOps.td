@@ -77,7 +77,7 @@ def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_OwnLoopNames, Nn_OwnCos
   }];
 }
 
-def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Differentiable, Nn_OwnLoopAxes, Nn_OwnCost]> {
+def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Differentiable, Nn_Indexing, Nn_OwnLoopAxes, Nn_OwnCost]> {
   let summary = "loss = lse - logits[target], lse = log sum exp of the logits over `axis`, per token; 0 where the target is `ignore`";
   let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, StrAttr:$axis, OptionalAttr<I64Attr>:$ignore);
   let results = (outs Nn_Float:$loss, Nn_Float:$lse);

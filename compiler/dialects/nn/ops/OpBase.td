@@ -15,6 +15,8 @@ def Nn_OwnLoopAxes : DeclareOpInterfaceMethods<Nn_ShardableOpInterface, ["getLoo
 def Nn_OwnLoopNames : DeclareOpInterfaceMethods<Nn_ShardableOpInterface, ["getLoopAxes", "loopOfOperand", "loopOfResult"]>;
 // An op that keeps a mask for its gradient. Others keep what their gradient uses.
 def Nn_KeepsMask : DeclareOpInterfaceMethods<Nn_SavingOpInterface, ["keepsMask"]>;
+// An op that looks entries of an axis up; that axis is its attribute `axis`.
+def Nn_Indexing : DeclareOpInterfaceMethods<Nn_IndexingOpInterface>;
 def Nn_OwnCost : DeclareOpInterfaceMethods<Nn_CostOpInterface, ["getFlops"]>;
 
 class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic, traits>;

@@ -38,7 +38,7 @@ def Nn_BroadcastOp : Nn_PureOp<"broadcast", [Nn_Differentiable]> {
   let hasCanonicalizer = 1;
 }
 
-def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Differentiable, Nn_OwnLoopAxes]> {
+def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Differentiable, Nn_Indexing, Nn_OwnLoopAxes]> {
   let summary = "rows of a table: result[idx axes, table axes without `axis`] = table[idx, ...]; linear in the table";
   let arguments = (ins Nn_Float:$table, Nn_Integer:$idx, StrAttr:$axis);
   let results = (outs Nn_Float:$result);
@@ -114,7 +114,7 @@ def Nn_CausalMaskOp : Nn_PureOp<"causal_mask", [Nn_OwnLoopAxes]> {
   let assemblyFormat = "$x `query` $query `key` $key attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_PickOp : Nn_PureOp<"pick", [Nn_Differentiable]> {
+def Nn_PickOp : Nn_PureOp<"pick", [Nn_Differentiable, Nn_Indexing]> {
   let summary = "sum over `axis` of (global index == idx ? x : 0); linear in x";
   let arguments = (ins Nn_Float:$x, Nn_Integer:$idx, StrAttr:$axis);
   let results = (outs Nn_Float:$result);
