@@ -35,17 +35,22 @@ class RunTest(DriverTest):
         for expected in (b"step 30/30", b"[####", b"loss ", b" tokens/s", b"left "):
             self.assertIn(expected, shown)
 
-    def test_a_mask_without_targets_trains_on_nothing(self):
-        """No target counts in the whole batch: loss and gradients are 0, whatever the plan."""
+    def test_a_batch_without_targets_trains_on_nothing(self):
+        """No target counts in the first of two batches: its loss and gradients are 0, whatever the plan, and that is said. A mask that leaves
+        no target in the whole file is refused (it was accepted: one believes to train)."""
         text = self.text_file(4000)
-        (self.folder / "mask").write_bytes(bytes(text.stat().st_size))
-        self.npar(
-            "run", *THREE_D, *settings(ignore=-100), "--data", text, "--tokens", "bytes", "--mask", "mask", "--steps", 2, "--quiet",
-            "--log", "log.jsonl",
-        )  # fmt: skip
-        for line in (self.folder / "log.jsonl").read_text().splitlines():
-            entry = json.loads(line)
-            self.assertEqual((entry["loss"], entry["grad_norm"], entry["valid_tokens"]), (0, 0, 0))
+        tokens = SMALL["batch"] * SMALL["length"]
+        command = [
+            "run", *THREE_D, *settings(ignore=-100), "--data", text, "--tokens", "bytes", "--mask", "mask", "--steps", 2,
+            "--order", "sequential", "--log", "log.jsonl",
+        ]  # fmt: skip
+        (self.folder / "mask").write_bytes(bytes(tokens + 1) + b"\1" * (4000 - tokens - 1))
+        self.assertIn("1 of 2 batches had no target that counts: their loss and gradients are 0", self.npar(*command).error)
+        first, second = (json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines())
+        self.assertEqual((first["loss"], first["grad_norm"], first["valid_tokens"]), (0, 0, 0))
+        self.assertEqual(second["valid_tokens"], tokens)
+        (self.folder / "mask").write_bytes(bytes(4000))
+        self.assertIn("mask 'mask' makes no token of", self.npar(*command, code=1).error)
 
     def test_masks_that_fit_nothing(self):
         text = self.text_file(4000)

@@ -82,6 +82,11 @@ Command addRunCommand(CLI::App &driver) {
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
+  app->add_option("--nonfinite", flags->nonfinite,
+                  "after a step with a loss or gradient that is not finite, which changes no parameter: stop or continue")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"stop", "continue"}))
+      ->capture_default_str();
   app->add_flag("--quiet", flags->quiet, "no progress, errors only");
   app->add_flag("--json", flags->json, "one summary object on standard output");
   return {app, [flags] { return runRun(*flags); }};

@@ -13,7 +13,7 @@ struct RunFlags {
   ModelOptions model;
   std::string data, tokens, mask, order = "shuffled";
   bool randomData = false;
-  std::string weights, saveWeights, log, trace, backend = "cpu";
+  std::string weights, saveWeights, log, trace, backend = "cpu", nonfinite = "stop";
   int64_t steps = 100, traceSteps = 5;
   std::optional<uint64_t> seed;
   int threads = 0;

@@ -6,6 +6,7 @@
 #include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Session.h"
+#include "tools/npar/NotFinite.h"
 #include "tools/npar/PendingFile.h"
 #include "tools/npar/Progress.h"
 #include "tools/npar/Talk.h"
@@ -34,6 +35,8 @@ void onInterrupt(int signal) {
 
 struct Training {
   int64_t steps = 0;                  ///< done
+  int64_t unsound = 0, idle = 0;      ///< of them: with numbers that are not finite; without a target that counts
+  std::string firstUnsound;           ///< what was wrong with the first of these
   std::optional<int64_t> validTokens; ///< of all steps
   double loss = 0;
   double tokensPerSecond = 0; ///< over all steps but the first, which also warms up; of the first when it is the only one
@@ -86,8 +89,13 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
     training.loss = result->loss;
     training.tokensPerSecond =
         step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed;
-    if (result->validTokens)
+    if (result->validTokens) {
       training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
+      training.idle += *result->validTokens == 0;
+    }
+    bool sound = isSound(*result);
+    if (!sound && training.unsound++ == 0)
+      training.firstUnsound = describeUnsound(session, program, *result, step);
     progress.update(step + 1, result->loss, speed);
     if (log)
       if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed, result->lossScale,
@@ -96,6 +104,8 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
         progress.finish();
         return status;
       }
+    if (!sound && flags.nonfinite == "stop")
+      break;
   }
   progress.finish();
   if (log) {
@@ -104,6 +114,30 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
     return logFile.commit();
   }
   return {};
+}
+
+/// What the run came to that its numbers do not tell.
+void remark(const RunFlags &flags, const Training &training) {
+  if (flags.quiet)
+    return;
+  if (training.idle)
+    printRemark(fmt::format("{} of {} batches had no target that counts: their loss and gradients are 0", training.idle, training.steps));
+  if (training.unsound && flags.nonfinite == "continue")
+    printRemark(
+        fmt::format("{} of {} steps had numbers that are not finite, first {}", training.unsound, training.steps, training.firstUnsound));
+}
+
+/// Exit code and message of a run that came to its end but not to a good one.
+ExitCode verdict(const RunFlags &flags, const Training &training, const std::optional<std::string> &badParameter) {
+  if (training.unsound && flags.nonfinite == "stop")
+    return fail(ExitCode::RunFailed, training.firstUnsound + (badParameter ? "; no weights are written"
+                                                                           : "\nnpar: help: --nonfinite continue leaves such steps out"));
+  if (badParameter)
+    return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
+                                                 *badParameter, training.steps));
+  if (interrupted)
+    return fail(ExitCode::RunFailed, fmt::format("stopped after {} of {} steps", training.steps, flags.steps));
+  return ExitCode::Good;
 }
 
 void printSummary(const RunFlags &flags, const engine::Session &session, const Training &training) {
@@ -164,13 +198,13 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
       return fail(status);
   if (!trained.ok())
     return fail(trained);
-  if (!flags.saveWeights.empty())
+  std::optional<std::string> badParameter = firstParameterNotFinite(**session, root);
+  if (!flags.saveWeights.empty() && !badParameter)
     if (Status status = engine::saveWeights(**session, root, flags.saveWeights); !status.ok())
       return fail(status);
   printSummary(flags, **session, training);
-  if (interrupted)
-    return fail(ExitCode::RunFailed, fmt::format("stopped after {} of {} steps", training.steps, flags.steps));
-  return ExitCode::Good;
+  remark(flags, training);
+  return verdict(flags, training, badParameter);
 }
 
 } // namespace npar::driver
