@@ -3,6 +3,7 @@
 #include "compiler/emit/Emit.h"
 #include "compiler/emit/ProgramTables.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -24,9 +25,22 @@ std::vector<int64_t> numbers(DictionaryAttr does, StringRef name) {
   return attribute ? attribute.asArrayRef().vec() : std::vector<int64_t>();
 }
 
-program::ElementType element(DictionaryAttr does, StringRef name = "type") {
-  auto type = does.getAs<TypeAttr>(name);
-  return type ? elementTypeOf(type.getValue()).value_or(program::ElementType::F32) : program::ElementType::F32;
+std::optional<program::CollectiveKind> collectiveKind(StringRef word) {
+  return llvm::StringSwitch<std::optional<program::CollectiveKind>>(word)
+      .Case("all_reduce", program::CollectiveKind::AllReduce)
+      .Case("all_gather", program::CollectiveKind::AllGather)
+      .Case("reduce_scatter", program::CollectiveKind::ReduceScatter)
+      .Case("all_to_all", program::CollectiveKind::AllToAll)
+      .Case("permute", program::CollectiveKind::Permute)
+      .Default(std::nullopt);
+}
+
+std::optional<program::ReduceOp> reduceOp(StringRef word) {
+  return llvm::StringSwitch<std::optional<program::ReduceOp>>(word)
+      .Case("sum", program::ReduceOp::Sum)
+      .Case("max", program::ReduceOp::Max)
+      .Case("rounded_sum", program::ReduceOp::RoundedSum)
+      .Default(std::nullopt);
 }
 
 class Builder {
@@ -46,6 +60,8 @@ public:
     for (rank::ProgramOp source : module.getOps<rank::ProgramOp>())
       if (failed(addClass(source)))
         return failure();
+    if (!unknown.empty())
+      return module.emitError("internal error: the rank program has an unknown ") << unknown, failure();
     if (result->classes.empty())
       return module.emitError("internal error: holds no rank program to emit"), failure();
     result->stages = static_cast<uint32_t>(result->classes.size());
@@ -57,6 +73,7 @@ private:
   SymbolTable symbols;
   dist::MeshAttr mesh;
   std::unique_ptr<program::ProgramT> result;
+  std::string unknown; ///< a word or type that no program holds
   llvm::StringMap<uint32_t> variables;
   DenseMap<Attribute, uint32_t> payloads; // kernel symbol or `does`
   DenseMap<std::pair<Attribute, Attribute>, SmallVector<std::pair<LocationAttr, uint32_t>, 1>> labels;
@@ -151,6 +168,14 @@ private:
       target.dependencies.insert(target.dependencies.end(), step.getAfter().begin(), step.getAfter().end());
     }
     return success();
+  }
+
+  program::ElementType element(DictionaryAttr does, StringRef name = "type") {
+    auto type = does.getAs<TypeAttr>(name);
+    if (std::optional<program::ElementType> known = type ? elementTypeOf(type.getValue()) : std::nullopt)
+      return *known;
+    unknown = "element type";
+    return program::ElementType::F32;
   }
 
   uint32_t labelOf(rank::StepOp step) { return addLabel(step.getLabelAttr(), step.getPathAttr(), step.getLoc()); }
@@ -250,14 +275,12 @@ private:
   }
 
   void fillCollective(DictionaryAttr does, program::CollectiveT &entry) {
-    std::string kind = text(does, "kind");
-    entry.kind = kind == "all_gather"       ? program::CollectiveKind::AllGather
-                 : kind == "reduce_scatter" ? program::CollectiveKind::ReduceScatter
-                 : kind == "all_to_all"     ? program::CollectiveKind::AllToAll
-                 : kind == "permute"        ? program::CollectiveKind::Permute
-                                            : program::CollectiveKind::AllReduce;
-    std::string reduce = text(does, "op");
-    entry.op = reduce == "max" ? program::ReduceOp::Max : reduce == "rounded_sum" ? program::ReduceOp::RoundedSum : program::ReduceOp::Sum;
+    std::optional<program::CollectiveKind> kind = collectiveKind(text(does, "kind"));
+    std::optional<program::ReduceOp> reduce = reduceOp(text(does, "op"));
+    if (!kind || !reduce)
+      unknown = "collective";
+    entry.kind = kind.value_or(program::CollectiveKind::AllReduce);
+    entry.op = reduce.value_or(program::ReduceOp::Sum);
     entry.type = element(does);
     if (auto axes = does.getAs<ArrayAttr>("axes"))
       entry.axes = axesOf(axes, mesh);

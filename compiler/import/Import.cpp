@@ -177,15 +177,16 @@ private:
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == Initial::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
     }
+    // With a '#', which no path of a parameter can have.
     Type scalar = scalarOf(builder.getF64Type());
     Location loc = location(model.location);
-    VariableOp::create(builder, loc, "out.loss.sum", scalar, VariableKind::Accumulator);
+    VariableOp::create(builder, loc, "#out.loss.sum", scalar, VariableKind::Accumulator);
     for (StringRef name : {"loss", "grad_norm", "lr"})
-      VariableOp::create(builder, loc, ("out." + name).str(), scalar, VariableKind::Output).setOutput(name);
+      VariableOp::create(builder, loc, ("#out." + name).str(), scalar, VariableKind::Output).setOutput(name);
     if (!ignored())
       return;
-    VariableOp::create(builder, loc, "out.valid_tokens.sum", scalar, VariableKind::Accumulator);
-    VariableOp::create(builder, loc, "out.valid_tokens", scalar, VariableKind::Output).setOutput("valid_tokens");
+    VariableOp::create(builder, loc, "#out.valid_tokens.sum", scalar, VariableKind::Accumulator);
+    VariableOp::create(builder, loc, "#out.valid_tokens", scalar, VariableKind::Output).setOutput("valid_tokens");
   }
 
   //===- Nodes --------------------------------------------------------------------------------------------------------------===//
@@ -285,7 +286,7 @@ private:
     if (!ignored())
       sum = place(ScaleOp::create(builder, loc, sum.getType(), sum, builder.getF64FloatAttr(1 / tokens)));
     Value wide = place(ConvertOp::create(builder, loc, scalarOf(builder.getF64Type()), sum));
-    place(AccumulateOp::create(builder, loc, "out.loss.sum", wide));
+    place(AccumulateOp::create(builder, loc, "#out.loss.sum", wide));
   }
 
   /// The number of valid tokens of the global batch, known before the first forward (N3): @count once per micro-batch, then @start.
@@ -306,12 +307,12 @@ private:
     Value valid =
         place(KeepValidOp::create(builder, loc, type, one, targets->getResult(0), builder.getI64IntegerAttr(*ignored())), Phase::C);
     Value count = place(SumOp::create(builder, loc, scalar, valid), Phase::C);
-    place(AccumulateOp::create(builder, loc, "out.valid_tokens.sum", count), Phase::C);
+    place(AccumulateOp::create(builder, loc, "#out.valid_tokens.sum", count), Phase::C);
     func::ReturnOp::create(builder, loc);
 
     beginFunction(module, "start");
-    Value total = place(ReadOp::create(builder, loc, scalar, "out.valid_tokens.sum"), Phase::S);
-    place(WriteOp::create(builder, loc, "out.valid_tokens", total), Phase::S);
+    Value total = place(ReadOp::create(builder, loc, scalar, "#out.valid_tokens.sum"), Phase::S);
+    place(WriteOp::create(builder, loc, "#out.valid_tokens", total), Phase::S);
     func::ReturnOp::create(builder, loc);
   }
 };

@@ -17,9 +17,11 @@ const char *wordOf(dsl::ElementType type) {
     return "bf16";
   case dsl::ElementType::F16:
     return "fp16";
-  default:
-    return "f32";
+  case dsl::ElementType::F32:
+  case dsl::ElementType::I32: // the language computes in no integers
+    break;
   }
+  return "f32";
 }
 
 ArrayAttr strings(Builder &builder, const std::vector<std::string> &list) {
@@ -99,9 +101,11 @@ Type floatType(dsl::ElementType type, Builder &builder) {
     return builder.getBF16Type();
   case dsl::ElementType::F16:
     return builder.getF16Type();
-  default:
-    return builder.getF32Type();
+  case dsl::ElementType::F32:
+  case dsl::ElementType::I32: // the language computes in no integers
+    break;
   }
+  return builder.getF32Type();
 }
 
 void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {

@@ -126,8 +126,12 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
     }
   std::vector<Node> nodes;
   for (size_t i = 0; i < place.size(); ++i) {
-    if (place[i] < 0)
+    if (place[i] < 0) {
+      if (const Node &node = model.nodes[i]; node.op == "input")
+        reporter.warning(node.location,
+                         "input '" + std::get<std::string>(node.attributes.at("name")) + "' does not reach the loss: it is not fed");
       continue;
+    }
     place[i] = static_cast<int>(nodes.size());
     nodes.push_back(std::move(model.nodes[i]));
     for (int &operand : nodes.back().operands)

@@ -2,6 +2,7 @@
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace npar::dsl {
 namespace {
@@ -150,6 +151,8 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
     if (a) {
       if (number == 0)
         reporter.fail(at, "division of a tensor by zero");
+      if (!std::isfinite(1 / number))
+        reporter.fail(at, "1 / " + textOf(number) + " is not a finite number, and a tensor is multiplied by it");
       return TensorValue{scale(x, 1 / number)};
     }
     int fill = graph.add(at, "fill", {}, graph.floating({}), {{"value", number}});

@@ -175,7 +175,10 @@ private:
       t.beta1 = fraction(*betas->items[0], "the first beta");
       t.beta2 = fraction(*betas->items[1], "the second beta");
     }
-    t.epsilon = atLeastZero(c.values[2], 1e-8, "epsilon");
+    if (c.values[2])
+      t.epsilon = evaluator.number(*c.values[2], scope, "epsilon");
+    if (!(t.epsilon >= smallestEpsilon)) // an entry without a gradient so far would become 0 / 0
+      reporter.fail(c.values[2]->location, "epsilon is " + textOf(t.epsilon) + ", it must be at least " + textOf(smallestEpsilon));
     t.decay = atLeastZero(c.values[3], 0, "the decay");
   }
 

@@ -171,7 +171,7 @@ StepResult LocalSession::Outputs::read() const {
 const double *LocalSession::findOutput(const std::string &name) const {
   for (int64_t rank = 0; rank < worldOf(program); ++rank)
     for (const Output *output : *program.classes()->Get(classOf(program, rank))->outputs())
-      if (output->name()->str() == name || output->name()->str() == "out." + name)
+      if (output->name()->str() == name)
         return reinterpret_cast<const double *>(arenas->all()[static_cast<size_t>(rank)] + output->offset());
   return nullptr;
 }

@@ -35,6 +35,7 @@ INTERNAL = {
     "internal error: no object file can be written for ' ... '": LIBRARY,
     "internal error: cannot read the linked kernels: ": LIBRARY,
     "internal error: holds no rank program to emit": BUILT,
+    "internal error: the rank program has an unknown ": BUILT,
     "internal error: fixes mesh axis ' ... ', which the mesh does not have": BUILT,
     "internal error: keeps unknown variable ' ... '": BUILT,
     "internal error: runs an unknown kernel": BUILT,

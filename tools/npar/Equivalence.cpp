@@ -18,8 +18,8 @@ namespace {
 
 constexpr double floorShare = 1e-3;
 
-/// NaN is as wrong as it gets.
-double distance(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : (a == b ? 0 : INFINITY); }
+/// What is not finite is as wrong as it gets, on both sides too: nothing is known then.
+double distance(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : INFINITY; }
 
 Status compareVariables(Session &session, Session &reference, const std::vector<std::string> &names, const std::string &suffix,
                         ErrorMeasure &measure) {
@@ -56,7 +56,8 @@ void ErrorMeasure::add(const std::string &tensor, const std::vector<double> &val
   Entry entry{tensor, value.size() == reference.size() ? 0 : INFINITY, 0};
   for (size_t i = 0; i < std::min(value.size(), reference.size()); ++i) {
     entry.difference = std::max(entry.difference, distance(value[i], reference[i]));
-    entry.largest = std::max(entry.largest, std::fabs(reference[i]));
+    if (std::isfinite(reference[i]))
+      entry.largest = std::max(entry.largest, std::fabs(reference[i]));
   }
   entries.push_back(entry);
 }

@@ -50,9 +50,9 @@ std::string describeUnsound(const engine::Session &session, const program::Progr
   if (!result.skipped)
     return fmt::format("training step {}: the loss is not finite, though every gradient is ({}); parameters were updated", step, numbers);
   if (std::optional<std::string> parameter = firstParameterNotFinite(session, program))
-    return fmt::format("training step {}: parameter '{}' is not finite since the update of the step before ({}); the learning rate was too "
-                       "large",
-                       step, *parameter, numbers);
+    return fmt::format("training step {}: parameter '{}' is not finite, {} ({})", step, *parameter,
+                       step == 0 ? "as it was initialised or loaded" : "since an update that was too large: lower the learning rate",
+                       numbers);
   std::optional<std::string> gradient = firstGradientNotFinite(session, program);
   std::string what = gradient ? fmt::format("the gradient of '{}' is not finite", *gradient)
                               : "the norm of the gradients is not finite, though each of them is";

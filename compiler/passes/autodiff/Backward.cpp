@@ -85,7 +85,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
 
   LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
     if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
-      if (accumulate.getVariable() == "out.loss.sum") {
+      if (accumulate.getVariable() == "#out.loss.sum") {
         Value one = seed(builder, op->getLoc(), accumulate.getValue().getType());
         contribute(builder, op, accumulate.getValue(), perValidToken(builder, op->getLoc(), getOperation(), one));
       }

@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def AutodiffBackward : Pass<"autodiff-backward", "::mlir::ModuleOp"> {
   let summary = "append the gradients to @micro";
   let description = [{
-    Walks @micro backwards from `nn.accumulate @out.loss.sum`. An op's gradients come from its DifferentiableOpInterface; they get the
+    Walks @micro backwards from `nn.accumulate @"#out.loss.sum"`. An op's gradients come from its DifferentiableOpInterface; they get the
     op's location and place with phase B. A value's contributions are added as they arrive, the later use's sum on the right, at the
     place of the earlier use: what a pipeline stage sends back is one tensor. Selects of one value along one axis become one nn.stack.
     Each nn.read of a parameter gets an accumulator of its own (N2). Where the prologue counts valid tokens, the gradient of

@@ -93,17 +93,17 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   //===- The body of @update ----------------------------------------------------------------------------------------------===//
 
   void build(OpBuilder &builder) {
-    if (auto sum = getOperation().lookupSymbol<VariableOp>("out.loss.sum")) {
+    if (auto sum = getOperation().lookupSymbol<VariableOp>("#out.loss.sum")) {
       AtAttr at;
       for (auto accumulate : micro.getOps<AccumulateOp>())
-        if (accumulate.getVariable() == "out.loss.sum")
+        if (accumulate.getVariable() == "#out.loss.sum")
           at = getAt(accumulate);
       Value loss = read(builder, sum, at);
       Operation *before = loss.getDefiningOp();
       loss = perValidToken(builder, sum.getLoc(), getOperation(), loss);
       for (Operation *op = before->getNextNode(); op; op = op->getNextNode())
         place(op, at);
-      output(builder, "out.loss", loss, at);
+      output(builder, "#out.loss", loss, at);
     }
     SmallVector<Value> gradients;
     SmallVector<int64_t> numbers;
@@ -125,7 +125,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), {});
       norm = place(DivOp::create(builder, loc, scalar, norm, scale), {});
     }
-    output(builder, "out.grad_norm", norm, {});
+    output(builder, "#out.grad_norm", norm, {});
     Value factor = clipFactor(builder, norm);
     if (scale) {
       nextScale(builder, scale, norm);
@@ -138,7 +138,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
         place(LearningRateOp::create(builder, loc, scalar, counted, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
                                      rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
               {});
-    output(builder, "out.lr", speed, {});
+    output(builder, "#out.lr", speed, {});
     OpBuilder outside(micro);
     bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
     for (Trained &each : trained)
@@ -170,7 +170,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     auto next = place(LossScaleOp::create(builder, loc, TypeRange{scalar, scalar, scalar}, scale, before, counted, norm,
                                           builder.getI64IntegerAttr(Precision::growthInterval)),
                       {});
-    auto variable = VariableOp::create(outside, loc, ("out." + Precision::lossScale).str(), scalar, VariableKind::Output);
+    auto variable = VariableOp::create(outside, loc, ("#out." + Precision::lossScale).str(), scalar, VariableKind::Output);
     variable.setOutput(Precision::lossScale);
     write(builder, variable, scale, {});
     atEnd = {{getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), next.getNewScale()},

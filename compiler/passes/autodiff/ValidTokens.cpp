@@ -6,7 +6,7 @@ using namespace mlir;
 namespace npar::nn {
 
 Value perValidToken(OpBuilder &builder, Location location, ModuleOp module, Value value) {
-  auto variable = module.lookupSymbol<VariableOp>("out.valid_tokens");
+  auto variable = module.lookupSymbol<VariableOp>("#out.valid_tokens");
   if (!variable)
     return value;
   Type scalar = variable.getType();

@@ -93,6 +93,17 @@ TEST(ErrorMeasure, FailsOnWhatIsNoNumberAndOnMissingEntries) {
   EXPECT_FALSE(size.check().ok);
 }
 
+// An infinity on both sides passed for equal, and as the largest entry of its kind it made every other error 0.
+TEST(ErrorMeasure, FailsOnInfinitiesThatAgree) {
+  ErrorMeasure alone("loss"), beside("gradients");
+  alone.add("loss", {INFINITY}, {INFINITY});
+  EXPECT_FALSE(alone.check().ok);
+  beside.add("wrong", {1}, {2});
+  beside.add("infinite", {INFINITY, 1}, {INFINITY, 1});
+  EXPECT_FALSE(beside.check().ok);
+  EXPECT_NE(beside.check().detail.find("'infinite'"), std::string::npos) << beside.check().detail;
+}
+
 TEST(CompareSessions, FindsAWrongGradient) {
   OneParameter program;
   CubicSession right, alike, wrong(1 + 1e-8);

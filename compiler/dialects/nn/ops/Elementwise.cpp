@@ -2,6 +2,8 @@
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "mlir/IR/PatternMatch.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
@@ -163,8 +165,12 @@ template <typename New, typename... Args> static LogicalResult replaceWith(Patte
 void ScaleOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *) {
   patterns.add(+[](ScaleOp op, PatternRewriter &rewriter) -> LogicalResult {
     double factor = op.getFactor().convertToDouble();
-    if (auto inner = op.getX().getDefiningOp<ScaleOp>())
-      return replaceWith<ScaleOp>(rewriter, op, inner.getX(), rewriter.getF64FloatAttr(factor * inner.getFactor().convertToDouble()));
+    if (auto inner = op.getX().getDefiningOp<ScaleOp>()) {
+      double product = factor * inner.getFactor().convertToDouble();
+      if (!std::isnormal(product)) // beyond what a number can hold, though the two steps may not be
+        return failure();
+      return replaceWith<ScaleOp>(rewriter, op, inner.getX(), rewriter.getF64FloatAttr(product));
+    }
     if (auto fill = op.getX().getDefiningOp<FillOp>())
       return replaceWith<FillOp>(rewriter, op, rewriter.getF64FloatAttr(factor * fill.getValue().convertToDouble()));
     return failure();

@@ -13,7 +13,7 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
     nn.variable @"wte.weight.grad.1" : ... {kind = #nn.kind<accumulator>, of = @wte.weight, use = 1 : i64}
     nn.variable @"wte.weight.exp_avg" : ... {kind = #nn.kind<state>, of = @wte.weight, slot = "exp_avg"}
     nn.variable @"#loss_scale" : tensor<f64, #nn.axes<>> {kind = #nn.kind<state>, slot = "loss_scale", init = #nn.init<constant, 65536.0>}
-    nn.variable @out.loss : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
+    nn.variable @"#out.loss" : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
     ```
     `stored` is the shape in checkpoints; `index` numbers parameters in order of declaration. `reduced` is the type of what an accumulator
     holds, in the first bytes of its memory, once @update has reduced it to another piece than it accumulated.

@@ -20,8 +20,8 @@ nn.variable @wte.weight : !table {kind = #nn.kind<parameter>, stored = [30, 16],
 nn.variable @wte.weight.grad.0 : !table {kind = #nn.kind<accumulator>, of = @wte.weight, use = 0 : i64}
 // CHECK: nn.variable @wte.weight.momentum : {{.*}} {kind = #nn.kind<state>, of = @wte.weight, slot = "momentum"}
 nn.variable @wte.weight.momentum : !table {kind = #nn.kind<state>, of = @wte.weight, slot = "momentum"}
-// CHECK: nn.variable @out.loss : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
-nn.variable @out.loss : !s {kind = #nn.kind<output>, output = "loss"}
+// CHECK: nn.variable @"#out.loss" : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
+nn.variable @"#out.loss" : !s {kind = #nn.kind<output>, output = "loss"}
 // CHECK: nn.variable @ln.weight : {{.*}}init = #nn.init<ones>
 nn.variable @ln.weight : !e {kind = #nn.kind<parameter>, stored = [16], init = #nn.init<ones>, index = 1 : i64}
 
@@ -31,8 +31,8 @@ func.func @variables(%s: !s) {
   %w = nn.read @wte.weight {at = #nn.at<F, "wte", -1>} : !table
   // CHECK: nn.accumulate @wte.weight.grad.0, %[[W]] {at = #nn.at<B, "wte", -1>}
   nn.accumulate @wte.weight.grad.0, %w {at = #nn.at<B, "wte", -1>} : !table
-  // CHECK: nn.write @out.loss, %{{.+}} {at = #nn.at<U, "", 3>} : tensor<f64, #nn.axes<>>
-  nn.write @out.loss, %s {at = #nn.at<U, "", 3>} : !s
+  // CHECK: nn.write @"#out.loss", %{{.+}} {at = #nn.at<U, "", 3>} : tensor<f64, #nn.axes<>>
+  nn.write @"#out.loss", %s {at = #nn.at<U, "", 3>} : !s
   // CHECK: nn.input "tokens" : tensor<2x8xi32, #nn.axes<batch, seq>>
   %t = nn.input "tokens" : !tokens
   // CHECK: nn.index : tensor<8xi32, #nn.axes<seq>>

@@ -6,8 +6,8 @@
 #s = #dist.layout<>
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, npar.micro_count = 2 : i64} {
-  // CHECK: nn.variable @out.loss
-  nn.variable @out.loss : tensor<f64, #s> {kind = #nn.kind<output>, output = "loss"}
+  // CHECK: nn.variable @"#out.loss"
+  nn.variable @"#out.loss" : tensor<f64, #s> {kind = #nn.kind<output>, output = "loss"}
   // CHECK: rank.kernel @relu_0 attributes {extent = 2 : i64, flops = 3.200000e+01 : f64, inplace = [array<i64: 0, 0>]}
   rank.kernel @relu_0 attributes {extent = 2 : i64, flops = 32.0 : f64, inplace = [array<i64: 0, 0>]} {
   ^bb0(%x: tensor<2x16xf32, #l>):
@@ -22,8 +22,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>, npar.micro_count = 2 
     // CHECK-NEXT: rank.region "box" bytes(128) slots(2) offset(64)
     rank.region "box" bytes(128) slots(2) offset(64)
     rank.region "input" bytes(64) slots(2) offset(320)
-    // CHECK: rank.variable @out.loss offset(0) bytes(8) owner
-    rank.variable @out.loss offset(0) bytes(8) owner
+    // CHECK: rank.variable @"#out.loss" offset(0) bytes(8) owner
+    rank.variable @"#out.loss" offset(0) bytes(8) owner
     // CHECK-NEXT: rank.input "tokens" offset(0) : tensor<2x8xi32,
     rank.input "tokens" offset(0) : tensor<2x8xi32, #dist.layout<batch : 4 {dp}, seq : 8>>
     // CHECK-NEXT: rank.output "loss" offset(0)

@@ -68,7 +68,7 @@ struct GradientTest : testing::Test {
       for (size_t i = 0; i < direction.size(); ++i)
         moved.variables.at(name).data[i] += step * direction[i];
       EXPECT_TRUE(moved.run(module.lookupSymbol<func::FuncOp>("micro")));
-      return moved.variables.at("out.loss.sum").data.front();
+      return moved.variables.at("#out.loss.sum").data.front();
     };
     const double h = 1e-5;
     double expected = (lossAt(h) - lossAt(-h)) / (2 * h);
@@ -87,7 +87,7 @@ struct GradientTest : testing::Test {
       !s = tensor<f64, #nn.axes<>>
       nn.variable @a : !x {kind = #nn.kind<parameter>, stored = [2, 3], init = #nn.init<zeros>, index = 0 : i64}
       nn.variable @b : !e {kind = #nn.kind<parameter>, stored = [3], init = #nn.init<zeros>, index = 1 : i64}
-      nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+      nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
       func.func @micro() {
         %a = nn.read @a : !x
         %b = nn.read @b : !e
@@ -96,7 +96,7 @@ struct GradientTest : testing::Test {
     )" + ops + R"(
         %weighted = nn.mul %y, %uneven : (!x, !x) -> !x
         %s = nn.sum %weighted : (!x) -> !s
-        nn.accumulate @out.loss.sum, %s : !s
+        nn.accumulate @"#out.loss.sum", %s : !s
         return
       })";
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
@@ -165,7 +165,7 @@ TEST_F(GradientTest, GroupedAttention) {
     nn.variable @q : !q {kind = #nn.kind<parameter>, stored = [48], init = #nn.init<zeros>, index = 0 : i64}
     nn.variable @k : !k {kind = #nn.kind<parameter>, stored = [24], init = #nn.init<zeros>, index = 1 : i64}
     nn.variable @v : !v {kind = #nn.kind<parameter>, stored = [18], init = #nn.init<zeros>, index = 2 : i64}
-    nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+    nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
     func.func @micro() {
       %q = nn.read @q : !q
       %k = nn.read @k : !k
@@ -175,7 +175,7 @@ TEST_F(GradientTest, GroupedAttention) {
         : (!q, !k, !v) -> (!o, !p)
       %w = nn.mul %o, %uneven : (!o, !o) -> !o
       %s = nn.sum %w : (!o) -> !s
-      nn.accumulate @out.loss.sum, %s : !s
+      nn.accumulate @"#out.loss.sum", %s : !s
       return
     })",
                                                              &context);

@@ -6,11 +6,11 @@
 !y = tensor<2x4xf64, #nn.axes<batch, hidden>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [8, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // CHECK-LABEL: @micro
 // CHECK: %[[X:.+]] = nn.input "x"
-// CHECK: nn.accumulate @out.loss.sum
+// CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK-NEXT: %[[DY:.+]] = nn.fill 1.0
 // CHECK-NEXT: %[[DW:.+]] = nn.einsum %[[DY]], %[[X]] : {{.*}} -> tensor<8x4xf64, #nn.axes<embed, hidden>>
 // CHECK-NEXT: nn.accumulate @w.grad.0, %[[DW]]
@@ -20,7 +20,7 @@ func.func @micro() {
   %w = nn.read @w : !w
   %y = nn.einsum %x, %w : (!x, !w) -> !y
   %s = nn.sum %y : (!y) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -31,7 +31,7 @@ func.func @micro() {
 !y = tensor<2xf64, #nn.axes<batch>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [8, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // `hidden` is summed alone: its gradient is repeated.
 // CHECK-LABEL: @micro
@@ -43,6 +43,6 @@ func.func @micro() {
   %w = nn.read @w : !w
   %y = nn.einsum %x, %w : (!x, !w) -> !y
   %s = nn.sum %y : (!y) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }

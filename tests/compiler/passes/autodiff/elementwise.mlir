@@ -7,7 +7,7 @@
 !f = tensor<f32, #nn.axes<>>
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @b : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 1 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // y = (w - b) * b: db has a part from each place, the later one first on the way back.
 // CHECK: nn.variable @w.grad.0 : {{.*}} {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64}
@@ -16,7 +16,7 @@ nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[W:.+]] = nn.read @w
 // CHECK: %[[B:.+]] = nn.read @b
 // CHECK: %[[D:.+]] = nn.sub %[[W]], %[[B]]
-// CHECK: nn.accumulate @out.loss.sum
+// CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK: %[[DY:.+]] = nn.fill 1.000000e+00 {at = #nn.at<B, "m", 2>} : tensor<2x8xf32
 // CHECK: %[[DD:.+]] = nn.mul %[[DY]], %[[B]] {at = #nn.at<B, "m", 2>}
 // CHECK: %[[P:.+]] = nn.mul %[[DY]], %[[D]] {at = #nn.at<B, "m", 2>}
@@ -33,7 +33,7 @@ func.func @micro() {
   %y = nn.mul %d, %b {at = #nn.at<F, "m", 2>} : (!x, !e) -> !x
   %s = nn.sum %y {at = #nn.at<F, "m", 2>} : (!x) -> !f
   %l = nn.convert %s {at = #nn.at<F, "m", 2>} : (!f) -> !s
-  nn.accumulate @out.loss.sum, %l {at = #nn.at<F, "m", 2>} : !s
+  nn.accumulate @"#out.loss.sum", %l {at = #nn.at<F, "m", 2>} : !s
   return
 }
 
@@ -42,7 +42,7 @@ func.func @micro() {
 !x = tensor<8xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // A chain through every unary op, each with its own rule.
 // CHECK-LABEL: @micro
@@ -57,7 +57,7 @@ nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
 // CHECK: %[[G:.+]] = nn.gelu %[[RE]]
 // CHECK: %[[SI:.+]] = nn.silu %[[G]]
 // CHECK: %[[DR:.+]] = nn.dropout %[[SI]]
-// CHECK: nn.accumulate @out.loss.sum
+// CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK: %[[G0:.+]] = nn.fill 1.000000e+00
 // CHECK: %[[G1:.+]] = nn.dropout %[[G0]] {rate = 5.000000e-01 : f64, site = "drop"}
 // CHECK: %[[GS:.+]] = nn.silu_grad %[[G]], %[[G1]]
@@ -84,7 +84,7 @@ func.func @micro() {
   %silu = nn.silu %7 : (!x) -> !x
   %8 = nn.dropout %silu {rate = 0.5, site = "drop"} : (!x) -> !x
   %9 = nn.sum %8 : (!x) -> !s
-  nn.accumulate @out.loss.sum, %9 : !s
+  nn.accumulate @"#out.loss.sum", %9 : !s
   return
 }
 
@@ -94,7 +94,7 @@ func.func @micro() {
 !s = tensor<f64, #nn.axes<>>
 nn.variable @a : !x {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @b : !x {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 1 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // max2 sends the gradient to the larger operand, ties to the second; div to both.
 // CHECK-LABEL: @micro
@@ -118,6 +118,6 @@ func.func @micro() {
   %m = nn.max2 %a, %b : (!x, !x) -> !x
   %q = nn.div %m, %b : (!x, !x) -> !x
   %s = nn.sum %q : (!x) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }

@@ -4,12 +4,12 @@
 !x = tensor<8xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !x
   // expected-error @+1 {{has no gradient, but the loss depends on a parameter through it}}
   %s = nn.max %w : (!x) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -20,14 +20,14 @@ func.func @micro() {
 !e = tensor<8xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !x
   %e = nn.fill 1.0 : !e
   // expected-error @+1 {{no gradient flows through the deviation}}
   %y, %r = nn.rms_norm %w, %e over "embed" epsilon 1.0e-5 : (!x, !e) -> (!x, !b)
   %s = nn.sum %r : (!b) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -38,14 +38,14 @@ func.func @micro() {
 !e = tensor<8xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !x
   %e = nn.fill 1.0 : !e
   // expected-error @+1 {{no gradient flows through the mean and the deviation}}
   %y, %m, %r = nn.layer_norm %w, %e, %e over "embed" epsilon 1.0e-5 : (!x, !e, !e) -> (!x, !b, !b)
   %s = nn.sum %m : (!b) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -62,13 +62,13 @@ module {
 !p = tensor<2x4x8x8xf64, #nn.axes<batch, head, seq, key>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !h {kind = #nn.kind<parameter>, stored = [2, 8, 4, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !h
   // expected-error @+1 {{no gradient flows through the probabilities}}
   %o, %p = nn.attention %w, %w, %w {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
   %s = nn.sum %p : (!p) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -80,14 +80,14 @@ func.func @micro() {
 !b = tensor<2xf64, #nn.axes<batch>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !x
   %t = nn.input "t" : !t
   // expected-error @+1 {{no gradient flows through the log of the sum}}
   %loss, %lse = nn.cross_entropy %w, %t over "vocab" : (!x, !t) -> (!b, !b)
   %s = nn.sum %lse : (!b) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -97,11 +97,11 @@ func.func @micro() {
 // expected-error @+1 {{the module needs '@micro' and the attributes 'nn.optimizer' and 'nn.rate'}}
 module attributes {nn.rate = {schedule = "constant"}} {
   nn.variable @w : tensor<8xf64, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
-  nn.variable @out.loss.sum : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  nn.variable @"#out.loss.sum" : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
   func.func @micro() {
     %w = nn.read @w : tensor<8xf64, #nn.axes<embed>>
     %s = nn.sum %w : (tensor<8xf64, #nn.axes<embed>>) -> tensor<f64, #nn.axes<>>
-    nn.accumulate @out.loss.sum, %s : tensor<f64, #nn.axes<>>
+    nn.accumulate @"#out.loss.sum", %s : tensor<f64, #nn.axes<>>
     return
   }
 }

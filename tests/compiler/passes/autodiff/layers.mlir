@@ -8,7 +8,7 @@
 !s = tensor<f64, #nn.axes<>>
 nn.variable @gamma : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 0 : i64}
 nn.variable @beta : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 1 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // CHECK-LABEL: @micro
 // CHECK: %[[X:.+]] = nn.input "x"
@@ -32,7 +32,7 @@ func.func @micro() {
   %loss, %lse = nn.cross_entropy %y, %t over "embed" : (!x, !t) -> (!b, !b)
   %s = nn.sum %loss : (!b) -> !s
   %c = nn.scale %s by 0.25 : (!s) -> !s
-  nn.accumulate @out.loss.sum, %c : !s
+  nn.accumulate @"#out.loss.sum", %c : !s
   return
 }
 
@@ -43,7 +43,7 @@ func.func @micro() {
 !b = tensor<2xf64, #nn.axes<batch>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @gamma : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // The norm by the root mean square saves what it divided by.
 // CHECK-LABEL: @micro
@@ -58,7 +58,7 @@ func.func @micro() {
   %g = nn.read @gamma : !e
   %n, %r = nn.rms_norm %x, %g over "embed" epsilon 1.0e-5 : (!x, !e) -> (!x, !b)
   %s = nn.sum %n : (!x) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -68,7 +68,7 @@ func.func @micro() {
 !p = tensor<2x4x8x8xf64, #nn.axes<batch, head, seq, key>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !h {kind = #nn.kind<parameter>, stored = [2, 8, 4, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // One value as query, key and value: the three gradients are added in order of use.
 // CHECK-LABEL: @micro
@@ -83,6 +83,6 @@ func.func @micro() {
   %w = nn.read @w : !h
   %o, %p = nn.attention %w, %w, %w {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !h) -> (!h, !p)
   %s = nn.sum %o : (!h) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }

@@ -17,7 +17,7 @@ module attributes {
 // CHECK-DAG: nn.variable @w.exp_avg : tensor<4x4xf32
 // CHECK-DAG: nn.variable @w.exp_avg_sq : tensor<4x4xf32
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
   %w = nn.read @w {at = #nn.at<F, "in", 0>} : !w
@@ -25,7 +25,7 @@ func.func @micro() {
   %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
   %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
   %s = nn.convert %l {at = #nn.at<F, "loss", 0>} : (!f) -> !s
-  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 0>} : !s
+  nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "loss", 0>} : !s
   return
 }
 }
@@ -56,7 +56,7 @@ module attributes {
 // CHECK-DAG: nn.variable @t.grad.0 : tensor<9x4xf32
 nn.variable @t : tensor<9x4xbf16, #nn.axes<rows, embed>> {kind = #nn.kind<parameter>, stored = [9, 4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 1 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK-LABEL: @micro
 // CHECK: %[[DW:.+]] = nn.einsum {{.*}}bf16{{.*}}bf16{{.*}} -> tensor<4x4xf32
 // CHECK: nn.accumulate @w.grad.0, %[[DW]]
@@ -71,7 +71,7 @@ func.func @micro() {
   %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
   %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
   %s = nn.convert %l {at = #nn.at<F, "loss", 0>} : (!f) -> !s
-  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 0>} : !s
+  nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "loss", 0>} : !s
   return
 }
 }
@@ -94,8 +94,8 @@ module attributes {
 // CHECK-DAG: nn.variable @"#good_streak" : {{.*}} {kind = #nn.kind<state>, slot = "good_streak"}
 // CHECK-DAG: nn.variable @"#good_steps" : {{.*}} {kind = #nn.kind<state>, slot = "good_steps"}
 nn.variable @loss_scale : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
-nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.grad_norm" : !s {kind = #nn.kind<output>, output = "grad_norm"}
 // CHECK-LABEL: @micro
 // CHECK: %[[SEED:.+]] = nn.read @"#loss_scale" {at = #nn.at<B, "loss", 0>}
 // CHECK: nn.convert %[[SEED]] {{.*}} -> tensor<f32
@@ -106,7 +106,7 @@ func.func @micro() {
   %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
   %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
   %s = nn.convert %l {at = #nn.at<F, "loss", 0>} : (!f) -> !s
-  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 0>} : !s
+  nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "loss", 0>} : !s
   return
 }
 }
@@ -114,12 +114,12 @@ func.func @micro() {
 // CHECK: %[[SCALED:.+]] = nn.grad_norm
 // CHECK: %[[SCALE:.+]] = nn.read @"#loss_scale"
 // CHECK: %[[NORM:.+]] = nn.div %[[SCALED]], %[[SCALE]]
-// CHECK: nn.write @out.grad_norm, %[[NORM]]
+// CHECK: nn.write @"#out.grad_norm", %[[NORM]]
 // CHECK: %[[CLIP:.+]] = nn.clip_factor %[[NORM]]
 // CHECK: %[[STREAK:.+]] = nn.read @"#good_streak"
 // CHECK: %[[STEPS:.+]] = nn.read @"#good_steps"
 // CHECK: %[[NEXT:.+]], %{{.+}}, %{{.+}} = nn.loss_scale %[[SCALE]], %[[STREAK]], %[[STEPS]], %[[NORM]] {{.*}}interval = 2000
-// CHECK: nn.write @out.loss_scale, %[[SCALE]]
+// CHECK: nn.write @"#out.loss_scale", %[[SCALE]]
 // CHECK: %[[UNSCALED:.+]] = nn.div %[[CLIP]], %[[SCALE]]
 // CHECK: %[[FACTOR:.+]] = nn.gate %[[UNSCALED]], %[[NORM]]
 // CHECK: %[[RATE:.+]] = nn.learning_rate "constant" counting %[[STEPS]]

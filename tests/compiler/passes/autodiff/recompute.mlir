@@ -14,7 +14,7 @@
 // CHECK: %[[P:.+]] = nn.einsum %[[X]], %[[W]] {at = #nn.at<F, "h.0.up", 0>, recompute = 0 : i64}
 // CHECK: %[[H:.+]] = nn.relu %[[P]] {at = #nn.at<F, "h.0", 0>, recompute = 1 : i64}
 // CHECK: nn.mul %[[H]], %[[H]] {at = #nn.at<F, "h.0", 0>, recompute = 2 : i64}
-// CHECK: nn.accumulate @out.loss.sum
+// CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK: %[[P2:.+]] = nn.einsum %[[X]], %[[W]] {at = #nn.at<B, "h.0.up", 0>, recompute = 0 : i64}
 // CHECK-NEXT: %[[H2:.+]] = nn.relu %[[P2]] {at = #nn.at<B, "h.0", 0>, recompute = 1 : i64}
 // CHECK-NEXT: nn.mul %{{.+}}, %[[H2]] {at = #nn.at<B, "h.0", 0>}
@@ -22,7 +22,7 @@
 // CHECK: nn.relu_grad %[[P2]]
 module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
   nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 8], init = #nn.init<zeros>, index = 0 : i64}
-  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
   func.func @micro() {
     %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
     %w = nn.read @w {at = #nn.at<F, "h.0.up", 0>} : !w
@@ -30,7 +30,7 @@ module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
     %h = nn.relu %p {at = #nn.at<F, "h.0", 0>} : (!h) -> !h
     %q = nn.mul %h, %h {at = #nn.at<F, "h.0", 0>} : (!h, !h) -> !h
     %s = nn.sum %q {at = #nn.at<F, "", 1>} : (!h) -> !s
-    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 1>} : !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 1>} : !s
     return
   }
 }
@@ -53,7 +53,7 @@ module attributes {npar.recompute = {kind = "block"}, npar.blocks = 1 : i64} {
 // CHECK-NOT: nn.tanh
 module attributes {npar.recompute = {kind = "layers", layers = ["h.*.up"]}, npar.blocks = 1 : i64} {
   nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 8], init = #nn.init<zeros>, index = 0 : i64}
-  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
   func.func @micro() {
     %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
     %w = nn.read @w {at = #nn.at<F, "h.0.up", 0>} : !w
@@ -62,7 +62,7 @@ module attributes {npar.recompute = {kind = "layers", layers = ["h.*.up"]}, npar
     %h = nn.tanh %d {at = #nn.at<F, "h.0.up", 0>} : (!h) -> !h
     %q = nn.mul %h, %h {at = #nn.at<F, "h.0", 0>} : (!h, !h) -> !h
     %s = nn.sum %q {at = #nn.at<F, "", 1>} : (!h) -> !s
-    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 1>} : !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 1>} : !s
     return
   }
 }
@@ -81,13 +81,13 @@ module attributes {npar.recompute = {kind = "layers", layers = ["h.*.up"]}, npar
 // CHECK-NEXT: nn.attention_grad %[[W]], %[[W]], %[[W]], %[[P2]]
 module attributes {npar.recompute = {kind = "attention"}} {
   nn.variable @w : !h {kind = #nn.kind<parameter>, stored = [2, 8, 4, 4], init = #nn.init<zeros>, index = 0 : i64}
-  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
   func.func @micro() {
     %w = nn.read @w {at = #nn.at<F, "h.0.attn", 0>} : !h
     %o, %p = nn.attention %w, %w, %w {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, at = #nn.at<F, "h.0.attn", 0>} : (!h, !h, !h) -> (!h, !p)
     %m = nn.mul %o, %o {at = #nn.at<F, "h.0.attn", 0>} : (!h, !h) -> !h
     %s = nn.sum %m {at = #nn.at<F, "", 1>} : (!h) -> !s
-    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 1>} : !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 1>} : !s
     return
   }
 }
@@ -100,7 +100,7 @@ module attributes {npar.recompute = {kind = "attention"}} {
 // CHECK-LABEL: @micro
 // CHECK: %[[A:.+]] = nn.tanh %{{.+}} {at = #nn.at<F, "h.0", 0>, recompute = 1 : i64}
 // CHECK: nn.tanh %[[A]] {at = #nn.at<F, "h.1", 1>, recompute = 2 : i64}
-// CHECK: nn.accumulate @out.loss.sum
+// CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK: %[[A2:.+]] = nn.tanh %{{.+}} {at = #nn.at<B, "h.0", 0>, recompute = 1 : i64}
 // CHECK-NEXT: %[[C:.+]] = nn.checkpoint %[[A]] or %[[A2]] {at = #nn.at<B, "h.1", 1>}
 // CHECK-NEXT: %[[B2:.+]] = nn.tanh %[[C]] {at = #nn.at<B, "h.1", 1>, recompute = 2 : i64}
@@ -108,7 +108,7 @@ module attributes {npar.recompute = {kind = "attention"}} {
 // CHECK: nn.tanh_grad %[[A2]], %{{.+}} {at = #nn.at<B, "h.0", 0>}
 module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks = 2 : i64} {
   nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 4], init = #nn.init<zeros>, index = 0 : i64}
-  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
   func.func @micro() {
     %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
     %w = nn.read @w {at = #nn.at<F, "h.0", 0>} : !x
@@ -116,7 +116,7 @@ module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks =
     %a = nn.tanh %p {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
     %b = nn.tanh %a {at = #nn.at<F, "h.1", 1>} : (!x) -> !x
     %s = nn.sum %b {at = #nn.at<F, "", 2>} : (!x) -> !s
-    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 2>} : !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 2>} : !s
     return
   }
 }
@@ -133,13 +133,13 @@ module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks =
 // CHECK: %[[T:.+]] = nn.sinusoid {{.*}}{at = #nn.at<F, "h.0", 0>} :
 // CHECK: %[[W:.+]] = nn.convert {{.*}}{at = #nn.at<F, "h.0", 0>} :
 // CHECK: %[[V:.+]] = nn.scale %[[W]] by 2.000000e+00 {at = #nn.at<F, "h.0", 0>, recompute = 0 : i64}
-// CHECK: nn.accumulate @out.loss.sum
+// CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK-NOT: nn.sinusoid
 // CHECK: nn.mul %{{.+}}, %[[T]] {at = #nn.at<B, "h.1", 1>}
 // CHECK-NOT: nn.sinusoid
 module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks = 2 : i64} {
   nn.variable @w : !n {kind = #nn.kind<parameter>, stored = [4, 8], init = #nn.init<zeros>, index = 0 : i64}
-  nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
   func.func @micro() {
     %i = nn.index {axis = "seq", at = #nn.at<F, "", -1>} : !i
     %t = nn.sinusoid %i along "half" base 10000.0 wave "cos" {at = #nn.at<F, "h.0", 0>} : (!i) -> !x
@@ -149,7 +149,7 @@ module attributes {npar.recompute = {kind = "every", k = 2 : i64}, npar.blocks =
     %a = nn.tanh %v {at = #nn.at<F, "h.0", 0>} : (!x) -> !x
     %b = nn.mul %a, %t {at = #nn.at<F, "h.1", 1>} : (!x, !x) -> !x
     %s = nn.sum %b {at = #nn.at<F, "", 2>} : (!x) -> !s
-    nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 2>} : !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 2>} : !s
     return
   }
 }

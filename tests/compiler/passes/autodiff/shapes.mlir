@@ -8,7 +8,7 @@
 !r = tensor<2x8xf64, #nn.axes<batch, seq>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [30, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // A tied table has one accumulator per use (N2), numbered in order of the text.
 // CHECK: nn.variable @w.grad.0
@@ -34,7 +34,7 @@ func.func @micro() {
   %l = nn.einsum %x, %w1 : (!x, !w) -> !l
   %p = nn.pick %l, %t over "vocab" : (!l, !t) -> !r
   %s = nn.sum %p : (!r) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -44,7 +44,7 @@ func.func @micro() {
 !x = tensor<4xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !p {kind = #nn.kind<parameter>, stored = [3, 4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // Selects of one value become one stack; what no select took is zero.
 // CHECK-LABEL: @micro
@@ -63,7 +63,7 @@ func.func @micro() {
   %b = nn.select %w at "part"[2] : (!p) -> !x
   %y = nn.mul %a, %b : (!x, !x) -> !x
   %s = nn.sum %y : (!x) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 
@@ -75,11 +75,11 @@ func.func @micro() {
 !s = tensor<f64, #nn.axes<>>
 nn.variable @v : !x {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 1 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
 // stack is undone by select, rename by the opposite rename.
 // CHECK-LABEL: @micro
-// CHECK: nn.accumulate @out.loss.sum
+// CHECK: nn.accumulate @"#out.loss.sum"
 // CHECK: %[[R:.+]] = nn.rename %{{.+}} from "key" to "embed"
 // CHECK-DAG: %[[DV:.+]] = nn.select %[[R]] at "part"[0]
 // CHECK-DAG: %[[DW:.+]] = nn.select %[[R]] at "part"[1]
@@ -92,6 +92,6 @@ func.func @micro() {
   %k = nn.rename %p from "embed" to "key" : (!p) -> !k
   %e = nn.exp %k : (!k) -> !k
   %s = nn.sum %e : (!k) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }

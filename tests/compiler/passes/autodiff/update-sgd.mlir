@@ -7,11 +7,11 @@ module attributes {nn.optimizer = {kind = "sgd", momentum = 0.9, decay = 0.0},
                    nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0}} {
 // CHECK: nn.variable @w.momentum : {{.*}} {kind = #nn.kind<state>, of = @w, slot = "momentum"}
 nn.variable @w : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !e
   %s = nn.sum %w : (!e) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 // CHECK-LABEL: @update
@@ -32,11 +32,11 @@ module attributes {nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0},
                    nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0}} {
 // CHECK-NOT: momentum :
 nn.variable @w : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !e
   %s = nn.sum %w : (!e) -> !s
-  nn.accumulate @out.loss.sum, %s : !s
+  nn.accumulate @"#out.loss.sum", %s : !s
   return
 }
 // CHECK-LABEL: @update

@@ -16,10 +16,10 @@ module attributes {
 // CHECK-DAG: nn.variable @w.exp_avg_sq : {{.*}} {kind = #nn.kind<state>, of = @w, slot = "exp_avg_sq"}
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @b : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 1 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
-nn.variable @out.loss : !s {kind = #nn.kind<output>, output = "loss"}
-nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
-nn.variable @out.lr : !s {kind = #nn.kind<output>, output = "lr"}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss" : !s {kind = #nn.kind<output>, output = "loss"}
+nn.variable @"#out.grad_norm" : !s {kind = #nn.kind<output>, output = "grad_norm"}
+nn.variable @"#out.lr" : !s {kind = #nn.kind<output>, output = "lr"}
 // CHECK-LABEL: @micro
 func.func @micro() {
   %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
@@ -31,13 +31,13 @@ func.func @micro() {
   %z = nn.add %y, %b {at = #nn.at<F, "out", 1>} : (!x, !e) -> !x
   %f = nn.sum %z {at = #nn.at<F, "loss", 1>} : (!x) -> !f
   %s = nn.convert %f {at = #nn.at<F, "loss", 1>} : (!f) -> !s
-  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "loss", 1>} : !s
+  nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "loss", 1>} : !s
   return
 }
 }
 // CHECK-LABEL: @update
-// CHECK: %[[L:.+]] = nn.read @out.loss.sum {at = #nn.at<U, "loss", 1>}
-// CHECK: nn.write @out.loss, %[[L]] {at = #nn.at<U, "loss", 1>}
+// CHECK: %[[L:.+]] = nn.read @"#out.loss.sum" {at = #nn.at<U, "loss", 1>}
+// CHECK: nn.write @"#out.loss", %[[L]] {at = #nn.at<U, "loss", 1>}
 // CHECK: %[[G0:.+]] = nn.read @w.grad.0 {at = #nn.at<U, "in", 0>}
 // CHECK: %[[G1:.+]] = nn.read @w.grad.1 {at = #nn.at<U, "out", 1>}
 // CHECK: %[[G:.+]] = nn.combine %[[G0]], %[[G1]] {at = #nn.at<U, "in", 0>}
@@ -45,11 +45,11 @@ func.func @micro() {
 // CHECK: %[[B:.+]] = nn.combine %[[B0]] {at = #nn.at<U, "out", 1>}
 // CHECK: %[[SUMS:.+]] = nn.square_sums %[[G]], %[[B]] parameters [0, 1] {at = #nn.at<U, "", -1>}
 // CHECK: %[[NORM:.+]] = nn.grad_norm %[[SUMS]]
-// CHECK: nn.write @out.grad_norm, %[[NORM]]
+// CHECK: nn.write @"#out.grad_norm", %[[NORM]]
 // CHECK: %[[C:.+]] = nn.clip_factor %[[NORM]] max 5.000000e-01
 // CHECK: %[[F:.+]] = nn.gate %[[C]], %[[NORM]]
 // CHECK: %[[LR:.+]] = nn.learning_rate "linear" {{.*}}steps = 9 : i64, warmup = 2 : i64
-// CHECK: nn.write @out.lr, %[[LR]]
+// CHECK: nn.write @"#out.lr", %[[LR]]
 // CHECK: %[[W:.+]] = nn.read @w {at = #nn.at<U, "in", 0>}
 // CHECK: %[[M:.+]] = nn.read @w.exp_avg
 // CHECK: %[[V:.+]] = nn.read @w.exp_avg_sq

@@ -9,9 +9,9 @@
 module attributes {nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0},
                    nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0}} {
 nn.variable @bias : !v {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
-nn.variable @out.loss : !s {kind = #nn.kind<output>, output = "loss"}
-nn.variable @out.valid_tokens : !s {kind = #nn.kind<output>, output = "valid_tokens"}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss" : !s {kind = #nn.kind<output>, output = "loss"}
+nn.variable @"#out.valid_tokens" : !s {kind = #nn.kind<output>, output = "valid_tokens"}
 // CHECK-LABEL: @micro
 func.func @micro() {
   %x = nn.input "x" : !x
@@ -21,10 +21,10 @@ func.func @micro() {
   // CHECK: %{{.+}}, %[[LSE:.+]] = nn.cross_entropy %[[L:.+]], %[[T:.+]] over "vocab" ignore -100
   %loss, %lse = nn.cross_entropy %l, %t over "vocab" ignore -100 {at = #nn.at<F, "", 2>} : (!x, !t) -> (!b, !b)
   %s = nn.sum %loss {at = #nn.at<F, "", 2>} : (!b) -> !s
-  // CHECK: nn.accumulate @out.loss.sum
-  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", 2>} : !s
+  // CHECK: nn.accumulate @"#out.loss.sum"
+  nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 2>} : !s
   // CHECK: %[[ONE:.+]] = nn.fill 1.000000e+00
-  // CHECK: %[[N:.+]] = nn.read @out.valid_tokens {at = #nn.at<B, "", 2>}
+  // CHECK: %[[N:.+]] = nn.read @"#out.valid_tokens" {at = #nn.at<B, "", 2>}
   // CHECK: %[[M:.+]] = nn.max2 %[[N]], %{{.+}} {at = #nn.at<B, "", 2>}
   // CHECK: %[[D:.+]] = nn.div %[[ONE]], %[[M]] {at = #nn.at<B, "", 2>}
   // CHECK: %[[B:.+]] = nn.broadcast %[[D]]
@@ -32,9 +32,9 @@ func.func @micro() {
   return
 }
 // CHECK-LABEL: @update
-// CHECK: %[[SUM:.+]] = nn.read @out.loss.sum {at = #nn.at<U, "", 2>}
-// CHECK: %[[N:.+]] = nn.read @out.valid_tokens {at = #nn.at<U, "", 2>}
+// CHECK: %[[SUM:.+]] = nn.read @"#out.loss.sum" {at = #nn.at<U, "", 2>}
+// CHECK: %[[N:.+]] = nn.read @"#out.valid_tokens" {at = #nn.at<U, "", 2>}
 // CHECK: %[[M:.+]] = nn.max2 %[[N]], %{{.+}} {at = #nn.at<U, "", 2>}
 // CHECK: %[[LOSS:.+]] = nn.div %[[SUM]], %[[M]] {at = #nn.at<U, "", 2>}
-// CHECK: nn.write @out.loss, %[[LOSS]]
+// CHECK: nn.write @"#out.loss", %[[LOSS]]
 }

@@ -18,7 +18,7 @@ module attributes {nn.precision = {compute = "bf16"}} {
 nn.variable @t : tensor<9x8xf32, #nn.axes<rows, embed>> {kind = #nn.kind<parameter>, stored = [9, 8], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @g : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 1 : i64}
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [8, 4], init = #nn.init<zeros>, index = 2 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %i = nn.input "tokens" {at = #nn.at<F, "", -1>} : !i
   // CHECK: %[[T:.+]] = nn.read @t {{.*}}bf16
@@ -44,7 +44,7 @@ func.func @micro() {
   %sum = nn.sum %l {at = #nn.at<F, "loss", 1>} : (!r) -> !f
   // CHECK: nn.convert {{.*}} -> tensor<f64
   %wide = nn.convert %sum {at = #nn.at<F, "loss", 1>} : (!f) -> !s
-  nn.accumulate @out.loss.sum, %wide {at = #nn.at<F, "loss", 1>} : !s
+  nn.accumulate @"#out.loss.sum", %wide {at = #nn.at<F, "loss", 1>} : !s
   return
 }
 }

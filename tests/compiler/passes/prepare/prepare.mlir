@@ -4,7 +4,7 @@
 !e = tensor<4xf64, #nn.axes<embed>>
 !s = tensor<f64, #nn.axes<>>
 nn.variable @w : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
-nn.variable @out.loss.sum : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK-LABEL: @micro
 // CHECK-NEXT: nn.read @w
 // CHECK-NEXT: nn.read @w
@@ -19,6 +19,6 @@ func.func @micro() {
   %c = nn.shift %b by 0.0 {at = #nn.at<F, "", -1>} : (!e) -> !e
   %y = nn.mul %a, %c {at = #nn.at<F, "", -1>} : (!e, !e) -> !e
   %s = nn.sum %y {at = #nn.at<F, "", -1>} : (!e) -> !s
-  nn.accumulate @out.loss.sum, %s {at = #nn.at<F, "", -1>} : !s
+  nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", -1>} : !s
   return
 }

@@ -130,14 +130,14 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
   nn.variable @b : !w {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 1 : i64}
   // CHECK-DAG: nn.variable @b.grad.0 {{.*}}stages = [1]
   nn.variable @b.grad.0 : !w {kind = #nn.kind<accumulator>, of = @b, use = 0 : i64}
-  // CHECK-DAG: nn.variable @out.loss.sum {{.*}}stages = [1]
-  nn.variable @out.loss.sum : !sp {kind = #nn.kind<accumulator>}
-  // CHECK-DAG: nn.variable @out.loss {{.*}}stages = [1]
-  nn.variable @out.loss : !s {kind = #nn.kind<output>, output = "loss"}
-  // CHECK-DAG: nn.variable @out.grad_norm {{.*}}stages = [0, 1]
-  nn.variable @out.grad_norm : !s {kind = #nn.kind<output>, output = "grad_norm"}
-  // CHECK-DAG: nn.variable @out.lr {{.*}}stages = [0, 1]
-  nn.variable @out.lr : !s {kind = #nn.kind<output>, output = "lr"}
+  // CHECK-DAG: nn.variable @"#out.loss.sum" {{.*}}stages = [1]
+  nn.variable @"#out.loss.sum" : !sp {kind = #nn.kind<accumulator>}
+  // CHECK-DAG: nn.variable @"#out.loss" {{.*}}stages = [1]
+  nn.variable @"#out.loss" : !s {kind = #nn.kind<output>, output = "loss"}
+  // CHECK-DAG: nn.variable @"#out.grad_norm" {{.*}}stages = [0, 1]
+  nn.variable @"#out.grad_norm" : !s {kind = #nn.kind<output>, output = "grad_norm"}
+  // CHECK-DAG: nn.variable @"#out.lr" {{.*}}stages = [0, 1]
+  nn.variable @"#out.lr" : !s {kind = #nn.kind<output>, output = "lr"}
   pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
   func.func @micro() {
     %w0 = nn.read @wte {pipe.place = 0, at = #nn.at<F, "", -1>} : !w
@@ -147,7 +147,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
     %b = nn.read @b {pipe.place = 1, at = #nn.at<F, "", 2>} : !w
     %z = nn.add %y, %b {pipe.place = 1, at = #nn.at<F, "", 2>} : (!w, !w) -> !w
     %l = nn.fill 1.0 {pipe.place = 1, at = #nn.at<F, "", 2>} : !sp
-    nn.accumulate @out.loss.sum, %l {pipe.place = 1, at = #nn.at<F, "", 2>} : !sp
+    nn.accumulate @"#out.loss.sum", %l {pipe.place = 1, at = #nn.at<F, "", 2>} : !sp
     %g = nn.fill 1.0 {pipe.place = 1, at = #nn.at<B, "", 2>} : !wp
     nn.accumulate @b.grad.0, %z {pipe.place = 1, at = #nn.at<B, "", 2>} : !w
     nn.accumulate @wte.grad.1, %g {pipe.place = 1, at = #nn.at<B, "", 2>} : !wp
@@ -155,9 +155,9 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
     return
   }
   func.func @update() {
-    %lp = nn.read @out.loss.sum : !sp
+    %lp = nn.read @"#out.loss.sum" : !sp
     %l = dist.all_reduce %lp {axes = ["dp"], op = "sum"} : !sp -> !s
-    nn.write @out.loss, %l : !s
+    nn.write @"#out.loss", %l : !s
     %p0 = nn.read @wte.grad.0 : !wp
     %p1 = nn.read @wte.grad.1 : !wp
     %gb0 = nn.read @b.grad.0 : !w
@@ -168,9 +168,9 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
     %sp = nn.square_sums %g, %gb parameters [0, 1] {owners = [["tp"], []]} : (!w, !w) -> tensor<56xf64, #np>
     %sq = dist.all_reduce %sp {axes = ["pp"], op = "sum"} : tensor<56xf64, #np> -> tensor<56xf64, #n>
     %norm = nn.grad_norm %sq : (tensor<56xf64, #n>) -> !s
-    nn.write @out.grad_norm, %norm : !s
+    nn.write @"#out.grad_norm", %norm : !s
     %lr = nn.learning_rate "constant" {peak = 0.1, warmup = 0 : i64, steps = 0 : i64, final = 0.0} : !s
-    nn.write @out.lr, %lr : !s
+    nn.write @"#out.lr", %lr : !s
     %one = nn.fill 1.0 : !s
     %w = nn.read @wte : !w
     %m = nn.read @wte.momentum : !w
@@ -197,15 +197,15 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
 // CHECK-NEXT: nn.write @wte.momentum,
 // CHECK-NEXT: {{^ *[}]}}
 // CHECK-LABEL: pipe.fragment @U1
-// CHECK: nn.write @out.loss,
+// CHECK: nn.write @"#out.loss",
 // CHECK: %[[G0:.*]] = pipe.recv from(0) event({{.*}}) :
 // CHECK-NEXT: %[[G1:.*]] = dist.all_reduce
 // CHECK-NEXT: pipe.send %[[G1]] to(0) event({{.*}}) :
 // CHECK-NEXT: %[[G:.*]] = nn.combine %[[G0]], %[[G1]]
 // CHECK-NEXT: %[[GB:.*]] = nn.combine
 // CHECK-NEXT: nn.square_sums %[[GB]] parameters [1] {owners = {{\[\[\]\]}}}
-// CHECK: nn.write @out.grad_norm,
-// CHECK: nn.write @out.lr,
+// CHECK: nn.write @"#out.grad_norm",
+// CHECK: nn.write @"#out.lr",
 // CHECK: nn.write @wte,
 // CHECK: nn.write @b,
 

@@ -18,9 +18,9 @@ module attributes {dist.mesh = #dist.mesh<PLAN_MESH>, dist.rules = [PLAN_RULES],
   nn.variable @"h.0.mlp.c_proj.bias" : tensor<16xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [16], init = #nn.init<zeros>, index = 12 : i64}
   nn.variable @"ln_f.weight" : tensor<16xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [16], init = #nn.init<ones>, index = 13 : i64}
   nn.variable @"ln_f.bias" : tensor<16xf32, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [16], init = #nn.init<zeros>, index = 14 : i64}
-  nn.variable @out.loss.sum : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
-  nn.variable @out.loss : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
-  nn.variable @out.grad_norm : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "grad_norm"}
+  nn.variable @"#out.loss.sum" : tensor<f64, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  nn.variable @"#out.loss" : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "loss"}
+  nn.variable @"#out.grad_norm" : tensor<f64, #nn.axes<>> {kind = #nn.kind<output>, output = "grad_norm"}
   func.func @micro() {
     %tokens = nn.input "tokens" {at = #nn.at<F, "wte", -1>} : tensor<4x8xi32, #nn.axes<batch, seq>>
     %targets = nn.input "targets" {at = #nn.at<F, "wte", -1>} : tensor<4x8xi32, #nn.axes<batch, seq>>
@@ -63,7 +63,7 @@ module attributes {dist.mesh = #dist.mesh<PLAN_MESH>, dist.rules = [PLAN_RULES],
     %loss, %lse = nn.cross_entropy %logits, %targets over "vocab" {at = #nn.at<F, "lm_head", 1>} : (tensor<4x8x33xf32, #nn.axes<batch, seq, vocab>>, tensor<4x8xi32, #nn.axes<batch, seq>>) -> (tensor<4x8xf32, #nn.axes<batch, seq>>, tensor<4x8xf32, #nn.axes<batch, seq>>)
     %sum = nn.sum %loss {at = #nn.at<F, "lm_head", 1>} : (tensor<4x8xf32, #nn.axes<batch, seq>>) -> tensor<f32, #nn.axes<>>
     %wide = nn.convert %sum {at = #nn.at<F, "lm_head", 1>} : (tensor<f32, #nn.axes<>>) -> tensor<f64, #nn.axes<>>
-    nn.accumulate @out.loss.sum, %wide {at = #nn.at<F, "lm_head", 1>} : tensor<f64, #nn.axes<>>
+    nn.accumulate @"#out.loss.sum", %wide {at = #nn.at<F, "lm_head", 1>} : tensor<f64, #nn.axes<>>
     return
   }
 }
