@@ -19,6 +19,9 @@ bool acceptsPartialOperands(Operation *op) {
   return shardable && (shardable.isLinear() || isa<nn::GatherOp, nn::ScatterAddOp, nn::PickOp>(op));
 }
 
+/// Whether an operand is a number to add up: an index is none, it is whole wherever it is used.
+static bool isSummand(Value operand) { return isa<FloatType>(getElementTypeOrSelf(operand.getType())); }
+
 /// The axes of a tensor, also once its type is local and perhaps flat.
 static ArrayRef<StringAttr> logicalAxesOf(Type type) {
   LayoutAttr layout = dist::layoutOf(type);
@@ -217,11 +220,11 @@ void Layouts::define(Operation *op) {
     freeValues.insert(op->getResult(0));
     return;
   }
-  SmallVector<StringAttr> partial = keptPartial(op);
-  if (!partial.empty() && !isUpdate(op)) {
-    kept[op] = partial;
-    assignments[op] = rules.assign(op, partial);
-  }
+  if (SmallVector<StringAttr> partial = keptPartial(op); !partial.empty() && !isUpdate(op))
+    if (Assignment assignment = rules.assign(op, partial); !wantsOtherIndices(op, assignment)) {
+      kept[op] = partial;
+      assignments[op] = assignment;
+    }
   if (auto accumulate = dyn_cast<nn::AccumulateOp>(op)) {
     LayoutAttr found = layouts.lookup(accumulate.getValue());
     if (!found)
@@ -251,7 +254,7 @@ SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {
     return {};
   LayoutAttr first;
   for (Value operand : op->getOperands()) {
-    if (!isa<FloatType>(getElementTypeOrSelf(operand.getType())))
+    if (!isSummand(operand))
       continue;
     LayoutAttr other = layouts.lookup(operand);
     if (!other || !other.isPartial() || other.getPartialKinds().front().getValue() != "sum" ||
@@ -260,6 +263,12 @@ SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {
     first = other;
   }
   return first ? SmallVector<StringAttr>(first.getPartialAxes()) : SmallVector<StringAttr>();
+}
+
+bool Layouts::wantsOtherIndices(Operation *op, const Assignment &assignment) const {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
+    return !isSummand(use.get()) && operandLayout(use, assignment) != operandLayout(use, byRules.find(op)->second);
+  });
 }
 
 LayoutAttr Layouts::resultLayout(Value result) const {
@@ -362,11 +371,15 @@ LayoutAttr Layouts::wanted(OpOperand &use) const {
   if (found == kept.end() || isa<nn::AccumulateOp>(use.getOwner()))
     return wantedWhole(use);
   LayoutAttr layout = operandLayout(use, assignment(use.getOwner()));
+  if (!isSummand(use.get()))
+    return layout;
   SmallVector<StringAttr> kinds(found->second.size(), StringAttr::get(context, "sum"));
   return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), found->second, kinds);
 }
 
-bool Layouts::acceptsPartial(OpOperand &use) const { return isa<nn::AccumulateOp>(use.getOwner()) || kept.contains(use.getOwner()); }
+bool Layouts::acceptsPartial(OpOperand &use) const {
+  return isa<nn::AccumulateOp>(use.getOwner()) || (isSummand(use.get()) && kept.contains(use.getOwner()));
+}
 
 Operation *Layouts::originOfPartial(Value value) const {
   Operation *op = value.getDefiningOp();

@@ -66,6 +66,8 @@ private:
   void define(mlir::Operation *op);
   /// The mesh axes over which all operands but indices are partial, if the operation accepts that (P4).
   llvm::SmallVector<mlir::StringAttr> keptPartial(mlir::Operation *op) const;
+  /// Whether an index would have to come in another layout than by the rules alone, by which data buffers are filled: data is never sent.
+  bool wantsOtherIndices(mlir::Operation *op, const Assignment &assignment) const;
   dist::LayoutAttr resultLayout(mlir::Value result) const;
   dist::LayoutAttr reduced(mlir::Value value, dist::LayoutAttr raw) const;
   dist::LayoutAttr scattered(dist::LayoutAttr raw, llvm::ArrayRef<dist::LayoutAttr> wants) const;

@@ -139,6 +139,70 @@ module {
 }
 
 // -----
+// An index is never partial: the gradient of a table takes partial rows, and its indices whole.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "vocab", mesh = ["tp"]>]} {
+  nn.variable @table.grad : tensor<6x4xf32, #nn.axes<vocab, embed>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    // CHECK: %[[IDX:.*]] = nn.input "tokens" : tensor<8xi32, #dist.layout<batch : 8>>
+    %idx = nn.input "tokens" : tensor<8xi32, #nn.axes<batch>>
+    %dy = nn.input "dy" : tensor<8x6xf32, #nn.axes<batch, vocab>>
+    %w = nn.input "w" : tensor<6x4xf32, #nn.axes<vocab, embed>>
+    // CHECK: %[[DX:.*]] = nn.einsum {{.*}} -> tensor<8x4xf32, #dist.layout<batch : 8, embed : 4, partial = {tp : sum}>>
+    %dx = nn.einsum %dy, %w : (tensor<8x6xf32, #nn.axes<batch, vocab>>, tensor<6x4xf32, #nn.axes<vocab, embed>>) -> tensor<8x4xf32, #nn.axes<batch, embed>>
+    // CHECK: nn.scatter_add %[[IDX]], %[[DX]] {{.*}} -> tensor<6x4xf32, #dist.layout<vocab : 6, embed : 4, partial = {tp : sum}>>
+    // CHECK-NOT: dist.reshard
+    %d = nn.scatter_add %idx, %dx over "vocab" : (tensor<8xi32, #nn.axes<batch>>, tensor<8x4xf32, #nn.axes<batch, embed>>) -> tensor<6x4xf32, #nn.axes<vocab, embed>>
+    nn.accumulate @table.grad, %d : tensor<6x4xf32, #nn.axes<vocab, embed>>
+    return
+  }
+}
+
+// -----
+// Of a partial table rows are partial; so is what is picked of partial rows.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
+  nn.variable @rows : tensor<8x4xf32, #nn.axes<batch, embed>> {kind = #nn.kind<accumulator>}
+  nn.variable @picked : tensor<4xf32, #nn.axes<embed>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %idx = nn.input "tokens" : tensor<8xi32, #nn.axes<batch>>
+    %which = nn.input "which" : tensor<4xi32, #nn.axes<embed>>
+    %x = nn.input "x" : tensor<6x4x2xf32, #nn.axes<vocab, embed, hidden>>
+    // CHECK: nn.sum {{.*}} -> tensor<6x4xf32, #dist.layout<vocab : 6, embed : 4, partial = {tp : sum}>>
+    // CHECK-NOT: dist.reshard
+    %t = nn.sum %x : (tensor<6x4x2xf32, #nn.axes<vocab, embed, hidden>>) -> tensor<6x4xf32, #nn.axes<vocab, embed>>
+    // CHECK: nn.gather {{.*}}xi32, #dist.layout<batch : 8>>) -> tensor<8x4xf32, #dist.layout<batch : 8, embed : 4, partial = {tp : sum}>>
+    %r = nn.gather %t, %idx over "vocab" : (tensor<6x4xf32, #nn.axes<vocab, embed>>, tensor<8xi32, #nn.axes<batch>>) -> tensor<8x4xf32, #nn.axes<batch, embed>>
+    nn.accumulate @rows, %r : tensor<8x4xf32, #nn.axes<batch, embed>>
+    // CHECK: nn.pick {{.*}}xi32, #dist.layout<embed : 4>>) -> tensor<4xf32, #dist.layout<embed : 4, partial = {tp : sum}>>
+    %p = nn.pick %t, %which over "vocab" : (tensor<6x4xf32, #nn.axes<vocab, embed>>, tensor<4xi32, #nn.axes<embed>>) -> tensor<4xf32, #nn.axes<embed>>
+    nn.accumulate @picked, %p : tensor<4xf32, #nn.axes<embed>>
+    return
+  }
+}
+
+// -----
+// Data is never sent: rows whose indices are split by a rule are reduced to that split rather than kept partial.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "vocab", mesh = ["tp"], op = "einsum">,
+                                                                 #dist.rule<axis = "seq", mesh = ["tp"]>]} {
+  nn.variable @table.grad : tensor<6x4xf32, #nn.axes<vocab, embed>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    // CHECK: %[[IDX:.*]] = nn.input "tokens" : tensor<4xi32, #dist.layout<seq : 8 {tp}>>
+    %idx = nn.input "tokens" : tensor<8xi32, #nn.axes<seq>>
+    %dy = nn.input "dy" : tensor<8x6xf32, #nn.axes<seq, vocab>>
+    %w = nn.input "w" : tensor<6x4xf32, #nn.axes<vocab, embed>>
+    // CHECK: %[[DX:.*]] = nn.einsum {{.*}} -> tensor<8x4xf32, #dist.layout<seq : 8, embed : 4, partial = {tp : sum}>>
+    // CHECK: %[[ROWS:.*]] = dist.reshard %[[DX]] {{.*}} -> tensor<4x4xf32, #dist.layout<seq : 8 {tp}, embed : 4>>
+    %dx = nn.einsum %dy, %w : (tensor<8x6xf32, #nn.axes<seq, vocab>>, tensor<6x4xf32, #nn.axes<vocab, embed>>) -> tensor<8x4xf32, #nn.axes<seq, embed>>
+    // CHECK: nn.scatter_add %[[IDX]], %[[ROWS]]
+    %d = nn.scatter_add %idx, %dx over "vocab" : (tensor<8xi32, #nn.axes<seq>>, tensor<8x4xf32, #nn.axes<seq, embed>>) -> tensor<6x4xf32, #nn.axes<vocab, embed>>
+    nn.accumulate @table.grad, %d : tensor<6x4xf32, #nn.axes<vocab, embed>>
+    return
+  }
+}
+
+// -----
 // Partial sums of 16 bits stay partial through a narrowing, and are reduced before a widening: what travels is narrow.
 // CHECK-LABEL: func.func @micro
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
