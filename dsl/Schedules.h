@@ -19,10 +19,12 @@ struct KnownSchedule {
 struct ScheduleTextError {
   uint32_t row = 1, column = 1, length = 1;
   std::string reason;
+  bool ofCommunication = false; ///< of a send or receive that the text gives, not of the order of compute
 };
 
 struct ScheduleText {
   int stages = 0, micros = 0, chunks = 0;
+  int communications = 0; ///< sends and receives that the text gives
   std::vector<ScheduleTextError> errors;
 };
 

@@ -7,10 +7,10 @@ namespace npar {
 
 static dsl::ScheduleText readSchedule(const std::string &text) {
   schedules::ReadSchedule read = schedules::checkCsv(text);
-  dsl::ScheduleText result{read.schedule.stages(), read.schedule.micros, read.schedule.chunks, {}};
+  dsl::ScheduleText result{read.schedule.stages(), read.schedule.micros, read.schedule.chunks, read.communications, {}};
   for (const schedules::TextError &error : read.errors)
     result.errors.push_back({static_cast<uint32_t>(error.at.row), static_cast<uint32_t>(error.at.column),
-                             static_cast<uint32_t>(error.at.length), error.reason});
+                             static_cast<uint32_t>(error.at.length), error.reason, error.ofCommunication});
   return result;
 }
 

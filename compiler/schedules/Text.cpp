@@ -25,27 +25,32 @@ std::string shown(std::string_view word) {
   return "'" + (word.size() > 40 ? text + "..." : text) + "'";
 }
 
+using What = ListedAction::What;
+
 struct Kind {
   std::string_view name;
-  bool compute, micro; ///< whether a task of a schedule; whether it must name a micro-batch
-  int peer;            ///< it exchanges with the part before (-1) or behind (1)
+  bool micro; ///< whether it must name a micro-batch
+  int peer;   ///< it exchanges with the part before (-1) or behind (1)
+  bool listed = false;
+  What what = What::Task;
+  Phase phase = Phase::F;
 };
 
 constexpr Kind kinds[] = {
-    {"F", true, true, 0},
-    {"I", true, true, 0},
-    {"B", true, true, 0},
-    {"W", true, true, 0},
-    {"SEND_F", false, true, 1},
-    {"RECV_F", false, true, -1},
-    {"SEND_B", false, true, -1},
-    {"RECV_B", false, true, 1},
-    {"WAIT_SEND_F", false, true, 1},
-    {"WAIT_SEND_B", false, true, -1},
-    {"UNSHARD", false, false, 0},
-    {"RESHARD", false, false, 0},
-    {"REDUCE_GRAD", false, false, 0},
-    {"WAIT_REDUCE_GRAD", false, false, 0},
+    {"F", true, 0, true, What::Task, Phase::F},
+    {"I", true, 0, true, What::Task, Phase::B},
+    {"B", true, 0, true, What::Task, Phase::B},
+    {"W", true, 0, true, What::Task, Phase::W},
+    {"SEND_F", true, 1, true, What::Send, Phase::F},
+    {"RECV_F", true, -1, true, What::Receive, Phase::F},
+    {"SEND_B", true, -1, true, What::Send, Phase::B},
+    {"RECV_B", true, 1, true, What::Receive, Phase::B},
+    {"WAIT_SEND_F", true, 1, true, What::Wait, Phase::F},
+    {"WAIT_SEND_B", true, -1, true, What::Wait, Phase::B},
+    {"UNSHARD", false, 0},
+    {"RESHARD", false, 0},
+    {"REDUCE_GRAD", false, 0},
+    {"WAIT_REDUCE_GRAD", false, 0},
 };
 
 /// One action of the text.
@@ -56,7 +61,11 @@ struct Action {
   int row = 0; ///< from 0: the stage
   TextPlace at;
   std::string_view word;
+
+  bool isTask() const { return kind->listed && kind->what == What::Task; }
 };
+
+constexpr size_t mostLinks = 12; // of a circle of waiting that are written out
 
 class Reader {
 public:
@@ -69,16 +78,59 @@ public:
                              " (16 MiB) are read");
     else if (readRows())
       build();
-    std::stable_sort(result.errors.begin(), result.errors.end(), [](const TextError &a, const TextError &b) {
-      return std::pair(a.at.row, a.at.column) < std::pair(b.at.row, b.at.column);
-    });
+    sort(result.errors);
     return std::move(result);
   }
 
+  /// Whether the text has any send, receive or wait.
+  bool givesCommunications() const {
+    return std::any_of(actions.begin(), actions.end(), [](const Action &action) { return action.kind->listed && !action.isTask(); });
+  }
+
+  /// Of a text without errors, in its order.
+  std::vector<TextError> checkCommunications(const ReadSchedule &read, Sending sending) const {
+    std::vector<std::vector<ListedAction>> lists(read.schedule.lists.size());
+    std::vector<std::vector<TextPlace>> places(lists.size());
+    for (const Action &action : actions)
+      if (action.kind->listed) {
+        lists[action.row].push_back({action.kind->what, action.kind->phase, action.kind->name, action.part, action.micro});
+        places[action.row].push_back(action.at);
+      }
+    std::vector<TextError> errors;
+    for (const CommunicationError &error : schedules::checkCommunications(read.schedule.placement, read.schedule.micros, lists, sending)) {
+      errors.push_back({places[error.stage][error.place], error.stage, error.place, error.reason, true, {}});
+      for (const CircleLink &link : error.circle)
+        errors.back().circle.push_back(
+            {nameOf(lists[link.stage][link.place]), places[link.stage][link.place], link.stage, link.place, link.otherEnd});
+      errors.back().reason += describe(errors.back().circle);
+    }
+    sort(errors);
+    return errors;
+  }
+
 private:
+  static void sort(std::vector<TextError> &errors) {
+    std::stable_sort(errors.begin(), errors.end(), [](const TextError &a, const TextError &b) {
+      return std::pair(a.at.row, a.at.column) < std::pair(b.at.row, b.at.column);
+    });
+  }
+
+  /// `: it waits for '1RECV_F1' (2:14), which comes behind '1SEND_B0' (2:7); that waits for ...`
+  static std::string describe(const std::vector<TextLink> &circle) {
+    auto written = [](const TextLink &link) {
+      return "'" + link.action + "' (" + std::to_string(link.at.row) + ":" + std::to_string(link.at.column) + ")";
+    };
+    std::string text;
+    for (size_t i = 0; i < circle.size() && i < mostLinks; ++i) {
+      const TextLink &next = circle[(i + 1) % circle.size()];
+      text += (!circle[i].otherEnd ? ", which comes behind " : i == 0 ? ": it waits for " : "; that waits for ") + written(next);
+    }
+    return circle.size() > mostLinks ? text + "; and so on, over " + std::to_string(circle.size() / 2) + " stages" : text;
+  }
+
   void error(TextPlace at, const std::string &reason) {
     if (result.errors.size() < mostErrors)
-      result.errors.push_back({at, at.row - 1, 0, reason});
+      result.errors.push_back({at, at.row - 1, 0, reason, false, {}});
   }
   void error(const Action &action, const std::string &reason) { error(action.at, reason); }
 
@@ -136,7 +188,10 @@ private:
     for (size_t begin = 0; begin <= inside.size();) {
       size_t end = std::min(inside.find(';', begin), inside.size());
       TextPlace place{at.row, at.column + 1 + static_cast<int>(begin), static_cast<int>(std::max<size_t>(1, end - begin))};
+      size_t before = actions.size();
       readAction(inside.substr(begin, end - begin), place);
+      if (actions.size() > before && !actions.back().isTask())
+        error(actions.back(), shown(actions.back().word) + " is no compute action: only these overlap");
       begin = end + 1;
     }
   }
@@ -181,7 +236,7 @@ private:
     size_t rows = rowEnds.size();
     std::vector<const Action *> first; // per virtual stage, its first compute action
     for (const Action &action : actions) {
-      if (!action.kind->compute)
+      if (!action.isTask())
         continue;
       if (action.part >= static_cast<int>(first.size()))
         first.resize(action.part + 1);
@@ -217,12 +272,11 @@ private:
     schedule.lists.resize(rows);
     result.places.resize(rows);
     for (const Action &action : actions) {
-      if (!action.kind->compute) {
+      if (!action.isTask()) {
         checkDropped(action);
         continue;
       }
-      Phase phase = action.kind->name == "F" ? Phase::F : action.kind->name == "W" ? Phase::W : Phase::B;
-      schedule.lists[action.row].push_back({phase, action.micro, chunkOf[action.part]});
+      schedule.lists[action.row].push_back({action.kind->phase, action.micro, chunkOf[action.part]});
       result.places[action.row].push_back(action.at);
     }
     for (size_t row = 0; row < rows; ++row)
@@ -230,8 +284,9 @@ private:
     checkSplit();
   }
 
-  /// What the compute order implies must fit it all the same.
+  /// What is no part of the schedule must fit it all the same.
   void checkDropped(const Action &action) {
+    result.communications += action.kind->listed && action.kind->what != What::Wait;
     const Placement &placement = result.schedule.placement;
     int parts = static_cast<int>(placement.size()), peer = action.part + action.kind->peer;
     if (action.part >= parts || placement[action.part] != action.row)
@@ -286,13 +341,16 @@ std::string action(int part, const Task &task, bool split) {
 
 ReadSchedule parseCsv(std::string_view text) { return Reader(text).run(); }
 
-ReadSchedule checkCsv(std::string_view text) {
-  ReadSchedule read = parseCsv(text);
+ReadSchedule checkCsv(std::string_view text, Sending sending) {
+  Reader reader(text);
+  ReadSchedule read = reader.run();
   if (!read.errors.empty())
     return read;
   auto name = [&](int stage, const Task &task) { return actionName(read.schedule, stage, task); };
   for (const ScheduleError &error : validate(read.schedule, name))
-    read.errors.push_back({read.places[error.stage][error.place], error.stage, error.place, error.reason});
+    read.errors.push_back({read.places[error.stage][error.place], error.stage, error.place, error.reason, false, {}});
+  if (read.errors.empty() && reader.givesCommunications())
+    read.errors = reader.checkCommunications(read, sending);
   return read;
 }
 

@@ -169,7 +169,10 @@ void PlanElaborator::readSchedule(const MeshAxis &stages, const Chosen &chosen) 
   const std::string &text = sources.text(index);
   ScheduleText read = schedules.read(text);
   for (const ScheduleTextError &error : read.errors)
-    reporter.error({index, error.row, error.column, error.length}, error.reason, chosen.at, "the plan takes its schedule from this file");
+    reporter.error({index, error.row, error.column, error.length}, error.reason, chosen.at, "the plan takes its schedule from this file",
+                   error.ofCommunication
+                       ? std::vector<std::string>{"npar makes the communications itself: a file with compute actions alone is enough"}
+                       : std::vector<std::string>{});
   if (!read.errors.empty())
     return;
   auto numbers = [](int64_t stages, int64_t micros) { return counted(stages, "stage") + " and " + counted(micros, "micro-batch", "es"); };
@@ -181,6 +184,9 @@ void PlanElaborator::readSchedule(const MeshAxis &stages, const Chosen &chosen) 
   else if (chosen.chunks != 0 && chosen.chunks != read.chunks)
     reporter.error(chosen.at, "schedule \"" + chosen.name + "\" has " + counted(read.chunks, "chunk") + " per stage, not " +
                                   std::to_string(chosen.chunks));
+  else if (read.communications > 0)
+    reporter.warning(chosen.at, "schedule \"" + chosen.name + "\" gives " + counted(read.communications, "communication") +
+                                    ": they are checked, but the program is executed by npar's own order of communications");
   plan.pipeline->path = chosen.path;
   plan.pipeline->text = text;
   plan.pipeline->chunks = read.chunks;

@@ -107,6 +107,49 @@ class ScheduleTest(DriverTest):
                 for form in ("text", "csv", "svg"):
                     self.assertEqual(self.schedule("--import", path, "--check", f"--format={form}", code=3).output, "")
 
+    def test_communications(self):
+        """The order of pytorch#172668 and its repair: what a file gives is checked as it stands, and it is said what is done with it."""
+        order = ["0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1", "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1"]
+        wrong = self.write("\n".join(order) + "\n")
+        said = "mine.csv:1:18: error: stage 0, action 3: '0SEND_F1' never ends: it waits for '1RECV_F1' (2:27), which comes behind"
+        self.assertIn(said, self.schedule("--import", wrong, "--check", code=3).error)
+        self.assertIn(said, self.schedule("--import", wrong, code=1).error)
+        (error,) = self.schedule_json("--import", wrong, "--check", code=3)["errors"]
+        self.assertEqual(list(error), ["stage", "position", "reason", "row", "column", "cycle"])
+        self.assertEqual([error[key] for key in ("stage", "position", "row", "column")], [0, 3, 1, 18])
+        self.assertEqual([list(link.values()) for link in error["cycle"]],
+                         [["0SEND_F1", 0, 3, 1, 18, "other end"], ["1RECV_F1", 1, 4, 2, 27, "order"],
+                          ["1SEND_B0", 1, 3, 2, 18, "other end"], ["0RECV_B0", 0, 4, 1, 27, "order"]])  # fmt: skip
+        self.assertEqual(list(error["cycle"][0]), ["action", "stage", "position", "row", "column", "waits_for_next"])
+        eager = self.schedule("--import", wrong, "--check", "--eager")
+        self.assertIn("gives 8 communications, which are checked as they stand", eager.error)
+        right = self.write("\n".join([order[0], "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1"]) + "\n", "right.csv")
+        self.assertTrue(self.schedule_json("--import", right, "--check")["ok"])
+        compute = self.schedule("--import", right, "--format=csv").output
+        self.assertEqual(compute, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
+        self.write(compute, "compute.csv")
+        self.assertIn("gives no communications: --eager changes nothing", self.schedule("--import", "compute.csv", "--eager").error)
+        self.schedule("diff", "mine.csv", "right.csv", code=1)
+        self.schedule("diff", "mine.csv", "right.csv", "--eager")
+        self.schedule("explain", "--import", "mine.csv", "--eager")
+        for words in (["--kind=1f1b"], ["explain", "--kind=1f1b"], ["diff", "1f1b", "gpipe"]):
+            error = self.schedule(*words, "--stages=2", "--microbatches=2", "--eager", code=2).error
+            self.assertIn("--eager is about the communications that a file gives", error)
+
+    def test_plan_with_communications(self):
+        """A plan may name such a file: it must be able to run as it stands; the program has npar's own order, which is said."""
+        size = settings(SMALL, {"batch": 8, "micro": 4})
+        rows = ["0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1", "1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1B1,1SEND_B1"]
+        model = self.plan("\n".join(rows) + "\n")
+        self.assertIn("mine.npar:5:24: warning: schedule \"mine.csv\" gives 8 communications: they are checked, but the program is executed",
+                      self.npar("compile", model, "-o", "given.npx", *size).error)  # fmt: skip
+        self.plan("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
+        self.assertEqual(self.npar("compile", model, "-o", "plain.npx", *size).error.count("warning"), 0)
+        self.plan(rows[0] + "\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n")
+        error = self.npar("compile", model, "--emit=nn", *size, code=1).error
+        self.assertIn("mine.csv:1:18: error: '0SEND_F1' never ends", error)
+        self.assertIn("help: npar makes the communications itself: a file with compute actions alone is enough", error)
+
     def test_hostile_files(self):
         chance = random.Random(5)
         hostile = {

@@ -40,7 +40,15 @@ ExitCode faultCode(const TimedSchedule &timed, bool check) {
   return check ? ExitCode::CheckFailed : timed.times ? ExitCode::Good : ExitCode::BadInput;
 }
 
+/// --eager is about what a file gives.
+ExitCode refuseEager(const ScheduleFlags &flags, bool hasFile) {
+  return flags.eager && !hasFile ? fail(ExitCode::Usage, "--eager is about the communications that a file gives, and no file is given")
+                                 : ExitCode::Good;
+}
+
 ExitCode show(const ScheduleFlags &flags, bool check) {
+  if (ExitCode code = refuseEager(flags, !flags.import.empty()); code != ExitCode::Good)
+    return code;
   Outcome<TimedSchedule> timed = loadSchedule(flags);
   if (!timed.ok())
     return timed.code();
@@ -68,6 +76,8 @@ ExitCode needTimes(const TimedSchedule &timed) {
 }
 
 ExitCode showExplanation(const ScheduleFlags &flags) {
+  if (ExitCode code = refuseEager(flags, !flags.import.empty()); code != ExitCode::Good)
+    return code;
   Outcome<TimedSchedule> timed = loadSchedule(flags);
   if (!timed.ok())
     return timed.code();
@@ -82,6 +92,8 @@ ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags fla
   if (words.size() != 2)
     return fail(ExitCode::Usage,
                 "which two? give kinds or files, such as: npar schedule diff 1f1b mine.csv\nnpar: see 'npar schedule diff --help'");
+  if (ExitCode code = refuseEager(flags, namesFile(words[0]) || namesFile(words[1])); code != ExitCode::Good)
+    return code;
   std::vector<TimedSchedule> both;
   // A file says its own numbers: those of the flags, or of the other side, are for kinds.
   std::vector<size_t> order =
@@ -127,7 +139,8 @@ Command addScheduleCommand(CLI::App &driver) {
                   "  npar schedule --import mine.csv --check --format=json\n"
                   "  npar schedule --kind=1f1b --stages=4 --microbatches=8 --format=svg > schedule.svg\n\n"
                   "A file has a row per stage and an action per cell, in PyTorch's format: 0F3, 1B0, 1I3, 2W1 (virtual stage, kind,\n"
-                  "micro-batch; B is the full backward, I its input part, W its weight part). Compute order only: transfers follow.");
+                  "micro-batch; B is the full backward, I its input part, W its weight part). Communications follow from that order; a\n"
+                  "file that gives them (0SEND_F3, 1RECV_F3, 1SEND_B0, 0RECV_B0) has them checked as they stand, all or none.");
   all->own.addSource(*app);
   all->own.addTo(*app);
   app->add_flag("--check", all->check,

@@ -62,8 +62,13 @@ void time(TimedSchedule &timed) {
   const std::vector<double> &peak = timed.times->peakLive;
   for (size_t stage = 0; timed.memoryCap > 0 && stage < peak.size(); ++stage)
     if (peak[stage] > timed.memoryCap + 1e-9)
-      timed.faults.push_back({static_cast<int>(stage), static_cast<int>(timed.schedule.lists[stage].size()),
-                              fmt::format("holds {:g} forward activations at once, the cap is {:g}", peak[stage], timed.memoryCap)});
+      timed.faults.push_back({static_cast<int>(stage),
+                              static_cast<int>(timed.schedule.lists[stage].size()),
+                              fmt::format("holds {:g} forward activations at once, the cap is {:g}", peak[stage], timed.memoryCap),
+                              0,
+                              0,
+                              false,
+                              {}});
 }
 
 Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule timed) {
@@ -71,9 +76,9 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
   std::optional<std::string> text = readFile(flags.import);
   if (!text)
     return fail(ExitCode::BadInput, "cannot read '" + flags.import + "'");
-  ReadSchedule read = checkCsv(*text);
+  ReadSchedule read = checkCsv(*text, flags.sending());
   for (const TextError &error : read.errors)
-    timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column});
+    timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column, error.ofCommunication, error.circle});
   timed.schedule = std::move(read.schedule);
   if (!timed.faults.empty())
     return timed;
@@ -82,6 +87,12 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
       (flags.chunks != 0 && flags.chunks != schedule.chunks))
     return fail(ExitCode::BadInput, fmt::format("'{}' is for {} stages, {} micro-batches and {} chunks per stage, the flags say otherwise",
                                                 flags.import, schedule.stages(), schedule.micros, schedule.chunks));
+  if (read.communications > 0)
+    printRemark(fmt::format("'{}' gives {} communications, which are checked as they stand; times, pictures and programs are of npar's own "
+                            "order of communications",
+                            flags.import, read.communications));
+  else if (flags.eager)
+    printRemark("'" + flags.import + "' gives no communications: --eager changes nothing");
   time(timed);
   return timed;
 }
@@ -113,6 +124,8 @@ void ScheduleFlags::addTo(CLI::App &app) {
                  "time of a whole stage's forward, input backward and weight backward, and of a message (default F=1,B=1,W=1,comm=0); a "
                  "backward that is not split takes B + W")
       ->type_name("F=..,B=..,W=..,comm=..");
+  app.add_flag("--eager", eager,
+               "a send that the file gives ends without its receive (default: rendezvous, a send ends when its receive has begun)");
   app.add_option("--memory-cap", memoryCap, "most forward activations of a stage held at once; more is a fault")->type_name("X");
 }
 
@@ -132,7 +145,7 @@ MadeSchedule makeTimed(const ScheduleKind &kind, int stages, int micros, int chu
   timed.schedule = std::move(made.schedule);
   timed.faults.clear();
   for (const ScheduleError &error : validate(timed.schedule))
-    timed.faults.push_back({error.stage, error.place, error.reason});
+    timed.faults.push_back({error.stage, error.place, error.reason, 0, 0, false, {}});
   if (timed.faults.empty())
     time(timed);
   return {std::move(timed), ""};
@@ -176,6 +189,8 @@ Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {
   return std::move(*made.schedule);
 }
 
+bool namesFile(const std::string &word) { return !findSchedule(word) && word.find_first_of("./") != std::string::npos; }
+
 Outcome<TimedSchedule> loadSchedule(const std::string &word, ScheduleFlags flags) {
   flags.kind = word;
   flags.import.clear();
@@ -187,7 +202,7 @@ Outcome<TimedSchedule> loadSchedule(const std::string &word, ScheduleFlags flags
     if (parsed.ec != std::errc() || parsed.ptr != last)
       return fail(ExitCode::Usage, "'" + word + "' wants a number of chunks between the parentheses");
     flags.kind = word.substr(0, open);
-  } else if (!findSchedule(word) && word.find_first_of("./") != std::string::npos) {
+  } else if (namesFile(word)) {
     flags.import = word;
     flags.kind.clear();
   }
@@ -199,7 +214,8 @@ void printFaults(const TimedSchedule &schedule) {
   dsl::Diagnostics diagnostics(sources);
   std::optional<uint32_t> file;
   for (const ScheduleFault &fault : schedule.faults) {
-    std::string text = fmt::format("stage {}, task {}: {}", fault.stage, fault.place, fault.reason);
+    std::string text =
+        fmt::format("stage {}, {} {}: {}", fault.stage, fault.ofCommunication ? "action" : "task", fault.place, fault.reason);
     if (fault.row == 0) {
       printError(text);
       continue;

@@ -12,11 +12,14 @@
 
 namespace npar::driver {
 
-/// Why a schedule does not pass: `place` is in the stage's list; row and column are of its file, 0 when it comes from a name.
+/// Why a schedule does not pass: `place` is in the stage's list of tasks, of a fault of communications of tasks and communications; row and
+/// column are of its file, 0 when it comes from a name.
 struct ScheduleFault {
   int stage = 0, place = 0;
   std::string reason;
   int row = 0, column = 0;
+  bool ofCommunication = false;
+  std::vector<schedules::TextLink> circle; ///< of sends and receives that wait for each other
 };
 
 /// A schedule beside the costs that it is looked at with.
@@ -42,16 +45,20 @@ struct ScheduleFlags {
   int chunks = 0;
   double memoryCap = 0;
   std::string format = "text";
-  bool json = false;
+  bool json = false, eager = false;
 
   void addTo(CLI::App &app);
   void addSource(CLI::App &app); ///< --kind, --chunks, --import
+  schedules::Sending sending() const { return eager ? schedules::Sending::Eager : schedules::Sending::Rendezvous; }
   bool asJson() const { return json || format == "json"; }
 };
 
 /// The schedule of the flags. Prints an error and returns its code when the flags contradict each other, a file cannot be read, or the kind
 /// refuses; what is wrong inside a file is in `faults`.
 Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags);
+
+/// Whether a word names a file, not a kind.
+bool namesFile(const std::string &word);
 
 /// The same for `word`: a kind, a kind with chunks (`interleaved(3)`), or a file.
 Outcome<TimedSchedule> loadSchedule(const std::string &word, ScheduleFlags flags);

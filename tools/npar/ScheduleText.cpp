@@ -126,6 +126,15 @@ std::string scheduleJson(const TimedSchedule &timed) {
     Json error{{"stage", fault.stage}, {"position", fault.place}, {"reason", fault.reason}};
     if (fault.row > 0)
       error.update({{"row", fault.row}, {"column", fault.column}});
+    if (!fault.circle.empty())
+      error["cycle"] = Json::array();
+    for (const TextLink &link : fault.circle)
+      error["cycle"].push_back({{"action", link.action},
+                                {"stage", link.stage},
+                                {"position", link.place},
+                                {"row", link.at.row},
+                                {"column", link.at.column},
+                                {"waits_for_next", link.otherEnd ? "other end" : "order"}});
     json["errors"].push_back(std::move(error));
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

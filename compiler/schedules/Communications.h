@@ -1,0 +1,49 @@
+// Checks the sends and receives that a text gives for a schedule: npar makes its own, but what is given must be able to run as it is.
+#pragma once
+
+#include "compiler/schedules/Schedule.h"
+
+namespace npar::schedules {
+
+/// An entry of a stage's list: a compute task, or what a text says of a message between two stages.
+struct ListedAction {
+  enum class What { Task, Send, Receive, Wait }; ///< Wait: for a send that was begun before
+  What what = What::Task;
+  Phase phase = Phase::F; ///< of the task; F for an activation that travels, B for its gradient
+  std::string_view kind;  ///< as texts write it: "F", "SEND_B"; of static storage
+  int part = 0;           ///< place in the chain: the one that computes, sends or receives
+  int micro = 0;
+};
+
+/// `2SEND_F1`
+std::string nameOf(const ListedAction &action);
+
+/// How a send ends: when its receive has begun too, as MPI and NCCL may do it, or by itself.
+enum class Sending { Rendezvous, Eager };
+
+/// One link of a circle: an action that does not end before the next one does, for that is the other end of its message, or comes before
+/// it in its own stage's list.
+struct CircleLink {
+  int stage = 0, place = 0; ///< in the stage's list of actions
+  bool otherEnd = false;    ///< whether the next link is the other end of the message
+};
+
+struct CommunicationError {
+  int stage = 0, place = 0; ///< in the stage's list of actions; its length when the list lacks something
+  std::string reason;
+  std::vector<CircleLink> circle; ///< begins at that action; empty for another error
+};
+
+/// Empty when
+///   S4 each message between two stages has its send behind the task that makes it and its receive before the task that uses it, both once,
+///      and there are no others;
+///   S5 all end, where each stage does one action after the other: a receive when its send has begun, a send when its receive has begun too
+///      (Rendezvous) or at once (Eager). Messages from one stage to another arrive in the order in which they were sent, as they carry no
+///      names. One error per circle of waiting.
+/// The tasks in `lists` must be a schedule that passed S0 to S3. Whether a stage goes on computing behind a send that has not ended makes
+/// no difference: only another message could depend on it, and that comes behind the send. At most about 100 errors. Time grows with the
+/// number of actions.
+std::vector<CommunicationError> checkCommunications(const Placement &placement, int micros,
+                                                    const std::vector<std::vector<ListedAction>> &lists, Sending sending);
+
+} // namespace npar::schedules
