@@ -70,6 +70,11 @@ class VerifyTest(DriverTest):
     def test_mlp_with_momentum(self):
         self.verify("mlp", *settings(mesh(dp=2, tp=2), vocab=33, width=16, inner=32, length=8))
 
+    def test_relu_of_many_units(self):
+        """260,000 units: a kink lies within every large stride of the finite differences, which must not be taken for a wrong gradient."""
+        (self.folder / "relu.npar").write_text(RELU)
+        self.verify("relu.npar", "--seed", 2)
+
     def test_plans_drawn_at_random(self):
         """Any combination: sizes that do not divide, uneven stages, one micro-batch or many."""
         chance = random.Random(5)
@@ -95,6 +100,31 @@ def add_case(name, changes):
 
 for case, changes in MATRIX.items():
     add_case(case, changes)
+
+
+RELU = """
+import "Embedding"
+import "LayerNorm"
+import "Linear"
+model Relu(vocab = 16, width = 4, inner = 16384, length = 16) {
+    axis batch, seq = length, vocab, embed = width, hidden = inner
+    input tokens, targets: i32[batch, seq]
+    table = Embedding(vocab, embed)
+    x = table(tokens)
+    repeat layers[1] {
+        norm = LayerNorm(embed)
+        up   = Linear(embed, hidden)
+        down = Linear(hidden, embed)
+        x = x + down(relu(up(norm(x))))
+    }
+    head = Linear(embed, vocab)
+    loss cross_entropy(head(x), targets, over = vocab)
+}
+train base for Relu {
+    batch 1
+    optimizer Sgd(lr = 0.1)
+}
+"""
 
 
 class WrongProgramTest(DriverTest):

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double floorShare = 1e-3;
 
-/// What is not finite is as wrong as it gets, on both sides too: nothing is known then.
+/// What is not finite is as wrong as it gets, on both sides too.
 double distance(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : INFINITY; }
 
 Status compareVariables(Session &session, Session &reference, const std::vector<std::string> &names, const std::string &suffix,

@@ -3,8 +3,10 @@
 
 #include "tests/engine/program/ProgramBuilder.h"
 
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace npar;
 using driver::Check;
@@ -60,6 +62,41 @@ private:
   double wrong;
 };
 
+/// loss = mean of relu(x w) over 260,000 vectors x, a sine beside it. `wrong` scales the gradient that is reported.
+class ReluSession : public CubicSession {
+public:
+  explicit ReluSession(double wrong) : wrong(wrong) {
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> normal(0, 30);
+    for (size_t i = 0; i < units; ++i)
+      x.push_back({normal(random), normal(random), normal(random)});
+  }
+  engine::Result<engine::StepResult> step(const std::vector<int32_t> &, const std::vector<int32_t> &, int64_t) override {
+    double loss = std::sin(w[0]);
+    gradient = {std::cos(w[0]), 0, 0};
+    for (const std::array<double, 3> &one : x)
+      if (double value = one[0] * w[0] + one[1] * w[1] + one[2] * w[2]; value > 0) {
+        loss += value / units;
+        for (size_t i = 0; i < 3; ++i)
+          gradient[i] += one[i] / units;
+      }
+    for (double &entry : gradient)
+      entry *= wrong;
+    return engine::StepResult{loss, 1, 0.1};
+  }
+  engine::Result<std::vector<double>> read(const std::string &name) const override { return name == "w" ? w : gradient; }
+  engine::Status write(const std::string &, const std::vector<double> &values) override {
+    w = values;
+    return {};
+  }
+
+private:
+  static constexpr size_t units = 260'000;
+  std::vector<std::array<double, 3>> x;
+  std::vector<double> w = {0.02, -0.01, 0.005}, gradient;
+  double wrong;
+};
+
 const Check &named(const std::vector<Check> &checks, const std::string &name) {
   for (const Check &check : checks)
     if (check.name == name)
@@ -84,13 +121,21 @@ TEST(ErrorMeasure, IsRelativeToTheTensorWithAFloorFromItsKind) {
 }
 
 TEST(ErrorMeasure, FailsOnWhatIsNoNumberAndOnMissingEntries) {
-  ErrorMeasure nan("loss"), both("loss"), size("loss");
+  ErrorMeasure nan("loss"), both("loss"), size("loss"), infinite("loss"), beside("loss");
   nan.add("loss", {NAN}, {1});
   both.add("loss", {NAN}, {NAN});
   size.add("loss", {1, 2}, {1});
   EXPECT_FALSE(nan.check().ok);
   EXPECT_FALSE(both.check().ok);
   EXPECT_FALSE(size.check().ok);
+  infinite.add("loss", {1, INFINITY}, {1, INFINITY}); // nothing was compared there
+  EXPECT_FALSE(infinite.check().ok);
+  beside.add("good", {1}, {1});
+  beside.add("infinite", {5}, {INFINITY}); // nor do infinities make other errors small
+  beside.add("wrong", {2}, {1});
+  EXPECT_FALSE(beside.check().ok);
+  EXPECT_TRUE(std::isinf(*beside.check().maxRelativeError));
+  EXPECT_NE(beside.check().detail.find("'infinite'"), std::string::npos) << beside.check().detail;
 }
 
 // An infinity on both sides passed for equal, and as the largest entry of its kind it made every other error 0.
@@ -124,6 +169,17 @@ TEST(FiniteDifferences, AcceptRightGradientsAndFindWrongOnes) {
   OneParameter program;
   for (double wrong : {1.0, 1.0001}) {
     CubicSession session(wrong);
+    std::vector<Check> checks;
+    ASSERT_TRUE(driver::checkFiniteDifferences(session, program.root(), 1, checks).ok());
+    EXPECT_EQ(named(checks, "finite differences").ok, wrong == 1.0) << checks[0].detail;
+  }
+}
+
+// Kinks of relu lie within every large stride: they are told from a wrong gradient.
+TEST(FiniteDifferences, TellKinksFromWrongGradients) {
+  OneParameter program;
+  for (double wrong : {1.0, 1.00003, 0.9992}) {
+    ReluSession session(wrong);
     std::vector<Check> checks;
     ASSERT_TRUE(driver::checkFiniteDifferences(session, program.root(), 1, checks).ok());
     EXPECT_EQ(named(checks, "finite differences").ok, wrong == 1.0) << checks[0].detail;
