@@ -54,16 +54,37 @@ class MatrixTest(DriverTest):
             self.assertEqual(report["models"][0]["ok"], len(combinations), report)
 
     def test_matrix(self):
-        """Every feature alone and random combinations: a sample, or a thousand."""
-        report = self.verify_all(*["gpt2", "llama"], *(["--plans", 500] if LONG else ["--plans", 52]), "--seed", 1)
-        self.check(report)
-        for model in report["models"]:
+        """Features alone and random combinations: a sample, or a thousand. The seeds are neighbours, so that every feature is there."""
+        models, alone = [], set()
+        for model, seed in (("gpt2", 1), ("llama", 2)):
+            report = self.verify_all(model, "--plans", 500 if LONG else 52, "--seed", seed)
+            self.check(report)
+            models += report["models"]
+        for model in models:
+            self.assertEqual(len(model["plans"]), 500 if LONG else 52)
             self.assertLess(model["refused"], 0.25 * len(model["plans"]), "most plans are for checking, not for refusing")
-        self.assertGreater(max(plan["world"] for model in report["models"] for plan in model["plans"]), 8)
+            alone |= {plan["name"] for plan in model["plans"] if plan["name"].startswith("only_")}
+        self.assertGreater(max(plan["world"] for model in models for plan in model["plans"]), 8)
+        self.assertGreater(len(alone), 45)
+
+    def test_the_number_of_plans(self):
+        """Exactly as many as asked for, half of them random where that is too few for all features; other seeds, other features."""
+        seen = {}
+        for count, seed, random in ((1, 1, 0), (2, 1, 1), (4, 1, 2), (4, 2, 2)):
+            report = self.verify_all("mlp", "--plans", count, "--seed", seed)
+            names = [plan["name"] for plan in report["models"][0]["plans"]]
+            self.assertEqual(len(names), count)
+            self.assertEqual(names[0], "plain")
+            self.assertEqual(sum(name.startswith("random_") for name in names), random)
+            seen[count, seed] = names
+        self.assertNotEqual(seen[4, 1], seen[4, 2])
+        for wrong in (0, -1, 100001, 10**20, "many", 1.5):
+            self.npar("verify", "--all", "mlp", "--plans", wrong, code=2)
 
     def test_the_same_seed_makes_the_same_plans(self):
         first, second = (self.npar("verify", "--all", "gpt2", "--seed", 3, "--plans", n, "--print-plan", "random_2").output for n in (80, 99))
         self.assertEqual(first, second)
+        self.assertEqual(first, self.npar("verify", "--all", "gpt2", "--seed", 3, "--plans", 40, "--print-plan", "random_2").output)
         other = self.npar("verify", "--all", "gpt2", "--seed", 4, "--plans", 80, "--print-plan", "random_2").output
         self.assertNotEqual(first, other)
         self.assertTrue(first.startswith((ROOT / "stdlib" / "models" / "gpt2.npar").read_text()))

@@ -271,17 +271,18 @@ Command addVerifyCommand(CLI::App &driver) {
                 "Then the plan in its own type: losses within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative.\n"
                 "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n"
                 "\n"
-                "With --all each model is checked, at a small size, under many plans: every feature of the plan language\n"
-                "alone, then random combinations. Each plan is equal to one rank (ok) or refused at one of its lines; anything\n"
-                "else is a failure (exit code 3), with the command that shows it again.\n");
+                "With --all each model is checked, at a small size, under many plans: one without features, features of the plan\n"
+                "language alone (all, or as many as make half of --plans; which ones moves with --seed), random combinations for the\n"
+                "rest. Each plan is equal to one rank (ok) or refused at one of its lines; anything else is a failure (exit code 3),\n"
+                "with the command that shows it again.\n");
   flags->model.addTo(*app);
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of the one that a plan gives")
       ->type_name("FILE.npx");
   app->add_option("MORE", flags->more, "more models, with --all");
   app->add_flag("--all", flags->all, "check many plans, not one");
-  app->add_option("--plans", flags->plans, "with --all: how many for each model (default: 120)")
+  app->add_option("--plans", flags->plans, "with --all: how many for each model, exactly (default: 120)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(CLI::Range(1, 100000));
   app->add_option("--combine", flags->combine,
                   "with --all: check this combination of features, such as dp,tp,zb_v, instead (may be repeated)")
       ->type_name("FEATURES")

@@ -1,4 +1,4 @@
-// The sets of plans that `npar verify --all` checks: each feature alone, then random combinations.
+// The set of plans that `npar verify --all` checks: one plain, features alone, random combinations.
 #include "tools/npar/matrix/PlanDraft.h"
 
 #include <algorithm>
@@ -58,15 +58,23 @@ PlanDraft drawPlan(const SmallModel &model, const std::vector<const Feature *> &
 } // namespace
 
 std::vector<PlanDraft> draftMatrix(const SmallModel &model, int64_t count, uint64_t seed) {
-  std::vector<PlanDraft> drafts;
+  std::vector<PlanDraft> drafts, alone;
   std::vector<const Feature *> applicable;
   if (std::optional<PlanDraft> draft = draftPlan(model, {}, "plain"))
     drafts.push_back(*draft);
   for (const Feature &feature : features())
     if (std::optional<PlanDraft> draft = draftPlan(model, {&feature}, "only_" + feature.name)) {
-      drafts.push_back(*draft);
+      alone.push_back(std::move(*draft));
       applicable.push_back(&feature);
     }
+  // A window over the features that moves with the seed: seeds one after the other reach all of them.
+  size_t some = std::min(alone.size(), static_cast<size_t>(std::max<int64_t>(0, count - 1)) / 2);
+  std::vector<bool> chosen(alone.size());
+  for (size_t i = 0; i < some; ++i)
+    chosen[((seed % alone.size()) * some + i) % alone.size()] = true;
+  for (size_t i = 0; i < alone.size(); ++i)
+    if (chosen[i])
+      drafts.push_back(std::move(alone[i]));
   for (uint64_t number = 0; static_cast<int64_t>(drafts.size()) < count; ++number)
     drafts.push_back(drawPlan(model, applicable, seed, number));
   return drafts;

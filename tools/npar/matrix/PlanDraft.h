@@ -34,8 +34,8 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
 /// The same for a list of names. What makes no plan is a usage error, which is printed.
 Outcome<PlanDraft> draftNamed(const SmallModel &model, const std::string &features, const std::string &name);
 
-/// One plan without features, one of each feature alone, then random ones, `count` in all (more where there are more features). Worlds
-/// have 1 to 16 ranks. The random plan k depends on the seed and k alone.
+/// Exactly `count`: one plan without features, then features alone, all of them or as many as make half of the rest (which ones moves with
+/// the seed), then random combinations. Worlds have 1 to 16 ranks. The random plan k depends on the seed and k alone.
 std::vector<PlanDraft> draftMatrix(const SmallModel &model, int64_t count, uint64_t seed);
 
 /// The whole text: the model's own with the plan behind it. `firstLine`: where the plan begins.

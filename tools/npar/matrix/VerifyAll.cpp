@@ -36,6 +36,17 @@ std::string drawing(const MatrixFlags &flags) {
   return text;
 }
 
+/// What is among the plans: `1 without features, 19 with one feature alone, 20 drawn at random`.
+std::string kindsOf(const std::vector<PlanDraft> &drafts) {
+  std::string text;
+  for (auto [prefix, words] : {std::pair("plain", "without features"), std::pair("only_", "with one feature alone"),
+                               std::pair("random_", "drawn at random"), std::pair("combined_", "as asked for")})
+    if (size_t count =
+            std::count_if(drafts.begin(), drafts.end(), [&](const PlanDraft &draft) { return draft.name.rfind(prefix, 0) == 0; }))
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, words);
+  return text;
+}
+
 Outcome<std::vector<PlanDraft>> draftsOf(const SmallModel &model, const MatrixFlags &flags) {
   if (flags.combine.empty())
     return draftMatrix(model, flags.plans, flags.seed);
@@ -163,7 +174,9 @@ ExitCode verifyAll(MatrixFlags flags) {
     ModelReport &report = reports[i];
     flags.check.modelText = texts[i];
     if (!flags.json)
-      std::cout << fmt::format("{}, {} plans, {}\n", report.model.name, report.drafts.size(), drawing(flags)) << std::flush;
+      std::cout << fmt::format("{}, {} plan{} ({}), {}\n", report.model.name, report.drafts.size(), report.drafts.size() == 1 ? "" : "s",
+                               kindsOf(report.drafts), drawing(flags))
+                << std::flush;
     bool checked = checkPlans(report.model, report.drafts, flags.check, [&](size_t index, const PlanResult &result) {
       report.results.push_back(result);
       if (!flags.json)
