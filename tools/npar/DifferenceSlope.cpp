@@ -42,7 +42,7 @@ private:
   Status tryStride(double stride) {
     if (Status status = evaluate({-2, -1, 1, 2}, stride); !status.ok())
       return status;
-    double difference = central(1, stride), against = std::max(std::fabs(difference), floor);
+    double difference = central(1, stride), against = std::max({std::fabs(difference), floor, roundingFloor()});
     double error = std::fabs(slope - difference) / (against > 0 ? against : 1);
     // Where rounding is least, kinks would have to move the difference by just what the slope is wrong: that saves most evaluations.
     if (stride == strides[0] && error < slopeBound / 10) {
@@ -62,6 +62,9 @@ private:
       best = {difference, error <= INFINITY ? error : INFINITY, smooth};
     return {};
   }
+
+  /// Slopes below are lost in the loss's own rounding at the largest stride: it could not tell one that is right from zero.
+  double roundingFloor() const { return 16 * std::numeric_limits<double>::epsilon() * std::fabs(values.at(1)) / strides[0] / slopeBound; }
 
   /// Five points at places 1 and 2 times `step`: the error is of fourth order in the stride.
   double central(int step, double stride) const {

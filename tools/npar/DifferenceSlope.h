@@ -16,7 +16,7 @@ constexpr double slopeBound = 1e-5;
 
 struct SlopeCheck {
   double difference = NAN; ///< the slope by differences that comes nearest
-  double error = INFINITY; ///< |slope - difference| / max(|difference|, floor)
+  double error = INFINITY; ///< |slope - difference| / max(|difference|, floor, what rounding hides)
   /// Whether a stride was found within which the loss is smooth. Else there is a kink (of relu, of a maximum) within every stride, and
   /// the error says nothing.
   bool decided = false;

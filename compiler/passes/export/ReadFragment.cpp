@@ -206,6 +206,11 @@ private:
     std::optional<program::ElementType> element = elementTypeOf(type), result = elementTypeOf(matmul.getResult().getType());
     if (!element || !result)
       return matmul.emitOpError("has an element type that no program holds");
+    // Libraries count in 32 bits, whatever their interfaces take.
+    if (int64_t most = std::max({matmul.getM(), matmul.getN(), matmul.getK()}); most > std::numeric_limits<int32_t>::max())
+      return matmul.emitOpError("is a product with a side of ")
+             << most << ", library products take at most " << std::numeric_limits<int32_t>::max()
+             << ": use a smaller 'micro' or split an axis";
     auto entry = std::make_unique<program::MatmulT>();
     size_t loops = matmul.getBatch().size();
     entry->type = *element;

@@ -117,6 +117,16 @@ TEST(DifferenceSlope, OfNothing) {
   EXPECT_FALSE(checked([](double) { return 3.0; }, 1e-3).agrees());
 }
 
+// A slope that is exactly zero, in a loss that is rounded: differences give no more than noise, which has no relative error.
+TEST(DifferenceSlope, OfNothingButRounding) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> noise(-1e-16, 1e-16);
+  auto loss = [&](double) { return 2.7 * (1 + noise(random)); };
+  for (int trial = 0; trial < 100; ++trial)
+    EXPECT_TRUE(checked(loss, 0, 0).agrees());
+  EXPECT_FALSE(checked(loss, 1e-6, 0).agrees());
+}
+
 TEST(DifferenceSlope, ALossThatFailsIsHandedOn) {
   auto failing = [](double) -> npar::engine::Result<double> { return npar::engine::Status::runFailed("no loss here"); };
   EXPECT_FALSE(checkSlope(failing, 1, 1).ok());

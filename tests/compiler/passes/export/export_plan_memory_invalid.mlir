@@ -33,6 +33,22 @@ module attributes {dist.mesh = #dist.mesh<>} {
 
 // -----
 
+// A library counts rows, columns and terms in 32 bits.
+module attributes {dist.mesh = #dist.mesh<>} {
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @F0 stage(0) phase(F) {
+    %x = nn.input "x" : tensor<2147483648x1xf32, #dist.layout<row : 2147483648, column : 1>>
+    %w = nn.input "w" : tensor<1x1xf32, #dist.layout<column : 1, out : 1>>
+    // expected-error @+1 {{is a product with a side of 2147483648, library products take at most 2147483647: use a smaller 'micro' or split an axis}}
+    %0 = rank.matmul %x, %w {batch = array<i64>, m = 2147483648 : i64, n = 1 : i64, k = 1 : i64, a = array<i64: 1, 1>, b = array<i64: 1, 1>,
+        c = array<i64: 1, 1>} : (tensor<2147483648x1xf32, #dist.layout<row : 2147483648, column : 1>>, tensor<1x1xf32, #dist.layout<column : 1, out : 1>>)
+        -> tensor<2147483648x1xf32, #dist.layout<row : 2147483648, out : 1>>
+  }
+  pipe.order stage(0) ["F0:0"]
+}
+
+// -----
+
 // And so has what ranks exchange.
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
