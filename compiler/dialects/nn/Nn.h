@@ -51,6 +51,9 @@ bool isFree(mlir::Operation *op);
 /// Read where it is used: parameters and data, renamed or widened or not. What else is made of them is kept like any value.
 bool isFetched(mlir::Operation *op);
 
+/// Attribute of an op that is built as the gradient of another kind of op, which it names: plans speak of that kind.
+constexpr llvm::StringLiteral gradientOfAttribute = "gradient_of";
+
 /// Attribute of an op of a recomputed segment and of its copy in the backward, until the schedule is made: their common number.
 constexpr llvm::StringLiteral recomputeAttribute = "recompute";
 

@@ -1,5 +1,6 @@
 // autodiff-backward: reverse-mode gradients of @micro, appended to it.
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Gradient.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
 #include "compiler/passes/autodiff/ValidTokens.h"
@@ -200,7 +201,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
       for (Value &each : group.parts) // selects may order their axes differently
         if (each.getType() != part)
           each = BroadcastOp::create(builder, loc, part, each);
-      contribute(builder, group.first, value, StackOp::create(builder, loc, value.getType(), group.parts, group.axis));
+      contribute(builder, group.first, value, joinParts(builder, loc, value.getType(), group.parts, group.axis));
     }
   }
 

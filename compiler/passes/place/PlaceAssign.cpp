@@ -339,6 +339,7 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
     Rewriter(module, rules, stores, layouts).run();
     module->removeAttr("dist.stores");
     module->removeAttr("dist.mesh_lines");
+    module.walk([](Operation *op) { op->removeAttr(nn::gradientOfAttribute); });
   }
 };
 

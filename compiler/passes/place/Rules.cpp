@@ -45,6 +45,8 @@ void Assignment::take(StringAttr axis, StringAttr meshAxis, int rule) {
 
 /// The kind that a plan names: a gradient belongs to its operation.
 static StringRef kindOf(Operation *op) {
+  if (auto of = op->getAttrOfType<StringAttr>(nn::gradientOfAttribute))
+    return of.getValue();
   StringRef kind = op->getName().stripDialect();
   kind.consume_back("_grad");
   return kind == "scatter_add" ? "gather" : kind;
@@ -61,7 +63,9 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
     for (dist::RuleAttr rule : array.getAsRange<dist::RuleAttr>()) {
       rules.push_back({rule});
       if (sizeOf(rule.getAxis()) < 0) {
-        emitError(rule.getLoc()) << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
+        InFlightDiagnostic error = emitError(rule.getLoc());
+        error << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
+        error.attachNote(rule.getLoc()) << "help: remove it from the rule: what has it in the text is not needed for the result";
         rules.back().refused = failed = true;
       }
       for (StringAttr axis : rule.getMesh()) {
@@ -153,13 +157,24 @@ bool Rules::divides(Entry &entry, Operation *op, ArrayRef<StringAttr> splits) {
 }
 
 void Rules::refuseWhole(Entry &entry, Operation *op, StringAttr meshAxis) {
+  if (llvm::none_of(entry.whole, [&](const auto &known) { return kindOf(known.first) == kindOf(op); }))
+    entry.whole.emplace_back(op, meshAxis);
+}
+
+/// All kinds at once, so that the advice is the whole of what must change.
+void Rules::reportWhole(const Entry &entry) const {
   dist::RuleAttr rule = entry.attribute;
-  StringRef kind = kindOf(op);
   InFlightDiagnostic error = emitError(rule.getLoc());
-  error << "axis '" << rule.getAxis().getValue() << "' cannot be split: operation '" << kind << "' needs it whole";
-  error.attachNote(op->getLoc()) << "operation '" << kind << "' is here";
-  error.attachNote(rule.getLoc()) << "help: put a rule before it that takes '" << meshAxis.getValue() << "' in '" << kind
-                                  << "' for another axis, or exempt it: '" << rule.getAxis().getValue() << " -> none in op " << kind << "'";
+  error << "axis '" << rule.getAxis().getValue() << "' cannot be split: " << (entry.whole.size() == 1 ? "operation '" : "operations '");
+  for (auto [index, each] : llvm::enumerate(entry.whole))
+    error << (index == 0 ? "" : index + 1 == entry.whole.size() ? " and '" : ", '") << kindOf(each.first) << "'";
+  error << (entry.whole.size() == 1 ? " needs it whole" : " need it whole");
+  for (const auto &each : entry.whole)
+    error.attachNote(each.first->getLoc()) << "operation '" << kindOf(each.first) << "' is here";
+  for (const auto &[op, meshAxis] : entry.whole)
+    error.attachNote(rule.getLoc()) << "help: put before it a rule that takes '" << meshAxis.getValue() << "' in '" << kindOf(op)
+                                    << "' for another axis, or an exemption: '" << rule.getAxis().getValue() << " -> none in op "
+                                    << kindOf(op) << "'";
 }
 
 /// Whether a rule may split the sequence of an attention: it says how keys and values come together, and can do so.
@@ -257,7 +272,7 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
       }
       if (loop->kind == nn::LoopKind::Whole) {
         refuseWhole(entry, op, meshAxis);
-        entry.refused = failed = true;
+        entry.used = true;
         break;
       }
       if (loop->kind == nn::LoopKind::Context && !splitsContext(entry, op, meshAxis, assignment)) {
@@ -295,6 +310,10 @@ bool Rules::noteExemption(InFlightDiagnostic &error, const Entry &entry) const {
 
 LogicalResult Rules::check() {
   for (Entry &entry : rules) {
+    if (!entry.whole.empty()) {
+      failed = true;
+      reportWhole(entry);
+    }
     if (!entry.refused && entry.used && !entry.context && !entry.attribute.getBy().empty() && mesh.sizeOf(entry.attribute.getMesh()) > 1) {
       failed = true;
       InFlightDiagnostic error = emitError(entry.attribute.getLoc());

@@ -55,6 +55,8 @@ private:
   struct Entry {
     dist::RuleAttr attribute;
     bool used = false, refused = false, blocked = false;
+    /// An operation of each kind that needs the axis whole, and the mesh axis that would have split it there.
+    llvm::SmallVector<std::pair<mlir::Operation *, mlir::StringAttr>, 1> whole = {};
     bool context = false; ///< it split the sequence of some attention
     bool exempts = false; ///< a rule `-> none` kept a later rule from some operation
     int lateFor = -1;     ///< of a rule `-> none`: the rule that had split the axis in some operation before; -1 when none had
@@ -63,6 +65,7 @@ private:
   bool matches(const Entry &entry, mlir::Operation *op) const;
   bool divides(Entry &entry, mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> splits);
   void refuseWhole(Entry &entry, mlir::Operation *op, mlir::StringAttr meshAxis);
+  void reportWhole(const Entry &entry) const;
   bool splitsContext(Entry &entry, mlir::Operation *op, mlir::StringAttr meshAxis, const Assignment &assignment);
   /// Notes where a mesh axis is declared, if `dist.mesh_lines` says it.
   void noteMesh(mlir::InFlightDiagnostic &error, mlir::StringAttr meshAxis) const;

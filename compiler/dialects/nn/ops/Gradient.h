@@ -9,6 +9,8 @@ namespace npar::nn {
 mlir::Value reduceTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type type);
 /// Repeats or permutes `value` to exactly the axes of `type` (a superset of its own); itself when the types are equal.
 mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type type);
+/// What `parts` of an axis make together: the gradient of the selects of these parts.
+mlir::Value joinParts(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::ValueRange parts, mlir::StringAttr axis);
 /// value * factor.
 mlir::Value scaled(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, double factor);
 

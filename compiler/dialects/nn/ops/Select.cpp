@@ -40,13 +40,22 @@ SmallVector<Value> SelectOp::buildGradients(OpBuilder &builder, ValueRange gradi
   Value zero = size > 1 ? FillOp::create(builder, getLoc(), getType(), builder.getF64FloatAttr(0)).getResult() : Value();
   SmallVector<Value> parts(size, zero);
   parts[getIndex()] = gradients[0];
-  return {StackOp::create(builder, getLoc(), getX().getType(), parts, getAxisAttr())};
+  return {joinParts(builder, getLoc(), getX().getType(), parts, getAxisAttr())};
+}
+
+Value nn::joinParts(OpBuilder &builder, Location loc, Type type, ValueRange parts, StringAttr axis) {
+  auto stack = StackOp::create(builder, loc, type, parts, axis);
+  stack->setAttr(gradientOfAttribute, builder.getStringAttr(SelectOp::getOperationName().split('.').second));
+  return stack;
 }
 
 SmallVector<Value> StackOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   SmallVector<Value> parts;
-  for (auto [index, x] : llvm::enumerate(getXs()))
-    parts.push_back(SelectOp::create(builder, getLoc(), x.getType(), gradients[0], getAxisAttr(), builder.getI64IntegerAttr(index)));
+  for (auto [index, x] : llvm::enumerate(getXs())) {
+    auto part = SelectOp::create(builder, getLoc(), x.getType(), gradients[0], getAxisAttr(), builder.getI64IntegerAttr(index));
+    part->setAttr(gradientOfAttribute, builder.getStringAttr(StackOp::getOperationName().split('.').second));
+    parts.push_back(part);
+  }
   return parts;
 }
 

@@ -19,6 +19,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
 // -----
 // An axis that does not divide and may not be padded; a rule that nothing uses; an unknown axis and mesh axis; the pipeline's axis.
 // CHECK: plan.npar:7:1: error: no tensor of the model has the axis 'heads'
+// CHECK: plan.npar:7:1: note: help: remove it from the rule: what has it in the text is not needed for the result
 // CHECK: plan.npar:8:1: error: the mesh has no axis 'xp'
 // CHECK: plan.npar:8:1: note: help: rules may use 'tp'
 // CHECK: plan.npar:9:1: error: mesh axis 'pp' is taken by the pipeline
@@ -150,7 +151,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp",
 // No way exists to split this one.
 // CHECK: plan.npar:9:9: error: axis 'feature' cannot be split: operation 'attention' needs it whole
 // CHECK: note: operation 'attention' is here
-// CHECK: note: help: put a rule before it that takes 'tp' in 'attention' for another axis, or exempt it: 'feature -> none in op attention'
+// CHECK: note: help: put before it a rule that takes 'tp' in 'attention' for another axis, or an exemption: 'feature -> none in op attention'
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "feature", mesh = ["tp"], loc("plan.npar":9:9)>]} {
@@ -211,7 +212,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 4>, dist.rules = [#dist.rule<axis
 // CHECK: plan.npar:3:1: error: axis 'seq' cannot be split: operation 'attention' needs it whole
 // CHECK: note: help: say how its keys come together: 'seq -> tp by ring' or 'by gather'; or put a rule before it that takes 'tp' in 'attention'
 // CHECK: plan.npar:4:1: error: axis 'feature' cannot be split: operation 'attention' needs it whole
-// CHECK: note: help: put a rule before it that takes 'tp' in 'attention' for another axis
+// CHECK: note: help: put before it a rule that takes 'tp' in 'attention' for another axis
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>
 module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>,
@@ -221,6 +222,29 @@ module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 2>,
   func.func @micro() {
     %q = nn.input "q" : !h
     %o, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, !p)
+    return
+  }
+}
+
+// -----
+// All operations that need an axis whole, in the language's words, at once: a gradient belongs to its operation.
+// CHECK: plan.npar:2:1: error: axis 'row' cannot be split: operations 'select', 'stack' and 'attention' need it whole
+// CHECK: note: operation 'select' is here
+// CHECK: note: operation 'stack' is here
+// CHECK: note: operation 'attention' is here
+// CHECK: note: help: put before it a rule that takes 'tp' in 'select' for another axis, or an exemption: 'row -> none in op select'
+// CHECK: note: help: put before it a rule that takes 'tp' in 'stack' for another axis, or an exemption: 'row -> none in op stack'
+// CHECK: note: help: put before it a rule that takes 'tp' in 'attention' for another axis, or an exemption: 'row -> none in op attention'
+// CHECK-NOT: error
+!h = tensor<2x4x2x2xf32, #nn.axes<batch, seq, head, row>>
+!s = tensor<2x4x2xf32, #nn.axes<batch, seq, head>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "row", mesh = ["tp"], loc("plan.npar":2:1)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %a = nn.select %q at "row"[0] : (!h) -> !s
+    %b = nn.stack %a, %a along "row" : (!s, !s) -> !h
+    %o, %p = nn.attention %b, %b, %b {seq = "seq", key = "key", feature = "row", causal = true, scale = 0.5 : f64} : (!h, !h, !h) -> (!h, tensor<2x2x4x4xf32, #nn.axes<batch, head, seq, key>>)
+    %g = nn.stack %a, %a along "row" {gradient_of = "select"} : (!s, !s) -> !h
     return
   }
 }
