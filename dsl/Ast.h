@@ -59,17 +59,26 @@ struct Item {
   ExpressionPtr value;
 };
 
-enum class StatementKind { Axis, Input, Param, Repeat, Under, Loss, Require, Forward, Return, Assign };
+enum class StatementKind { Axis, Input, Param, Repeat, Under, Checkpoint, Loss, Require, Forward, Return, Assign };
+
+/// One line of a checkpoint block: `word "text"`, `word "text" -> "text"` or `word "text" = value`.
+struct CheckpointRule {
+  Name word, text;
+  std::optional<Name> target;
+  ExpressionPtr value;
+};
 
 struct Statement {
   StatementKind kind = StatementKind::Assign;
   Location location;
-  std::vector<Item> items;     ///< Axis: axes; Input: names; Forward: parameters
-  Name name;                   ///< Param, Repeat, Assign: what it declares; Input: element type
-  ExpressionPtr shape;         ///< Input, Param: the list of axes
-  ExpressionPtr value;         ///< Param: initialisation; Repeat: count; the expression of the others
-  std::string message;         ///< Require; Under: the prefix
-  std::vector<Statement> body; ///< Repeat, Under, Forward
+  std::vector<Item> items;                ///< Axis: axes; Input: names; Forward: parameters
+  Name name;                              ///< Param, Repeat, Assign: what it declares; Input: element type
+  std::optional<Name> path;               ///< Param, Repeat, Assign: what stands behind `as`
+  ExpressionPtr shape;                    ///< Input, Param: the list of axes
+  ExpressionPtr value;                    ///< Param: initialisation; Repeat: count; the expression of the others
+  std::string message;                    ///< Require; Under: the prefix
+  std::vector<Statement> body;            ///< Repeat, Under, Forward
+  std::vector<CheckpointRule> rules = {}; ///< Checkpoint
 };
 
 struct Import {
@@ -156,6 +165,12 @@ struct Quantity {
   ExpressionPtr value;
 };
 
+/// `require zero <= 3, "ZeRO has three stages"`
+struct Requirement {
+  ExpressionPtr condition;
+  std::string message;
+};
+
 struct Plan {
   Name name, model;
   std::vector<Item> parameters;
@@ -167,6 +182,7 @@ struct Plan {
   std::vector<Precision> precisions;
   std::vector<Keep> keeps;
   std::vector<Quantity> buckets, limits;
+  std::vector<Requirement> requirements;
 };
 
 /// One text. `index` is its number in Sources.

@@ -238,6 +238,7 @@ private:
       auto *c = static_cast<Grammar::ParamStatementContext *>(context);
       s.kind = StatementKind::Param;
       s.name = name(c->name());
+      s.path = path(c->path());
       s.shape = expression(c->list());
       s.value = expression(c->expression());
       break;
@@ -246,10 +247,16 @@ private:
       auto *c = static_cast<Grammar::RepeatStatementContext *>(context);
       s.kind = StatementKind::Repeat;
       s.name = name(c->name());
+      s.path = path(c->path());
       s.value = expression(c->expression());
       s.body = body(c->body());
       break;
     }
+    case Grammar::RuleCheckpointStatement:
+      s.kind = StatementKind::Checkpoint;
+      for (auto *rule : static_cast<Grammar::CheckpointStatementContext *>(context)->checkpointRule())
+        s.rules.push_back(checkpointRule(rule));
+      break;
     case Grammar::RuleUnderStatement: {
       auto *c = static_cast<Grammar::UnderStatementContext *>(context);
       s.kind = StatementKind::Under;
@@ -279,6 +286,7 @@ private:
       auto *c = static_cast<Grammar::AssignmentContext *>(context);
       s.kind = StatementKind::Assign;
       s.name = name(c->name());
+      s.path = path(c->path());
       s.value = expression(c->expression());
       break;
     }
@@ -287,6 +295,19 @@ private:
       s.value = expression(static_cast<Context *>(context->children[1]));
     }
     return s;
+  }
+
+  std::optional<ast::Name> path(Grammar::PathContext *context) {
+    return context ? std::optional(textName(context->STRING())) : std::nullopt;
+  }
+
+  ast::CheckpointRule checkpointRule(Grammar::CheckpointRuleContext *context) {
+    ast::CheckpointRule rule{name(context->name()), textName(context->STRING(0)), std::nullopt, nullptr};
+    if (context->STRING().size() > 1)
+      rule.target = textName(context->STRING(1));
+    if (context->expression())
+      rule.value = expression(context->expression());
+    return rule;
   }
 
   ast::Plan plan(Grammar::PlanDeclarationContext *context) {
@@ -324,6 +345,8 @@ private:
       plan.buckets.push_back(quantity({bucket->BUCKET()->getText(), at(bucket->BUCKET())}, bucket->WORD()));
       if (!bucket->WORD())
         plan.buckets.back().unit = name(bucket->name()), plan.buckets.back().value = expression(bucket->unary());
+    } else if (auto *condition = item->requireStatement()) {
+      plan.requirements.push_back({expression(condition->expression()), unquote(condition->STRING())});
     } else if (auto *limits = item->limitItem()) {
       for (auto *l : limits->limit()) {
         auto names = l->name();
@@ -411,7 +434,8 @@ private:
 /// One error per line, at our bar; a bracket left open is pointed at.
 class ErrorListener : public antlr4::BaseErrorListener {
 public:
-  ErrorListener(uint32_t file, Diagnostics &diagnostics) : file(file), diagnostics(diagnostics) {}
+  ErrorListener(uint32_t file, std::string whole, Diagnostics &diagnostics)
+      : file(file), whole(std::move(whole)), diagnostics(diagnostics) {}
 
   void syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *token, size_t line, size_t, const std::string &,
                    std::exception_ptr) override {
@@ -426,11 +450,14 @@ public:
       expected.insert(literal.empty() ? type == -1 ? "<EOF>" : parser->getVocabulary().getSymbolicName(type) : literal);
     }
     bool end = token->getType() == antlr4::Token::EOF;
-    Diagnostic &error = diagnostics.error(place(file, token), describeSyntaxError(expected, end ? "" : token->getText()));
+    Diagnostic &error = diagnostics.error(place(file, token), describeSyntaxError(expected, end ? "" : token->getText(), whole));
     size_t index = token->getTokenIndex();
     std::string before = index > 0 ? parser->getTokenStream()->get(index - 1)->getText() : "";
-    if (token->getText() == "=" && isReservedWord(before))
-      error.help(error.location, "'" + before + "' is a reserved word and cannot be a name");
+    std::string after = end ? "" : parser->getTokenStream()->get(index + 1)->getText();
+    if (isReservedWord(before) && (token->getText() == "=" || before == "repeat" || before == "param"))
+      explainReserved(error, before, token->getText());
+    else if (after == "=")
+      explainReserved(error, "", token->getText());
     std::vector<std::string> words;
     for (const std::string &literal : expected)
       if (std::string word = literal.substr(literal[0] == '\'', literal.size() - 2 * (literal[0] == '\'')); isReservedWord(word))
@@ -442,6 +469,17 @@ public:
   }
 
 private:
+  /// Where a name is expected and a reserved word stands: `repeat layer[2]`, `param input: [...]`, `model = Linear(...)`.
+  static void explainReserved(Diagnostic &error, const std::string &before, const std::string &found) {
+    const std::string &word = isReservedWord(found) ? found : before;
+    if (!isReservedWord(word) || word == "repeat" || word == "param")
+      return;
+    std::string form = before == "repeat" ? "`repeat blocks[...] as " : before == "param" ? "`param weight as " : "`part as ";
+    error.help(error.location, "'" + word + "' is a reserved word and cannot be a name; paths may have it: " + form + '"' + word + "\"" +
+                                   (before == "repeat"  ? "`"
+                                    : before == "param" ? ": ...`"
+                                                        : " = ...`"));
+  }
   static antlr4::Token *openBracket(antlr4::CommonTokenStream *tokens) {
     std::vector<antlr4::Token *> open;
     for (antlr4::Token *t : tokens->getTokens()) {
@@ -455,6 +493,7 @@ private:
   }
 
   uint32_t file;
+  std::string whole;
   Diagnostics &diagnostics;
   size_t lastLine = 0, count = 0;
 };
@@ -491,7 +530,7 @@ bool withParser(uint32_t file, size_t offset, const Sources &sources, Diagnostic
       return false;
     Grammar parser(&tokens);
     parser.removeErrorListeners();
-    ErrorListener listener(file, diagnostics);
+    ErrorListener listener(file, offset > 0 ? "setting" : "file", diagnostics);
     parser.addErrorListener(&listener);
     Builder builder(file, diagnostics);
     parse(parser, builder);

@@ -66,6 +66,26 @@ private:
     out << '\n';
   }
 
+  void path(const std::optional<Name> &text) {
+    if (text)
+      out << " as \"" << text->text << '"';
+  }
+
+  void rules(const std::vector<CheckpointRule> &list, int depth) {
+    out << "checkpoint {\n";
+    for (const CheckpointRule &r : list) {
+      out << std::string(2 * depth + 2, ' ') << r.word.text << " \"" << r.text.text << '"';
+      if (r.target)
+        out << " -> \"" << r.target->text << '"';
+      if (r.value) {
+        out << " = ";
+        expression(*r.value);
+      }
+      out << '\n';
+    }
+    out << std::string(2 * depth, ' ') << '}';
+  }
+
   void body(const std::vector<Statement> &statements, int depth) {
     out << " {\n";
     for (const Statement &s : statements) {
@@ -89,7 +109,9 @@ private:
       expression(*s.shape);
       return;
     case StatementKind::Param:
-      out << "param " << s.name.text << ": ";
+      out << "param " << s.name.text;
+      path(s.path);
+      out << ": ";
       expression(*s.shape);
       out << " = ";
       break;
@@ -97,7 +119,10 @@ private:
       out << "repeat " << s.name.text << '[';
       expression(*s.value);
       out << ']';
+      path(s.path);
       return body(s.body, depth);
+    case StatementKind::Checkpoint:
+      return rules(s.rules, depth);
     case StatementKind::Under:
       out << "under \"" << s.message << '"';
       return body(s.body, depth);
@@ -105,10 +130,7 @@ private:
       out << "loss ";
       break;
     case StatementKind::Require:
-      out << "require ";
-      expression(*s.value);
-      out << ", \"" << s.message << '"';
-      return;
+      return require(*s.value, s.message);
     case StatementKind::Forward:
       out << "forward(";
       items(s.items);
@@ -121,9 +143,17 @@ private:
       out << "return ";
       break;
     case StatementKind::Assign:
-      out << s.name.text << " = ";
+      out << s.name.text;
+      path(s.path);
+      out << " = ";
     }
     expression(*s.value);
+  }
+
+  void require(const Expression &condition, const std::string &message) {
+    out << "require ";
+    expression(condition);
+    out << ", \"" << message << '"';
   }
 
   void settings(const std::vector<Setting> &list) {
@@ -153,6 +183,11 @@ private:
     if (!p.mesh.empty()) {
       out << "  mesh ";
       items(p.mesh);
+      out << '\n';
+    }
+    for (const Requirement &r : p.requirements) {
+      out << "  ";
+      require(*r.condition, r.message);
       out << '\n';
     }
     clauses(p);

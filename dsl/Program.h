@@ -69,6 +69,16 @@ struct Repeat {
   Location location;
 };
 
+enum class CheckpointRuleKind { Rename, Ignore, Same, Fresh };
+
+/// What a model says of the files that hold its weights. At most one '*' in a pattern; it stands for any text, points included.
+struct CheckpointRule {
+  CheckpointRuleKind kind = CheckpointRuleKind::Rename;
+  std::string file;  ///< Rename, Ignore: pattern of a tensor's name in the file; Same: that name
+  std::string model; ///< Rename: the parameter's path, with the '*' of `file`; Same: a parameter's path; Fresh: pattern of paths
+  Location location;
+};
+
 struct Model {
   std::string name;
   std::vector<Axis> axes;
@@ -76,9 +86,10 @@ struct Model {
   std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
   std::vector<Node> nodes;
   std::vector<Repeat> repeats;
-  int blocks = 0;                     ///< length of the chain
-  int loss = -1;                      ///< node with the loss per token, [batch, seq]
-  std::vector<std::string> constants; ///< names of those that a setting may override
+  std::vector<CheckpointRule> checkpoint; ///< as written: of `rename` the first that matches holds
+  int blocks = 0;                         ///< length of the chain
+  int loss = -1;                          ///< node with the loss per token, [batch, seq]
+  std::vector<std::string> constants;     ///< names of those that a setting may override
   Location location;
 };
 

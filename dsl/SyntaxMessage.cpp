@@ -9,8 +9,9 @@ namespace {
 const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='",
                                          "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
 // Words that are names outside of the place where they mean something.
-const std::set<std::string> names = {"ID",        "'in'",   "'op'",     "'by'",     "'store'",        "'per'",   "'recompute'", "'every'",
-                                     "'compute'", "'keep'", "'bucket'", "'stages'", "'hierarchical'", "'under'", "'config'"};
+const std::set<std::string> names = {"ID",       "'in'",      "'op'",        "'by'",     "'store'",  "'per'",          "'recompute'",
+                                     "'every'",  "'compute'", "'keep'",      "'bucket'", "'stages'", "'hierarchical'", "'under'",
+                                     "'config'", "'as'",      "'checkpoint'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());
@@ -39,7 +40,7 @@ void group(std::set<std::string> &tokens, const std::set<std::string> &members, 
 
 bool isReservedWord(const std::string &text) { return words.count(text) != 0; }
 
-std::string describeSyntaxError(std::set<std::string> expected, const std::string &found) {
+std::string describeSyntaxError(std::set<std::string> expected, const std::string &found, const std::string &whole) {
   std::vector<std::string> phrases;
   group(expected, declarations, "a declaration (import, layer, model, train, plan or config)", phrases);
   group(expected, expressions, "an expression", phrases);
@@ -60,7 +61,7 @@ std::string describeSyntaxError(std::set<std::string> expected, const std::strin
   group(expected, names, "a name", phrases);
   for (const std::string &token : expected) {
     if (token == "<EOF>")
-      phrases.push_back("the end of the file");
+      phrases.push_back("the end of the " + whole);
     else if (token == "STRING")
       phrases.push_back("a text in quotes");
     else if (token == "NUMBER")
@@ -76,7 +77,7 @@ std::string describeSyntaxError(std::set<std::string> expected, const std::strin
   if (phrases.empty())
     message += "something else";
   if (found.empty())
-    return message + ", found the end of the file";
+    return message + ", found the end of the " + whole;
   message += ", found '" + (found.size() > 40 ? found.substr(0, 37) + "..." : found) + "'";
   return name && words.count(found) ? message + ", a reserved word" : message;
 }

@@ -7,8 +7,8 @@
 namespace npar::dsl {
 
 /// `expected` holds tokens as the grammar spells them, such as `'('`, `ID` or `<EOF>`; `found` is the text of the token that stands
-/// there, empty at the end of the file.
-std::string describeSyntaxError(std::set<std::string> expected, const std::string &found);
+/// there, empty at the end of the text, which is called `whole` ("file", "setting").
+std::string describeSyntaxError(std::set<std::string> expected, const std::string &found, const std::string &whole);
 
 /// A word of the language that cannot be a name.
 bool isReservedWord(const std::string &text);

@@ -5,6 +5,7 @@
 #include "dsl/elaborate/ModelElaborator.h"
 #include "dsl/elaborate/PlanElaborator.h"
 #include "dsl/elaborate/TrainElaborator.h"
+#include "dsl/elaborate/UnusedConstants.h"
 
 #include <algorithm>
 #include <cctype>
@@ -175,7 +176,17 @@ private:
     program.plan = planned.plan;
     if (diagnostics.hasErrors())
       return std::nullopt;
+    warnUnused("model", *model);
+    if (train)
+      warnUnused("train block", *train);
+    if (plan)
+      warnUnused("plan", *plan);
     return program;
+  }
+
+  template <typename T> void warnUnused(const std::string &what, const T &declaration) {
+    for (const ast::Name &name : unusedConstants(declaration))
+      reporter.warning(name.location, "nothing in " + what + " '" + declaration.name.text + "' uses its constant '" + name.text + "'");
   }
 
   const FrontendOptions &options;

@@ -118,6 +118,16 @@ bool Evaluator::truth(const ast::Expression &e, Scope &scope, const std::string 
   reporter.fail(e.location, what + " must be true or false, this is " + kindOf(value));
 }
 
+void Evaluator::require(const ast::Expression &e, std::string message, Scope &scope) {
+  if (truth(e, scope, "the condition of 'require'"))
+    return;
+  if (e.kind == ast::ExpressionKind::Chain && e.operators.size() == 1 && e.operators[0] >= ast::Operator::Equal) {
+    Value left = constant(e.location, evaluate(*e.items[0], scope)), right = constant(e.location, evaluate(*e.items[1], scope));
+    message += ": " + textOf(left) + " " + ast::spelling(e.operators[0]) + " " + textOf(right) + " does not hold";
+  }
+  reporter.fail(e.location, message);
+}
+
 Value Evaluator::name(const ast::Expression &e, Scope &scope) {
   Binding *binding = scope.find(e.text);
   if (!binding && e.text == "none")

@@ -32,6 +32,8 @@ public:
   int64_t integer(const ast::Expression &expression, Scope &scope, const std::string &what);
   double number(const ast::Expression &expression, Scope &scope, const std::string &what);
   bool truth(const ast::Expression &expression, Scope &scope, const std::string &what);
+  /// Fails with `message`, and the numbers of a comparison, where the condition does not hold.
+  void require(const ast::Expression &condition, std::string message, Scope &scope);
 
   /// sqrt, exp, log, min, max of constants; false when `name` is no such function.
   bool callConstant(const std::string &name, Location at, const std::vector<Value> &arguments, Value &result);

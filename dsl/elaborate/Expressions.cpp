@@ -46,6 +46,7 @@ Value ModelElaborator::list(const ast::Expression &e, Scope &scope) {
   for (const auto &item : e.items) {
     AxisValue part = axes(*item, scope, "an element of a list");
     group.names.insert(group.names.end(), part.names.begin(), part.names.end());
+    group.products.insert(group.products.end(), part.products.begin(), part.products.end());
   }
   return group;
 }

@@ -86,30 +86,51 @@ void Graph::checkType(Location at, const TensorType &type) {
   }
 }
 
-int Graph::add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes) {
+const ProductAxis &Graph::product(const std::string &name) const {
+  return *std::find_if(model.products.begin(), model.products.end(), [&](const ProductAxis &p) { return p.name == name; });
+}
+
+bool Graph::isWritten(const std::string &name, const AxisNames &axes) const {
+  const AxisNames &factors = product(name).factors;
+  return std::search(axes.begin(), axes.end(), factors.begin(), factors.end()) != axes.end();
+}
+
+int Graph::add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes,
+               const AxisNames &declared) {
   constexpr size_t most = 1'000'000;
   if (model.nodes.size() >= most)
     reporter.abort(at, "the model has more than " + std::to_string(most) + " operations");
   checkType(at, type);
+  AxisNames written;
+  auto take = [&](const AxisNames &names) {
+    for (const std::string &name : names)
+      if (!contains(written, name) && isWritten(name, type.axes))
+        written.push_back(name);
+  };
+  take(declared);
+  for (int operand : operands)
+    take(products[static_cast<size_t>(operand)]);
+  products.push_back(std::move(written));
   model.nodes.push_back({std::move(op), std::move(operands), std::move(type), std::move(attributes), path, block, at});
   return static_cast<int>(model.nodes.size() - 1);
 }
 
-size_t Graph::declareParameter(Parameter parameter) {
+size_t Graph::declareParameter(Parameter parameter, AxisNames products) {
   checkType(parameter.location, parameter.type);
   auto [known, fresh] = parameterIndex.insert({parameter.path, model.parameters.size()});
   if (!fresh) { // names in a scope differ, but `under` can lead to another one's paths
     reporter.error(parameter.location, "parameter '" + parameter.path + "' is declared twice", model.parameters[known->second].location,
-                   "first declared here", {"give one of them another name, or another path with `under`"});
+                   "first declared here", {"give one of the layers another name, or another path with `as` or `under`"});
     throw Stop{};
   }
   model.parameters.push_back(std::move(parameter));
+  parameterProducts.push_back(std::move(products));
   return model.parameters.size() - 1;
 }
 
 int Graph::use(size_t parameter, Location at) {
   const Parameter &p = model.parameters[parameter];
-  return add(at, "parameter", {}, p.type, {{"name", p.path}});
+  return add(at, "parameter", {}, p.type, {{"name", p.path}}, parameterProducts[parameter]);
 }
 
 void Graph::finish(const std::vector<std::string> &unusedLayers) {
@@ -151,6 +172,12 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
       reporter.warning(p.location, "parameter '" + p.path + "' does not reach the loss and is left out of the model");
   }
   model.parameters = std::move(kept);
+  // What belongs to a parameter (gradients, optimizer state) lies below its path.
+  for (const Parameter &p : model.parameters)
+    for (size_t point = p.path.rfind('.'); point != std::string::npos && point > 0; point = p.path.rfind('.', point - 1))
+      if (auto above = parameterIndex.find(p.path.substr(0, point)); above != parameterIndex.end() && used[above->second])
+        reporter.error(p.location, "parameter '" + p.path + "' lies below another one, '" + p.path.substr(0, point) + "'",
+                       {"give one of them another path with `as` or `under`"});
 }
 
 } // namespace npar::dsl

@@ -23,13 +23,19 @@ public:
   AxisNames axisNames() const;
 
   /// Adds a node at the current place and checks its type (no axis twice, bytes within 64 bits).
-  int add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes = {});
+  /// `products`: the product axes that its type is written with, besides those of the operands.
+  int add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes = {},
+          const AxisNames &products = {});
   const TensorType &type(int node) const { return model.nodes[static_cast<size_t>(node)].type; }
   bool isFloat(int node) const { return type(node).element != ElementType::I32; }
+  /// The product axes that a tensor's axes are written with, by its own declaration or that of what it is made from: all factors stand
+  /// in it side by side.
+  const AxisNames &productsOf(int node) const { return products[static_cast<size_t>(node)]; }
+  const ProductAxis &product(const std::string &name) const;
   TensorType floating(AxisNames axes) const { return {compute, std::move(axes)}; }
 
   /// Declares a parameter; a use of it is a node made by `use`.
-  size_t declareParameter(Parameter parameter);
+  size_t declareParameter(Parameter parameter, AxisNames products);
   int use(size_t parameter, Location at);
 
   /// Keeps what the loss needs, in order: drops other nodes, and parameters without a use with a warning (silent below the layers
@@ -45,8 +51,12 @@ public:
   void checkType(Location at, const TensorType &type);
 
 private:
+  /// Whether the factors of a product stand side by side in `axes`.
+  bool isWritten(const std::string &product, const AxisNames &axes) const;
+
   std::unordered_map<std::string, size_t> axisIndex;
   std::unordered_map<std::string, size_t> parameterIndex;
+  std::vector<AxisNames> products, parameterProducts; ///< by node, by parameter
 };
 
 /// "[batch, seq, embed]"

@@ -21,8 +21,8 @@ private:
 
 } // namespace
 
-Instance *ModelElaborator::instantiate(const ast::Name &name, const ast::Expression &value, const Library::FoundLayer &found,
-                                       Scope &scope) {
+Instance *ModelElaborator::instantiate(const ast::Name &name, const std::string &path, const ast::Expression &value,
+                                       const Library::FoundLayer &found, Scope &scope) {
   constexpr size_t deepest = 64, most = 200'000;
   const ast::Block &layer = *found.layer;
   const std::string what = "layer '" + layer.name.text + "'";
@@ -53,7 +53,7 @@ Instance *ModelElaborator::instantiate(const ast::Name &name, const ast::Express
   Instance *result = instances.back().get();
   result->layer = &layer;
   result->file = found.file;
-  result->path = (graph.path.empty() ? "" : graph.path + ".") + name.text;
+  result->path = path;
   result->location = name.location;
   result->parent = instance;
   for (size_t i = 0; i < formals.size(); ++i) {

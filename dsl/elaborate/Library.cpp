@@ -115,6 +115,9 @@ void Library::checkDuplicates(const ast::File &file) {
   check("model", file.models, name);
   check("train block", file.trains, name);
   check("plan", file.plans, name);
+  for (const ast::Plan &plan : file.plans)
+    if (plan.name.text == "none")
+      diagnostics.error(plan.name.location, "a plan cannot be called 'none': `--plan none` is one rank without a plan");
   check("configuration", file.configs, [](const ast::Config &config) { return config.name.text + " for " + config.model.text; });
 }
 

@@ -53,21 +53,34 @@ private:
   void poison(const ast::Statement &s, Scope &scope);
   void axis(const ast::Statement &s, Scope &scope);
   /// The factors when the size of an axis is a product of axes alone, else nothing.
-  AxisNames factors(const ast::Expression &size, Scope &scope);
+  AxisValue factors(const ast::Expression &size, Scope &scope);
   void under(const ast::Statement &s, Scope &scope, Body body);
+  /// What parameters below are called: the path behind `as`, else the name, below the current one.
+  std::string pathOf(const ast::Name &name, const std::optional<ast::Name> &as);
+  void checkPath(Location at, const std::string &path);
   void input(const ast::Statement &s, Scope &scope);
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
   void repeat(const ast::Statement &s, Scope &scope);
   void loss(const ast::Statement &s, Scope &scope);
-  void require(const ast::Statement &s, Scope &scope);
-  void checkFresh(const ast::Name &name, Scope &scope);
+  /// That the scope has no such name yet. `path`: where what it names would lie, for advice when that is free.
+  void checkFresh(const ast::Name &name, Scope &scope, const std::string &path = "");
   void warnUnused();
   /// A hint when `name` is declared further down in the same text, else nothing.
   std::vector<std::string> declaredLater(const ast::Name &name) const;
 
+  // Checkpoint.cpp
+  void collectCheckpoint(const ast::Statement &s);
+  /// The rules of all checkpoint blocks: before unused parameters are dropped, since names are resolved; then against what is left.
+  void resolveCheckpoint(Scope &scope);
+  void checkCheckpoint();
+  void checkShadowed();
+  CheckpointRule checkpointRule(const ast::CheckpointRule &source, Scope &scope);
+  std::string parameterPath(const ast::Expression &expression, Scope &scope);
+
   // Layers.cpp
-  Instance *instantiate(const ast::Name &name, const ast::Expression &value, const Library::FoundLayer &found, Scope &scope);
+  Instance *instantiate(const ast::Name &name, const std::string &path, const ast::Expression &value, const Library::FoundLayer &found,
+                        Scope &scope);
   Value forward(Instance &instance, const ast::Suffix &suffix, Location at, Scope &scope);
   Value member(Instance &instance, const ast::Name &name);
 
@@ -84,6 +97,7 @@ private:
   std::vector<const ast::Block *> openLayers;
   std::vector<std::unique_ptr<Instance>> instances;
   std::map<std::string, int> sites;
+  std::vector<const ast::CheckpointRule *> checkpointRules; ///< of the text, in order
 };
 
 } // namespace npar::dsl

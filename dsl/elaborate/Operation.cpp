@@ -15,6 +15,18 @@ const std::vector<Operation> &operations() {
   return all;
 }
 
+const std::vector<std::string> &nodeKinds() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> result = {"input", "select", "add", "sub", "mul", "div", "scale", "shift", "fill"};
+    for (const Operation &op : operations())
+      for (const std::string &kind : op.makes)
+        if (std::find(result.begin(), result.end(), kind) == result.end())
+          result.push_back(kind);
+    return result;
+  }();
+  return all;
+}
+
 const Operation *findOperation(const std::string &name) {
   for (const Operation &op : operations())
     if (op.name == name)
@@ -65,6 +77,15 @@ std::vector<int> OperationCall::list(size_t i) {
       reporter.fail(item->location, "an element of " + what + " must be a float tensor, this is i32 over " + textOf(axesOf(nodes.back())));
   }
   return nodes;
+}
+
+std::string OperationCall::nameOf(const std::string &axis) const {
+  std::string result;
+  for (const std::string &word : scope.names())
+    if (auto *value = std::get_if<AxisValue>(&scope.find(word)->value); value && !value->group && value->names[0] == axis)
+      if (result.empty() || word == axis)
+        result = word;
+  return result.empty() ? axis : result;
 }
 
 std::string OperationCall::axis(size_t i) {

@@ -30,6 +30,8 @@ public:
   std::string word(size_t i, const std::vector<std::string> &choices);
 
   const AxisNames &axesOf(int node) const { return graph.type(node).axes; }
+  /// What the calling text calls an axis.
+  std::string nameOf(const std::string &axis) const;
   /// That `axis` (argument i) is one of the tensor's, and not `batch`, whose size is the plan's.
   void requireAxis(size_t i, const std::string &axis, int node, const std::string &what);
   void refuseBatch(size_t i, const std::string &axis);
@@ -50,14 +52,21 @@ private:
 };
 
 struct Operation {
+  Operation(std::string name, std::vector<Formal> formals, Value (*run)(OperationCall &), std::vector<std::string> makes = {})
+      : name(name), formals(std::move(formals)), run(run),
+        makes(makes.empty() ? std::vector<std::string>{std::move(name)} : std::move(makes)) {}
+
   std::string name;
   std::vector<Formal> formals;
   Value (*run)(OperationCall &);
+  std::vector<std::string> makes; ///< kinds of the nodes that it adds
 };
 
 /// The operation of that name, or null.
 const Operation *findOperation(const std::string &name);
 const std::vector<Operation> &operations();
+/// The kinds of nodes that models are made of, by operations, arithmetic, selections and inputs: what a rule may name, `in op select`.
+const std::vector<std::string> &nodeKinds();
 
 // The families, one file each.
 std::vector<Operation> elementwiseOperations();

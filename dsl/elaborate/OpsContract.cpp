@@ -81,6 +81,37 @@ Value gather(OperationCall &call) {
 /// The axes of `from` that `other` has.
 AxisNames shared(const AxisNames &from, const AxisNames &other) { return without(from, without(from, other)); }
 
+/// Names alone tell heads from features, and a product axis is but its factors: refuses where one of them joins both and the operands
+/// cannot have been meant so. `features`: what q and k are multiplied over.
+void checkReading(OperationCall &call, int q, int k, int v, const AxisNames &heads, AxisNames features, const std::string &feature) {
+  features.push_back(feature);
+  AxisNames written = call.graph.productsOf(v);
+  for (int node : {k, q})
+    for (const std::string &name : call.graph.productsOf(node))
+      if (!contains(written, name))
+        written.push_back(name);
+  for (const std::string &name : written) {
+    const ProductAxis &product = call.graph.product(name);
+    AxisNames joined = shared(product.factors, heads), rest = shared(product.factors, features);
+    if (joined.empty() || rest.empty())
+      continue;
+    // All heads and the features in one axis, as `inner = head * feature`, is a projection that is cut into heads: unless of k and v
+    // one is written so and the other one with the factors.
+    auto hasFactors = [&](int node) {
+      return without(product.factors, call.axesOf(node)).empty() && !contains(call.graph.productsOf(node), name);
+    };
+    if (joined.size() == heads.size() && hasFactors(k) == hasFactors(v))
+      continue;
+    call.reporter.error(call.at,
+                        "'attention' would take " + textOf(heads) + " for heads and " + textOf(rest) + " for features: product axis '" +
+                            name + "' joins some of both",
+                        product.location, "'" + name + "' is " + textOf(product.factors),
+                        {"for features alone declare an axis of its own: `axis " + name + " = 1 * ...`",
+                         "or, if these are the heads, say so: `feature = " + call.nameOf(feature) + "`"});
+    throw Stop{};
+  }
+}
+
 /// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at. The names
 /// tell what an axis is: heads are in q, k and v, groups of queries in q alone, what is contracted in q and k; `feature` is v's own.
 Value attention(OperationCall &call) {
@@ -116,11 +147,12 @@ Value attention(OperationCall &call) {
   if (contains(axes, feature) && !contains(contracted, feature))
     call.reporter.fail(call.place(2), "the feature '" + feature + "' of v is an axis of q that k lacks: q is over " + textOf(axes) +
                                           ", k over " + textOf(keys));
-  if (contains(axes, "key") || contains(values, "key"))
-    call.reporter.fail(call.at, "axis 'key' is the second name of '" + seq + "' in 'attention', the operands cannot have it");
-  call.graph.declareAxis("key", call.graph.size(seq), call.at);
+  if (!call.has(4))
+    checkReading(call, q, k, v, without(heads, {"batch", seq}), contracted, feature);
+  const std::string key = seq + ".key"; // no axis of a text can be called so
+  call.graph.declareAxis(key, call.graph.size(seq), call.at);
   AxisNames rows = without(axes, contracted), scores = without(rows, {seq}), out = rows;
-  scores.insert(scores.end(), {seq, "key"});
+  scores.insert(scores.end(), {seq, key});
   call.graph.checkType(call.at, call.graph.floating(scores));
   out.push_back(feature);
   double width = 1;
@@ -128,7 +160,7 @@ Value attention(OperationCall &call) {
     width *= static_cast<double>(call.graph.size(axis));
   double scale = call.number(6, 1 / std::sqrt(width));
   return call.add("attention", {q, k, v}, out,
-                  {{"seq", seq}, {"key", std::string("key")}, {"feature", feature}, {"causal", call.truth(5, false)}, {"scale", scale}});
+                  {{"seq", seq}, {"key", key}, {"feature", feature}, {"causal", call.truth(5, false)}, {"scale", scale}});
 }
 
 } // namespace
@@ -136,7 +168,7 @@ Value attention(OperationCall &call) {
 std::vector<Operation> contractionOperations() {
   return {
       {"einsum", {{"a"}, {"b"}, {"over"}}, einsum},
-      {"project", {{"x"}, {"weight"}}, project},
+      {"project", {{"x"}, {"weight"}}, project, {"einsum"}},
       {"rename", {{"x"}, {"from"}, {"to"}}, rename},
       {"gather", {{"table"}, {"index"}, {"over"}}, gather},
       {"attention", {{"q"}, {"k"}, {"v"}, {"over", true}, {"feature", true}, {"causal", true}, {"scale", true}}, attention},

@@ -103,7 +103,7 @@ Value crossEntropy(OperationCall &call) {
 std::vector<Operation> reductionOperations() {
   return {
       {"sum", {{"x"}, {"over"}}, sum},
-      {"mean", {{"x"}, {"over"}}, mean},
+      {"mean", {{"x"}, {"over"}}, mean, {"sum", "scale"}},
       {"softmax", {{"x"}, {"over"}}, softmax},
       {"layer_norm", {{"x"}, {"weight"}, {"bias"}, {"over"}, {"epsilon", true}}, layerNorm},
       {"rms_norm", {{"x"}, {"weight"}, {"over"}, {"epsilon", true}}, rmsNorm},

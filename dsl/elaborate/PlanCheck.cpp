@@ -1,7 +1,7 @@
 // A plan's rules against the model: names, divisibility, conflicts. Each message gives the numbers and a legal change.
 #include "dsl/elaborate/PlanElaborator.h"
 
-#include "dsl/elaborate/Graph.h"
+#include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
 
@@ -16,14 +16,7 @@ const Repeat *findRepeat(const Model &model, const std::string &label) {
 }
 
 bool inTensor(const Model &model, const std::string &axis) {
-  for (const Node &node : model.nodes) {
-    if (contains(node.type.axes, axis))
-      return true;
-    auto key = node.attributes.find("key");
-    if (key != node.attributes.end() && std::get<std::string>(key->second) == axis)
-      return true;
-  }
-  return false;
+  return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) { return contains(node.type.axes, axis); });
 }
 
 /// Up to four divisors of `size` above 1 that are nearest to `wanted`, in ascending order.
@@ -141,7 +134,8 @@ void PlanElaborator::checkNames(const Entry &e, const Model &model) {
   if (!findRepeat(model, e.rule.axis) && !findAxis(model, e.rule.axis) && !findProduct(model, e.rule.axis)) {
     std::vector<std::string> names;
     for (const Axis &a : model.axes)
-      names.push_back(a.name);
+      if (a.name.find('.') == std::string::npos) // not the second name that attention gives to a sequence
+        names.push_back(a.name);
     for (const ProductAxis &p : model.products)
       names.push_back(p.name);
     for (const Repeat &r : model.repeats)
@@ -163,13 +157,14 @@ void PlanElaborator::checkNames(const Entry &e, const Model &model) {
 }
 
 void PlanElaborator::checkNarrowing(const Entry &e, const Model &model) {
-  static const std::vector<std::string> known = {"einsum",        "add",        "sub",     "mul",       "div",      "scale",   "shift",
-                                                 "exp",           "log",        "tanh",    "relu",      "gelu",     "sum",     "gather",
-                                                 "select",        "layer_norm", "softmax", "attention", "index",    "dropout", "input",
-                                                 "cross_entropy", "rms_norm",   "silu",    "stack",     "sinusoid", "rename"};
   const std::string &op = e.rule.op;
   if (!op.empty()) {
-    if (std::find(known.begin(), known.end(), op) == known.end())
+    const std::vector<std::string> &known = nodeKinds();
+    const Operation *operation = findOperation(op);
+    if (operation && !contains(operation->makes, op))
+      reporter.error(e.opAt, "operation '" + op + "' is made of " + joined(operation->makes, "and"),
+                     {operation->makes.size() == 1 ? "write `in op " + operation->makes[0] + "`" : "write a rule for each of them"});
+    else if (std::find(known.begin(), known.end(), op) == known.end())
       reporter.error(e.opAt, "unknown operation '" + op + "'", orThese(op, known));
     else if (std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return n.op == op; }))
       reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");

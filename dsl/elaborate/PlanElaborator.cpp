@@ -18,6 +18,11 @@ void PlanElaborator::declare(const ast::Plan *source, const ElaboratedTrain &tra
     plan.name = source->name.text;
     plan.location = microAt = source->name.location;
     bindConstants(evaluator, source->parameters, settings, scope, "plan '" + plan.name + "'");
+    for (const ast::Requirement &each : source->requirements)
+      try {
+        evaluator.require(*each.condition, each.message, scope);
+      } catch (const Stop &) {
+      }
     mesh(*source);
     constexpr size_t most = 1000;
     for (const ast::Rule &r : source->rules) {

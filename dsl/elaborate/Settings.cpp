@@ -9,6 +9,14 @@
 namespace npar::dsl {
 namespace {
 
+/// Names of files such as mine.csv: their ending is no number and no part of an expression.
+bool isFileName(const std::string &text) {
+  size_t point = text.rfind('.');
+  return point != std::string::npos && point + 1 < text.size() && std::isalpha(static_cast<unsigned char>(text[point + 1])) &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '/' || c == '-'; });
+}
+
 /// Words such as 1f1b, that no expression can hold.
 bool isWord(const std::string &text) {
   size_t digits = 0;
@@ -29,7 +37,7 @@ Settings::Settings(const std::vector<std::pair<std::string, std::string>> &pairs
     uint32_t file = sources.add("--set", key + "=" + value);
     setting.keyLocation = {file, 1, 1, static_cast<uint32_t>(std::max<size_t>(1, key.size()))};
     Location at{file, 1, static_cast<uint32_t>(key.size() + 2), static_cast<uint32_t>(std::max<size_t>(1, value.size()))};
-    if (isWord(value)) {
+    if (isWord(value) || isFileName(value)) {
       setting.value = std::make_unique<ast::Expression>();
       setting.value->kind = ast::ExpressionKind::Text;
       setting.value->text = value;
@@ -65,6 +73,11 @@ void Settings::reportUnknown(Reporter &reporter) const {
       }
       reporter.error(s.keyLocation, "unknown setting '" + s.key + "'", helps);
     }
+}
+
+const std::vector<std::string> &settingNames() {
+  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "recompute"};
+  return names;
 }
 
 Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope) {
@@ -116,6 +129,10 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
                                "first declared here");
       continue;
     }
+    if (std::find(settingNames().begin(), settingNames().end(), p.name.text) != settingNames().end())
+      evaluator.reporter.error(p.name.location,
+                               "a constant cannot be called '" + p.name.text + "': `--set " + p.name.text + "=...` is a setting",
+                               {"give it another name"});
     const Setting *setting = settings.find(p.name.text);
     const ast::Expression *given = setting ? setting->value.get() : valueIn(config, p.name.text);
     Value value = Poison{};
@@ -134,7 +151,9 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
       bool sameKind = mayBeNone || std::holds_alternative<Poison>(standard) || standard.index() == value.index() ||
                       (isNumber(standard) && isNumber(value));
       if (given && !sameKind) {
-        std::string text = textOf(std::exchange(value, Poison{}));
+        auto *word = std::get_if<std::string>(&value);
+        std::string text = word && *word == "none" ? *word : textOf(value);
+        value = Poison{};
         evaluator.reporter.fail(given->location, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + text + " is not");
       }
     } catch (const Stop &) {

@@ -29,6 +29,9 @@ private:
   std::vector<std::string> known;
 };
 
+/// The settings of train blocks and plans that are one word: no constant can have their names.
+const std::vector<std::string> &settingNames();
+
 /// The value of a setting: an expression over `scope`, a bare unknown word is a text (`schedule=gpipe`).
 Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope);
 

@@ -1,5 +1,5 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
-#include "dsl/elaborate/ModelElaborator.h"
+#include "dsl/elaborate/Operation.h"
 
 #include <cctype>
 
@@ -7,6 +7,18 @@ namespace npar::dsl {
 
 using ast::Statement;
 using ast::StatementKind;
+
+namespace {
+
+/// Whether the blocks of a repeat at `path` ("h" has "h.0") are, or hold, those of another one at `other`.
+bool holdsBlocks(const std::string &path, const std::string &other) {
+  if (other.compare(0, path.size(), path) != 0)
+    return false;
+  size_t at = path.size();
+  return at == other.size() || (other[at] == '.' && std::isdigit(static_cast<unsigned char>(other[at + 1])));
+}
+
+} // namespace
 
 void ModelElaborator::run(const ast::Block &model, Scope &scope) {
   graph.model.name = model.name.text;
@@ -16,12 +28,14 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope) {
     execute(model.body, scope, Body::Model);
   } catch (const Stop &) { // a condition of the model does not hold
   }
-  if (reporter.errorCount() != 0)
-    return;
-  if (graph.model.loss < 0)
+  if (reporter.errorCount() == 0 && graph.model.loss < 0)
     reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss",
                   {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
+  resolveCheckpoint(scope);
+  if (reporter.errorCount() != 0)
+    return;
   warnUnused();
+  checkCheckpoint();
 }
 
 std::vector<std::string> ModelElaborator::declaredLater(const ast::Name &name) const {
@@ -46,6 +60,9 @@ void ModelElaborator::warnUnused() {
       reporter.warning(i->location, "layer '" + i->path + "' is never called");
     }
   graph.finish(unused);
+  for (const Node &node : graph.model.nodes)
+    if (node.op != "parameter" && !contains(nodeKinds(), node.op))
+      reporter.abort(node.location, "internal error: no operation is said to make '" + node.op + "'");
 }
 
 void ModelElaborator::execute(const std::vector<Statement> &statements, Scope &scope, Body body) {
@@ -86,11 +103,14 @@ void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
   case StatementKind::Under:
     only(body != Body::Forward, "under", "in a model or a layer, outside of forward");
     return under(s, scope, body);
+  case StatementKind::Checkpoint:
+    only(body == Body::Model && graph.path.empty(), "checkpoint", "in a model, outside of repeat and under");
+    return collectCheckpoint(s);
   case StatementKind::Loss:
     only(body == Body::Model, "loss", "in a model, outside of repeat");
     return loss(s, scope);
   case StatementKind::Require:
-    return require(s, scope);
+    return require(*s.value, s.message, scope);
   case StatementKind::Forward:
     only(body == Body::Layer, "forward", "in a layer");
     return; // found when the layer was instantiated
@@ -121,11 +141,23 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
       poison(inner, scope);
 }
 
-void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope) {
+void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std::string &path) {
   if (Binding *old = scope.find(name.text)) {
     if (std::holds_alternative<Poison>(old->value))
       throw Stop{};
-    reporter.error(name.location, "'" + name.text + "' is already declared, as " + kindOf(old->value), old->location, "declared here");
+    std::vector<std::string> helps;
+    auto *layer = std::get_if<Instance *>(&old->value);
+    auto *parameter = std::get_if<ParameterValue>(&old->value);
+    const std::string before = layer ? (*layer)->path : parameter ? graph.model.parameters[parameter->index].path : path;
+    if (before != path) {
+      int number = 2;
+      while (scope.find(name.text + "_" + std::to_string(number)))
+        ++number;
+      helps.push_back("`under` opens no scope: give it another name, by which it is used below, and its path: `" + name.text + "_" +
+                      std::to_string(number) + " as \"" + path.substr(graph.path.empty() ? 0 : graph.path.size() + 1) + "\"`");
+    }
+    reporter.error(name.location, "'" + name.text + "' is already declared, as " + kindOf(old->value), old->location, "declared here",
+                   helps);
     throw Stop{};
   }
 }
@@ -151,9 +183,10 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
         reporter.fail(item.name.location, "axis '" + name + "' has no size and there is no constant '" + name + "'",
                       {"write `axis " + name + " = ...`"});
       }
-      if (AxisNames parts = item.value ? factors(*item.value, scope) : AxisNames{}; !parts.empty()) {
-        graph.declareProduct(name, parts, item.name.location);
-        scope.bind(name, AxisValue{parts, true, true}, item.name.location);
+      if (AxisValue parts = item.value ? factors(*item.value, scope) : AxisValue{}; !parts.names.empty()) {
+        graph.declareProduct(name, parts.names, item.name.location);
+        parts.products.push_back(name);
+        scope.bind(name, AxisValue{parts.names, true, true, std::move(parts.products)}, item.name.location);
         continue;
       }
       int64_t size = 0;
@@ -175,8 +208,8 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
     throw Stop{};
 }
 
-AxisNames ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
-  AxisNames result;
+AxisValue ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
+  AxisValue result;
   if (size.kind != ast::ExpressionKind::Chain)
     return {};
   for (ast::Operator op : size.operators)
@@ -188,20 +221,31 @@ AxisNames ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
     if (!axis || (axis->group && !axis->product) || contains(axis->names, "batch"))
       return {};
     for (const std::string &name : axis->names) {
-      if (contains(result, name))
+      if (contains(result.names, name))
         reporter.fail(item->location, "axis '" + name + "' is twice in a product of axes");
-      result.push_back(name);
+      result.names.push_back(name);
     }
+    result.products.insert(result.products.end(), axis->products.begin(), axis->products.end());
   }
   return result;
 }
 
-void ModelElaborator::under(const Statement &s, Scope &scope, Body body) {
-  bool word = !s.message.empty() && s.message.front() != '.' && s.message.back() != '.' && s.message.find("..") == std::string::npos;
-  for (char c : s.message)
+void ModelElaborator::checkPath(Location at, const std::string &path) {
+  bool word = !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string::npos;
+  for (char c : path)
     word = word && (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.');
   if (!word)
-    reporter.fail(s.location, "the path \"" + s.message + "\" must be names with points between them");
+    reporter.fail(at, "the path \"" + path + "\" must be names with points between them");
+}
+
+std::string ModelElaborator::pathOf(const ast::Name &name, const std::optional<ast::Name> &as) {
+  if (as)
+    checkPath(as->location, as->text);
+  return (graph.path.empty() ? "" : graph.path + ".") + (as ? as->text : name.text);
+}
+
+void ModelElaborator::under(const Statement &s, Scope &scope, Body body) {
+  checkPath(s.location, s.message);
   for (const Statement &inner : s.body)
     if (inner.kind == StatementKind::Forward)
       reporter.fail(inner.location, "'forward' stands only in a layer, outside of under");
@@ -218,26 +262,27 @@ void ModelElaborator::input(const Statement &s, Scope &scope) {
   const std::string &element = s.name.text;
   if (element != "i32" && element != "f32" && element != "f64")
     reporter.fail(s.name.location, "unknown element type '" + element + "'", {"it is one of i32, f32 or f64"});
-  AxisNames names = s.shape->items.empty() ? AxisNames{} : std::get<AxisValue>(list(*s.shape, scope)).names;
-  TensorType type = element == "i32" ? TensorType{ElementType::I32, names} : graph.floating(names);
+  AxisValue shape = s.shape->items.empty() ? AxisValue{} : std::get<AxisValue>(list(*s.shape, scope));
+  TensorType type = element == "i32" ? TensorType{ElementType::I32, shape.names} : graph.floating(shape.names);
   for (const ast::Item &item : s.items) {
     checkFresh(item.name, scope);
-    int node = graph.add(item.name.location, "input", {}, type, {{"name", item.name.text}});
+    int node = graph.add(item.name.location, "input", {}, type, {{"name", item.name.text}}, shape.products);
     scope.bind(item.name.text, TensorValue{node}, item.name.location);
   }
 }
 
 void ModelElaborator::param(const Statement &s, Scope &scope) {
-  checkFresh(s.name, scope);
   Parameter p;
-  p.path = (graph.path.empty() ? "" : graph.path + ".") + s.name.text;
+  p.path = pathOf(s.name, s.path);
+  checkFresh(s.name, scope, p.path);
   p.location = s.name.location;
-  AxisNames names;
+  AxisNames names, products;
   for (const auto &dimension : s.shape->items) {
     AxisValue axis = axes(*dimension, scope, "a dimension of parameter '" + s.name.text + "'");
     if (contains(axis.names, "batch"))
       reporter.fail(dimension->location, "a parameter cannot have the axis 'batch': it is the same for the whole batch");
     names.insert(names.end(), axis.names.begin(), axis.names.end());
+    products.insert(products.end(), axis.products.begin(), axis.products.end());
     p.storedRank.push_back(static_cast<int>(axis.names.size()));
   }
   p.type = graph.floating(names);
@@ -254,7 +299,7 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
   } else {
     reporter.fail(init.location, "a parameter starts as zeros, ones or normal(deviation)");
   }
-  scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p))}, s.name.location);
+  scope.bind(s.name.text, ParameterValue{graph.declareParameter(std::move(p), std::move(products))}, s.name.location);
 }
 
 void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
@@ -266,12 +311,15 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
         reporter.fail(value.location, "a layer is made outside of forward, so that it has one set of parameters");
       // Checkpoints have their own words: a block's layer may hide a constant of the model.
       Binding *hidden = body == Body::Repeat && !scope.findHere(s.name.text) ? scope.find(s.name.text) : nullptr;
+      const std::string path = pathOf(s.name, s.path);
       if (!hidden || !isNumber(hidden->value))
-        checkFresh(s.name, scope);
-      scope.bind(s.name.text, instantiate(s.name, value, found, scope), s.name.location);
+        checkFresh(s.name, scope, path);
+      scope.bind(s.name.text, instantiate(s.name, path, value, found, scope), s.name.location);
       return;
     }
   Value v = evaluate(value, scope);
+  if (s.path)
+    reporter.fail(s.path->location, "'as' gives a path to a layer or a parameter, '" + s.name.text + "' is " + kindOf(v));
   if (std::holds_alternative<Instance *>(v))
     reporter.fail(value.location, "a layer cannot have a second name");
   Binding *old = scope.find(s.name.text);
@@ -287,17 +335,25 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
 void ModelElaborator::repeat(const Statement &s, Scope &scope) {
   constexpr int64_t most = 10'000;
   Model &model = graph.model;
-  for (const Repeat &r : model.repeats)
+  const std::string outer = graph.path, path = pathOf(s.name, s.path);
+  for (const Repeat &r : model.repeats) {
     if (r.label == s.name.text) {
       reporter.error(s.name.location, "repeat '" + s.name.text + "' is declared twice", r.location, "first declared here");
       throw Stop{};
     }
+    if (holdsBlocks(r.path, path) || holdsBlocks(path, r.path)) {
+      reporter.error(s.path ? s.path->location : s.name.location,
+                     "the blocks of repeat '" + s.name.text + "' would lie at \"" + path + ".0\", among those of repeat '" + r.label +
+                         "' at \"" + r.path + ".0\"",
+                     r.location, "declared here", {"give it another path, with `as` or by another `under`"});
+      throw Stop{};
+    }
+  }
   checkFresh(s.name, scope);
   int64_t count = integer(*s.value, scope, "the count of repeat '" + s.name.text + "'");
   if (count < 1 || count > most)
     reporter.fail(s.value->location, "repeat '" + s.name.text + "' has count " + std::to_string(count) +
                                          (count < 1 ? ", the smallest is 1" : ", the largest is " + std::to_string(most)));
-  const std::string outer = graph.path, path = outer + (outer.empty() ? "" : ".") + s.name.text;
   model.repeats.push_back({s.name.text, path, model.blocks, static_cast<int>(count), s.name.location});
   size_t before = reporter.errorCount();
   for (int64_t i = 0; i < count && reporter.errorCount() == before; ++i) {
@@ -326,18 +382,6 @@ void ModelElaborator::loss(const Statement &s, Scope &scope) {
       reporter.fail(other.location, "'ignore' is for the loss itself: the mean is taken over the targets that count there",
                     {"write `loss cross_entropy(..., ignore = ...)`"});
   graph.model.loss = node;
-}
-
-void ModelElaborator::require(const Statement &s, Scope &scope) {
-  if (truth(*s.value, scope, "the condition of 'require'"))
-    return;
-  std::string message = s.message;
-  const ast::Expression &e = *s.value;
-  if (e.kind == ast::ExpressionKind::Chain && e.operators.size() == 1 && e.operators[0] >= ast::Operator::Equal) {
-    Value left = constant(e.location, evaluate(*e.items[0], scope)), right = constant(e.location, evaluate(*e.items[1], scope));
-    message += ": " + textOf(left) + " " + ast::spelling(e.operators[0]) + " " + textOf(right) + " does not hold";
-  }
-  reporter.fail(e.location, message);
 }
 
 } // namespace npar::dsl

@@ -1,6 +1,8 @@
 // Evaluates a train block: settings in any order, each at most once; AdamW and Sgd are call forms.
 #include "dsl/elaborate/TrainElaborator.h"
 
+#include <algorithm>
+
 namespace npar::dsl {
 namespace {
 
@@ -124,7 +126,8 @@ private:
 
   LearningRate rate(const ast::Expression &e) {
     LearningRate r;
-    if (e.kind != ast::ExpressionKind::Suffixed || e.items[0]->text == "sqrt") {
+    const std::vector<std::string> &functions = constantFunctions();
+    if (e.kind != ast::ExpressionKind::Suffixed || std::find(functions.begin(), functions.end(), e.items[0]->text) != functions.end()) {
       r.peak = atLeastZero(&e, 0, "the learning rate");
       return r;
     }

@@ -17,6 +17,7 @@ struct AxisValue {
   std::vector<std::string> names;
   bool group = false;
   bool product = false;
+  std::vector<std::string> products = {}; ///< names of the product axes that it is written with
 };
 
 struct TensorValue {

@@ -18,21 +18,25 @@ parameter: name ('=' expression)?;
 // What a model, a layer and a forward function consist of; which statement may stand where is checked afterwards.
 body: '{' statement* '}';
 statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | requireStatement
-         | underStatement | forwardStatement | returnStatement | assignment;
+         | underStatement | checkpointStatement | forwardStatement | returnStatement | assignment;
 axisStatement: AXIS axisItem (',' axisItem)*;
 axisItem: name ('=' expression)?;
 inputStatement: INPUT name (',' name)* ':' name list;
-paramStatement: PARAM name ':' list '=' expression;
-repeatStatement: REPEAT name '[' expression ']' body;
+paramStatement: PARAM name path? ':' list '=' expression;
+repeatStatement: REPEAT name '[' expression ']' path? body;
 underStatement: UNDER STRING body; // a prefix of parameter paths
 lossStatement: LOSS expression;
 requireStatement: REQUIRE expression ',' STRING;
 forwardStatement: FORWARD '(' (name (',' name)*)? ')' ('=' expression | body);
 returnStatement: RETURN expression;
-assignment: name '=' expression;
+assignment: name path? '=' expression;
+path: AS STRING; // what paths and checkpoints call it, where that is no name of the text
+// `rename "transformer.*" -> "*"`, `same "lm_head.weight" = wte.weight`; which words there are is checked afterwards.
+checkpointStatement: CHECKPOINT '{' checkpointRule* '}';
+checkpointRule: name STRING ('->' STRING | '=' expression)?;
 
 setting: name expression;
-planItem: meshItem | splitItem | storeItem | recomputeItem | computeItem | keepItem | bucketItem | limitItem | setting;
+planItem: meshItem | splitItem | storeItem | recomputeItem | computeItem | keepItem | bucketItem | requireStatement | limitItem | setting;
 meshItem: MESH axisItem (',' axisItem)*;
 splitItem: SPLIT '{' placingRule* '}';
 placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? (STAGES list)? narrowing* (IF expression)?;
@@ -64,7 +68,8 @@ primary: NUMBER | STRING | TRUE | FALSE | name | '(' expression (',' expression)
 list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
-name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG;
+name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
+    | AS | CHECKPOINT;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -78,6 +83,8 @@ INPUT: 'input';
 PARAM: 'param';
 REPEAT: 'repeat';
 UNDER: 'under';
+AS: 'as';
+CHECKPOINT: 'checkpoint';
 LOSS: 'loss';
 REQUIRE: 'require';
 FORWARD: 'forward';

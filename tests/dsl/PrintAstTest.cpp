@@ -51,6 +51,14 @@ TEST(PrintAst, ShowsPrecedence) {
             "model M {\n  x = (-a.b(c = 1)[d = 2]) + (2 * (3 - 4)) - 5\n  require (not (x == 1)) or (y and z), \"text\"\n}\n");
 }
 
+TEST(PrintAst, KeepsPathsAndCheckpointRules) {
+  const std::string text =
+      "model M {\n  a as \"b.c\" = Linear(in, out)\n  param d as \"loss\": [e] = ones\n  repeat f[2] as \"layer\" {\n"
+      "    checkpoint {\n      rename \"g.*\" -> \"*\"\n      same \"h\" = a.weight\n      fresh \"i\"\n    }\n  }\n}\n";
+  TextFile file(text);
+  EXPECT_EQ(printed(file.path()), text);
+}
+
 TEST(PrintAst, KeepsHowAScheduleIsWritten) {
   const std::string text =
       "plan p for M {\n  split {\n    h -> pp by 1f1b\n    h -> pp by interleaved(1 + 2)\n    h -> pp by \"mine.csv\"\n  }\n}\n";

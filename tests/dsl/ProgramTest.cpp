@@ -96,13 +96,13 @@ TEST(Gpt2, IsOneTypedGraph) {
   EXPECT_EQ(attention[1]->path, "h.1.attn");
   EXPECT_EQ(attention[1]->type.axes, (Axes{"batch", "seq", "head", "feature"}));
   EXPECT_EQ(std::get<std::string>(attention[1]->attributes.at("seq")), "seq");
-  EXPECT_EQ(std::get<std::string>(attention[1]->attributes.at("key")), "key");
+  EXPECT_EQ(std::get<std::string>(attention[1]->attributes.at("key")), "seq.key");
   EXPECT_EQ(std::get<std::string>(attention[1]->attributes.at("feature")), "feature");
   EXPECT_TRUE(std::get<bool>(attention[1]->attributes.at("causal")));
   EXPECT_DOUBLE_EQ(std::get<double>(attention[1]->attributes.at("scale")), 1 / std::sqrt(8.0));
   EXPECT_DOUBLE_EQ(std::get<double>(nodesOf(p, "layer_norm")[0]->attributes.at("epsilon")), 1e-5);
   EXPECT_EQ(std::get<std::string>(nodesOf(p, "gelu")[0]->attributes.at("approximate")), "tanh");
-  EXPECT_EQ(sizeOf(p, "key"), 16);
+  EXPECT_EQ(sizeOf(p, "seq.key"), 16);
   EXPECT_EQ(sizeOf(p, "batch"), 4); // D * micro
   for (size_t i = 0; i < p.model.nodes.size(); ++i)
     for (int operand : p.model.nodes[i].operands)
@@ -184,6 +184,80 @@ TEST(Language, ChainsTwoRepeats) {
     last = node.block;
   }
   EXPECT_EQ(last, 5);
+}
+
+// The second name of a sequence is no name of a text: an axis may be called `key`, and sequences of two sizes may be attended over.
+TEST(Language, AttentionTakesNoNameFromTheText) {
+  Program p =
+      program(elaborateText(around(" axis other = 4, head = 2, feature = 4, key = 3, items = 5\n param w: [embed, head, feature] = ones\n "
+                                   "param v: [key, items, embed] = ones\n"
+                                   " q = einsum(x, w, over = embed)\n m = rename(q, from = seq, to = other)\n y = attention(q, q, q)\n"
+                                   " z = attention(m, m, m, over = other)\n"
+                                   " loss sum(y, over = [head, feature]) + sum(rename(z, from = other, to = seq), over = [head, feature]) +"
+                                   " sum(einsum(x, v, over = embed), over = [key, items])")));
+  EXPECT_EQ(sizeOf(p, "key"), 3);
+  EXPECT_EQ(sizeOf(p, "seq.key"), 4);
+  EXPECT_EQ(sizeOf(p, "other.key"), 4);
+}
+
+/// The heads of the only attention (axes of v without batch, seq and feature) and its scale, of q, k and v with these shapes.
+std::pair<Axes, double> attended(const std::string &axes, const std::string &q, const std::string &k, const std::string &v,
+                                 const std::string &more = "") {
+  Result r = elaborateText(around(" axis " + axes + "\n param a: [embed, " + q + "] = ones\n param b: [embed, " + k +
+                                  "] = ones\n param c: [embed, " + v +
+                                  "] = ones\n y = attention(einsum(x, a, over = embed), einsum(x, b, over = embed), einsum(x, c, over = "
+                                  "embed)" +
+                                  more + ")\n loss mean(project(y, c), over = embed)"));
+  EXPECT_TRUE(r.program) << r.messages;
+  if (!r.program)
+    return {};
+  const Node &node = *nodesOf(*r.program, "attention")[0];
+  Axes heads = r.program->model.nodes[static_cast<size_t>(node.operands[2])].type.axes;
+  return {Axes(heads.begin() + 2, heads.end() - 1), std::get<double>(node.attributes.at("scale"))};
+}
+
+TEST(Language, ProductAxesStayLegalInAttention) {
+  using Read = std::pair<Axes, double>;
+  const std::string sizes = "one = 2, two = 3, f = 4, g = 5, head = one * two, inner = head * f, wide = head * g, own = 1 * two * f";
+  EXPECT_EQ(attended(sizes, "head, f", "head, f", "head, f"), (Read{{"one", "two"}, 0.5})); // heads that are a product
+  EXPECT_EQ(attended(sizes, "one, two, f", "one, two, f", "one, two, f"), (Read{{"one", "two"}, 0.5}));
+  EXPECT_EQ(attended(sizes, "head, f", "one, f", "one, f"), (Read{{"one"}, 0.5}));    // groups of queries
+  EXPECT_EQ(attended(sizes, "head, f", "f", "f"), (Read{{}, 0.5}));                   // one head of keys
+  EXPECT_EQ(attended(sizes, "inner", "inner", "inner"), (Read{{"one", "two"}, 0.5})); // a projection that is cut into heads
+  EXPECT_EQ(attended(sizes, "inner", "inner", "wide"), (Read{{"one", "two"}, 0.5}));  // features of v's own
+  EXPECT_EQ(attended(sizes, "head, f", "inner", "wide"), (Read{{"one", "two"}, 0.5}));
+  EXPECT_EQ(attended(sizes, "one, two, f", "one, two, f", "one, own"), (Read{{"one"}, 1 / std::sqrt(12.0)})); // what the message advises
+  EXPECT_EQ(attended(sizes, "head, f", "head, f", "inner", ", feature = f"), (Read{{"one", "two"}, 0.5}));
+}
+
+// `as` gives a path where that is no name of the text; rules name the repeat, patterns its path.
+TEST(Language, PathsBesideNames) {
+  Program p = program(elaborateText("import \"LayerNorm\"\n" +
+                                    around(" repeat blocks[2] as \"encoder.layer\" { under \"a\" { one as \"ln\" = LayerNorm(embed) }\n"
+                                           " under \"b\" { two as \"ln\" = LayerNorm(embed) }\n param scale as \"loss\": [embed] = ones\n"
+                                           " x = two(one(x)) * scale }\n loss sum(x, over = embed)")));
+  std::vector<std::string> paths;
+  for (const Parameter &parameter : p.model.parameters)
+    paths.push_back(parameter.path);
+  EXPECT_EQ(paths.size(), 10u);
+  EXPECT_EQ(paths[0], "encoder.layer.0.a.ln.weight");
+  EXPECT_EQ(paths[2], "encoder.layer.0.b.ln.weight");
+  EXPECT_EQ(paths[9], "encoder.layer.1.loss");
+  EXPECT_EQ(p.model.repeats[0].label, "blocks");
+  EXPECT_EQ(p.model.repeats[0].path, "encoder.layer");
+}
+
+TEST(Language, CheckpointRulesAreKeptInOrder) {
+  Program p = program(elaborateText(
+      around(" checkpoint { rename \"a.*\" -> \"*\" ignore \"*.mask\" same \"head\" = l.weight fresh \"l.*\" }\n axis out = 3\n"
+             " l = Linear(embed, out)\n loss sum(l(x), over = out)\n checkpoint { same \"b\" = \"l.bias\" }")));
+  ASSERT_EQ(p.model.checkpoint.size(), 5u);
+  EXPECT_EQ(p.model.checkpoint[0].file, "a.*");
+  EXPECT_EQ(p.model.checkpoint[0].model, "*");
+  EXPECT_EQ(p.model.checkpoint[1].kind, CheckpointRuleKind::Ignore);
+  EXPECT_EQ(p.model.checkpoint[2].model, "l.weight");
+  EXPECT_EQ(p.model.checkpoint[3].model, "l.*");
+  EXPECT_EQ(p.model.checkpoint[4].model, "l.bias");
 }
 
 TEST(Language, LeavesOutWhatTheLossDoesNotNeed) {

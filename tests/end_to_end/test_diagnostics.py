@@ -29,6 +29,8 @@ INTERNAL = {
     "' ... . ... ' is for no chunk: there are  ... , counted from 0": SCHEDULES,
     " is for no micro-batch: there are  ... , counted from 0": SCHEDULES,
     " comes after  ... : gradients must accumulate in ascending order of micro-batches": SCHEDULES,
+    "internal error: no operation is said to make ' ... '": "nodeKinds lists what the operations of the language make",
+    "internal error: a checkpoint rule of unknown kind ' ... kind ... '": "import writes the four kinds that are read here",
     "internal error: kernel does not lower to the LLVM dialect": LIBRARY,
     "internal error: kernel does not translate to LLVM IR": LIBRARY,
     "internal error: no code generator for ' ... '": LIBRARY,

@@ -1,0 +1,138 @@
+// The checkpoint block of a model: what the tensors of files with its weights are called.
+#include "dsl/elaborate/ModelElaborator.h"
+#include "dsl/elaborate/NamePattern.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+/// In order of CheckpointRuleKind.
+const std::vector<std::string> words = {"rename", "ignore", "same", "fresh"};
+const char *const forms[] = {"`rename \"name in the file\" -> \"parameter\"`", "`ignore \"name in the file\"`",
+                             "`same \"name in the file\" = parameter`", "`fresh \"parameter\"`"};
+
+void checkPattern(Reporter &reporter, const ast::Name &text, bool star) {
+  auto stars = std::count(text.text.begin(), text.text.end(), '*');
+  if (text.text.empty())
+    reporter.fail(text.location, "an empty name");
+  if (stars > 1)
+    reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(stars) + " '*', at most one is read");
+  if (stars == 1 && !star)
+    reporter.fail(text.location, "a '*' stands for nothing here: \"" + text.text + "\" must be one name");
+}
+
+} // namespace
+
+void ModelElaborator::collectCheckpoint(const ast::Statement &s) {
+  for (const ast::CheckpointRule &rule : s.rules)
+    checkpointRules.push_back(&rule);
+}
+
+void ModelElaborator::resolveCheckpoint(Scope &scope) {
+  for (const ast::CheckpointRule *source : checkpointRules)
+    try {
+      graph.model.checkpoint.push_back(checkpointRule(*source, scope));
+    } catch (const Stop &) {
+    }
+  checkShadowed();
+}
+
+CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source, Scope &scope) {
+  auto word = std::find(words.begin(), words.end(), source.word.text);
+  if (word == words.end()) {
+    std::vector<std::string> helps = didYouMean(source.word.text, words);
+    reporter.fail(source.word.location, "a checkpoint block has no '" + source.word.text + "'",
+                  helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps);
+  }
+  CheckpointRule rule;
+  rule.kind = static_cast<CheckpointRuleKind>(word - words.begin());
+  rule.location = source.text.location;
+  bool rename = rule.kind == CheckpointRuleKind::Rename, same = rule.kind == CheckpointRuleKind::Same;
+  if (source.target.has_value() != rename || (source.value != nullptr) != same)
+    reporter.fail(source.word.location, "'" + source.word.text + "' is written in another way",
+                  {std::string("write ") + forms[static_cast<int>(rule.kind)]});
+  checkPattern(reporter, source.text, !same);
+  (rule.kind == CheckpointRuleKind::Fresh ? rule.model : rule.file) = source.text.text;
+  if (rename) {
+    checkPattern(reporter, *source.target, source.text.text.find('*') != std::string::npos);
+    rule.model = source.target->text;
+  }
+  if (same)
+    rule.model = parameterPath(*source.value, scope);
+  return rule;
+}
+
+/// A line without effect: another one has all names that it is for.
+void ModelElaborator::checkShadowed() {
+  const std::vector<CheckpointRule> &rules = graph.model.checkpoint;
+  auto textOf = [](const CheckpointRule &rule) { return rule.kind == CheckpointRuleKind::Fresh ? rule.model : rule.file; };
+  for (size_t i = 0; i < rules.size(); ++i)
+    for (size_t j = 0; j < rules.size(); ++j) {
+      // What is ignored is so whatever else is said; of two lines of one kind the first holds.
+      bool ignored = rules[j].kind == CheckpointRuleKind::Ignore && rules[i].kind != CheckpointRuleKind::Fresh;
+      bool earlier = rules[j].kind == rules[i].kind && j < i;
+      if (i == j || !(earlier || (ignored && rules[i].kind != rules[j].kind)) || !coversPattern(textOf(rules[j]), textOf(rules[i])))
+        continue;
+      reporter.error(rules[i].location, "this line has no effect: another one has all names that are \"" + textOf(rules[i]) + '"',
+                     rules[j].location, "it is here",
+                     {earlier ? "remove one of them, or put the narrower one first" : "remove one of them"});
+      break;
+    }
+}
+
+/// `wte.weight`, or its path in quotes where the text has no name for it, as inside of a repeat.
+std::string ModelElaborator::parameterPath(const ast::Expression &e, Scope &scope) {
+  auto pathOf = [&](const Value &value, Location at) {
+    if (std::holds_alternative<Poison>(value))
+      throw Stop{};
+    auto *parameter = std::get_if<ParameterValue>(&value);
+    if (!parameter)
+      reporter.fail(at, "'same' compares with a parameter, this is " + kindOf(value));
+    return graph.model.parameters[parameter->index].path;
+  };
+  if (e.kind == ast::ExpressionKind::Text)
+    return e.text;
+  const ast::Expression &base = e.kind == ast::ExpressionKind::Suffixed ? *e.items[0] : e;
+  if (base.kind != ast::ExpressionKind::Name)
+    reporter.fail(e.location, "expected a parameter, such as wte.weight, or its path in quotes");
+  Binding *binding = scope.find(base.text);
+  if (!binding)
+    unknown("name", base, scope);
+  for (const ast::Suffix &suffix : e.suffixes) {
+    auto *layer = std::get_if<Instance *>(&binding->value);
+    if (std::holds_alternative<Poison>(binding->value))
+      throw Stop{};
+    if (suffix.kind != ast::SuffixKind::Member || !layer)
+      reporter.fail(e.location, "expected a parameter, such as wte.weight, or its path in quotes");
+    Binding *inner = (*layer)->scope.findHere(suffix.member.text);
+    if (!inner)
+      reporter.fail(suffix.member.location, "layer '" + (*layer)->path + "' has no member '" + suffix.member.text + "'",
+                    didYouMean(suffix.member.text, (*layer)->scope.names()));
+    binding = inner;
+  }
+  return pathOf(binding->value, e.location);
+}
+
+void ModelElaborator::checkCheckpoint() {
+  std::vector<std::string> paths;
+  for (const Parameter &p : graph.model.parameters)
+    paths.push_back(p.path);
+  auto suchAs = [&](const std::string &name) {
+    std::vector<std::string> helps = didYouMean(name, paths);
+    return helps.empty() ? std::vector<std::string>{"a parameter is called such as '" + paths.back() + "'"} : helps;
+  };
+  auto has = [&](const std::string &pattern) {
+    return std::any_of(paths.begin(), paths.end(), [&](const std::string &path) { return matchesName(pattern, path); });
+  };
+  for (const CheckpointRule &rule : graph.model.checkpoint) {
+    if (rule.kind == CheckpointRuleKind::Fresh && !has(rule.model))
+      reporter.error(rule.location, "no parameter of model '" + graph.model.name + "' is called \"" + rule.model + '"', suchAs(rule.model));
+    if (rule.kind == CheckpointRuleKind::Same && std::find(paths.begin(), paths.end(), rule.model) == paths.end())
+      reporter.error(rule.location, "model '" + graph.model.name + "' has no parameter '" + rule.model + "'", suchAs(rule.model));
+    if (rule.kind == CheckpointRuleKind::Same && rule.file == rule.model)
+      reporter.error(rule.location, "\"" + rule.file + "\" is the parameter's own name: there is nothing to compare", {"remove this line"});
+  }
+}
+
+} // namespace npar::dsl
