@@ -1,5 +1,6 @@
 // Reads rank programs back into the compiled program's tables, one entry per op.
 #include "compiler/dialects/rank/Rank.h"
+#include "compiler/emit/CheckpointTable.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/emit/ProgramTables.h"
 #include "llvm/ADT/MapVector.h"
@@ -55,6 +56,8 @@ public:
         if (!tokens)
           tokens = input.getType();
     fillProgram(module, tokens, *result);
+    if (failed(fillCheckpointRules(module, *result)))
+      return failure();
     for (auto [index, variable] : llvm::enumerate(result->variables))
       variables[variable->name] = static_cast<uint32_t>(index);
     for (rank::ProgramOp source : module.getOps<rank::ProgramOp>())

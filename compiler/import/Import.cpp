@@ -2,6 +2,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/import/CheckpointRules.h"
 #include "compiler/import/PlanClauses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -25,6 +26,7 @@ public:
     builder.setInsertionPointToEnd(module->getBody());
     setPlan(*module);
     setTrain(*module);
+    setCheckpointRules(*module, model, builder);
     addVariables();
     if (ignored())
       addPrologue(*module);

@@ -3,6 +3,7 @@
 
 #include "engine/program/NarrowFloat.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace npar::engine {
@@ -17,8 +18,11 @@ template <typename T> T load(const uint8_t *p) {
   return value;
 }
 
-template <typename T> std::vector<T> convert(const StoredTensor &tensor, const uint8_t *p) {
-  std::vector<T> values(tensor.elements());
+} // namespace
+
+template <typename T> std::vector<T> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const {
+  std::vector<T> values(count);
+  const uint8_t *p = data + tensor.begin + first * ((tensor.end - tensor.begin) / std::max<uint64_t>(1, tensor.elements()));
   if (tensor.type == "F32")
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<T>(load<float>(p + 4 * i));
@@ -34,12 +38,10 @@ template <typename T> std::vector<T> convert(const StoredTensor &tensor, const u
   return values;
 }
 
-} // namespace
+template std::vector<float> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
+template std::vector<double> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
 
 bool SafetensorsFile::isFloating(const std::string &type) { return type == "F32" || type == "F64" || type == "F16" || type == "BF16"; }
-
-std::vector<float> SafetensorsFile::readFloat(const StoredTensor &tensor) const { return convert<float>(tensor, data + tensor.begin); }
-std::vector<double> SafetensorsFile::readDouble(const StoredTensor &tensor) const { return convert<double>(tensor, data + tensor.begin); }
 
 Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path) {
   auto failure = [&](const std::string &why) { return Status::badInput("cannot read weights '" + path + "': " + why); };

@@ -18,15 +18,15 @@ struct StoredTensor {
   uint64_t elements() const;
 };
 
-/// A memory-mapped file whose header has been checked: every tensor lies inside the file, has the bytes of its shape, and overlaps no
-/// other.
+/// A memory-mapped file whose header has been checked: every tensor has the bytes of its shape, and all of them lie one behind the other,
+/// from the first byte of the data to the end of the file.
 class SafetensorsFile {
 public:
   static Result<std::shared_ptr<SafetensorsFile>> open(const std::string &path);
   const std::map<std::string, StoredTensor> &tensors() const { return table; }
-  /// Converted to float; the tensor must be of this file and of a floating type (`isFloating`).
-  std::vector<float> readFloat(const StoredTensor &tensor) const;
-  std::vector<double> readDouble(const StoredTensor &tensor) const;
+  /// `count` elements from `first` on, converted to float or double; the tensor must be of this file and of a floating type (`isFloating`).
+  template <typename T> std::vector<T> read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
+  template <typename T> std::vector<T> read(const StoredTensor &tensor) const { return read<T>(tensor, 0, tensor.elements()); }
   static bool isFloating(const std::string &type);
 
 private:
@@ -42,6 +42,9 @@ Result<std::map<std::string, StoredTensor>> parseSafetensorsHeader(const char *t
 /// The header part of a file (length, JSON, padding to 8 bytes) for tensors laid one after the other in the given order; fills begin and
 /// end.
 std::string safetensorsHeader(std::vector<std::pair<std::string, StoredTensor>> &tensors);
+
+/// A name of a file as messages show it: in quotes, bytes that are not printable as \\x1b.
+std::string quotedName(const std::string &name);
 
 /// `[64, 192]`.
 std::string shapeText(const std::vector<int64_t> &shape);

@@ -3,6 +3,7 @@
 #include "engine/logging/Json.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,8 @@ public:
     if (depth != 2 || metadata || !inArray || value > uint64_t(std::numeric_limits<int64_t>::max()))
       return unexpected("the number " + std::to_string(value));
     (field == "shape" ? current.shape : offsets).push_back(static_cast<int64_t>(value));
-    return current.shape.size() <= 64 && offsets.size() <= 2 ? true : fail("tensor '" + name + "' has too long a list '" + field + "'");
+    return current.shape.size() <= 64 && offsets.size() <= 2 ? true
+                                                             : fail("tensor " + quotedName(name) + " has too long a list '" + field + "'");
   }
   bool string(std::string &value) {
     if (depth == 2 && metadata)
@@ -51,7 +53,7 @@ public:
       name = value;
       metadata = value == "__metadata__";
       if (table.count(name) || (metadata && sawMetadata))
-        return fail("'" + name + "' appears twice");
+        return fail(quotedName(name) + " appears twice");
       sawMetadata |= metadata;
       return true;
     }
@@ -59,9 +61,9 @@ public:
     if (metadata)
       return true;
     if (field != "dtype" && field != "shape" && field != "data_offsets")
-      return fail("tensor '" + name + "' has an unknown field '" + field + "'");
+      return fail("tensor " + quotedName(name) + " has an unknown field " + quotedName(field));
     if (std::find(fields.begin(), fields.end(), field) != fields.end())
-      return fail("tensor '" + name + "' has field '" + field + "' twice");
+      return fail("tensor " + quotedName(name) + " has field '" + field + "' twice");
     fields.push_back(field);
     return true;
   }
@@ -70,7 +72,7 @@ public:
     if (depth != 1 || metadata)
       return true;
     if (fields.size() != 3 || offsets.size() != 2)
-      return fail("tensor '" + name + "' lacks one of dtype, shape and two data_offsets");
+      return fail("tensor " + quotedName(name) + " lacks one of dtype, shape and two data_offsets");
     current.begin = static_cast<uint64_t>(offsets[0]), current.end = static_cast<uint64_t>(offsets[1]);
     table.emplace(name, current);
     return true;
@@ -95,7 +97,7 @@ private:
     return false;
   }
   bool unexpected(const std::string &what) {
-    return fail(name.empty() ? "it begins with " + what : "unexpected " + what + " in the entry '" + name + "'");
+    return fail(name.empty() ? "it begins with " + what : what + " is not expected in the entry " + quotedName(name));
   }
   int depth = 0;
   bool metadata = false, sawMetadata = false, inArray = false;
@@ -115,10 +117,10 @@ uint64_t bytesOf(const std::string &type) {
 }
 
 std::string checkTensor(const std::string &name, const StoredTensor &tensor, uint64_t dataBytes) {
-  std::string which = "tensor '" + name + "'";
+  std::string which = "tensor " + quotedName(name);
   uint64_t bytes = bytesOf(tensor.type);
   if (bytes == 0)
-    return which + " has an unknown type '" + tensor.type + "'";
+    return which + " has an unknown type " + quotedName(tensor.type);
   for (int64_t size : tensor.shape)
     if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes))
       return which + " has an impossible shape " + shapeText(tensor.shape);
@@ -138,6 +140,16 @@ uint64_t StoredTensor::elements() const {
   for (int64_t size : shape)
     count *= static_cast<uint64_t>(size);
   return count;
+}
+
+std::string quotedName(const std::string &name) {
+  std::string text = "'";
+  for (unsigned char c : name) {
+    char escaped[5];
+    std::snprintf(escaped, sizeof(escaped), "\\x%02x", c);
+    text += c < 0x20 || c == 0x7f ? std::string(escaped) : std::string(1, static_cast<char>(c));
+  }
+  return text + "'";
 }
 
 std::string shapeText(const std::vector<int64_t> &shape) {
@@ -161,10 +173,17 @@ Result<std::map<std::string, StoredTensor>> parseSafetensorsHeader(const char *t
       order.emplace_back(entry.second.begin, &entry);
   }
   std::sort(order.begin(), order.end());
-  for (size_t i = 1; i < order.size(); ++i)
-    if (order[i].second->second.begin < order[i - 1].second->second.end)
-      return Status::badInput("its header is wrong: tensors '" + order[i - 1].second->first + "' and '" + order[i].second->first +
-                              "' overlap");
+  uint64_t end = 0; // of the tensors before
+  for (size_t i = 0; i <= order.size(); ++i) {
+    uint64_t begin = i < order.size() ? order[i].first : dataBytes;
+    if (begin < end)
+      return Status::badInput("its header is wrong: tensors " + quotedName(order[i - 1].second->first) + " and " +
+                              quotedName(order[i].second->first) + " overlap");
+    if (begin > end)
+      return Status::badInput("its header is wrong: bytes " + std::to_string(end) + " to " + std::to_string(begin) + " of " +
+                              std::to_string(dataBytes) + " belong to no tensor");
+    end = i < order.size() ? order[i].second->second.end : end;
+  }
   return std::move(reader.table);
 }
 

@@ -1,7 +1,8 @@
 // Parameters from and to safetensors files with the model's own names, whatever plan the session runs.
 #include "engine/checkpoint/Weights.h"
 
-#include "engine/checkpoint/Safetensors.h"
+#include "engine/checkpoint/FileNames.h"
+#include "engine/checkpoint/Values.h"
 #include "engine/program/Mesh.h"
 
 #include <cstring>
@@ -11,16 +12,6 @@ namespace npar::engine {
 using namespace program;
 
 namespace {
-
-const std::string prefix = "transformer.";
-
-bool endsWith(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-bool isIgnored(const std::string &name) {
-  return endsWith(name, ".attn.bias") || endsWith(name, ".attn.masked_bias") || name == "lm_head.weight";
-}
 
 std::vector<const Variable *> parametersOf(const Program &program) {
   std::vector<const Variable *> parameters;
@@ -40,66 +31,83 @@ std::string savedName(const Program &program, const std::string &parameter) {
   return parameter;
 }
 
-/// At most five names, then a count.
-void append(std::string &message, const std::string &what, const std::vector<std::string> &names) {
-  if (names.empty())
+std::vector<std::string> quoted(std::vector<std::string> names) {
+  for (std::string &name : names)
+    name = quotedName(name);
+  return names;
+}
+
+/// At most five of a list, then a count.
+void append(std::string &message, const std::string &what, const std::vector<std::string> &list) {
+  if (list.empty())
     return;
   message += "\n  " + what + ": ";
-  for (size_t i = 0; i < names.size() && i < 5; ++i)
-    message += (i ? ", '" : "'") + names[i] + "'";
-  if (names.size() > 5)
-    message += " and " + std::to_string(names.size() - 5) + " more";
+  for (size_t i = 0; i < list.size() && i < 5; ++i)
+    message += (i ? ", " : "") + list[i];
+  if (list.size() > 5)
+    message += " and " + std::to_string(list.size() - 5) + " more";
+}
+
+/// Of a file whose names and shapes fit.
+std::string wrongValues(const SafetensorsFile &file, const FileNames &names,
+                        const std::map<const Variable *, const NamedTensor *> &loaded) {
+  std::vector<std::string> unfit;
+  for (const NamedTensor &each : names.loaded)
+    if (auto value = firstUnfit(file, *each.tensor, each.parameter->type()))
+      unfit.push_back("tensor " + quotedName(each.name) + " holds " + *value);
+  std::string wrong;
+  append(wrong, "values that the model cannot hold", unfit);
+  if (!wrong.empty())
+    return wrong;
+  for (const NamedTensor &each : names.same) {
+    const NamedTensor &other = *loaded.at(each.parameter);
+    if (auto values = firstDifference(file, *each.tensor, *other.tensor))
+      wrong +=
+          "\n  tensors " + quotedName(each.name) + " and " + quotedName(other.name) + " must hold the same values and differ: " + *values;
+  }
+  return wrong;
 }
 
 } // namespace
 
-Status loadWeights(Session &session, const Program &program, const std::string &path) {
+Result<size_t> loadWeights(Session &session, const Program &program, const std::string &path) {
   Result<std::shared_ptr<SafetensorsFile>> opened = SafetensorsFile::open(path);
   if (!opened.ok())
     return opened.status();
   const SafetensorsFile &file = **opened;
-  std::map<std::string, const StoredTensor *> found;
-  std::vector<std::string> unknown, missing, twice;
-  for (const auto &[name, tensor] : file.tensors()) {
-    std::string own = name.compare(0, prefix.size(), prefix) == 0 ? name.substr(prefix.size()) : name;
-    if (!found.emplace(own, &tensor).second)
-      twice.push_back(own);
-  }
+  FileNames names = namesOf(program, file);
   std::string wrong;
-  std::vector<std::pair<const Variable *, const StoredTensor *>> matches;
-  for (const Variable *variable : parametersOf(program)) {
-    std::string name = variable->name()->str();
-    auto entry = found.find(name);
-    if (entry == found.end()) {
-      missing.push_back(name);
-      continue;
+  std::map<const Variable *, const NamedTensor *> loaded;
+  for (const auto *list : {&names.loaded, &names.same})
+    for (const NamedTensor &each : *list) {
+      std::vector<int64_t> stored(each.parameter->stored()->begin(), each.parameter->stored()->end());
+      if (each.tensor->shape != stored)
+        wrong +=
+            "\n  tensor " + quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
+      else if (!SafetensorsFile::isFloating(each.tensor->type))
+        wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; F32, F64, F16 and BF16 can be loaded";
+      if (list == &names.loaded)
+        loaded[each.parameter] = &each;
+      else if (!loaded.count(each.parameter))
+        wrong +=
+            "\n  tensor " + quotedName(each.name) + " is to be the same as '" + each.parameter->name()->str() + "', which the file lacks";
     }
-    const StoredTensor &tensor = *entry->second;
-    std::vector<int64_t> stored(variable->stored()->begin(), variable->stored()->end());
-    if (tensor.shape != stored)
-      wrong += "\n  tensor '" + name + "' has shape " + shapeText(tensor.shape) + ", the model's is " + shapeText(stored);
-    else if (!SafetensorsFile::isFloating(tensor.type))
-      wrong += "\n  tensor '" + name + "' has type " + tensor.type + "; F32, F64, F16 and BF16 can be loaded";
-    matches.emplace_back(variable, entry->second);
-    found.erase(entry);
-  }
-  for (const auto &[name, tensor] : found)
-    if (!isIgnored(name))
-      unknown.push_back(name);
-  append(wrong, "missing in the file", missing);
-  append(wrong, "unknown to the model", unknown);
-  append(wrong, "twice in the file, with and without 'transformer.'", twice);
+  append(wrong, "missing in the file", quoted(names.missing));
+  append(wrong, "unknown to the model", quoted(names.unknown));
+  append(wrong, "two tensors for one parameter", names.ambiguous);
+  if (wrong.empty())
+    wrong = wrongValues(file, names, loaded);
   if (!wrong.empty())
     return Status::badInput("weights '" + path + "' do not fit the model:" + wrong);
 
-  for (const auto &[variable, tensor] : matches) {
-    std::string name = variable->name()->str();
-    Status status = variable->type() == ElementType::F64 ? session.write(name, file.readDouble(*tensor))
-                                                         : session.writeFloat(name, file.readFloat(*tensor));
+  for (const NamedTensor &each : names.loaded) {
+    std::string name = each.parameter->name()->str();
+    Status status = each.parameter->type() == ElementType::F64 ? session.write(name, file.read<double>(*each.tensor))
+                                                               : session.writeFloat(name, file.read<float>(*each.tensor));
     if (!status.ok())
       return status;
   }
-  return {};
+  return names.fresh.size();
 }
 
 Status saveWeights(const Session &session, const Program &program, const std::string &path) {

@@ -6,10 +6,11 @@
 
 namespace npar::engine {
 
-/// Sets every parameter from the file: names equal the variables', perhaps behind "transformer."; stored shape = Variable.stored. Ignores
-/// what Hugging Face's GPT-2 files hold besides: "*.attn.bias", "*.attn.masked_bias" (masks) and "lm_head.weight" (the tied head).
-/// Everything is checked before anything is applied. Errors name the tensor and both shapes; missing and unknown tensors are listed.
-Status loadWeights(Session &session, const program::Program &program, const std::string &path);
+/// Sets every parameter from the file: names are the variables', or what the program's checkpoint rules make of them; stored shape =
+/// Variable.stored; values are finite in the parameter's type. Everything is checked before anything is applied. Errors name the tensor
+/// and both shapes, or the first bad value and its index; missing and unknown tensors are listed. Returns the number of parameters that are
+/// not in the file, may be so (`fresh`) and keep their initial values.
+Result<size_t> loadWeights(Session &session, const program::Program &program, const std::string &path);
 
 /// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old
 /// file as it was.

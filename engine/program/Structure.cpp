@@ -1,4 +1,5 @@
 // Checks that every index of a program is in range and every size fits, so that all later code may index without asking.
+#include "engine/program/CheckpointRules.h"
 #include "engine/program/Checks.h"
 #include "engine/program/Mesh.h"
 
@@ -35,6 +36,8 @@ public:
   explicit Structure(const Program &program) : program(program) {}
 
   std::string run() {
+    if (wrong = wrongCheckpointRule(program); !wrong.empty())
+      return wrong;
     if (checkMesh() && checkInputs() && checkTables() && checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))

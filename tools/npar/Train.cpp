@@ -186,9 +186,14 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
   Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
   if (!session.ok())
     return fail(session.status());
-  if (!flags.weights.empty())
-    if (Status status = engine::loadWeights(**session, root, flags.weights); !status.ok())
-      return fail(status);
+  if (!flags.weights.empty()) {
+    Result<size_t> fresh = engine::loadWeights(**session, root, flags.weights);
+    if (!fresh.ok())
+      return fail(fresh.status());
+    if (*fresh > 0)
+      printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
+                              flags.weights, *fresh == 1 ? "keeps its" : "keep their"));
+  }
 
   Training training;
   Status trained = trainSteps(flags, root, **session, **data, training);

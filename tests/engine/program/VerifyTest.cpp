@@ -63,6 +63,22 @@ TEST(Verify, ReceiveOfAnotherEvent) {
   expectRefused(program, "sends and receives match", "waits for event 5 of micro-batch 0 from pp = 0, which never sends it");
 }
 
+TEST(Verify, CheckpointRules) {
+  auto refused = [](CheckpointRuleKind kind, const std::string &file, const std::string &model, const std::string &why) {
+    ProgramT program = twoStages();
+    program.variables[0]->name = "w", program.variables[0]->kind = VariableKind::Parameter;
+    program.checkpoint.push_back(std::make_unique<CheckpointRuleT>());
+    program.checkpoint[0]->kind = kind, program.checkpoint[0]->file = file, program.checkpoint[0]->model = model;
+    expectRefused(program, "well formed", why);
+  };
+  refused(static_cast<CheckpointRuleKind>(9), "a", "w", "a checkpoint rule of an unknown kind");
+  refused(CheckpointRuleKind::Rename, "a.*.*", "*", "the checkpoint rule of 'a.*.*' and '*' has a '*' that stands for nothing");
+  refused(CheckpointRuleKind::Rename, "a", "*", "has a '*' that stands for nothing");
+  refused(CheckpointRuleKind::Same, "a*", "w", "has a '*' that stands for nothing");
+  refused(CheckpointRuleKind::Same, "a", "v", "a checkpoint rule is for parameter 'v', which does not exist");
+  refused(CheckpointRuleKind::Fresh, "", "v*", "a checkpoint rule is for parameter 'v*', which does not exist");
+}
+
 TEST(Verify, MissingMember) {
   ProgramT program = twoStages();
   step(program, 1, 2, 1).mutate_kind(StepKind::Copy);

@@ -1,0 +1,15 @@
+// What a model says of files with its weights, as an attribute of the module that no pass looks at.
+#pragma once
+
+#include "dsl/Program.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace npar {
+
+/// Sets `npar.checkpoint` = [{kind = "rename", file = "transformer.*", model = "*"}] where the model says something; `kind` is rename,
+/// ignore, same or fresh.
+void setCheckpointRules(mlir::ModuleOp module, const dsl::Model &model, mlir::Builder &builder);
+
+} // namespace npar

@@ -1,0 +1,73 @@
+// Walks stored tensors in blocks, so that looking at them needs little memory.
+#include "engine/checkpoint/Values.h"
+
+#include "engine/program/NarrowFloat.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace npar::engine {
+
+using program::ElementType;
+
+namespace {
+
+constexpr uint64_t block = uint64_t{1} << 16;
+
+/// Of the element at a row-major index: `[0, 3]`.
+std::string indexText(uint64_t index, const std::vector<int64_t> &shape) {
+  std::vector<int64_t> place(shape.size());
+  for (size_t i = shape.size(); i-- > 0;) {
+    auto size = static_cast<uint64_t>(shape[i]);
+    place[i] = static_cast<int64_t>(index % size);
+    index /= size;
+  }
+  return shapeText(place);
+}
+
+std::string numberText(double value) {
+  char text[32];
+  bool isFloat = !std::isfinite(value) || static_cast<double>(static_cast<float>(value)) == value;
+  std::snprintf(text, sizeof(text), isFloat ? "%.9g" : "%.17g", value);
+  return text;
+}
+
+const char *nameOf(ElementType type) { return type == ElementType::F16 ? "float16" : type == ElementType::BF16 ? "bfloat16" : "float32"; }
+
+bool fits(double value, ElementType type) {
+  if (type == ElementType::F64)
+    return std::isfinite(value);
+  auto narrow = static_cast<float>(value);
+  if (type == ElementType::F16)
+    narrow = static_cast<float>(program::Float16(narrow));
+  if (type == ElementType::BF16)
+    narrow = static_cast<float>(program::BFloat16(narrow));
+  return std::isfinite(narrow);
+}
+
+} // namespace
+
+std::optional<std::string> firstUnfit(const SafetensorsFile &file, const StoredTensor &tensor, ElementType type) {
+  for (uint64_t begin = 0, count = tensor.elements(); begin < count; begin += block) {
+    std::vector<double> values = file.read<double>(tensor, begin, std::min(block, count - begin));
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!fits(values[i], type))
+        return numberText(values[i]) + " at " + indexText(begin + i, tensor.shape) +
+               (std::isfinite(values[i]) ? std::string(", beyond ") + nameOf(type) : "");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> firstDifference(const SafetensorsFile &file, const StoredTensor &one, const StoredTensor &other) {
+  for (uint64_t begin = 0, count = one.elements(); begin < count; begin += block) {
+    uint64_t size = std::min(block, count - begin);
+    std::vector<double> left = file.read<double>(one, begin, size), right = file.read<double>(other, begin, size);
+    for (size_t i = 0; i < size; ++i)
+      if (!(left[i] == right[i]))
+        return numberText(left[i]) + " and " + numberText(right[i]) + " at " + indexText(begin + i, one.shape);
+  }
+  return std::nullopt;
+}
+
+} // namespace npar::engine
