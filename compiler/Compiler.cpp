@@ -8,6 +8,7 @@
 #include "compiler/emit/ReadSaved.h"
 #include "compiler/import/Import.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -24,6 +25,19 @@ std::string print(ModuleOp module) {
   return text;
 }
 
+/// Tells the name of each pass of the pipeline.
+class TellPasses : public PassInstrumentation {
+public:
+  explicit TellPasses(std::function<void(const std::string &)> tell) : tell(std::move(tell)) {}
+  void runBeforePass(Pass *pass, Operation *) override {
+    if (!pass->getArgument().empty())
+      tell(pass->getArgument().str());
+  }
+
+private:
+  std::function<void(const std::string &)> tell;
+};
+
 /// The end of the way: the text of the stage, or kernels compiled and everything written as bytes.
 LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &result) {
   if (options.stopAfter == "saved") {
@@ -35,8 +49,12 @@ LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &r
     return success();
   }
   codegen::KernelObject object;
-  if (!options.withoutKernels && failed(codegen::compileKernels(module, codegen::CodegenOptions(), object)))
+  codegen::CodegenOptions generation;
+  generation.onPhase = options.onPhase;
+  if (!options.withoutKernels && failed(codegen::compileKernels(module, generation, object)))
     return failure();
+  if (options.onPhase)
+    options.onPhase("writing the program");
   FailureOr<std::vector<uint8_t>> bytes = emitProgram(module, {std::move(object.bytes), std::move(object.targetFeatures)});
   if (failed(bytes))
     return failure();
@@ -58,6 +76,8 @@ std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources 
     return std::nullopt;
   PassManager passes(&context);
   buildPipeline(passes, options);
+  if (options.onPhase)
+    passes.addInstrumentation(std::make_unique<TellPasses>(options.onPhase));
   Compiled result;
   if (failed(passes.run(*module)) || failed(finish(*module, options, result))) {
     if (!diagnostics.hasErrors())

@@ -6,6 +6,7 @@
 #include "dsl/Program.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct CompileOptions {
   const WorkspaceOracle *workspace = nullptr;
   /// Leave the generated kernels out (inspect, planning on paper): such a program runs on the null backend only.
   bool withoutKernels = false;
+  /// Told what begins: a pass by its name, such as "place-insert-reshards", or the number of a kernel; null: nobody is.
+  std::function<void(const std::string &)> onPhase;
 };
 
 struct Compiled {

@@ -42,8 +42,20 @@ KernelCache::KernelCache(std::string given, bool enabled) : folder(std::move(giv
     folder = variable("XDG_CACHE_HOME") + "/npar/kernels";
   if (folder.empty() && !variable("HOME").empty())
     folder = variable("HOME") + "/.cache/npar/kernels";
-  if (!enabled || buildIdentity() == "unknown" || (!folder.empty() && llvm::sys::fs::create_directories(folder)))
+  if (!enabled || buildIdentity() == "unknown")
     folder.clear();
+  if (folder.empty())
+    return;
+  std::error_code error = llvm::sys::fs::create_directories(folder);
+  if (!error && !llvm::sys::fs::is_directory(folder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (!error)
+    error = llvm::sys::fs::access(folder, llvm::sys::fs::AccessMode::Write);
+  if (!error)
+    return;
+  if (folder == variable("NPAR_CACHE")) // asked for; the default place may be missing without a word
+    complaint = "'" + folder + "' (NPAR_CACHE) cannot keep kernels: " + error.message() + "; all are compiled each time";
+  folder.clear();
 }
 
 std::string KernelCache::key(llvm::StringRef source) const { return hash((buildIdentity() + "\n" + source).str()); }

@@ -14,13 +14,15 @@ class KernelCache {
 public:
   /// `folder` empty: the default place. A disabled cache misses always.
   KernelCache(std::string folder, bool enabled);
+  /// Why the folder that $NPAR_CACHE names is not used; empty when it is, or none is named.
+  const std::string &problem() const { return complaint; }
   /// The key of a source text; includes the identity of this compiler's build.
   std::string key(llvm::StringRef source) const;
   std::optional<std::string> find(llvm::StringRef key) const;
   void put(llvm::StringRef key, llvm::StringRef object) const;
 
 private:
-  std::string folder;
+  std::string folder, complaint;
 };
 
 } // namespace npar::codegen

@@ -50,9 +50,13 @@ LogicalResult compileKernels(ModuleOp module, const CodegenOptions &options, Ker
   context->loadAllAvailableDialects();
   dist::MeshAttr mesh = dist::meshOf(module);
   KernelCache cache(options.cache, options.useCache);
+  if (!cache.problem().empty())
+    emitWarning(UnknownLoc::get(context), cache.problem());
   std::vector<std::string> objects(kernels.size());
-  std::atomic<int64_t> compiled{0}, cached{0};
+  std::atomic<int64_t> begun{0}, compiled{0}, cached{0};
   LogicalResult result = failableParallelForEachN(context, 0, kernels.size(), [&](size_t i) -> LogicalResult {
+    if (options.onPhase)
+      options.onPhase("kernel " + std::to_string(++begun) + " of " + std::to_string(kernels.size()));
     rank::KernelOp kernel = kernels[i];
     std::string key = cache.key(out.targetFeatures + " " + target.tune + "\n" + kernelText(kernel, mesh, kernel.getSymName()));
     if (std::optional<std::string> found = cache.find(key)) {
@@ -73,6 +77,8 @@ LogicalResult compileKernels(ModuleOp module, const CodegenOptions &options, Ker
   });
   if (failed(result))
     return failure();
+  if (options.onPhase)
+    options.onPhase("linking the kernels");
   FailureOr<std::vector<uint8_t>> linked = linkShared(objects, module.getLoc());
   if (failed(linked))
     return failure();

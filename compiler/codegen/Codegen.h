@@ -10,6 +10,7 @@
 #include "mlir/Pass/Pass.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct CodegenOptions {
   /// be written costs time, nothing else.
   std::string cache;
   bool useCache = true;
+  /// Told of each kernel that begins and of linking; null: nobody is.
+  std::function<void(const std::string &)> onPhase;
 };
 
 struct KernelObject {

@@ -1,13 +1,20 @@
-// Links kernels' objects with lld inside this process: no tool chain is needed where npar runs.
+// Links kernels' objects with lld inside this process and its memory: no tool chain and no folder is needed where npar runs.
 #include "compiler/codegen/Object.h"
 
 #include "lld/Common/Driver.h"
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <mutex>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
 
 LLD_HAS_DRIVER(elf)
 
@@ -16,58 +23,75 @@ using namespace mlir;
 namespace npar::codegen {
 
 namespace {
-/// A private directory, removed with what we put in it.
-struct TemporaryFolder {
-  llvm::SmallString<128> path;
-  std::vector<std::string> files;
-  ~TemporaryFolder() {
-    for (const std::string &file : files)
-      llvm::sys::fs::remove(file);
-    if (!path.empty())
-      llvm::sys::fs::remove(path);
+std::error_code lastError() { return std::error_code(errno, std::generic_category()); }
+
+/// An open file that the linker knows by a path.
+struct Descriptor {
+  int number = -1;
+  ~Descriptor() { close(); }
+  void close() {
+    if (number >= 0)
+      ::close(std::exchange(number, -1));
   }
-  std::string add(const llvm::Twine &name) {
-    files.push_back((path + "/" + name).str());
-    return files.back();
-  }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(number); }
 };
+
+std::error_code writeAll(const Descriptor &file, StringRef bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(file.number, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR)
+      return lastError();
+    bytes = bytes.drop_front(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return {};
+}
+
+/// Everything until the last writer closes.
+std::vector<uint8_t> readAll(const Descriptor &file) {
+  std::vector<uint8_t> bytes, block(1 << 16);
+  ssize_t got;
+  while ((got = ::read(file.number, block.data(), block.size())) > 0 || (got < 0 && errno == EINTR))
+    bytes.insert(bytes.end(), block.begin(), block.begin() + std::max<ssize_t>(got, 0));
+  return bytes;
+}
 } // namespace
 
 FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Location loc) {
   static std::mutex oneLinker; // lld keeps global state
   std::lock_guard<std::mutex> guard(oneLinker);
-  TemporaryFolder folder;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("npar-link", folder.path))
-    return emitError(loc, "cannot create a temporary directory for the linker: ") << error.message();
-  std::string output = folder.add("kernels.so");
-  std::vector<std::string> arguments = {"ld.lld",      "-shared", "--hash-style=gnu", "-O2", "--build-id=none",
-                                        "--threads=1", "-z",      "noexecstack",      "-o",  output};
-  for (size_t i = 0; i < objects.size(); ++i) {
-    std::string path = folder.add("kernel" + llvm::Twine(i) + ".o");
-    std::error_code error;
-    llvm::raw_fd_ostream stream(path, error);
-    if (!error) {
-      stream << objects[i];
-      stream.close();
-      error = stream.error();
-      stream.clear_error();
-    }
-    if (error)
-      return emitError(loc, "cannot write '") << path << "': " << error.message();
-    arguments.push_back(path);
-  }
-  std::vector<const char *> pointers;
-  for (const std::string &argument : arguments)
-    pointers.push_back(argument.c_str());
+  auto refuse = [&](std::error_code error) {
+    return emitError(UnknownLoc::get(loc.getContext()), "cannot link kernels in memory: ") << error.message();
+  };
+  // One archive, because a process may open only so many files.
+  std::vector<llvm::NewArchiveMember> members;
+  for (size_t i = 0; i < objects.size(); ++i)
+    members.emplace_back(llvm::MemoryBufferRef(objects[i], "kernel.o"));
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> archive =
+      llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                 /*Thin=*/false);
+  if (!archive)
+    return refuse(llvm::errorToErrorCode(archive.takeError()));
+  Descriptor input{::memfd_create("npar-link", MFD_CLOEXEC)}, reading, writing;
+  int ends[2];
+  if (input.number < 0 || ::pipe2(ends, O_CLOEXEC) != 0)
+    return refuse(lastError());
+  reading.number = ends[0], writing.number = ends[1];
+  if (std::error_code error = writeAll(input, (*archive)->getBuffer()))
+    return refuse(error);
+  // Of a pipe lld makes no temporary file beside it; a file in memory it would.
+  std::string inputPath = input.path(), outputPath = writing.path();
+  const char *arguments[] = {"ld.lld", "-shared",     "--hash-style=gnu", "-O2",           "--build-id=none",  "--threads=1", "-z",
+                             "noexecstack", "-o", outputPath.c_str(),  "--whole-archive", inputPath.c_str()};
   std::string errors;
   llvm::raw_string_ostream errorStream(errors);
-  lld::Result result = lld::lldMain(pointers, llvm::nulls(), errorStream, {{lld::Gnu, &lld::elf::link}});
+  std::vector<uint8_t> linked;
+  std::thread reader([&] { linked = readAll(reading); });
+  lld::Result result = lld::lldMain(arguments, llvm::nulls(), errorStream, {{lld::Gnu, &lld::elf::link}});
+  writing.close();
+  reader.join();
   if (result.retCode != 0)
-    return emitError(loc, "kernels do not link: ") << llvm::StringRef(errors).trim();
-  auto buffer = llvm::MemoryBuffer::getFile(output, false, false);
-  if (!buffer)
-    return emitError(loc, "internal error: cannot read the linked kernels: ") << buffer.getError().message();
-  return std::vector<uint8_t>((*buffer)->getBufferStart(), (*buffer)->getBufferEnd());
+    return emitError(loc, "internal error: kernels do not link: ") << llvm::StringRef(errors).trim();
+  return linked;
 }
 
 } // namespace npar::codegen

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 
 namespace npar::engine {
 
@@ -24,12 +25,20 @@ Result<std::unique_ptr<StepLog>> StepLog::open(const std::string &path) {
   return std::unique_ptr<StepLog>(new StepLog(file, path));
 }
 
+Result<std::unique_ptr<StepLog>> StepLog::open(int descriptor, const std::string &path) {
+  int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  std::FILE *file = own < 0 ? nullptr : ::fdopen(own, "w");
+  if (!file)
+    return Status::badInput("cannot write the log '" + path + "': " + std::strerror(errno));
+  return std::unique_ptr<StepLog>(new StepLog(file, path));
+}
+
 StepLog::~StepLog() { (void)close(); }
 
 Status StepLog::append(const StepRecord &record) {
   std::string line = stepLine(record) + "\n";
   if (!file || std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
-    return Status::runFailed("cannot write the log '" + path + "': " + std::strerror(file ? errno : EBADF));
+    return Status::badInput("cannot write the log '" + path + "': " + std::strerror(file ? errno : EBADF));
   return {};
 }
 
@@ -38,7 +47,7 @@ Status StepLog::close() {
     return {};
   int failed = std::fclose(file);
   file = nullptr;
-  return failed ? Status::runFailed("cannot write the log '" + path + "': " + std::strerror(errno)) : Status();
+  return failed ? Status::badInput("cannot write the log '" + path + "': " + std::strerror(errno)) : Status();
 }
 
 } // namespace npar::engine

@@ -21,9 +21,12 @@ struct StepRecord {
   std::optional<int64_t> validTokens = std::nullopt; ///< of them, those that count in the loss; absent where all do
 };
 
-/// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash.
+/// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash. A file that cannot be written is
+/// wrong input.
 class StepLog {
 public:
+  /// To an open file, which stays the caller's; `path` is its name in messages.
+  static Result<std::unique_ptr<StepLog>> open(int descriptor, const std::string &path);
   static Result<std::unique_ptr<StepLog>> open(const std::string &path);
   ~StepLog();
   StepLog(const StepLog &) = delete;

@@ -3,15 +3,13 @@
 
 #include "engine/program/Mesh.h"
 
-#include <algorithm>
-
 namespace npar::engine {
 
 using namespace program;
 
 Operations::Operations(const Program &program, const StepGraph &graph) : place(graph.nodes.size(), noIndex) {
-  // Groups by (rank, axes): asked once per pair, not once per step.
-  std::map<std::pair<uint32_t, uint32_t>, const std::vector<int64_t> *> known;
+  // Groups by collective and first member: listed once per group, not once per rank, whose number of members may be as large as the world.
+  std::map<std::pair<uint32_t, int64_t>, const std::vector<int64_t> *> known;
   auto keep = [&](std::vector<int64_t> members) { return &groups.emplace(members, members).first->second; };
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const StepNode &node = graph.nodes[i];
@@ -23,9 +21,14 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
     const std::vector<int64_t> *members = nullptr;
     if (node.kind == StepKind::Collective) {
       const Collective &collective = *program.collectives()->Get(node.payload);
-      const std::vector<int64_t> *&group = known[{node.rank, node.payload}];
+      std::vector<int64_t> coordinates = coordinatesOf(program, node.rank);
+      operation.member = static_cast<uint32_t>(memberAlong(program, coordinates, *collective.axes()));
+      for (uint32_t axis : *collective.axes())
+        coordinates[axis] = 0;
+      int64_t first = rankAt(program, coordinates);
+      const std::vector<int64_t> *&group = known[{node.payload, first}];
       if (!group)
-        group = keep(groupOf(program, collective, node.rank));
+        group = keep(groupOf(program, collective, first));
       members = group;
       static const OperationKind kinds[] = {OperationKind::AllReduce, OperationKind::AllGather, OperationKind::ReduceScatter,
                                             OperationKind::AllToAll, OperationKind::Permute};
@@ -39,6 +42,7 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
       bool send = node.kind == StepKind::Send;
       members = keep(send ? std::vector<int64_t>{self, peer} : std::vector<int64_t>{peer, self});
       operation.kind = send ? OperationKind::Send : OperationKind::Receive;
+      operation.member = send ? 0 : 1;
       operation.type = transfer.type(), operation.event = transfer.event(), operation.count = transfer.count();
       if (send)
         operation.input = graph.buffers[node.firstBuffer];
@@ -47,9 +51,6 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
     }
     operation.members = members->data();
     operation.memberCount = static_cast<uint32_t>(members->size());
-    operation.member = node.kind == StepKind::Receive ? 1
-                       : node.kind == StepKind::Send  ? 0
-                                                      : uint32_t(std::find(members->begin(), members->end(), node.rank) - members->begin());
     if (node.kind == StepKind::Collective)
       setParts(program, graph, node, operation);
     place[i] = static_cast<uint32_t>(operations.size());

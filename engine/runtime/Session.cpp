@@ -70,8 +70,14 @@ private:
 };
 
 Status LocalSession::open() {
+  auto begin = [this](const char *phase) {
+    if (options.onPhase)
+      options.onPhase(phase);
+  };
+  begin("checking the program");
   if (Status status = verifyProgram(program); !status.ok())
     return status;
+  begin("loading its kernels");
   if (options.threads <= 0)
     options.threads = tbb::info::default_concurrency();
   int64_t world = worldOf(program);
@@ -88,6 +94,7 @@ Status LocalSession::open() {
   if (!parts.clock)
     parts.clock = std::make_shared<SystemClock>();
 
+  begin("taking memory");
   arenas = std::make_unique<Arenas>(*parts.backend);
   if (Status status = arenas->allocate(program); !status.ok())
     return status;
@@ -99,6 +106,7 @@ Status LocalSession::open() {
   if (computes())
     outputs = {findOutput("loss"), findOutput("grad_norm"), findOutput("lr"), findOutput("loss_scale"), findOutput("valid_tokens")};
 
+  begin("building the graph of steps");
   graph = expandProgram(program, arenas->all());
   executor = std::make_unique<Executor>(program, graph, *parts.backend, *communicator, *parts.clock,
                                         ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace});
@@ -109,6 +117,7 @@ Status LocalSession::open() {
   for (uint32_t i = 0; i < program.variables()->size() && !prologue; ++i)
     if (program.variables()->Get(i)->kind() == VariableKind::Accumulator)
       accumulators.push_back(i);
+  begin("initialising the parameters");
   if (computes())
     initialiseParameters();
   return {};

@@ -5,6 +5,7 @@
 #include "engine/program/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,8 @@ struct SessionOptions {
   uint64_t seed = 0;           ///< of initialisation and dropout
   Trace *trace = nullptr;      ///< not owned; null: no trace
   double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
+  /// Told what `create` begins to do, such as "taking memory"; null: nobody is.
+  std::function<void(const std::string &)> onPhase;
 };
 
 /// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr; with fp16 the loss scale that the step

@@ -3,7 +3,6 @@
 import os
 import random
 import resource
-import signal
 import struct
 import subprocess
 import unittest
@@ -15,10 +14,9 @@ DP = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=1, tp=1))]
 
 
 def disk_full_after(size):
-    """For a process that finds the disk full when a file grows beyond `size` bytes."""
+    """For a process that finds the disk full when a file grows beyond `size` bytes. SIGXFSZ, which ends a process by default, is left to it."""
 
     def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     return limit
@@ -48,6 +46,25 @@ class BadFlagTest(DriverTest):
             (["inspect", "gpt2", "--svg", "a", "--html", "./a"], "the same file"),
             (["run", "gpt2", "--random-data", "--log", "a", "--trace", "./a"], "the same file"),
             (["run", "gpt2", "--data", "a", "--tokens", "bytes", "--log", "a"], "the same file"),
+            (["run", "gpt2", "--random-data", "--tokens", "bytes"], "--tokens is of a file"),
+            (["run", "gpt2", "--random-data", "--order", "sequential"], "--order is of a file"),
+            (["run", "gpt2", "--random-data", "--trace-steps", "3"], "give that too"),
+            (["run", "gpt2", "--random-data", "--backend", "null", "--save-weights", "w"], "it computes nothing"),
+            (["run", "gpt2", "--random-data", "--backend", "null", "--weights", "w"], "it computes nothing"),
+            (["run", "gpt2", "--random-data", "--steps", "1", "--steps", "2"], "--steps"),
+            (["run", "gpt2", "--random-data", "--log", ""], "--log: it is empty"),
+            (["run", "gpt2", "--random-data", "--trace", ""], "--trace: it is empty"),
+            (["run", "gpt2", "--random-data", "--weights", ""], "--weights: it is empty"),
+            (["run", "gpt2", "--random-data", "--save-weights", ""], "--save-weights: it is empty"),
+            (["run", "gpt2", "--random-data", "--mask", ""], "--mask: it is empty"),
+            (["run", "gpt2", "--data", "", "--tokens", "bytes"], "--data: it is empty"),
+            (["inspect", "gpt2", "--plan", ""], "--plan: it is empty"),
+            (["inspect", "gpt2", "--svg", ""], "--svg: it is empty"),
+            (["inspect", "gpt2", "--set", "depth="], "--set wants KEY=VALUE"),
+            (["inspect", "gpt2", "--compare-set", "micro"], "--compare-set wants KEY=VALUE"),
+            (["inspect", "gpt2", "--why", "--compare-set", "schedule=gpipe"], "prints nothing else"),
+            (["inspect", "gpt2", "--bytes-per-parameter", "--actual", "t.json"], "prints nothing else"),
+            (["compile", "gpt2", "--emit=ast", "--set", "depth=2"], "change nothing in it"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assertIn(expected, self.npar(*arguments, code=2).error)
@@ -62,6 +79,10 @@ class BadFlagTest(DriverTest):
     def test_unknown_model_plan_and_setting(self):
         self.assertIn("did you mean 'gpt2'", self.npar("inspect", "gtp2", code=1).error)
         self.assertIn("no_plan", self.npar("inspect", "gpt2", "--plan", "no_plan", code=1).error)
+        (self.folder / "dir.npar").mkdir()
+        (self.folder / "gone.npar").symlink_to("nowhere.npar")
+        self.assertIn("it is a directory", self.npar("inspect", "dir.npar", code=1).error)
+        self.assertIn("a symbolic link that leads to no file", self.npar("inspect", "gone.npar", code=1).error)
         self.assertIn("widht", self.npar("inspect", "gpt2", "--set", "widht=3", code=1).error)
 
 
@@ -153,7 +174,7 @@ class BadDataTest(DriverTest):
         size = (self.folder / "good.npx").stat().st_size
         train = ["run", "good.npx", "--random-data", "--quiet"]
         for name, limit, code, command in [
-            ("log.jsonl", size, 4, [*train, "--steps", 1 + size // 100, "--log"]),
+            ("log.jsonl", size, 1, [*train, "--steps", 1 + size // 100, "--log"]),
             ("w.safetensors", size, 1, [*train, "--steps", 2, "--save-weights"]),
             ("t.json", size, 1, [*train, "--steps", 20, "--trace"]),
             ("p.npx", size - 1, 1, ["compile", *ONE, "-o"]),
@@ -174,7 +195,7 @@ class BadDataTest(DriverTest):
         self.npar("compile", *ONE, "-o", "good.npx")
         train = ["run", "good.npx", "--random-data", "--quiet"]
         for name, code, command in [
-            ("log.jsonl", 4, [*train, "--steps", 400, "--log"]),
+            ("log.jsonl", 1, [*train, "--steps", 400, "--log"]),
             ("w.safetensors", 1, [*train, "--steps", 2, "--save-weights"]),
             ("t.json", 1, [*train, "--steps", 5, "--trace"]),
             ("p.npx", 1, ["compile", *ONE, "-o"]),
@@ -193,8 +214,18 @@ class BadDataTest(DriverTest):
                     path.unlink()
 
     def test_full_standard_output(self):
-        with open("/dev/full", "wb") as full:
-            self.assertIn("standard output", self.npar("inspect", *ONE, "--json", code=4, stdout=full).error)
+        """A file that cannot be written is wrong input, as README.md says, whichever file it is."""
+        for command in (
+            ["inspect", *ONE, "--json"],
+            ["compile", *ONE, "--emit=dist"],
+            ["run", *ONE, "--random-data", "--steps", 1],
+            ["verify", *ONE],
+            ["verify", "--all", "mlp", "--plans", 2],
+            ["schedule", "--kind=1f1b", "--stages=2", "--microbatches=2"],
+            ["run", "--help"],
+        ):
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                self.assertIn("standard output", self.npar(*command, code=1, stdout=full).error)
 
 
 class DamagedProgramTest(DriverTest):

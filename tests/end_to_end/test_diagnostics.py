@@ -35,7 +35,7 @@ INTERNAL = {
     "internal error: kernel does not translate to LLVM IR": LIBRARY,
     "internal error: no code generator for ' ... '": LIBRARY,
     "internal error: no object file can be written for ' ... '": LIBRARY,
-    "internal error: cannot read the linked kernels: ": LIBRARY,
+    "internal error: kernels do not link: ": LIBRARY,
     "internal error: holds no rank program to emit": BUILT,
     "internal error: the rank program has an unknown ": BUILT,
     "internal error: fixes mesh axis ' ... ', which the mesh does not have": BUILT,

@@ -156,9 +156,10 @@ ExitCode runCompat(const CompatFlags &flags) {
     }
   PlanCheckOptions options = planChecks(flags.seed, flags.threads, flags.jobs);
   options.modelText.assign(text->begin(), text->end());
-  if (!checkPlans(table.model, drafts, options,
-                  [&](size_t index, const PlanResult &result) { table.pairs[places[index]].result = result; }))
-    return ExitCode::RunFailed;
+  if (ExitCode code = checkPlans(table.model, drafts, options,
+                                 [&](size_t index, const PlanResult &result) { table.pairs[places[index]].result = result; });
+      code != ExitCode::Good)
+    return code;
   if (flags.json)
     std::cout << tableJson(table).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   else
@@ -173,8 +174,8 @@ Command addCompatCommand(CLI::App &driver) {
   CLI::App *app =
       driver.add_subcommand("compat", "try all pairs of features of the plan language on a model\n\n"
                                       "Example:\n"
-                                      "  npar compat gpt2\n"
-                                      "  npar compat my.npar --features dp,tp,sequence,zb_v --json\n"
+                                      "  npar compat mlp --features dp,tp,zero3\n"
+                                      "  npar compat my.npar --features dp,zb_v --json     (all features: minutes)\n"
                                       "\n"
                                       "Each feature alone and each pair makes a plan, which is checked at a small size as by npar verify:\n"
                                       "ok (equal to one rank in float64), or refused with the reason and the line; anything else is a\n"

@@ -3,6 +3,7 @@
 
 #include "tools/npar/LibraryWorkspace.h"
 #include "tools/npar/Talk.h"
+#include "tools/npar/Waiting.h"
 
 #include <algorithm>
 #include <iostream>
@@ -38,7 +39,12 @@ Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program
   LibraryWorkspace workspace;
   options.workspace = &workspace;
   dsl::Diagnostics diagnostics(sources);
-  std::optional<compiler::Compiled> compiled = compiler::compile(program, sources, options, diagnostics);
+  std::optional<compiler::Compiled> compiled;
+  {
+    Waiting waiting("compiling '" + frontend.file + "'");
+    options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+    compiled = compiler::compile(program, sources, options, diagnostics);
+  }
   diagnostics.print(std::cerr);
   if (!compiled && !diagnostics.hasErrors())
     return fail(ExitCode::Internal, "internal error: the compiler stopped without a message");
@@ -95,9 +101,12 @@ Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const Setti
   return ElaboratedModel{std::move(compilation), std::move(*program)};
 }
 
-Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKernels) {
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels) {
   if (options.isCompiled()) {
     if (ExitCode code = options.refuseTextFlags(); code != ExitCode::Good)
+      return code;
+    files.read("the program '" + options.model + "'", options.model);
+    if (ExitCode code = files.check(); code != ExitCode::Good)
       return code;
     engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromFile(options.model);
     if (!loaded.ok())
@@ -105,7 +114,12 @@ Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKerne
     return std::move(*loaded);
   }
   Outcome<ElaboratedModel> text = elaborateModel(options);
-  return text.ok() ? text->compilation->load(text->program, withoutKernels) : Outcome<ProgramPointer>(text.code());
+  if (!text.ok())
+    return text.code();
+  files.read(text->compilation->texts());
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  return text->compilation->load(text->program, withoutKernels);
 }
 
 } // namespace npar::driver

@@ -4,6 +4,7 @@
 #include "compiler/Compiler.h"
 #include "dsl/Frontend.h"
 #include "engine/program/Loader.h"
+#include "tools/npar/FileClaims.h"
 #include "tools/npar/ModelOptions.h"
 #include "tools/npar/Outcome.h"
 
@@ -52,7 +53,8 @@ struct ElaboratedModel {
 
 Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings = {}, bool withWarnings = true);
 
-/// Loads a .npx file, or compiles a text in memory.
-Outcome<ProgramPointer> loadModel(const ModelOptions &options, bool withoutKernels = false);
+/// Loads a .npx file, or compiles a text in memory. All files that it reads are claimed in `files`, which are checked before the compiler
+/// runs: only the texts themselves say what they import.
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false);
 
 } // namespace npar::driver

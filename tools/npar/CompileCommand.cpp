@@ -6,6 +6,7 @@
 #include "engine/program/Mesh.h"
 #include "tools/npar/Compilation.h"
 #include "tools/npar/FlagChecks.h"
+#include "tools/npar/PendingFile.h"
 #include "tools/npar/Talk.h"
 
 #include <filesystem>
@@ -31,6 +32,13 @@ ExitCode emitRank(const program::Program &program, int64_t rank) {
 
 ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const dsl::Program &program) {
   std::string path = flags.output.empty() ? std::filesystem::path(flags.model.model).stem().string() + ".npx" : flags.output;
+  FileClaims files;
+  files.write(flags.output.empty() ? "the program's file" : "-o", path);
+  files.read(compilation.texts());
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  if (engine::Status status = checkWritable(path); !status.ok()) // before minutes are spent on it
+    return fail(status);
   Outcome<std::vector<uint8_t>> bytes = compilation.compile(program);
   if (!bytes.ok())
     return bytes.code();
@@ -49,13 +57,16 @@ ExitCode runCompile(const CompileFlags &flags) {
     if (!flags.rank)
       return fail(ExitCode::Usage,
                   "'" + flags.model.model + "' is compiled already; of compiled programs, --emit=rank --rank N prints a rank");
-    Outcome<ProgramPointer> loaded = loadModel(flags.model);
+    FileClaims files;
+    Outcome<ProgramPointer> loaded = loadModel(flags.model, files);
     return loaded.ok() ? emitRank((*loaded)->root(), *flags.rank) : loaded.code();
   }
   Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
   if (!frontend.ok())
     return frontend.code();
   Compilation compilation(std::move(*frontend));
+  if (flags.emit == "ast" && flags.model.hasTextFlags())
+    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --plan, --train, --config and --set change nothing in it");
   if (flags.emit == "ast")
     return compilation.printSyntaxTree();
   Outcome<dsl::Program> program = compilation.elaborate();

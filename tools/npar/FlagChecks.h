@@ -16,12 +16,4 @@ const CLI::Validator &wholeNumber();
 /// A word that is not empty.
 const CLI::Validator &notEmpty();
 
-/// A flag that names a file. An empty path was not given.
-struct FileFlag {
-  std::string flag, path;
-};
-
-/// Refuses, as usage, an output that is another output or an input: one of them would be lost.
-ExitCode checkDistinct(const std::vector<FileFlag> &outputs, const std::vector<FileFlag> &inputs);
-
 } // namespace npar::driver

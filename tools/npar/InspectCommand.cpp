@@ -5,6 +5,7 @@
 #include "tools/npar/Annotate.h"
 #include "tools/npar/Compilation.h"
 #include "tools/npar/FlagChecks.h"
+#include "tools/npar/PendingFile.h"
 #include "tools/npar/SavedText.h"
 #include "tools/npar/Summary.h"
 #include "tools/npar/Talk.h"
@@ -35,10 +36,19 @@ ExitCode writeText(const std::string &path, const std::string &text) {
   return status.ok() ? ExitCode::Good : fail(status);
 }
 
+/// A model to compare with: a text under the same flags, or a program as it is.
+ModelOptions otherModel(const InspectFlags &flags, const std::string &other) {
+  ModelOptions options = flags.model;
+  options.model = other;
+  if (options.isCompiled())
+    options.plan.reset(), options.train.reset(), options.config.reset(), options.settings.clear();
+  return options;
+}
+
 /// The views to compare with: other models or programs, then the same model under other settings.
-ExitCode loadCompared(const InspectFlags &flags, std::deque<View> &views) {
+ExitCode loadCompared(const InspectFlags &flags, FileClaims &files, std::deque<View> &views) {
   auto add = [&](const ModelOptions &options, const std::string &remark) {
-    Outcome<ProgramPointer> loaded = loadModel(options, /*withoutKernels=*/true);
+    Outcome<ProgramPointer> loaded = loadModel(options, files, /*withoutKernels=*/true);
     if (!loaded.ok())
       return loaded.code();
     views.push_back(viewOf((*loaded)->root()));
@@ -46,11 +56,7 @@ ExitCode loadCompared(const InspectFlags &flags, std::deque<View> &views) {
     return ExitCode::Good;
   };
   for (const std::string &other : flags.compare) {
-    ModelOptions options = flags.model;
-    options.model = other;
-    if (options.isCompiled())
-      options.plan.reset(), options.train.reset(), options.config.reset(), options.settings.clear();
-    if (ExitCode code = add(options, other); code != ExitCode::Good)
+    if (ExitCode code = add(otherModel(flags, other), other); code != ExitCode::Good)
       return code;
   }
   if (flags.compareSettings.empty())
@@ -102,20 +108,36 @@ ExitCode runInspect(const InspectFlags &flags) {
   if ((flags.saved || flags.annotate) && (others || (flags.saved && flags.annotate)))
     return fail(ExitCode::Usage,
                 std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
-  if (ExitCode code = checkDistinct({{"--svg", flags.svg}, {"--html", flags.html}, {"--planned-trace", flags.trace}},
-                                    {{"the model", flags.model.model}, {"--actual", flags.actual}});
-      code != ExitCode::Good)
+  if ((flags.why || flags.parameterBytes) && !flags.json && flags.html.empty() &&
+      !(flags.actual.empty() && flags.compare.empty() && flags.compareSettings.empty()))
+    return fail(ExitCode::Usage, std::string(flags.why ? "--why" : "--bytes-per-parameter") +
+                                     " prints nothing else: --actual, --compare and --compare-set go with it only where --json or --html is given");
+  for (const std::string &setting : flags.compareSettings)
+    if (!settingOf(setting))
+      return fail(ExitCode::Usage, "--compare-set wants KEY=VALUE, such as 'schedule=gpipe', not '" + setting + "'");
+  FileClaims files;
+  for (auto [flag, path] : {std::pair("--svg", &flags.svg), std::pair("--html", &flags.html), std::pair("--planned-trace", &flags.trace)})
+    files.write(flag, *path);
+  files.read("--actual", flags.actual);
+  files.read("the model", flags.model.file());
+  for (const std::string &other : flags.compare)
+    files.read("--compare", otherModel(flags, other).file());
+  if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
+  for (const std::string &path : {flags.svg, flags.html, flags.trace})
+    if (!path.empty())
+      if (engine::Status status = checkWritable(path); !status.ok())
+        return fail(status);
   if (flags.saved)
     return inspectSaved(flags);
   if (flags.annotate)
     return annotatePlan(flags.model, flags.json);
-  Outcome<ProgramPointer> loaded = loadModel(flags.model, /*withoutKernels=*/true);
+  Outcome<ProgramPointer> loaded = loadModel(flags.model, files, /*withoutKernels=*/true);
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
   std::deque<View> views = {viewOf(program)};
-  if (ExitCode code = loadCompared(flags, views); code != ExitCode::Good)
+  if (ExitCode code = loadCompared(flags, files, views); code != ExitCode::Good)
     return code;
   std::optional<Actual> actual;
   if (!flags.actual.empty()) {
@@ -189,16 +211,16 @@ Command addInspectCommand(CLI::App &driver) {
                 "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
   app->add_flag("--saved", flags->saved,
                 "only the activations that the backward of a micro-batch needs, by block and operation, in the papers' unit");
-  app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")->type_name("FILE.svg");
+  app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")->type_name("FILE.svg")->check(notEmpty());
   app->add_option("--html", flags->html,
                   "one page to look around in: zoom, steps with source lines, dependencies, memory; needs no network")
-      ->type_name("FILE.html");
-  app->add_option("--planned-trace", flags->trace, "write the planned timeline for Perfetto or chrome://tracing")->type_name("FILE.json");
+      ->type_name("FILE.html")->check(notEmpty());
+  app->add_option("--planned-trace", flags->trace, "write the planned timeline for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
   app->add_option("--actual", flags->actual, "lay the trace of a run (npar run --trace) of this program beside the plan")
-      ->type_name("FILE.json");
+      ->type_name("FILE.json")->check(notEmpty());
   app->add_option("--compare", flags->compare,
                   "lay another compiled program beside it, or a model text compiled with the same flags (may be repeated)")
-      ->type_name("OTHER")
+      ->type_name("OTHER")->check(notEmpty())
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("--compare-set", flags->compareSettings, "lay the same model beside it with this setting changed, such as schedule=gpipe")

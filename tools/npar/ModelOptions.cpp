@@ -2,6 +2,7 @@
 #include "tools/npar/ModelOptions.h"
 
 #include "compiler/import/KnownSchedules.h"
+#include "tools/npar/FlagChecks.h"
 #include "tools/npar/Suggest.h"
 #include "tools/npar/Talk.h"
 
@@ -50,12 +51,20 @@ std::string standardLibrary() {
   return path && *path ? path : NPAR_STANDARD_LIBRARY;
 }
 
+std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    return std::nullopt;
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
 void ModelOptions::addTo(CLI::App &app) {
   app.add_option("MODEL", model, "model text (.npar), a model of the standard library by name, or a compiled program (.npx)")->required();
-  app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")->type_name("NAME");
-  app.add_option("--train", train, "train block to use (default: the model's only one)")->type_name("NAME");
+  app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")->type_name("NAME")->check(notEmpty());
+  app.add_option("--train", train, "train block to use (default: the model's only one)")->type_name("NAME")->check(notEmpty());
   app.add_option("--config", config, "named configuration of the model's constants, such as Llama-3-8B (default: the model's own values)")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(notEmpty());
   app.add_option("--set", settings, "override a constant of model, train block or plan, such as depth=4, batch=16, mesh.tp=4, compute=f64")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
@@ -81,9 +90,16 @@ ExitCode ModelOptions::refuseTextFlags() const {
               std::string(flag) + " cannot change a compiled program; give the model text (.npar) instead of '" + model + "'");
 }
 
+std::string ModelOptions::file() const { return findModel(model).value_or(model); }
+
 Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   std::optional<std::string> file = findModel(model);
   if (!file) {
+    std::error_code ignored;
+    if (fs::is_directory(model, ignored))
+      return fail(ExitCode::BadInput, "cannot read the model '" + model + "': it is a directory");
+    if (fs::is_symlink(model, ignored))
+      return fail(ExitCode::BadInput, "cannot read the model '" + model + "': it is a symbolic link that leads to no file");
     std::vector<std::string> known = libraryModels();
     std::string message = "no model '" + model + "': there is no such file";
     if (std::string nearest = nearestWord(fs::path(model).stem().string(), known); !nearest.empty())
@@ -105,10 +121,10 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   options.train = train;
   options.config = config;
   for (const std::string &setting : settings) {
-    size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size())
+    std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
+    if (!pair)
       return fail(ExitCode::Usage, "--set wants KEY=VALUE, such as 'batch=16', not '" + setting + "'");
-    options.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+    options.settings.push_back(*pair);
   }
   return options;
 }

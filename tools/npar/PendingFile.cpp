@@ -1,51 +1,108 @@
-// Writes beside the wanted path, renames at the end.
+// Writes beside the wanted path under a lock, renames at the end.
 #include "tools/npar/PendingFile.h"
+
+#include "tools/npar/Talk.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace npar::driver {
 
+using engine::Result;
 using engine::Status;
 
 namespace {
 
-namespace fs = std::filesystem;
+Status cannotWrite(const std::string &path, int error) { return Status::badInput("cannot write '" + path + "': " + std::strerror(error)); }
 
-bool isDevice(const std::string &path) {
-  std::error_code ignored;
-  fs::file_status status = fs::status(path, ignored);
-  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+bool isFolder(const std::string &path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-Status failure(const std::string &path, int error) { return Status::badInput("cannot write '" + path + "': " + std::strerror(error)); }
+/// Whether the open file is still the one that the name leads to: its last holder may have renamed it meanwhile.
+bool stillNamed(int file, const std::string &path) {
+  struct stat open, named;
+  return ::fstat(file, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
 
 } // namespace
 
-PendingFile::PendingFile(std::string path) : path(std::move(path)), written(isDevice(this->path) ? this->path : this->path + ".partial") {}
+PendingFile::PendingFile(const std::string &path)
+    : path(path), destination(program::destinationOf(path)), partial(destination.direct ? destination.path : destination.path + ".partial") {}
 
-Status PendingFile::commit() const {
-  if (path != written && std::rename(written.c_str(), path.c_str()) != 0)
-    return failure(path, errno);
+PendingFile::~PendingFile() {
+  if (file < 0)
+    return;
+  if (fresh) // the lock still holds
+    ::unlink(partial.c_str());
+  ::close(file);
+}
+
+Status PendingFile::failure(int error) const { return cannotWrite(path, error); }
+
+Status PendingFile::claim() {
+  if (isFolder(destination.path))
+    return failure(EISDIR);
+  if (destination.direct) {
+    file = destination.descriptor >= 0 ? ::fcntl(destination.descriptor, F_DUPFD_CLOEXEC, 0)
+                                       : ::open(destination.path.c_str(), O_WRONLY | O_CLOEXEC);
+    return file < 0 ? failure(errno) : Status();
+  }
+  while (true) {
+    fresh = true;
+    file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 && errno == EEXIST) {
+      fresh = false;
+      file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    }
+    if (file < 0)
+      return failure(errno);
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) {
+        ::close(file);
+        file = -1, fresh = false;
+        return Status::badInput("another run is writing '" + partial + "': wait for it or stop it, or give another file");
+      }
+      printRemark("cannot lock '" + partial + "' (" + std::strerror(errno) + "): see that no other run writes it");
+      return {};
+    }
+    if (stillNamed(file, partial))
+      return {};
+    ::close(file);
+  }
+}
+
+Result<int> PendingFile::begin() {
+  if (!destination.direct && ::ftruncate(file, 0) != 0)
+    return failure(errno);
+  fresh = false;
+  return file;
+}
+
+Status PendingFile::commit() {
+  if (!destination.direct && std::rename(partial.c_str(), destination.path.c_str()) != 0)
+    return failure(errno);
   return {};
 }
 
 Status checkWritable(const std::string &path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored))
-    return failure(path, EISDIR);
-  if (isDevice(path))
+  program::Destination destination = program::destinationOf(path);
+  if (destination.direct)
     return {};
-  std::string probe = PendingFile(path).writtenPath();
-  bool there = fs::exists(probe, ignored);
-  std::FILE *file = std::fopen(probe.c_str(), "a");
-  if (!file)
-    return failure(path, errno);
-  std::fclose(file);
-  if (!there)
-    fs::remove(probe, ignored);
+  if (isFolder(destination.path))
+    return cannotWrite(path, EISDIR);
+  std::string probe = destination.path + ".XXXXXX"; // a name of its own: another run may be probing too
+  int file = ::mkostemp(probe.data(), O_CLOEXEC);
+  if (file < 0)
+    return cannotWrite(path, errno);
+  ::unlink(probe.c_str());
+  ::close(file);
   return {};
 }
 

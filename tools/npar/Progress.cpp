@@ -32,8 +32,8 @@ int columnsOfTerminal() {
 
 } // namespace
 
-Progress::Progress(int64_t steps, bool shown)
-    : steps(steps), shown(shown), terminal(isatty(STDERR_FILENO) != 0), start(Clock::now()), last(start) {}
+Progress::Progress(int64_t steps, bool shown, bool computes)
+    : steps(steps), shown(shown), computes(computes), terminal(isatty(STDERR_FILENO) != 0), start(Clock::now()), last(start) {}
 
 void Progress::update(int64_t done, double loss, double tokensPerSecond) {
   if (!shown)
@@ -52,11 +52,13 @@ void Progress::update(int64_t done, double loss, double tokensPerSecond) {
   drawBar(done, loss);
 }
 
+std::string Progress::lossText(double loss) const { return computes ? fmt::format("loss {:.4f}", loss) : "no arithmetic"; }
+
 void Progress::drawBar(int64_t done, double loss) {
   double spent = std::chrono::duration<double>(Clock::now() - start).count();
   double left = spent / static_cast<double>(done) * static_cast<double>(steps - done);
   std::string front = fmt::format("step {:>{}}/{} ", done, std::to_string(steps).size(), steps);
-  std::string back = fmt::format(" loss {:.4f}  {} tokens/s  {} {}", loss, grouped(speed), done == steps ? "took" : "left",
+  std::string back = fmt::format(" {}  {} tokens/s  {} {}", lossText(loss), grouped(speed), done == steps ? "took" : "left",
                                  humanTime(done == steps ? spent : left));
   int width = std::min(30, columnsOfTerminal() - static_cast<int>(front.size() + back.size()) - 3);
   std::string bar;
@@ -70,8 +72,8 @@ void Progress::drawBar(int64_t done, double loss) {
 }
 
 void Progress::printLine(int64_t done, double loss) {
-  std::fprintf(stderr, "step %lld/%lld  loss %.4f  %s tokens/s\n", static_cast<long long>(done), static_cast<long long>(steps), loss,
-               grouped(speed).c_str());
+  std::fprintf(stderr, "step %lld/%lld  %s  %s tokens/s\n", static_cast<long long>(done), static_cast<long long>(steps),
+               lossText(loss).c_str(), grouped(speed).c_str());
 }
 
 void Progress::finish() {

@@ -3,13 +3,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace npar::driver {
 
 class Progress {
 public:
-  /// `shown` false: says nothing.
-  Progress(int64_t steps, bool shown);
+  /// `shown` false: says nothing; `computes` false: there is no loss.
+  Progress(int64_t steps, bool shown, bool computes = true);
   /// After a step: `done` steps are finished.
   void update(int64_t done, double loss, double tokensPerSecond);
   /// Ends the redrawn line, so that other text may follow.
@@ -17,10 +18,11 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
+  std::string lossText(double loss) const;
   void drawBar(int64_t done, double loss);
   void printLine(int64_t done, double loss);
   int64_t steps;
-  bool shown, terminal, drawn = false;
+  bool shown, computes, terminal, drawn = false;
   double speed = 0; ///< tokens/s, smoothed over about ten steps
   Clock::time_point start, last;
 };

@@ -2,9 +2,12 @@
 #include "tools/npar/Command.h"
 
 #include "tools/npar/FlagChecks.h"
-#include "tools/npar/PendingFile.h"
 #include "tools/npar/RunFlags.h"
+#include "tools/npar/StopSignals.h"
 #include "tools/npar/Talk.h"
+#include "tools/npar/Waiting.h"
+
+#include <csignal>
 
 namespace npar::driver {
 namespace {
@@ -17,24 +20,53 @@ ExitCode checkFlags(const RunFlags &flags) {
     return fail(ExitCode::Usage, "--data and --random-data exclude each other");
   if (!flags.data.empty() && flags.tokens.empty())
     return fail(ExitCode::Usage, "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers)");
+  if (flags.randomData && !(flags.tokens.empty() && flags.order.empty()))
+    return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--order" : "--tokens") + " is of a file: it goes with --data, not with --random-data");
+  if (flags.traceSteps > 0 && flags.trace.empty())
+    return fail(ExitCode::Usage, "--trace-steps says how much --trace FILE.json shows: give that too");
+  if (flags.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
+    return fail(ExitCode::Usage, std::string(flags.weights.empty() ? "--save-weights" : "--weights") +
+                                     " has no meaning with --backend null: it computes nothing and has no weights");
   if (!flags.mask.empty() && flags.data.empty())
     return fail(ExitCode::Usage, "--mask needs --data: it says which tokens of that file are targets");
-  if (ExitCode code = checkDistinct({{"--log", flags.log}, {"--trace", flags.trace}, {"--save-weights", flags.saveWeights}},
-                                    {{"--data", flags.data}, {"--mask", flags.mask}, {"the model", flags.model.model}});
-      code != ExitCode::Good)
-    return code;
-  for (const std::string &path : {flags.log, flags.trace, flags.saveWeights})
-    if (!path.empty())
-      if (engine::Status status = checkWritable(path); !status.ok())
-        return fail(status);
   return ExitCode::Good;
 }
 
 ExitCode runRun(const RunFlags &flags) {
   if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
     return code;
-  Outcome<ProgramPointer> program = loadModel(flags.model);
-  return program.ok() ? train(flags, *program) : program.code();
+  if (flags.quiet)
+    Waiting::silence();
+  std::signal(SIGPIPE, SIG_IGN); // a reader of the log or of the progress that goes away is an error at most, not the end
+  FileClaims files;
+  files.write("--trace", flags.trace);
+  files.write("--save-weights", flags.saveWeights);
+  std::optional<PendingFile> log;
+  if (!flags.log.empty()) {
+    log.emplace(flags.log);
+    files.write("--log", flags.log);
+    if (log->growing() != flags.log)
+      files.write("the growing --log", log->growing());
+  }
+  files.read("--data", flags.data);
+  files.read("--mask", flags.mask);
+  files.read("--weights", flags.weights);
+  files.read("the model", flags.model.file());
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  for (const std::string &path : {flags.trace, flags.saveWeights})
+    if (!path.empty())
+      if (engine::Status status = checkWritable(path); !status.ok())
+        return fail(status);
+  {
+    SignalsHeld held; // the file that is made here is to go when one ends the process
+    if (log)
+      if (engine::Status status = log->claim(); !status.ok())
+        return fail(status);
+    stopAtOnce(log && log->isFresh() ? log->growing() : "");
+  }
+  Outcome<ProgramPointer> program = loadModel(flags.model, files);
+  return program.ok() ? train(flags, *program, log ? &*log : nullptr) : program.code();
 }
 
 } // namespace
@@ -44,22 +76,21 @@ Command addRunCommand(CLI::App &driver) {
   CLI::App *app = driver.add_subcommand(
       "run", "train\n\n"
              "Example:\n"
-             "  npar run gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=128 --set batch=16 \\\n"
-             "      --data book.txt --tokens bytes --steps 300 --log log.jsonl\n");
+             "  npar run gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 \\\n"
+             "      --data book.txt --tokens bytes --steps 50 --log log.jsonl\n");
   flags->model.addTo(*app);
-  app->add_option("--data", flags->data, "file to train on")->type_name("FILE");
+  app->add_option("--data", flags->data, "file to train on")->type_name("FILE")->check(notEmpty());
   app->add_option("--tokens", flags->tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
       ->type_name("KIND")
       ->check(CLI::IsMember({"bytes", "u16", "i32"}));
   app->add_option("--mask", flags->mask, "which tokens of the data are targets of the loss: one byte per token, 0 (not) or 1")
-      ->type_name("FILE");
-  app->add_option("--order", flags->order, "of the samples: shuffled (by seed and epoch) or sequential; the same for every plan")
+      ->type_name("FILE")->check(notEmpty());
+  app->add_option("--order", flags->order, "of the samples: shuffled (the default; by seed and epoch) or sequential; the same for every plan")
       ->type_name("ORDER")
-      ->check(CLI::IsMember({"shuffled", "sequential"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"shuffled", "sequential"}));
   app->add_flag("--random-data", flags->randomData, "random tokens instead of a file: for trials and benchmarks");
-  app->add_option("--weights", flags->weights, "start from these weights (Hugging Face names)")->type_name("FILE.safetensors");
-  app->add_option("--save-weights", flags->saveWeights, "write the final weights")->type_name("FILE.safetensors");
+  app->add_option("--weights", flags->weights, "start from these weights (Hugging Face names)")->type_name("FILE.safetensors")->check(notEmpty());
+  app->add_option("--save-weights", flags->saveWeights, "write the final weights")->type_name("FILE.safetensors")->check(notEmpty());
   app->add_option("--steps", flags->steps, "training steps")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
@@ -69,12 +100,11 @@ Command addRunCommand(CLI::App &driver) {
       ->check(wholeNumber());
   app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
   app->add_option("--log", flags->log, "one JSON object per step; grows as FILE.partial, renamed when the run ends")
-      ->type_name("FILE.jsonl");
-  app->add_option("--trace", flags->trace, "measured timeline for Perfetto or chrome://tracing")->type_name("FILE.json");
-  app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first")
+      ->type_name("FILE.jsonl")->check(notEmpty());
+  app->add_option("--trace", flags->trace, "measured timeline for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
+  app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first (default: 5)")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
-      ->capture_default_str();
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app->add_option("--backend", flags->backend, "cpu, or null: no arithmetic, planned times")
       ->check(CLI::IsMember({"cpu", "null"}))
       ->capture_default_str();

@@ -3,6 +3,7 @@
 
 #include "tools/npar/Compilation.h"
 #include "tools/npar/ModelOptions.h"
+#include "tools/npar/PendingFile.h"
 
 #include <optional>
 #include <string>
@@ -11,17 +12,17 @@ namespace npar::driver {
 
 struct RunFlags {
   ModelOptions model;
-  std::string data, tokens, mask, order = "shuffled";
+  std::string data, tokens, mask, order; ///< empty: not given
   bool randomData = false;
   std::string weights, saveWeights, log, trace, backend = "cpu", nonfinite = "stop";
-  int64_t steps = 100, traceSteps = 5;
+  int64_t steps = 100, traceSteps = 0; ///< 0: not given
   std::optional<uint64_t> seed;
   int threads = 0;
   double timeout = 300;
   bool quiet = false, json = false;
 };
 
-/// Trains a loaded program: data in, log, trace, weights and a summary out.
-ExitCode train(const RunFlags &flags, ProgramPointer program);
+/// Trains a loaded program: data in, log, trace, weights and a summary out. `log` is claimed already; null: none.
+ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log);
 
 } // namespace npar::driver

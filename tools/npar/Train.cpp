@@ -6,14 +6,16 @@
 #include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Session.h"
+#include "tools/npar/MemoryCheck.h"
 #include "tools/npar/NotFinite.h"
-#include "tools/npar/PendingFile.h"
 #include "tools/npar/Progress.h"
+#include "tools/npar/StopSignals.h"
 #include "tools/npar/Talk.h"
+#include "tools/npar/Waiting.h"
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
+#include <cmath>
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -25,14 +27,6 @@ using engine::Status;
 
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
-/// The first Ctrl-C ends the run after the current step, with its files written; a second one ends it at once.
-void onInterrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
-
 struct Training {
   int64_t steps = 0;                  ///< done
   int64_t unsound = 0, idle = 0;      ///< of them: with numbers that are not finite; without a target that counts
@@ -40,6 +34,7 @@ struct Training {
   std::optional<int64_t> validTokens; ///< of all steps
   double loss = 0;
   double tokensPerSecond = 0; ///< over all steps but the first, which also warms up; of the first when it is the only one
+  Status log;                 ///< a log that cannot be written ends the training, but what was learned is not lost
 };
 
 Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const program::Program &program, uint64_t seed) {
@@ -49,7 +44,7 @@ Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, cons
   Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
   if (!format.ok())
     return format.status();
-  Result<engine::Order> order = engine::sampleOrder(flags.order);
+  Result<engine::Order> order = engine::sampleOrder(flags.order.empty() ? "shuffled" : flags.order);
   if (!order.ok())
     return order.status();
   if (!flags.mask.empty() && !shape.ignore)
@@ -59,21 +54,25 @@ Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, cons
 }
 
 Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, const engine::DataSource &data,
-                  Training &training) {
+                  PendingFile *logFile, Training &training) {
   std::unique_ptr<engine::StepLog> log;
-  PendingFile logFile(flags.log);
-  if (!flags.log.empty()) {
-    Result<std::unique_ptr<engine::StepLog>> opened = engine::StepLog::open(logFile.writtenPath());
+  if (logFile) {
+    Result<int> descriptor = logFile->begin();
+    if (!descriptor.ok())
+      return descriptor.status();
+    Result<std::unique_ptr<engine::StepLog>> opened = engine::StepLog::open(*descriptor, flags.log);
     if (!opened.ok())
       return opened.status();
     log = std::move(*opened);
   }
   using Clock = std::chrono::steady_clock;
-  Progress progress(flags.steps, !flags.quiet);
+  bool computes = flags.backend != "null";
+  auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
+  Progress progress(flags.steps, !flags.quiet, computes);
   int64_t tokens = program.batch() * program.sequence();
   double secondsAfterFirst = 0;
-  std::signal(SIGINT, onInterrupt);
-  for (int64_t step = 0; step < flags.steps && !interrupted; ++step) {
+  stopWhenAsked("after this step", flags.quiet);
+  for (int64_t step = 0; step < flags.steps && !stopSignal() && training.log.ok(); ++step) {
     engine::Batch batch = data.batch(step);
     Clock::time_point begun = Clock::now();
     Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
@@ -86,7 +85,7 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
     if (step > 0)
       secondsAfterFirst += seconds;
     training.steps = step + 1;
-    training.loss = result->loss;
+    training.loss = known(result->loss);
     training.tokensPerSecond =
         step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed;
     if (result->validTokens) {
@@ -98,21 +97,16 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
       training.firstUnsound = describeUnsound(session, program, *result, step);
     progress.update(step + 1, result->loss, speed);
     if (log)
-      if (Status status = log->append({step, result->loss, result->gradNorm, result->learningRate, tokens, speed, result->lossScale,
-                                       result->skipped, result->validTokens});
-          !status.ok()) {
-        progress.finish();
-        return status;
-      }
+      training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), tokens, speed,
+                                  result->lossScale, result->skipped, result->validTokens});
     if (!sound && flags.nonfinite == "stop")
       break;
   }
   progress.finish();
-  if (log) {
-    if (Status status = log->close(); !status.ok())
-      return status;
-    return logFile.commit();
-  }
+  if (log && training.log.ok())
+    training.log = log->close();
+  if (log && training.log.ok())
+    training.log = logFile->commit();
   return {};
 }
 
@@ -135,13 +129,18 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::opt
   if (badParameter)
     return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
                                                  *badParameter, training.steps));
-  if (interrupted)
-    return fail(ExitCode::RunFailed, fmt::format("stopped after {} of {} steps", training.steps, flags.steps));
+  if (const char *signal = stopSignal(); signal && training.steps < flags.steps)
+    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps", signal, training.steps, flags.steps));
   return ExitCode::Good;
 }
 
 void printSummary(const RunFlags &flags, const engine::Session &session, const Training &training) {
+  bool computes = flags.backend != "null";
   std::string hash = session.parameterHash();
+  if (!flags.json && !computes) {
+    std::cout << fmt::format("{} steps without arithmetic (--backend null): no loss, no parameters\n", training.steps);
+    return;
+  }
   if (!flags.json) {
     std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} tokens/s, parameters {}\n", training.loss, training.steps,
                              training.tokensPerSecond, hash);
@@ -160,14 +159,20 @@ void printSummary(const RunFlags &flags, const engine::Session &session, const T
   json["tokens_per_second"] = training.tokensPerSecond;
   if (training.validTokens)
     json["valid_tokens"] = *training.validTokens;
-  json["parameter_hash"] = hash;
+  json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
   json["ranks"] = ranks;
   std::cout << json.dump(2) << '\n';
 }
 
+Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program, engine::SessionOptions options) {
+  Waiting waiting("setting up");
+  options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+  return engine::Session::create(program, options);
+}
+
 } // namespace
 
-ExitCode train(const RunFlags &flags, ProgramPointer program) {
+ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) {
   const program::Program &root = program->root();
   uint64_t seed = flags.seed.value_or(root.seed());
   Result<std::unique_ptr<engine::DataSource>> data = openData(flags, root, seed);
@@ -176,14 +181,18 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
   if (!flags.quiet)
     for (const std::string &text : (*data)->remarks())
       printRemark(text);
-  engine::Trace trace(size_t{4} << 20, flags.traceSteps);
+  engine::Trace trace(size_t{4} << 20, flags.traceSteps > 0 ? flags.traceSteps : 5);
   engine::SessionOptions options;
   options.threads = flags.threads;
   options.backend = flags.backend;
   options.seed = seed;
   options.trace = flags.trace.empty() ? nullptr : &trace;
   options.timeoutSeconds = flags.timeout;
-  Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
+  if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
+                                  "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks");
+      code != ExitCode::Good)
+    return code;
+  Result<std::unique_ptr<engine::Session>> session = createSession(program, options);
   if (!session.ok())
     return fail(session.status());
   if (!flags.weights.empty()) {
@@ -196,17 +205,22 @@ ExitCode train(const RunFlags &flags, ProgramPointer program) {
   }
 
   Training training;
-  Status trained = trainSteps(flags, root, **session, **data, training);
-  // The trace of a failed run is worth looking at too.
+  Status trained = trainSteps(flags, root, **session, **data, log, training);
+  // Each is tried whatever became of the others: the trace of a failed run is worth looking at too, and a full disk may have room for one.
+  std::vector<Status> written = {training.log};
+  std::optional<std::string> badParameter;
+  if (trained.ok())
+    badParameter = firstParameterNotFinite(**session, root);
+  if (!flags.saveWeights.empty() && trained.ok() && !badParameter)
+    written.push_back(engine::saveWeights(**session, root, flags.saveWeights));
   if (!flags.trace.empty() && training.steps > 0)
-    if (Status status = trace.write(flags.trace); !status.ok() && trained.ok())
-      return fail(status);
-  if (!trained.ok())
-    return fail(trained);
-  std::optional<std::string> badParameter = firstParameterNotFinite(**session, root);
-  if (!flags.saveWeights.empty() && !badParameter)
-    if (Status status = engine::saveWeights(**session, root, flags.saveWeights); !status.ok())
-      return fail(status);
+    written.push_back(trace.write(flags.trace));
+  ExitCode code = trained.ok() ? ExitCode::Good : fail(trained);
+  for (const Status &status : written)
+    if (!status.ok())
+      code = code == ExitCode::Good ? fail(status) : (fail(status), code);
+  if (code != ExitCode::Good)
+    return code;
   printSummary(flags, **session, training);
   remark(flags, training);
   return verdict(flags, training, badParameter);

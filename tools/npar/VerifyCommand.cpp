@@ -6,8 +6,10 @@
 #include "tools/npar/Compilation.h"
 #include "tools/npar/Equivalence.h"
 #include "tools/npar/FlagChecks.h"
+#include "tools/npar/MemoryCheck.h"
 #include "tools/npar/Talk.h"
 #include "tools/npar/VerifyReport.h"
+#include "tools/npar/Waiting.h"
 #include "tools/npar/matrix/VerifyAll.h"
 
 #include <algorithm>
@@ -72,27 +74,38 @@ engine::SessionOptions sessionOptions(const VerifyFlags &flags) {
   return options;
 }
 
+/// Whether the machine has room for these beside each other.
+ExitCode checkRoom(const std::vector<ProgramPointer> &programs) {
+  return checkMemory(programs, "cpu", /*saved=*/false, /*quiet=*/true, "shrink the model, or take fewer ranks");
+}
+
+engine::Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program, engine::SessionOptions options) {
+  Waiting waiting("setting up");
+  options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+  return engine::Session::create(program, options);
+}
+
 /// The plan in the type that it says, which float64 leaves out with all that stands behind `compute` and `keep`.
 engine::Status checkOwnType(const VerifyFlags &flags, ProgramPointer own, ProgramPointer reference, std::vector<Check> &checks) {
-  engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(own, sessionOptions(flags));
+  engine::Result<std::unique_ptr<engine::Session>> session = createSession(own, sessionOptions(flags));
   if (!session.ok())
     return session.status();
-  engine::Result<std::unique_ptr<engine::Session>> one = engine::Session::create(reference, sessionOptions(flags));
+  engine::Result<std::unique_ptr<engine::Session>> one = createSession(reference, sessionOptions(flags));
   return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, flags.seed, checks) : one.status();
 }
 
 engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, ProgramPointer reference, std::vector<Check> &checks) {
   engine::SessionOptions options = sessionOptions(flags);
-  engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
+  engine::Result<std::unique_ptr<engine::Session>> session = createSession(program, options);
   if (!session.ok())
     return session.status();
-  engine::Result<std::unique_ptr<engine::Session>> one = engine::Session::create(reference, options);
+  engine::Result<std::unique_ptr<engine::Session>> one = createSession(reference, options);
   if (!one.ok())
     return one.status();
   if (engine::Status status = compareSessions(**session, **one, program->root(), verifySteps, flags.seed, checks); !status.ok())
     return status;
   checks.push_back(checkMemoryUse(**session));
-  engine::Result<std::unique_ptr<engine::Session>> fresh = engine::Session::create(reference, options);
+  engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(reference, options);
   if (!fresh.ok())
     return fresh.status();
   if (engine::Status status = disturbParameters(**fresh, reference->root(), flags.seed); !status.ok())
@@ -195,12 +208,16 @@ ExitCode verifyText(const VerifyFlags &flags) {
     return reference.code();
   if (std::string reason = difference((*program)->root(), (*reference)->root()); !reason.empty())
     return fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason);
+  if (ExitCode code = checkRoom({*program, *reference, *reference}); code != ExitCode::Good)
+    return code;
   if (engine::Status status = runChecks(flags, *program, *reference, checks); !status.ok())
     return fail(status);
   if (!given && written->program.plan.compute != dsl::ElementType::F64) {
     Outcome<ProgramPointer> own = written->compilation->load(written->program);
     if (!own.ok())
       return own.code();
+    if (ExitCode code = checkRoom({*own, *reference}); code != ExitCode::Good)
+      return code;
     if (engine::Status status = checkOwnType(flags, *own, *reference, checks); !status.ok())
       return fail(status);
   }
@@ -263,7 +280,7 @@ Command addVerifyCommand(CLI::App &driver) {
                 "  npar verify gpt2 --set vocab=257 --set width=32 --set heads=4 --set depth=4 --set length=16 --set batch=16\n"
                 "\n"
                 "  npar verify my.npar --program my.npx\n"
-                "  npar verify --all gpt2 mlp --plans 200 --seed 7\n"
+                "  npar verify --all mlp --plans 4 --seed 7\n"
                 "\n"
                 "Structure: every send has its receive, groups agree, no deadlock, every element owned, memory as planned.\n"
                 "Mathematics: 3 optimizer steps in float64 on random tokens beside one rank; loss, gradients, optimizer state\n"

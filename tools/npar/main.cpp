@@ -3,6 +3,7 @@
 #include "tools/npar/Suggest.h"
 #include "tools/npar/Talk.h"
 
+#include <csignal>
 #include <exception>
 #include <fmt/format.h>
 #include <new>
@@ -14,7 +15,8 @@ constexpr const char *introduction =
     "npar: train one model text under any parallel plan.\n"
     "\n"
     "Example:\n"
-    "  npar run gpt2 --plan three_d --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2 --data book.txt --tokens bytes --steps 200\n";
+    "  npar run gpt2 --plan three_d --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2 --set vocab=256 --set width=64 --set heads=4 \\\n"
+    "      --set depth=4 --set length=64 --data book.txt --tokens bytes --steps 50\n";
 
 /// The list of subcommands shows one line of each; the rest of a description is for its own help.
 class FirstLines : public CLI::Formatter {
@@ -53,6 +55,10 @@ ExitCode refuseExtras(const CLI::App &app) {
   return fail(ExitCode::Usage, message + "\nnpar: see 'npar " + name + " --help'");
 }
 
+ExitCode checkStandardOutput() {
+  return standardOutputArrived() ? ExitCode::Good : fail(ExitCode::BadInput, "cannot write to standard output: it is closed or its disk full");
+}
+
 ExitCode drive(int argc, char **argv) {
   CLI::App driver(introduction, "npar");
   driver.footer("Each subcommand explains itself: npar run --help\n" + std::string(exitCodeText));
@@ -73,7 +79,7 @@ ExitCode drive(int argc, char **argv) {
     driver.parse(argc, argv);
   } catch (const CLI::Success &success) {
     driver.exit(success);
-    return standardOutputArrived() ? ExitCode::Good : ExitCode::RunFailed;
+    return checkStandardOutput();
   } catch (const CLI::ParseError &error) {
     return fail(ExitCode::Usage, std::string(error.what()) + "\nnpar: see 'npar --help'");
   }
@@ -83,10 +89,8 @@ ExitCode drive(int argc, char **argv) {
       const CLI::App &deepest = command.app->get_subcommands().empty() ? *command.app : *command.app->get_subcommands().front();
       if (command.app->remaining_size() != 0 || deepest.remaining_size() != 0)
         return refuseExtras(command.app->remaining_size() != 0 ? *command.app : deepest);
-      ExitCode code = command.run();
-      if (!standardOutputArrived() && code == ExitCode::Good)
-        return fail(ExitCode::RunFailed, "cannot write to standard output (is the disk full?)");
-      return code;
+      ExitCode code = command.run(), arrived = checkStandardOutput();
+      return code == ExitCode::Good ? arrived : code;
     }
   if (driver.remaining_size() == 0)
     return fail(ExitCode::Usage, "no subcommand given\nnpar: see 'npar --help'");
@@ -101,6 +105,7 @@ ExitCode drive(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   using namespace npar::driver;
+  std::signal(SIGXFSZ, SIG_IGN); // a file that grows beyond `ulimit -f` is a file that cannot be written
   try {
     return static_cast<int>(drive(argc, argv));
   } catch (const std::bad_alloc &) {

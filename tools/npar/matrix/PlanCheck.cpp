@@ -1,7 +1,9 @@
 // Forks a process per plan and reads from its exit code and words what became of it.
 #include "tools/npar/matrix/PlanCheck.h"
 
+#include "tools/npar/StopSignals.h"
 #include "tools/npar/Talk.h"
+#include "tools/npar/Waiting.h"
 
 #include <algorithm>
 #include <cctype>
@@ -19,6 +21,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -29,13 +32,17 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// A folder that is gone when the check is over.
+/// A folder in $TMPDIR (else /tmp) that is gone when the check is over.
 class Folder {
 public:
   Folder() {
-    std::string pattern = (fs::temp_directory_path() / "npar-verify-XXXXXX").string();
+    const char *variable = std::getenv("TMPDIR");
+    parent = variable && *variable ? variable : "/tmp";
+    std::string pattern = parent + "/npar-verify-XXXXXX";
     if (mkdtemp(pattern.data()))
       path = pattern;
+    else
+      why = std::strerror(errno);
   }
   ~Folder() {
     std::error_code ignored;
@@ -44,7 +51,7 @@ public:
   }
   Folder(const Folder &) = delete;
   Folder &operator=(const Folder &) = delete;
-  std::string path; ///< empty when it could not be made
+  std::string parent, path, why; ///< `path` is empty when it could not be made
 };
 
 std::string contentOf(const fs::path &path) {
@@ -66,13 +73,19 @@ public:
   Run(const SmallModel &model, const PlanDraft &draft, const PlanCheckOptions &options, const std::string &folder)
       : draft(draft), folder(folder), base(fs::path(folder) / draft.name) {
     std::string text = wholeText(options.modelText, draft, firstLine);
-    std::ofstream(base.string() + ".npar", std::ios::binary) << text;
+    std::ofstream file(base.string() + ".npar", std::ios::binary);
+    if (!(file << text).flush()) {
+      why = "cannot write '" + base.string() + ".npar' (is its disk full? TMPDIR names another folder)";
+      return;
+    }
     std::cout.flush();
     std::cerr.flush();
     std::fflush(nullptr);
     process = fork();
     if (process == 0)
       runChild(model, options);
+    if (process < 0)
+      why = std::string("cannot start a process for it: ") + std::strerror(errno);
     end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
   }
 
@@ -86,6 +99,8 @@ public:
   Run &operator=(const Run &) = delete;
 
   bool started() const { return process > 0; }
+  /// Why it was not started.
+  const std::string &reason() const { return why; }
 
   /// Whether the process has ended; one that runs too long is ended.
   bool poll() {
@@ -112,6 +127,9 @@ public:
 
 private:
   [[noreturn]] void runChild(const SmallModel &model, const PlanCheckOptions &options) {
+    forgetStopSignals();
+    Waiting::silence();
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL); // whatever ends the parent
     for (auto [ending, stream] : {std::pair(".out", STDOUT_FILENO), std::pair(".err", STDERR_FILENO)}) {
       int file = open((base.string() + ending).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
       if (file < 0 || dup2(file, stream) < 0)
@@ -199,6 +217,7 @@ private:
   const PlanDraft &draft;
   std::string folder;
   fs::path base;
+  std::string why;
   uint32_t firstLine = 0;
   pid_t process = -1;
   int status = 0;
@@ -210,23 +229,25 @@ private:
 
 const char *nameOf(Verdict verdict) { return verdict == Verdict::Ok ? "ok" : verdict == Verdict::Refused ? "refused" : "failed"; }
 
-bool checkPlans(const SmallModel &model, const std::vector<PlanDraft> &drafts, const PlanCheckOptions &options,
-                const std::function<void(size_t, const PlanResult &)> &done) {
+ExitCode checkPlans(const SmallModel &model, const std::vector<PlanDraft> &drafts, const PlanCheckOptions &options,
+                    const std::function<void(size_t, const PlanResult &)> &done) {
+  // Whatever stops this, and a reader of the output that goes away too, leaves no process and no folder behind.
+  stopWhenAsked("", /*quiet=*/true);
+  std::signal(SIGPIPE, SIG_IGN);
   Folder folder;
-  if (folder.path.empty()) {
-    fail(ExitCode::RunFailed, "cannot make a folder for the plans' texts in '" + fs::temp_directory_path().string() + "'");
-    return false;
-  }
+  if (folder.path.empty())
+    return fail(ExitCode::BadInput, fmt::format("cannot make a folder for the plans' texts in '{}': {}; TMPDIR names another place",
+                                                folder.parent, folder.why));
   std::map<size_t, Run> running;
   std::map<size_t, PlanResult> finished;
   size_t next = 0, told = 0;
   while (told < drafts.size()) {
+    if (const char *signal = stopSignal())
+      return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} plans", signal, told, drafts.size()));
     while (next < drafts.size() && running.size() < static_cast<size_t>(std::max(1, options.jobs))) {
       auto [run, isNew] = running.try_emplace(next, model, drafts[next], options, folder.path);
-      if (!run->second.started()) {
-        fail(ExitCode::RunFailed, fmt::format("cannot start a process for plan '{}': {}", drafts[next].name, std::strerror(errno)));
-        return false;
-      }
+      if (!run->second.started())
+        return fail(ExitCode::RunFailed, fmt::format("plan '{}' cannot be checked: {}", drafts[next].name, run->second.reason()));
       ++next;
     }
     for (auto run = running.begin(); run != running.end();)
@@ -238,9 +259,11 @@ bool checkPlans(const SmallModel &model, const std::vector<PlanDraft> &drafts, c
       }
     for (; finished.count(told); ++told)
       done(told, finished[told]);
+    if (!standardOutputArrived())
+      return ExitCode::Good; // said where the command ends
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return true;
+  return ExitCode::Good;
 }
 
 std::string reasonKind(const std::string &reason) {

@@ -29,10 +29,10 @@ struct PlanCheckOptions {
   std::function<ExitCode(const ModelOptions &)> verify;
 };
 
-/// Checks all; calls `done` for each, in order, as soon as it and all before it are checked. False: the machine refused files or processes,
-/// which was said.
-bool checkPlans(const SmallModel &model, const std::vector<PlanDraft> &drafts, const PlanCheckOptions &options,
-                const std::function<void(size_t, const PlanResult &)> &done);
+/// Checks all; calls `done` for each, in order, as soon as it and all before it are checked. Otherwise what kept it from that was said: the
+/// machine refused files or processes, or a signal stopped it. Takes over the signals that stop a process.
+ExitCode checkPlans(const SmallModel &model, const std::vector<PlanDraft> &drafts, const PlanCheckOptions &options,
+                    const std::function<void(size_t, const PlanResult &)> &done);
 
 /// How `npar verify` checks one plan; `threads` and `jobs` of 0 are the usual number.
 PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs);

@@ -177,13 +177,13 @@ ExitCode verifyAll(MatrixFlags flags) {
       std::cout << fmt::format("{}, {} plan{} ({}), {}\n", report.model.name, report.drafts.size(), report.drafts.size() == 1 ? "" : "s",
                                kindsOf(report.drafts), drawing(flags))
                 << std::flush;
-    bool checked = checkPlans(report.model, report.drafts, flags.check, [&](size_t index, const PlanResult &result) {
+    ExitCode checked = checkPlans(report.model, report.drafts, flags.check, [&](size_t index, const PlanResult &result) {
       report.results.push_back(result);
       if (!flags.json)
         printResult(report, index, drawing(flags));
     });
-    if (!checked)
-      return ExitCode::RunFailed;
+    if (checked != ExitCode::Good || report.results.size() < report.drafts.size()) // nobody reads on
+      return checked;
     good &= report.count(Verdict::Failed) == 0;
     if (!flags.json)
       printSummary(report);

@@ -1,0 +1,19 @@
+// Where the path that a person names for an output leads, so that writing there does what the name says.
+#pragma once
+
+#include <string>
+
+namespace npar::program {
+
+struct Destination {
+  /// Absolute, with symbolic links followed, also where the last one leads to no file yet.
+  std::string path;
+  /// Of this process, where the path is another name of one: /dev/stdout, /dev/fd/3, /proc/self/fd/3. Else -1.
+  int descriptor = -1;
+  /// A descriptor, device or pipe, which is written to directly: a file that were renamed over it would take its place.
+  bool direct = false;
+};
+
+Destination destinationOf(const std::string &path);
+
+} // namespace npar::program

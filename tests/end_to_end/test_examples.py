@@ -1,0 +1,73 @@
+"""Every command that README.md, the help texts and quickstart show, taken from there and run: it works and answers within a minute.
+
+A person has a text `book.txt`, a model `my.npar` and its program `my.npx`; what one example writes is there for the next ones. NPAR_TIMES=1 prints
+how long each took.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+import unittest
+
+from driver import BUILD, NPAR, ROOT, DriverTest
+
+SECONDS = 60  # for each, on two cores
+
+
+def whole_lines(text):
+    """Lines that end in a backslash go on."""
+    return re.sub(r"\\\n\s*", "", text).splitlines()
+
+
+def readme_examples():
+    block = (ROOT / "README.md").read_text().split("## What npar can do for you")[1].split("```")[1]
+    return [line for line in whole_lines(block) if line.strip()]
+
+
+def help_examples():
+    """The indented commands before the list of options."""
+    found = []
+    for command in ("", "compile", "run", "inspect", "verify", "compat", "schedule", "schedule diff", "schedule explain"):
+        text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
+        text = re.split(r"^(?:Usage|OPTIONS|Options|Positionals)\b", text, flags=re.M)[0]
+        examples = [re.sub(r"\s{2,}\(.*\)$", "", line.strip()) for line in whole_lines(text) if re.match(r"\s+npar ", line)]
+        assert examples, f"no example in the help of '{command}'"
+        found += examples
+    return found
+
+
+def quickstart_examples():
+    """What it says to try next, with its own variables; `tools/quickstart FILE` itself is left out, it takes minutes."""
+    script = (ROOT / "tools" / "quickstart").read_text()
+    variables = script.split("npar=$build/bin/npar\n")[1].split("\nsay ")[0]
+    said = script.split("What to try next:\n")[1].split("\nEND")[0]
+    setup = f"npar=npar; text=book.txt; NPAR_QUICKSTART_STEPS=20\n{variables}\ncat <<END\n{said}\nEND\n"
+    said = subprocess.run(["bash", "-c", setup], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return [line[line.index("npar ") :] for line in said.splitlines() if "npar " in line and "tools/" not in line]
+
+
+class ExamplesTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        self.text_file(200000, name="book.txt")
+        shutil.copy(ROOT / "stdlib" / "models" / "mlp.npar", self.folder / "my.npar")
+        self.npar("compile", "my.npar", "--set", "compute=f64", "-o", "my.npx")
+
+    def test_all(self):
+        examples = readme_examples() + help_examples() + quickstart_examples()
+        self.assertGreater(len(examples), 30)
+        shell = 'less() { cat; }; PATH="$1:$PATH"; set -o pipefail; eval "$2"'
+        for example in dict.fromkeys(examples):
+            with self.subTest(example=example):
+                begun = time.monotonic()
+                result = subprocess.run(["bash", "-c", shell, "bash", BUILD / "bin", example], cwd=self.folder, capture_output=True, timeout=SECONDS)
+                self.assertEqual(result.returncode, 0, f"{example}\n{result.stderr.decode()[-2000:]}")
+                if os.environ.get("NPAR_TIMES"):
+                    print(f"{time.monotonic() - begun:6.1f} s  {shlex.quote(example)}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,309 @@
+"""Files that a command writes: never over one that it reads, never half, never two runs in one, and wherever a path leads."""
+
+import fcntl
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from driver import NPAR, ROOT, SMALL, DriverTest, settings
+
+ONE = ["gpt2", "--plan", "none", *settings(SMALL)]
+MLP = ["mlp", *settings(width=8, inner=8, depth=1, length=8)]  # compiled in no time, without a cache too
+MODEL = ROOT / "stdlib" / "models" / "mlp.npar"
+
+
+class CollisionTest(DriverTest):
+    """The same file by any name: nothing is written, what was there stays."""
+
+    def refused(self, *command, kept):
+        before = {name: (self.folder / name).read_bytes() for name in kept}
+        error = self.npar(*command, code=2).error
+        self.assertIn("name the same file", error)
+        for name, text in before.items():
+            self.assertEqual((self.folder / name).read_bytes(), text, name)
+        return error
+
+    def test_compile(self):
+        shutil.copy(MODEL, self.folder / "m.npar")
+        os.link(self.folder / "m.npar", self.folder / "hard")
+        (self.folder / "soft").symlink_to("m.npar")
+        (self.folder / "sub").mkdir()
+        for name in ("m.npar", "./m.npar", "sub/../m.npar", self.folder / "m.npar", "hard", "soft"):
+            with self.subTest(name=name):
+                self.refused("compile", "m.npar", "-o", name, kept=["m.npar"])
+
+    def test_what_only_the_text_names(self):
+        """Imports and schedules are known when the text is read; the standard library's texts are inputs like others."""
+        library = self.folder / "library"
+        shutil.copytree(ROOT / "stdlib", library)
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        (self.folder / "m.npar").write_text(text.replace("by schedule(chunks)", 'by "mine.csv"').replace('schedule = "1f1b", chunks = 0, ', ""))
+        shutil.copy(library / "layers" / "Mlp.npar", self.folder / "Mlp.npar")
+        (self.folder / "mine.csv").write_text("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
+        model = ["m.npar", *settings({**SMALL, "batch": 4, "mesh.dp": 1, "mesh.tp": 1})]
+        environment = {**os.environ, "NPAR_STDLIB": str(library)}
+        for name in ("Mlp.npar", "mine.csv", "library/layers/LayerNorm.npar"):
+            for command in (
+                ["compile", *model, "-o", name],
+                ["run", *model, "--random-data", "--steps", 1, "--save-weights", name],
+                ["inspect", *model, "--html", name],
+                ["inspect", "gpt2", *model[1:], "--compare", "m.npar", "--svg", name],
+            ):
+                with self.subTest(command=command):
+                    before = (self.folder / name).read_bytes()
+                    self.assertIn("name the same file", self.npar(*command, code=2, env=environment).error)
+                    self.assertEqual((self.folder / name).read_bytes(), before)
+
+    def test_run(self):
+        self.text_file()
+        self.npar("run", *ONE, "--random-data", "--steps", 1, "--quiet", "--save-weights", "w")
+        train = ["run", *ONE, "--data", "text.txt", "--tokens", "bytes", "--steps", 1, "--weights", "w"]
+        for name in ("text.txt", "w"):
+            for flag in ("--log", "--trace", "--save-weights"):
+                with self.subTest(flag=flag, name=name):
+                    self.refused(*train, flag, name, kept=["text.txt", "w"])
+        for flag in ("--trace", "--save-weights"):
+            self.refused(*train, "--log", "x", flag, "x.partial", kept=[])
+        shutil.copy(self.folder / "text.txt", self.folder / "x.partial")
+        self.refused("run", *ONE, "--data", "x.partial", "--tokens", "bytes", "--log", "x", kept=["x.partial"])
+
+    def test_inspect(self):
+        self.npar("compile", *ONE, "-o", "one.npx")
+        self.npar("compile", *ONE, "-o", "other.npx")
+        self.npar("run", "one.npx", "--random-data", "--steps", 1, "--quiet", "--trace", "t.json")
+        for flag in ("--svg", "--html", "--planned-trace"):
+            for name in ("one.npx", "other.npx", "t.json"):
+                with self.subTest(flag=flag, name=name):
+                    self.refused("inspect", "one.npx", "--compare", "other.npx", "--actual", "t.json", flag, name, kept=[name])
+
+    def test_standard_output_is_an_output(self):
+        """A file that is renamed over the one that standard output goes to would take what was printed with it."""
+        with open(self.folder / "out", "wb") as out:
+            self.assertIn("standard output", self.npar("inspect", *ONE, "--svg", "out", code=2, stdout=out).error)
+
+    def test_devices_are_shared(self):
+        self.npar("run", *ONE, "--random-data", "--steps", 1, "--log", "/dev/null", "--trace", "/dev/null", "--save-weights", "/dev/null")
+
+
+class WhereAPathLeadsTest(DriverTest):
+    def test_standard_output_by_its_name(self):
+        """A name of standard output (here in place of /dev/stdout) is written to whatever that is, and stays: no file is renamed over it."""
+        link = self.folder / "stdout"
+        link.symlink_to("/proc/self/fd/1")
+        self.assertEqual(self.npar("compile", *ONE, "-o", "stdout").stdout[:8], b"NPARNPX1")
+        with open(self.folder / "out", "w+b") as out:
+            self.npar("compile", *ONE, "-o", "stdout", stdout=out)
+        self.assertEqual((self.folder / "out").read_bytes()[:8], b"NPARNPX1")
+        with open(self.folder / "out", "w+b") as out:
+            self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", "--log", "stdout", stdout=out)
+        lines = (self.folder / "out").read_text().splitlines()
+        self.assertEqual([json.loads(line)["step"] for line in lines[:2]], [0, 1])
+        self.assertIn("after 2 steps", lines[2])
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["out", "stdout"])
+
+    def test_pipe(self):
+        os.mkfifo(self.folder / "pipe")
+        got = []
+        reader = threading.Thread(target=lambda: got.append((self.folder / "pipe").read_bytes()))
+        reader.start()
+        self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", "--log", "pipe")
+        reader.join()
+        self.assertEqual(len(got[0].splitlines()), 2)
+
+    def test_symbolic_links_stay(self):
+        (self.folder / "there").mkdir()
+        for name, command in [
+            ("p", ["compile", *ONE, "-o"]),
+            ("l", ["run", *ONE, "--random-data", "--steps", 1, "--quiet", "--log"]),
+        ]:
+            (self.folder / name).symlink_to(f"there/{name}")
+            for _ in range(2):  # to a file that is not there yet, then to one that is
+                self.npar(*command, name)
+                self.assertTrue((self.folder / name).is_symlink())
+                self.assertGreater((self.folder / "there" / name).stat().st_size, 100)
+
+
+class SharedLogTest(DriverTest):
+    def test_second_run_is_refused(self):
+        endless = [str(NPAR), "run", *map(str, ONE), "--random-data", "--steps", "1000000", "--log", "log", "--quiet"]
+        first = subprocess.Popen(endless, cwd=self.folder, stdout=subprocess.DEVNULL)
+        try:
+            partial = self.folder / "log.partial"
+            while not (partial.exists() and partial.stat().st_size > 0):
+                self.assertIsNone(first.poll())
+                time.sleep(0.01)
+            error = self.npar("run", *ONE, "--random-data", "--steps", 1, "--log", "log", code=1).error
+            self.assertIn("another run is writing", error)
+            self.assertIn("log.partial", error)
+        finally:
+            first.kill()  # as a crash: nothing is tidied up
+            first.wait()
+        lines = partial.read_text().split("\n")[:-1]  # whole ones, of one run
+        self.assertEqual([json.loads(line)["step"] for line in lines], list(range(len(lines))))
+        self.npar("run", *ONE, "--random-data", "--steps", 2, "--quiet", "--log", "log")  # what is left blocks nobody
+        self.assertEqual(len((self.folder / "log").read_text().splitlines()), 2)
+        self.assertFalse(partial.exists())
+
+    def test_refused_run_touches_nothing(self):
+        partial = self.folder / "log.partial"
+        partial.write_text("old\n")
+        with open(partial) as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            self.npar("run", *ONE, "--random-data", "--steps", 1, "--log", "log", code=1)
+        self.npar("run", *ONE, "--set", "nothing=1", "--random-data", "--steps", 1, "--log", "log", code=1)
+        self.assertEqual(partial.read_text(), "old\n")
+        self.npar("run", *ONE, "--set", "nothing=1", "--random-data", "--steps", 1, "--log", "new", code=1)
+        self.assertFalse((self.folder / "new.partial").exists())
+
+
+class UnwritableTest(DriverTest):
+    def test_full_device(self):
+        for flag, command in [
+            ("--log", ["run", *ONE, "--random-data", "--steps", 2]),
+            ("--trace", ["run", *ONE, "--random-data", "--steps", 2]),
+            ("--save-weights", ["run", *ONE, "--random-data", "--steps", 2]),
+            ("-o", ["compile", *ONE]),
+            ("--svg", ["inspect", *ONE]),
+            ("--html", ["inspect", *ONE]),
+            ("--planned-trace", ["inspect", *ONE]),
+        ]:
+            with self.subTest(flag=flag):
+                error = self.npar(*command, flag, "/dev/full", code=1).error
+                self.assertIn("cannot write", error)
+                self.assertIn("'/dev/full': No space left on device", error)
+
+    def test_one_that_fails_does_not_take_the_others_along(self):
+        error = self.npar("run", *ONE, "--random-data", "--steps", 5, "--log", "/dev/full", "--trace", "t", "--save-weights", "w", code=1).error
+        self.assertIn("/dev/full", error)
+        self.assertTrue((self.folder / "t").exists() and (self.folder / "w").exists())
+
+    def test_limit_of_file_size(self):
+        """`ulimit -f` sends SIGXFSZ, which ends a process by default."""
+        self.npar("compile", *ONE, "-o", "p.npx")
+
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+        for name, command in [("s", ["inspect", "p.npx", "--svg", "s"]), ("kernels", ["compile", *ONE, "-o", "o"])]:
+            with self.subTest(name=name):
+                error = self.npar(*command, code=1, preexec_fn=small).error
+                self.assertIn(name, error)
+                self.assertIn("File too large", error)
+        with open(self.folder / "out", "wb") as out:
+            self.assertIn("standard output", self.npar("inspect", "p.npx", "--json", code=1, preexec_fn=small, stdout=out).error)
+
+    def test_no_folder_for_temporary_files(self):
+        """Only `verify --all` and `compat` need one; and caches are for speed."""
+        missing = {**os.environ, "TMPDIR": str(self.folder / "missing")}
+        self.npar("compile", *MLP, "-o", "p.npx", env=missing)
+        for command in (["verify", "--all", "mlp", "--plans", 1], ["compat", "mlp", "--features", "dp"]):
+            error = self.npar(*command, code=1, env=missing).error
+            self.assertIn("missing", error)
+            self.assertIn("TMPDIR", error)
+        (self.folder / "file").write_text("")
+        for cache in ("/proc/none", str(self.folder / "file")):
+            error = self.npar("compile", *MLP, "-o", "p.npx", env={**os.environ, "NPAR_CACHE": cache}).error
+            self.assertIn(f"'{cache}' (NPAR_CACHE)", error)
+        bare = {name: value for name, value in os.environ.items() if name not in ("HOME", "NPAR_CACHE", "XDG_CACHE_HOME", "TMPDIR")}
+        self.npar("compile", *MLP, "-o", "p.npx", env=bare)
+
+    def test_two_processes_fill_one_cache(self):
+        environment = {**os.environ, "NPAR_CACHE": str(self.folder / "cache")}
+        both = [subprocess.Popen([NPAR, "compile", *MLP, "-o", f"{i}.npx"], cwd=self.folder, env=environment,
+                                 stderr=subprocess.DEVNULL) for i in range(2)]
+        self.assertEqual([one.wait() for one in both], [0, 0])
+        self.assertEqual((self.folder / "0.npx").read_bytes(), (self.folder / "1.npx").read_bytes())
+        self.assertEqual([path.name for path in (self.folder / "cache").iterdir() if path.suffix != ".o"], [])
+
+
+class SignalTest(DriverTest):
+    def start(self, *command, **options):
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.Popen([str(NPAR), *map(str, command)], cwd=self.folder, stderr=subprocess.PIPE, **options)
+
+    def wait_for(self, path):
+        end = time.monotonic() + 60
+        while not ((self.folder / path).exists() and (self.folder / path).stat().st_size):
+            self.assertLess(time.monotonic(), end, f"no {path}")
+            time.sleep(0.01)
+
+    def endless(self, *more, **options):
+        return self.start("run", *ONE, "--random-data", "--steps", 1000000, "--log", "log", "--save-weights", "w", "--trace", "t", *more, **options)
+
+    def test_run_ends_after_the_step(self):
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=one):
+                run = self.endless()
+                self.wait_for("log.partial")
+                run.send_signal(one)
+                output, error = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 4, error)
+                self.assertIn(f"stopped by {one.name} after".encode(), error)
+                steps = len((self.folder / "log").read_text().splitlines())
+                self.assertIn(f"after {steps} steps".encode(), output)
+                for name in ("log", "w", "t"):
+                    (self.folder / name).unlink()
+                self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_ignored_hangup_stays_ignored(self):
+        run = self.endless(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for("log.partial")
+        run.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+        self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGTERM)
+        self.assertIn(b"stopped by SIGTERM", run.communicate(timeout=60)[1])
+
+    def test_before_the_first_step(self):
+        run = self.start("run", "gpt2", "--plan", "none", "--set", "length=64", "--set", "batch=2", "--set", "micro=1", "--random-data", "--log", "log")
+        end = time.monotonic() + 60
+        while not (self.folder / "log.partial").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        run.send_signal(signal.SIGTERM)
+        _, error = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 4, error)
+        self.assertIn(b"stopped by SIGTERM before the first step", error)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_verify_all_leaves_nothing(self):
+        places = self.folder / "tmp"
+        for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            places.mkdir()
+            check = self.start("verify", "--all", "gpt2", "--plans", 60, env={**os.environ, "TMPDIR": str(places)})
+            while not any(places.glob("*/*.npar")):
+                self.assertIsNone(check.poll())
+                time.sleep(0.01)
+            check.send_signal(one)
+            error = check.communicate(timeout=60)[1]
+            self.assertEqual(check.returncode, 4, error)
+            self.assertIn(f"stopped by {one.name}".encode(), error)
+            self.assertEqual(list(places.iterdir()), [])
+            places.rmdir()
+
+    def test_reader_that_goes_away(self):
+        """As `npar ... | head -1`."""
+        places = self.folder / "tmp"
+        places.mkdir()
+        for command, codes in [
+            (["inspect", *ONE, "--json"], (1, -signal.SIGPIPE)),
+            (["verify", "--all", "mlp", "--plans", 12], (1,)),
+        ]:
+            check = self.start(*command, env={**os.environ, "TMPDIR": str(places)})
+            check.stdout.readline()
+            check.stdout.close()
+            error = check.stderr.read()
+            check.stderr.close()
+            self.assertIn(check.wait(timeout=60), codes, error)
+            self.assertNotIn(b"internal", error)
+            self.assertEqual(list(places.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+// What ends a run from outside: Ctrl-C, the TERM of a job manager, the HUP of a closed terminal. All three are treated alike.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+namespace npar::driver {
+
+/// From now on the first signal ends the process at once with exit code 4, says so and removes `abandoned` (nothing when it is empty). A
+/// signal that was ignored when the process began stays so (nohup, a job in the background of a script).
+void stopAtOnce(const std::string &abandoned = "");
+/// From now on the first signal is kept for stopSignal(), and said to come after `what`; a second one ends the process as it would without
+/// npar. `quiet`: says nothing.
+void stopWhenAsked(const char *what, bool quiet);
+/// Holds these signals back while it lives.
+class SignalsHeld {
+public:
+  SignalsHeld();
+  ~SignalsHeld();
+  SignalsHeld(const SignalsHeld &) = delete;
+
+private:
+  sigset_t before;
+};
+
+/// The signals as they were when the process began: for a child.
+void forgetStopSignals();
+
+/// The signal that came since stopWhenAsked(): "SIGTERM"; null when there was none.
+const char *stopSignal();
+
+} // namespace npar::driver
