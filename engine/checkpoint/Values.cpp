@@ -28,8 +28,9 @@ std::string indexText(uint64_t index, const std::vector<int64_t> &shape) {
 
 std::string numberText(double value) {
   char text[32];
-  bool isFloat = !std::isfinite(value) || static_cast<double>(static_cast<float>(value)) == value;
-  std::snprintf(text, sizeof(text), isFloat ? "%.9g" : "%.17g", value);
+  std::snprintf(text, sizeof(text), "%.9g", value); // tells float32 values apart
+  if (std::isfinite(value) && std::stod(text) != value && static_cast<double>(static_cast<float>(value)) != value)
+    std::snprintf(text, sizeof(text), "%.17g", value);
   return text;
 }
 
