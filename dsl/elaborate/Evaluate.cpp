@@ -16,6 +16,12 @@ std::string textOf(double number) {
   return text;
 }
 
+std::string beyondFloat32(double number) {
+  if (number == 0 || (std::fabs(number) >= smallestNumber && std::fabs(number) <= largestNumber))
+    return "";
+  return textOf(number) + ", which float32 cannot hold (0, and " + textOf(smallestNumber) + " to " + textOf(largestNumber) + ")";
+}
+
 std::string textOf(const Value &value) {
   if (auto *i = std::get_if<int64_t>(&value))
     return std::to_string(*i);
@@ -106,9 +112,11 @@ int64_t Evaluator::integer(const ast::Expression &e, Scope &scope, const std::st
 
 double Evaluator::number(const ast::Expression &e, Scope &scope, const std::string &what) {
   Value value = constant(e.location, evaluate(e, scope));
-  if (isNumber(value))
-    return toDouble(value);
-  reporter.fail(e.location, what + " must be a number, this is " + kindOf(value));
+  if (!isNumber(value))
+    reporter.fail(e.location, what + " must be a number, this is " + kindOf(value));
+  if (std::string wrong = beyondFloat32(toDouble(value)); !wrong.empty())
+    reporter.fail(e.location, what + " is " + wrong);
+  return toDouble(value);
 }
 
 bool Evaluator::truth(const ast::Expression &e, Scope &scope, const std::string &what) {

@@ -2,7 +2,6 @@
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace npar::dsl {
 namespace {
@@ -48,8 +47,9 @@ Value gelu(OperationCall &call) {
 Value dropout(OperationCall &call) {
   int x = call.floats(0);
   double rate = call.number(1, 0);
-  if (!(rate >= 0 && rate < 1))
-    call.reporter.fail(call.place(1), "the dropout rate " + textOf(rate) + " is outside of [0, 1)");
+  constexpr double largest = 0.999999; // what is kept is drawn, and scaled by 1 / (1 - rate), in 32 bits
+  if (!(rate >= 0 && rate <= largest))
+    call.reporter.fail(call.place(1), "the dropout rate " + textOf(rate) + " is outside of [0, " + textOf(largest) + "]");
   std::string site = call.elaborator.site("dropout");
   if (rate == 0)
     return TensorValue{x};
@@ -138,6 +138,8 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
   int x = a ? a->node : b->node;
   const AxisNames axes = graph.type(x).axes;
   double number = toDouble(a ? right : left);
+  if (std::string wrong = beyondFloat32(number); !wrong.empty())
+    reporter.fail(at, sign + " has " + wrong);
   auto scale = [&](int node, double factor) { return graph.add(at, "scale", {node}, graph.floating(axes), {{"factor", factor}}); };
   auto shift = [&](int node, double value) { return graph.add(at, "shift", {node}, graph.floating(axes), {{"value", value}}); };
   switch (op) {
@@ -151,8 +153,6 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
     if (a) {
       if (number == 0)
         reporter.fail(at, "division of a tensor by zero");
-      if (!std::isfinite(1 / number))
-        reporter.fail(at, "1 / " + textOf(number) + " is not a finite number, and a tensor is multiplied by it");
       return TensorValue{scale(x, 1 / number)};
     }
     int fill = graph.add(at, "fill", {}, graph.floating({}), {{"value", number}});

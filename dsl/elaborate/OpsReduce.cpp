@@ -47,8 +47,8 @@ int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &
 
 double epsilonOf(OperationCall &call, size_t i) {
   double epsilon = call.number(i, 1e-5);
-  if (!(epsilon >= smallestEpsilon))
-    call.reporter.fail(call.place(i), "epsilon must be at least " + textOf(smallestEpsilon) + ", this is " + textOf(epsilon));
+  if (!(epsilon >= smallestNumber))
+    call.reporter.fail(call.place(i), "epsilon must be at least " + textOf(smallestNumber) + ", this is " + textOf(epsilon));
   return epsilon;
 }
 

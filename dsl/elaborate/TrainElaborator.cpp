@@ -180,8 +180,8 @@ private:
     }
     if (c.values[2])
       t.epsilon = evaluator.number(*c.values[2], scope, "epsilon");
-    if (!(t.epsilon >= smallestEpsilon)) // an entry without a gradient so far would become 0 / 0
-      reporter.fail(c.values[2]->location, "epsilon is " + textOf(t.epsilon) + ", it must be at least " + textOf(smallestEpsilon));
+    if (!(t.epsilon >= smallestNumber)) // an entry without a gradient so far would become 0 / 0
+      reporter.fail(c.values[2]->location, "epsilon is " + textOf(t.epsilon) + ", it must be at least " + textOf(smallestNumber));
     t.decay = atLeastZero(c.values[3], 0, "the decay");
   }
 

@@ -42,8 +42,10 @@ std::string kindOf(const Value &value);
 /// A constant as a person writes it.
 std::string textOf(const Value &value);
 std::string textOf(double number);
-/// Of what keeps a division from being one by zero: smaller numbers may be 0 in float32, which models compute in.
-constexpr double smallestEpsilon = 1e-37;
+/// What models compute with: smaller numbers may be 0 in float32, larger ones are infinite.
+constexpr double smallestNumber = 1e-37, largestNumber = 3.4e38;
+/// "1e+39, which float32 cannot hold (...)"; empty for a number that it can.
+std::string beyondFloat32(double number);
 inline bool isNumber(const Value &v) { return std::holds_alternative<int64_t>(v) || std::holds_alternative<double>(v); }
 inline double toDouble(const Value &v) {
   return std::holds_alternative<int64_t>(v) ? static_cast<double>(std::get<int64_t>(v)) : std::get<double>(v);
