@@ -80,8 +80,9 @@ FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Locati
     return refuse(error);
   // Of a pipe lld makes no temporary file beside it; a file in memory it would.
   std::string inputPath = input.path(), outputPath = writing.path();
-  const char *arguments[] = {"ld.lld", "-shared",     "--hash-style=gnu", "-O2",           "--build-id=none",  "--threads=1", "-z",
-                             "noexecstack", "-o", outputPath.c_str(),  "--whole-archive", inputPath.c_str()};
+  const char *arguments[] = {
+      "ld.lld",           "-shared",         "--hash-style=gnu", "-O2", "--build-id=none", "--threads=1", "-z", "noexecstack", "-o",
+      outputPath.c_str(), "--whole-archive", inputPath.c_str()};
   std::string errors;
   llvm::raw_string_ostream errorStream(errors);
   std::vector<uint8_t> linked;

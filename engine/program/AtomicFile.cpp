@@ -61,9 +61,7 @@ int writeThrough(const Destination &destination, const uint8_t *data, size_t siz
 }
 
 /// Gives an open file its mode and its content.
-int fill(int file, mode_t mode, const uint8_t *data, size_t size) {
-  return ::fchmod(file, mode) == 0 ? writeAll(file, data, size) : errno;
-}
+int fill(int file, mode_t mode, const uint8_t *data, size_t size) { return ::fchmod(file, mode) == 0 ? writeAll(file, data, size) : errno; }
 
 constexpr int noUnnamed = -1; ///< the file system, or a missing /proc, knows no file without a name
 

@@ -39,8 +39,8 @@ void lower(MachineMemory &memory, uint64_t bytes, const std::string &limit) {
 
 uint64_t less(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
 
-/// All groups from `path` up to the hierarchy's root: each may have a limit. In a container the path may be that of the host, whose folders are
-/// not here; its root then is the container's own group.
+/// All groups from `path` up to the hierarchy's root: each may have a limit. In a container the path may be that of the host, whose folders
+/// are not here; its root then is the container's own group.
 void lowerToGroups(MachineMemory &memory, const std::string &hierarchy, std::string path, const char *limitName, const char *usedName,
                    const char *droppable) {
   while (true) {

@@ -8,8 +8,8 @@
 namespace npar::engine {
 
 struct MemoryNeed {
-  uint64_t arenas = 0; ///< bytes of all ranks together: exact
-  uint64_t graph = 0;  ///< of the step graph: an estimate
+  uint64_t arenas = 0;  ///< bytes of all ranks together: exact
+  uint64_t graph = 0;   ///< of the step graph: an estimate
   uint64_t weights = 0; ///< of all parameters once, where they are collected to be written
   uint64_t total() const { return arenas + graph + weights; }
 };

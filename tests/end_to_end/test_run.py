@@ -1,16 +1,16 @@
-"""`npar run` while it runs: the progress bar on a terminal, Ctrl-C, and the commands that the README shows."""
+"""`npar run` while it runs: the progress bar on a terminal, Ctrl-C, its memory and what takes long."""
 
 import json
 import os
 import pty
-import shlex
+import resource
 import signal
 import subprocess
 import time
 import unittest
 
 import driver
-from driver import NPAR, ROOT, SMALL, DriverTest, mesh, settings
+from driver import NPAR, SMALL, DriverTest, mesh, settings
 
 THREE_D = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2))]
 
@@ -78,7 +78,7 @@ class RunTest(DriverTest):
         output, error = process.communicate(timeout=driver.TIMEOUT)
         self.assertEqual(process.returncode, 4, error)
         steps = json.loads(output)["steps"]
-        self.assertIn(f"stopped after {steps} of 1000000 steps", error)
+        self.assertIn(f"stopped by SIGINT after {steps} of 1000000 steps", error)
         self.assertEqual(len((self.folder / "log.jsonl").read_text().splitlines()), steps)
         self.assertTrue((self.folder / "w.safetensors").exists())
         self.assertFalse(partial.exists())
@@ -87,21 +87,35 @@ class RunTest(DriverTest):
         self.npar("run", *THREE_D, "--random-data", "--steps", 2, "--backend", "null", "--quiet")
 
 
-class ReadmeTest(DriverTest):
-    def test_commands_of_the_readme(self):
-        """Each line that begins with `npar` and is complete runs; trainings take one step on a small text."""
-        self.text_file(name="book.txt")
-        ran = 0
-        for line in (ROOT / "README.md").read_text().splitlines():
-            if not line.startswith("npar ") or "..." in line:
-                continue
-            words = shlex.split(line, comments=True)[1:]
-            if "--steps" in words:
-                words[words.index("--steps") + 1] = "1"
-            with self.subTest(line=line):
-                self.npar(*words)
-                ran += 1
-        self.assertGreaterEqual(ran, 5)
+class SizeTest(DriverTest):
+    """Runs that are large: they say so first."""
+
+    def test_memory_is_said_and_refused_before_it_is_taken(self):
+        self.assertIn("takes ", self.npar("run", *THREE_D, "--random-data", "--steps", 1).error)
+        large = ["gpt2", "--plan", "none", "--set", "length=64"]  # 124 million parameters: 2 GB and more
+
+        def little():
+            resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+
+        for command in (["run", *large, "--random-data", "--steps", 1], ["verify", *large, "--full"]):
+            error = self.npar(*command, code=1, preexec_fn=little).error
+            self.assertRegex(error, r"this needs [\d.]+ GiB of memory and [\d.]+ .iB are left \(`ulimit -v`\)")
+            self.assertIn("npar inspect works here", error)
+        self.npar("run", *large, "--random-data", "--steps", 1, "--backend", "null", "--quiet", preexec_fn=little)
+
+    def test_what_takes_long_gives_a_sign_of_life(self):
+        """On standard error, with what is being done; the process is held for longer than it stays silent, so that any machine is slow."""
+        environment = {**os.environ, "NPAR_CACHE": str(self.folder / "empty")}
+        command = [str(NPAR), "run", *map(str, THREE_D), "--random-data", "--steps", "1"]
+        run = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.3)
+        run.send_signal(signal.SIGSTOP)
+        time.sleep(2.2)
+        run.send_signal(signal.SIGCONT)
+        output, error = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 0, error)
+        self.assertNotIn(b"compiling", output)
+        self.assertRegex(error, rb"npar: compiling '.*gpt2.npar': [a-z0-9 -]+, [0-9]+ s\n")
 
 
 if __name__ == "__main__":

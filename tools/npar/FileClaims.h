@@ -10,7 +10,8 @@
 namespace npar::driver {
 
 /// Two claims are on one file when device and inode are the same (links, other spellings), or the path where there is no file yet. Devices
-/// and pipes may be claimed by several: nothing in them can be lost. Standard output and standard error are outputs where they go to a file.
+/// and pipes may be claimed by several: nothing in them can be lost. Standard output and standard error are outputs where they go to a
+/// file.
 class FileClaims {
 public:
   FileClaims();

@@ -110,8 +110,9 @@ ExitCode runInspect(const InspectFlags &flags) {
                 std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
   if ((flags.why || flags.parameterBytes) && !flags.json && flags.html.empty() &&
       !(flags.actual.empty() && flags.compare.empty() && flags.compareSettings.empty()))
-    return fail(ExitCode::Usage, std::string(flags.why ? "--why" : "--bytes-per-parameter") +
-                                     " prints nothing else: --actual, --compare and --compare-set go with it only where --json or --html is given");
+    return fail(ExitCode::Usage,
+                std::string(flags.why ? "--why" : "--bytes-per-parameter") +
+                    " prints nothing else: --actual, --compare and --compare-set go with it only where --json or --html is given");
   for (const std::string &setting : flags.compareSettings)
     if (!settingOf(setting))
       return fail(ExitCode::Usage, "--compare-set wants KEY=VALUE, such as 'schedule=gpipe', not '" + setting + "'");
@@ -211,16 +212,23 @@ Command addInspectCommand(CLI::App &driver) {
                 "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
   app->add_flag("--saved", flags->saved,
                 "only the activations that the backward of a micro-batch needs, by block and operation, in the papers' unit");
-  app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")->type_name("FILE.svg")->check(notEmpty());
+  app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")
+      ->type_name("FILE.svg")
+      ->check(notEmpty());
   app->add_option("--html", flags->html,
                   "one page to look around in: zoom, steps with source lines, dependencies, memory; needs no network")
-      ->type_name("FILE.html")->check(notEmpty());
-  app->add_option("--planned-trace", flags->trace, "write the planned timeline for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
+      ->type_name("FILE.html")
+      ->check(notEmpty());
+  app->add_option("--planned-trace", flags->trace, "write the planned timeline for Perfetto or chrome://tracing")
+      ->type_name("FILE.json")
+      ->check(notEmpty());
   app->add_option("--actual", flags->actual, "lay the trace of a run (npar run --trace) of this program beside the plan")
-      ->type_name("FILE.json")->check(notEmpty());
+      ->type_name("FILE.json")
+      ->check(notEmpty());
   app->add_option("--compare", flags->compare,
                   "lay another compiled program beside it, or a model text compiled with the same flags (may be repeated)")
-      ->type_name("OTHER")->check(notEmpty())
+      ->type_name("OTHER")
+      ->check(notEmpty())
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_option("--compare-set", flags->compareSettings, "lay the same model beside it with this setting changed, such as schedule=gpipe")

@@ -60,7 +60,9 @@ std::optional<std::pair<std::string, std::string>> settingOf(const std::string &
 
 void ModelOptions::addTo(CLI::App &app) {
   app.add_option("MODEL", model, "model text (.npar), a model of the standard library by name, or a compiled program (.npx)")->required();
-  app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")->type_name("NAME")->check(notEmpty());
+  app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")
+      ->type_name("NAME")
+      ->check(notEmpty());
   app.add_option("--train", train, "train block to use (default: the model's only one)")->type_name("NAME")->check(notEmpty());
   app.add_option("--config", config, "named configuration of the model's constants, such as Llama-3-8B (default: the model's own values)")
       ->type_name("NAME")

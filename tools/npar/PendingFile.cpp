@@ -34,7 +34,8 @@ bool stillNamed(int file, const std::string &path) {
 } // namespace
 
 PendingFile::PendingFile(const std::string &path)
-    : path(path), destination(program::destinationOf(path)), partial(destination.direct ? destination.path : destination.path + ".partial") {}
+    : path(path), destination(program::destinationOf(path)),
+      partial(destination.direct ? destination.path : destination.path + ".partial") {}
 
 PendingFile::~PendingFile() {
   if (file < 0)

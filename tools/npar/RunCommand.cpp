@@ -21,7 +21,8 @@ ExitCode checkFlags(const RunFlags &flags) {
   if (!flags.data.empty() && flags.tokens.empty())
     return fail(ExitCode::Usage, "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers)");
   if (flags.randomData && !(flags.tokens.empty() && flags.order.empty()))
-    return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--order" : "--tokens") + " is of a file: it goes with --data, not with --random-data");
+    return fail(ExitCode::Usage,
+                std::string(flags.tokens.empty() ? "--order" : "--tokens") + " is of a file: it goes with --data, not with --random-data");
   if (flags.traceSteps > 0 && flags.trace.empty())
     return fail(ExitCode::Usage, "--trace-steps says how much --trace FILE.json shows: give that too");
   if (flags.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
@@ -84,12 +85,16 @@ Command addRunCommand(CLI::App &driver) {
       ->type_name("KIND")
       ->check(CLI::IsMember({"bytes", "u16", "i32"}));
   app->add_option("--mask", flags->mask, "which tokens of the data are targets of the loss: one byte per token, 0 (not) or 1")
-      ->type_name("FILE")->check(notEmpty());
-  app->add_option("--order", flags->order, "of the samples: shuffled (the default; by seed and epoch) or sequential; the same for every plan")
+      ->type_name("FILE")
+      ->check(notEmpty());
+  app->add_option("--order", flags->order,
+                  "of the samples: shuffled (the default; by seed and epoch) or sequential; the same for every plan")
       ->type_name("ORDER")
       ->check(CLI::IsMember({"shuffled", "sequential"}));
   app->add_flag("--random-data", flags->randomData, "random tokens instead of a file: for trials and benchmarks");
-  app->add_option("--weights", flags->weights, "start from these weights (Hugging Face names)")->type_name("FILE.safetensors")->check(notEmpty());
+  app->add_option("--weights", flags->weights, "start from these weights (Hugging Face names)")
+      ->type_name("FILE.safetensors")
+      ->check(notEmpty());
   app->add_option("--save-weights", flags->saveWeights, "write the final weights")->type_name("FILE.safetensors")->check(notEmpty());
   app->add_option("--steps", flags->steps, "training steps")
       ->type_name("N")
@@ -100,7 +105,8 @@ Command addRunCommand(CLI::App &driver) {
       ->check(wholeNumber());
   app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
   app->add_option("--log", flags->log, "one JSON object per step; grows as FILE.partial, renamed when the run ends")
-      ->type_name("FILE.jsonl")->check(notEmpty());
+      ->type_name("FILE.jsonl")
+      ->check(notEmpty());
   app->add_option("--trace", flags->trace, "measured timeline for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
   app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first (default: 5)")
       ->type_name("N")

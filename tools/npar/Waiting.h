@@ -9,8 +9,8 @@
 
 namespace npar::driver {
 
-/// Says nothing for the first two seconds. Then a terminal gets one line that is redrawn and wiped at the end; elsewhere a line comes when the
-/// phase changes (at most every two seconds) and every ten seconds. Has a thread of its own, so it speaks within the longest phase too.
+/// Says nothing for the first two seconds. Then a terminal gets one line that is redrawn and wiped at the end; elsewhere a line comes when
+/// the phase changes (at most every two seconds) and every ten seconds. Has a thread of its own, so it speaks within the longest phase too.
 class Waiting {
 public:
   /// `what` is being done, such as "compiling gpt2".

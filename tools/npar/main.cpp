@@ -56,7 +56,8 @@ ExitCode refuseExtras(const CLI::App &app) {
 }
 
 ExitCode checkStandardOutput() {
-  return standardOutputArrived() ? ExitCode::Good : fail(ExitCode::BadInput, "cannot write to standard output: it is closed or its disk full");
+  return standardOutputArrived() ? ExitCode::Good
+                                 : fail(ExitCode::BadInput, "cannot write to standard output: it is closed or its disk full");
 }
 
 ExitCode drive(int argc, char **argv) {

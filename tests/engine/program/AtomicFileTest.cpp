@@ -1,10 +1,12 @@
 // A write that fails leaves the old file as it was and nothing beside it.
 #include "engine/program/AtomicFile.h"
+#include "engine/program/Destination.h"
 
 #include <csignal>
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace npar::program {
@@ -72,6 +74,38 @@ TEST_F(AtomicFile, RefusesADirectoryAndAMissingFolder) {
   EXPECT_FALSE(writeFileAtomically(directory, "x", 1).ok());
   EXPECT_FALSE(writeFileAtomically(directory + "/no/such", "x", 1).ok());
   EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(AtomicFile, FollowsSymbolicLinksToFilesThatAreStillToBeMade) {
+  std::string link = directory + "/link", circle = directory + "/circle";
+  ASSERT_EQ(symlink("target", link.c_str()), 0);
+  ASSERT_EQ(symlink("circle", circle.c_str()), 0);
+  EXPECT_EQ(destinationOf(link).path, directory + "/target");
+  for (const char *text : {"one", "two"}) {
+    ASSERT_TRUE(writeFileAtomically(link, text, 3).ok());
+    auto bytes = readFile(directory + "/target");
+    ASSERT_TRUE(bytes.ok());
+    EXPECT_EQ(std::string(bytes->begin(), bytes->end()), text);
+  }
+  (void)destinationOf(circle); // ends
+  struct stat status;
+  ASSERT_EQ(lstat(link.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode));
+}
+
+TEST_F(AtomicFile, WritesToAnOpenFileByItsName) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::string link = directory + "/link", name = "/proc/self/fd/" + std::to_string(ends[1]);
+  ASSERT_EQ(symlink(name.c_str(), link.c_str()), 0);
+  EXPECT_EQ(destinationOf(link).descriptor, ends[1]);
+  EXPECT_EQ(destinationOf("/dev/fd/" + std::to_string(ends[1])).descriptor, ends[1]);
+  ASSERT_TRUE(writeFileAtomically(link, "text", 4).ok());
+  char got[4];
+  ASSERT_EQ(read(ends[0], got, 4), 4);
+  EXPECT_EQ(std::string(got, 4), "text");
+  close(ends[0]), close(ends[1]);
+  EXPECT_EQ(destinationOf(directory + "/none").descriptor, -1);
 }
 
 } // namespace

@@ -1,0 +1,31 @@
+// What takes long says so, what does not is silent.
+#include "tools/npar/Waiting.h"
+
+#include <gtest/gtest.h>
+
+namespace npar::driver {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(WaitingTest, speaksAfterTwoSecondsAndNamesThePhase) {
+  ::testing::internal::CaptureStderr();
+  {
+    Waiting waiting("setting up");
+    waiting.phase("taking memory");
+    std::this_thread::sleep_for(2300ms);
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "npar: setting up: taking memory, 2 s\n");
+}
+
+TEST(WaitingTest, endsAtOnceAndSilently) {
+  ::testing::internal::CaptureStderr();
+  auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i)
+    Waiting("compiling").phase("a pass");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 2s);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+} // namespace
+} // namespace npar::driver
