@@ -117,6 +117,9 @@ int Graph::add(Location at, std::string op, std::vector<int> operands, TensorTyp
 
 size_t Graph::declareParameter(Parameter parameter, AxisNames products) {
   checkType(parameter.location, parameter.type);
+  if (parameter.path == "__metadata__") // of safetensors
+    reporter.fail(parameter.location, "no parameter can have the path '__metadata__': files with weights describe themselves there",
+                  {"give it another name, or another path with `as`"});
   auto [known, fresh] = parameterIndex.insert({parameter.path, model.parameters.size()});
   if (!fresh) { // names in a scope differ, but `under` can lead to another one's paths
     reporter.error(parameter.location, "parameter '" + parameter.path + "' is declared twice", model.parameters[known->second].location,
