@@ -131,6 +131,11 @@ static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, 
   engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
   if (!expected.ok())
     return expected.status();
+  if (!std::isfinite(expected->loss) || !std::isfinite(expected->gradNorm))
+    return Status::badInput(
+        fmt::format("on one rank the {} of step {} is not finite: there is nothing to compare; make the model's numbers "
+                    "smaller",
+                    std::isfinite(expected->loss) ? "gradient norm" : "loss", step));
   return BothSteps{*result, *expected};
 }
 

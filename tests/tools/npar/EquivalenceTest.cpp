@@ -165,6 +165,17 @@ TEST(CompareSessions, FindsAWrongGradient) {
   EXPECT_FALSE(named(checks, "parameters").ok);
 }
 
+// A model whose own numbers are not finite is wrong input, not a plan that differs.
+TEST(CompareSessions, NeedsAFiniteReference) {
+  OneParameter program;
+  CubicSession session, reference(INFINITY);
+  std::vector<Check> checks;
+  ASSERT_TRUE(driver::compareSessions(session, session, program.root(), 3, 1, checks).ok());
+  engine::Status status = driver::compareSessions(session, reference, program.root(), 3, 1, checks);
+  EXPECT_EQ(status.code(), engine::Code::BadInput);
+  EXPECT_NE(status.message().find("is not finite: there is nothing to compare"), std::string::npos) << status.message();
+}
+
 TEST(FiniteDifferences, AcceptRightGradientsAndFindWrongOnes) {
   OneParameter program;
   for (double wrong : {1.0, 1.0001}) {
