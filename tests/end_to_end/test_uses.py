@@ -1,0 +1,313 @@
+"""Replays the table of hostile and careless uses, `uses/uses.tsv`: each ends with its exit code and its message, and harms no file.
+
+A row is `exit code`, `command`, `message`, between tabs. The command is what stands behind `npar` (behind a `$`: a whole line for the shell, with
+the functions of HELPERS); it runs in a fresh folder that holds the files of `uses/` and those that `make_files` writes. The message is the first
+line with an error, or else the first line on standard error, or for a failed check the first that says FAILED; `...` in it stands for any
+text. A code with `long` behind it is a slow row, for NPAR_LONG=1.
+
+Whatever a row expects, it fails for a crash, an internal error, more than 20 seconds, an input that is changed, a file left behind that it does
+not name, and --json that prints no JSON.
+
+    python3 tests/end_to_end/test_uses.py --record [TEXT]     # writes anew what the rows (whose command has TEXT) say: read the difference
+    python3 tests/end_to_end/test_uses.py --show TEXT         # all that the rows whose command has TEXT print
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from driver import BUILD, LONG, NPAR, ROOT, safetensors_file
+
+USES = pathlib.Path(__file__).resolve().parent / "uses"
+TABLE = USES / "uses.tsv"
+PATIENCE = 20  # seconds that any use may take
+AT_ONCE = 2
+
+
+# For rows: `change FILE SCRIPT ARGUMENTS` runs npar on m.npar, a text edited by sed; `body STATEMENT` verifies body.npar with that statement.
+HELPERS = """change() { sed "$2" "$1" > m.npar; shift 2; npar "$@"; }
+body() { sed "s|# BODY|$1|" body.npar > m.npar; npar verify m.npar; }
+"""
+
+# Schedule files: a good one and what people get wrong.
+SCHEDULES = {
+    "windows": "0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\r\n",
+    "spaces": " 0F0 , 0F1, 0B0 ,0B1 \n\n 1F0,1B0,1F1, 1B1\n\n",
+    "dead": "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n",
+    "twice": "0F0,0F0,0B0,0B0\n1F0,1B0\n",
+    "missing": "0F0,0F1,0B0,0B1\n1F0,1B0\n",
+    "backfirst": "0B0,0F0\n1F0,1B0\n",
+    "onlyf": "0F0\n1F0\n",
+    "wrongrow": "0F0,1F0,1B0,0B0\n",
+    "swapped": "1F0,1B0\n0F0,0B0\n",
+    "hugenumber": "0F2147483647,0B2147483647\n",
+    "overflow": "0F99999999999999999999,0B99999999999999999999\n",
+    "negative": "0F-1,0B-1\n",
+    "lower": "0f0,0b0\n1f0,1b0\n",
+    "header": "stage,action\n0F0,0B0\n",
+    "split": "0F0,0I0,0W0\n1F0,1I0,1W0\n",
+    "splitmix": "0F0,0B0,0W0\n1F0,1I0,1W0\n",
+    "splithalf": "0F0,0I0\n1F0,1I0,1W0\n",
+    "early": "0F0,0W0,0I0\n1F0,1I0,1W0\n",
+    "ragged": "0F0,,,0B0\n,1F0,1B0,\n",
+    "quoted": '"0F0","0B0"\n"1F0","1B0"\n',
+    "trailing": "0F0,0B0,\n1F0,1B0,\n",
+    "three": "0F0,0B0\n1F0,1B0\n2F0,2B0\n",
+    "rendezvous": "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
+    "repaired": "0F0,0SEND_F0,0F1,0RECV_B0,0B0,0SEND_F1,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
+    "nosend": "0F0,0B0\n1RECV_F0,1F0,1B0\n",
+    "wrongsend": "0F0,0SEND_F1,0B0\n1F0,1B0\n",
+}
+
+
+class Row:
+    def __init__(self, line):
+        code, self.command, self.message = (line.split("\t") + ["", ""])[:3]
+        self.code, self.long = code.removesuffix(" long"), code.endswith(" long")
+
+    def __str__(self):
+        return "\t".join([self.code + (" long" if self.long else ""), self.command, self.message]).rstrip("\t")
+
+    def shell(self):
+        return HELPERS + self.command[1:].strip() if self.command.startswith("$") else f"npar {self.command}"
+
+
+class Got:
+    """What a row's command did: its code, its message, what it printed, and what is wrong with it whatever the row expects."""
+
+    def __init__(self, row, folder, environment):
+        before = contents(folder)
+        begun = time.monotonic()
+        options = {"cwd": folder, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment}
+        with subprocess.Popen(["sh", "-c", row.shell()], start_new_session=True, **options) as process:
+            try:
+                output, error = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                output, error = process.communicate()
+        self.seconds = time.monotonic() - begun
+        self.code = str(process.returncode)
+        self.output, self.error = (clean(text, folder) for text in (output, error))
+        self.message = first_message(self.code, self.output, self.error)
+        self.faults = list(faults(row, self, before, contents(folder)))
+
+
+def clean(text, folder):
+    """What was printed, without the paths of this machine."""
+    return text.decode(errors="replace").replace(f"{folder}/", "").replace(f"{ROOT}/", "")
+
+
+def contents(folder):
+    """What tells a change of the regular files below a folder."""
+    states = {str(path.relative_to(folder)): path.lstat() for path in folder.rglob("*")}
+    return {name: (state.st_ino, state.st_size, state.st_mtime_ns) for name, state in states.items() if stat.S_ISREG(state.st_mode)}
+
+
+def first_message(code, output, error):
+    """The line by which a person knows what happened; nothing for a success."""
+    if code == "0":
+        return ""
+    failed = [line for line in output.splitlines() if "FAILED" in line] if code == "3" else []
+    errors = [line for line in error.splitlines() if "error: " in line]
+    for line in failed + errors + error.splitlines():
+        if line.strip():
+            return re.sub(r"(FAILED +\S+( \S+)*)  .*", r"\1...", line.strip())
+    return ""
+
+
+def faults(row, got, before, after):
+    if got.code == "-9":
+        yield f"took longer than {PATIENCE} s"
+    elif int(got.code) < 0 or int(got.code) > 128:
+        yield "crashed"
+    if got.code == "6":
+        yield "internal error"
+    for name, old in before.items():
+        if after.get(name) != old:
+            yield f"the file '{name}' was changed"
+    for name in after.keys() - before.keys():
+        if name != "m.npar" and name.removesuffix(".partial") not in row.command:
+            yield f"a file '{name}' was left behind"
+    if "--json" in row.command and got.code == "0" and "schedule" not in row.command:
+        try:
+            json.loads(got.output, parse_constant=lambda word: 1 / 0)
+        except (ValueError, ZeroDivisionError):
+            yield "standard output is no JSON object"
+
+
+def matches(expected, message):
+    return re.fullmatch(".*".join(re.escape(part) for part in expected.split("...")), message) is not None
+
+
+def read_table():
+    return [line if not line or line.startswith("#") else Row(line) for line in TABLE.read_text().split("\n")]
+
+
+def make_files(folder):
+    """The inputs of the table that are no texts: data, masks, weights, compiled programs, and damaged ones."""
+    for path in USES.iterdir():
+        if path != TABLE:
+            shutil.copy(path, folder)
+    chance = random.Random(5)
+
+    def write(name, content):
+        (folder / name).write_bytes(content)
+
+    letters = bytes(chance.choice(b"etaoin shrdlu") for _ in range(2000))
+    write("text.txt", letters)
+    write("one_byte.txt", b"a")
+    write("five.txt", b"abcde")
+    write("empty.txt", b"")
+    write("nul.bin", bytes(600))
+    write("small.bin", bytes(chance.randrange(40) for _ in range(2000)))
+    write("sevens.bin", bytes(7 for _ in range(400)))
+    write("tokens.u16", struct.pack("<500H", *(chance.randrange(40) for _ in range(500))))
+    write("large.u16", struct.pack("<500H", *(60000 for _ in range(500))))
+    write("odd.u16", bytes(601))
+    write("tokens.i32", struct.pack("<500i", *(chance.randrange(40) for _ in range(500))))
+    write("negative.i32", struct.pack("<500i", *(-1 for _ in range(500))))
+    write("ones.mask", b"\1" * 2000)
+    write("zeros.mask", bytes(2000))
+    write("half.mask", b"\0\1" * 1000)
+    write("short.mask", b"\1" * 1999)
+    write("long.mask", b"\1" * 2001)
+    write("text.mask", b"1" * 2000)
+    write("binary.npar", bytes(range(256)))
+    write("latin.npar", "model Café() {}".encode("latin-1"))
+    write("empty.npar", b"")
+    write("spaces in name.npar", (folder / "tiny.npar").read_bytes())
+    write("windows.npar", (folder / "tiny.npar").read_bytes().replace(b"\n", b"\r\n"))
+    write("marked.npar", b"\xef\xbb\xbf" + (folder / "tiny.npar").read_bytes())
+    write("deep.npar", b"model M() { require " + b"(" * 5000 + b"1" + b")" * 5000 + b", \"x\" }")
+    write("huge.npar", b"# " + b"x" * (1 << 20))
+    for name, rows in SCHEDULES.items():
+        write(f"{name}.csv", rows.encode())
+    (folder / "dir.npar").mkdir()
+    (folder / "loop.npar").symlink_to("loop.npar")
+    (folder / "gone.npar").symlink_to("no_such_file.npar")
+
+    environment = surroundings()
+
+    def npar(*words):
+        subprocess.run([str(NPAR), *words], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+    train = ["run", "tiny.npar", "--plan", "none", "--data", "text.txt", "--tokens", "bytes", "--steps", "1", "--quiet"]
+    npar(*train, "--save-weights", "tiny.safetensors")
+    npar("compile", "tiny.npar", "-o", "tiny.npx")
+    npar(*["run", "tiny.npar", "--random-data", "--steps", "2", "--quiet", "--trace", "tiny.trace"])
+    damage_weights(folder, write)
+    program = (folder / "tiny.npx").read_bytes()
+    write("cut.npx", program[: len(program) // 2])
+    write("flipped.npx", program[:400] + bytes([program[400] ^ 1]) + program[401:])
+    write("longer.npx", program + b"\0")
+    write("text.npx", b"model M() {}\n")
+
+
+def damage_weights(folder, write):
+    good = (folder / "tiny.safetensors").read_bytes()
+    for name, change in {
+        "nan": lambda tensor: set_first(tensor, float("nan")),
+        "infinite": lambda tensor: set_first(tensor, float("inf")),
+        "short": lambda tensor: safetensors_file.Tensor([tensor.shape[0] - 1, *tensor.shape[1:]], tensor.values[: -tensor.shape[1]]),
+        "turned": lambda tensor: safetensors_file.Tensor(tensor.shape[::-1], tensor.values),
+    }.items():
+        tensors = safetensors_file.read(folder / "tiny.safetensors")
+        tensors["table.weight"] = change(tensors["table.weight"])
+        safetensors_file.write(folder / f"{name}.safetensors", tensors)
+    tensors = safetensors_file.read(folder / "tiny.safetensors")
+    safetensors_file.write(folder / "extra.safetensors", {**tensors, "surplus.weight": tensors["table.weight"]})
+    safetensors_file.write(folder / "renamed.safetensors", {name.upper(): tensor for name, tensor in tensors.items()})
+    safetensors_file.write(folder / "none.safetensors", {})
+    write("cut.safetensors", good[:-1])
+    write("trailing.safetensors", good + b"\0")
+    write("header.safetensors", b"\xff" * 8 + good[8:])
+    write("zero.safetensors", b"")
+
+
+def set_first(tensor, value):
+    tensor.values[0] = value
+    return tensor
+
+
+def surroundings():
+    return {**os.environ, "PATH": f"{BUILD / 'bin'}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+
+def run_rows(rows, use):
+    """Runs rows, a few at a time, each in its own copy of the files; calls `use(row, got)` in the table's order."""
+    with tempfile.TemporaryDirectory(prefix="npar-uses-") as name:
+        files = pathlib.Path(name) / "files"
+        files.mkdir()
+        make_files(files)
+
+        def run(item):
+            number, row = item
+            folder = pathlib.Path(name) / str(number)
+            shutil.copytree(files, folder, symlinks=True, copy_function=os.link)
+            try:
+                return Got(row, folder, surroundings())
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for row, got in zip(rows, pool.map(run, enumerate(rows))):
+                use(row, got)
+
+
+class UsesTest(unittest.TestCase):
+    def test_table(self):
+        rows = [row for row in read_table() if isinstance(row, Row) and (LONG or not row.long)]
+        self.assertGreaterEqual(len(rows), 300)
+
+        def check(row, got):
+            with self.subTest(command=row.command):
+                again = f"python3 {__file__} --show '{row.command}'"
+                self.assertEqual(got.faults, [], f"again: {again}\n{got.error}")
+                same = got.code == row.code and matches(row.message, got.message)
+                expected = f"expected {row.code}  {row.message}\ngot      {got.code}  {got.message}\nagain:   {again}"
+                self.assertTrue(same, f"{row.command}\n{expected}")
+
+        run_rows(rows, check)
+
+
+def record(text):
+    table = read_table()
+    rows = [row for row in table if isinstance(row, Row) and text in row.command]
+
+    def write(row, got):
+        for fault in got.faults:
+            print(f"FAULT  {row.command}: {fault}")
+        if got.code != row.code or not matches(row.message, got.message):
+            print(f"{row.code} -> {got.code}  {row.command}\n  - {row.message}\n  + {got.message}")
+            row.code, row.message = got.code, got.message
+
+    run_rows(rows, write)
+    TABLE.write_text("\n".join(map(str, table)))
+    print(f"{len(rows)} rows")
+
+
+def show(text):
+    def print_all(row, got):
+        print(f"== {row.command}\n{got.output}{got.error}exit code {got.code} after {got.seconds:.1f} s", *got.faults, sep="\n! ")
+
+    run_rows([row for row in read_table() if isinstance(row, Row) and text in row.command], print_all)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--record"]:
+        record(" ".join(sys.argv[2:]))
+    elif sys.argv[1:2] == ["--show"]:
+        show(" ".join(sys.argv[2:]))
+    else:
+        unittest.main()
