@@ -64,6 +64,14 @@ class BadFlagTest(DriverTest):
             (["inspect", "gpt2", "--compare-set", "micro"], "--compare-set wants KEY=VALUE"),
             (["inspect", "gpt2", "--why", "--compare-set", "schedule=gpipe"], "prints nothing else"),
             (["inspect", "gpt2", "--bytes-per-parameter", "--actual", "t.json"], "prints nothing else"),
+            (["verify", "--all", "mlp", "--timeout", "5"], "--timeout has no effect"),
+            (["verify", "some.npx", "--seed", "5"], "--seed has no effect"),
+            (["schedule", "--check", "diff", "1f1b", "gpipe"], "--check stands before 'diff'"),
+            (["schedule", "--kind=gpipe", "explain", "--kind=1f1b"], "--kind stands before 'explain'"),
+            (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--memory-cap", "0"], "above 0"),
+            (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--cost", ""], "--cost: it is empty"),
+            (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--cost", "F=1,F=2"], "twice"),
+            (["schedule", "--kind=gpipe", "--stages=2", "--microbatches=2", "--format=csv", "--json"], "--format excludes --json"),
             (["compile", "gpt2", "--emit=ast", "--set", "depth=2"], "change nothing in it"),
         ]:
             with self.subTest(arguments=arguments):
@@ -83,6 +91,8 @@ class BadFlagTest(DriverTest):
         (self.folder / "gone.npar").symlink_to("nowhere.npar")
         self.assertIn("it is a directory", self.npar("inspect", "dir.npar", code=1).error)
         self.assertIn("a symbolic link that leads to no file", self.npar("inspect", "gone.npar", code=1).error)
+        self.assertIn("it is a directory", self.npar("schedule", "--import", "dir.npar", code=1).error)
+        self.assertIn("No such file", self.npar("schedule", "--import", "none.csv", code=1).error)
         self.assertIn("widht", self.npar("inspect", "gpt2", "--set", "widht=3", code=1).error)
 
 

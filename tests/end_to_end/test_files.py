@@ -287,6 +287,15 @@ class SignalTest(DriverTest):
             self.assertEqual(list(places.iterdir()), [])
             places.rmdir()
 
+    def test_progress_that_nobody_reads_is_no_reason_to_lose_a_training(self):
+        run = self.start("run", *ONE, "--random-data", "--steps", 200, "--log", "log", "--save-weights", "w")
+        run.stderr.readline()
+        run.stderr.close()
+        self.assertIn(b"after 200 steps", run.stdout.read())
+        run.stdout.close()
+        self.assertEqual(run.wait(timeout=60), 0)
+        self.assertTrue((self.folder / "log").exists() and (self.folder / "w").exists())
+
     def test_reader_that_goes_away(self):
         """As `npar ... | head -1`."""
         places = self.folder / "tmp"

@@ -202,7 +202,7 @@ class ScheduleTest(DriverTest):
             (1, [*one, "--chunks=-2"], "cannot have -2 chunks"),
             (1, ["--import", "none.csv"], "cannot read 'none.csv'"),
             (1, ["--import", "."], "cannot read '.'"),
-            (1, ["--import", "mine.csv", "--stages=3"], "the flags say otherwise"),
+            (1, ["--import", "mine.csv", "--stages=3"], "not 3, "),
             (1, ["diff", "1f1b", "none.csv"], "cannot read 'none.csv'"),
         ]:
             with self.subTest(arguments):

@@ -116,10 +116,10 @@ ExitCode showDifference(const std::vector<std::string> &words, ScheduleFlags fla
 }
 
 void addFormat(CLI::App &app, ScheduleFlags &flags, const std::vector<std::string> &formats) {
-  app.add_option("--format", flags.format, fmt::format("{} (default: text)", fmt::join(formats, ", ")))
-      ->check(CLI::IsMember(formats))
-      ->type_name("FORMAT");
-  app.add_flag("--json", flags.json, "the same as --format=json");
+  CLI::Option *format = app.add_option("--format", flags.format, fmt::format("{} (default: text)", fmt::join(formats, ", ")))
+                            ->check(CLI::IsMember(formats))
+                            ->type_name("FORMAT");
+  app.add_flag("--json", flags.json, "the same as --format=json")->excludes(format);
 }
 
 } // namespace
@@ -166,7 +166,12 @@ Command addScheduleCommand(CLI::App &driver) {
     inner->allow_extras();
     inner->footer(exitCodeText);
   }
-  return {app, [all, difference, explanation] {
+  return {app, [all, app, difference, explanation] {
+            for (const CLI::App *inner : {difference, explanation})
+              for (const CLI::Option *option : app->get_options())
+                if (inner->parsed() && option->count() > 0)
+                  return fail(ExitCode::Usage, option->get_name() + " stands before '" + inner->get_name() +
+                                                   "', which has flags of its own: give it behind that, where it has it");
             if (difference->parsed())
               return showDifference(all->words, all->difference);
             if (explanation->parsed())

@@ -7,11 +7,15 @@
 #include "tools/npar/Talk.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 namespace npar::driver {
 
@@ -24,6 +28,7 @@ constexpr int64_t mostForwards = 1'000'000; ///< more take minutes and no screen
 /// `F=1,B=2.5,W=1,comm=0.1` into the costs; what is not said stays.
 ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
   const std::vector<std::string> names = {"F", "B", "W", "comm"};
+  std::set<std::string> given;
   double *const values[] = {&timed.cost.forward, &timed.cost.backward, &timed.cost.weight, &timed.transfer};
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find(',', begin), text.size());
@@ -35,6 +40,8 @@ ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
       return fail(ExitCode::Usage, "--cost has no '" + name + "': it takes F, B, W and comm, such as F=1,B=1,W=1,comm=0" +
                                        (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
+    if (!given.insert(name).second)
+      return fail(ExitCode::Usage, "--cost gives '" + name + "' twice");
     double &value = *values[known - names.begin()];
     const char *first = part.data() + std::min(part.size(), name.size() + 1), *last = part.data() + part.size();
     auto parsed = std::from_chars(first, last, value);
@@ -75,7 +82,8 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
   timed.name = flags.import;
   std::optional<std::string> text = readFile(flags.import);
   if (!text)
-    return fail(ExitCode::BadInput, "cannot read '" + flags.import + "'");
+    return fail(ExitCode::BadInput, "cannot read '" + flags.import +
+                                        "': " + (std::filesystem::is_directory(flags.import) ? "it is a directory" : std::strerror(errno)));
   ReadSchedule read = checkCsv(*text, flags.sending());
   for (const TextError &error : read.errors)
     timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column, error.ofCommunication, error.circle});
@@ -85,8 +93,10 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
   const Schedule &schedule = timed.schedule;
   if (flags.stages.value_or(schedule.stages()) != schedule.stages() || flags.micros.value_or(schedule.micros) != schedule.micros ||
       (flags.chunks != 0 && flags.chunks != schedule.chunks))
-    return fail(ExitCode::BadInput, fmt::format("'{}' is for {} stages, {} micro-batches and {} chunks per stage, the flags say otherwise",
-                                                flags.import, schedule.stages(), schedule.micros, schedule.chunks));
+    return fail(ExitCode::BadInput,
+                fmt::format("'{}' is for {} stages, {} micro-batches and {} chunks per stage, not {}, {} and {} as asked", flags.import,
+                            schedule.stages(), schedule.micros, schedule.chunks, flags.stages.value_or(schedule.stages()),
+                            flags.micros.value_or(schedule.micros), flags.chunks != 0 ? flags.chunks : schedule.chunks));
   if (read.communications > 0)
     printRemark(fmt::format("'{}' gives {} communications, which are checked as they stand; times, pictures and programs are of npar's own "
                             "order of communications",
@@ -123,7 +133,8 @@ void ScheduleFlags::addTo(CLI::App &app) {
   app.add_option("--cost", cost,
                  "time of a whole stage's forward, input backward and weight backward, and of a message (default F=1,B=1,W=1,comm=0); a "
                  "backward that is not split takes B + W")
-      ->type_name("F=..,B=..,W=..,comm=..");
+      ->type_name("F=..,B=..,W=..,comm=..")
+      ->check([](const std::string &text) { return text.empty() ? std::string("it is empty") : std::string(); });
   app.add_flag("--eager", eager,
                "a send that the file gives ends without its receive (default: rendezvous, a send ends when its receive has begun)");
   app.add_option("--memory-cap", memoryCap, "most forward activations of a stage held at once; more is a fault")->type_name("X");
@@ -155,9 +166,9 @@ Outcome<TimedSchedule> loadSchedule(const ScheduleFlags &flags) {
   TimedSchedule timed;
   if (ExitCode code = readCosts(flags.cost, timed); code != ExitCode::Good)
     return code;
-  if (!(flags.memoryCap >= 0 && flags.memoryCap <= 1e9))
+  if (flags.memoryCap && !(*flags.memoryCap > 0 && *flags.memoryCap <= 1e9))
     return fail(ExitCode::Usage, "--memory-cap wants a number of forward activations above 0");
-  timed.memoryCap = flags.memoryCap;
+  timed.memoryCap = flags.memoryCap.value_or(0);
   if (!flags.import.empty()) {
     if (!flags.kind.empty())
       return fail(ExitCode::Usage, "--kind and --import both name a schedule; give one");

@@ -42,8 +42,8 @@ struct TimedSchedule {
 struct ScheduleFlags {
   std::string kind, cost, import;
   std::optional<int> stages, micros;
+  std::optional<double> memoryCap;
   int chunks = 0;
-  double memoryCap = 0;
   std::string format = "text";
   bool json = false, eager = false;
 

@@ -322,7 +322,21 @@ Command addVerifyCommand(CLI::App &driver) {
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
-  return {app, [flags] { return runVerify(*flags); }};
+  return {app, [flags, app] {
+            // What would have no effect is refused: a flag that is given is meant.
+            auto refuse = [&](std::initializer_list<const char *> names, const std::string &why) {
+              for (const char *name : names)
+                if (app->count(name) > 0)
+                  return fail(ExitCode::Usage, std::string(name) + " has no effect: " + why);
+              return ExitCode::Good;
+            };
+            ExitCode code = ExitCode::Good;
+            if (flags->all)
+              code = refuse({"--full", "--timeout"}, "--all checks every plan at a small size, with limits of its own");
+            else if (flags->model.isCompiled())
+              code = refuse({"--seed", "--threads", "--timeout", "--full"}, "of a compiled program alone only the structure is checked");
+            return code == ExitCode::Good ? runVerify(*flags) : code;
+          }};
 }
 
 } // namespace npar::driver
