@@ -223,9 +223,16 @@ class UnwritableTest(DriverTest):
         self.assertEqual([path.name for path in (self.folder / "cache").iterdir() if path.suffix != ".o"], [])
 
 
+def listen():
+    """A shell starts what runs behind an `&` with SIGINT ignored, and what is ignored stays so: these tests may run there too."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)
+
+
 class SignalTest(DriverTest):
     def start(self, *command, **options):
         options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("preexec_fn", listen)
         return subprocess.Popen([str(NPAR), *map(str, command)], cwd=self.folder, stderr=subprocess.PIPE, **options)
 
     def wait_for(self, path):
