@@ -118,6 +118,10 @@ class MatrixTest(DriverTest):
         self.npar("verify", "gpt2", "mlp", code=2)
         self.npar("verify", "gpt2", "--combine", "dp", code=2)
         self.npar("verify", "--all", "missing", code=1)
+        for setting in ("batch=3", "micro=1", "mesh.dp=4", "compute=bf16", "recompute=block"):
+            for command in (("verify", "--all", "mlp", "--combine", "dp"), ("compat", "mlp", "--features", "dp")):
+                error = self.npar(*command, "--set", setting, code=2).error
+                self.assertIn(f"'--set {setting}' is of a plan, and the plans are made here", error)
         self.npar("verify", "--all", "gpt2", "--print-plan", "random_9999", code=2)
 
 

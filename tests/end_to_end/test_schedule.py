@@ -190,6 +190,7 @@ class ScheduleTest(DriverTest):
             (2, [*one, "--cost", "F=-1"], "--cost wants a time from 0 to 1e12 for 'F', not '-1'"),
             (2, [*one, "--cost", "F=0,B=0,W=0"], "take no time"),
             (2, [*one, "--memory-cap=nan"], "--memory-cap"),
+            (2, [*one, "--cost", "F=1,F=2"], "twice"),
             (2, [*one, "--chnks=2"], "did you mean '--chunks'?"),
             (2, ["explain", *one, "--frob"], "npar: see 'npar schedule explain --help'"),
             (2, ["diff", "1f1b"], "which two?"),

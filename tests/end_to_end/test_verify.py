@@ -70,6 +70,19 @@ class VerifyTest(DriverTest):
     def test_mlp_with_momentum(self):
         self.verify("mlp", *settings(mesh(dp=2, tp=2), vocab=33, width=16, inner=32, length=8))
 
+    def test_too_large(self):
+        """The help names the model's own constants; what it says can be followed."""
+        large = settings(vocab=1000000)
+        error = self.npar("verify", "gpt2", *large, code=1).error
+        self.assertIn("are many for a check in float64", error)
+        (help,) = [line for line in error.splitlines() if line.startswith("npar: help: shrink the model, such as --set ")]
+        self.verify("gpt2", *large, *help.split("such as ")[1].split(",")[0].split())
+        text = RELU
+        for usual, own in (("vocab = 16", "words = 3000000"), ("vocab, embed =", "vocab = words, embed ="), ("inner", "hide"), ("length", "span"), ("width", "broad")):
+            text = text.replace(usual, own)
+        (self.folder / "mine.npar").write_text(text)
+        self.assertIn("help: shrink the model by its constants words, broad, hide, span, or", self.npar("verify", "mine.npar", code=1).error)
+
     def test_relu_of_many_units(self):
         """260,000 units: a kink lies within every large stride of the finite differences, which must not be taken for a wrong gradient."""
         (self.folder / "relu.npar").write_text(RELU)

@@ -163,6 +163,14 @@ std::string difference(const program::Program &program, const program::Program &
   return {};
 }
 
+/// In the model's own words.
+std::string howToShrink(const std::vector<std::string> &constants) {
+  if (std::string flags = shrinkingFlags(constants); !flags.empty())
+    return "shrink the model, such as" + flags;
+  return constants.empty() ? "write the model's sizes smaller"
+                           : fmt::format("shrink the model by its constants {}", fmt::join(constants, ", "));
+}
+
 ExitCode verifyText(const VerifyFlags &flags) {
   bool given = !flags.program.empty();
   if (given && flags.model.plan)
@@ -184,9 +192,8 @@ ExitCode verifyText(const VerifyFlags &flags) {
   }
   if (uint64_t count = parametersOf(*planned); count > largestUnasked && !flags.full)
     return fail(ExitCode::BadInput, fmt::format("{} parameters are many for a check in float64 on this machine\n"
-                                                "npar: help: shrink the model, such as --set vocab=257 --set width=32 --set heads=4 --set "
-                                                "depth=4 --set length=16, or give --full to check this size",
-                                                count));
+                                                "npar: help: {}, or give --full to check this size",
+                                                count, howToShrink(planned->model.constants)));
   std::vector<Check> checks;
   Outcome<ProgramPointer> program = ExitCode::Internal;
   if (given) {

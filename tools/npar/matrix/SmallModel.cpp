@@ -2,6 +2,7 @@
 #include "tools/npar/matrix/Feature.h"
 
 #include "tools/npar/Compilation.h"
+#include "tools/npar/Talk.h"
 
 #include <algorithm>
 
@@ -12,9 +13,29 @@ namespace {
 const Settings smallSizes = {{"vocab", "67"}, {"context", "16"}, {"length", "16"},  {"width", "32"}, {"heads", "8"},
                              {"mlp", "64"},   {"inner", "64"},   {"kv_heads", "2"}, {"depth", "2"}};
 
+/// Settings of what each plan of the matrix says itself: they would hold for all of them, or for none.
+ExitCode refusePlanSettings(const ModelOptions &options) {
+  for (const std::string &setting : options.settings) {
+    std::string key = setting.substr(0, setting.find('='));
+    if (key.rfind("mesh.", 0) == 0 || key == "batch" || key == "micro" || key == "compute" || key == "recompute")
+      return fail(ExitCode::Usage, "'--set " + setting + "' is of a plan, and the plans are made here: each has its own " + key);
+  }
+  return ExitCode::Good;
+}
+
 } // namespace
 
+std::string shrinkingFlags(const std::vector<std::string> &constants) {
+  std::string flags;
+  for (const auto &[key, value] : smallSizes)
+    if (std::find(constants.begin(), constants.end(), key) != constants.end())
+      flags += " --set " + key + "=" + value;
+  return flags;
+}
+
 Outcome<SmallModel> smallModel(const ModelOptions &options) {
+  if (ExitCode code = refusePlanSettings(options); code != ExitCode::Good)
+    return code;
   SmallModel model;
   model.options = options;
   model.options.plan = "none";
