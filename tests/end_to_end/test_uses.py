@@ -8,7 +8,7 @@ text. A code with `long` behind it is a slow row, for NPAR_LONG=1.
 Whatever a row expects, it fails for a crash, an internal error, more than 20 seconds, an input that is changed, a file left behind that it does
 not name, and --json that prints no JSON.
 
-    python3 tests/end_to_end/test_uses.py --record [TEXT]     # writes anew what the rows (whose command has TEXT) say: read the difference
+    python3 tests/end_to_end/test_uses.py --record [TEXT]     # writes anew what the rows (whose command has TEXT, `?`: new ones) say
     python3 tests/end_to_end/test_uses.py --show TEXT         # all that the rows whose command has TEXT print
 """
 
@@ -245,6 +245,8 @@ def damage_weights(folder, write):
         safetensors_file.write(folder / f"{name}.safetensors", tensors)
     tensors = safetensors_file.read(folder / "tiny.safetensors")
     safetensors_file.write(folder / "extra.safetensors", {**tensors, "surplus.weight": tensors["table.weight"]})
+    other = safetensors_file.Tensor(tensors["table.weight"].shape, tensors["table.weight"].values[::-1])
+    safetensors_file.write(folder / "differs.safetensors", {**tensors, "surplus.weight": other})
     safetensors_file.write(folder / "renamed.safetensors", {name.upper(): tensor for name, tensor in tensors.items()})
     safetensors_file.write(folder / "none.safetensors", {})
     write("cut.safetensors", good[:-1])
@@ -333,7 +335,7 @@ class UsesTest(unittest.TestCase):
 
 def record(text):
     table = read_table()
-    rows = [row for row in table if isinstance(row, Row) and text in row.command]
+    rows = [row for row in table if isinstance(row, Row) and (row.code == "?" if text == "?" else text in row.command)]
 
     def write(row, got):
         for fault in got.faults:
