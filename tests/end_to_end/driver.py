@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,12 @@ def settings(*parts, **more):
 
 def mesh(**sizes):
     return {f"mesh.{axis}": size for axis, size in sizes.items()}
+
+
+def listen():
+    """A shell starts what runs behind an `&` with SIGINT ignored, and what is ignored stays so: the tests may run there too."""
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(one, signal.SIG_DFL)
 
 
 class DriverTest(unittest.TestCase):

@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from driver import NPAR, ROOT, SMALL, DriverTest, settings
+from driver import NPAR, ROOT, SMALL, DriverTest, listen, settings
 
 ONE = ["gpt2", "--plan", "none", *settings(SMALL)]
 MLP = ["mlp", *settings(width=8, inner=8, depth=1, length=8)]  # compiled in no time, without a cache too
@@ -221,12 +221,6 @@ class UnwritableTest(DriverTest):
         self.assertEqual([one.wait() for one in both], [0, 0])
         self.assertEqual((self.folder / "0.npx").read_bytes(), (self.folder / "1.npx").read_bytes())
         self.assertEqual([path.name for path in (self.folder / "cache").iterdir() if path.suffix != ".o"], [])
-
-
-def listen():
-    """A shell starts what runs behind an `&` with SIGINT ignored, and what is ignored stays so: these tests may run there too."""
-    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, signal.SIG_DFL)
 
 
 class SignalTest(DriverTest):

@@ -69,7 +69,7 @@ class RunTest(DriverTest):
     def test_interrupt_ends_after_the_step_and_keeps_the_work(self):
         command = [str(NPAR), "run", *THREE_D, "--random-data", "--steps", "1000000", "--json", "--quiet"]
         command += ["--log", "log.jsonl", "--save-weights", "w.safetensors"]
-        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=driver.listen)
         partial = self.folder / "log.jsonl.partial"
         deadline = time.monotonic() + driver.TIMEOUT
         while not (partial.exists() and partial.stat().st_size) and process.poll() is None and time.monotonic() < deadline:
