@@ -231,8 +231,11 @@ void PlanElaborator::parallelism(const ElaboratedTrain &train) {
   std::vector<std::string> legal;
   if (batch > unit)
     legal.push_back(std::to_string(batch - batch % unit));
-  legal.push_back(std::to_string(batch - batch % unit + unit));
-  std::vector<std::string> helps{"the nearest legal batch is " + joined(legal)};
+  if (int64_t above = batch - batch % unit + unit; above <= INT32_MAX)
+    legal.push_back(std::to_string(above));
+  std::vector<std::string> helps;
+  if (!legal.empty())
+    helps.push_back("the nearest legal batch is " + joined(legal));
   if (batch % D == 0)
     helps.push_back("or, for this batch, micro = " + nearestDivisors(batch / D, std::min(plan.micro, batch / D)));
   reporter.error(train.batchAt,

@@ -172,7 +172,8 @@ Result<std::map<std::string, StoredTensor>> parseSafetensorsHeader(const char *t
     if (entry.second.end > entry.second.begin)
       order.emplace_back(entry.second.begin, &entry);
   }
-  std::sort(order.begin(), order.end());
+  // Tensors that begin at one place stay in the order of their names.
+  std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
   uint64_t end = 0; // of the tensors before
   for (size_t i = 0; i <= order.size(); ++i) {
     uint64_t begin = i < order.size() ? order[i].first : dataBytes;

@@ -99,7 +99,9 @@ Command addCompileCommand(CLI::App &driver) {
   app->add_option("--emit", flags->emit, "print a stage instead: ast, nn, grad, dist, pipe or rank")
       ->type_name("STAGE")
       ->check(CLI::IsMember({"ast", "nn", "grad", "dist", "pipe", "rank"}));
-  app->add_option("--rank", flags->rank, "with --emit=rank: that rank's own program, coordinates and peers filled in")->type_name("N");
+  app->add_option("--rank", flags->rank, "with --emit=rank: that rank's own program, coordinates and peers filled in")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
   return {app, [flags] { return runCompile(*flags); }};
 }
 

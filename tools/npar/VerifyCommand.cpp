@@ -13,6 +13,7 @@
 #include "tools/npar/matrix/VerifyAll.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -85,13 +86,53 @@ engine::Result<std::unique_ptr<engine::Session>> createSession(const ProgramPoin
   return engine::Session::create(program, options);
 }
 
-/// The plan in the type that it says, which float64 leaves out with all that stands behind `compute` and `keep`.
+/// A program in the type that it says beside the one-rank program in float64, from fresh sessions of both.
 engine::Status checkOwnType(const VerifyFlags &flags, ProgramPointer own, ProgramPointer reference, std::vector<Check> &checks) {
   engine::Result<std::unique_ptr<engine::Session>> session = createSession(own, sessionOptions(flags));
   if (!session.ok())
     return session.status();
   engine::Result<std::unique_ptr<engine::Session>> one = createSession(reference, sessionOptions(flags));
   return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, flags.seed, checks) : one.status();
+}
+
+bool allHold(const std::vector<Check> &checks) {
+  return std::all_of(checks.begin(), checks.end(), [](const Check &check) { return check.ok; });
+}
+
+/// A model may magnify rounding, deep ones do: then one rank in the same type is as far from float64, and a plan may be a few times as
+/// far as that, for it rounds in other places.
+void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> &oneRank) {
+  constexpr double times = 4;
+  for (size_t i = 0; i < checks.size() && i < oneRank.size(); ++i) {
+    std::optional<double> error = checks[i].maxRelativeError, own = oneRank[i].maxRelativeError;
+    if (checks[i].ok || !error || !own || !std::isfinite(*own))
+      continue;
+    checks[i].ok = *error <= times * *own;
+    checks[i].detail += fmt::format("; one rank in this type is off by {:.2e}, {} times that is allowed", *own, times);
+  }
+}
+
+/// The plan in its own type, which float64 leaves out with all that stands behind `compute` and `keep`.
+ExitCode checkOwnType(const VerifyFlags &flags, const ElaboratedModel &written, ProgramPointer reference, std::vector<Check> &checks) {
+  auto check = [&](const dsl::Program &text, std::vector<Check> &found) {
+    Outcome<ProgramPointer> own = written.compilation->load(text);
+    if (!own.ok())
+      return own.code();
+    if (ExitCode code = checkRoom({*own, reference}); code != ExitCode::Good)
+      return code;
+    engine::Status status = checkOwnType(flags, *own, reference, found);
+    return status.ok() ? ExitCode::Good : fail(status);
+  };
+  std::vector<Check> found, oneRank;
+  if (ExitCode code = check(written.program, found); code != ExitCode::Good)
+    return code;
+  if (!allHold(found)) {
+    if (ExitCode code = check(onOneRank(written.program), oneRank); code != ExitCode::Good)
+      return code;
+    allowWhatOneRankLoses(found, oneRank);
+  }
+  checks.insert(checks.end(), found.begin(), found.end());
+  return ExitCode::Good;
 }
 
 engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, ProgramPointer reference, std::vector<Check> &checks) {
@@ -117,7 +158,7 @@ engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, Progr
 bool checkItself(const program::Program &program, std::vector<Check> &checks) {
   for (const program::CheckResult &result : program::checkProgram(program))
     checks.push_back({result.name, result.ok, std::nullopt, result.detail});
-  return std::all_of(checks.begin(), checks.end(), [](const Check &check) { return check.ok; });
+  return allHold(checks);
 }
 
 /// A compiled program alone: no text says what it should compute.
@@ -220,13 +261,8 @@ ExitCode verifyText(const VerifyFlags &flags) {
   if (engine::Status status = runChecks(flags, *program, *reference, checks); !status.ok())
     return fail(status);
   if (!given && written->program.plan.compute != dsl::ElementType::F64) {
-    Outcome<ProgramPointer> own = written->compilation->load(written->program);
-    if (!own.ok())
-      return own.code();
-    if (ExitCode code = checkRoom({*own, *reference}); code != ExitCode::Good)
+    if (ExitCode code = checkOwnType(flags, *written, *reference, checks); code != ExitCode::Good)
       return code;
-    if (engine::Status status = checkOwnType(flags, *own, *reference, checks); !status.ok())
-      return fail(status);
   }
   return report((*program)->root(), checks, flags.json);
 }
@@ -292,7 +328,8 @@ Command addVerifyCommand(CLI::App &driver) {
                 "Structure: every send has its receive, groups agree, no deadlock, every element owned, memory as planned.\n"
                 "Mathematics: 3 optimizer steps in float64 on random tokens beside one rank; loss, gradients, optimizer state\n"
                 "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n"
-                "Then the plan in its own type: losses within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative.\n"
+                "Then the plan in its own type: losses within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative, or\n"
+                "within four times of what one rank loses in that type.\n"
                 "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n"
                 "\n"
                 "With --all each model is checked, at a small size, under many plans: one without features, features of the plan\n"
@@ -301,6 +338,7 @@ Command addVerifyCommand(CLI::App &driver) {
                 "with the command that shows it again.\n");
   flags->model.addTo(*app);
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of the one that a plan gives")
+      ->check(notEmpty())
       ->type_name("FILE.npx");
   app->add_option("MORE", flags->more, "more models, with --all");
   app->add_flag("--all", flags->all, "check many plans, not one");
