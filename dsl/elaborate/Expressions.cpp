@@ -5,6 +5,9 @@
 
 namespace npar::dsl {
 
+/// Indices of an axis that one is selected from: the gradient joins as many pieces, and twice as many take four times as long.
+static constexpr int64_t mostSelected = 16384;
+
 Value ModelElaborator::use(const Value &value, Location at) {
   if (auto *parameter = std::get_if<ParameterValue>(&value))
     return TensorValue{graph.use(parameter->index, at)};
@@ -190,6 +193,9 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
       reporter.fail(a.value->location,
                     "index " + std::to_string(index) + " is outside of axis '" + axis.names[0] + "' of size " + std::to_string(size),
                     {"indices are 0 to " + std::to_string(size - 1)});
+    if (size > mostSelected)
+      reporter.fail(a.name.location, "axis '" + axis.names[0] + "' of size " + std::to_string(size) +
+                                         " is too long to select one index of, at most " + std::to_string(mostSelected) + " are possible");
     type.axes = without(type.axes, axis.names);
     node = graph.add(at, "select", {node}, type, {{"axis", axis.names[0]}, {"index", index}});
   }
