@@ -12,6 +12,7 @@ import pathlib
 import random
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -175,6 +176,11 @@ def run(arguments, folder, most=SECONDS):
         return process.returncode, said.read().decode(errors="replace"), usage.ru_utime + usage.ru_stime
 
 
+def compiles_long(code, said):
+    """Whether a text that was accepted asks for so much (a thousand blocks, say) that it compiles on and on, telling how far it is."""
+    return code == -signal.SIGXCPU and ": error: " not in said and "npar: compiling '" in said
+
+
 def judge(code, said):
     """What is wrong with an answer to `npar inspect`; empty when nothing is."""
     if code not in (0, 1, 2):
@@ -196,7 +202,7 @@ class Trial:
     def __init__(self, seed, first, count, verify, jobs, report):
         self.seed, self.first, self.count, self.verify, self.jobs, self.report = seed, first, count, verify, jobs, report
         self.mutator = Mutator()
-        self.codes, self.findings, self.slowest, self.verified = {}, 0, (0.0, first), 0
+        self.codes, self.findings, self.slowest, self.verified, self.long = {}, 0, (0.0, first), 0, []
 
     def inspect(self, number, folder):
         path = pathlib.Path(folder) / f"m{number}.npar"
@@ -219,7 +225,9 @@ class Trial:
             for number, (code, said, seconds) in zip(numbers, pool.map(lambda number: self.inspect(number, folder), numbers)):
                 self.codes[code] = self.codes.get(code, 0) + 1
                 self.slowest = max(self.slowest, (seconds, number))
-                if what := judge(code, said):
+                if compiles_long(code, said):
+                    self.long.append(number)
+                elif what := judge(code, said):
                     self.found(number, what, said)
                 elif code == 0:
                     accepted.append(number)
@@ -236,7 +244,7 @@ class Trial:
         codes = ", ".join(f"{count} with {code}" for code, count in sorted(self.codes.items()))
         seconds, number = self.slowest
         return (f"mutants {self.count}: exit codes {codes}; slowest {seconds:.1f} s (mutant {number}); "
-                f"{self.verified} of the accepted verify; {self.findings} findings")  # fmt: skip
+                f"{self.verified} of the accepted verify; {len(self.long)} compile on {self.long}; {self.findings} findings")  # fmt: skip
 
 
 def main():

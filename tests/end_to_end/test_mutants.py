@@ -1,10 +1,11 @@
 """Texts changed at random (mutants.py): each is accepted or refused at a line, soon and in little memory; what is accepted verifies."""
 
 import os
+import signal
 import unittest
 
 from driver import LONG, DriverTest
-from mutants import Mutator, Trial, judge, judge_verify
+from mutants import Mutator, Trial, compiles_long, judge, judge_verify
 
 
 class MutantsTest(DriverTest):
@@ -16,6 +17,7 @@ class MutantsTest(DriverTest):
         self.assertGreater(trial.codes.get(0, 0), trial.count // 50, "too few are accepted to say anything")
         self.assertGreater(trial.codes.get(1, 0), trial.count // 4)
         self.assertGreater(trial.verified, 0)
+        self.assertLessEqual(len(trial.long), trial.count // 1000, trial.long)
 
     def test_the_same_number_is_the_same_mutant(self):
         one, other = Mutator(), Mutator()
@@ -29,6 +31,9 @@ class MutantsTest(DriverTest):
         self.assertFalse(judge(1, "m0.npar: error: this is binary data, not text: byte 0x00 at offset 7\n"))
         for code, said in ((1, ""), (1, "npar: error: no\n"), (2, "npar: error: no\n"), (3, located), (4, located), (6, located), (-11, located), (-9, "")):
             self.assertTrue(judge(code, said), (code, said))
+        self.assertTrue(compiles_long(-signal.SIGXCPU, "npar: compiling 'm0.npar', 2 s\n"))
+        for code, said in ((-signal.SIGXCPU, ""), (-9, "npar: compiling 'm0.npar', 2 s\n"), (-signal.SIGXCPU, located)):
+            self.assertFalse(compiles_long(code, said))
         self.assertTrue(judge(1, "m0.npar:3:4: error: internal error: no\n"))
         self.assertFalse(judge_verify(1, "npar: error: 9 parameters are many for a check in float64 on this machine"))
         for code in (1, 3, 4, 6, -11):
