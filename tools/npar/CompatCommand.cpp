@@ -184,10 +184,10 @@ Command addCompatCommand(CLI::App &driver) {
   app->add_option("--features", flags->features, "these instead of all, such as dp,tp,zb_v")->type_name("FEATURES")->check(notEmpty());
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_option("--seed", flags->seed, "of parameters, data and directions")->type_name("N")->check(wholeNumber())->capture_default_str();
-  app->add_option("--threads", flags->threads, "workers of each plan (default: 2)")->type_name("N")->check(CLI::Range(1, 4096));
+  app->add_option("--threads", flags->threads, "workers of each plan (default: 2)")->type_name("N")->check(wholeNumber(1, 4096));
   app->add_option("--jobs", flags->jobs, "plans checked at once (default: the machine's cores)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(wholeNumber(1, 4096));
   return {app, [flags] { return runCompat(*flags); }};
 }
 

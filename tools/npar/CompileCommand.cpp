@@ -101,7 +101,7 @@ Command addCompileCommand(CLI::App &driver) {
       ->check(CLI::IsMember({"ast", "nn", "grad", "dist", "pipe", "rank"}));
   app->add_option("--rank", flags->rank, "with --emit=rank: that rank's own program, coordinates and peers filled in")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+      ->check(wholeNumber(0, int64_t{1} << 40));
   return {app, [flags] { return runCompile(*flags); }};
 }
 

@@ -32,6 +32,17 @@ const CLI::Validator &wholeNumber() {
   return check;
 }
 
+CLI::Validator wholeNumber(int64_t least, int64_t most) {
+  return CLI::Validator(
+      [least, most](std::string &text) {
+        int64_t value = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool good = error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
+        return good ? std::string() : "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+      },
+      "");
+}
+
 const CLI::Validator &notEmpty() {
   static const CLI::Validator check([](std::string &text) { return text.empty() ? std::string("it is empty") : std::string(); }, "");
   return check;

@@ -4,6 +4,7 @@
 #include "tools/npar/ExitCode.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace npar::driver {
 const CLI::Validator &seconds();
 /// A whole number from 0 on, of 64 bits.
 const CLI::Validator &wholeNumber();
+/// A whole number from `least` to `most`.
+CLI::Validator wholeNumber(int64_t least, int64_t most);
 /// A word that is not empty.
 const CLI::Validator &notEmpty();
 

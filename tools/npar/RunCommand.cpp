@@ -98,19 +98,19 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--save-weights", flags->saveWeights, "write the final weights")->type_name("FILE.safetensors")->check(notEmpty());
   app->add_option("--steps", flags->steps, "training steps")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->check(wholeNumber(1, int64_t{1} << 40))
       ->capture_default_str();
   app->add_option("--seed", flags->seed, "of parameters, dropout and order (default: the train block's)")
       ->type_name("N")
       ->check(wholeNumber());
-  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
+  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(wholeNumber(1, 4096));
   app->add_option("--log", flags->log, "one JSON object per step; grows as FILE.partial, renamed when the run ends")
       ->type_name("FILE.jsonl")
       ->check(notEmpty());
   app->add_option("--trace", flags->trace, "measured timeline for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
   app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first (default: 5)")
       ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+      ->check(wholeNumber(1, int64_t{1} << 40));
   app->add_option("--backend", flags->backend, "cpu, or null: no arithmetic, planned times")
       ->check(CLI::IsMember({"cpu", "null"}))
       ->capture_default_str();

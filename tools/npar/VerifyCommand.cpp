@@ -344,7 +344,7 @@ Command addVerifyCommand(CLI::App &driver) {
   app->add_flag("--all", flags->all, "check many plans, not one");
   app->add_option("--plans", flags->plans, "with --all: how many for each model, exactly (default: 120)")
       ->type_name("N")
-      ->check(CLI::Range(1, 100000));
+      ->check(wholeNumber(1, 100000));
   app->add_option("--combine", flags->combine,
                   "with --all: check this combination of features, such as dp,tp,zb_v, instead (may be repeated)")
       ->type_name("FEATURES")
@@ -355,14 +355,14 @@ Command addVerifyCommand(CLI::App &driver) {
       ->check(notEmpty());
   app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(wholeNumber(1, 4096));
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
   app->add_option("--seed", flags->seed, "of parameters, data and directions; with --all of the random plans too")
       ->type_name("N")
       ->check(wholeNumber())
       ->capture_default_str();
-  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(CLI::Range(1, 4096));
+  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(wholeNumber(1, 4096));
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
       ->type_name("SECONDS")
       ->check(seconds())
