@@ -254,7 +254,7 @@ void PlanElaborator::checkConflicts() {
         }
       if (both)
         reporter.error(b.location, "a second rule takes '" + b.axis + "' to '" + shared + "'", a.location, "the first rule is here",
-                       {"remove one of them, or narrow it with `in op` or `in layer`"});
+                       {"remove one of them, or narrow the first one with `in op` or `in layer`"});
     }
 }
 

@@ -237,12 +237,11 @@ void PlanElaborator::checkBlocks(const MeshAxis &stages, int blocks) {
   std::string message = chunks == 1 ? "a pipeline of " + std::to_string(stages.size) + " stages has only " + count
                                     : "a pipeline of " + counted(stages.size, "stage") + " with " + std::to_string(chunks) +
                                           " chunks each needs " + std::to_string(needed) + " blocks and has only " + count;
-  std::vector<std::string> helps;
-  if (blocks / chunks > 0)
-    helps.push_back("set " + stages.name + " to at most " + std::to_string(blocks / chunks) + ", or the count of repeat '" +
-                    plan.pipeline->repeats[0] + "' to at least " + std::to_string(needed));
-  else
-    helps.push_back("set the count of repeat '" + plan.pipeline->repeats[0] + "' to at least " + std::to_string(needed));
+  // A file is for its own number of stages.
+  bool fewerStages = blocks / chunks > 0 && plan.pipeline->path.empty();
+  std::vector<std::string> helps{"set " +
+                                 (fewerStages ? stages.name + " to at most " + std::to_string(blocks / chunks) + ", or " : std::string()) +
+                                 "the count of repeat '" + plan.pipeline->repeats[0] + "' to at least " + std::to_string(needed)};
   reporter.error(plan.pipeline->location, message, stages.location,
                  "mesh axis '" + stages.name + "' of size " + std::to_string(stages.size), helps);
 }

@@ -17,6 +17,13 @@ std::vector<std::string> operationsOf(const std::string &word) {
   return found == words.end() ? std::vector<std::string>{word} : found->second;
 }
 
+/// Whether a model has what a word of `keep` stands for.
+bool hasOperation(const Model &model, const std::string &word) {
+  std::vector<std::string> ops = operationsOf(word);
+  return std::any_of(model.nodes.begin(), model.nodes.end(),
+                     [&](const Node &node) { return std::find(ops.begin(), ops.end(), node.op) != ops.end(); });
+}
+
 bool isHalf(ElementType type) { return type == ElementType::BF16 || type == ElementType::F16; }
 
 } // namespace
@@ -87,16 +94,19 @@ void PlanElaborator::precision(const ast::Plan *source) {
 /// Whatever the plan computes in, so that an exception that means nothing is found at once.
 void PlanElaborator::checkKeeps(const Model &model) {
   for (const Keep &keep : plan.keeps) {
-    std::vector<std::string> ops = operationsOf(keep.what);
-    bool used = std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
-      return keep.layer ? matchesPath(keep.what, node.path) : std::find(ops.begin(), ops.end(), node.op) != ops.end();
-    });
-    if (!used)
-      reporter.error(keep.location,
-                     "nothing is kept: model '" + model.name + "' has no " +
-                         (keep.layer ? "layer \"" + keep.what + '"' : "'" + keep.what + "'"),
-                     {keep.layer ? starHelp(model)
-                                 : "it is norm, loss, softmax, attention, embedding, an operation, or the path of a layer in quotes"});
+    bool used = keep.layer ? std::any_of(model.nodes.begin(), model.nodes.end(),
+                                         [&](const Node &node) { return matchesPath(keep.what, node.path); })
+                           : hasOperation(model, keep.what);
+    if (used)
+      continue;
+    std::string words;
+    for (const char *word : {"norm", "loss", "softmax", "attention", "embedding"})
+      if (hasOperation(model, word))
+        words += std::string(word) + ", ";
+    reporter.error(keep.location,
+                   "nothing is kept: model '" + model.name + "' has no " +
+                       (keep.layer ? "layer \"" + keep.what + '"' : "'" + keep.what + "'"),
+                   {keep.layer ? starHelp(model) : "here it is " + words + "an operation of the model, or the path of a layer in quotes"});
   }
   if (!isHalf(plan.compute))
     plan.keeps.clear();
