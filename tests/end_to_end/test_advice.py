@@ -150,6 +150,17 @@ class AdviceTest(DriverTest):
                 self.assertNotRegex(again, rf"(unknown|no) \w+( \w+)? '{re.escape(wrong)}'", f"{path.name}: {fixed}")
         self.assertGreater(followed, 15)
 
+    def test_what_is_stored_in_shares_is_not_advised_again(self):
+        plan = END.replace("mesh tp = 2", "mesh dp = 2") % "        batch -> dp"
+        for stored in ("optimizer", "optimizer, gradients", "optimizer, gradients, parameters"):
+            limited = plan.rstrip().removesuffix("}") + f"    store {{ {stored} -> dp }}\n    require memory <= %s\n}}\n"
+            error = self.say(HEAD + limited % "1 kB")[1]
+            needed = int(re.search(r"\((\d+) bytes\), the plan allows", error)[1])
+            error = self.say(HEAD + limited % f"{needed - 1} B")[1]
+            self.assertIn("the plan allows", error)
+            for word in stored.split(", "):
+                self.assertNotRegex(error, rf"help: `store {{[^}}]*{word}")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -337,7 +337,6 @@ struct PlaceAssign : impl::PlaceAssignBase<PlaceAssign> {
     if (failed(layouts.derive()))
       return signalPassFailure();
     Rewriter(module, rules, stores, layouts).run();
-    module->removeAttr("dist.stores");
     module->removeAttr("dist.mesh_lines");
     module.walk([](Operation *op) { op->removeAttr(nn::gradientOfAttribute); });
   }
