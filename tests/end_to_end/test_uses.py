@@ -14,12 +14,14 @@ not name, and --json that prints no JSON.
 
 import array
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import random
 import re
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -296,6 +298,16 @@ def surroundings():
     return {**os.environ, "PATH": f"{BUILD / 'bin'}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
 
+@contextlib.contextmanager
+def hangup_arrives():
+    """What runs here gets SIGHUP's default also below nohup: npar leaves a signal ignored that it finds so, and what is caught is not inherited."""
+    before = signal.signal(signal.SIGHUP, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def run_rows(rows, use):
     """Runs rows, a few at a time, each in its own copy of the files; calls `use(row, got)` in the table's order."""
     with tempfile.TemporaryDirectory(prefix="npar-uses-") as name:
@@ -312,7 +324,7 @@ def run_rows(rows, use):
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        with hangup_arrives(), concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for row, got in zip(rows, pool.map(run, enumerate(rows))):
                 use(row, got)
 
