@@ -1,7 +1,7 @@
 // The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
 #include "engine/checkpoint/Safetensors.h"
 
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
 #include <cstring>

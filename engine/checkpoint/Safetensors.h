@@ -1,7 +1,7 @@
 // The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
 #pragma once
 
-#include "engine/program/MappedFile.h"
+#include "engine/files/MappedFile.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // Walks stored tensors in blocks, so that looking at them needs little memory.
 #include "engine/checkpoint/Values.h"
 
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include "engine/data/DataCheck.h"
 #include "engine/data/Permutation.h"
-#include "engine/runtime/Philox.h"
+#include "engine/numbers/Philox.h"
 
 namespace npar::engine {
 

@@ -1,7 +1,7 @@
 // Which tokens of a token file are targets: a file with one byte per token.
 #pragma once
 
-#include "engine/program/MappedFile.h"
+#include "engine/files/MappedFile.h"
 
 #include <cstdint>
 #include <memory>

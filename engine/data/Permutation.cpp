@@ -1,7 +1,7 @@
 // A pseudo-random order of n things that needs no memory: the same for every plan, by seed and epoch.
 #include "engine/data/Permutation.h"
 
-#include "engine/runtime/Philox.h"
+#include "engine/numbers/Philox.h"
 
 namespace npar::engine {
 

@@ -1,7 +1,7 @@
 // Tokens from a file: bytes of text, or little-endian 16- or 32-bit numbers, without loading the file.
 #pragma once
 
-#include "engine/program/MappedFile.h"
+#include "engine/files/MappedFile.h"
 
 #include <cstdint>
 #include <memory>

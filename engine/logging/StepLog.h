@@ -1,7 +1,7 @@
 // One JSON object per training step, a line each, for tools that follow a run.
 #pragma once
 
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 
 #include <cstdint>
 #include <cstdio>

@@ -2,7 +2,7 @@
 #include "engine/logging/Trace.h"
 
 #include "engine/logging/Json.h"
-#include "engine/program/AtomicFile.h"
+#include "engine/files/AtomicFile.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 // A timeline of every step of every rank as Chrome/Perfetto JSON, with the plan's ids so that plan and measurement can be joined.
 #pragma once
 
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 
 #include <cstdint>
 #include <limits>

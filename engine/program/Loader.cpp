@@ -1,7 +1,7 @@
 // Opens and seals compiled programs: no byte of a file is used before header, length, hash, structure and meaning are checked.
 #include "engine/program/Loader.h"
 
-#include "engine/program/AtomicFile.h"
+#include "engine/files/AtomicFile.h"
 #include "engine/program/Verify.h"
 
 #include <cstring>

@@ -1,9 +1,9 @@
 // Reads a compiled program (.npx) from a file or bytes: header, hash, FlatBuffers verifier, our verifier; and writes one.
 #pragma once
 
-#include "engine/program/AtomicFile.h"
+#include "engine/files/AtomicFile.h"
 #include "engine/program/Program_generated.h"
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/program/Program_generated.h"
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 
 #include <string>
 #include <vector>

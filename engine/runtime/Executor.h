@@ -4,7 +4,7 @@
 #include "engine/backends/Backend.h"
 #include "engine/comm/Communicator.h"
 #include "engine/logging/Trace.h"
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 #include "engine/runtime/Clock.h"
 #include "engine/runtime/StepGraph.h"
 

@@ -1,7 +1,7 @@
 // Collects what went wrong in a training step, first cause first, and where every other rank stood then.
 #pragma once
 
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 #include "engine/runtime/StepGraph.h"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // First values of parameters: a function of seed, name and logical index alone, hence the same under any plan (N1).
 #include "engine/runtime/Initialize.h"
 
-#include "engine/runtime/Philox.h"
+#include "engine/numbers/Philox.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/program/Loader.h"
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 
 #include <cstdint>
 #include <functional>

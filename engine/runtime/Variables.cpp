@@ -2,7 +2,7 @@
 #include "engine/runtime/Variables.h"
 
 #include "engine/program/Mesh.h"
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // One subcommand of the driver: its flags and what it does. Add one: a file with such a function, a line in main.cpp.
 #pragma once
 
-#include "tools/npar/ExitCode.h"
+#include "tools/npar/terminal/ExitCode.h"
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -1,10 +1,10 @@
 // `npar compat`: every pair of features of the plan language on one model, at a small size: equal to one rank, or refused with the reason.
 #include "tools/npar/Command.h"
 
-#include "engine/program/AtomicFile.h"
-#include "tools/npar/FlagChecks.h"
-#include "tools/npar/Talk.h"
-#include "tools/npar/matrix/PlanCheck.h"
+#include "engine/files/AtomicFile.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/trials/PlanCheck.h"
 
 #include <algorithm>
 #include <fmt/format.h>

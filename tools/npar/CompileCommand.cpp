@@ -2,12 +2,12 @@
 #include "tools/npar/Command.h"
 
 #include "compiler/emit/PrintRank.h"
-#include "engine/program/AtomicFile.h"
+#include "engine/files/AtomicFile.h"
 #include "engine/program/Mesh.h"
-#include "tools/npar/Compilation.h"
-#include "tools/npar/FlagChecks.h"
-#include "tools/npar/PendingFile.h"
-#include "tools/npar/Talk.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/files/PendingFile.h"
+#include "tools/npar/terminal/Talk.h"
 
 #include <filesystem>
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // `npar run`: compiles a text in memory or loads a compiled program, and trains it.
 #include "tools/npar/Command.h"
 
-#include "tools/npar/FlagChecks.h"
-#include "tools/npar/RunFlags.h"
-#include "tools/npar/StopSignals.h"
-#include "tools/npar/Talk.h"
-#include "tools/npar/Waiting.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/train/RunFlags.h"
+#include "tools/npar/terminal/StopSignals.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
 
 #include <csignal>
 

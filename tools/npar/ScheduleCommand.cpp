@@ -1,10 +1,10 @@
 // `npar schedule`: makes or reads a pipeline schedule, checks, times, shows, compares and explains it, without any model.
 #include "tools/npar/Command.h"
 
-#include "tools/npar/ScheduleExplain.h"
-#include "tools/npar/ScheduleShow.h"
-#include "tools/npar/ScheduleSvg.h"
-#include "tools/npar/Talk.h"
+#include "tools/npar/schedule/ScheduleExplain.h"
+#include "tools/npar/schedule/ScheduleShow.h"
+#include "tools/npar/schedule/ScheduleSvg.h"
+#include "tools/npar/terminal/Talk.h"
 
 #include <fmt/format.h>
 #include <iostream>

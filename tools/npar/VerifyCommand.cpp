@@ -3,14 +3,14 @@
 #include "tools/npar/Command.h"
 
 #include "engine/program/Verify.h"
-#include "tools/npar/Compilation.h"
-#include "tools/npar/Equivalence.h"
-#include "tools/npar/FlagChecks.h"
-#include "tools/npar/MemoryCheck.h"
-#include "tools/npar/Talk.h"
-#include "tools/npar/VerifyReport.h"
-#include "tools/npar/Waiting.h"
-#include "tools/npar/matrix/VerifyAll.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/verify/Equivalence.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/train/MemoryCheck.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/verify/VerifyReport.h"
+#include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/trials/VerifyAll.h"
 
 #include <algorithm>
 #include <cmath>

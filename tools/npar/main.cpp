@@ -1,7 +1,7 @@
 // npar: the one driver. Registers the subcommands, reads the command line, turns what happens into an exit code.
 #include "tools/npar/Command.h"
-#include "tools/npar/Suggest.h"
-#include "tools/npar/Talk.h"
+#include "tools/npar/terminal/Suggest.h"
+#include "tools/npar/terminal/Talk.h"
 
 #include <csignal>
 #include <exception>

@@ -21,13 +21,13 @@ struct ExportPlanMemory : impl::ExportPlanMemoryBase<ExportPlanMemory> {
   explicit ExportPlanMemory(const compiler::WorkspaceOracle *oracle = nullptr) : oracle(oracle) {}
 
   void runOnOperation() override {
-    plan::Tables tables(getOperation());
+    memory::Tables tables(getOperation());
     tables.oracle = oracle;
     fillProgram(tables.module, {}, tables.program);
-    FailureOr<std::vector<plan::ClassModel>> classes = plan::readPipe(tables);
+    FailureOr<std::vector<memory::ClassModel>> classes = memory::readPipe(tables);
     if (failed(classes) || failed(planAll(tables, *classes)))
       return signalPassFailure();
-    plan::writeRank(tables.program, tables.inputTypes, tables.module);
+    memory::writeRank(tables.program, tables.inputTypes, tables.module);
     eraseScheduled();
   }
 
@@ -35,21 +35,21 @@ private:
   const compiler::WorkspaceOracle *oracle;
 
   /// Plans with more and more spare slots until messages can be ordered; with a slot per instance no reuse is left to wait for.
-  LogicalResult planAll(plan::Tables &tables, std::vector<plan::ClassModel> &classes) {
-    plan::PlanOptions options;
+  LogicalResult planAll(memory::Tables &tables, std::vector<memory::ClassModel> &classes) {
+    memory::PlanOptions options;
     options.microCount = static_cast<uint32_t>(std::max<int64_t>(1, tables.program.micro_count));
     while (true) {
       tables.program.classes.clear();
       std::string error;
-      for (const plan::ClassModel &model : classes) {
-        auto rankClass = plan::planClass(model, options, error);
+      for (const memory::ClassModel &model : classes) {
+        auto rankClass = memory::planClass(model, options, error);
         if (!rankClass)
           return tables.module.emitError("internal error: ") << error;
         tables.program.classes.push_back(std::move(rankClass));
       }
-      plan::timeUpdates(tables.program);
+      memory::timeUpdates(tables.program);
       bool deadlock = false;
-      error = plan::finishPlan(tables.program, deadlock);
+      error = memory::finishPlan(tables.program, deadlock);
       if (error.empty())
         return success();
       if (!deadlock || options.spareSlots >= options.microCount)

@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace npar::plan {
+namespace npar::memory {
 namespace {
 
 const cost::Machine machine;
@@ -61,7 +61,7 @@ private:
     return program::Phase::Update;
   }
 
-  plan::ValueModel &define(Value result) {
+  memory::ValueModel &define(Value result) {
     values[result] = static_cast<uint32_t>(model.values.size());
     model.values.emplace_back();
     model.values.back().bytes = storageBytes(result.getType());
@@ -94,7 +94,7 @@ private:
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](nn::ReadOp read) {
           uint32_t variable = variableIn(reader, tables, read.getVariable());
-          plan::ValueModel &value = define(read.getResult());
+          memory::ValueModel &value = define(read.getResult());
           value.variable = variable;
           value.readAt = order;
           return success();
@@ -399,4 +399,4 @@ LogicalResult readFragment(pipe::FragmentOp fragment, uint32_t chunk, Tables &ta
   return FragmentReader(fragment, chunk, tables, reader).run();
 }
 
-} // namespace npar::plan
+} // namespace npar::memory

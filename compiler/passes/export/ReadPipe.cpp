@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace npar::plan {
+namespace npar::memory {
 
 uint32_t Tables::addLabel(StringRef name, Operation *op) {
   auto label = std::make_unique<program::LabelT>();
@@ -70,7 +70,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
     if (variable.kind != program::VariableKind::Accumulator)
       continue;
     StringRef name = tables.program.variables[variable.variable]->name;
-    plan::ValueModel value;
+    memory::ValueModel value;
     value.bytes = variable.bytes;
     value.variable = index;
     value.readAt = ~0u;
@@ -155,4 +155,4 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   return classes;
 }
 
-} // namespace npar::plan
+} // namespace npar::memory

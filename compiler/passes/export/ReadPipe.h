@@ -5,11 +5,11 @@
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/dialects/rank/Rank.h"
-#include "compiler/passes/export/Plan.h"
+#include "compiler/memory/Plan.h"
 
 #include "llvm/ADT/MapVector.h"
 
-namespace npar::plan {
+namespace npar::memory {
 
 /// The tables that fragments refer to, filled as they are read.
 struct Tables {
@@ -50,4 +50,4 @@ mlir::FailureOr<std::vector<ClassModel>> readPipe(Tables &tables);
 /// (`timeUpdates`).
 void timeTasks(mlir::MutableArrayRef<ClassModel> classes);
 
-} // namespace npar::plan
+} // namespace npar::memory

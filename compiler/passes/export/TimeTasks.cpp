@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-namespace npar::plan {
+namespace npar::memory {
 
 void timeTasks(mlir::MutableArrayRef<ClassModel> classes) {
   cost::TaskGraph graph;
@@ -51,4 +51,4 @@ void timeTasks(mlir::MutableArrayRef<ClassModel> classes) {
     }
 }
 
-} // namespace npar::plan
+} // namespace npar::memory

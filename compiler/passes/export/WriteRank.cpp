@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace npar::plan {
+namespace npar::memory {
 namespace {
 
 class Writer {
@@ -188,4 +188,4 @@ void writeRank(const program::ProgramT &program, const llvm::StringMap<Type> &in
   Writer(program, inputTypes, module).run();
 }
 
-} // namespace npar::plan
+} // namespace npar::memory

@@ -1,7 +1,7 @@
 // Matrix products of 16-bit floats: blocks of the operands are converted, multiplied in float32, rounded once.
 #include "engine/backends/cpu/ConvertedMatmul.h"
 
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
 #include <map>

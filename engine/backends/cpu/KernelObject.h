@@ -1,7 +1,7 @@
 // Loads the native code that travels inside a compiled program, from memory.
 #pragma once
 
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 
 #include <cstdint>
 #include <memory>

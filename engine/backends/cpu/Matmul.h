@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/backends/cpu/MatmulWorkspace.h"
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // Reductions between ranks: added in ascending member order, whatever the blocking or the number of workers (N5).
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/backends/cpu/Workers.h"
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
 #include <cstring>

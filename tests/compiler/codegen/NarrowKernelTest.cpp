@@ -1,5 +1,5 @@
 // Kernels on bf16 and f16: conversions of all values, one rounding per op, sums in f32, and bits that no fusion changes.
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 #include "tests/compiler/codegen/RunFunction.h"
 
 #include <gtest/gtest.h>

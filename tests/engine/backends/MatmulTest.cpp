@@ -2,7 +2,7 @@
 #include "engine/backends/cpu/Matmul.h"
 #include "engine/backends/cpu/ConvertedMatmul.h"
 #include "engine/backends/cpu/CpuBackend.h"
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // What every communicator must do, for 1 to 8 ranks: results, order of addition, in-place work, errors, abort.
 #include "tests/engine/comm/CommunicatorConformance.h"
 
-#include "engine/program/NarrowFloat.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <atomic>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The local communicator, plain and behind delays, against the conformance suite.
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/backends/cpu/CpuBackend.h"
-#include "engine/comm/faulty/FaultyCommunicator.h"
+#include "tests/engine/comm/FaultyCommunicator.h"
 #include "engine/comm/local/Exchange.h"
 #include "tests/engine/comm/CommunicatorConformance.h"
 

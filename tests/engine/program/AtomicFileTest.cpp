@@ -1,6 +1,6 @@
 // A write that fails leaves the old file as it was and nothing beside it.
-#include "engine/program/AtomicFile.h"
-#include "engine/program/Destination.h"
+#include "engine/files/AtomicFile.h"
+#include "engine/files/Destination.h"
 
 #include <csignal>
 #include <dirent.h>

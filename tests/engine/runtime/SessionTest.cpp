@@ -1,6 +1,6 @@
 // Sessions on programs written by hand: numbers against plain arithmetic, determinism, failures, time-outs, memory.
 #include "engine/runtime/Session.h"
-#include "engine/comm/faulty/FaultyCommunicator.h"
+#include "tests/engine/comm/FaultyCommunicator.h"
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/SessionParts.h"

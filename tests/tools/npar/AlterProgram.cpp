@@ -1,6 +1,6 @@
 // Makes a wrong program of a good one and seals it again (alter WHAT IN.npx OUT.npx), so that `npar verify` has something to find: no
 // compiler writes such files, and damaged ones are refused by their hash before any check.
-#include "engine/program/AtomicFile.h"
+#include "engine/files/AtomicFile.h"
 #include "engine/program/Loader.h"
 
 #include <algorithm>

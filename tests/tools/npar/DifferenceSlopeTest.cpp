@@ -1,5 +1,5 @@
 // Finite differences beside functions whose slope is known: a right slope passes whatever kinks are near, a wrong one never does.
-#include "tools/npar/DifferenceSlope.h"
+#include "tools/npar/verify/DifferenceSlope.h"
 
 #include <gtest/gtest.h>
 #include <random>

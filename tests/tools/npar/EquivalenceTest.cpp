@@ -1,5 +1,5 @@
 // The checks of `npar verify` must fail when something is wrong: on sessions made by hand, one of them wrong on purpose.
-#include "tools/npar/Equivalence.h"
+#include "tools/npar/verify/Equivalence.h"
 
 #include "tests/engine/program/ProgramBuilder.h"
 

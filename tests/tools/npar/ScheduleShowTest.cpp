@@ -1,7 +1,7 @@
 // What `npar schedule` shows: the drawing, the bubble of the published tables, who waits for whom, and the picture's boxes.
-#include "tools/npar/ScheduleShow.h"
-#include "tools/npar/ScheduleExplain.h"
-#include "tools/npar/ScheduleSvg.h"
+#include "tools/npar/schedule/ScheduleShow.h"
+#include "tools/npar/schedule/ScheduleExplain.h"
+#include "tools/npar/schedule/ScheduleSvg.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

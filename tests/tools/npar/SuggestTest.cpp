@@ -1,5 +1,5 @@
 // The nearest word is found when it is near, and nothing is said when it is not.
-#include "tools/npar/Suggest.h"
+#include "tools/npar/terminal/Suggest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What inspect counts: steps times tasks, collectives by kind and axes, transfers by coordinate difference, ranks as ranges.
-#include "tools/npar/Summary.h"
+#include "tools/npar/view/Summary.h"
 #include "tests/tools/npar/Packed.h"
 
 #include <gtest/gtest.h>

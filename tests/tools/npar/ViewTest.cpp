@@ -1,7 +1,7 @@
 // What the inspector finds in a program: bubble, balance, messages and their other ends, causes counted together, the terminal's text.
 #include "tools/npar/view/View.h"
 #include "tests/tools/npar/Packed.h"
-#include "tools/npar/Summary.h"
+#include "tools/npar/view/Summary.h"
 #include "tools/npar/view/ViewJson.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What takes long says so, what does not is silent.
-#include "tools/npar/Waiting.h"
+#include "tools/npar/terminal/Waiting.h"
 
 #include <gtest/gtest.h>
 

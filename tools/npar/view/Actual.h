@@ -1,7 +1,7 @@
 // Planned beside measured: joins the trace of a run (engine/logging/Trace.h) with the plan, by the plan's own ids.
 #pragma once
 
-#include "engine/program/Status.h"
+#include "engine/status/Status.h"
 #include "tools/npar/view/View.h"
 
 #include <nlohmann/json_fwd.hpp>

@@ -2,7 +2,7 @@
 #include "tools/npar/view/View.h"
 
 #include "engine/program/Mesh.h"
-#include "tools/npar/Summary.h"
+#include "tools/npar/view/Summary.h"
 #include "tools/npar/view/Alike.h"
 #include "tools/npar/view/LiveMemory.h"
 

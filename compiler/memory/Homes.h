@@ -1,0 +1,55 @@
+// Which storage each value of a fragment has: a variable, a data buffer, the stash, a box, or scratch that it may share with values that
+// died.
+#pragma once
+
+#include "compiler/memory/PlanFragment.h"
+
+namespace npar::memory {
+
+/// Reduced: the result of a collective outside of the compute chain, which may be written while other tasks use scratch.
+enum class Home { Scratch, Variable, Input, Stash, Unstash, Box, Reduced };
+
+/// Decides homes and in-place steps of one fragment; says nothing of offsets.
+class Homes {
+public:
+  Homes(const FragmentModel &model, const SharedStorage &shared);
+
+  struct Buffer {
+    Home home = Home::Scratch;
+    uint32_t index = 0; ///< variable or input
+    uint64_t bytes = 0;
+    Place place; ///< filled by the planner
+  };
+  std::vector<uint32_t> root;              ///< value -> the value that it is an alias of
+  std::vector<uint32_t> def, lastUse;      ///< of roots: action index; none: not by an action, no use
+  std::vector<std::vector<uint32_t>> uses; ///< of roots: action indices, ascending
+  std::vector<Buffer> buffers;             ///< of values that stand for storage
+  std::vector<bool> direct;                ///< writes that need no copy
+
+  /// The value that stands for the storage of `value`.
+  uint32_t bufferOf(uint32_t value) const;
+  Buffer &storageOf(uint32_t value) { return buffers[bufferOf(value)]; }
+  /// Whether a product's accumulator lies where its result lies.
+  bool accumulatesInPlace(const Action &action) const;
+
+  /// Values read from a variable before an order mark: they must keep the old contents.
+  template <typename Visit> void forEachOldRead(uint32_t variable, uint32_t before, Visit visit) const {
+    for (uint32_t value = 0; value < model.values.size(); ++value)
+      if (model.values[value].variable == variable && model.values[value].readAt < before)
+        visit(value);
+  }
+
+private:
+  const FragmentModel &model;
+  const SharedStorage &shared;
+  std::vector<uint32_t> buffer; // of roots: the root that stands for the storage
+
+  void resolve();
+  void chooseHomes();
+  void writeInPlace();
+  void shareStorage();
+  bool mayOverwrite(uint32_t value, uint32_t index, uint32_t output) const;
+  uint32_t outputIndex(uint32_t action, uint32_t value) const;
+};
+
+} // namespace npar::memory

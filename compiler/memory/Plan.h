@@ -1,0 +1,111 @@
+// The memory plan: from fragments of steps over values to a class of ranks in the form of the compiled program. No MLIR.
+//
+// Regions of a class: "static" (variables), "scratch" (temporaries, one slot for all tasks, since compute steps are chained task after
+// task), "input" (data, a slot per micro-batch), a box per sent or received value, and a stash per fragment that keeps values and set of
+// fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only the backward needs is free before the weight gradients.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npar::memory {
+
+constexpr uint32_t none = ~0u;
+
+/// A value of a fragment. Values with `alias` share the storage of another value that was defined before.
+struct ValueModel {
+  uint64_t bytes = 0;
+  uint32_t alias = none;
+  uint32_t variable = none;   ///< the value read from this variable of the class ...
+  uint32_t readAt = 0;        ///< ... at this place in the order of reads, writes and steps
+  uint32_t input = none;      ///< the data buffer with this index
+  uint32_t event = none;      ///< received by this transfer event
+  std::string stash;          ///< kept for later fragments under this name
+  std::string unstash;        ///< kept by an earlier fragment under this name
+  std::vector<uint32_t> sent; ///< sent by these transfer events
+};
+
+/// A step over values. `inplace` lists (output, input) that may share storage.
+struct Action {
+  program::StepKind kind = program::StepKind::Kernel;
+  uint32_t payload = 0, label = 0;
+  std::vector<uint32_t> inputs, outputs;
+  std::vector<uint64_t> inputOffsets; ///< bytes skipped at the beginning of an input; empty: none
+  uint32_t accumulator = none;        ///< Matmul: the value that the product is added to; it shares the output's storage
+  std::vector<std::pair<uint32_t, uint32_t>> inplace;
+  uint64_t workspace = 0;
+  double flops = 0, seconds = 0;
+  uint32_t order = 0; ///< in the order of reads, writes and steps
+  bool free = false;  ///< Collective: outside of the compute chain
+};
+
+/// nn.write: the variable has this value from `order` on.
+struct Write {
+  uint32_t variable = 0, value = 0, label = 0, order = 0;
+};
+
+struct FragmentModel {
+  std::string name;
+  program::Phase phase = program::Phase::Forward;
+  uint32_t chunk = 0; ///< of the class's parts of the model
+  std::vector<ValueModel> values;
+  std::vector<Action> actions;
+  std::vector<Write> writes;
+};
+
+struct VariableModel {
+  uint32_t variable = 0; ///< index in the program
+  program::VariableKind kind = program::VariableKind::Parameter;
+  uint64_t bytes = 0;
+  std::unique_ptr<program::PieceT> piece; ///< offset is filled by the plan
+  std::string output;                     ///< name among outputs, for kind Output
+};
+
+struct InputModel {
+  std::string name;
+  int64_t rows = 0, columns = 0;
+  std::vector<uint32_t> columnAxes; ///< mesh axes that split the columns, major to minor
+  uint32_t zigzag = 0;              ///< as in program::Input
+};
+
+struct TaskModel {
+  uint32_t fragment = 0, micro = 0;
+  double begin = 0, end = 0;
+};
+
+struct ClassModel {
+  std::string name;
+  uint32_t stage = 0;
+  std::vector<std::pair<uint32_t, uint32_t>> fixed; ///< mesh axis, coordinate
+  std::vector<VariableModel> variables;
+  std::vector<InputModel> inputs;
+  std::vector<FragmentModel> fragments;
+  std::vector<TaskModel> tasks; ///< in order
+};
+
+struct PlanOptions {
+  uint32_t microCount = 1;
+  uint32_t spareSlots = 1; ///< of every box beyond what its live instances need, where there are more instances
+};
+
+/// Plans the memory of a class: regions, operands, dependencies, slots, task dependencies, statistics. Everything but the communication
+/// order. On failure `error` says why.
+std::unique_ptr<program::RankClassT> planClass(const ClassModel &model, const PlanOptions &options, std::string &error);
+
+/// Edges that order Send and Receive steps after earlier and before later users of their memory in other tasks; edges that follow from
+/// others are left out. Fills `rankClass.task_dependencies`.
+void addReuseDependencies(program::RankClassT &rankClass);
+
+/// Gives the steps of the update their planned times, all classes together: a step waits for the steps before it in the fragment that it
+/// depends on, a message for its sender, a collective for all members. The end of the update's tasks follows.
+void timeUpdates(program::ProgramT &program);
+
+/// Fills the communication orders of a program whose classes are planned, and runs every check on it. Empty, or what is wrong; `deadlock`
+/// says that no order exists.
+std::string finishPlan(program::ProgramT &program, bool &deadlock);
+
+} // namespace npar::memory

@@ -1,0 +1,232 @@
+// Plans a class: variables in the static region, fragments, slots of stash and boxes for every task, arena layout, statistics.
+#include "compiler/memory/Colour.h"
+#include "compiler/memory/PlanFragment.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace npar::memory {
+namespace {
+
+using program::VariableKind;
+
+class ClassPlanner {
+public:
+  ClassPlanner(const ClassModel &model, const PlanOptions &options, std::string &error) : model(model), options(options), error(error) {}
+
+  std::unique_ptr<program::RankClassT> run() {
+    result = std::make_unique<program::RankClassT>();
+    result->name = model.name;
+    result->stage = model.stage;
+    for (auto [axis, value] : model.fixed) {
+      result->fixed.push_back(std::make_unique<program::CoordinateT>());
+      result->fixed.back()->axis = axis;
+      result->fixed.back()->value = value;
+    }
+    placeVariables();
+    placeInputs();
+    planFragments();
+    if (!error.empty())
+      return nullptr;
+    layOutRegions();
+    placeTasks();
+    addReuseDependencies(*result);
+    countMemory();
+    return std::move(result);
+  }
+
+private:
+  const ClassModel &model;
+  const PlanOptions &options;
+  std::string &error;
+  std::unique_ptr<program::RankClassT> result;
+  SharedStorage shared;
+  uint64_t staticBytes = 0, inputBytes = 0, scratch = 0, scratchWithoutWorkspace = 0;
+  std::map<uint32_t, std::vector<uint32_t>> slots; // region -> slot per task
+
+  /// Parameters, states, accumulators, outputs, each group together.
+  void placeVariables() {
+    shared.variables.assign(model.variables.size(), 0);
+    for (const VariableModel &variable : model.variables)
+      shared.kinds.push_back(variable.kind);
+    for (VariableKind kind : {VariableKind::Parameter, VariableKind::State, VariableKind::Accumulator, VariableKind::Output})
+      for (uint32_t index = 0; index < model.variables.size(); ++index) {
+        const VariableModel &variable = model.variables[index];
+        if (variable.kind != kind)
+          continue;
+        shared.variables[index] = staticBytes;
+        result->pieces.push_back(std::make_unique<program::PieceT>(*variable.piece));
+        result->pieces.back()->offset = staticBytes;
+        if (kind == VariableKind::Output) {
+          result->outputs.push_back(std::make_unique<program::OutputT>());
+          result->outputs.back()->name = variable.output;
+          result->outputs.back()->offset = staticBytes;
+        }
+        staticBytes += aligned(variable.bytes);
+      }
+  }
+
+  void placeInputs() {
+    for (const InputModel &input : model.inputs) {
+      shared.inputs.push_back(inputBytes);
+      result->inputs.push_back(std::make_unique<program::InputT>());
+      program::InputT &entry = *result->inputs.back();
+      entry.name = input.name;
+      entry.region = inputRegion;
+      entry.offset = inputBytes;
+      entry.rows = input.rows;
+      entry.columns = input.columns;
+      entry.column_axes = input.columnAxes;
+      entry.zigzag = input.zigzag;
+      inputBytes += aligned(static_cast<uint64_t>(input.rows * input.columns) * 4);
+    }
+  }
+
+  /// Names a stash after the fragment that keeps its values and those that use them.
+  void nameStashes() {
+    std::map<std::string, std::string> users; // slot -> names of fragments
+    for (const FragmentModel &fragment : model.fragments) {
+      std::set<std::string> used;
+      for (const ValueModel &value : fragment.values)
+        if (!value.unstash.empty() && used.insert(value.unstash).second)
+          users[value.unstash] += "_" + fragment.name;
+    }
+    for (const FragmentModel &fragment : model.fragments)
+      for (const ValueModel &value : fragment.values)
+        if (!value.stash.empty())
+          shared.keepers[value.stash] = "stash_" + fragment.name + users[value.stash];
+  }
+
+  /// Each fragment after those that keep values for it.
+  void planFragments() {
+    nameStashes();
+    result->fragments.resize(model.fragments.size());
+    std::set<std::string> open; // slots that fragments still to be planned will keep
+    for (const FragmentModel &fragment : model.fragments)
+      for (const ValueModel &value : fragment.values)
+        if (!value.stash.empty())
+          open.insert(value.stash);
+    auto waits = [&](const FragmentModel &fragment) {
+      return std::any_of(fragment.values.begin(), fragment.values.end(),
+                         [&](const ValueModel &value) { return open.count(value.unstash) > 0; });
+    };
+    for (size_t planned = 0; planned < model.fragments.size(); ++planned) {
+      uint32_t next = none;
+      for (uint32_t index = 0; index < model.fragments.size() && next == none; ++index)
+        if (!result->fragments[index] && !waits(model.fragments[index]))
+          next = index;
+      if (next == none) {
+        error = "fragments of '" + model.name + "' keep values for each other in a circle";
+        return;
+      }
+      const FragmentModel &fragment = model.fragments[next];
+      FragmentPlan plan = planFragment(fragment, shared, error);
+      result->fragments[next] = std::move(plan.fragment);
+      scratch = std::max(scratch, plan.scratch);
+      scratchWithoutWorkspace = std::max(scratchWithoutWorkspace, plan.scratchWithoutWorkspace);
+      for (const ValueModel &value : fragment.values)
+        open.erase(value.stash);
+    }
+  }
+
+  /// For each micro-batch the tasks that touch a region, as an interval over the class's task order; sorted by first task.
+  std::vector<Interval> instancesOf(uint32_t region, std::vector<uint32_t> &micros) {
+    std::set<uint32_t> users;
+    for (uint32_t index = 0; index < result->fragments.size(); ++index)
+      for (const program::Operand &operand : result->fragments[index]->operands)
+        if (operand.region() == region)
+          users.insert(index);
+    std::map<uint32_t, Interval> byMicro;
+    for (uint32_t task = 0; task < model.tasks.size(); ++task)
+      if (users.count(model.tasks[task].fragment)) {
+        auto [entry, isNew] = byMicro.emplace(model.tasks[task].micro, Interval{task, task, 0});
+        entry->second.last = task;
+      }
+    std::vector<std::pair<Interval, uint32_t>> sorted;
+    for (auto [micro, interval] : byMicro)
+      sorted.emplace_back(interval, micro);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto &a, const auto &b) { return a.first.first < b.first.first; });
+    std::vector<Interval> instances;
+    for (auto [interval, micro] : sorted) {
+      instances.push_back(interval);
+      micros.push_back(micro);
+    }
+    return instances;
+  }
+
+  void addRegion(const std::string &name, uint64_t bytes, uint32_t slotCount) {
+    result->regions.push_back(std::make_unique<program::RegionT>());
+    program::RegionT &region = *result->regions.back();
+    region.name = name;
+    region.bytes = bytes;
+    region.slots = slotCount;
+    region.offset = result->arena_bytes;
+    result->arena_bytes += bytes * slotCount;
+  }
+
+  /// Slots by colouring the instances' intervals; a slot per task that the instance covers.
+  void addColoured(const std::string &name, uint64_t bytes, uint32_t spare) {
+    uint32_t region = static_cast<uint32_t>(result->regions.size());
+    std::vector<uint32_t> micros;
+    std::vector<Interval> instances = instancesOf(region, micros);
+    uint32_t most = std::max<uint32_t>(1, static_cast<uint32_t>(instances.size()));
+    uint32_t count = std::min(most, std::max<uint32_t>(1, peakOf(instances)) + spare);
+    std::vector<uint32_t> assigned = assignSlots(instances, count);
+    std::vector<uint32_t> &slotOf = slots[region];
+    slotOf.assign(model.tasks.size(), 0);
+    for (uint32_t i = 0; i < instances.size(); ++i)
+      for (int64_t task = instances[i].first; task <= instances[i].last; ++task)
+        if (model.tasks[task].micro == micros[i])
+          slotOf[task] = assigned[i];
+    addRegion(name, bytes, count);
+  }
+
+  void layOutRegions() {
+    addRegion("static", staticBytes, 1);
+    addRegion("scratch", scratch, 1);
+    addRegion("input", inputBytes, options.microCount);
+    std::vector<uint32_t> &inputSlots = slots[inputRegion];
+    for (const TaskModel &task : model.tasks)
+      inputSlots.push_back(task.micro);
+    // A stash that messages are sent from may be what they wait for, too.
+    for (const SharedRegion &region : shared.regions)
+      addColoured(region.name, region.bytes, region.box ? options.spareSlots : options.spareSlots / 2);
+  }
+
+  void placeTasks() {
+    for (uint32_t index = 0; index < model.tasks.size(); ++index) {
+      const TaskModel &task = model.tasks[index];
+      result->tasks.emplace_back(task.fragment, task.micro, static_cast<uint32_t>(result->bases.size()), 0, task.begin, task.end);
+      for (uint32_t region = 0; region < result->regions.size(); ++region) {
+        auto slot = slots.find(region);
+        const program::RegionT &facts = *result->regions[region];
+        result->bases.push_back(facts.offset + (slot == slots.end() ? 0 : slot->second[index] * facts.bytes));
+      }
+    }
+  }
+
+  /// Every byte of the arena counts once: what is neither variable nor workspace is activation.
+  void countMemory() {
+    for (const VariableModel &variable : model.variables) {
+      uint64_t bytes = aligned(variable.bytes);
+      if (variable.kind == VariableKind::Parameter)
+        result->parameter_bytes += bytes;
+      else if (variable.kind == VariableKind::State)
+        result->optimizer_bytes += bytes;
+      else if (variable.kind == VariableKind::Accumulator)
+        result->gradient_bytes += bytes;
+    }
+    result->workspace_bytes = scratch > scratchWithoutWorkspace ? scratch - scratchWithoutWorkspace : 0;
+    result->activation_bytes =
+        result->arena_bytes - result->parameter_bytes - result->optimizer_bytes - result->gradient_bytes - result->workspace_bytes;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<program::RankClassT> planClass(const ClassModel &model, const PlanOptions &options, std::string &error) {
+  return ClassPlanner(model, options, error).run();
+}
+
+} // namespace npar::memory

@@ -1,0 +1,49 @@
+// One fragment of a class: which storage each value has, where scratch buffers lie, and what each step must wait for. No MLIR.
+#pragma once
+
+#include "compiler/memory/Plan.h"
+
+#include <map>
+
+namespace npar::memory {
+
+/// Regions that every class has, by index; those that fragments share per micro-batch (boxes and stashes) follow.
+enum RegionIndex : uint32_t { staticRegion = 0, scratchRegion = 1, inputRegion = 2, firstShared = 3 };
+
+struct Place {
+  uint32_t region = 0;
+  uint64_t offset = 0, bytes = 0;
+};
+
+/// A box, or the values that one fragment keeps for the same later fragments.
+struct SharedRegion {
+  std::string name;
+  uint64_t bytes = 0;
+  bool box = false;
+};
+
+/// Where the fragments of a class find what they share; fragments add their boxes and what they keep.
+struct SharedStorage {
+  std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
+  std::vector<program::VariableKind> kinds;   ///< of the variables
+  std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before the first fragment is planned
+  std::map<std::string, uint32_t> stashes;    ///< name of a stash -> region
+  std::map<std::string, Place> kept;          ///< slot -> place
+  std::vector<SharedRegion> regions;          ///< region firstShared + i
+};
+
+struct FragmentPlan {
+  std::unique_ptr<program::FragmentT> fragment;
+  uint64_t scratch = 0;                 ///< bytes
+  uint64_t scratchWithoutWorkspace = 0; ///< bytes if no library call needed any
+  double seconds = 0;
+};
+
+/// Plans a fragment. Fragments that keep values must come before those that use them.
+FragmentPlan planFragment(const FragmentModel &model, SharedStorage &shared, std::string &error);
+
+/// Fills the dependency lists of a fragment from its operands alone: every earlier step with which a step conflicts in memory, less those
+/// that follow from others. In-place operands count as reads and writes.
+void addDependencies(program::FragmentT &fragment);
+
+} // namespace npar::memory

@@ -1,0 +1,470 @@
+// The plan computes what the fragments say, whatever legal order the steps run in: random classes are executed on values and, planned,
+// in memory, where each cell holds a fingerprint of its contents.
+#include "compiler/memory/Colour.h"
+#include "compiler/memory/PlanFragment.h"
+#include "engine/program/Mesh.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <set>
+
+namespace npar::memory {
+namespace {
+
+using program::Phase;
+using program::StepKind;
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  a ^= b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2);
+  return a * 0xff51afd7ed558ccdull ^ (a >> 33);
+}
+
+/// Random fragments of one class with two or three variables, sends and receives; every action has a label of its own.
+class RandomClass {
+public:
+  explicit RandomClass(uint32_t seed) : random(seed) {
+    model.name = "random";
+    micros = 1 + pick(4);
+    for (uint32_t index = 0; index < 4; ++index) {
+      VariableModel &variable = model.variables.emplace_back();
+      variable.variable = index;
+      variable.kind = index < 2 ? program::VariableKind::Parameter : program::VariableKind::Accumulator;
+      variable.bytes = 64 * (1 + index % 2);
+      variable.piece = std::make_unique<program::PieceT>();
+      variable.piece->variable = index;
+    }
+    model.inputs.push_back({"tokens", 4, 4, {}});
+    bool split = pick(2);
+    addFragment("F0", Phase::Forward);
+    addFragment("B0", Phase::Backward);
+    if (split)
+      addFragment("W0", Phase::Weight);
+    addFragment("U0", Phase::Update);
+    addTasks(split);
+  }
+  ClassModel model;
+  uint32_t micros;
+
+private:
+  std::mt19937 random;
+  uint32_t nextEvent = 0, nextLabel = 0;
+  std::vector<std::pair<std::string, uint64_t>> stashes;
+
+  uint32_t pick(uint32_t count) { return random() % count; }
+
+  void addFragment(const std::string &name, Phase phase) {
+    FragmentModel fragment;
+    fragment.name = name;
+    fragment.phase = phase;
+    uint32_t order = 0;
+    auto define = [&](uint64_t bytes) -> ValueModel & {
+      fragment.values.emplace_back();
+      fragment.values.back().bytes = bytes;
+      return fragment.values.back();
+    };
+    std::map<uint32_t, int> written;
+    if (phase == Phase::Backward || phase == Phase::Weight)
+      for (const auto &[slot, bytes] : stashes)
+        if (pick(3))
+          define(bytes).unstash = slot;
+    for (int i = 0, count = 3 + pick(14); i < count; ++i) {
+      ++order;
+      uint32_t choice = pick(10);
+      if (choice == 0) {
+        uint32_t variable = pick(4);
+        ValueModel &value = define(model.variables[variable].bytes);
+        value.variable = variable;
+        value.readAt = order;
+      } else if (choice == 1) {
+        define(64).input = 0;
+      } else if (choice == 2 && phase != Phase::Update) {
+        Action &action = fragment.actions.emplace_back();
+        action.kind = StepKind::Receive;
+        action.order = order;
+        action.label = nextLabel++;
+        action.outputs = {static_cast<uint32_t>(fragment.values.size())};
+        define(64 * (1 + pick(2))).event = nextEvent++;
+      } else if (choice == 3 && !fragment.values.empty() && phase != Phase::Update) {
+        Action &action = fragment.actions.emplace_back();
+        action.kind = StepKind::Send;
+        action.order = order;
+        action.label = nextLabel++;
+        action.inputs = {pick(fragment.values.size())};
+        fragment.values[action.inputs[0]].sent.push_back(nextEvent++);
+      } else if (choice == 4 && !fragment.values.empty()) {
+        uint32_t of = pick(fragment.values.size());
+        uint64_t bytes = fragment.values[of].bytes;
+        define(bytes).alias = of;
+      } else {
+        Action action;
+        action.order = order;
+        action.label = nextLabel++;
+        for (uint32_t input = 0; input < pick(4) && !fragment.values.empty(); ++input)
+          action.inputs.push_back(pick(fragment.values.size()));
+        for (uint32_t output = 0; output < 1 + pick(2); ++output) {
+          uint64_t bytes = 64 * (1 + pick(2));
+          for (uint32_t input = 0; input < action.inputs.size(); ++input)
+            if (fragment.values[action.inputs[input]].bytes == bytes && pick(2))
+              action.inplace.emplace_back(output, input);
+          action.outputs.push_back(fragment.values.size());
+          define(bytes);
+        }
+        if (phase == Phase::Update && pick(3) == 0) {
+          action.kind = StepKind::Collective;
+          action.free = true;
+        } else if (pick(4) == 0 && action.outputs.size() == 1) {
+          for (uint32_t value = 0; value + 1 < fragment.values.size(); ++value)
+            if (fragment.values[value].bytes == fragment.values.back().bytes && pick(2)) {
+              action.kind = StepKind::Matmul;
+              action.accumulator = value;
+              action.inplace.clear();
+            }
+          action.workspace = pick(2) * 100;
+        }
+        fragment.actions.push_back(action);
+      }
+      if (!fragment.values.empty() && pick(3) == 0) {
+        uint32_t value = pick(fragment.values.size()), variable = pick(4);
+        // The plan refuses two writes around a read of the old value; a pass never makes them.
+        if (fragment.values[value].bytes == model.variables[variable].bytes && written[variable]++ == 0 && phase == Phase::Update)
+          fragment.writes.push_back({variable, value, nextLabel++, ++order});
+      }
+      if ((phase == Phase::Forward || phase == Phase::Backward) && !fragment.values.empty() && pick(4) == 0) {
+        uint32_t value = pick(fragment.values.size());
+        if (fragment.values[value].stash.empty()) {
+          fragment.values[value].stash = "s" + std::to_string(stashes.size());
+          stashes.emplace_back(fragment.values[value].stash, fragment.values[value].bytes);
+        }
+      }
+    }
+    model.fragments.push_back(std::move(fragment));
+  }
+
+  /// Forwards ahead of backwards, and backwards of weight gradients, by a random distance.
+  void addTasks(bool split) {
+    uint32_t forward = 0, backward = 0, weight = 0;
+    while (backward < micros || (split && weight < micros)) {
+      if (forward < micros && (forward == backward || pick(2)))
+        model.tasks.push_back({0, forward++, 0, 0});
+      else if (backward < forward && (!split || weight == backward || pick(2)))
+        model.tasks.push_back({1, backward++, 0, 0});
+      else if (split && weight < backward)
+        model.tasks.push_back({2, weight++, 0, 0});
+    }
+    model.tasks.push_back({split ? 3u : 2u, 0, 0, 0});
+  }
+};
+
+uint64_t fingerprint(uint32_t label, uint32_t micro, uint32_t output, const std::vector<uint64_t> &inputs) {
+  uint64_t value = mix(mix(label + 1, micro), output);
+  for (uint64_t input : inputs)
+    value = mix(value, input);
+  return value;
+}
+
+/// What every action reads, by (label, micro), and the variables at the end, computed on values.
+struct Expected {
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> inputs;
+  std::vector<uint64_t> variables;
+};
+
+Expected runOnValues(const ClassModel &model) {
+  Expected expected;
+  for (uint32_t index = 0; index < model.variables.size(); ++index)
+    expected.variables.push_back(1000 + index);
+  std::map<std::pair<std::string, uint32_t>, uint64_t> stash;
+  for (const TaskModel &task : model.tasks) {
+    const FragmentModel &fragment = model.fragments[task.fragment];
+    std::vector<uint64_t> values(fragment.values.size());
+    // Reads, writes and actions in their order.
+    std::map<std::pair<uint32_t, int>, std::function<void()>> program;
+    for (uint32_t index = 0; index < fragment.values.size(); ++index) {
+      const ValueModel &value = fragment.values[index];
+      if (value.variable != none)
+        program[{value.readAt, 0}] = [&, index] { values[index] = expected.variables[fragment.values[index].variable]; };
+      else if (value.input != none)
+        values[index] = mix(77, task.micro);
+      else if (!value.unstash.empty())
+        values[index] = stash[{value.unstash, task.micro}];
+    }
+    auto resolve = [&](uint32_t value) {
+      while (fragment.values[value].alias != none)
+        value = fragment.values[value].alias;
+      return value;
+    };
+    for (const Action &action : fragment.actions)
+      program[{action.order, 1}] = [&] {
+        std::vector<uint64_t> inputs;
+        for (uint32_t input : action.inputs)
+          inputs.push_back(values[resolve(input)]);
+        if (action.accumulator != none)
+          inputs.push_back(values[resolve(action.accumulator)]);
+        expected.inputs[{action.label, task.micro}] = inputs;
+        for (uint32_t output = 0; output < action.outputs.size(); ++output)
+          values[action.outputs[output]] = fingerprint(action.label, task.micro, output, inputs);
+      };
+    for (const Write &write : fragment.writes)
+      program[{write.order, 2}] = [&] { expected.variables[write.variable] = values[resolve(write.value)]; };
+    for (auto &[when, run] : program)
+      run();
+    for (uint32_t index = 0; index < fragment.values.size(); ++index)
+      if (!fragment.values[index].stash.empty())
+        stash[{fragment.values[index].stash, task.micro}] = values[resolve(index)];
+  }
+  return expected;
+}
+
+/// Runs the plan in a random order that its dependencies allow and compares what every step reads.
+void runInMemory(const ClassModel &model, const program::RankClassT &plan, const Expected &expected, std::mt19937 &random) {
+  struct Node {
+    uint32_t task, step;
+    int waits = 0;
+    std::vector<uint32_t> next;
+  };
+  std::vector<Node> nodes;
+  std::vector<uint32_t> first, chain; // chain: per task, the node that ends its compute steps
+  auto edge = [&](uint32_t from, uint32_t to) {
+    nodes[from].next.push_back(to);
+    ++nodes[to].waits;
+  };
+  for (uint32_t task = 0; task < plan.tasks.size(); ++task) {
+    const program::FragmentT &fragment = *plan.fragments[plan.tasks[task].fragment()];
+    first.push_back(nodes.size());
+    for (uint32_t step = 0; step <= fragment.steps.size(); ++step)
+      nodes.push_back({task, step, 0, {}});
+    chain.push_back(nodes.size() - 1);
+    for (uint32_t step = 0; step < fragment.steps.size(); ++step) {
+      const program::Step &facts = fragment.steps[step];
+      for (uint32_t i = 0; i < facts.dependency_count(); ++i)
+        edge(first[task] + fragment.dependencies[facts.first_dependency() + i], first[task] + step);
+      if (!program::isAsync(facts)) {
+        edge(first[task] + step, chain[task]);
+        if (task > 0)
+          edge(chain[task - 1], first[task] + step);
+      }
+    }
+    if (task > 0)
+      edge(chain[task - 1], chain[task]);
+  }
+  for (const program::TaskDependency &wait : plan.task_dependencies)
+    edge(first[wait.on_task()] + wait.on_step(), first[wait.task()] + wait.step());
+
+  std::vector<uint64_t> memory(plan.arena_bytes / 64 + 1, 0);
+  for (uint32_t index = 0; index < model.variables.size(); ++index)
+    for (const auto &piece : plan.pieces)
+      if (piece->variable == index)
+        for (uint64_t cell = 0; cell < model.variables[index].bytes / 64; ++cell)
+          memory[piece->offset / 64 + cell] = 1000 + index;
+  for (uint32_t task = 0; task < plan.tasks.size(); ++task)
+    memory[plan.bases[plan.tasks[task].first_base() + inputRegion] / 64] =
+        plan.regions[inputRegion]->bytes ? mix(77, plan.tasks[task].micro()) : 0;
+
+  std::vector<uint32_t> ready;
+  for (uint32_t node = 0; node < nodes.size(); ++node)
+    if (nodes[node].waits == 0)
+      ready.push_back(node);
+  size_t done = 0;
+  while (!ready.empty()) {
+    std::swap(ready[random() % ready.size()], ready.back());
+    uint32_t node = ready.back();
+    ready.pop_back();
+    ++done;
+    const program::Task &task = plan.tasks[nodes[node].task];
+    const program::FragmentT &fragment = *plan.fragments[task.fragment()];
+    if (nodes[node].step < fragment.steps.size()) {
+      const program::Step &step = fragment.steps[nodes[node].step];
+      auto cells = [&](uint32_t operand) {
+        const program::Operand &place = fragment.operands[step.first_operand() + operand];
+        uint64_t at = plan.bases[task.first_base() + place.region()] + place.offset();
+        return std::make_pair(at / 64, at / 64 + (place.bytes() + 63) / 64);
+      };
+      // All cells of an operand hold one fingerprint.
+      auto load = [&](uint32_t operand) {
+        auto [begin, end] = cells(operand);
+        for (uint64_t cell = begin; cell < end; ++cell)
+          EXPECT_EQ(memory[cell], memory[begin]);
+        return memory[begin];
+      };
+      std::vector<uint64_t> inputs;
+      for (uint32_t i = 0; i < step.inputs(); ++i)
+        inputs.push_back(load(i));
+      bool copy = step.kind() == StepKind::Copy;
+      if (!copy) {
+        auto wanted = expected.inputs.find({step.label(), task.micro()});
+        ASSERT_NE(wanted, expected.inputs.end());
+        if (wanted->second.size() > inputs.size())
+          inputs.push_back(load(step.inputs())); // accumulates into its output
+        EXPECT_EQ(inputs, wanted->second) << model.fragments[task.fragment()].name << " step " << nodes[node].step;
+      }
+      for (uint32_t i = 0; i < step.outputs(); ++i) {
+        auto [begin, end] = cells(step.inputs() + i);
+        uint64_t value = copy ? inputs[0] : fingerprint(step.label(), task.micro(), i, inputs);
+        std::fill(memory.begin() + begin, memory.begin() + end, value);
+      }
+    }
+    for (uint32_t next : nodes[node].next)
+      if (--nodes[next].waits == 0)
+        ready.push_back(next);
+  }
+  EXPECT_EQ(done, nodes.size());
+  // An accumulator that a collective works on in place has done its duty.
+  std::set<uint32_t> consumed;
+  for (const FragmentModel &fragment : model.fragments)
+    for (const Action &action : fragment.actions)
+      for (auto [output, input] : action.inplace)
+        for (uint32_t value = action.inputs[input]; action.kind == StepKind::Collective; value = fragment.values[value].alias) {
+          if (fragment.values[value].variable != none &&
+              model.variables[fragment.values[value].variable].kind == program::VariableKind::Accumulator)
+            consumed.insert(fragment.values[value].variable);
+          if (fragment.values[value].alias == none)
+            break;
+        }
+  for (const auto &piece : plan.pieces)
+    if (!consumed.count(piece->variable)) {
+      EXPECT_EQ(memory[piece->offset / 64], expected.variables[piece->variable]);
+    }
+}
+
+TEST(Plan, ComputesWhatTheFragmentsSayInAnyOrder) {
+  size_t planned = 0;
+  for (uint32_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomClass example(seed);
+    PlanOptions options;
+    options.microCount = example.micros;
+    options.spareSlots = seed % 3;
+    std::string error;
+    auto plan = planClass(example.model, options, error);
+    if (!plan) // old and new value of a variable at the same time: refused, not miscompiled
+      continue;
+    ++planned;
+    Expected expected = runOnValues(example.model);
+    std::mt19937 random(seed);
+    for (int round = 0; round < 3; ++round)
+      runInMemory(example.model, *plan, expected, random);
+    if (HasFailure())
+      return;
+  }
+  EXPECT_GT(planned, 1400u);
+}
+
+/// A fragment with one action after the other on its own result.
+FragmentModel chainOf(int length, bool inplace) {
+  FragmentModel fragment;
+  fragment.name = "F0";
+  for (int i = 0; i < length; ++i) {
+    fragment.values.emplace_back().bytes = 1024;
+    Action &action = fragment.actions.emplace_back();
+    action.outputs = {static_cast<uint32_t>(i)};
+    action.order = i;
+    if (i > 0)
+      action.inputs = {static_cast<uint32_t>(i - 1)};
+    if (i > 0 && inplace)
+      action.inplace = {{0, 0}};
+  }
+  return fragment;
+}
+
+uint64_t scratchOf(FragmentModel fragment) {
+  ClassModel model;
+  model.fragments.push_back(std::move(fragment));
+  model.tasks.push_back({0, 0, 0, 0});
+  std::string error;
+  auto plan = planClass(model, {}, error);
+  EXPECT_EQ(error, "");
+  return plan->regions[scratchRegion]->bytes;
+}
+
+TEST(Plan, ReusesScratch) {
+  EXPECT_EQ(scratchOf(chainOf(10, false)), 2048u);
+  EXPECT_EQ(scratchOf(chainOf(10, true)), 1024u);
+}
+
+TEST(Plan, CountsWorkspaceApart) {
+  ClassModel model;
+  model.fragments.push_back(chainOf(3, false));
+  model.fragments[0].actions[1].kind = StepKind::Matmul;
+  model.fragments[0].actions[1].workspace = 640;
+  model.tasks.push_back({0, 0, 0, 0});
+  std::string error;
+  auto plan = planClass(model, {}, error);
+  EXPECT_EQ(plan->workspace_bytes, 640u);
+  EXPECT_EQ(plan->activation_bytes, 2048u);
+  EXPECT_EQ(plan->fragments[0]->steps[1].outputs(), 2);
+}
+
+/// A fragment that makes values of 64 bytes and keeps them, or uses them.
+FragmentModel keeping(const std::string &name, Phase phase, const std::vector<std::string> &kept, const std::vector<std::string> &used) {
+  FragmentModel fragment;
+  fragment.name = name;
+  fragment.phase = phase;
+  Action sink;
+  for (const std::string &slot : used) {
+    sink.inputs.push_back(static_cast<uint32_t>(fragment.values.size()));
+    fragment.values.emplace_back().bytes = 64;
+    fragment.values.back().unstash = slot;
+  }
+  fragment.actions.push_back(sink);
+  for (const std::string &slot : kept) {
+    Action make;
+    make.outputs = {static_cast<uint32_t>(fragment.values.size())};
+    make.order = 1;
+    fragment.values.emplace_back().bytes = 64;
+    fragment.values.back().stash = slot;
+    fragment.actions.push_back(make);
+  }
+  return fragment;
+}
+
+/// What only B uses is free after B; what W uses lives on until W, in regions of their own.
+TEST(Plan, FreesWhatOnlyTheBackwardKeeps) {
+  ClassModel model;
+  model.fragments.push_back(keeping("F0", Phase::Forward, {"b", "w", "both"}, {}));
+  model.fragments.push_back(keeping("B0", Phase::Backward, {"dw"}, {"b", "both"}));
+  model.fragments.push_back(keeping("W0", Phase::Weight, {}, {"w", "both", "dw"}));
+  for (uint32_t micro = 0; micro < 4; ++micro) {
+    model.tasks.push_back({0, micro, 0, 0});
+    model.tasks.push_back({1, micro, 0, 0});
+  }
+  for (uint32_t micro = 0; micro < 4; ++micro)
+    model.tasks.push_back({2, micro, 0, 0});
+  std::string error;
+  PlanOptions options;
+  options.microCount = 4;
+  auto plan = planClass(model, options, error);
+  ASSERT_TRUE(plan) << error;
+  std::map<std::string, uint32_t> slots;
+  for (const auto &region : plan->regions)
+    slots[region->name] = region->slots;
+  EXPECT_EQ(slots.at("stash_F0_B0"), 1u);
+  EXPECT_EQ(slots.at("stash_F0_W0"), 4u);
+  EXPECT_EQ(slots.at("stash_F0_B0_W0"), 4u);
+  EXPECT_EQ(slots.at("stash_B0_W0"), 4u);
+  EXPECT_EQ(plan->activation_bytes, 64u * 13);
+}
+
+/// Parts of a stage keep values for each other: planned in the order in which they run, wherever they stand.
+TEST(Plan, PlansPartsInTheOrderOfTheirValues) {
+  ClassModel model;
+  model.fragments.push_back(keeping("B0", Phase::Backward, {}, {"d"}));
+  model.fragments.push_back(keeping("B7", Phase::Backward, {"d"}, {"x"}));
+  model.fragments.push_back(keeping("F7", Phase::Forward, {}, {"x"}));
+  model.fragments.push_back(keeping("F0", Phase::Forward, {"x"}, {}));
+  for (uint32_t fragment : {3, 2, 1, 0})
+    model.tasks.push_back({fragment, 0, 0, 0});
+  std::string error;
+  auto plan = planClass(model, {}, error);
+  ASSERT_TRUE(plan) << error;
+  EXPECT_EQ(plan->regions[firstShared]->name, "stash_F0_B7_F7");
+  EXPECT_EQ(plan->fragments[1]->name, "B7");
+
+  model.fragments[3].values.emplace_back().bytes = 64;
+  model.fragments[3].values.back().unstash = "d";
+  EXPECT_FALSE(planClass(model, {}, error));
+  EXPECT_EQ(error, "fragments of '' keep values for each other in a circle");
+}
+
+} // namespace
+} // namespace npar::memory

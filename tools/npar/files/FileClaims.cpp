@@ -1,0 +1,67 @@
+// Compares files by what they are, not by how they are spelled.
+#include "tools/npar/files/FileClaims.h"
+
+#include "engine/files/Destination.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace npar::driver {
+namespace {
+
+/// Both are written as it comes (standard output, and a flag that says /dev/stdout), so that neither takes the other's place.
+bool bothDirect(const std::string &one, const std::string &other) {
+  return program::destinationOf(one).direct && program::destinationOf(other).direct;
+}
+
+bool sameFile(const std::string &one, const std::string &other) {
+  struct stat left, right;
+  bool leftThere = ::stat(one.c_str(), &left) == 0, rightThere = ::stat(other.c_str(), &right) == 0;
+  if (leftThere && rightThere)
+    return left.st_dev == right.st_dev && left.st_ino == right.st_ino && S_ISREG(left.st_mode);
+  return !leftThere && !rightThere && program::destinationOf(one).path == program::destinationOf(other).path;
+}
+
+} // namespace
+
+FileClaims::FileClaims() {
+  for (int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat status;
+    if (::fstat(stream, &status) == 0 && S_ISREG(status.st_mode))
+      write(stream == STDOUT_FILENO ? "standard output" : "standard error", "/proc/self/fd/" + std::to_string(stream));
+  }
+}
+
+void FileClaims::write(const std::string &what, const std::string &path) {
+  if (!path.empty())
+    outputs.push_back({what, path});
+}
+
+void FileClaims::read(const std::string &what, const std::string &path) {
+  if (!path.empty())
+    inputs.push_back({what, path});
+}
+
+void FileClaims::read(const dsl::Sources &texts) {
+  for (uint32_t file = 0; file < texts.size(); ++file)
+    read("the text '" + texts.name(file) + "'", texts.name(file));
+}
+
+ExitCode FileClaims::check() const {
+  auto refuse = [](const Claim &output, const Claim &other) {
+    return fail(ExitCode::Usage,
+                output.what + " and " + other.what + " name the same file, '" + output.path + "': give the output another name");
+  };
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    for (const Claim &input : inputs)
+      if (sameFile(output->path, input.path))
+        return refuse(*output, input);
+    for (auto earlier = outputs.begin(); earlier != output; ++earlier)
+      if (sameFile(output->path, earlier->path) && !bothDirect(output->path, earlier->path))
+        return refuse(*output, *earlier);
+  }
+  return ExitCode::Good;
+}
+
+} // namespace npar::driver

@@ -1,0 +1,34 @@
+// The files that one command reads and writes: an output that is an input, or another output, is refused before anything is written.
+#pragma once
+
+#include "dsl/Diagnostics.h"
+#include "tools/npar/terminal/ExitCode.h"
+
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+/// Two claims are on one file when device and inode are the same (links, other spellings), or the path where there is no file yet. Devices
+/// and pipes may be claimed by several: nothing in them can be lost. Standard output and standard error are outputs where they go to a
+/// file.
+class FileClaims {
+public:
+  FileClaims();
+  /// An output, by the name that messages give it, such as "--log". An empty path is none.
+  void write(const std::string &what, const std::string &path);
+  /// An input.
+  void read(const std::string &what, const std::string &path);
+  /// The texts that a model was read from: its own, imported ones, schedules.
+  void read(const dsl::Sources &texts);
+  /// Usage, and says which two, when an output is claimed otherwise too.
+  ExitCode check() const;
+
+private:
+  struct Claim {
+    std::string what, path;
+  };
+  std::vector<Claim> outputs, inputs;
+};
+
+} // namespace npar::driver

@@ -1,0 +1,46 @@
+// A file that grows while a run goes on and replaces an older one only when it is complete.
+#pragma once
+
+#include "engine/files/Destination.h"
+#include "engine/status/Status.h"
+
+#include <string>
+
+namespace npar::driver {
+
+/// Grows as PATH.partial; commit() renames it to PATH. Without commit (a failed run) PATH is untouched and PATH.partial stays for a look.
+/// Only one process can hold it: a lock of the operating system (flock) on PATH.partial, which ends with its holder whatever ended that, so
+/// that a file left behind blocks nobody. Some network file systems know no locks, or none between machines: there two runs can still mix.
+/// A device, a pipe or an open descriptor (/dev/stdout) is written directly and not locked.
+class PendingFile {
+public:
+  explicit PendingFile(const std::string &path);
+  PendingFile(const PendingFile &) = delete;
+  PendingFile &operator=(const PendingFile &) = delete;
+  /// Closes; a file that claim() made and nothing was written to is removed.
+  ~PendingFile();
+
+  /// Opens and locks, leaving what is there: asked before a long run. An error when it cannot be written or another run holds it.
+  engine::Status claim();
+  /// Empties the claimed file and returns its descriptor, which stays this object's.
+  engine::Result<int> begin();
+  engine::Status commit();
+
+  /// Where it grows.
+  const std::string &growing() const { return partial; }
+  /// claim() made the file, and nothing is in it yet.
+  bool isFresh() const { return fresh; }
+
+private:
+  engine::Status failure(int error) const;
+  std::string path;
+  program::Destination destination;
+  std::string partial;
+  int file = -1;
+  bool fresh = false;
+};
+
+/// Whether a file could be written whole at `path`: asked before a long run whose last act it is.
+engine::Status checkWritable(const std::string &path);
+
+} // namespace npar::driver

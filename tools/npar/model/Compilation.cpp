@@ -1,0 +1,125 @@
+// Runs front end, compiler and loader, and prints what they report.
+#include "tools/npar/model/Compilation.h"
+
+#include "tools/npar/model/LibraryWorkspace.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+
+#include <algorithm>
+#include <iostream>
+
+namespace npar::driver {
+
+Outcome<dsl::Program> Compilation::elaborate(const SettingsList &settings, bool withWarnings) {
+  dsl::FrontendOptions options = frontend;
+  options.settings.insert(options.settings.end(), settings.begin(), settings.end());
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<dsl::Program> program = dsl::elaborate(options, sources, diagnostics);
+  if (withWarnings || diagnostics.hasErrors())
+    diagnostics.print(std::cerr);
+  if (!program || diagnostics.hasErrors())
+    return ExitCode::BadInput;
+  return std::move(*program);
+}
+
+ExitCode Compilation::printSyntaxTree() {
+  dsl::Diagnostics diagnostics(sources);
+  bool good = dsl::printAst(frontend, sources, diagnostics, std::cout);
+  diagnostics.print(std::cerr);
+  return good ? ExitCode::Good : ExitCode::BadInput;
+}
+
+/// Whether what went wrong is a bug of npar and not the user's: the compiler's messages say so in their first words.
+static bool isInternal(const dsl::Diagnostics &diagnostics) {
+  const std::vector<dsl::Diagnostic> &all = diagnostics.all();
+  return std::any_of(all.begin(), all.end(), [](const dsl::Diagnostic &one) { return one.message.rfind("internal error: ", 0) == 0; });
+}
+
+Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options) {
+  LibraryWorkspace workspace;
+  options.workspace = &workspace;
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<compiler::Compiled> compiled;
+  {
+    Waiting waiting("compiling '" + frontend.file + "'");
+    options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+    compiled = compiler::compile(program, sources, options, diagnostics);
+  }
+  diagnostics.print(std::cerr);
+  if (!compiled && !diagnostics.hasErrors())
+    return fail(ExitCode::Internal, "internal error: the compiler stopped without a message");
+  if (!compiled || diagnostics.hasErrors())
+    return isInternal(diagnostics) ? ExitCode::Internal : ExitCode::BadInput;
+  return std::move(*compiled);
+}
+
+Outcome<std::string> Compilation::print(const dsl::Program &program, const std::string &stage) {
+  compiler::CompileOptions options;
+  options.stopAfter = stage;
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->text);
+}
+
+Outcome<compiler::SavedActivations> Compilation::saved(const dsl::Program &program) {
+  compiler::CompileOptions options;
+  options.stopAfter = "saved";
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->saved);
+}
+
+Outcome<std::vector<uint8_t>> Compilation::compile(const dsl::Program &program, bool withoutKernels) {
+  compiler::CompileOptions options;
+  options.withoutKernels = withoutKernels;
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->program);
+}
+
+Outcome<ProgramPointer> Compilation::load(const dsl::Program &program, bool withoutKernels) {
+  Outcome<std::vector<uint8_t>> bytes = compile(program, withoutKernels);
+  if (!bytes.ok())
+    return bytes.code();
+  engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromBytes(std::move(*bytes), frontend.file);
+  if (!loaded.ok())
+    return fail(ExitCode::Internal, "internal error: the compiler made a program that does not verify: " + loaded.status().message());
+  return std::move(*loaded);
+}
+
+Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings, bool withWarnings) {
+  Outcome<dsl::FrontendOptions> frontend = options.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  auto compilation = std::make_unique<Compilation>(std::move(*frontend));
+  Outcome<dsl::Program> program = compilation->elaborate(settings, withWarnings);
+  if (!program.ok())
+    return program.code();
+  return ElaboratedModel{std::move(compilation), std::move(*program)};
+}
+
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels) {
+  if (options.isCompiled()) {
+    if (ExitCode code = options.refuseTextFlags(); code != ExitCode::Good)
+      return code;
+    files.read("the program '" + options.model + "'", options.model);
+    if (ExitCode code = files.check(); code != ExitCode::Good)
+      return code;
+    engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromFile(options.model);
+    if (!loaded.ok())
+      return fail(loaded.status());
+    return std::move(*loaded);
+  }
+  Outcome<ElaboratedModel> text = elaborateModel(options);
+  if (!text.ok())
+    return text.code();
+  files.read(text->compilation->texts());
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  return text->compilation->load(text->program, withoutKernels);
+}
+
+} // namespace npar::driver

@@ -1,0 +1,60 @@
+// Text to loaded program in memory: the driver's path through dsl, compiler and the program loader, with messages printed.
+#pragma once
+
+#include "compiler/Compiler.h"
+#include "dsl/Frontend.h"
+#include "engine/program/Loader.h"
+#include "tools/npar/files/FileClaims.h"
+#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/terminal/Outcome.h"
+
+#include <memory>
+
+namespace npar::driver {
+
+using ProgramPointer = std::shared_ptr<const program::LoadedProgram>;
+
+using SettingsList = std::vector<std::pair<std::string, std::string>>;
+
+/// One model text on its way: keeps the sources that messages point into. Errors are printed on stderr where they happen.
+class Compilation {
+public:
+  explicit Compilation(dsl::FrontendOptions options) : frontend(std::move(options)) {}
+  Compilation(const Compilation &) = delete;
+  Compilation &operator=(const Compilation &) = delete;
+
+  /// Reads and elaborates; `settings` are added behind those of the command line and win. Warnings can be left out where they were printed.
+  Outcome<dsl::Program> elaborate(const SettingsList &settings = {}, bool withWarnings = true);
+  /// Prints the syntax tree to stdout.
+  ExitCode printSyntaxTree();
+  /// The text of a stage; see compiler::CompileOptions::stopAfter.
+  Outcome<std::string> print(const dsl::Program &program, const std::string &stage);
+  /// What the backward of a micro-batch keeps of the forward.
+  Outcome<compiler::SavedActivations> saved(const dsl::Program &program);
+  /// The compiled program's bytes, with scratch memory planned for this machine's library.
+  Outcome<std::vector<uint8_t>> compile(const dsl::Program &program, bool withoutKernels = false);
+  /// The same, loaded and verified.
+  Outcome<ProgramPointer> load(const dsl::Program &program, bool withoutKernels = false);
+
+  /// The texts read so far, which the program's locations point into.
+  const dsl::Sources &texts() const { return sources; }
+
+private:
+  Outcome<compiler::Compiled> runCompiler(const dsl::Program &program, compiler::CompileOptions options);
+  dsl::FrontendOptions frontend;
+  dsl::Sources sources;
+};
+
+/// A model text that was read and elaborated, with the compilation that holds the texts its locations point into.
+struct ElaboratedModel {
+  std::unique_ptr<Compilation> compilation;
+  dsl::Program program;
+};
+
+Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings = {}, bool withWarnings = true);
+
+/// Loads a .npx file, or compiles a text in memory. All files that it reads are claimed in `files`, which are checked before the compiler
+/// runs: only the texts themselves say what they import.
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false);
+
+} // namespace npar::driver

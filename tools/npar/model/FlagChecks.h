@@ -1,0 +1,22 @@
+// Checks of flags that several subcommands have.
+#pragma once
+
+#include "tools/npar/terminal/ExitCode.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+/// A number of seconds: finite and above 0.
+const CLI::Validator &seconds();
+/// A whole number from 0 on, of 64 bits.
+const CLI::Validator &wholeNumber();
+/// A whole number from `least` to `most`.
+CLI::Validator wholeNumber(int64_t least, int64_t most);
+/// A word that is not empty.
+const CLI::Validator &notEmpty();
+
+} // namespace npar::driver

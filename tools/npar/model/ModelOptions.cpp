@@ -1,0 +1,134 @@
+// Reads the model flags and finds the model's file.
+#include "tools/npar/model/ModelOptions.h"
+
+#include "compiler/import/KnownSchedules.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Suggest.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace npar::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isFile(const fs::path &path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+std::vector<std::string> libraryModels() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(fs::path(standardLibrary()) / "models", ignored))
+    if (entry.path().extension() == ".npar")
+      names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// The path itself, else a model of the standard library by name, else a path that begins with `stdlib/`.
+std::optional<std::string> findModel(const std::string &name) {
+  if (isFile(name))
+    return name;
+  fs::path library = standardLibrary(), path = name;
+  for (const fs::path &candidate : {library / "models" / (name + ".npar"), library / "models" / name})
+    if (!path.has_parent_path() && isFile(candidate))
+      return candidate.string();
+  if (fs::path inside = path.lexically_relative("stdlib"); !inside.empty() && *inside.begin() != ".." && isFile(library / inside))
+    return (library / inside).string();
+  return std::nullopt;
+}
+
+} // namespace
+
+std::string standardLibrary() {
+  const char *path = std::getenv("NPAR_STDLIB");
+  return path && *path ? path : NPAR_STANDARD_LIBRARY;
+}
+
+std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    return std::nullopt;
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+void ModelOptions::addTo(CLI::App &app) {
+  app.add_option("MODEL", model, "model text (.npar), a model of the standard library by name, or a compiled program (.npx)")->required();
+  app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+  app.add_option("--train", train, "train block to use (default: the model's only one)")->type_name("NAME")->check(notEmpty());
+  app.add_option("--config", config, "named configuration of the model's constants, such as Llama-3-8B (default: the model's own values)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+  app.add_option("--set", settings, "override a constant of model, train block or plan, such as depth=4, batch=16, mesh.tp=4, compute=f64")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+bool ModelOptions::isCompiled() const {
+  if (fs::path(model).extension() == ".npx")
+    return true;
+  char start[8] = {};
+  std::error_code ignored;
+  if (!fs::is_regular_file(model, ignored))
+    return false;
+  std::ifstream(model, std::ios::binary).read(start, sizeof start);
+  return std::string(start, sizeof start) == "NPARNPX1";
+}
+
+ExitCode ModelOptions::refuseTextFlags() const {
+  const char *flag = plan ? "--plan" : train ? "--train" : config ? "--config" : !settings.empty() ? "--set" : nullptr;
+  if (!flag)
+    return ExitCode::Good;
+  return fail(ExitCode::Usage,
+              std::string(flag) + " cannot change a compiled program; give the model text (.npar) instead of '" + model + "'");
+}
+
+std::string ModelOptions::file() const { return findModel(model).value_or(model); }
+
+Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
+  std::optional<std::string> file = findModel(model);
+  if (!file) {
+    std::error_code ignored;
+    if (fs::is_directory(model, ignored))
+      return fail(ExitCode::BadInput, "cannot read the model '" + model + "': it is a directory");
+    if (fs::is_symlink(model, ignored))
+      return fail(ExitCode::BadInput, "cannot read the model '" + model + "': it is a symbolic link that leads to no file");
+    std::vector<std::string> known = libraryModels();
+    std::string message = "no model '" + model + "': there is no such file";
+    if (std::string nearest = nearestWord(fs::path(model).stem().string(), known); !nearest.empty())
+      message += "; did you mean '" + nearest + "' of the standard library?";
+    else if (!known.empty()) {
+      message += "; the standard library has";
+      for (const std::string &name : known)
+        message += (&name == &known.front() ? " " : ", ") + name;
+    }
+    return fail(ExitCode::BadInput, message);
+  }
+  dsl::FrontendOptions options;
+  options.file = *file;
+  options.schedules = knownSchedules();
+  if (!importFolder.empty())
+    options.librarySearch.push_back(importFolder);
+  options.librarySearch.push_back(standardLibrary());
+  options.plan = plan;
+  options.train = train;
+  options.config = config;
+  for (const std::string &setting : settings) {
+    std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
+    if (!pair)
+      return fail(ExitCode::Usage, "--set wants KEY=VALUE, such as 'batch=16', not '" + setting + "'");
+    options.settings.push_back(*pair);
+  }
+  return options;
+}
+
+} // namespace npar::driver

@@ -1,0 +1,40 @@
+// The flags that name a model, its plan, its train block and settings: common to every subcommand.
+#pragma once
+
+#include "dsl/Frontend.h"
+#include "tools/npar/terminal/Outcome.h"
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+struct ModelOptions {
+  std::string model; ///< as given: a path, or the name of a model of the standard library
+  std::optional<std::string> plan, train, config;
+  std::vector<std::string> settings; ///< `key=value`
+  std::string importFolder;          ///< searched before the standard library, besides the text's own folder; may be empty
+
+  void addTo(CLI::App &app);
+
+  /// The model is a compiled program (.npx), so plan and settings cannot change it any more.
+  bool isCompiled() const;
+  /// A plan, train block, configuration or setting was given.
+  bool hasTextFlags() const { return plan || train || config || !settings.empty(); }
+  /// For compiled programs: an error when a flag is given that only a text can follow.
+  ExitCode refuseTextFlags() const;
+  /// The file that `model` names: a path, or a model of the standard library; as given when there is none.
+  std::string file() const;
+  /// Finds the text and splits the settings.
+  Outcome<dsl::FrontendOptions> frontend() const;
+};
+
+/// `key=value` taken apart; nothing when it is not of that form.
+std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text);
+
+/// The folder of the standard library: $NPAR_STDLIB, else the one beside the sources this driver was built from.
+std::string standardLibrary();
+
+} // namespace npar::driver

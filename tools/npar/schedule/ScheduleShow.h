@@ -1,0 +1,31 @@
+// A schedule as text, JSON and picture. Times are in the unit that --cost was given in.
+#pragma once
+
+#include "tools/npar/schedule/ScheduleRequest.h"
+
+#include <string>
+
+namespace npar::driver {
+
+/// A timeline of letters, one row per stage, as drawn above the schedules' functions, and a small table; the table alone when the drawing
+/// would be wider than `width`.
+std::string scheduleText(const TimedSchedule &schedule, size_t width = 320);
+
+/// One object: kind, stages, microbatches, chunks, makespan, bubble_rate, peak_live, tasks, ok, errors. Where it cannot run, times
+/// are null and there are no tasks.
+std::string scheduleJson(const TimedSchedule &schedule);
+
+/// A self-contained picture; needs `times`.
+std::string scheduleSvg(const TimedSchedule &schedule);
+
+/// Two schedules side by side: order, live activations, messages, bubble. Both need `times`.
+std::string diffText(const TimedSchedule &a, const TimedSchedule &b);
+std::string diffJson(const TimedSchedule &a, const TimedSchedule &b);
+
+/// "1f1b: 4 stages, 8 micro-batches, 1 chunk per stage"
+std::string scheduleTitle(const TimedSchedule &schedule);
+
+/// `F3`, with its chunk behind a dot where a stage has several.
+std::string taskLabel(const schedules::Schedule &schedule, const schedules::Task &task);
+
+} // namespace npar::driver

@@ -1,0 +1,39 @@
+// Adds up what the engine will take, and words it.
+#include "tools/npar/train/MemoryCheck.h"
+
+#include "engine/program/Mesh.h"
+#include "engine/runtime/MachineMemory.h"
+#include "engine/runtime/MemoryNeed.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/view/View.h"
+
+#include <fmt/format.h>
+
+namespace npar::driver {
+
+ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::string &backend, bool saved, bool quiet,
+                     const std::string &advice) {
+  engine::MemoryNeed need;
+  int64_t ranks = 0;
+  for (const ProgramPointer &program : programs) {
+    engine::MemoryNeed one = engine::memoryNeeded(program->root(), /*computes=*/backend != "null");
+    need.arenas += one.arenas, need.graph += one.graph;
+    need.weights += saved ? one.weights : 0;
+    ranks += program::worldOf(program->root());
+  }
+  auto text = [](uint64_t bytes) { return humanBytes(static_cast<double>(bytes)); };
+  std::string parts = need.arenas > 0 ? fmt::format("{} for the arenas, ", text(need.arenas)) : "";
+  parts += fmt::format("about {} for the graph of the steps of {} rank{}", text(need.graph), ranks, ranks == 1 ? "" : "s");
+  if (need.weights > 0)
+    parts += fmt::format(", {} to collect the weights", text(need.weights));
+  engine::MachineMemory machine = engine::machineMemory();
+  if (need.total() > machine.bytes)
+    return fail(ExitCode::BadInput, fmt::format("this needs {} of memory and {} are left ({}): {}\nnpar: help: {}, or take a machine with "
+                                                "more memory; npar inspect works here whatever the size",
+                                                text(need.total()), text(machine.bytes), machine.limit, parts, advice));
+  if (!quiet)
+    printRemark(fmt::format("takes {} of memory: {}", text(need.total()), parts));
+  return ExitCode::Good;
+}
+
+} // namespace npar::driver

@@ -1,0 +1,16 @@
+// Whether this machine has the memory that programs need to run, asked before any of it is taken.
+#pragma once
+
+#include "tools/npar/model/Compilation.h"
+
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+/// For programs that run beside each other. BadInput, with the numbers and what to do (`advice`), when there is too little. Otherwise says
+/// on stderr what they take, unless `quiet`. `saved`: all weights are collected once, to write them.
+ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::string &backend, bool saved, bool quiet,
+                     const std::string &advice);
+
+} // namespace npar::driver

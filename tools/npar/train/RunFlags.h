@@ -1,0 +1,28 @@
+// The flags of `npar run`, and the training loop behind them.
+#pragma once
+
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/files/PendingFile.h"
+
+#include <optional>
+#include <string>
+
+namespace npar::driver {
+
+struct RunFlags {
+  ModelOptions model;
+  std::string data, tokens, mask, order; ///< empty: not given
+  bool randomData = false;
+  std::string weights, saveWeights, log, trace, backend = "cpu", nonfinite = "stop";
+  int64_t steps = 100, traceSteps = 0; ///< 0: not given
+  std::optional<uint64_t> seed;
+  int threads = 0;
+  double timeout = 300;
+  bool quiet = false, json = false;
+};
+
+/// Trains a loaded program: data in, log, trace, weights and a summary out. `log` is claimed already; null: none.
+ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log);
+
+} // namespace npar::driver

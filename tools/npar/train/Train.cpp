@@ -1,0 +1,229 @@
+// The training loop of `npar run`.
+#include "tools/npar/train/RunFlags.h"
+
+#include "engine/checkpoint/Weights.h"
+#include "engine/data/DataSource.h"
+#include "engine/logging/StepLog.h"
+#include "engine/logging/Trace.h"
+#include "engine/runtime/Session.h"
+#include "tools/npar/train/MemoryCheck.h"
+#include "tools/npar/train/NotFinite.h"
+#include "tools/npar/terminal/Progress.h"
+#include "tools/npar/terminal/StopSignals.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+struct Training {
+  int64_t steps = 0;                  ///< done
+  int64_t unsound = 0, idle = 0;      ///< of them: with numbers that are not finite; without a target that counts
+  std::string firstUnsound;           ///< what was wrong with the first of these
+  std::optional<int64_t> validTokens; ///< of all steps
+  double loss = 0;
+  double tokensPerSecond = 0; ///< over all steps but the first, which also warms up; of the first when it is the only one
+  Status log;                 ///< a log that cannot be written ends the training, but what was learned is not lost
+};
+
+Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const program::Program &program, uint64_t seed) {
+  engine::BatchShape shape = engine::BatchShape::of(program);
+  if (flags.randomData)
+    return engine::DataSource::random(seed, shape);
+  Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
+  if (!format.ok())
+    return format.status();
+  Result<engine::Order> order = engine::sampleOrder(flags.order.empty() ? "shuffled" : flags.order);
+  if (!order.ok())
+    return order.status();
+  if (!flags.mask.empty() && !shape.ignore)
+    return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
+                            "library --set ignore=-100");
+  return engine::DataSource::open(flags.data, *format, *order, seed, shape, flags.mask);
+}
+
+Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, const engine::DataSource &data,
+                  PendingFile *logFile, Training &training) {
+  std::unique_ptr<engine::StepLog> log;
+  if (logFile) {
+    Result<int> descriptor = logFile->begin();
+    if (!descriptor.ok())
+      return descriptor.status();
+    Result<std::unique_ptr<engine::StepLog>> opened = engine::StepLog::open(*descriptor, flags.log);
+    if (!opened.ok())
+      return opened.status();
+    log = std::move(*opened);
+  }
+  using Clock = std::chrono::steady_clock;
+  bool computes = flags.backend != "null";
+  auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
+  Progress progress(flags.steps, !flags.quiet, computes);
+  int64_t tokens = program.batch() * program.sequence();
+  double secondsAfterFirst = 0;
+  stopWhenAsked("after this step", flags.quiet);
+  for (int64_t step = 0; step < flags.steps && !stopSignal() && training.log.ok(); ++step) {
+    engine::Batch batch = data.batch(step);
+    Clock::time_point begun = Clock::now();
+    Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+    if (!result.ok()) {
+      progress.finish();
+      return result.status();
+    }
+    double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+    double speed = static_cast<double>(tokens) / std::max(seconds, 1e-9);
+    if (step > 0)
+      secondsAfterFirst += seconds;
+    training.steps = step + 1;
+    training.loss = known(result->loss);
+    training.tokensPerSecond =
+        step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed;
+    if (result->validTokens) {
+      training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
+      training.idle += *result->validTokens == 0;
+    }
+    bool sound = isSound(*result);
+    if (!sound && training.unsound++ == 0)
+      training.firstUnsound = describeUnsound(session, program, *result, step);
+    progress.update(step + 1, result->loss, speed);
+    if (log)
+      training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), tokens, speed,
+                                  result->lossScale, result->skipped, result->validTokens});
+    if (!sound && flags.nonfinite == "stop")
+      break;
+  }
+  progress.finish();
+  if (log && training.log.ok())
+    training.log = log->close();
+  if (log && training.log.ok())
+    training.log = logFile->commit();
+  return {};
+}
+
+/// What the run came to that its numbers do not tell.
+void remark(const RunFlags &flags, const Training &training) {
+  if (flags.quiet)
+    return;
+  if (training.idle)
+    printRemark(fmt::format("{} of {} batches had no target that counts: their loss and gradients are 0", training.idle, training.steps));
+  if (training.unsound && flags.nonfinite == "continue")
+    printRemark(
+        fmt::format("{} of {} steps had numbers that are not finite, first {}", training.unsound, training.steps, training.firstUnsound));
+}
+
+/// Exit code and message of a run that came to its end but not to a good one.
+ExitCode verdict(const RunFlags &flags, const Training &training, const std::optional<std::string> &badParameter) {
+  if (training.unsound && flags.nonfinite == "stop")
+    return fail(ExitCode::RunFailed, training.firstUnsound + (badParameter ? "; no weights are written"
+                                                                           : "\nnpar: help: --nonfinite continue leaves such steps out"));
+  if (badParameter)
+    return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
+                                                 *badParameter, training.steps));
+  if (const char *signal = stopSignal(); signal && training.steps < flags.steps)
+    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps", signal, training.steps, flags.steps));
+  return ExitCode::Good;
+}
+
+void printSummary(const RunFlags &flags, const engine::Session &session, const Training &training) {
+  bool computes = flags.backend != "null";
+  std::string hash = session.parameterHash();
+  if (!flags.json && !computes) {
+    std::cout << fmt::format("{} steps without arithmetic (--backend null): no loss, no parameters\n", training.steps);
+    return;
+  }
+  if (!flags.json) {
+    std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} tokens/s, parameters {}\n", training.loss, training.steps,
+                             training.tokensPerSecond, hash);
+    return;
+  }
+  nlohmann::ordered_json json, ranks = nlohmann::ordered_json::array();
+  for (const engine::ArenaUse &use : session.arenaUse()) {
+    nlohmann::ordered_json rank;
+    rank["rank"] = use.rank;
+    rank["arena_bytes_planned"] = use.planned;
+    rank["arena_bytes_used"] = use.used;
+    ranks.push_back(rank);
+  }
+  json["steps"] = training.steps;
+  json["loss"] = training.loss;
+  json["tokens_per_second"] = training.tokensPerSecond;
+  if (training.validTokens)
+    json["valid_tokens"] = *training.validTokens;
+  json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
+  json["ranks"] = ranks;
+  std::cout << json.dump(2) << '\n';
+}
+
+Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program, engine::SessionOptions options) {
+  Waiting waiting("setting up");
+  options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+  return engine::Session::create(program, options);
+}
+
+} // namespace
+
+ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) {
+  const program::Program &root = program->root();
+  uint64_t seed = flags.seed.value_or(root.seed());
+  Result<std::unique_ptr<engine::DataSource>> data = openData(flags, root, seed);
+  if (!data.ok())
+    return fail(data.status());
+  if (!flags.quiet)
+    for (const std::string &text : (*data)->remarks())
+      printRemark(text);
+  engine::Trace trace(size_t{4} << 20, flags.traceSteps > 0 ? flags.traceSteps : 5);
+  engine::SessionOptions options;
+  options.threads = flags.threads;
+  options.backend = flags.backend;
+  options.seed = seed;
+  options.trace = flags.trace.empty() ? nullptr : &trace;
+  options.timeoutSeconds = flags.timeout;
+  if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
+                                  "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks");
+      code != ExitCode::Good)
+    return code;
+  Result<std::unique_ptr<engine::Session>> session = createSession(program, options);
+  if (!session.ok())
+    return fail(session.status());
+  if (!flags.weights.empty()) {
+    Result<size_t> fresh = engine::loadWeights(**session, root, flags.weights);
+    if (!fresh.ok())
+      return fail(fresh.status());
+    if (*fresh > 0)
+      printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
+                              flags.weights, *fresh == 1 ? "keeps its" : "keep their"));
+  }
+
+  Training training;
+  Status trained = trainSteps(flags, root, **session, **data, log, training);
+  // Each is tried whatever became of the others: the trace of a failed run is worth looking at too, and a full disk may have room for one.
+  std::vector<Status> written = {training.log};
+  std::optional<std::string> badParameter;
+  if (trained.ok())
+    badParameter = firstParameterNotFinite(**session, root);
+  if (!flags.saveWeights.empty() && trained.ok() && !badParameter)
+    written.push_back(engine::saveWeights(**session, root, flags.saveWeights));
+  if (!flags.trace.empty() && training.steps > 0)
+    written.push_back(trace.write(flags.trace));
+  ExitCode code = trained.ok() ? ExitCode::Good : fail(trained);
+  for (const Status &status : written)
+    if (!status.ok())
+      code = code == ExitCode::Good ? fail(status) : (fail(status), code);
+  if (code != ExitCode::Good)
+    return code;
+  printSummary(flags, **session, training);
+  remark(flags, training);
+  return verdict(flags, training, badParameter);
+}
+
+} // namespace npar::driver

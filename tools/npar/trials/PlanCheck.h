@@ -1,0 +1,52 @@
+// Checks plans one by one, each in a process of its own, so that a crash or a hang of one is a finding and not the end.
+#pragma once
+
+#include "tools/npar/trials/PlanDraft.h"
+
+#include <functional>
+#include <optional>
+
+namespace npar::driver {
+
+/// There is no fourth outcome: whatever is neither equal to one rank nor refused at a line of the plan has failed.
+enum class Verdict { Ok, Refused, Failed };
+
+const char *nameOf(Verdict verdict);
+
+struct PlanResult {
+  Verdict verdict = Verdict::Failed;
+  std::optional<double> error; ///< the largest relative one of all tensors
+  std::string reason;          ///< of a refusal or failure: one line
+  std::string at;              ///< of a refusal: the plan's line that is blamed
+  std::string output;          ///< of a failure: all that was said
+};
+
+struct PlanCheckOptions {
+  int jobs = 1;
+  double seconds = 120;  ///< the longest that a plan may take
+  std::string modelText; ///< without plan
+  /// Verifies one plan, prints what `npar verify --json` prints and returns its exit code. Called in a process of its own.
+  std::function<ExitCode(const ModelOptions &)> verify;
+};
+
+/// Checks all; calls `done` for each, in order, as soon as it and all before it are checked. Otherwise what kept it from that was said: the
+/// machine refused files or processes, or a signal stopped it. Takes over the signals that stop a process.
+ExitCode checkPlans(const SmallModel &model, const std::vector<PlanDraft> &drafts, const PlanCheckOptions &options,
+                    const std::function<void(size_t, const PlanResult &)> &done);
+
+/// How `npar verify` checks one plan; `threads` and `jobs` of 0 are the usual number.
+PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs);
+
+/// A reason without its numbers and names of tensors, so that equal ones count together.
+std::string reasonKind(const std::string &reason);
+
+/// A word as a shell takes it.
+std::string shellQuoted(const std::string &word);
+
+/// The flags that chose train block, configuration and settings, as a shell takes them, each behind a space.
+std::string modelFlags(const ModelOptions &options);
+
+/// How to see the same again, in the folder of the model's text where that imports its neighbours.
+std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing);
+
+} // namespace npar::driver

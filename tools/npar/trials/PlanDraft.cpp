@@ -1,0 +1,169 @@
+// Writes a plan from features.
+#include "tools/npar/trials/PlanDraft.h"
+
+#include "tools/npar/terminal/Talk.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace npar::driver {
+namespace {
+
+std::string replaced(std::string text, const std::string &word, const std::string &by) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
+  return text;
+}
+
+/// The axes that tensor parallelism splits, in the usual order; a vocabulary seldom divides.
+std::string tensorAxes(const SmallModel &model, bool padded) {
+  std::string text;
+  for (const char *axis : {"head", "hidden", "vocab"})
+    if (std::find(model.axes.begin(), model.axes.end(), axis) != model.axes.end())
+      text += (text.empty() ? "" : ", ") + std::string(axis) + (padded || std::string(axis) == "vocab" ? " pad" : "");
+  return text;
+}
+
+/// The features with those that come along: first what one insists on, then what is not there yet. Nothing when two are of one kind.
+std::optional<std::vector<const Feature *>> completed(const std::vector<const Feature *> &chosen, std::string &reason) {
+  std::vector<const Feature *> all;
+  auto ofKind = [&](const std::string &kind) {
+    auto found = std::find_if(all.begin(), all.end(), [&](const Feature *other) { return other->kind == kind; });
+    return found == all.end() ? nullptr : *found;
+  };
+  auto takes = [&](const Feature *feature) {
+    const Feature *other = ofKind(feature->kind);
+    if (!other)
+      all.push_back(feature);
+    else if (other != feature)
+      reason = fmt::format("a plan has one choice of '{}': {} or {}", feature->kind, other->name, feature->name);
+    return reason.empty();
+  };
+  for (const Feature *feature : chosen)
+    if (!takes(feature))
+      return std::nullopt;
+  for (const Feature *feature : chosen)
+    if (feature->insists && !takes(findFeature(feature->brings)))
+      return std::nullopt;
+  for (const Feature *feature : chosen)
+    if (const Feature *more = findFeature(feature->brings); more && !ofKind(more->kind))
+      all.push_back(more);
+  return all;
+}
+
+/// The first part has no block, the last but one all that are too many.
+std::string stagesByHand(int64_t parts, int64_t blocks) {
+  std::vector<int64_t> counts(static_cast<size_t>(parts), 1);
+  counts.front() = 0;
+  counts[counts.size() - (parts > 2 ? 2 : 1)] += blocks - (parts - 1);
+  return fmt::format("[{}]", fmt::join(counts, ", "));
+}
+
+void put(Settings &settings, const std::string &key, const std::string &value) {
+  auto known = std::find_if(settings.begin(), settings.end(), [&](const auto &setting) { return setting.first == key; });
+  if (known == settings.end())
+    settings.emplace_back(key, value);
+  else
+    known->second = value;
+}
+
+} // namespace
+
+std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<const Feature *> &chosen, const std::string &name,
+                                   const DraftChoice &choice, std::string *reason) {
+  std::string why;
+  std::optional<std::vector<const Feature *>> all = completed(chosen, why);
+  for (const Feature *feature : all ? *all : chosen)
+    if (why.empty() && !applies(*feature, model))
+      why = fmt::format("model '{}' has nothing for '{}'", model.name, feature->name);
+  if (reason)
+    *reason = why;
+  if (!why.empty())
+    return std::nullopt;
+  PlanDraft draft;
+  draft.name = name;
+  std::vector<FeatureRule> rules;
+  std::string lines, schedule;
+  int64_t chunks = 1, micros = choice.micros, stages = 1, dataParallel = 1;
+  bool byHand = false;
+  for (const Feature *feature : *all) {
+    draft.features.push_back(feature->name);
+    for (const auto &[axis, sizes] : feature->mesh) {
+      size_t place = draft.mesh.size();
+      draft.mesh.emplace_back(axis, sizes[place < choice.sizes.size() ? choice.sizes[place] % sizes.size() : 0]);
+      draft.world *= draft.mesh.back().second;
+      if (feature->kind == "data")
+        dataParallel *= draft.mesh.back().second;
+      if (!feature->schedule.empty())
+        stages = draft.mesh.back().second;
+    }
+    byHand = byHand || feature->stagesByHand;
+    rules.insert(rules.end(), feature->rules.begin(), feature->rules.end());
+    for (const std::string &line : feature->lines)
+      lines += "    " + line + "\n";
+    if (!feature->schedule.empty()) {
+      schedule = feature->schedule, chunks = feature->chunks;
+      micros = std::max(micros, feature->microsPerStage * stages);
+    }
+  }
+  std::stable_sort(rules.begin(), rules.end(), [](const FeatureRule &a, const FeatureRule &b) { return a.place < b.place; });
+  for (size_t i = 1; i < rules.size() && i <= choice.turns.size(); ++i)
+    std::swap(rules[i], rules[choice.turns[i - 1] % (i + 1)]);
+
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  for (size_t place : choice.order)
+    if (place < draft.mesh.size())
+      mesh.push_back(draft.mesh[place]);
+  if (mesh.size() == draft.mesh.size())
+    draft.mesh = mesh;
+  std::string meshText;
+  for (const auto &[axis, size] : draft.mesh)
+    meshText += fmt::format("{}{} = {}", meshText.empty() ? "" : ", ", axis, size);
+
+  int64_t blocks = std::max<int64_t>(2, stages * chunks) + choice.moreBlocks;
+  std::string split;
+  for (const FeatureRule &rule : rules)
+    split += "        " + rule.text + "\n";
+  if (!schedule.empty())
+    split += fmt::format("        {} -> pp by {}{}\n", fmt::join(model.chains, ", "), schedule,
+                         byHand ? " stages " + stagesByHand(stages * chunks, blocks) : "");
+  std::string text = fmt::format("plan {} for {} {{\n", name, model.name);
+  if (!meshText.empty())
+    text += "    mesh " + meshText + "\n";
+  text += fmt::format("    micro {}\n", choice.micro);
+  if (!split.empty())
+    text += "    split {\n" + split + "    }\n";
+  text += lines + "}\n";
+  text = replaced(replaced(text, "{tensor}", tensorAxes(model, false)), "{padded}", tensorAxes(model, true));
+  draft.text = replaced(text, "{block}", model.block);
+
+  draft.settings = model.settings;
+  put(draft.settings, "batch", std::to_string(dataParallel * choice.micro * micros));
+  if (std::find(model.constants.begin(), model.constants.end(), "depth") != model.constants.end())
+    put(draft.settings, "depth", std::to_string(blocks));
+  for (const Feature *feature : *all)
+    for (const auto &[key, value] : feature->settings)
+      put(draft.settings, key, value);
+  return draft;
+}
+
+Outcome<PlanDraft> draftNamed(const SmallModel &model, const std::string &list, const std::string &name) {
+  Outcome<std::vector<const Feature *>> chosen = featuresNamed(list);
+  if (!chosen.ok())
+    return chosen.code();
+  std::string reason;
+  if (std::optional<PlanDraft> draft = draftPlan(model, *chosen, name, {}, &reason))
+    return std::move(*draft);
+  return fail(ExitCode::Usage, "there is no plan with '" + list + "': " + reason);
+}
+
+std::string wholeText(const std::string &modelText, const PlanDraft &draft, uint32_t &firstLine) {
+  std::string text = modelText;
+  if (!text.empty() && text.back() != '\n')
+    text += '\n';
+  text += '\n';
+  firstLine = static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  return text + draft.text;
+}
+
+} // namespace npar::driver

@@ -1,0 +1,199 @@
+// Compares two sessions tensor by tensor after each step.
+#include "tools/npar/verify/Equivalence.h"
+
+#include "engine/data/DataSource.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <random>
+
+namespace npar::driver {
+
+using engine::Session;
+using engine::Status;
+using program::VariableKind;
+
+namespace {
+
+constexpr double floorShare = 1e-3;
+
+/// What is not finite is as wrong as it gets, on both sides too.
+double distance(double a, double b) { return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : INFINITY; }
+
+Status compareVariables(Session &session, Session &reference, const std::vector<std::string> &names, const std::string &suffix,
+                        ErrorMeasure &measure) {
+  for (const std::string &name : names) {
+    engine::Result<std::vector<double>> value = session.read(name), expected = reference.read(name);
+    if (!value.ok())
+      return value.status();
+    if (!expected.ok())
+      return expected.status();
+    measure.add(name + suffix, *value, *expected);
+  }
+  return {};
+}
+
+} // namespace
+
+std::vector<std::string> variablesOf(const program::Program &program, VariableKind kind) {
+  std::vector<std::string> names;
+  for (const program::Variable *variable : *program.variables())
+    if (variable->kind() == kind)
+      names.push_back(variable->name()->str());
+  return names;
+}
+
+std::vector<std::string> gradientsOf(const program::Program &program) {
+  std::vector<std::string> names;
+  for (const program::Variable *variable : *program.variables())
+    if (variable->kind() == VariableKind::Accumulator && variable->of() >= 0)
+      names.push_back(variable->name()->str());
+  return names;
+}
+
+void ErrorMeasure::add(const std::string &tensor, const std::vector<double> &value, const std::vector<double> &reference) {
+  Entry entry{tensor, value.size() == reference.size() ? 0 : INFINITY, 0};
+  for (size_t i = 0; i < std::min(value.size(), reference.size()); ++i) {
+    entry.difference = std::max(entry.difference, distance(value[i], reference[i]));
+    if (std::isfinite(reference[i]))
+      entry.largest = std::max(entry.largest, std::fabs(reference[i]));
+  }
+  entries.push_back(entry);
+}
+
+Check ErrorMeasure::check() const {
+  double largest = 0, worst = 0;
+  std::string where;
+  for (const Entry &entry : entries)
+    largest = std::max(largest, entry.largest);
+  for (const Entry &entry : entries) {
+    double against = std::max(entry.largest, floorShare * largest);
+    double error = against > 0 ? entry.difference / against : entry.difference;
+    if (where.empty() || error > worst) {
+      worst = error;
+      where = entry.tensor;
+    }
+  }
+  Check result{name, worst < bound, worst, ""};
+  result.detail = entries.empty() ? "nothing to compare" : fmt::format("{} tensors, largest error in '{}'", entries.size(), where);
+  if (!result.ok)
+    result.detail += fmt::format(": {:.2e}, allowed {:.0e}", worst, bound);
+  return result;
+}
+
+Status disturbParameters(Session &session, const program::Program &program, uint64_t seed) {
+  std::mt19937_64 random(seed + 11);
+  std::normal_distribution<double> normal(0, 0.1);
+  for (const std::string &name : variablesOf(program, VariableKind::Parameter)) {
+    engine::Result<std::vector<double>> value = session.read(name);
+    if (!value.ok())
+      return value.status();
+    for (double &entry : *value)
+      entry += normal(random);
+    if (Status status = session.write(name, *value); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+Check checkMemoryUse(const Session &session) {
+  std::vector<engine::ArenaUse> use = session.arenaUse();
+  Check check{"memory used as planned", true, std::nullopt, fmt::format("{} ranks", use.size())};
+  for (const engine::ArenaUse &one : use)
+    if (one.used != one.planned && check.ok) {
+      check.ok = false;
+      check.detail = fmt::format("rank {} used {} bytes of {} planned", one.rank, one.used, one.planned);
+    }
+  return check;
+}
+
+std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uint64_t seed) {
+  // Where targets may be ignored a micro-batch loses all of them; where there is only one, a rank does.
+  int64_t masked = program.micro_count() > 1 ? program.batch() / program.micro_count() : program.micro();
+  return engine::DataSource::random(seed, engine::BatchShape::of(program), masked);
+}
+
+/// One step of both sessions on the same data.
+struct BothSteps {
+  engine::StepResult result, expected;
+};
+
+/// A step that fp16 skips is done again, with half the loss scale; float64 skips none.
+static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, engine::DataSource &data, int64_t step) {
+  constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
+  engine::Batch batch = data.batch(step);
+  engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+  for (int skips = 0; result.ok() && result->skipped && skips < mostSkips; ++skips)
+    result = session.step(batch.tokens, batch.targets, step);
+  if (!result.ok())
+    return result.status();
+  engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
+  if (!expected.ok())
+    return expected.status();
+  if (!std::isfinite(expected->loss) || !std::isfinite(expected->gradNorm))
+    return Status::badInput(
+        fmt::format("on one rank the {} of step {} is not finite: there is nothing to compare; make the model's numbers "
+                    "smaller",
+                    std::isfinite(expected->loss) ? "gradient norm" : "loss", step));
+  return BothSteps{*result, *expected};
+}
+
+Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
+                      std::vector<Check> &checks) {
+  struct Bounds {
+    const char *name;
+    double loss, norm;
+  };
+  Bounds bounds = program.compute() == program::ElementType::BF16  ? Bounds{"bf16", 5e-3, 2e-2}
+                  : program.compute() == program::ElementType::F16 ? Bounds{"fp16", 1e-3, 5e-3}
+                                                                   : Bounds{"f32", 1e-5, 1e-4};
+  ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss),
+      norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
+  for (Session *one : {&session, &reference})
+    if (Status status = disturbParameters(*one, program, seed); !status.ok())
+      return status;
+  std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
+  for (int64_t step = 0; step < steps; ++step) {
+    engine::Result<BothSteps> both = stepBoth(session, reference, *data, step);
+    if (!both.ok())
+      return both.status();
+    losses.add(fmt::format("loss in step {}", step), {both->result.loss}, {both->expected.loss});
+    norms.add(fmt::format("grad_norm in step {}", step), {both->result.gradNorm}, {both->expected.gradNorm});
+  }
+  checks.push_back(losses.check());
+  checks.push_back(norms.check());
+  return {};
+}
+
+Status compareSessions(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
+                       std::vector<Check> &checks) {
+  ErrorMeasure initial("initial parameters"), losses("loss"), norms("gradient norm"), gradients("gradients"), states("optimizer state"),
+      parameters("parameters");
+  if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Parameter), "", initial); !status.ok())
+    return status;
+  for (Session *one : {&session, &reference})
+    if (Status status = disturbParameters(*one, program, seed); !status.ok())
+      return status;
+  std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
+  for (int64_t step = 0; step < steps; ++step) {
+    engine::Result<BothSteps> both = stepBoth(session, reference, *data, step);
+    if (!both.ok())
+      return both.status();
+    std::string suffix = fmt::format(" in step {}", step);
+    losses.add("loss" + suffix, {both->result.loss}, {both->expected.loss});
+    norms.add("grad_norm" + suffix, {both->result.gradNorm}, {both->expected.gradNorm});
+    if (Status status = compareVariables(session, reference, gradientsOf(program), suffix, gradients); !status.ok())
+      return status;
+  }
+  std::string suffix = fmt::format(" after {} steps", steps);
+  if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::State), suffix, states); !status.ok())
+    return status;
+  if (Status status = compareVariables(session, reference, variablesOf(program, VariableKind::Parameter), suffix, parameters); !status.ok())
+    return status;
+  for (const ErrorMeasure *measure : {&initial, &losses, &norms, &gradients, &states, &parameters})
+    checks.push_back(measure->check());
+  return {};
+}
+
+} // namespace npar::driver

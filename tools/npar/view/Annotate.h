@@ -1,0 +1,13 @@
+// `npar inspect --annotate`: a plan's own text with what each of its lines does behind it.
+#pragma once
+
+#include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/model/ModelOptions.h"
+
+namespace npar::driver {
+
+/// Prints the plan's text, or as JSON a list of {line, text, effects}. Clauses that save memory are compiled once more without them, so
+/// that what they save is measured on the planned arenas.
+ExitCode annotatePlan(const ModelOptions &options, bool asJson);
+
+} // namespace npar::driver
