@@ -6,19 +6,21 @@ build=${NPAR_BUILD:-$root/build}
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
-# The packages of tools/packages.txt that are not installed, one per line.
+# The packages of tools/packages.txt that are not installed, one per line: all, or (`build`) what building and running needs.
 missing_packages() {
-  local package
-  sed 's/#.*//' "$root/tools/packages.txt" | tr -s ' \t' '\n' | while read -r package; do
+  local package end='$'
+  [ "$1" = all ] || end='/^\[tests\]/'
+  sed -n "1,${end}{s/#.*//;s/^\[.*//;p}" "$root/tools/packages.txt" | tr -s ' \t' '\n' | while read -r package; do
     [ -n "$package" ] || continue
     dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
   done
 }
 
+# install_packages build|all
 install_packages() {
   command -v dpkg-query >/dev/null || die "this script installs Debian packages; elsewhere install what tools/packages.txt names, then run: cmake -G Ninja -B build && ninja -C build"
   local missing as_root=""
-  missing=$(missing_packages)
+  missing=$(missing_packages "$1")
   [ -n "$missing" ] || return 0
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || die "these packages are missing and neither root rights nor sudo are there to install them:
@@ -42,10 +44,16 @@ parallel_jobs() {
   echo $((cores < memory ? cores : memory))
 }
 
+# build_all build|all [TARGET ...]: with `all` the tests too, also in a folder that was made without them.
 build_all() {
+  local what=$1
+  shift
   say "building in $build (the first time takes several minutes)"
-  if [ ! -f "$build/build.ninja" ]; then
-    cmake -G Ninja -S "$root" -B "$build" >&2 || die "cmake failed; see above"
+  if [ "$what" = all ]; then
+    cmake -G Ninja -S "$root" -B "$build" -DNPAR_TESTS=ON >&2 || die "cmake failed; see above"
+  elif [ ! -f "$build/build.ninja" ]; then
+    cmake -G Ninja -S "$root" -B "$build" -DNPAR_TESTS=OFF >&2 || die "cmake failed; see above"
   fi
-  ninja -C "$build" -j "$(parallel_jobs)" "$@" >&2 || die "the build failed; see above"
+  # On a terminal one line that moves; in a log one line per file, with how much is done after how many seconds.
+  NINJA_STATUS='[%p, %f of %t, %e s] ' ninja -C "$build" -j "$(parallel_jobs)" "$@" >&2 || die "the build failed; see above"
 }

@@ -48,7 +48,11 @@ std::optional<std::string> findModel(const std::string &name) {
 
 std::string standardLibrary() {
   const char *path = std::getenv("NPAR_STDLIB");
-  return path && *path ? path : NPAR_STANDARD_LIBRARY;
+  if (path && *path)
+    return path;
+  std::error_code failed;
+  fs::path installed = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "share/npar/stdlib";
+  return !failed && fs::is_directory(installed, failed) ? installed.string() : NPAR_SOURCE_STDLIB;
 }
 
 std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text) {

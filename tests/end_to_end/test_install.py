@@ -1,0 +1,45 @@
+"""`cmake --install`: the folder runs wherever it is put, with its own libraries and its own standard library, and needs nothing of the build."""
+
+import re
+import shutil
+import subprocess
+import unittest
+
+from driver import BUILD, DriverTest, SMALL, settings
+
+# What a machine must have: the C library and its loader.
+C_LIBRARY = r"(linux-vdso|ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread)\.so"
+
+
+class InstallTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        first = self.folder / "first"
+        result = subprocess.run(["cmake", "--install", BUILD, "--prefix", first, "--strip"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout[-2000:] + result.stderr[-2000:])
+        self.place = self.folder / "moved here"
+        first.rename(self.place)
+        self.driver = self.place / "bin" / "npar"
+        self.bare = {"HOME": str(self.folder), "PATH": "/nowhere"}
+
+    def run_installed(self, *arguments):
+        result = subprocess.run([self.driver, *arguments], capture_output=True, text=True, env=self.bare, cwd=self.folder, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr[-2000:])
+        return result.stdout
+
+    def test_every_library_but_the_c_library_is_in_the_folder(self):
+        listing = subprocess.run([shutil.which("ldd"), self.driver], capture_output=True, text=True, check=True, env=self.bare).stdout
+        outside = [line for line in listing.splitlines() if str(self.place) not in line and not re.search(C_LIBRARY, line)]
+        self.assertEqual(outside, [])
+
+    def test_it_compiles_and_runs_with_its_own_standard_library(self):
+        model = self.place / "share" / "npar" / "stdlib" / "models" / "gpt2.npar"
+        model.write_text(model.read_text().replace("model Gpt2", "model Moved"  # only the folder's own text has this name
+                                                   ).replace("for Gpt2", "for Moved"))
+        self.assertIn("model       Moved", self.run_installed("inspect", "gpt2", *settings(SMALL)))
+        log = self.run_installed("run", "gpt2", *settings(SMALL), "--data", str(self.text_file()), "--tokens", "bytes", "--steps", "2", "--json", "--quiet")
+        self.assertIn("parameter_hash", log)
+
+
+if __name__ == "__main__":
+    unittest.main()
