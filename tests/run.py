@@ -5,6 +5,8 @@ By hand, some of it only:  tests/run.py --build build [--only lit|google|end-to-
 """
 
 import argparse
+import concurrent.futures
+import json
 import os
 import pathlib
 import subprocess
@@ -84,17 +86,50 @@ class CountedResult(unittest.TextTestResult):
 
 
 def run_end_to_end(build, choose, tally):
+    """Each file of tests in a process of its own, as many at once as there are cores: a compile uses one core most of the time. Files that took
+    longest the last time begin first."""
     os.environ["NPAR_BUILD"] = str(build)
-    sys.path.insert(0, str(TESTS / "end_to_end"))
+    times = pathlib.Path(build) / "end-to-end-times.json"
+    last = json.loads(times.read_text()) if times.exists() else {}
+    files = sorted((TESTS / "end_to_end").glob("test_*.py"), key=lambda path: (-last.get(path.stem, path.stat().st_size / 1000), path.stem))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run_file, path, choose, pathlib.Path(folder)) for path in files]):
+            name, report, output, seconds = done.result()
+            print(output, end="", flush=True)
+            if report is None:
+                tally.failed.append(f"end to end: {name} did not run to its end")
+                continue
+            tally.passed += report["passed"]
+            tally.failed += [f"end to end: {each}" for each in report["failed"]]
+            tally.skipped += [f"end to end: {each}" for each in report["skipped"]]
+            if choose is None:
+                last[name] = seconds
+    if choose is None:
+        times.write_text(json.dumps(last, indent=1, sort_keys=True))
+
+
+def run_file(path, choose, folder):
+    """Its name, what came of it (None: it ended before its end), what it printed, and how long it took."""
+    report, begun = folder / f"{path.stem}.json", time.monotonic()
+    command = [sys.executable, __file__, "--file", str(path), "--report", str(report)] + (["--filter", choose] if choose else [])
+    output = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.decode(errors="replace")
+    return path.stem, json.loads(report.read_text()) if report.exists() else None, output, round(time.monotonic() - begun, 1)
+
+
+def run_this_file(path, choose, report):
+    sys.path.insert(0, str(path.parent))
     loader = unittest.TestLoader()
     if choose:
         loader.testNamePatterns = [f"*{choose}*"]
-    suite = loader.discover(str(TESTS / "end_to_end"), pattern="test_*.py")
+    suite = loader.discover(str(path.parent), pattern=path.name)
+    if not suite.countTestCases():
+        report.write_text(json.dumps({"passed": 0, "failed": [], "skipped": []}))
+        return
     result = unittest.TextTestRunner(stream=sys.stdout, resultclass=CountedResult, verbosity=0).run(suite)
-    tally.passed += result.good
-    tally.failed += [f"end to end: {test.id()}" for test, _ in result.failures + result.errors]
-    tally.failed += [f"end to end: {test.id()} (passed against expectation)" for test in result.unexpectedSuccesses]
-    tally.skipped += [f"end to end: {test.id()}: {reason}" for test, reason in result.skipped]
+    failed = [str(test.id()) for test, _ in result.failures + result.errors]
+    failed += [f"{test.id()} (passed against expectation)" for test in result.unexpectedSuccesses]
+    skipped = [f"{test.id()}: {reason}" for test, reason in result.skipped]
+    report.write_text(json.dumps({"passed": result.good, "failed": failed, "skipped": skipped}))
 
 
 def main():
@@ -102,7 +137,11 @@ def main():
     parser.add_argument("--build", default=str(TESTS.parent / "build"))
     parser.add_argument("--only", choices=["lit", "google", "end-to-end"])
     parser.add_argument("--filter", help="only tests whose name has this text")
+    parser.add_argument("--file", type=pathlib.Path, help=argparse.SUPPRESS)  # one file of end-to-end tests, in this process
+    parser.add_argument("--report", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.file:
+        return run_this_file(options.file, options.filter, options.report)
     build, tally = pathlib.Path(options.build).resolve(), Tally()
     for kind, run in (("lit", run_lit), ("google", run_google), ("end-to-end", run_end_to_end)):
         if options.only in (None, kind):
