@@ -7,6 +7,7 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 #include <set>
@@ -23,7 +24,7 @@ namespace {
 
 class Verification {
 public:
-  explicit Verification(ModuleOp module) : module(module) {}
+  explicit Verification(ModuleOp module) : module(module), symbols(module) {}
 
   LogicalResult run() {
     auto programs = llvm::to_vector(module.getOps<ProgramOp>());
@@ -167,7 +168,7 @@ private:
     std::map<std::pair<StringRef, int64_t>, int> seen;
     StringRef last;
     for (TaskName task : order.getTaskNames()) {
-      auto fragment = module.lookupSymbol<FragmentOp>(task.fragment);
+      auto fragment = symbols.lookup<FragmentOp>(task.fragment);
       if (!fragment || fragment.getStage() != order.getStage()) {
         refuse(order) << "V4: stage " << order.getStage() << " has no fragment '" << task.fragment << "'";
         continue;
@@ -186,7 +187,7 @@ private:
         if (!seen.count({fragment.getSymName(), micro}))
           refuse(order) << "V4: the task of '" << fragment.getSymName() << "' for micro-batch " << micro << " is missing";
     }
-    auto update = module.lookupSymbol<FragmentOp>(last);
+    auto update = symbols.lookup<FragmentOp>(last);
     if (update && update.isPerMicro())
       refuse(order) << "V4: the update comes before '" << last << "'";
     checkAscending(order);
@@ -197,7 +198,7 @@ private:
   void checkPrologue(OrderOp order) {
     std::optional<std::pair<int, StringRef>> furthest;
     for (auto [text, task] : llvm::zip(order.getTasks().getAsValueRange<StringAttr>(), order.getTaskNames())) {
-      auto fragment = module.lookupSymbol<FragmentOp>(task.fragment);
+      auto fragment = symbols.lookup<FragmentOp>(task.fragment);
       if (!fragment)
         continue;
       int turn = fragment.getPhase() == Phase::C ? 0 : fragment.getPhase() == Phase::S ? 1 : 2;
@@ -210,10 +211,13 @@ private:
 
   /// Sums over micro-batches have the same bits under every schedule.
   void checkAscending(OrderOp order) {
+    llvm::StringSet<> accumulating;
+    for (FragmentOp fragment : module.getOps<FragmentOp>())
+      if (fragment.getStage() == order.getStage() && !fragment.getBody().getOps<nn::AccumulateOp>().empty())
+        accumulating.insert(fragment.getSymName());
     llvm::StringMap<int64_t> last;
     for (TaskName task : order.getTaskNames()) {
-      auto fragment = module.lookupSymbol<FragmentOp>(task.fragment);
-      if (!task.perMicro || !fragment || fragment.getBody().getOps<nn::AccumulateOp>().empty())
+      if (!task.perMicro || !accumulating.contains(task.fragment))
         continue;
       auto [before, first] = last.try_emplace(task.fragment, task.micro);
       if (!first && before->second > task.micro)
@@ -249,7 +253,7 @@ private:
       graph.lanes.emplace_back();
       for (TaskName task : order.getTaskNames())
         if (task.perMicro)
-          graph.lanes.back().push_back({kinds.lookup(module.lookupSymbol<FragmentOp>(task.fragment)), static_cast<int>(task.micro)});
+          graph.lanes.back().push_back({kinds.lookup(symbols.lookup<FragmentOp>(task.fragment)), static_cast<int>(task.micro)});
     }
     cost::Timeline timeline = cost::simulate(graph);
     for (auto &[stage, order] : orders)
@@ -258,6 +262,7 @@ private:
   }
 
   ModuleOp module;
+  SymbolTable symbols;
   ProgramOp program;
   SmallVector<int64_t> stageOfPlace;
   std::map<std::pair<int64_t, Phase>, FragmentOp> fragments; ///< by place, U by stage
