@@ -55,16 +55,19 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     AtAttr none = AtAttr::get(&getContext(), Phase::U, "", -1);
     for (auto accumulate : micro.getOps<AccumulateOp>())
       places[accumulate.getVariable()] = getAt(accumulate) ? getAt(accumulate) : none;
+    llvm::StringMap<size_t> numbers; // in `trained`
     for (auto variable : getOperation().getOps<VariableOp>()) {
-      if (variable.isKind(VariableKind::Parameter))
+      if (variable.isKind(VariableKind::Parameter)) {
+        numbers[variable.getSymName()] = trained.size();
         trained.push_back({variable, {}, {}, {}});
+      }
       if (!variable.isKind(VariableKind::Accumulator) || !variable.getOf())
         continue;
-      for (Trained &each : trained)
-        if (each.parameter.getSymName() == *variable.getOf()) {
-          each.accumulators.push_back(variable);
-          each.places.push_back(places.lookup(variable.getSymName()));
-        }
+      if (auto number = numbers.find(*variable.getOf()); number != numbers.end()) {
+        Trained &each = trained[number->second];
+        each.accumulators.push_back(variable);
+        each.places.push_back(places.lookup(variable.getSymName()));
+      }
     }
     llvm::erase_if(trained, [](const Trained &each) { return each.accumulators.empty(); });
   }
