@@ -134,10 +134,3 @@ bool nn::isFetched(Operation *op) {
     op = op->getOperand(0).getDefiningOp();
   return op && isa<ReadOp, InputOp>(op);
 }
-
-//===- Variables ----------------------------------------------------------------------------------------------------------===//
-
-VariableOp nn::lookupVariable(Operation *from, StringRef name) {
-  auto module = from->getParentOfType<ModuleOp>();
-  return module ? llvm::dyn_cast_or_null<VariableOp>(SymbolTable::lookupSymbolIn(module, name)) : nullptr;
-}

@@ -61,8 +61,3 @@ constexpr llvm::StringLiteral recomputeAttribute = "recompute";
 
 #define GET_OP_CLASSES
 #include "compiler/dialects/nn/NnOps.h.inc"
-
-namespace npar::nn {
-/// The variable that a symbol of the enclosing module names; null when there is none.
-VariableOp lookupVariable(mlir::Operation *from, llvm::StringRef name);
-} // namespace npar::nn

@@ -63,15 +63,15 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   };
   llvm::DenseMap<Value, SmallVector<Selected>> selected;
 
-  bool isParameter(ReadOp read) {
-    VariableOp variable = lookupVariable(read, read.getVariable());
-    return variable && variable.isKind(VariableKind::Parameter);
-  }
-
   void findActive(ArrayRef<Operation *> forward) {
+    llvm::DenseSet<StringAttr> parameters;
+    for (auto variable : getOperation().getOps<VariableOp>())
+      if (variable.isKind(VariableKind::Parameter))
+        parameters.insert(variable.getSymNameAttr());
     for (Operation *op : forward) {
       auto read = llvm::dyn_cast<ReadOp>(op);
-      bool depends = read ? isParameter(read) : llvm::any_of(op->getOperands(), [&](Value value) { return active.contains(value); });
+      bool depends = read ? parameters.contains(read.getVariableAttr().getAttr())
+                          : llvm::any_of(op->getOperands(), [&](Value value) { return active.contains(value); });
       if (depends)
         active.insert(op->result_begin(), op->result_end());
     }
@@ -161,10 +161,11 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   /// In order of the parameters, then of the uses.
   void declareAccumulators(func::FuncOp micro) {
     OpBuilder builder(micro);
+    llvm::DenseMap<StringAttr, SmallVector<ReadOp>> reads;
+    for (ReadOp read : llvm::reverse(accumulated))
+      reads[read.getVariableAttr().getAttr()].push_back(read);
     for (auto parameter : llvm::to_vector(getOperation().getOps<VariableOp>()))
-      for (ReadOp read : llvm::reverse(accumulated)) {
-        if (read.getVariable() != parameter.getSymName())
-          continue;
+      for (ReadOp read : reads.lookup(parameter.getSymNameAttr())) {
         int64_t use = useNumbers.lookup(read);
         auto accumulator = VariableOp::create(builder, parameter.getLoc(), (parameter.getSymName() + ".grad." + Twine(use)).str(),
                                               precision.gradientType(parameter.getType()), VariableKind::Accumulator);

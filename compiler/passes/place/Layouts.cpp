@@ -29,7 +29,7 @@ static ArrayRef<StringAttr> logicalAxesOf(Type type) {
 }
 
 Layouts::Layouts(ModuleOp module, Rules &rules, const Stores &stores)
-    : module(module), context(module.getContext()), rules(rules), stores(stores) {
+    : module(module), symbols(module), context(module.getContext()), rules(rules), stores(stores) {
   collect();
   pairCopies();
 }
@@ -183,7 +183,7 @@ LayoutAttr Layouts::updateLayout(Value operand) const {
   auto read = dyn_cast<nn::ReadOp>(definition);
   if (!read)
     return updated.lookup(definition);
-  nn::VariableOp variable = nn::lookupVariable(read, read.getVariable());
+  auto variable = symbols.lookup<nn::VariableOp>(read.getVariableAttr().getAttr());
   return updates.lookup(variable && variable.getOf() ? *variable.getOf() : read.getVariable());
 }
 
@@ -229,7 +229,7 @@ void Layouts::define(Operation *op) {
     LayoutAttr found = layouts.lookup(accumulate.getValue());
     if (!found)
       found = replicated(accumulate.getValue().getType());
-    nn::VariableOp variable = nn::lookupVariable(op, accumulate.getVariable());
+    auto variable = symbols.lookup<nn::VariableOp>(accumulate.getVariableAttr().getAttr());
     variables[accumulate.getVariable()] = variable && variable.getOf() ? accumulated(found) : found;
   }
   for (Value result : op->getResults()) {

@@ -77,6 +77,7 @@ private:
   bool acceptsPartial(mlir::OpOperand &use) const;
 
   mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
   mlir::MLIRContext *context;
   Rules &rules;
   const Stores &stores;

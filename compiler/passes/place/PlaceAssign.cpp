@@ -19,7 +19,7 @@ namespace {
 class Rewriter {
 public:
   Rewriter(ModuleOp module, Rules &rules, const Stores &stores, Layouts &layouts)
-      : module(module), rules(rules), stores(stores), layouts(layouts), mesh(rules.mesh), builder(module.getContext()) {
+      : module(module), symbols(module), rules(rules), stores(stores), layouts(layouts), mesh(rules.mesh), builder(module.getContext()) {
     for (Operation *op : layouts.operations())
       if (auto accumulate = dyn_cast<nn::AccumulateOp>(op))
         accumulated[accumulate.getVariable()] = accumulate.getValue();
@@ -137,7 +137,7 @@ private:
     auto read = dyn_cast<nn::ReadOp>(definition);
     if (!read)
       return;
-    nn::VariableOp variable = nn::lookupVariable(definition, read.getVariable());
+    auto variable = symbols.lookup<nn::VariableOp>(read.getVariableAttr().getAttr());
     if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
       return;
     // A share can be as long as the whole: the first rank's of one block.
@@ -317,6 +317,7 @@ private:
   using Copy = std::tuple<Value, LayoutAttr, nn::AtAttr>;
   using Key = std::tuple<Value, LayoutAttr, int>;
   ModuleOp module;
+  SymbolTable symbols; ///< placing adds and removes no variable
   Rules &rules;
   const Stores &stores;
   Layouts &layouts;

@@ -116,8 +116,9 @@ private:
       if (variable.isKind(VariableKind::Parameter))
         if (Type type = types.lookup(variable.getSymName()))
           variable.setType(withElement(variable.getType(), type));
+    SymbolTable symbols(getOperation());
     for (auto read : micro.getOps<ReadOp>())
-      if (VariableOp variable = lookupVariable(read, read.getVariable()))
+      if (auto variable = symbols.lookup<VariableOp>(read.getVariableAttr().getAttr()))
         read.getResult().setType(variable.getTensorType());
   }
 

@@ -47,7 +47,8 @@ struct Bucket {
 /// The update of one stage.
 class Buckets {
 public:
-  Buckets(ModuleOp module, FragmentOp update, int64_t limit, uint64_t most) : module(module), update(update), limit(limit), most(most) {}
+  Buckets(ModuleOp module, const SymbolTable &symbols, FragmentOp update, int64_t limit, uint64_t most)
+      : module(module), symbols(symbols), update(update), limit(limit), most(most) {}
 
   void run() {
     findCompletions();
@@ -83,7 +84,7 @@ private:
   /// Of a reduction of an accumulator as it is; null for all others.
   const Completion *completionOf(Operation *op) const {
     auto read = op->getOperand(0).getDefiningOp<nn::ReadOp>();
-    auto variable = read ? nn::lookupVariable(op, read.getVariable()) : nn::VariableOp();
+    auto variable = read ? symbols.lookup<nn::VariableOp>(read.getVariableAttr().getAttr()) : nn::VariableOp();
     if (!variable || !variable.isKind(nn::VariableKind::Accumulator) || !variable.getOf())
       return nullptr;
     auto found = completions.find(read.getVariable());
@@ -149,6 +150,7 @@ private:
   }
 
   ModuleOp module;
+  const SymbolTable &symbols;
   FragmentOp update;
   int64_t limit;              ///< bytes
   uint64_t most;              ///< members
@@ -164,9 +166,10 @@ struct ScheduleBuckets : impl::ScheduleBucketsBase<ScheduleBuckets> {
     auto limit = getOperation()->getAttrOfType<IntegerAttr>("dist.bucket");
     if (!limit)
       return;
+    SymbolTable symbols(getOperation());
     for (FragmentOp fragment : getOperation().getOps<FragmentOp>())
       if (fragment.getPhase() == Phase::U && !fragment.getBody().front().empty())
-        Buckets(getOperation(), fragment, limit.getInt(), members).run();
+        Buckets(getOperation(), symbols, fragment, limit.getInt(), members).run();
   }
 };
 

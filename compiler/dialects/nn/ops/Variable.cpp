@@ -39,8 +39,14 @@ LogicalResult VariableOp::verify() {
 /// Whether a value is what @update makes of an accumulator, which may be another piece than the one accumulated.
 static bool isReduced(VariableOp variable, Type type) { return variable && variable.getReduced() && *variable.getReduced() == type; }
 
-template <typename Op> static LogicalResult verifyUse(Op op, Type type) {
-  VariableOp variable = lookupVariable(op, op.getVariable());
+/// The variable that an op names; null where there is none. The tables are those of the whole verification: searching the module anew for
+/// every use would make it quadratic.
+template <typename Op> static VariableOp variableOf(SymbolTableCollection &symbols, Op op) {
+  auto module = op->template getParentOfType<ModuleOp>();
+  return module ? symbols.lookupSymbolIn<VariableOp>(module, op.getVariableAttr().getAttr()) : VariableOp();
+}
+
+template <typename Op> static LogicalResult verifyUse(Op op, VariableOp variable, Type type) {
   if (!variable)
     return op.emitOpError() << "unknown variable '" << op.getVariable() << "'";
   if (variable.getType() != type) {
@@ -52,24 +58,26 @@ template <typename Op> static LogicalResult verifyUse(Op op, Type type) {
   return success();
 }
 
-LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &) {
-  return isReduced(lookupVariable(*this, getVariable()), getType()) ? success() : verifyUse(*this, getType());
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  VariableOp variable = variableOf(symbols, *this);
+  return isReduced(variable, getType()) ? success() : verifyUse(*this, variable, getType());
 }
 /// A reduced gradient goes back to its accumulator, whose own type is partial: only what memory holds must agree.
-LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &) {
-  VariableOp variable = lookupVariable(*this, getVariable());
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  VariableOp variable = variableOf(symbols, *this);
   RankedTensorType type = llvm::cast<RankedTensorType>(getValue().getType());
   if (isReduced(variable, type))
     return success();
   if (variable && variable.isKind(VariableKind::Accumulator) && axesOf(type) == axesOf(variable.getType()) &&
       type.getShape() == variable.getTensorType().getShape() && type.getElementType() == variable.getTensorType().getElementType())
     return success();
-  return verifyUse(*this, type);
+  return verifyUse(*this, variable, type);
 }
-LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &) {
-  if (failed(verifyUse(*this, getValue().getType())))
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  VariableOp variable = variableOf(symbols, *this);
+  if (failed(verifyUse(*this, variable, getValue().getType())))
     return failure();
-  if (!lookupVariable(*this, getVariable()).isKind(VariableKind::Accumulator))
+  if (!variable.isKind(VariableKind::Accumulator))
     return emitOpError() << "variable '" << getVariable() << "' is no accumulator";
   return success();
 }
