@@ -1,7 +1,11 @@
 // A rank's own program for people: coordinates and peers are numbers here, memory is absolute only where it helps.
 #include "compiler/emit/PrintRank.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Pieces.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
 
 #include <cstdio>
 

@@ -1,7 +1,7 @@
 // Entries of the compiled program from types, variables and locations.
 #include "compiler/emit/ProgramTables.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Pieces.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;

@@ -1,8 +1,8 @@
 // Edges between tasks: Send, Receive and free collectives are outside the compute chain, so what they share with other tasks needs an order
 // of its own.
 #include "compiler/memory/Plan.h"
-#include "engine/program/Mesh.h"
 #include "engine/program/StepOrder.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 #include <map>

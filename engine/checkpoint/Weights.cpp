@@ -3,7 +3,7 @@
 
 #include "engine/checkpoint/FileNames.h"
 #include "engine/checkpoint/Values.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Masters.h"
 
 #include <cstring>
 

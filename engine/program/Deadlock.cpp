@@ -2,8 +2,10 @@
 #include "engine/program/Deadlock.h"
 
 #include "engine/program/Checks.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
 #include "engine/program/EventGraph.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Ranks.h"
 
 #include <algorithm>
 #include <set>

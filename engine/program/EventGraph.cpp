@@ -2,7 +2,7 @@
 #include "engine/program/EventGraph.h"
 
 #include "engine/program/ClassMesh.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 #include <map>

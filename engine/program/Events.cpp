@@ -1,7 +1,8 @@
 // Checks that communication agrees between classes: no send without its receive, no member of a collective that does something else.
 #include "engine/program/Checks.h"
 #include "engine/program/ClassMesh.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Steps.h"
 
 #include <map>
 #include <tuple>

@@ -1,8 +1,9 @@
 // Checks the memory plan as the engine will run it: what may run at the same time never touches the same bytes when one side writes.
 // Order comes from reachability alone (dependencies, the compute chain, task dependencies), never from the order of the program.
 #include "engine/program/Checks.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Describe.h"
 #include "engine/program/StepOrder.h"
+#include "engine/program/Steps.h"
 #include "engine/program/TaskOrder.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Checks that each logical element of a parameter or optimizer state has exactly one owner: it is initialised, counted in the norm,
 // hashed and saved once, whatever the mesh.
 #include "engine/program/Checks.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
 
 namespace npar::program {
 

@@ -1,7 +1,12 @@
 // Checks that every index of a program is in range and every size fits, so that all later code may index without asking.
 #include "engine/program/CheckpointRules.h"
 #include "engine/program/Checks.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Masters.h"
+#include "engine/program/Pieces.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 #include <limits>

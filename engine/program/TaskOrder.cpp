@@ -1,7 +1,7 @@
 // Reachability across tasks: ranges of Send and Receive instances, and one place in the compute chain.
 #include "engine/program/TaskOrder.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 

@@ -1,7 +1,8 @@
 // Every rank's arena: exactly the planned bytes, and how many of them the program really binds.
 #include "engine/runtime/Arenas.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Ranks.h"
 
 #include <algorithm>
 

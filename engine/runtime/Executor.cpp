@@ -2,7 +2,7 @@
 #include "engine/runtime/Executor.h"
 
 #include "engine/backends/cpu/Matmul.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Ranks.h"
 #include "engine/runtime/Failure.h"
 #include "engine/runtime/Operations.h"
 #include "engine/runtime/VirtualTimeline.h"

@@ -1,7 +1,8 @@
 // Cuts a global batch into the rows and columns that each rank reads in each micro-batch.
 #include "engine/runtime/Inputs.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Ranks.h"
 
 #include <algorithm>
 #include <cstring>

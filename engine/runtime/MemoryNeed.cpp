@@ -1,7 +1,7 @@
 // Counts arenas and nodes per class of ranks, so that thousands of ranks cost nothing.
 #include "engine/runtime/MemoryNeed.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
 
 namespace npar::engine {
 

@@ -1,7 +1,9 @@
 // The communicating steps of a step graph as operations for a communicator, made once.
 #include "engine/runtime/Operations.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Ranks.h"
 
 namespace npar::engine {
 

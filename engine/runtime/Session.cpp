@@ -2,7 +2,9 @@
 #include "engine/runtime/Session.h"
 
 #include "engine/comm/local/LocalCommunicator.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Masters.h"
+#include "engine/program/Ranks.h"
 #include "engine/program/Verify.h"
 #include "engine/runtime/Arenas.h"
 #include "engine/runtime/Executor.h"

@@ -1,7 +1,9 @@
 // The program expanded for every rank of this process: one node per step instance, with addresses and edges. Pure data, no TBB.
 #include "engine/runtime/StepGraph.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 

@@ -1,8 +1,11 @@
 // Logical variables against the pieces that the ranks keep: gathers and scatters, with padding and replicas.
 #include "engine/runtime/Variables.h"
 
-#include "engine/program/Mesh.h"
 #include "engine/numbers/NarrowFloat.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Pieces.h"
+#include "engine/program/Ranks.h"
 
 #include <algorithm>
 #include <cstring>

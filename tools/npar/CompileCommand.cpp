@@ -3,10 +3,10 @@
 
 #include "compiler/emit/PrintRank.h"
 #include "engine/files/AtomicFile.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Ranks.h"
+#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/terminal/Talk.h"
 
 #include <filesystem>

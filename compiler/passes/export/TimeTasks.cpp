@@ -1,7 +1,7 @@
 // Planned times of tasks: all stages simulated together from the costs of their steps and messages.
 #include "compiler/cost/Timeline.h"
 #include "compiler/passes/export/ReadPipe.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "compiler/dialects/rank/Rank.h"
 #include "compiler/emit/ProgramTables.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Steps.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 #include "engine/backends/cpu/CpuBackend.h"
 
 #include "engine/backends/cpu/Workers.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Elements.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // The data movement of a collective whose members' buffers all lie in this process.
 #include "engine/comm/local/Exchange.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Elements.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // in memory, where each cell holds a fingerprint of its contents.
 #include "compiler/memory/Colour.h"
 #include "compiler/memory/PlanFragment.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Steps.h"
 
 #include <functional>
 #include <gtest/gtest.h>

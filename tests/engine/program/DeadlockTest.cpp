@@ -1,7 +1,7 @@
 // The deadlock proof: every bad program is refused with the right cycle, no good one is, and the simulation of all ranks agrees.
 #include "engine/program/Deadlock.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Describe.h"
 #include "engine/program/Verify.h"
 #include "tests/engine/program/BadPrograms.h"
 #include "tests/engine/program/Mutation.h"

@@ -1,5 +1,5 @@
 // How tasks are called in messages and traces.
-#include "engine/program/Mesh.h"
+#include "engine/program/Describe.h"
 
 #include <gtest/gtest.h>
 

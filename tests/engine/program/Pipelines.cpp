@@ -1,7 +1,7 @@
 // Builds pipelined programs step by step: boxes for what is sent, one scratch buffer, memory that is used again ordered by task edges.
 #include "tests/engine/program/Pipelines.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
 #include "tests/engine/program/Simulation.h"
 
 #include <algorithm>

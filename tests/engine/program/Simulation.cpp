@@ -1,7 +1,10 @@
 // Polls the steps of all ranks in random order until nothing moves.
 #include "tests/engine/program/Simulation.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // The expansion of programs into step graphs, and the virtual time that follows from it.
 #include "engine/runtime/StepGraph.h"
-#include "engine/program/Mesh.h"
+#include "engine/program/Ranks.h"
 #include "engine/runtime/VirtualTimeline.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 

@@ -1,7 +1,7 @@
 // Parameters do not know the plan: first values, reads, writes and the hash are the same however a tensor is cut, padded or replicated.
-#include "engine/program/Mesh.h"
-#include "engine/runtime/Initialize.h"
 #include "engine/numbers/Philox.h"
+#include "engine/program/Pieces.h"
+#include "engine/runtime/Initialize.h"
 #include "engine/runtime/Session.h"
 #include "tests/engine/runtime/ProgramBuilder.h"
 

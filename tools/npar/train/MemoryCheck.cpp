@@ -1,7 +1,7 @@
 // Adds up what the engine will take, and words it.
 #include "tools/npar/train/MemoryCheck.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Ranks.h"
 #include "engine/runtime/MachineMemory.h"
 #include "engine/runtime/MemoryNeed.h"
 #include "tools/npar/terminal/Talk.h"

@@ -1,7 +1,7 @@
 // Prints the outcome of checks as a table or as JSON.
 #include "tools/npar/verify/VerifyReport.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Ranks.h"
 
 #include <algorithm>
 #include <fmt/format.h>

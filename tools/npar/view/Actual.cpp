@@ -1,7 +1,7 @@
 // Reads a trace event by event and averages what belongs to the same step of the plan.
 #include "tools/npar/view/Actual.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,10 +1,14 @@
 // Reads a program's root into a View.
 #include "tools/npar/view/View.h"
 
-#include "engine/program/Mesh.h"
-#include "tools/npar/view/Summary.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
 #include "tools/npar/view/Alike.h"
 #include "tools/npar/view/LiveMemory.h"
+#include "tools/npar/view/Summary.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // Adds up the pieces of parameters, gradient accumulators and optimizer states.
 #include "tools/npar/view/ParameterBytes.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Describe.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,10 @@
 // Counts what each class of ranks does in one training step: every step of a fragment times the tasks that run it.
 #include "tools/npar/view/Summary.h"
 
-#include "engine/program/Mesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
 
 namespace npar::driver {
 

@@ -1,0 +1,17 @@
+// Shares of pieces.
+#include "engine/program/Pieces.h"
+
+#include "engine/program/Ranks.h"
+
+namespace npar::program {
+
+uint64_t flatShare(uint64_t elements, uint64_t ranks) {
+  uint64_t blocks = (elements + flatBlock - 1) / flatBlock;
+  return (blocks + ranks - 1) / ranks * flatBlock;
+}
+
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension) {
+  return memberAlong(program, coordinates, *piece.mesh_axes(), dimension.first_axis(), dimension.axis_count());
+}
+
+} // namespace npar::program

@@ -1,0 +1,21 @@
+// Which part of a variable a rank holds: cut along dimensions, or dealt out in flat shares of whole blocks.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace npar::program {
+
+/// Elements of a block, the unit in which flat pieces are dealt out (Piece.flat_axes).
+constexpr uint64_t flatBlock = 1024;
+
+/// Elements that each of `ranks` ranks holds of a row-major piece of `elements`: whole blocks, equally many for each rank, so that the
+/// last ranks may hold padding.
+uint64_t flatShare(uint64_t elements, uint64_t ranks);
+
+/// The number, row-major over the mesh axes that split `dimension`, that a rank with these coordinates has among the ranks along them.
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension);
+
+} // namespace npar::program
