@@ -1,6 +1,8 @@
 // Communication between ranks as asynchronous operations: posting never blocks, a completion is called when the buffers are free.
 #pragma once
 
+#include "engine/device/Completion.h"
+#include "engine/device/DeviceAddress.h"
 #include "engine/program/Program_generated.h"
 #include "engine/status/Status.h"
 
@@ -9,15 +11,6 @@
 #include <vector>
 
 namespace npar::engine {
-
-/// Called once per posted operation, from any thread, perhaps before `post` returns. An error means that nothing may be read.
-class Completion {
-public:
-  virtual void completed(const Status &status) = 0;
-
-protected:
-  ~Completion() = default;
-};
 
 enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Send, Receive };
 
@@ -44,8 +37,7 @@ struct Operation {
   uint64_t outer = 1, split = 1, inner = 1, middle = 1, concat = 1, whole = 0;
   bool concatFirst = false;
   uint32_t shift = 0;
-  const void *input = nullptr;
-  void *output = nullptr;
+  DeviceAddress input, output;
   Completion *completion = nullptr;
   uint64_t tag = 0;                ///< the poster's name for it, given back by `pending`
   const Operation *next = nullptr; ///< of a bucket: its next part, with geometry and buffers of its own; valid until the completion

@@ -11,19 +11,19 @@ namespace npar::engine {
 using namespace program;
 
 Arenas::~Arenas() {
-  for (size_t i = 0; i < memory.size(); ++i)
-    backend.release(memory[i], sizes[i]);
+  for (size_t i = 0; i < ranks.size(); ++i)
+    backend.release(ranks[i].arena, sizes[i]);
 }
 
 Status Arenas::allocate(const Program &program) {
   uint64_t total = 0;
   for (int64_t rank = 0; rank < worldOf(program); ++rank) {
     uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
-    Result<uint8_t *> arena = backend.allocate(bytes);
+    Result<DeviceAddress> arena = backend.allocate(bytes);
     if (!arena.ok())
       return Status(arena.status().code(), "rank " + std::to_string(rank) + ": " + arena.status().message() + "; " + std::to_string(total) +
                                                " bytes were allocated for " + std::to_string(rank) + " ranks before it");
-    memory.push_back(*arena);
+    ranks.push_back({rank, *arena});
     sizes.push_back(bytes);
     total += bytes;
   }

@@ -1,8 +1,10 @@
 // Every rank's arena: exactly the planned bytes, and how many of them the program really binds.
 #pragma once
 
-#include "engine/backends/Backend.h"
-#include "engine/runtime/Session.h"
+#include "engine/device/Backend.h"
+#include "engine/runtime/LocalRanks.h"
+
+#include <vector>
 
 namespace npar::engine {
 
@@ -13,12 +15,11 @@ public:
   ~Arenas();
   /// One zeroed arena per rank.
   Status allocate(const program::Program &program);
-  /// Per rank; null's are numbers nobody follows.
-  const std::vector<uint8_t *> &all() const { return memory; }
+  const std::vector<LocalRank> &all() const { return ranks; }
 
 private:
   Backend &backend;
-  std::vector<uint8_t *> memory;
+  std::vector<LocalRank> ranks;
   std::vector<uint64_t> sizes;
 };
 

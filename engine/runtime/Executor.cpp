@@ -1,7 +1,6 @@
 // Runs the step graph once per training step as a oneTBB flow graph; communication is posted and never blocks a worker.
 #include "engine/runtime/Executor.h"
 
-#include "engine/backends/cpu/Matmul.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Failure.h"
 #include "engine/runtime/Operations.h"
@@ -24,12 +23,15 @@ using tbb::flow::continue_msg;
 
 namespace {
 
-/// oneDNN's OpenMP threads would fight with the workers.
-class OneOpenMpThread final : public tbb::task_scheduler_observer {
+/// Tells the backend of every worker before it runs a step.
+class Announcer final : public tbb::task_scheduler_observer {
 public:
-  explicit OneOpenMpThread(tbb::task_arena &arena) : tbb::task_scheduler_observer(arena) { observe(true); }
-  ~OneOpenMpThread() override { observe(false); }
-  void on_scheduler_entry(bool) override { useOneOpenMpThread(); }
+  Announcer(tbb::task_arena &arena, Backend &backend) : tbb::task_scheduler_observer(arena), backend(backend) { observe(true); }
+  ~Announcer() override { observe(false); }
+  void on_scheduler_entry(bool) override { backend.enterThread(); }
+
+private:
+  Backend &backend;
 };
 
 } // namespace
@@ -52,9 +54,9 @@ struct Executor::State {
         const ExecutorOptions &options)
       : program(program), graph(graph), backend(backend), communicator(communicator), clock(clock), options(options),
         control(tbb::global_control::max_allowed_parallelism, std::max<size_t>(options.threads, tbb::info::default_concurrency())),
-        arena(options.threads, 1), observer(arena), operations(program, graph), failure(program, graph, size_t(program::worldOf(program))),
-        watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
-    useOneOpenMpThread();
+        arena(options.threads, 1), announcer(arena, backend), operations(program, graph),
+        failure(program, graph, size_t(program::worldOf(program))), watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
+    backend.enterThread();
     arena.initialize();
     arena.execute([&] { build(); });
   }
@@ -76,7 +78,7 @@ struct Executor::State {
   ExecutorOptions options;
   tbb::global_control control;
   tbb::task_arena arena;
-  OneOpenMpThread observer;
+  Announcer announcer;
   Operations operations;
   std::vector<int64_t> contexts; ///< one per rank and micro-batch, contextSize each
   size_t contextSize = 0;
@@ -152,16 +154,16 @@ void Executor::State::runNode(uint32_t index) {
     return;
   failure.began(index);
   double begin = options.trace ? clock.now() : 0;
-  void *const *buffers = graph.buffers.data() + node.firstBuffer;
+  const DeviceAddress *buffers = graph.buffers.data() + node.firstBuffer;
   Status status;
   switch (node.kind) {
   case StepKind::Kernel: {
     const int64_t *context = &contexts[(size_t(node.rank) * size_t(program.micro_count()) + node.micro) * contextSize];
-    status = backend.runKernel(node.payload, buffers, context, node.bytes);
+    status = backend.runKernel(node.payload, buffers, size_t(node.inputs) + node.outputs, context, node.bytes);
     break;
   }
   case StepKind::Matmul:
-    status = backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2], node.outputs > 1 ? buffers[3] : nullptr);
+    status = backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2], node.outputs > 1 ? buffers[3] : DeviceAddress());
     break;
   case StepKind::Zero:
     backend.zero(buffers[0], node.firstBytes);

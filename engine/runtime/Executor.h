@@ -1,12 +1,12 @@
 // Runs the step graph once per training step as a oneTBB flow graph; communication is posted and never blocks a worker.
 #pragma once
 
-#include "engine/backends/Backend.h"
 #include "engine/comm/Communicator.h"
+#include "engine/device/Backend.h"
 #include "engine/logging/Trace.h"
-#include "engine/status/Status.h"
 #include "engine/runtime/Clock.h"
 #include "engine/runtime/StepGraph.h"
+#include "engine/status/Status.h"
 
 #include <memory>
 

@@ -5,13 +5,12 @@
 #include "engine/program/Ranks.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace npar::engine {
 
 using namespace program;
 
-Result<Inputs> Inputs::create(const Program &program, const std::vector<uint8_t *> &arenas) {
+Result<Inputs> Inputs::create(const Program &program, const std::vector<LocalRank> &ranks) {
   Inputs result;
   result.rows = static_cast<uint64_t>(program.batch()), result.columns = static_cast<uint64_t>(program.sequence());
   auto share = static_cast<int64_t>(ranksAlong(program, *program.data_axes()));
@@ -19,10 +18,11 @@ Result<Inputs> Inputs::create(const Program &program, const std::vector<uint8_t 
     return Status::badInput("the program's batch of " + std::to_string(program.batch()) + " sequences is not " +
                             std::to_string(program.micro_count()) + " micro-batches x " + std::to_string(share) +
                             " data-parallel ranks x " + std::to_string(program.micro()) + " sequences");
-  for (size_t rank = 0; rank < arenas.size(); ++rank) {
-    std::vector<int64_t> coordinates = coordinatesOf(program, static_cast<int64_t>(rank));
+  uint64_t staged = 0;
+  for (const LocalRank &rank : ranks) {
+    std::vector<int64_t> coordinates = coordinatesOf(program, rank.rank);
     int64_t part = memberAlong(program, coordinates, *program.data_axes());
-    const RankClass &rankClass = *program.classes()->Get(classOf(program, static_cast<int64_t>(rank)));
+    const RankClass &rankClass = *program.classes()->Get(classOf(program, rank.rank));
     for (const Input *input : *rankClass.inputs()) {
       std::string name = input->name()->str();
       if (name != "tokens" && name != "targets")
@@ -40,12 +40,16 @@ Result<Inputs> Inputs::create(const Program &program, const std::vector<uint8_t 
       if (known == result.runs.end())
         result.runs.push_back(std::move(runs));
       const Region &region = *rankClass.regions()->Get(input->region());
-      for (int64_t micro = 0; micro < program.micro_count(); ++micro)
-        result.places.push_back({name == "targets", static_cast<uint64_t>((micro * share + part) * program.micro()),
-                                 static_cast<uint64_t>(input->rows()), index,
-                                 arenas[rank] + region.offset() + static_cast<uint64_t>(micro) * region.bytes() + input->offset()});
+      auto rows = static_cast<uint64_t>(input->rows());
+      for (int64_t micro = 0; micro < program.micro_count(); ++micro) {
+        DeviceAddress memory = rank.arena + (region.offset() + static_cast<uint64_t>(micro) * region.bytes() + input->offset());
+        auto firstRow = static_cast<uint64_t>((micro * share + part) * program.micro());
+        result.places.push_back({name == "targets", firstRow, rows, index, memory, staged});
+        staged += rows * static_cast<uint64_t>(columns);
+      }
     }
   }
+  result.staging.resize(staged);
   return result;
 }
 
@@ -73,25 +77,29 @@ std::vector<Inputs::Run> Inputs::runsOf(const Input &input, uint64_t part, uint6
   return runs;
 }
 
-Status Inputs::fill(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets) const {
+Status Inputs::fill(Backend &backend, const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets) {
   for (const auto *values : {&tokens, &targets})
     if (values->size() != rows * columns)
       return Status::badInput(std::string(values == &tokens ? "tokens" : "targets") + " hold " + std::to_string(values->size()) +
                               " numbers; a batch has " + std::to_string(rows) + " x " + std::to_string(columns));
-  for (const Place &place : places)
-    fill(place, (place.targets ? targets : tokens).data() + place.firstRow * columns);
-  return {};
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Place &place = places[i];
+    stage(place, (place.targets ? targets : tokens).data() + place.firstRow * columns);
+    uint64_t end = i + 1 < places.size() ? places[i + 1].stagedAt : staging.size();
+    backend.copyIn(place.memory, &staging[place.stagedAt], (end - place.stagedAt) * sizeof(int32_t));
+  }
+  return waitUntilDone(backend);
 }
 
-void Inputs::fill(const Place &place, const int32_t *batch) const {
-  uint8_t *memory = place.memory;
+void Inputs::stage(const Place &place, const int32_t *batch) {
+  int32_t *values = &staging[place.stagedAt];
   for (uint64_t row = 0; row < place.rows; ++row, batch += columns)
     for (const Run &run : runs[place.runs]) {
       if (run.beyond)
-        std::memset(memory, 0, run.count * sizeof(int32_t));
+        std::fill_n(values, run.count, 0);
       else
-        std::memcpy(memory, batch + run.first, run.count * sizeof(int32_t));
-      memory += run.count * sizeof(int32_t);
+        std::copy_n(batch + run.first, run.count, values);
+      values += run.count;
     }
 }
 

@@ -1,6 +1,7 @@
 // A loaded program with its arenas, ready to run training steps: puts the engine's parts together.
 #include "engine/runtime/Session.h"
 
+#include "engine/backends/Backends.h"
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Masters.h"
@@ -28,6 +29,9 @@ using namespace program;
 
 namespace {
 
+enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, outputCount };
+constexpr const char *outputNames[outputCount] = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
+
 class LocalSession final : public Session {
 public:
   LocalSession(std::shared_ptr<const LoadedProgram> loaded, const SessionOptions &options, SessionParts parts)
@@ -44,18 +48,15 @@ public:
 
 private:
   bool computes() const { return parts.backend->computes(); }
-  void initialiseParameters();
+  Status initialiseParameters();
   /// `to` gets the initial values of `from`, in T.
-  template <typename T> void initialise(uint32_t from, uint32_t to);
+  template <typename T> Status initialise(uint32_t from, uint32_t to);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
   template <typename T> Status writeFrom(const std::string &name, const std::vector<T> &values);
 
-  /// Where the scalars of a step lie, in the first rank that has them; null: the program does not report it.
-  struct Outputs {
-    const double *loss = nullptr, *gradNorm = nullptr, *learningRate = nullptr, *lossScale = nullptr, *validTokens = nullptr;
-    StepResult read() const;
-  };
-  const double *findOutput(const std::string &name) const;
+  Result<StepResult> readOutputs();
+  /// Where a scalar of a step lies, in the first rank that has it; null: the program does not report it.
+  DeviceAddress findOutput(const std::string &name) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -65,7 +66,7 @@ private:
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<Variables> variables;
   Inputs inputs;
-  Outputs outputs;
+  std::vector<DeviceAddress> outputs; ///< by `outputNames`
   StepGraph graph;
   std::unique_ptr<Executor> executor;
   std::vector<uint32_t> accumulators; ///< zeroed here when the program brings no prologue
@@ -100,13 +101,14 @@ Status LocalSession::open() {
   arenas = std::make_unique<Arenas>(*parts.backend);
   if (Status status = arenas->allocate(program); !status.ok())
     return status;
-  variables = std::make_unique<Variables>(program, arenas->all());
+  variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend);
   Result<Inputs> cut = Inputs::create(program, arenas->all());
   if (!cut.ok())
     return cut.status();
   inputs = std::move(*cut);
   if (computes())
-    outputs = {findOutput("loss"), findOutput("grad_norm"), findOutput("lr"), findOutput("loss_scale"), findOutput("valid_tokens")};
+    for (const char *name : outputNames)
+      outputs.push_back(findOutput(name));
 
   begin("building the graph of steps");
   graph = expandProgram(program, arenas->all());
@@ -120,24 +122,22 @@ Status LocalSession::open() {
     if (program.variables()->Get(i)->kind() == VariableKind::Accumulator)
       accumulators.push_back(i);
   begin("initialising the parameters");
-  if (computes())
-    initialiseParameters();
-  return {};
+  return computes() ? initialiseParameters() : Status();
 }
 
-template <typename T> void LocalSession::initialise(uint32_t from, uint32_t to) {
+template <typename T> Status LocalSession::initialise(uint32_t from, uint32_t to) {
   constexpr uint64_t part = 1 << 16;
   uint64_t count = variables->elements(from);
   std::vector<T> values(count);
   tbb::parallel_for(uint64_t{0}, (count + part - 1) / part, [&](uint64_t i) {
     initialValues(*program.variables()->Get(from), options.seed, i * part, std::min(part, count - i * part), &values[i * part]);
   });
-  variables->write(to, values.data());
+  return variables->write(to, values.data());
 }
 
-void LocalSession::initialiseParameters() {
+Status LocalSession::initialiseParameters() {
   tbb::task_arena workers(options.threads);
-  workers.execute([&] {
+  return workers.execute([&]() -> Status {
     for (uint32_t i = 0; i < program.variables()->size(); ++i) {
       const Variable &variable = *program.variables()->Get(i);
       bool master = isMaster(variable);
@@ -145,46 +145,50 @@ void LocalSession::initialiseParameters() {
       if (variable.kind() != VariableKind::Parameter && !master && variable.init() != InitKind::Constant)
         continue;
       uint32_t from = master ? static_cast<uint32_t>(variable.of()) : i;
-      if (variable.type() == ElementType::F64)
-        initialise<double>(from, i);
-      else
-        initialise<float>(from, i);
+      Status status = variable.type() == ElementType::F64 ? initialise<double>(from, i) : initialise<float>(from, i);
+      if (!status.ok())
+        return status;
     }
+    return {};
   });
 }
 
 Result<StepResult> LocalSession::step(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets, int64_t step) {
   if (computes()) {
-    if (Status status = inputs.fill(tokens, targets); !status.ok())
+    if (Status status = inputs.fill(*parts.backend, tokens, targets); !status.ok())
       return status;
     for (uint32_t accumulator : accumulators)
       variables->zero(accumulator);
+    if (Status status = waitUntilDone(*parts.backend); !status.ok())
+      return status;
   }
   if (Status status = executor->run(step); !status.ok())
     return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
-  StepResult result;
-  if (computes())
-    result = outputs.read();
+  return computes() ? readOutputs() : StepResult();
+}
+
+Result<StepResult> LocalSession::readOutputs() {
+  double values[outputCount] = {};
+  for (int i = 0; i < outputCount; ++i)
+    if (outputs[i])
+      parts.backend->copyOut(&values[i], outputs[i], sizeof(double));
+  if (Status status = waitUntilDone(*parts.backend); !status.ok())
+    return status;
+  for (double &value : values)
+    if (std::isnan(value)) // which sign it has depends on the processor and means nothing
+      value = std::numeric_limits<double>::quiet_NaN();
+  StepResult result = {values[Loss], values[GradNorm], values[LearningRate], values[LossScale], !std::isfinite(values[GradNorm])};
+  if (outputs[ValidTokens])
+    result.validTokens = static_cast<int64_t>(values[ValidTokens]);
   return result;
 }
 
-StepResult LocalSession::Outputs::read() const {
-  // Which sign a NaN has depends on the processor and means nothing.
-  auto valueOf = [](const double *output) {
-    return !output ? 0 : std::isnan(*output) ? std::numeric_limits<double>::quiet_NaN() : *output;
-  };
-  StepResult result = {valueOf(loss), valueOf(gradNorm), valueOf(learningRate), valueOf(lossScale), !std::isfinite(valueOf(gradNorm))};
-  if (validTokens)
-    result.validTokens = static_cast<int64_t>(*validTokens);
-  return result;
-}
-
-const double *LocalSession::findOutput(const std::string &name) const {
-  for (int64_t rank = 0; rank < worldOf(program); ++rank)
-    for (const Output *output : *program.classes()->Get(classOf(program, rank))->outputs())
+DeviceAddress LocalSession::findOutput(const std::string &name) const {
+  for (const LocalRank &rank : arenas->all())
+    for (const Output *output : *program.classes()->Get(classOf(program, rank.rank))->outputs())
       if (output->name()->str() == name)
-        return reinterpret_cast<const double *>(arenas->all()[static_cast<size_t>(rank)] + output->offset());
-  return nullptr;
+        return rank.arena + output->offset();
+  return {};
 }
 
 template <typename T> Result<std::vector<T>> LocalSession::readAs(const std::string &name) const {
@@ -208,10 +212,10 @@ template <typename T> Status LocalSession::writeFrom(const std::string &name, co
                             std::to_string(values.size()) + " were given");
   if (!computes())
     return {};
-  variables->write(*variable, values.data());
-  if (int64_t master = masterOf(program, *variable); master >= 0)
-    variables->write(static_cast<uint32_t>(master), values.data());
-  return {};
+  if (Status status = variables->write(*variable, values.data()); !status.ok())
+    return status;
+  int64_t master = masterOf(program, *variable);
+  return master >= 0 ? variables->write(static_cast<uint32_t>(master), values.data()) : Status();
 }
 
 std::string LocalSession::parameterHash() const {

@@ -1,8 +1,8 @@
 // A session from parts of the caller's choice: how tests put faulty communicators and other clocks in.
 #pragma once
 
-#include "engine/backends/Backend.h"
 #include "engine/comm/Communicator.h"
+#include "engine/device/Backend.h"
 #include "engine/runtime/Clock.h"
 #include "engine/runtime/Session.h"
 

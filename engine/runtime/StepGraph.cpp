@@ -15,17 +15,17 @@ namespace {
 
 class Expansion {
 public:
-  Expansion(const Program &program, const std::vector<uint8_t *> &arenas) : program(program), arenas(arenas) {}
+  Expansion(const Program &program, const std::vector<LocalRank> &ranks) : program(program), ranks(ranks) {}
 
   StepGraph run() {
-    for (size_t rank = 0; rank < arenas.size(); ++rank)
-      expandRank(static_cast<uint32_t>(rank), *program.classes()->Get(classOf(program, rank)));
+    for (const LocalRank &rank : ranks)
+      expandRank(rank, *program.classes()->Get(classOf(program, rank.rank)));
     sortEdges();
     return std::move(graph);
   }
 
 private:
-  void expandRank(uint32_t rank, const RankClass &rankClass) {
+  void expandRank(const LocalRank &rank, const RankClass &rankClass) {
     std::vector<uint32_t> firstNode; // of each task
     std::vector<uint32_t> chainEnd;
     for (uint32_t index = 0; index < rankClass.tasks()->size(); ++index) {
@@ -39,19 +39,19 @@ private:
       addEdge(firstNode[edge->on_task()] + edge->on_step(), firstNode[edge->task()] + edge->step());
   }
 
-  void addSteps(uint32_t rank, const RankClass &rankClass, uint32_t index, const Task &task, const Fragment &fragment) {
+  void addSteps(const LocalRank &rank, const RankClass &rankClass, uint32_t index, const Task &task, const Fragment &fragment) {
     uint32_t first = static_cast<uint32_t>(graph.nodes.size());
     for (uint32_t i = 0; i < fragment.steps()->size(); ++i) {
       const Step &step = *fragment.steps()->Get(i);
       StepNode node;
       node.kind = step.kind(), node.payload = step.payload(), node.label = step.label();
-      node.rank = rank, node.task = index, node.step = i, node.micro = task.micro();
+      node.rank = static_cast<uint32_t>(rank.rank), node.task = index, node.step = i, node.micro = task.micro();
       node.inputs = step.inputs(), node.outputs = step.outputs();
       node.seconds = std::max(0.0, step.end() - step.begin());
       node.firstBuffer = static_cast<uint32_t>(graph.buffers.size());
       for (uint32_t j = 0; j < uint32_t(step.inputs()) + step.outputs(); ++j) {
         const Operand &operand = *fragment.operands()->Get(step.first_operand() + j);
-        graph.buffers.push_back(arenas[rank] + rankClass.bases()->Get(task.first_base() + operand.region()) + operand.offset());
+        graph.buffers.push_back(rank.arena + rankClass.bases()->Get(task.first_base() + operand.region()) + operand.offset());
         node.bytes += operand.bytes();
         if (j == 0)
           node.firstBytes = operand.bytes();
@@ -118,14 +118,14 @@ private:
   }
 
   const Program &program;
-  const std::vector<uint8_t *> &arenas;
+  const std::vector<LocalRank> &ranks;
   StepGraph graph;
   std::vector<std::pair<uint32_t, uint32_t>> edges;
 };
 
 } // namespace
 
-StepGraph expandProgram(const Program &program, const std::vector<uint8_t *> &arenas) { return Expansion(program, arenas).run(); }
+StepGraph expandProgram(const Program &program, const std::vector<LocalRank> &ranks) { return Expansion(program, ranks).run(); }
 
 std::string describeNode(const Program &program, const StepNode &node) {
   const RankClass &rankClass = *program.classes()->Get(classOf(program, node.rank));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/program/Program_generated.h"
+#include "engine/runtime/LocalRanks.h"
 
 #include <cstdint>
 #include <string>
@@ -29,7 +30,7 @@ struct StepNode {
 
 struct StepGraph {
   std::vector<StepNode> nodes;
-  std::vector<void *> buffers;
+  std::vector<DeviceAddress> buffers;
   std::vector<uint32_t> firstSuccessor; ///< nodes + 1 entries into successors
   std::vector<uint32_t> successors;
   std::vector<uint32_t> predecessorCount;
@@ -37,7 +38,7 @@ struct StepGraph {
 
 /// Expands fragments x tasks x ranks. Edges: fragment dependencies, task dependencies, and the compute chain: all Kernel, Matmul, Zero,
 /// Copy and Collective steps of a task but free ones wait for those of the rank's previous task. The program must have been verified.
-StepGraph expandProgram(const program::Program &program, const std::vector<uint8_t *> &arenas);
+StepGraph expandProgram(const program::Program &program, const std::vector<LocalRank> &ranks);
 
 /// `rank 3, task B0:1, step 12 'all_reduce h.3.attn' (gpt2.npar:14:3)`.
 std::string describeNode(const program::Program &program, const StepNode &node);

@@ -8,8 +8,8 @@
 #include "engine/program/Ranks.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <set>
 
 namespace npar::engine {
 
@@ -17,7 +17,7 @@ using namespace program;
 
 int64_t Variables::Dimension::valid() const { return std::clamp<int64_t>(global - start, 0, local); }
 
-Variables::Variables(const Program &program, const std::vector<uint8_t *> &arenas) {
+Variables::Variables(const Program &program, const std::vector<LocalRank> &ranks, Backend &backend) : backend(backend) {
   for (const Variable *variable : *program.variables()) {
     Entry entry;
     entry.name = variable->name()->str();
@@ -28,45 +28,44 @@ Variables::Variables(const Program &program, const std::vector<uint8_t *> &arena
     names[entry.name] = static_cast<uint32_t>(entries.size());
     entries.push_back(std::move(entry));
   }
-  std::vector<std::vector<bool>> owners(entries.size());
-  for (size_t rank = 0; rank < arenas.size(); ++rank) {
-    std::vector<int64_t> coordinates = coordinatesOf(program, static_cast<int64_t>(rank));
-    for (const Piece *piece : *program.classes()->Get(classOf(program, static_cast<int64_t>(rank)))->pieces()) {
-      Placement placement;
-      placement.rank = static_cast<int64_t>(rank);
-      placement.memory = arenas[rank] + piece->offset();
-      placement.bytes = piece->bytes();
-      for (const PieceDimension *dimension : *piece->dimensions())
-        placement.dimensions.push_back(
-            {dimension->global(), dimension->local(), memberAlong(program, coordinates, *piece, *dimension) * dimension->local()});
-      if (piece->flat_axes()->size() > 0) {
-        uint64_t elements = 1;
-        for (const Dimension &dimension : placement.dimensions)
-          elements *= static_cast<uint64_t>(dimension.local);
-        uint64_t share = flatShare(elements, ranksAlong(program, *piece->flat_axes()));
-        placement.begin = static_cast<uint64_t>(memberAlong(program, coordinates, *piece->flat_axes())) * share;
-        placement.end = placement.begin + share;
-      }
+  for (const LocalRank &rank : ranks)
+    for (const Piece *piece : *program.classes()->Get(classOf(program, rank.rank))->pieces()) {
+      Placement placement = placementOf(program, rank.rank, *piece);
+      placement.memory = rank.arena + piece->offset();
       entries[piece->variable()].placements.push_back(std::move(placement));
-      owners[piece->variable()].push_back(piece->owner());
     }
+}
+
+/// Of the ranks of the class that owns the variable, those at coordinate 0 of every mesh axis that replicates the piece.
+static bool owns(const Program &program, const std::vector<int64_t> &coordinates, const RankClass &rankClass, const Piece &piece) {
+  auto splits = [&](uint32_t axis) {
+    auto among = [&](const flatbuffers::Vector<uint32_t> &axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    return among(*piece.mesh_axes()) || among(*piece.flat_axes());
+  };
+  for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
+    if (coordinates[axis] > 0 && fixedCoordinate(rankClass, axis) < 0 && !splits(axis))
+      return false;
+  return piece.owner();
+}
+
+Variables::Placement Variables::placementOf(const Program &program, int64_t rank, const Piece &piece) {
+  std::vector<int64_t> coordinates = coordinatesOf(program, rank);
+  Placement placement;
+  placement.bytes = piece.bytes();
+  placement.elements = 1;
+  for (const PieceDimension *dimension : *piece.dimensions()) {
+    placement.dimensions.push_back(
+        {dimension->global(), dimension->local(), memberAlong(program, coordinates, piece, *dimension) * dimension->local()});
+    placement.elements *= static_cast<uint64_t>(dimension->local());
   }
-  // Sources: owners first, in rank order; a piece that starts where a source starts is its replica.
-  for (size_t variable = 0; variable < entries.size(); ++variable) {
-    Entry &entry = entries[variable];
-    std::set<std::pair<std::vector<int64_t>, uint64_t>> taken;
-    for (bool owner : {true, false})
-      for (size_t i = 0; i < entry.placements.size(); ++i) {
-        Placement &placement = entry.placements[i];
-        std::vector<int64_t> start;
-        for (const Dimension &dimension : placement.dimensions)
-          start.push_back(dimension.start);
-        if (owners[variable][i] != owner || !taken.emplace(start, placement.begin).second)
-          continue;
-        placement.source = true;
-        forEachRun(placement, [&](uint64_t, uint64_t, uint64_t count) { entry.covered += count; });
-      }
+  if (piece.flat_axes()->size() > 0) {
+    uint64_t share = flatShare(placement.elements, ranksAlong(program, *piece.flat_axes()));
+    placement.begin = static_cast<uint64_t>(memberAlong(program, coordinates, *piece.flat_axes())) * share;
+    placement.end = placement.begin + share;
+    placement.elements = share;
   }
+  placement.owned = owns(program, coordinates, *program.classes()->Get(classOf(program, rank)), piece);
+  return placement;
 }
 
 Result<uint32_t> Variables::find(const std::string &name) const {
@@ -134,31 +133,52 @@ template <typename To, typename From> void convert(To *to, const void *from, uin
 }
 } // namespace
 
+/// Calls with(value of the C++ type that holds elements of `type`).
+template <typename With> static auto withType(ElementType type, With with) {
+  switch (type) {
+  case ElementType::F32:
+    return with(float{});
+  case ElementType::F64:
+    return with(double{});
+  case ElementType::BF16:
+    return with(BFloat16{});
+  case ElementType::F16:
+    return with(Float16{});
+  case ElementType::I32:
+    return with(int32_t{});
+  case ElementType::U8:
+    return with(uint8_t{});
+  }
+  std::abort(); // a verified program has no other type
+}
+
+uint64_t Variables::validElements(const Placement &placement) {
+  uint64_t valid = 0;
+  forEachRun(placement, [&](uint64_t, uint64_t, uint64_t count) { valid += count; });
+  return valid;
+}
+
 template <typename T> Status Variables::read(uint32_t variable, std::vector<T> &values) const {
   const Entry &entry = entries[variable];
-  if (entry.covered != entry.elements)
-    return Status(Code::Internal, "the ranks keep " + std::to_string(entry.covered) + " of the " + std::to_string(entry.elements) +
-                                      " elements of variable '" + entry.name + "'");
   values.resize(entry.elements);
+  uint64_t covered = 0;
+  std::vector<uint8_t> piece;
   for (const Placement &placement : entry.placements)
-    if (placement.source)
-      forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
-        const uint8_t *from = placement.memory + local * sizeOf(entry.type);
-        switch (entry.type) {
-        case ElementType::F32:
-          return convert<T, float>(&values[logical], from, count);
-        case ElementType::F64:
-          return convert<T, double>(&values[logical], from, count);
-        case ElementType::BF16:
-          return convert<T, BFloat16>(&values[logical], from, count);
-        case ElementType::F16:
-          return convert<T, Float16>(&values[logical], from, count);
-        case ElementType::I32:
-          return convert<T, int32_t>(&values[logical], from, count);
-        case ElementType::U8:
-          return convert<T, uint8_t>(&values[logical], from, count);
-        }
+    if (placement.owned) {
+      piece.resize(placement.elements * sizeOf(entry.type));
+      backend.copyOut(piece.data(), placement.memory, piece.size());
+      if (Status status = waitUntilDone(backend); !status.ok())
+        return status;
+      withType(entry.type, [&](auto stored) {
+        forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
+          convert<T, decltype(stored)>(&values[logical], piece.data() + local * sizeof(stored), count);
+          covered += count;
+        });
       });
+    }
+  if (covered != entry.elements)
+    return Status(Code::Internal, "the ranks own " + std::to_string(covered) + " of the " + std::to_string(entry.elements) +
+                                      " elements of variable '" + entry.name + "'");
   return {};
 }
 
@@ -186,36 +206,36 @@ Status Variables::readBytes(uint32_t variable, std::vector<uint8_t> &bytes) cons
   return take(int32_t{});
 }
 
-template <typename T> void Variables::write(uint32_t variable, const T *values) {
-  Entry &entry = entries[variable];
-  for (Placement &placement : entry.placements)
-    forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
-      uint8_t *to = placement.memory + local * sizeOf(entry.type);
-      switch (entry.type) {
-      case ElementType::F32:
-        return convert<float, T>(reinterpret_cast<float *>(to), values + logical, count);
-      case ElementType::F64:
-        return convert<double, T>(reinterpret_cast<double *>(to), values + logical, count);
-      case ElementType::BF16:
-        return convert<BFloat16, T>(reinterpret_cast<BFloat16 *>(to), values + logical, count);
-      case ElementType::F16:
-        return convert<Float16, T>(reinterpret_cast<Float16 *>(to), values + logical, count);
-      case ElementType::I32:
-        return convert<int32_t, T>(reinterpret_cast<int32_t *>(to), values + logical, count);
-      case ElementType::U8:
-        return convert<uint8_t, T>(to, values + logical, count);
-      }
+template <typename T> Status Variables::write(uint32_t variable, const T *values) {
+  const Entry &entry = entries[variable];
+  std::vector<uint8_t> piece;
+  for (const Placement &placement : entry.placements) {
+    piece.resize(placement.elements * sizeOf(entry.type));
+    // Padding stays as it is.
+    if (validElements(placement) < placement.elements)
+      backend.copyOut(piece.data(), placement.memory, piece.size());
+    if (Status status = waitUntilDone(backend); !status.ok())
+      return status;
+    withType(entry.type, [&](auto stored) {
+      forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
+        convert<decltype(stored), T>(reinterpret_cast<decltype(stored) *>(piece.data()) + local, values + logical, count);
+      });
     });
+    backend.copyIn(placement.memory, piece.data(), piece.size());
+    if (Status status = waitUntilDone(backend); !status.ok())
+      return status;
+  }
+  return {};
 }
 
 void Variables::zero(uint32_t variable) {
-  for (Placement &placement : entries[variable].placements)
-    std::memset(placement.memory, 0, placement.bytes);
+  for (const Placement &placement : entries[variable].placements)
+    backend.zero(placement.memory, placement.bytes);
 }
 
 template Status Variables::read(uint32_t, std::vector<float> &) const;
 template Status Variables::read(uint32_t, std::vector<double> &) const;
-template void Variables::write(uint32_t, const float *);
-template void Variables::write(uint32_t, const double *);
+template Status Variables::write(uint32_t, const float *);
+template Status Variables::write(uint32_t, const double *);
 
 } // namespace npar::engine

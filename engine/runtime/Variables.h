@@ -1,7 +1,9 @@
 // Logical variables against the pieces that the ranks keep: gathers and scatters, with padding and replicas.
 #pragma once
 
+#include "engine/device/Backend.h"
 #include "engine/program/Program_generated.h"
+#include "engine/runtime/LocalRanks.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -13,19 +15,20 @@ namespace npar::engine {
 
 class Variables {
 public:
-  Variables(const program::Program &program, const std::vector<uint8_t *> &arenas);
+  /// Of the pieces that these ranks keep. `backend`: whose memory the arenas are; it outlives this.
+  Variables(const program::Program &program, const std::vector<LocalRank> &ranks, Backend &backend);
 
   /// Index of a variable, or an error that names it.
   Result<uint32_t> find(const std::string &name) const;
   uint64_t elements(uint32_t variable) const { return entries[variable].elements; }
 
-  /// The logical tensor, row-major without padding, converted to T; owners are asked first, then the lowest ranks.
+  /// The logical tensor, row-major without padding, converted to T: each element from the one rank that owns it.
   template <typename T> Status read(uint32_t variable, std::vector<T> &values) const;
   /// The same as raw bytes of the variable's type (16-bit floats: as float32).
   Status readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const;
   /// To every rank that keeps a piece. `values` holds elements(variable) numbers.
-  template <typename T> void write(uint32_t variable, const T *values);
-  /// Zeroes every piece, padding included.
+  template <typename T> Status write(uint32_t variable, const T *values);
+  /// Zeroes every piece, padding included; done when the backend says so.
   void zero(uint32_t variable);
 
 private:
@@ -33,25 +36,30 @@ private:
     int64_t global, local, start;
     int64_t valid() const; ///< local indices that are no padding
   };
+  /// What a rank keeps of a variable.
   struct Placement {
-    int64_t rank = 0;
-    uint8_t *memory = nullptr;
-    uint64_t bytes = 0;
-    bool source = false; ///< reads take it: no other source holds these elements
+    DeviceAddress memory;
+    uint64_t bytes = 0;    ///< of memory
+    uint64_t elements = 0; ///< that the piece has, padding included
+    bool owned = false;    ///< this rank's elements are read: each element of the variable has one such rank
     std::vector<Dimension> dimensions;
     uint64_t begin = 0, end = UINT64_MAX; ///< the share that is kept of the row-major elements of `dimensions` (Piece.flat_axes)
   };
   struct Entry {
     std::string name;
     program::ElementType type = program::ElementType::F32;
-    uint64_t elements = 0, covered = 0; ///< covered: by the sources
+    uint64_t elements = 0;
     std::vector<Placement> placements;
   };
+  static Placement placementOf(const program::Program &program, int64_t rank, const program::Piece &piece);
   /// Calls run(logical offset, local offset, count) for each contiguous run of elements.
   template <typename Run> static void forEachRun(const Placement &placement, Run run);
   /// The same before the share is taken: local offsets count the elements of `dimensions`.
   template <typename Run> static void forEachRowMajorRun(const std::vector<Dimension> &dimensions, Run run);
+  /// Elements of the piece that are no padding.
+  static uint64_t validElements(const Placement &placement);
 
+  Backend &backend;
   std::vector<Entry> entries;
   std::map<std::string, uint32_t> names;
 };

@@ -118,7 +118,7 @@ Status CpuBackend::loadMatmul(const program::Matmul &matmul, size_t index) {
   return {};
 }
 
-Result<uint8_t *> CpuBackend::allocate(uint64_t bytes) {
+Result<DeviceAddress> CpuBackend::allocate(uint64_t bytes) {
   uint64_t rounded = std::max<uint64_t>((bytes + 63) / 64 * 64, 64);
   void *memory = nullptr;
   if (rounded >= bytes && rounded >= mapFrom) {
@@ -132,25 +132,32 @@ Result<uint8_t *> CpuBackend::allocate(uint64_t bytes) {
   }
   if (!memory)
     return Status::runFailed("cannot allocate an arena of " + std::to_string(bytes) + " bytes");
-  return static_cast<uint8_t *>(memory);
+  return DeviceAddress(memory);
 }
 
-void CpuBackend::release(uint8_t *memory, uint64_t bytes) {
+void CpuBackend::release(DeviceAddress memory, uint64_t bytes) {
   uint64_t rounded = std::max<uint64_t>((bytes + 63) / 64 * 64, 64);
   if (rounded >= mapFrom)
-    ::munmap(memory, rounded);
+    ::munmap(memory.devicePointer(), rounded);
   else
-    std::free(memory);
+    std::free(memory.devicePointer());
 }
 
-void CpuBackend::zero(void *target, uint64_t bytes) { std::memset(target, 0, bytes); }
+void CpuBackend::enterThread() { useOneOpenMpThread(); }
 
-void CpuBackend::copy(void *target, const void *source, uint64_t bytes) {
+void CpuBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) { std::memcpy(target.devicePointer(), source, bytes); }
+
+void CpuBackend::copyOut(void *target, DeviceAddress source, uint64_t bytes) { std::memcpy(target, source.devicePointer(), bytes); }
+
+void CpuBackend::zero(DeviceAddress target, uint64_t bytes) { std::memset(target.devicePointer(), 0, bytes); }
+
+void CpuBackend::copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) {
   if (target != source)
-    std::memcpy(target, source, bytes);
+    std::memcpy(target.devicePointer(), source.devicePointer(), bytes);
 }
 
-Status CpuBackend::runKernel(uint32_t index, void *const *buffers, const int64_t *context, uint64_t bytes) {
+Status CpuBackend::runKernel(uint32_t index, const DeviceAddress *addresses, size_t, const int64_t *context, uint64_t bytes) {
+  auto *buffers = reinterpret_cast<void *const *>(addresses); // here an address is a pointer
   const Kernel &kernel = kernels[index];
   double seconds = spread.splitSteps ? bytes / bytesPerSecond + kernel.flops / kernelFlopsPerSecond : 0;
   int64_t parts = std::min<int64_t>(static_cast<int64_t>(std::min(seconds / partSeconds, 4.0 * spread.threads)), kernel.extent);
@@ -162,7 +169,9 @@ Status CpuBackend::runKernel(uint32_t index, void *const *buffers, const int64_t
   return {};
 }
 
-Status CpuBackend::runMatmul(uint32_t index, const void *a, const void *b, void *c, void *scratch) {
+Status CpuBackend::runMatmul(uint32_t index, DeviceAddress left, DeviceAddress right, DeviceAddress result, DeviceAddress workspace) {
+  const void *a = left.devicePointer(), *b = right.devicePointer();
+  void *c = result.devicePointer(), *scratch = workspace.devicePointer();
   const Product &product = products[index];
   auto runPart = [&](int64_t part) -> Status {
     const Matmul &matmul = part + 1 < product.parts ? *product.body : *product.last;

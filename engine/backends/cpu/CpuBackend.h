@@ -1,9 +1,9 @@
 // The processor: generated kernels from the program, matrix products from oneDNN, memory with alignment.
 #pragma once
 
-#include "engine/backends/Backend.h"
 #include "engine/backends/cpu/KernelObject.h"
 #include "engine/backends/cpu/Matmul.h"
+#include "engine/device/Backend.h"
 
 namespace npar::engine {
 
@@ -12,15 +12,20 @@ public:
   explicit CpuBackend(const Spread &spread) : spread(spread) {}
   std::string name() const override { return "cpu"; }
   bool computes() const override { return true; }
+  bool asynchronous() const override { return false; }
   Status load(const program::Program &program) override;
-  Result<uint8_t *> allocate(uint64_t bytes) override;
-  void release(uint8_t *memory, uint64_t bytes) override;
-  void zero(void *target, uint64_t bytes) override;
-  void copy(void *target, const void *source, uint64_t bytes) override;
-  void reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets,
-              size_t targetCount, uint64_t count) override;
-  Status runKernel(uint32_t kernel, void *const *buffers, const int64_t *context, uint64_t bytes) override;
-  Status runMatmul(uint32_t matmul, const void *a, const void *b, void *c, void *scratch) override;
+  void enterThread() override;
+  Result<DeviceAddress> allocate(uint64_t bytes) override;
+  void release(DeviceAddress memory, uint64_t bytes) override;
+  void copyIn(DeviceAddress target, const void *source, uint64_t bytes) override;
+  void copyOut(void *target, DeviceAddress source, uint64_t bytes) override;
+  void zero(DeviceAddress target, uint64_t bytes) override;
+  void copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) override;
+  void reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
+              const DeviceAddress *targets, size_t targetCount, uint64_t count) override;
+  Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) override;
+  Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c, DeviceAddress scratch) override;
+  void whenDone(Completion &completion) override { completion.completed({}); }
 
 private:
   struct Kernel {

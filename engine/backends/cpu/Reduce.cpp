@@ -74,8 +74,10 @@ void reduceRange(program::ReduceOp op, const void *const *sources, size_t source
 
 } // namespace
 
-void CpuBackend::reduce(program::ElementType type, program::ReduceOp op, const void *const *sources, size_t sourceCount,
-                        void *const *targets, size_t targetCount, uint64_t count) {
+void CpuBackend::reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *from, size_t sourceCount,
+                        const DeviceAddress *to, size_t targetCount, uint64_t count) {
+  auto *sources = reinterpret_cast<const void *const *>(from); // here an address is a pointer
+  auto *targets = reinterpret_cast<void *const *>(to);
   auto range = [&](uint64_t begin, uint64_t end) {
     switch (type) {
     case program::ElementType::F32:

@@ -9,12 +9,8 @@ namespace npar::engine {
 
 namespace {
 
-uint8_t *bytesAt(void *base, uint64_t offset) { return static_cast<uint8_t *>(base) + offset; }
-const uint8_t *bytesAt(const void *base, uint64_t offset) { return static_cast<const uint8_t *>(base) + offset; }
-
 void allReduce(Backend &backend, const std::vector<Operation> &members) {
-  std::vector<const void *> sources;
-  std::vector<void *> targets;
+  std::vector<DeviceAddress> sources, targets;
   for (const Operation &member : members)
     sources.push_back(member.input), targets.push_back(member.output);
   backend.reduce(members[0].type, members[0].op, sources.data(), sources.size(), targets.data(), targets.size(), members[0].count);
@@ -31,20 +27,20 @@ void allGatherShares(Backend &backend, const std::vector<Operation> &members, ui
   for (const Operation &target : members)
     for (const Operation &source : members)
       for (uint64_t outer = 0; outer < source.outer; ++outer)
-        backend.copy(bytesAt(target.output, (outer * source.whole + source.member * source.split) * run),
-                     bytesAt(source.input, outer * source.split * run), validOf(source) * run);
+        backend.copy(target.output + (outer * source.whole + source.member * source.split) * run, source.input + outer * source.split * run,
+                     validOf(source) * run);
 }
 
 void reduceScatterShares(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
-  std::vector<const void *> sources(members.size());
+  std::vector<DeviceAddress> sources(members.size());
   for (const Operation &target : members) {
     uint64_t valid = validOf(target);
     for (size_t i = 0; i < members.size() && valid > 0; ++i)
-      sources[i] = bytesAt(members[i].input, target.member * target.split * size);
-    void *output = target.output;
+      sources[i] = members[i].input + target.member * target.split * size;
+    DeviceAddress output = target.output;
     if (valid > 0)
       backend.reduce(target.type, target.op, sources.data(), sources.size(), &output, 1, valid);
-    backend.zero(bytesAt(output, valid * size), (target.split - valid) * size);
+    backend.zero(output + valid * size, (target.split - valid) * size);
   }
 }
 
@@ -53,17 +49,17 @@ void allGather(Backend &backend, const std::vector<Operation> &members, uint64_t
   for (const Operation &target : members)
     for (const Operation &source : members)
       for (uint64_t outer = 0; outer < source.outer; ++outer)
-        backend.copy(bytesAt(target.output, (outer * members.size() + source.member) * run), bytesAt(source.input, outer * run), run);
+        backend.copy(target.output + (outer * members.size() + source.member) * run, source.input + outer * run, run);
 }
 
 void reduceScatter(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
   uint64_t elements = members[0].split * members[0].inner, run = elements * size;
-  std::vector<const void *> sources(members.size());
+  std::vector<DeviceAddress> sources(members.size());
   for (const Operation &target : members)
     for (uint64_t outer = 0; outer < target.outer; ++outer) {
       for (size_t i = 0; i < members.size(); ++i)
-        sources[i] = bytesAt(members[i].input, (outer * members.size() + target.member) * run);
-      void *output = bytesAt(target.output, outer * run);
+        sources[i] = members[i].input + (outer * members.size() + target.member) * run;
+      DeviceAddress output = target.output + outer * run;
       backend.reduce(target.type, target.op, sources.data(), sources.size(), &output, 1, elements);
     }
 }
@@ -86,7 +82,7 @@ void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t 
             auto place = [&](const uint64_t *block, const uint64_t *length) {
               return (((outer * length[0] + block[0]) * first + i) * any.middle + middle) * length[1] + block[1];
             };
-            backend.copy(bytesAt(target.output, place(to, lengths[1]) * run), bytesAt(source.input, place(from, lengths[0]) * run), run);
+            backend.copy(target.output + place(to, lengths[1]) * run, source.input + place(from, lengths[0]) * run, run);
           }
     }
 }

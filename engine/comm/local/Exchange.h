@@ -1,8 +1,8 @@
 // The data movement of a collective whose members' buffers all lie in this process.
 #pragma once
 
-#include "engine/backends/Backend.h"
 #include "engine/comm/Communicator.h"
+#include "engine/device/Backend.h"
 
 namespace npar::engine {
 

@@ -1,8 +1,8 @@
 // Ranks of one process meet at a rendezvous per event instance; the last to arrive moves the data, nobody waits.
 #pragma once
 
-#include "engine/backends/Backend.h"
 #include "engine/comm/Communicator.h"
+#include "engine/device/Backend.h"
 
 #include <array>
 #include <atomic>

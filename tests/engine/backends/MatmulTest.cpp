@@ -213,7 +213,8 @@ void expectSameBitsForAnyThreads(int64_t m, int64_t n, int64_t k, bool transpose
     std::vector<float> c(expected.size());
     std::vector<uint8_t> scratch(content.matmuls[0]->workspace + 64);
     void *aligned = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
-    ASSERT_TRUE(backend.runMatmul(0, a.data(), b.data(), c.data(), aligned).ok());
+    ASSERT_TRUE(
+        backend.runMatmul(0, DeviceAddress(a.data()), DeviceAddress(b.data()), DeviceAddress(c.data()), DeviceAddress(aligned)).ok());
     for (size_t i = 0; i < c.size(); ++i)
       ASSERT_NEAR(c[i], expected[i], 1e-3);
     if (first.empty())

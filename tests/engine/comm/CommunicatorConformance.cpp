@@ -44,7 +44,7 @@ template <typename T> struct Group {
     Operation operation = prototype;
     operation.members = members.data(), operation.memberCount = static_cast<uint32_t>(members.size());
     operation.member = static_cast<uint32_t>(i), operation.tag = i;
-    operation.input = input[i].data(), operation.output = inPlace ? input[i].data() : output[i].data();
+    operation.input = DeviceAddress(input[i].data()), operation.output = DeviceAddress((inPlace ? input : output)[i].data());
     operation.completion = &answers[i];
     return operation;
   }
@@ -336,8 +336,8 @@ TEST_P(CommunicatorConformance, aTransferAndACollectiveOfOneNumberDoNotMeet) {
   std::vector<float> sent = {1, 2, 3, 4}, received(4);
   Answer sends, receives;
   Operation send = group.operation(0), receive = group.operation(1);
-  send.kind = OperationKind::Send, send.input = sent.data(), send.completion = &sends;
-  receive.kind = OperationKind::Receive, receive.output = received.data(), receive.completion = &receives;
+  send.kind = OperationKind::Send, send.input = DeviceAddress(sent.data()), send.completion = &sends;
+  receive.kind = OperationKind::Receive, receive.output = DeviceAddress(received.data()), receive.completion = &receives;
   communicator->post(receive);
   group.run(*communicator);
   communicator->post(send);

@@ -1,5 +1,6 @@
 // Which rows and columns of the batch each rank's data buffer gets: split over ranks, padded, in zigzag order.
 #include "engine/runtime/Inputs.h"
+#include "engine/backends/cpu/CpuBackend.h"
 #include "tests/engine/runtime/ProgramBuilder.h"
 
 #include <gtest/gtest.h>
@@ -40,17 +41,18 @@ public:
   std::string fill() {
     for (uint32_t rank = 0; rank < shape.dp * shape.cp; ++rank)
       arenas.emplace_back(loaded->root().classes()->Get(0)->arena_bytes(), uint8_t(0xAB));
-    std::vector<uint8_t *> memory;
+    std::vector<LocalRank> ranks;
     for (auto &arena : arenas)
-      memory.push_back(arena.data());
-    Result<Inputs> inputs = Inputs::create(loaded->root(), memory);
+      ranks.push_back({static_cast<int64_t>(ranks.size()), DeviceAddress(arena.data())});
+    Result<Inputs> inputs = Inputs::create(loaded->root(), ranks);
     if (!inputs.ok())
       return inputs.status().message();
     std::vector<int32_t> batch;
     for (int64_t row = 0; row < shape.batch; ++row)
       for (int64_t column = 0; column < shape.sequence; ++column)
         batch.push_back(static_cast<int32_t>(100 * row + column));
-    return inputs->fill(batch, batch).message();
+    CpuBackend backend(Spread{});
+    return inputs->fill(backend, batch, batch).message();
   }
 
   std::vector<int32_t> at(uint32_t rank, int64_t micro = 0) const {

@@ -14,8 +14,10 @@ using namespace engine;
 using namespace program;
 
 StepGraph expand(const Program &program) {
-  return expandProgram(program,
-                       std::vector<uint8_t *>(static_cast<size_t>(worldOf(program)), reinterpret_cast<uint8_t *>(uintptr_t{4096})));
+  std::vector<LocalRank> ranks;
+  for (int64_t rank = 0; rank < worldOf(program); ++rank)
+    ranks.push_back({rank, DeviceAddress() + 4096});
+  return expandProgram(program, ranks);
 }
 
 uint32_t nodeOf(const StepGraph &graph, uint32_t rank, uint32_t task, uint32_t step) {
@@ -49,7 +51,9 @@ TEST(StepGraphTest, addressesFollowTheTasksSlots) {
   auto loaded = pipelineProgram({1, 2, 4, false, false})->load();
   StepGraph graph = expand(loaded->root());
   const StepNode &first = graph.nodes[nodeOf(graph, 0, 0, 0)], &second = graph.nodes[nodeOf(graph, 0, 1, 0)];
-  auto address = [&](const StepNode &node, uint32_t i) { return reinterpret_cast<uintptr_t>(graph.buffers[node.firstBuffer + i]); };
+  auto address = [&](const StepNode &node, uint32_t i) {
+    return reinterpret_cast<uintptr_t>(graph.buffers[node.firstBuffer + i].devicePointer());
+  };
   EXPECT_EQ(address(first, 1), 4096u) << "the weight lies in the static region";
   EXPECT_EQ(address(second, 1), 4096u);
   EXPECT_EQ(address(second, 2), address(first, 2) + 64) << "x has a slot per micro-batch";

@@ -1,5 +1,5 @@
 // The list of backends: one line each.
-#include "engine/backends/Backend.h"
+#include "engine/backends/Backends.h"
 
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/backends/null/NullBackend.h"

@@ -1,0 +1,72 @@
+// What the engine needs from a device: memory, copies, reductions, kernels and matrix products. Clone backends/null/ to add one.
+#pragma once
+
+#include "engine/device/Completion.h"
+#include "engine/device/DeviceAddress.h"
+#include "engine/program/Program_generated.h"
+#include "engine/status/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace npar::engine {
+
+/// All calls are thread-safe once `load` has returned, and none of them allocates memory for tensors but `allocate`.
+///
+/// Those from `copyIn` to `runMatmul` start work. What one thread starts happens in this order, and after all that was complete before;
+/// threads whose work depends on each other's wait for completions. A device with streams can so give each thread one. Where
+/// `asynchronous()` is false the work is done when the call returns.
+class Backend {
+public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  /// False when no arithmetic happens and memory holds nothing (null): time is then the plan's.
+  virtual bool computes() const = 0;
+  /// Whether work may go on after the call that starts it: then only `whenDone` says when it is done.
+  virtual bool asynchronous() const = 0;
+
+  /// Takes over kernels and matrix products of a verified program: finds its own code among the program's and refuses what this device
+  /// cannot run, or what would need more scratch memory than planned. Called once, before anything runs.
+  virtual Status load(const program::Program &program) = 0;
+  /// Called by every thread before it starts its first work here.
+  virtual void enterThread() = 0;
+
+  /// `bytes` of zeroed memory aligned to 64, or an error with the number. Freed by `release`.
+  virtual Result<DeviceAddress> allocate(uint64_t bytes) = 0;
+  virtual void release(DeviceAddress memory, uint64_t bytes) = 0;
+
+  /// From and to the processor's memory, which stays valid and unchanged until the work is done.
+  virtual void copyIn(DeviceAddress target, const void *source, uint64_t bytes) = 0;
+  virtual void copyOut(void *target, DeviceAddress source, uint64_t bytes) = 0;
+
+  virtual void zero(DeviceAddress target, uint64_t bytes) = 0;
+  /// The ranges may be the same, not otherwise overlap.
+  virtual void copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) = 0;
+  /// targets[i][j] = sources[0][j] op sources[1][j] op ... in this order for every i (N5). A target may be one of the sources. The two
+  /// lists are read before the call returns.
+  virtual void reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
+                      const DeviceAddress *targets, size_t targetCount, uint64_t count) = 0;
+
+  /// Runs a whole kernel on `bufferCount` buffers; `bytes` moved by it tell whether splitting it over workers pays. `buffers` and `context`
+  /// stay valid until the work is done.
+  virtual Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) = 0;
+  /// C (+)= A B for every index of the batch list. `scratch` has the planned size.
+  virtual Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c, DeviceAddress scratch) = 0;
+
+  /// Completes when all that this thread has started is done, with the first error of it: work that is started afterwards, anywhere, sees
+  /// the results.
+  virtual void whenDone(Completion &completion) = 0;
+};
+
+/// Waits until what this thread has started is done. Not for workers that run steps: these must not block.
+Status waitUntilDone(Backend &backend);
+
+/// How a backend may spread one step over the workers.
+struct Spread {
+  int threads = 1;
+  bool splitSteps = false; ///< pays only where there are few ranks per worker
+};
+
+} // namespace npar::engine
