@@ -1,4 +1,5 @@
 // The checkpoint block of a model: what the tensors of files with its weights are called.
+#include "dsl/Suggestions.h"
 #include "dsl/elaborate/ModelElaborator.h"
 #include "dsl/elaborate/NamePattern.h"
 

@@ -1,4 +1,5 @@
 // What names, calls, selections and arithmetic mean inside models.
+#include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dsl/Program.h"
-#include "dsl/elaborate/Reporter.h"
+#include "dsl/constants/Reporter.h"
 
 #include <unordered_map>
 

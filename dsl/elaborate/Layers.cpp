@@ -1,4 +1,5 @@
 // Layers: instantiated with their arguments like templates, called like functions.
+#include "dsl/Suggestions.h"
 #include "dsl/elaborate/ModelElaborator.h"
 
 #include <algorithm>

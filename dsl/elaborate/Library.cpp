@@ -1,37 +1,13 @@
 // Reads files and imports; a circle of imports is reported with all its members.
 #include "dsl/elaborate/Library.h"
-#include "dsl/elaborate/Reporter.h"
+#include "dsl/parse/Parse.h"
+#include "dsl/parse/ReadText.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace npar::dsl {
 namespace fs = std::filesystem;
-
-bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources, Diagnostics &diagnostics,
-              size_t most) {
-  auto refuse = [&](const std::string &why) {
-    if (from.line == 0)
-      from.file = sources.add(name, "");
-    diagnostics.error(from, why);
-    return false;
-  };
-  std::error_code error;
-  if (!fs::is_regular_file(path, error))
-    return refuse("cannot read '" + name + "': " + (fs::exists(path, error) ? "not a regular file" : "no such file"));
-  uintmax_t size = fs::file_size(path, error);
-  if (!error && size > most)
-    return refuse("'" + name + "' has " + std::to_string(size) + " bytes, at most " + std::to_string(most) + " (" +
-                  std::to_string(most >> 20) + " MiB) are read");
-  std::ifstream in(path, std::ios::binary);
-  std::string text(error ? 0 : size, '\0');
-  if (error || !in || (size > 0 && !in.read(text.data(), static_cast<std::streamsize>(size))))
-    return refuse("cannot read '" + name + "'");
-  index = sources.add(name, std::move(text));
-  return true;
-}
 
 SourceFile *Library::load() { return read(options.file, options.file, Location{UINT32_MAX, 0, 0, 1}); }
 

@@ -3,7 +3,6 @@
 
 #include "dsl/Ast.h"
 #include "dsl/Frontend.h"
-#include "dsl/Parse.h"
 
 namespace npar::dsl {
 
@@ -43,9 +42,5 @@ private:
   std::map<std::string, std::unique_ptr<SourceFile>> files; ///< by canonical path
   std::vector<std::string> open;                            ///< being read: an import of one of these is a circle
 };
-
-/// Reads a whole file of at most `most` bytes; reports when it cannot be read.
-bool readText(const std::string &path, uint32_t &index, const std::string &name, Location from, Sources &sources, Diagnostics &diagnostics,
-              size_t most = maximumText);
 
 } // namespace npar::dsl

@@ -1,7 +1,7 @@
 // Turns a model's text into a flat graph: runs its statements once, unrolling repeats and calling layers like templates.
 #pragma once
 
-#include "dsl/elaborate/Evaluate.h"
+#include "dsl/constants/Evaluate.h"
 #include "dsl/elaborate/Graph.h"
 #include "dsl/elaborate/Library.h"
 

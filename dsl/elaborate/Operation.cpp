@@ -1,5 +1,6 @@
 // Finding operations, and what they share in checking their arguments.
 #include "dsl/elaborate/Operation.h"
+#include "dsl/Suggestions.h"
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 // Operations that contract, rename or look up axes: einsum, project, rename, gather, attention.
+#include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>

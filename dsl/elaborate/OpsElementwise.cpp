@@ -1,4 +1,5 @@
 // Arithmetic of tensors with broadcast by name, functions of one element, and what makes or joins tensors.
+#include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Evaluates a train block: settings in any order, each at most once; AdamW and Sgd are call forms.
 #include "dsl/elaborate/TrainElaborator.h"
+#include "dsl/Suggestions.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dsl/Program.h"
-#include "dsl/elaborate/Settings.h"
+#include "dsl/constants/Settings.h"
 
 namespace npar::dsl {
 

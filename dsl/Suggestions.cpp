@@ -1,0 +1,79 @@
+// Edit distances, divisors and lists for hints.
+#include "dsl/Suggestions.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+
+std::string nearest(const std::string &word, const std::vector<std::string> &candidates) {
+  std::string best;
+  constexpr size_t longest = 40;
+  if (word.size() > longest || word.size() < 2)
+    return best;
+  size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string &candidate : candidates) {
+    size_t difference = candidate.size() > word.size() ? candidate.size() - word.size() : word.size() - candidate.size();
+    if (difference >= bestDistance || candidate == word)
+      continue;
+    // Levenshtein with adjacent swaps counted as one, by rows.
+    std::vector<size_t> before, above(candidate.size() + 1), row(candidate.size() + 1);
+    for (size_t j = 0; j <= candidate.size(); ++j)
+      above[j] = j;
+    for (size_t i = 1; i <= word.size(); ++i) {
+      row[0] = i;
+      for (size_t j = 1; j <= candidate.size(); ++j) {
+        row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (word[i - 1] != candidate[j - 1])});
+        if (i > 1 && j > 1 && word[i - 1] == candidate[j - 2] && word[i - 2] == candidate[j - 1])
+          row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+      before = above;
+      above = row;
+    }
+    if (above.back() < bestDistance) {
+      bestDistance = above.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates) {
+  std::string name = nearest(word, candidates);
+  return name.empty() ? std::vector<std::string>{} : std::vector<std::string>{"did you mean '" + name + "'?"};
+}
+
+std::string joined(const std::vector<std::string> &words, const char *last) {
+  constexpr size_t most = 20;
+  if (words.size() > most) {
+    std::vector<std::string> few(words.begin(), words.begin() + most - 1);
+    few.push_back("others");
+    return joined(few, last);
+  }
+  std::string result;
+  for (size_t i = 0; i < words.size(); ++i)
+    result += (i == 0 ? "" : i + 1 == words.size() ? std::string(" ") + last + " " : ", ") + words[i];
+  return result;
+}
+
+std::string counted(int64_t number, const std::string &word, const char *plural) {
+  return std::to_string(number) + " " + word + (number == 1 ? "" : plural);
+}
+
+std::string nearestDivisors(int64_t number, int64_t wanted) {
+  // Large numbers are not searched to the end: the hint is not worth the time.
+  constexpr int64_t reach = 100'000;
+  std::vector<std::string> found;
+  for (int64_t d = std::min(wanted, number); d > 0 && d > wanted - reach; --d)
+    if (number % d == 0) {
+      found.push_back(std::to_string(d));
+      break;
+    }
+  for (int64_t d = wanted + 1; d <= number && d < wanted + reach; ++d)
+    if (number % d == 0) {
+      found.push_back(std::to_string(d));
+      break;
+    }
+  return joined(found);
+}
+
+} // namespace npar::dsl

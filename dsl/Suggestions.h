@@ -1,0 +1,21 @@
+// The arithmetic of helpful hints: what word was meant, which numbers would do, lists and counts in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::dsl {
+
+/// The candidate nearest to `word` in edit distance, empty when none is near enough to be meant.
+std::string nearest(const std::string &word, const std::vector<std::string> &candidates);
+/// {"did you mean 'x'?"} or nothing.
+std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates);
+/// "2, 3, 5 or 6"
+std::string joined(const std::vector<std::string> &words, const char *last = "or");
+/// "1 stage", "2 stages"
+std::string counted(int64_t number, const std::string &word, const char *plural = "s");
+/// The divisors of `number` nearest to `wanted` (one below, one above), in words: "6 or 8".
+std::string nearestDivisors(int64_t number, int64_t wanted);
+
+} // namespace npar::dsl

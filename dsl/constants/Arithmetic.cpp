@@ -1,0 +1,134 @@
+// Arithmetic and comparison of constants: integers never wrap, divisions of integers are exact.
+#include "dsl/Suggestions.h"
+#include "dsl/constants/Evaluate.h"
+
+#include <cmath>
+
+namespace npar::dsl {
+namespace {
+
+using ast::Operator;
+
+bool compare(Operator op, int order) {
+  switch (op) {
+  case Operator::Equal:
+    return order == 0;
+  case Operator::NotEqual:
+    return order != 0;
+  case Operator::Less:
+    return order < 0;
+  case Operator::LessEqual:
+    return order <= 0;
+  case Operator::Greater:
+    return order > 0;
+  default:
+    return order >= 0;
+  }
+}
+
+bool isComparison(Operator op) { return op >= Operator::Equal && op <= Operator::GreaterEqual; }
+
+Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t b) {
+  auto both = [&] { return std::to_string(a) + " " + ast::spelling(op) + " " + std::to_string(b); };
+  int64_t result = 0;
+  bool overflow = false;
+  switch (op) {
+  case Operator::Add:
+    overflow = __builtin_add_overflow(a, b, &result);
+    break;
+  case Operator::Subtract:
+    overflow = __builtin_sub_overflow(a, b, &result);
+    break;
+  case Operator::Multiply:
+    overflow = __builtin_mul_overflow(a, b, &result);
+    break;
+  default:
+    if (b == 0)
+      reporter.fail(at, "division by zero: " + both());
+    if (a == INT64_MIN && b == -1) {
+      overflow = true;
+      break;
+    }
+    if (op == Operator::Modulo)
+      return a % b;
+    if (a % b != 0) {
+      std::vector<std::string> helps;
+      if (a > 0 && b > 0)
+        helps.push_back(nearestDivisors(a, b) + " divide " + std::to_string(a) + "; write " + std::to_string(a) + ".0 for a fraction");
+      reporter.fail(at, both() + " is not a whole number", helps);
+    }
+    result = a / b;
+  }
+  if (overflow)
+    reporter.fail(at, "integer overflow: " + both() + " is beyond 64 bits");
+  return result;
+}
+
+} // namespace
+
+Value Evaluator::negate(Location at, const Value &value) {
+  if (auto *d = std::get_if<double>(&value))
+    return -*d;
+  if (auto *i = std::get_if<int64_t>(&value))
+    return integers(reporter, Operator::Subtract, at, 0, *i);
+  reporter.fail(at, "'-' needs a number, this is " + kindOf(value));
+}
+
+Value Evaluator::combine(Operator op, Location at, const Value &left, const Value &right) {
+  std::string sign = std::string("'") + ast::spelling(op) + "'";
+  if (op == Operator::And || op == Operator::Or) {
+    auto *a = std::get_if<bool>(&left), *b = std::get_if<bool>(&right);
+    if (!a || !b)
+      reporter.fail(at, sign + " needs true or false on both sides, found " + kindOf(a ? right : left));
+    return op == Operator::And ? *a && *b : *a || *b;
+  }
+  auto *a = std::get_if<int64_t>(&left), *b = std::get_if<int64_t>(&right);
+  if (a && b)
+    return isComparison(op) ? Value(compare(op, *a < *b ? -1 : *a > *b)) : integers(reporter, op, at, *a, *b);
+  if (isNumber(left) && isNumber(right)) {
+    double x = toDouble(left), y = toDouble(right);
+    if (isComparison(op))
+      return compare(op, x < y ? -1 : x > y);
+    if (op == Operator::Divide && y == 0)
+      reporter.fail(at, "division by zero: " + textOf(left) + " / " + textOf(right));
+    double result = op == Operator::Add        ? x + y
+                    : op == Operator::Subtract ? x - y
+                    : op == Operator::Multiply ? x * y
+                    : op == Operator::Divide   ? x / y
+                                               : std::fmod(x, y);
+    if (!std::isfinite(result))
+      reporter.fail(at, textOf(left) + " " + ast::spelling(op) + " " + textOf(right) + " is not a finite number");
+    return result;
+  }
+  if (left.index() == right.index() && (op == Operator::Equal || op == Operator::NotEqual)) {
+    if (auto *s = std::get_if<std::string>(&left))
+      return compare(op, *s == std::get<std::string>(right) ? 0 : 1);
+    if (auto *t = std::get_if<bool>(&left))
+      return compare(op, *t == std::get<bool>(right) ? 0 : 1);
+  }
+  reporter.fail(at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
+}
+
+bool Evaluator::callConstant(const std::string &name, Location at, const std::vector<Value> &arguments, Value &result) {
+  bool two = name == "min" || name == "max";
+  if (!two && name != "sqrt" && name != "exp" && name != "log")
+    return false;
+  if (arguments.size() != (two ? 2 : 1))
+    reporter.fail(at, "'" + name + "' takes " + (two ? "2 arguments" : "1 argument") + ", found " + std::to_string(arguments.size()));
+  for (const Value &v : arguments)
+    if (!isNumber(v))
+      reporter.fail(at, "'" + name + "' of constants needs a number, found " + kindOf(v));
+  if (two) {
+    bool less = toDouble(arguments[0]) < toDouble(arguments[1]);
+    result = less == (name == "min") ? arguments[0] : arguments[1];
+    return true;
+  }
+  double x = toDouble(arguments[0]);
+  double y = name == "sqrt" ? std::sqrt(x) : name == "exp" ? std::exp(x) : std::log(x);
+  if (!std::isfinite(y))
+    reporter.fail(at, name + "(" + textOf(arguments[0]) + ") is not a finite number");
+  result = y;
+  return true;
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,57 @@
+// Constant expressions: checked integers, numbers, truth values and texts. Models extend it with tensors.
+#pragma once
+
+#include "dsl/Ast.h"
+#include "dsl/constants/Reporter.h"
+#include "dsl/constants/Value.h"
+
+#include <functional>
+
+namespace npar::dsl {
+
+/// What a call takes: in order, with names; those with `optional` may be left out.
+struct Formal {
+  std::string name;
+  bool optional = false;
+};
+
+/// Matches arguments to formals; one slot per formal, null when left out. Reports wrong names and counts. An argument for which `isFlag`
+/// holds is a bare name and stands for `name = true`.
+std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std::string &what, Location at,
+                                                  const std::vector<Formal> &formals, const std::vector<ast::Argument> &arguments,
+                                                  const std::function<bool(const ast::Argument &)> &isFlag = nullptr);
+
+class Evaluator {
+public:
+  explicit Evaluator(Reporter &reporter) : reporter(reporter) {}
+  virtual ~Evaluator() = default;
+
+  /// Throws Stop after reporting.
+  Value evaluate(const ast::Expression &expression, Scope &scope);
+
+  int64_t integer(const ast::Expression &expression, Scope &scope, const std::string &what);
+  double number(const ast::Expression &expression, Scope &scope, const std::string &what);
+  bool truth(const ast::Expression &expression, Scope &scope, const std::string &what);
+  /// Fails with `message`, and the numbers of a comparison, where the condition does not hold.
+  void require(const ast::Expression &condition, std::string message, Scope &scope);
+
+  /// sqrt, exp, log, min, max of constants; false when `name` is no such function.
+  bool callConstant(const std::string &name, Location at, const std::vector<Value> &arguments, Value &result);
+  /// What stands for a number (an axis for its size) as that number.
+  virtual Value constant(Location at, const Value &value);
+
+  Reporter &reporter;
+
+protected:
+  /// What names, lists and suffixes mean beyond constants.
+  virtual Value name(const ast::Expression &expression, Scope &scope);
+  virtual Value list(const ast::Expression &expression, Scope &scope);
+  virtual Value suffixed(const ast::Expression &expression, Scope &scope);
+  virtual Value combine(ast::Operator op, Location at, const Value &left, const Value &right);
+  virtual Value negate(Location at, const Value &value);
+};
+
+/// The names of the functions of constants.
+const std::vector<std::string> &constantFunctions();
+
+} // namespace npar::dsl

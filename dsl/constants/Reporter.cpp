@@ -1,0 +1,66 @@
+// Reports with the layers on the way, once per place.
+#include "dsl/constants/Reporter.h"
+
+namespace npar::dsl {
+
+bool Reporter::first(Location at) { return at.line == 0 || reported.insert({at.file, at.line, at.column}).second; }
+
+void Reporter::checkCount() const {
+  constexpr size_t most = 50;
+  if (diagnostics.errorCount() >= most)
+    throw Abort{};
+}
+
+void Reporter::addFrames(Diagnostic &diagnostic) const {
+  constexpr size_t most = 8; // the nearest, and the one in the model
+  for (size_t i = frames.size(); i-- > 0;)
+    if (frames.size() - i < most || i == 0)
+      diagnostic.note(frames[i].first, frames[i].second);
+}
+
+void Reporter::error(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  if (!first(at))
+    return;
+  Diagnostic &d = diagnostics.error(at, message);
+  addFrames(d);
+  for (const std::string &help : helps)
+    d.help(at, help);
+  checkCount();
+}
+
+void Reporter::error(Location at, const std::string &message, Location noteAt, const std::string &note,
+                     const std::vector<std::string> &helps) {
+  if (!first(at))
+    return;
+  Diagnostic &d = diagnostics.error(at, message).note(noteAt, note);
+  addFrames(d);
+  for (const std::string &help : helps)
+    d.help(at, help);
+  checkCount();
+}
+
+void Reporter::warning(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  if (!first(at))
+    return;
+  Diagnostic &d = diagnostics.warning(at, message);
+  for (const std::string &help : helps)
+    d.help(at, help);
+}
+
+void Reporter::fail(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  error(at, message, helps);
+  throw Stop{};
+}
+
+void Reporter::abort(Location at, const std::string &message, const std::vector<std::string> &helps) {
+  error(at, message, helps);
+  throw Abort{};
+}
+
+void Reporter::work(Location at) {
+  constexpr int64_t most = 20'000'000;
+  if (++units > most)
+    abort(at, "the model is too large: elaborating it takes more than " + std::to_string(most) + " steps");
+}
+
+} // namespace npar::dsl

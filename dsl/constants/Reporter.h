@@ -1,0 +1,56 @@
+// Errors during elaboration: each place once, with the layers on the way as notes, then out of the statement.
+#pragma once
+
+#include "dsl/Diagnostics.h"
+
+#include <set>
+#include <tuple>
+
+namespace npar::dsl {
+
+/// Thrown after a report: the statement is given up, the next one goes on.
+struct Stop {};
+/// Thrown when going on makes no sense: the whole elaboration is given up.
+struct Abort {};
+
+class Reporter {
+public:
+  explicit Reporter(Diagnostics &diagnostics) : diagnostics(diagnostics) {}
+
+  /// Reports once per place (unrolled blocks repeat their errors). `helps` may be empty.
+  void error(Location at, const std::string &message, const std::vector<std::string> &helps = {});
+  /// As above with a note at another place.
+  void error(Location at, const std::string &message, Location noteAt, const std::string &note, const std::vector<std::string> &helps = {});
+  void warning(Location at, const std::string &message, const std::vector<std::string> &helps = {});
+  [[noreturn]] void fail(Location at, const std::string &message, const std::vector<std::string> &helps = {});
+  [[noreturn]] void abort(Location at, const std::string &message, const std::vector<std::string> &helps = {});
+
+  size_t errorCount() const { return diagnostics.errorCount(); }
+
+  /// Counts one unit of work; ends elaboration when a small text asks for too much of it.
+  void work(Location at);
+
+  /// One layer on the way: `what` such as "in layer 'h.0.attn', called here".
+  class Frame {
+  public:
+    Frame(Reporter &reporter, Location at, std::string what) : reporter(reporter) { reporter.frames.push_back({at, std::move(what)}); }
+    ~Frame() { reporter.frames.pop_back(); }
+    Frame(const Frame &) = delete;
+
+  private:
+    Reporter &reporter;
+  };
+
+private:
+  bool first(Location at);
+  /// Ends elaboration when enough was said.
+  void checkCount() const;
+  void addFrames(Diagnostic &diagnostic) const;
+
+  Diagnostics &diagnostics;
+  std::vector<std::pair<Location, std::string>> frames;
+  std::set<std::tuple<uint32_t, uint32_t, uint32_t>> reported;
+  int64_t units = 0;
+};
+
+} // namespace npar::dsl

@@ -1,0 +1,166 @@
+// Parses and applies `--set key=value`.
+#include "dsl/constants/Settings.h"
+#include "dsl/Suggestions.h"
+#include "dsl/parse/Parse.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace npar::dsl {
+namespace {
+
+/// Names of files such as mine.csv: their ending is no number and no part of an expression.
+bool isFileName(const std::string &text) {
+  size_t point = text.rfind('.');
+  return point != std::string::npos && point + 1 < text.size() && std::isalpha(static_cast<unsigned char>(text[point + 1])) &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '/' || c == '-'; });
+}
+
+/// Words such as 1f1b, that no expression can hold.
+bool isWord(const std::string &text) {
+  size_t digits = 0;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])))
+    ++digits;
+  bool exponent = digits + 1 < text.size() && (text[digits] == 'e' || text[digits] == 'E') &&
+                  std::all_of(text.begin() + static_cast<long>(digits) + 1, text.end(), [](unsigned char c) { return std::isdigit(c); });
+  return digits > 0 && digits < text.size() && !exponent &&
+         std::all_of(text.begin() + static_cast<long>(digits), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+} // namespace
+
+Settings::Settings(const std::vector<std::pair<std::string, std::string>> &pairs, Sources &sources, Diagnostics &diagnostics) {
+  for (const auto &[key, value] : pairs) {
+    Setting setting;
+    setting.key = key;
+    uint32_t file = sources.add("--set", key + "=" + value);
+    setting.keyLocation = {file, 1, 1, static_cast<uint32_t>(std::max<size_t>(1, key.size()))};
+    Location at{file, 1, static_cast<uint32_t>(key.size() + 2), static_cast<uint32_t>(std::max<size_t>(1, value.size()))};
+    if (isWord(value) || isFileName(value)) {
+      setting.value = std::make_unique<ast::Expression>();
+      setting.value->kind = ast::ExpressionKind::Text;
+      setting.value->text = value;
+      setting.value->location = at;
+    } else {
+      setting.value = parseExpression(file, key.size() + 1, sources, diagnostics);
+    }
+    if (setting.value)
+      list.push_back(std::move(setting));
+  }
+}
+
+const Setting *Settings::find(const std::string &key) {
+  known.push_back(key);
+  const Setting *result = nullptr;
+  for (Setting &s : list)
+    if (s.key == key) {
+      s.used = true;
+      result = &s;
+    }
+  return result;
+}
+
+void Settings::reportUnknown(Reporter &reporter) const {
+  for (const Setting &s : list)
+    if (!s.used) {
+      std::vector<std::string> helps = didYouMean(s.key, known);
+      if (helps.empty()) {
+        std::vector<std::string> names = known;
+        std::sort(names.begin(), names.end());
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        helps.push_back("it is one of " + joined(names));
+      }
+      reporter.error(s.keyLocation, "unknown setting '" + s.key + "'", helps);
+    }
+}
+
+const std::vector<std::string> &settingNames() {
+  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "recompute"};
+  return names;
+}
+
+Value evaluateSetting(Evaluator &evaluator, const Setting &setting, Scope &scope) {
+  if (setting.value->kind == ast::ExpressionKind::Name && !scope.find(setting.value->text))
+    return setting.value->text;
+  return evaluator.evaluate(*setting.value, scope);
+}
+
+namespace {
+
+/// The value that a configuration gives to a constant, null when it does not.
+const ast::Expression *valueIn(const ast::Config *config, const std::string &name) {
+  if (config)
+    for (const ast::Item &item : config->values)
+      if (item.name.text == name)
+        return item.value.get();
+  return nullptr;
+}
+
+/// Reports what a configuration cannot set.
+void checkConfig(Reporter &reporter, const ast::Config &config, const std::vector<ast::Item> &parameters, const std::string &what) {
+  std::vector<std::string> names;
+  for (const ast::Item &p : parameters)
+    names.push_back(p.name.text);
+  for (const ast::Item &item : config.values) {
+    if (std::find(names.begin(), names.end(), item.name.text) == names.end())
+      reporter.error(item.name.location, what + " has no constant '" + item.name.text + "'", didYouMean(item.name.text, names));
+    else if (!item.value)
+      reporter.error(item.name.location, "configuration \"" + config.name.text + "\" gives no value to '" + item.name.text + "'",
+                     {"write " + item.name.text + " = ..."});
+    for (const ast::Item &before : config.values) {
+      if (&before == &item)
+        break;
+      if (before.name.text == item.name.text)
+        reporter.error(item.name.location, "'" + item.name.text + "' is given twice", before.name.location, "first given here");
+    }
+  }
+}
+
+} // namespace
+
+void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameters, Settings &settings, Scope &scope,
+                   const std::string &what, const ast::Config *config) {
+  if (config)
+    checkConfig(evaluator.reporter, *config, parameters, what);
+  for (const ast::Item &p : parameters) {
+    if (Binding *before = scope.findHere(p.name.text)) {
+      evaluator.reporter.error(p.name.location, "constant '" + p.name.text + "' is declared twice", before->location,
+                               "first declared here");
+      continue;
+    }
+    if (std::find(settingNames().begin(), settingNames().end(), p.name.text) != settingNames().end())
+      evaluator.reporter.error(p.name.location,
+                               "a constant cannot be called '" + p.name.text + "': `--set " + p.name.text + "=...` is a setting",
+                               {"give it another name"});
+    const Setting *setting = settings.find(p.name.text);
+    const ast::Expression *given = setting ? setting->value.get() : valueIn(config, p.name.text);
+    Value value = Poison{};
+    try {
+      Value standard = Poison{};
+      // The default is evaluated even when it is set: it tells the kind of the constant.
+      if (p.value && (!given || p.value->kind != ast::ExpressionKind::Chain))
+        standard = evaluator.evaluate(*p.value, scope);
+      value = setting ? evaluateSetting(evaluator, *setting, scope) : given ? evaluator.evaluate(*given, scope) : standard;
+      bool mayBeNone = std::holds_alternative<None>(standard);
+      if (auto *word = std::get_if<std::string>(&value); mayBeNone && word && *word == "none")
+        value = None{};
+      if (!given && !p.value)
+        evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
+                                {"set it: --set " + p.name.text + "=..."});
+      bool sameKind = mayBeNone || std::holds_alternative<Poison>(standard) || standard.index() == value.index() ||
+                      (isNumber(standard) && isNumber(value));
+      if (given && !sameKind) {
+        auto *word = std::get_if<std::string>(&value);
+        std::string text = word && *word == "none" ? *word : textOf(value);
+        value = Poison{};
+        evaluator.reporter.fail(given->location, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + text + " is not");
+      }
+    } catch (const Stop &) {
+    }
+    scope.bind(p.name.text, value, given ? given->location : p.name.location);
+  }
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,232 @@
+// The order of elaboration: files, the choice of model, train block and plan, constants, plan, model, the plan against the model.
+#include "dsl/Frontend.h"
+#include "dsl/Suggestions.h"
+#include "dsl/constants/UnusedConstants.h"
+#include "dsl/elaborate/Library.h"
+#include "dsl/elaborate/ModelElaborator.h"
+#include "dsl/elaborate/TrainElaborator.h"
+#include "dsl/parse/Parse.h"
+#include "dsl/parse/ReadText.h"
+#include "dsl/plan/PlanElaborator.h"
+
+#include <algorithm>
+#include <cctype>
+#include <ostream>
+
+namespace npar::dsl {
+namespace {
+
+/// Declarations of one kind with their files, the nearest file first.
+template <typename T> using Found = std::vector<std::pair<const T *, SourceFile *>>;
+
+template <typename T> Found<T> collect(SourceFile *root, std::vector<T> ast::File::*member) {
+  Found<T> result;
+  for (SourceFile *file : Library::reach(root))
+    for (const T &d : file->tree.get()->*member)
+      result.push_back({&d, file});
+  return result;
+}
+
+/// Those for which `accept` holds.
+template <typename T, typename F> Found<T> filter(const Found<T> &list, F accept) {
+  Found<T> result;
+  for (const auto &d : list)
+    if (accept(d))
+      result.push_back(d);
+  return result;
+}
+
+/// Those of the file itself when there are some, else all.
+template <typename T> Found<T> preferOwn(const Found<T> &list, SourceFile *root) {
+  Found<T> own = filter(list, [&](const auto &d) { return d.second == root; });
+  return own.empty() ? list : own;
+}
+
+template <typename T> std::vector<std::string> namesOf(const Found<T> &list) {
+  std::vector<std::string> names;
+  for (const auto &d : list)
+    names.push_back(d.first->name.text);
+  return names;
+}
+
+class Elaboration {
+public:
+  Elaboration(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics)
+      : options(options), sources(sources), diagnostics(diagnostics), reporter(diagnostics) {}
+
+  std::optional<Program> run() {
+    Library library(options, sources, diagnostics);
+    root = library.load();
+    Settings settings(options.settings, sources, diagnostics);
+    if (!root || diagnostics.hasErrors())
+      return std::nullopt;
+    try {
+      choose();
+      return elaborate(settings);
+    } catch (const Stop &) {
+    } catch (const Abort &) {
+    }
+    return std::nullopt;
+  }
+
+private:
+  static bool sameWord(const std::string &a, const std::string &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  }
+
+  /// The one asked for by an option, in any case of letters, or the only one; null when there is none and none is asked for.
+  template <typename T> const T *pick(const char *what, const char *option, const std::optional<std::string> &name, const Found<T> &all) {
+    if (name) {
+      for (bool anyCase : {false, true})
+        for (const auto &d : all)
+          if (d.first->name.text == *name || (anyCase && sameWord(d.first->name.text, *name)))
+            return d.first;
+      Location there{sources.add(option, *name), 1, 1, static_cast<uint32_t>(std::max<size_t>(1, name->size()))};
+      std::vector<std::string> names = namesOf(all), helps = didYouMean(*name, names);
+      if (helps.empty())
+        helps.push_back(names.empty() ? std::string("there is none") : "there is " + joined(names));
+      reporter.fail(there, std::string("unknown ") + what + " '" + *name + "'", helps);
+    }
+    Found<T> own = preferOwn(all, root);
+    if (own.size() > 1)
+      reporter.fail(own[1].first->name.location, std::string("more than one ") + what + ": " + joined(namesOf(own), "and"),
+                    {std::string("choose one: ") + option + " " + own[0].first->name.text});
+    return own.empty() ? nullptr : own[0].first;
+  }
+
+  /// The model: the file's own, or the imported one that its train block or plan is for.
+  void chooseModel(const Found<ast::Train> &trains, const Found<ast::Plan> &allPlans) {
+    Found<ast::Block> all = collect(root, &ast::File::models), list = preferOwn(all, root);
+    std::vector<std::string> names = namesOf(all);
+    auto checkFor = [&](const auto &declarations) {
+      for (const auto &d : declarations)
+        if (std::find(names.begin(), names.end(), d.model.text) == names.end())
+          reporter.error(d.model.location, "unknown model '" + d.model.text + "'", didYouMean(d.model.text, names));
+    };
+    checkFor(root->tree->trains);
+    checkFor(root->tree->plans);
+    checkFor(root->tree->configs);
+    if (diagnostics.hasErrors())
+      throw Stop{};
+    if (list.empty())
+      reporter.fail({root->tree->index, 1, 1, 1},
+                    sources.text(root->tree->index).empty() ? "the file is empty: it has no model" : "the file has no model",
+                    {"write `model Name(...) { ... }`, or import one: `import \"gpt2\"`"});
+    auto narrow = [&](const auto &declarations, const std::optional<std::string> &name) {
+      Found<ast::Block> fit = filter(all, [&](const auto &m) {
+        return std::any_of(declarations.begin(), declarations.end(), [&](const auto &d) {
+          return d.first->model.text == m.first->name.text && (name ? d.first->name.text == *name : d.second == root);
+        });
+      });
+      if (list.size() > 1 && !fit.empty())
+        list = fit;
+    };
+    narrow(allPlans, options.plan);
+    narrow(trains, options.train);
+    if (list.size() > 1)
+      reporter.fail(list[1].first->name.location, "more than one model: " + joined(namesOf(list), "and"),
+                    {"choose one by a plan or a train block for it"});
+    std::tie(model, modelFile) = list[0];
+  }
+
+  void choose() {
+    auto trains = collect(root, &ast::File::trains);
+    plans = collect(root, &ast::File::plans);
+    chooseModel(trains, plans);
+    auto ofModel = [&](const auto &d) { return d.first->model.text == model->name.text; };
+    plans = filter(plans, ofModel);
+    train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
+    if (!train)
+      reporter.error(model->name.location, "model '" + model->name.text + "' has no train block",
+                     {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
+    if (options.config)
+      config = pick<ast::Config>("configuration", "--config", options.config, filter(collect(root, &ast::File::configs), ofModel));
+    if (!options.plan || *options.plan != "none")
+      plan = pick<ast::Plan>("plan", "--plan", options.plan, plans);
+  }
+
+  std::optional<Program> elaborate(Settings &settings) {
+    Evaluator evaluator(reporter);
+    Scope constants;
+    bindConstants(evaluator, model->parameters, settings, constants, "model '" + model->name.text + "'", config);
+    ElaboratedTrain trained;
+    if (train)
+      trained = elaborateTrain(*train, settings, evaluator);
+    PlanElaborator planned(options.schedules, settings, evaluator, sources, diagnostics);
+    planned.declare(plan, {trained.train.batch, trained.batchAt}, trained.train.location);
+    if (!plan) // the settings of a plan are the same for one rank, without effect
+      for (const auto &p : plans) {
+        for (const ast::Item &item : p.first->parameters)
+          settings.accept(item.name.text);
+        for (const ast::Item &item : p.first->mesh)
+          settings.accept("mesh." + item.name.text);
+      }
+    settings.reportUnknown(reporter);
+
+    Program program;
+    program.train = trained.train;
+    for (const ast::Item &parameter : model->parameters)
+      program.model.constants.push_back(parameter.name.text);
+    Graph graph(program.model, reporter, planned.plan.compute);
+    int64_t batch = std::max<int64_t>(1, planned.plan.dataParallel * planned.plan.micro);
+    graph.declareAxis("batch", batch, trained.batchAt);
+    size_t before = diagnostics.errorCount();
+    ModelElaborator(graph, reporter, modelFile).run(*model, constants);
+    if (program.model.loss >= 0 && diagnostics.errorCount() == before)
+      planned.check(program.model);
+    program.plan = planned.plan;
+    if (diagnostics.hasErrors())
+      return std::nullopt;
+    warnUnused("model", *model);
+    if (train)
+      warnUnused("train block", *train);
+    if (plan)
+      warnUnused("plan", *plan);
+    return program;
+  }
+
+  template <typename T> void warnUnused(const std::string &what, const T &declaration) {
+    for (const ast::Name &name : unusedConstants(declaration))
+      reporter.warning(name.location, "nothing in " + what + " '" + declaration.name.text + "' uses its constant '" + name.text + "'");
+  }
+
+  const FrontendOptions &options;
+  Sources &sources;
+  Diagnostics &diagnostics;
+  Reporter reporter;
+  SourceFile *root = nullptr, *modelFile = nullptr;
+  const ast::Block *model = nullptr;
+  const ast::Config *config = nullptr;
+  const ast::Train *train = nullptr;
+  const ast::Plan *plan = nullptr;
+  Found<ast::Plan> plans; ///< for the model
+};
+
+} // namespace
+
+std::optional<Program> elaborate(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics) {
+  try {
+    return Elaboration(options, sources, diagnostics).run();
+  } catch (const std::exception &e) { // out of memory, a file system that fails
+    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: elaboration failed: ") + e.what());
+    return std::nullopt;
+  }
+}
+
+bool printAst(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics, std::ostream &out) {
+  try {
+    uint32_t index = 0;
+    if (!readText(options.file, index, options.file, Location{UINT32_MAX, 0, 0, 1}, sources, diagnostics))
+      return false;
+    auto tree = parseFile(index, sources, diagnostics);
+    if (tree)
+      print(*tree, out);
+    return tree != nullptr;
+  } catch (const std::exception &e) {
+    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: parsing failed: ") + e.what());
+    return false;
+  }
+}
+
+} // namespace npar::dsl

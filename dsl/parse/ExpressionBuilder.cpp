@@ -1,0 +1,157 @@
+// Builds names and expressions.
+#include "dsl/parse/ExpressionBuilder.h"
+
+#include <charconv>
+#include <stdexcept>
+
+namespace npar::dsl {
+namespace {
+
+ast::Operator operatorOf(const std::string &text) {
+  using ast::Operator;
+  for (int i = 0; i <= static_cast<int>(Operator::Modulo); ++i)
+    if (text == ast::spelling(static_cast<Operator>(i)))
+      return static_cast<Operator>(i);
+  throw std::logic_error("the grammar has an operator '" + text + "' that the syntax tree lacks");
+}
+
+} // namespace
+
+Location ExpressionBuilder::at(Context *context) {
+  antlr4::Token *first = context->getStart(), *last = context->getStop();
+  Location result = placeOf(file, first);
+  if (last && last->getLine() == first->getLine() && last->getStopIndex() > first->getStartIndex())
+    result.length = static_cast<uint32_t>(last->getStopIndex() - first->getStartIndex() + 1);
+  return result;
+}
+
+std::string ExpressionBuilder::unquote(Terminal *node) {
+  std::string text = node->getText();
+  return text.substr(1, text.size() - 2);
+}
+
+ast::ExpressionPtr ExpressionBuilder::expression(Context *context) {
+  // One child only: nothing of its own, go down without recursion.
+  while (context->children.size() == 1 && context->getRuleIndex() != Grammar::RulePrimary)
+    context = static_cast<Context *>(context->children[0]);
+  auto result = std::make_unique<ast::Expression>();
+  result->location = at(context);
+  switch (context->getRuleIndex()) {
+  case Grammar::RuleNegation:
+  case Grammar::RuleUnary: {
+    // Of many signs only one or two matter, so that `- - - ... x` stays shallow.
+    result->kind = context->getRuleIndex() == Grammar::RuleUnary ? ast::ExpressionKind::Negate : ast::ExpressionKind::Not;
+    result->items.push_back(expression(static_cast<Context *>(context->children.back())));
+    if ((context->children.size() - 1) % 2 == 0) {
+      auto outer = std::make_unique<ast::Expression>();
+      outer->kind = result->kind;
+      outer->location = result->location;
+      outer->items.push_back(std::move(result));
+      return outer;
+    }
+    return result;
+  }
+  case Grammar::RuleSuffixed:
+    result->kind = ast::ExpressionKind::Suffixed;
+    result->items.push_back(expression(static_cast<Context *>(context->children[0])));
+    for (size_t i = 1; i < context->children.size(); ++i)
+      result->suffixes.push_back(suffix(static_cast<Grammar::SuffixContext *>(context->children[i])));
+    return result;
+  case Grammar::RulePrimary:
+    return primary(static_cast<Grammar::PrimaryContext *>(context), std::move(result));
+  case Grammar::RuleList:
+    result->kind = ast::ExpressionKind::List;
+    for (auto *item : static_cast<Grammar::ListContext *>(context)->expression())
+      result->items.push_back(expression(item));
+    return result;
+  default: // a chain: operand, operator, operand ...
+    result->kind = ast::ExpressionKind::Chain;
+    for (size_t i = 0; i < context->children.size(); ++i) {
+      if (i % 2 == 0) {
+        result->items.push_back(expression(static_cast<Context *>(context->children[i])));
+      } else {
+        auto *op = static_cast<Terminal *>(context->children[i]);
+        result->operators.push_back(operatorOf(op->getText()));
+        result->places.push_back(at(op));
+      }
+    }
+    return result;
+  }
+}
+
+ast::Suffix ExpressionBuilder::suffix(Grammar::SuffixContext *context) {
+  ast::Suffix result;
+  result.location = at(context);
+  if (auto *member = context->name()) {
+    result.kind = ast::SuffixKind::Member;
+    result.member = name(member);
+    return result;
+  }
+  result.kind = context->getStart()->getText() == "(" ? ast::SuffixKind::Call : ast::SuffixKind::Select;
+  for (auto *argument : context->argument()) {
+    auto parts = argument->expression();
+    ast::Argument a;
+    if (parts.size() == 2) {
+      ast::ExpressionPtr left = expression(parts[0]);
+      if (left->kind != ast::ExpressionKind::Name)
+        diagnostics.error(left->location, "expected the name of an argument before '='");
+      a.name = {left->text, left->location};
+    }
+    a.value = expression(parts.back());
+    result.arguments.push_back(std::move(a));
+  }
+  return result;
+}
+
+ast::ExpressionPtr ExpressionBuilder::primary(Grammar::PrimaryContext *context, ast::ExpressionPtr result) {
+  using ast::ExpressionKind;
+  result->text = context->getStart()->getText();
+  if (context->NUMBER())
+    number(*result);
+  else if (auto *text = context->STRING()) {
+    result->kind = ExpressionKind::Text;
+    result->text = unquote(text);
+  } else if (context->TRUE() || context->FALSE()) {
+    result->kind = ExpressionKind::Boolean;
+    result->boolean = context->TRUE() != nullptr;
+  } else if (context->name()) {
+    result->kind = ExpressionKind::Name;
+  } else if (auto *list = context->list()) {
+    return expression(list);
+  } else {
+    auto items = context->expression();
+    if (items.size() == 1)
+      return expression(items[0]);
+    result->kind = ExpressionKind::Tuple;
+    for (auto *item : items)
+      result->items.push_back(expression(item));
+  }
+  return result;
+}
+
+void ExpressionBuilder::number(ast::Expression &e) {
+  const char *begin = e.text.data(), *end = begin + e.text.size();
+  bool integer = e.text.find_first_of(".eE") == std::string::npos;
+  e.kind = integer ? ast::ExpressionKind::Integer : ast::ExpressionKind::Number;
+  auto parsed = integer ? std::from_chars(begin, end, e.integer) : std::from_chars(begin, end, e.number);
+  if (parsed.ec != std::errc())
+    diagnostics.error(e.location, "number '" + e.text.substr(0, 40) + "' is out of range" +
+                                      (integer ? ", integers end at 9223372036854775807" : ", numbers end at 1.8e308"));
+}
+
+std::vector<ast::Item> ExpressionBuilder::parameters(Grammar::ParametersContext *context) {
+  std::vector<ast::Item> result;
+  if (context)
+    for (auto *p : context->parameter())
+      result.push_back({name(p->name()), p->expression() ? expression(p->expression()) : nullptr});
+  return result;
+}
+
+std::vector<ast::Item> ExpressionBuilder::axes(const std::vector<Grammar::AxisItemContext *> &contexts) {
+  std::vector<ast::Item> result;
+  for (auto *item : contexts)
+    result.push_back({name(item->name()), item->expression() ? expression(item->expression()) : nullptr});
+  return result;
+}
+
+} // namespace npar::dsl

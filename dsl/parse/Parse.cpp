@@ -1,0 +1,113 @@
+// Text to syntax tree through the generated parser.
+#include "dsl/parse/Parse.h"
+
+#include "dsl/parse/PlanBuilder.h"
+#include "dsl/parse/StatementBuilder.h"
+#include "dsl/parse/SyntaxErrors.h"
+
+#include "NparLexer.h"
+
+#include <functional>
+
+namespace npar::dsl {
+namespace {
+
+using grammar::NparLexer;
+using Grammar = grammar::NparParser;
+
+/// Builds whole files.
+class FileBuilder : public StatementBuilder {
+public:
+  FileBuilder(uint32_t file, Diagnostics &diagnostics) : StatementBuilder(file, diagnostics), plans(file, diagnostics) {}
+
+  ast::File build(Grammar::FileContext *context) {
+    ast::File result;
+    result.index = file;
+    for (auto *d : context->declaration()) {
+      if (auto *import = d->importDeclaration())
+        result.imports.push_back({unquote(import->STRING()), at(import->STRING())});
+      else if (auto *layer = d->layerDeclaration())
+        result.layers.push_back({name(layer->name()), parameters(layer->parameters()), body(layer->body())});
+      else if (auto *model = d->modelDeclaration())
+        result.models.push_back({name(model->name()), parameters(model->parameters()), body(model->body())});
+      else if (auto *train = d->trainDeclaration()) {
+        result.trains.push_back({name(train->name(0)), name(train->name(1)), parameters(train->parameters()), {}});
+        for (auto *s : train->setting())
+          result.trains.back().settings.push_back({name(s->name()), expression(s->expression())});
+      } else if (auto *p = d->planDeclaration())
+        result.plans.push_back(plans.plan(p));
+      else if (auto *c = d->configDeclaration())
+        result.configs.push_back({{unquote(c->STRING()), at(c->STRING())}, name(c->name()), parameters(c->parameters())});
+    }
+    return result;
+  }
+
+private:
+  PlanBuilder plans;
+};
+
+/// Reports characters that belong to no token. Returns false when there are some.
+bool checkTokens(uint32_t file, antlr4::CommonTokenStream &tokens, Diagnostics &diagnostics) {
+  size_t errors = 0;
+  for (antlr4::Token *t : tokens.getTokens()) {
+    if (t->getType() == NparLexer::OPEN_STRING)
+      diagnostics.error(placeOf(file, t), "a text without its closing quote '\"'");
+    else if (t->getType() == NparLexer::UNKNOWN)
+      diagnostics.error(placeOf(file, t), "unexpected character '" + t->getText() + "'");
+    else
+      continue;
+    if (++errors == mostSyntaxErrors)
+      break;
+  }
+  return errors == 0;
+}
+
+/// Runs `parse` on the source's text from `offset`; it gets parser and builder and is called only for clean tokens.
+bool withParser(uint32_t file, size_t offset, const Sources &sources, Diagnostics &diagnostics,
+                const std::function<void(Grammar &, FileBuilder &)> &parse) {
+  if (!checkText(file, sources, diagnostics))
+    return false;
+  size_t before = diagnostics.errorCount();
+  try {
+    antlr4::ANTLRInputStream input(std::string(offset, ' ') + sources.text(file).substr(offset));
+    NparLexer lexer(&input);
+    lexer.removeErrorListeners();
+    antlr4::CommonTokenStream tokens(&lexer);
+    tokens.fill();
+    if (!checkTokens(file, tokens, diagnostics))
+      return false;
+    Grammar parser(&tokens);
+    parser.removeErrorListeners();
+    SyntaxErrors listener(file, offset > 0 ? "setting" : "file", diagnostics);
+    parser.addErrorListener(&listener);
+    FileBuilder builder(file, diagnostics);
+    parse(parser, builder);
+  } catch (const std::exception &e) {
+    diagnostics.error({file, 0, 0, 1}, std::string("internal error: parsing failed: ") + e.what());
+  }
+  return diagnostics.errorCount() == before;
+}
+
+} // namespace
+
+std::unique_ptr<ast::File> parseFile(uint32_t file, const Sources &sources, Diagnostics &diagnostics) {
+  auto result = std::make_unique<ast::File>();
+  bool good = withParser(file, 0, sources, diagnostics, [&](Grammar &parser, FileBuilder &builder) {
+    auto *tree = parser.file();
+    if (parser.getNumberOfSyntaxErrors() == 0)
+      *result = builder.build(tree);
+  });
+  return good ? std::move(result) : nullptr;
+}
+
+ast::ExpressionPtr parseExpression(uint32_t file, size_t offset, const Sources &sources, Diagnostics &diagnostics) {
+  ast::ExpressionPtr result;
+  bool good = withParser(file, offset, sources, diagnostics, [&](Grammar &parser, FileBuilder &builder) {
+    auto *tree = parser.expressionOnly();
+    if (parser.getNumberOfSyntaxErrors() == 0)
+      result = builder.expression(tree->expression());
+  });
+  return good ? std::move(result) : nullptr;
+}
+
+} // namespace npar::dsl

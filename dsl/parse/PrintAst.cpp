@@ -1,0 +1,362 @@
+// The syntax tree as .npar text with fixed indentation and explicit parentheses: it parses to the same tree again.
+#include "dsl/parse/Parse.h"
+
+#include <ostream>
+
+namespace npar::dsl {
+
+const char *ast::spelling(Operator op) {
+  static const char *const words[] = {"or", "and", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"};
+  return words[static_cast<int>(op)];
+}
+
+namespace {
+
+using namespace ast;
+
+class Printer {
+public:
+  explicit Printer(std::ostream &out) : out(out) {}
+
+  void file(const File &f) {
+    const char *gap = "";
+    for (const Import &i : f.imports) {
+      out << "import \"" << i.path << "\"\n";
+      gap = "\n";
+    }
+    auto separate = [&] {
+      out << gap;
+      gap = "\n";
+    };
+    for (const Block &b : f.layers)
+      separate(), block("layer", b);
+    for (const Block &b : f.models)
+      separate(), block("model", b);
+    for (const Train &t : f.trains)
+      separate(), train(t);
+    for (const Config &c : f.configs)
+      separate(), config(c);
+    for (const Plan &p : f.plans)
+      separate(), plan(p);
+  }
+
+private:
+  void items(const std::vector<Item> &list) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      out << (i ? ", " : "") << list[i].name.text;
+      if (list[i].value) {
+        out << " = ";
+        expression(*list[i].value);
+      }
+    }
+  }
+
+  void head(const char *word, const Name &name, const std::vector<Item> &parameters) {
+    out << word << ' ' << name.text;
+    if (!parameters.empty()) {
+      out << '(';
+      items(parameters);
+      out << ')';
+    }
+  }
+
+  void block(const char *word, const Block &b) {
+    head(word, b.name, b.parameters);
+    body(b.body, 0);
+    out << '\n';
+  }
+
+  void path(const std::optional<Name> &text) {
+    if (text)
+      out << " as \"" << text->text << '"';
+  }
+
+  void rules(const std::vector<CheckpointRule> &list, int depth) {
+    out << "checkpoint {\n";
+    for (const CheckpointRule &r : list) {
+      out << std::string(2 * depth + 2, ' ') << r.word.text << " \"" << r.text.text << '"';
+      if (r.target)
+        out << " -> \"" << r.target->text << '"';
+      if (r.value) {
+        out << " = ";
+        expression(*r.value);
+      }
+      out << '\n';
+    }
+    out << std::string(2 * depth, ' ') << '}';
+  }
+
+  void body(const std::vector<Statement> &statements, int depth) {
+    out << " {\n";
+    for (const Statement &s : statements) {
+      out << std::string(2 * depth + 2, ' ');
+      statement(s, depth + 1);
+      out << '\n';
+    }
+    out << std::string(2 * depth, ' ') << '}';
+  }
+
+  void statement(const Statement &s, int depth) {
+    switch (s.kind) {
+    case StatementKind::Axis:
+      out << "axis ";
+      items(s.items);
+      return;
+    case StatementKind::Input:
+      out << "input ";
+      items(s.items);
+      out << ": " << s.name.text;
+      expression(*s.shape);
+      return;
+    case StatementKind::Param:
+      out << "param " << s.name.text;
+      path(s.path);
+      out << ": ";
+      expression(*s.shape);
+      out << " = ";
+      break;
+    case StatementKind::Repeat:
+      out << "repeat " << s.name.text << '[';
+      expression(*s.value);
+      out << ']';
+      path(s.path);
+      return body(s.body, depth);
+    case StatementKind::Checkpoint:
+      return rules(s.rules, depth);
+    case StatementKind::Under:
+      out << "under \"" << s.message << '"';
+      return body(s.body, depth);
+    case StatementKind::Loss:
+      out << "loss ";
+      break;
+    case StatementKind::Require:
+      return require(*s.value, s.message);
+    case StatementKind::Forward:
+      out << "forward(";
+      items(s.items);
+      out << ')';
+      if (!s.value)
+        return body(s.body, depth);
+      out << " = ";
+      break;
+    case StatementKind::Return:
+      out << "return ";
+      break;
+    case StatementKind::Assign:
+      out << s.name.text;
+      path(s.path);
+      out << " = ";
+    }
+    expression(*s.value);
+  }
+
+  void require(const Expression &condition, const std::string &message) {
+    out << "require ";
+    expression(condition);
+    out << ", \"" << message << '"';
+  }
+
+  void settings(const std::vector<Setting> &list) {
+    for (const Setting &s : list) {
+      out << "  " << s.name.text << ' ';
+      expression(*s.value);
+      out << '\n';
+    }
+  }
+
+  void train(const Train &t) {
+    head("train", t.name, t.parameters);
+    out << " for " << t.model.text << " {\n";
+    settings(t.settings);
+    out << "}\n";
+  }
+
+  void config(const Config &c) {
+    out << "config \"" << c.name.text << "\" for " << c.model.text << '(';
+    items(c.values);
+    out << ")\n";
+  }
+
+  void plan(const Plan &p) {
+    head("plan", p.name, p.parameters);
+    out << " for " << p.model.text << " {\n";
+    if (!p.mesh.empty()) {
+      out << "  mesh ";
+      items(p.mesh);
+      out << '\n';
+    }
+    for (const Requirement &r : p.requirements) {
+      out << "  ";
+      require(*r.condition, r.message);
+      out << '\n';
+    }
+    clauses(p);
+    if (!p.rules.empty()) {
+      out << "  split {\n";
+      for (const Rule &r : p.rules)
+        rule(r);
+      out << "  }\n";
+    }
+    if (!p.stores.empty()) {
+      out << "  store {\n";
+      for (const StoreRule &r : p.stores)
+        storeRule(r);
+      out << "  }\n";
+    }
+    out << "}\n";
+  }
+
+  void clauses(const Plan &p) {
+    for (const Setting &s : p.settings) {
+      out << "  " << s.name.text << ' ';
+      expression(*s.value);
+      if (s.name.text == "compute")
+        for (const Precision &each : p.precisions) {
+          out << ", " << each.what.text << ' ';
+          expression(*each.value);
+          out << (each.hierarchical ? " hierarchical" : "");
+        }
+      out << '\n';
+    }
+    for (const Keep &k : p.keeps) {
+      for (size_t i = 0; i < k.what.size(); ++i)
+        out << (i ? ", " : "  keep ") << (k.what[i].layer ? '"' + k.what[i].name.text + '"' : k.what[i].name.text);
+      out << " in ";
+      expression(*k.type);
+      out << '\n';
+    }
+    for (const Recompute &r : p.recomputes) {
+      out << "  recompute " << (r.every ? "every " : r.op ? "op " : "");
+      expression(*r.value);
+      out << '\n';
+    }
+    for (const Quantity &b : p.buckets) {
+      out << "  bucket ";
+      expression(*b.value);
+      out << ' ' << b.unit.text << '\n';
+    }
+    for (const Quantity &l : p.limits) {
+      out << "  require " << l.what.text << " <= ";
+      expression(*l.value);
+      out << ' ' << l.unit.text << '\n';
+    }
+  }
+
+  void names(const std::vector<Name> &list) {
+    for (size_t i = 0; i < list.size(); ++i)
+      out << (i ? ", " : "") << list[i].text;
+  }
+
+  void storeRule(const StoreRule &r) {
+    out << "    ";
+    names(r.what);
+    out << " -> ";
+    names(r.mesh);
+    if (r.per)
+      out << " per " << r.per->text;
+    if (r.condition) {
+      out << " if ";
+      expression(*r.condition);
+    }
+    out << '\n';
+  }
+
+  void rule(const Rule &r) {
+    out << "    ";
+    for (size_t i = 0; i < r.axes.size(); ++i)
+      out << (i ? ", " : "") << r.axes[i].name.text << (r.axes[i].modifier.text.empty() ? "" : " ") << r.axes[i].modifier.text;
+    out << " -> ";
+    names(r.mesh);
+    if (r.schedule)
+      out << " by " << (r.scheduleIsText ? '"' + r.schedule->text + '"' : r.schedule->text);
+    if (r.chunks) {
+      out << '(';
+      expression(*r.chunks);
+      out << ')';
+    }
+    if (r.stages) {
+      out << " stages ";
+      expression(*r.stages);
+    }
+    for (const Narrowing &n : r.narrowings)
+      out << (n.layer ? " in layer \"" + n.name.text + '"' : " in op " + n.name.text);
+    if (r.condition) {
+      out << " if ";
+      expression(*r.condition);
+    }
+    out << '\n';
+  }
+
+  void list(const std::vector<ExpressionPtr> &elements, char open, char close) {
+    out << open;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      out << (i ? ", " : "");
+      expression(*elements[i]);
+    }
+    out << close;
+  }
+
+  /// With parentheses around everything that is made of parts.
+  void operand(const Expression &e) {
+    bool parts = e.kind == ExpressionKind::Chain || e.kind == ExpressionKind::Negate || e.kind == ExpressionKind::Not;
+    out << (parts ? "(" : "");
+    expression(e);
+    out << (parts ? ")" : "");
+  }
+
+  void expression(const Expression &e) {
+    switch (e.kind) {
+    case ExpressionKind::Integer:
+    case ExpressionKind::Number:
+    case ExpressionKind::Name:
+      out << e.text;
+      return;
+    case ExpressionKind::Boolean:
+      out << (e.boolean ? "true" : "false");
+      return;
+    case ExpressionKind::Text:
+      out << '"' << e.text << '"';
+      return;
+    case ExpressionKind::List:
+      return list(e.items, '[', ']');
+    case ExpressionKind::Tuple:
+      return list(e.items, '(', ')');
+    case ExpressionKind::Negate:
+    case ExpressionKind::Not:
+      out << (e.kind == ExpressionKind::Not ? "not " : "-");
+      return operand(*e.items[0]);
+    case ExpressionKind::Chain:
+      for (size_t i = 0; i < e.items.size(); ++i) {
+        if (i)
+          out << ' ' << spelling(e.operators[i - 1]) << ' ';
+        operand(*e.items[i]);
+      }
+      return;
+    case ExpressionKind::Suffixed:
+      operand(*e.items[0]);
+      for (const Suffix &s : e.suffixes)
+        suffix(s);
+    }
+  }
+
+  void suffix(const Suffix &s) {
+    if (s.kind == SuffixKind::Member) {
+      out << '.' << s.member.text;
+      return;
+    }
+    out << (s.kind == SuffixKind::Call ? '(' : '[');
+    for (size_t i = 0; i < s.arguments.size(); ++i) {
+      out << (i ? ", " : "") << s.arguments[i].name.text << (s.arguments[i].name.text.empty() ? "" : " = ");
+      expression(*s.arguments[i].value);
+    }
+    out << (s.kind == SuffixKind::Call ? ')' : ']');
+  }
+
+  std::ostream &out;
+};
+
+} // namespace
+
+void print(const ast::File &file, std::ostream &out) { Printer(out).file(file); }
+
+} // namespace npar::dsl

@@ -1,0 +1,108 @@
+// Builds statements, one case for each kind.
+#include "dsl/parse/StatementBuilder.h"
+
+namespace npar::dsl {
+
+std::vector<ast::Statement> StatementBuilder::body(Grammar::BodyContext *context) {
+  std::vector<ast::Statement> result;
+  for (auto *s : context->statement())
+    result.push_back(statement(static_cast<Context *>(s->children[0])));
+  return result;
+}
+
+ast::Statement StatementBuilder::statement(Context *context) {
+  using ast::StatementKind;
+  ast::Statement s;
+  s.location = at(context);
+  switch (context->getRuleIndex()) {
+  case Grammar::RuleAxisStatement:
+    s.kind = StatementKind::Axis;
+    s.items = axes(static_cast<Grammar::AxisStatementContext *>(context)->axisItem());
+    break;
+  case Grammar::RuleInputStatement: {
+    auto *c = static_cast<Grammar::InputStatementContext *>(context);
+    s.kind = StatementKind::Input;
+    auto names = c->name();
+    for (size_t i = 0; i + 1 < names.size(); ++i)
+      s.items.push_back({name(names[i]), nullptr});
+    s.name = name(names.back());
+    s.shape = expression(c->list());
+    break;
+  }
+  case Grammar::RuleParamStatement: {
+    auto *c = static_cast<Grammar::ParamStatementContext *>(context);
+    s.kind = StatementKind::Param;
+    s.name = name(c->name());
+    s.path = path(c->path());
+    s.shape = expression(c->list());
+    s.value = expression(c->expression());
+    break;
+  }
+  case Grammar::RuleRepeatStatement: {
+    auto *c = static_cast<Grammar::RepeatStatementContext *>(context);
+    s.kind = StatementKind::Repeat;
+    s.name = name(c->name());
+    s.path = path(c->path());
+    s.value = expression(c->expression());
+    s.body = body(c->body());
+    break;
+  }
+  case Grammar::RuleCheckpointStatement:
+    s.kind = StatementKind::Checkpoint;
+    for (auto *rule : static_cast<Grammar::CheckpointStatementContext *>(context)->checkpointRule())
+      s.rules.push_back(checkpointRule(rule));
+    break;
+  case Grammar::RuleUnderStatement: {
+    auto *c = static_cast<Grammar::UnderStatementContext *>(context);
+    s.kind = StatementKind::Under;
+    s.message = unquote(c->STRING());
+    s.body = body(c->body());
+    break;
+  }
+  case Grammar::RuleRequireStatement: {
+    auto *c = static_cast<Grammar::RequireStatementContext *>(context);
+    s.kind = StatementKind::Require;
+    s.value = expression(c->expression());
+    s.message = unquote(c->STRING());
+    break;
+  }
+  case Grammar::RuleForwardStatement: {
+    auto *c = static_cast<Grammar::ForwardStatementContext *>(context);
+    s.kind = StatementKind::Forward;
+    for (auto *n : c->name())
+      s.items.push_back({name(n), nullptr});
+    if (c->body())
+      s.body = body(c->body());
+    else
+      s.value = expression(c->expression());
+    break;
+  }
+  case Grammar::RuleAssignment: {
+    auto *c = static_cast<Grammar::AssignmentContext *>(context);
+    s.kind = StatementKind::Assign;
+    s.name = name(c->name());
+    s.path = path(c->path());
+    s.value = expression(c->expression());
+    break;
+  }
+  default: // loss and return
+    s.kind = context->getRuleIndex() == Grammar::RuleLossStatement ? StatementKind::Loss : StatementKind::Return;
+    s.value = expression(static_cast<Context *>(context->children[1]));
+  }
+  return s;
+}
+
+std::optional<ast::Name> StatementBuilder::path(Grammar::PathContext *context) {
+  return context ? std::optional(textName(context->STRING())) : std::nullopt;
+}
+
+ast::CheckpointRule StatementBuilder::checkpointRule(Grammar::CheckpointRuleContext *context) {
+  ast::CheckpointRule rule{name(context->name()), textName(context->STRING(0)), std::nullopt, nullptr};
+  if (context->STRING().size() > 1)
+    rule.target = textName(context->STRING(1));
+  if (context->expression())
+    rule.value = expression(context->expression());
+  return rule;
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,21 @@
+// Syntax trees of the bodies of models and layers.
+#pragma once
+
+#include "dsl/parse/ExpressionBuilder.h"
+
+namespace npar::dsl {
+
+class StatementBuilder : public ExpressionBuilder {
+public:
+  using ExpressionBuilder::ExpressionBuilder;
+
+  std::vector<ast::Statement> body(Grammar::BodyContext *context);
+
+private:
+  ast::Statement statement(Context *context);
+  /// The text after `as`, where there is one.
+  std::optional<ast::Name> path(Grammar::PathContext *context);
+  ast::CheckpointRule checkpointRule(Grammar::CheckpointRuleContext *context);
+};
+
+} // namespace npar::dsl

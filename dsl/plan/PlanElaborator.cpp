@@ -1,0 +1,126 @@
+// The order in which a plan's clauses are read, and then checked against the model.
+#include "dsl/plan/PlanElaborator.h"
+
+#include "dsl/Suggestions.h"
+#include "dsl/plan/Limits.h"
+#include "dsl/plan/Mesh.h"
+#include "dsl/plan/ModelNames.h"
+#include "dsl/plan/PipelineCheck.h"
+#include "dsl/plan/Precision.h"
+#include "dsl/plan/ProductRules.h"
+#include "dsl/plan/Recompute.h"
+#include "dsl/plan/RuleCheck.h"
+#include "dsl/plan/RuleReader.h"
+#include "dsl/plan/Stores.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+
+void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, Location trainAt) {
+  size_t before = reporter.errorCount();
+  plan.location = source ? source->name.location : trainAt;
+  MicroSize micro{source ? 0 : batch.size, plan.location};
+  if (source) {
+    plan.name = source->name.text;
+    bindConstants(text.evaluator, source->parameters, text.settings, text.scope, "plan '" + plan.name + "'");
+    for (const ast::Requirement &each : source->requirements)
+      try {
+        text.evaluator.require(*each.condition, each.message, text.scope);
+      } catch (const Stop &) {
+      }
+    plan.mesh = readMesh(*source, text);
+    rules = RuleReader(schedules, sources, text).read(*source);
+  }
+  std::map<std::string, const ast::Expression *> values = clauseValues(source);
+  Precision precision = readPrecision(values["compute"], source, text);
+  plan.compute = precision.compute;
+  plan.gradients = precision.gradients, plan.reduce = precision.reduce;
+  plan.hierarchical = precision.hierarchical, plan.hierarchicalAt = precision.hierarchicalAt;
+  plan.keeps = std::move(precision.keeps);
+  micro = readMicro(values["micro"], source, micro, text);
+  plan.micro = micro.size;
+  if (source) {
+    plan.stores = readStores(*source, plan.mesh, text);
+    Bucket bucket = readBucket(*source, text);
+    plan.bucket = bucket.bytes, plan.bucketAt = bucket.at;
+    Limits limits = readLimits(*source, text);
+    plan.memoryLimit = limits.memory, plan.memoryLimitAt = limits.memoryAt;
+    plan.bubbleLimit = limits.bubble, plan.bubbleLimitAt = limits.bubbleAt;
+  }
+  plan.recompute = readRecompute(source, text);
+  if (reporter.errorCount() == before && batch.size > 0) {
+    Division division = divideBatch(rules, plan.mesh, micro, batch, reporter);
+    plan.dataParallel = division.dataParallel, plan.microCount = division.microCount;
+  }
+}
+
+std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(const ast::Plan *source) {
+  std::map<std::string, const ast::Expression *> values;
+  if (source)
+    for (const ast::Setting &s : source->settings) {
+      if (s.name.text == "bucket") {
+        reporter.error(s.name.location, "'bucket' needs a size and its unit",
+                       {"write `bucket 25 MB`, or leave it out: each gradient alone"});
+      } else if (s.name.text != "micro" && s.name.text != "compute") {
+        std::vector<std::string> helps =
+            didYouMean(s.name.text, {"micro", "compute", "mesh", "split", "store", "recompute", "keep", "bucket", "require"});
+        if (helps.empty())
+          helps.push_back("it has mesh, micro, split, store, recompute, compute, keep, bucket and require");
+        reporter.error(s.name.location, "a plan has no '" + s.name.text + "'", helps);
+      } else if (!values.insert({s.name.text, s.value.get()}).second) {
+        reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
+      }
+    }
+  for (const char *key : {"micro", "compute"})
+    if (const Setting *s = text.settings.find(key))
+      values[key] = s->value.get();
+  return values;
+}
+
+void PlanElaborator::check(const Model &model) {
+  size_t before = reporter.errorCount();
+  RuleCheck rule(plan.mesh, model, reporter);
+  for (const PlanRule &each : rules)
+    rule.checkNames(each);
+  if (reporter.errorCount() != before)
+    return;
+  for (const PlanRule &each : rules)
+    if (each.enabled && !findRepeat(model, each.rule.axis)) {
+      rule.checkNarrowing(each);
+      rule.checkDivision(each);
+    }
+  rule.checkConflicts(rules);
+  plan.pipeline = PipelineCheck(schedules, plan.mesh, plan.microCount, model, sources, diagnostics, reporter).run(rules);
+  checkStores(plan.stores, plan.pipeline, reporter);
+  checkKeeps(plan.keeps, model, reporter);
+  if (!isHalf(plan.compute))
+    plan.keeps.clear();
+  checkRecompute(plan.recompute, model, reporter);
+  if (reporter.errorCount() != 0)
+    return;
+  ProductRules products(rules, plan.mesh, model, reporter);
+  for (const PlanRule &each : rules)
+    if (each.enabled && !findRepeat(model, each.rule.axis))
+      for (Rule &made : products.rulesOf(each))
+        plan.rules.push_back(std::move(made));
+  for (Store &store : plan.stores)
+    store.mesh = products.fineNames(store.mesh);
+  plan.mesh = products.fineMesh();
+  warnUnusedMesh();
+}
+
+void PlanElaborator::warnUnusedMesh() {
+  for (const MeshAxis &axis : plan.mesh) {
+    bool used = plan.pipeline && plan.pipeline->mesh == axis.name;
+    for (const Rule &r : plan.rules)
+      used = used || std::find(r.mesh.begin(), r.mesh.end(), axis.name) != r.mesh.end();
+    for (const Store &r : plan.stores)
+      used = used || std::find(r.mesh.begin(), r.mesh.end(), axis.name) != r.mesh.end();
+    if (!used && axis.size > 1)
+      reporter.warning(axis.location, "no rule uses mesh axis '" + axis.name + "' of size " + std::to_string(axis.size) +
+                                          ": its ranks all compute the same");
+  }
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,42 @@
+// A plan: mesh, micro-batch, rules and the other clauses, each read by a file of its own. Evaluated before the model (which needs the size
+// of `batch`), checked against it afterwards.
+#pragma once
+
+#include "dsl/Program.h"
+#include "dsl/Schedules.h"
+#include "dsl/plan/Batch.h"
+
+#include <map>
+
+namespace npar::dsl {
+
+class PlanElaborator {
+public:
+  PlanElaborator(const KnownSchedules &schedules, Settings &settings, Evaluator &evaluator, Sources &sources, Diagnostics &diagnostics)
+      : schedules(schedules), sources(sources), diagnostics(diagnostics),
+        reporter(evaluator.reporter), text{evaluator, settings, evaluator.reporter} {}
+
+  /// The plan's own text: mesh, rules and clauses; then D and M from the batch. `source` is null for one rank (`--plan none`), whose place
+  /// in messages is the train block, `trainAt`.
+  void declare(const ast::Plan *source, const GlobalBatch &batch, Location trainAt);
+
+  /// The rules against the axes, blocks and operations of the model.
+  void check(const Model &model);
+
+  Plan plan;
+
+private:
+  /// The values of `micro` and `compute`, from the text or from the settings that override it.
+  std::map<std::string, const ast::Expression *> clauseValues(const ast::Plan *source);
+  void readClauses(const ast::Plan &source);
+  void warnUnusedMesh();
+
+  const KnownSchedules &schedules;
+  Sources &sources;
+  Diagnostics &diagnostics;
+  Reporter &reporter;
+  PlanText text;
+  std::vector<PlanRule> rules;
+};
+
+} // namespace npar::dsl

@@ -1,0 +1,121 @@
+// Reads the element types of a plan and checks its exceptions.
+#include "dsl/plan/Precision.h"
+
+#include "dsl/Suggestions.h"
+#include "dsl/plan/ModelNames.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+const std::vector<std::pair<std::string, ElementType>> types = {
+    {"f32", ElementType::F32}, {"f64", ElementType::F64}, {"bf16", ElementType::BF16}, {"fp16", ElementType::F16}};
+
+/// Operations that a word of `keep` stands for; empty: the word is an operation's own name.
+std::vector<std::string> operationsOf(const std::string &word) {
+  static const std::map<std::string, std::vector<std::string>> words = {
+      {"norm", {"layer_norm", "rms_norm"}}, {"loss", {"cross_entropy"}}, {"embedding", {"gather"}}, {"softmax", {"softmax", "attention"}}};
+  auto found = words.find(word);
+  return found == words.end() ? std::vector<std::string>{word} : found->second;
+}
+
+/// Whether a model has what a word of `keep` stands for.
+bool hasOperation(const Model &model, const std::string &word) {
+  std::vector<std::string> ops = operationsOf(word);
+  return std::any_of(model.nodes.begin(), model.nodes.end(),
+                     [&](const Node &node) { return std::find(ops.begin(), ops.end(), node.op) != ops.end(); });
+}
+
+/// Nothing after an error.
+std::optional<ElementType> elementType(const ast::Expression &expression, const std::string &what, const std::vector<std::string> &allowed,
+                                       PlanText &text) {
+  try {
+    std::string given = text.word(expression);
+    for (const auto &[name, type] : types)
+      if (name == given && std::find(allowed.begin(), allowed.end(), name) != allowed.end())
+        return type;
+    std::string shown = expression.text.empty() ? "this" : expression.text;
+    text.reporter.error(expression.location, "cannot " + what + " in '" + shown + "'", {"it is " + joined(allowed)});
+  } catch (const Stop &) {
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+bool isHalf(ElementType type) { return type == ElementType::BF16 || type == ElementType::F16; }
+
+Precision readPrecision(const ast::Expression *compute, const ast::Plan *source, PlanText &text) {
+  Reporter &reporter = text.reporter;
+  Precision result;
+  if (compute)
+    if (auto type = elementType(*compute, "compute", {"f32", "f64", "bf16", "fp16"}, text))
+      result.compute = *type;
+  if (!source)
+    return result;
+  bool half = isHalf(result.compute);
+  // What is computed in f32 has no exceptions; f64, in which `npar verify` runs a mixed plan, drops them.
+  auto refuseNarrow = [&](const ast::Expression &type, ElementType given, const std::string &what) {
+    if (result.compute == ElementType::F32 && isHalf(given))
+      reporter.error(type.location, "'" + what + type.text + "' is in fewer bits than compute 'f32'",
+                     {"write `f32` here, or compute in " + type.text});
+  };
+  // The two 16-bit types do not mix: fp16's gradients carry a loss scale, bf16's would overflow in its range.
+  std::vector<std::string> allowed = {"f32", "bf16", "fp16"};
+  if (half)
+    allowed = {"f32", result.compute == ElementType::BF16 ? "bf16" : "fp16"};
+  for (const ast::Precision &p : source->precisions) {
+    std::optional<ElementType> *target = p.what.text == "gradients" ? &result.gradients
+                                         : p.what.text == "reduce"  ? &result.reduce
+                                                                    : nullptr;
+    if (!target) {
+      std::vector<std::string> helps = didYouMean(p.what.text, {"gradients", "reduce"});
+      reporter.error(p.what.location, "'" + p.what.text + "' has no element type of its own",
+                     helps.empty() ? std::vector<std::string>{"behind `compute` may stand `gradients` and `reduce`"} : helps);
+      continue;
+    }
+    if (*target)
+      reporter.error(p.what.location, "'" + p.what.text + "' is given twice");
+    *target = elementType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", allowed, text);
+    if (*target)
+      refuseNarrow(*p.value, **target, p.what.text + " ");
+    if (p.hierarchical && p.what.text != "reduce")
+      reporter.error(p.hierarchical->location, "'hierarchical' is a way to reduce", {"write `reduce f32 hierarchical`"});
+    if (p.hierarchical)
+      result.hierarchical = true, result.hierarchicalAt = p.hierarchical->location;
+  }
+  for (const ast::Keep &keep : source->keeps)
+    if (auto type = elementType(*keep.type, "keep anything", allowed, text)) {
+      refuseNarrow(*keep.type, *type, "keep in ");
+      for (const ast::Narrowing &what : keep.what) {
+        for (const Keep &before : result.keeps)
+          if (before.what == what.name.text && before.layer == what.layer)
+            reporter.error(what.name.location, "'" + what.name.text + "' is kept twice", before.location, "first kept here");
+        result.keeps.push_back({what.name.text, what.layer, *type, what.name.location});
+      }
+    }
+  if (!half)
+    result.gradients = result.reduce = std::nullopt;
+  return result;
+}
+
+void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &reporter) {
+  for (const Keep &keep : keeps) {
+    bool used = keep.layer ? std::any_of(model.nodes.begin(), model.nodes.end(),
+                                         [&](const Node &node) { return matchesPath(keep.what, node.path); })
+                           : hasOperation(model, keep.what);
+    if (used)
+      continue;
+    std::string words;
+    for (const char *word : {"norm", "loss", "softmax", "attention", "embedding"})
+      if (hasOperation(model, word))
+        words += std::string(word) + ", ";
+    reporter.error(keep.location,
+                   "nothing is kept: model '" + model.name + "' has no " +
+                       (keep.layer ? "layer \"" + keep.what + '"' : "'" + keep.what + "'"),
+                   {keep.layer ? starHelp(model) : "here it is " + words + "an operation of the model, or the path of a layer in quotes"});
+  }
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,177 @@
+// Checks the rules of a plan against the model.
+#include "dsl/plan/RuleCheck.h"
+
+#include "dsl/Suggestions.h"
+#include "dsl/elaborate/Operation.h"
+#include "dsl/plan/Mesh.h"
+#include "dsl/plan/ModelNames.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+bool inTensor(const Model &model, const std::string &axis) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) { return contains(node.type.axes, axis); });
+}
+
+/// Up to four divisors of `size` above 1 that are nearest to `wanted`, in ascending order.
+std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
+  std::vector<int64_t> all;
+  for (int64_t d = 1; d * d <= size; ++d)
+    if (size % d == 0) {
+      all.push_back(d);
+      if (d * d != size)
+        all.push_back(size / d);
+    }
+  all.erase(std::remove(all.begin(), all.end(), all.size() > 1 ? 1 : 0), all.end());
+  std::sort(all.begin(), all.end(), [&](int64_t a, int64_t b) {
+    int64_t x = std::abs(a - wanted), y = std::abs(b - wanted);
+    return x != y ? x < y : a < b;
+  });
+  all.resize(std::min<size_t>(all.size(), 4));
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> words;
+  for (int64_t d : all)
+    words.push_back(std::to_string(d));
+  return words;
+}
+
+/// The word that is meant, or all that there are.
+std::vector<std::string> orThese(const std::string &word, const std::vector<std::string> &known) {
+  std::vector<std::string> helps = didYouMean(word, known);
+  return helps.empty() ? std::vector<std::string>{"it is " + joined(known)} : helps;
+}
+
+} // namespace
+
+int64_t RuleCheck::meshSize(const PlanRule &entry) const {
+  int64_t size = 1;
+  for (const std::string &name : entry.rule.mesh)
+    if (const MeshAxis *axis = findMesh(mesh, name))
+      size *= axis->size;
+  return size;
+}
+
+void RuleCheck::checkNames(const PlanRule &e) {
+  if (!findRepeat(model, e.rule.axis) && !findAxis(model, e.rule.axis) && !findProduct(model, e.rule.axis)) {
+    std::vector<std::string> names;
+    for (const Axis &a : model.axes)
+      if (a.name.find('.') == std::string::npos) // not the second name that attention gives to a sequence
+        names.push_back(a.name);
+    for (const ProductAxis &p : model.products)
+      names.push_back(p.name);
+    for (const Repeat &r : model.repeats)
+      names.push_back(r.label);
+    std::vector<std::string> helps = didYouMean(e.rule.axis, names);
+    reporter.error(e.axisAt, "model '" + model.name + "' has no axis or repeat '" + e.rule.axis + "'",
+                   helps.empty() ? std::vector<std::string>{"it has " + joined(names, "and")} : helps);
+  }
+  for (size_t i = 0; i < e.rule.mesh.size(); ++i)
+    if (!findMesh(mesh, e.rule.mesh[i]))
+      reporter.error(e.meshAt[i], "unknown mesh axis '" + e.rule.mesh[i] + "'", meshHelps(mesh, e.rule.mesh[i]));
+}
+
+void RuleCheck::checkNarrowing(const PlanRule &e) {
+  const std::string &op = e.rule.op;
+  if (!op.empty()) {
+    const std::vector<std::string> &known = nodeKinds();
+    const Operation *operation = findOperation(op);
+    if (operation && !contains(operation->makes, op))
+      reporter.error(e.opAt, "operation '" + op + "' is made of " + joined(operation->makes, "and"),
+                     {operation->makes.size() == 1 ? "write `in op " + operation->makes[0] + "`" : "write a rule for each of them"});
+    else if (std::find(known.begin(), known.end(), op) == known.end())
+      reporter.error(e.opAt, "unknown operation '" + op + "'", orThese(op, known));
+    else if (std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return n.op == op; }))
+      reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
+  }
+  const std::string &layer = e.rule.layer;
+  if (!layer.empty() && std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return matchesPath(layer, n.path); }))
+    reporter.error(e.layerAt, "nothing uses this rule: model '" + model.name + "' has no layer \"" + layer + '"', {starHelp(model)});
+}
+
+void RuleCheck::checkDivision(const PlanRule &e) {
+  Axis axis;
+  std::vector<std::string> factors{e.rule.axis};
+  std::string sizes;
+  if (const ProductAxis *product = findProduct(model, e.rule.axis)) {
+    axis = {product->name, 1, product->location};
+    factors = product->factors;
+    for (const std::string &factor : factors) {
+      int64_t size = findAxis(model, factor)->size;
+      axis.size *= size;
+      sizes += (sizes.empty() ? " = " : " * ") + std::to_string(size);
+    }
+  } else {
+    axis = *findAxis(model, e.rule.axis);
+  }
+  int64_t ranks = meshSize(e);
+  if (!e.rule.by.empty())
+    checkWay(e);
+  else if (e.schedule)
+    reporter.error(e.source->schedule->location, "'by' maps a repeat to stages, '" + axis.name + "' is an axis",
+                   {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`"});
+  if (!e.counts.empty())
+    reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
+  if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
+    return;
+  if (std::none_of(factors.begin(), factors.end(), [&](const std::string &factor) { return inTensor(model, factor); })) {
+    reporter.error(e.axisAt, "nothing uses this rule: no tensor of model '" + model.name + "' has axis '" + axis.name + "'", axis.location,
+                   "axis declared here", {"remove it from the rule"});
+    return;
+  }
+  bool narrowed = (!e.rule.op.empty() || !e.rule.layer.empty()) && factors.size() == 1;
+  if (narrowed || e.rule.pad || axis.size % ranks == 0)
+    return;
+  const std::string &name = e.rule.mesh[0];
+  std::string meshText = e.rule.mesh.size() == 1
+                             ? "mesh axis '" + name + "' of size " + std::to_string(ranks)
+                             : "mesh axes " + joined(e.rule.mesh, "and") + " of size " + std::to_string(ranks) + " together";
+  bool zigzag = e.rule.by == "ring_zigzag"; // two pieces for each rank
+  std::vector<std::string> words, helps;
+  if (!zigzag || axis.size % 2 == 0)
+    words = divisorsNear(zigzag ? axis.size / 2 : axis.size, ranks);
+  if (e.rule.mesh.size() == 1 && !words.empty())
+    helps.push_back(name + " = " + joined(words) + (words.size() == 1 ? " divides it" : " divide it"));
+  int64_t padded = (axis.size + ranks - 1) / ranks * ranks;
+  if (e.rule.by.rfind("ring", 0) == 0)
+    helps.push_back("or write `" + axis.name + " pad -> " + name + " by gather`: a ring cannot be padded");
+  else if (factors.size() == 1)
+    helps.push_back("or write `" + axis.name + " pad` to pad it to " + std::to_string(padded));
+  else
+    helps.push_back("or write `" + axis.name + " pad` to pad its last factor, '" + factors.back() + "'");
+  reporter.error(e.axisAt, "axis '" + axis.name + "' of size " + std::to_string(axis.size) + sizes + " is not divisible by " + meshText,
+                 findMesh(mesh, name)->location, "mesh declared here", helps);
+}
+
+/// Only attention asks how it sees the whole of its sequence.
+void RuleCheck::checkWay(const PlanRule &e) {
+  for (const Node &node : model.nodes)
+    if (auto seq = node.attributes.find("seq"); node.op == "attention" && seq != node.attributes.end())
+      if (std::get<std::string>(seq->second) == e.rule.axis)
+        return;
+  reporter.error(e.schedule->at,
+                 "'by " + e.schedule->name + "' is for the sequence of attention, and no attention runs over '" + e.rule.axis + "'",
+                 {"remove `by " + e.schedule->name + "`"});
+}
+
+void RuleCheck::checkConflicts(const std::vector<PlanRule> &entries) {
+  for (size_t i = 0; i < entries.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const Rule &a = entries[j].rule, &b = entries[i].rule;
+      if (!entries[i].enabled || !entries[j].enabled || a.axis != b.axis || a.op != b.op || a.layer != b.layer)
+        continue;
+      bool both = a.mesh.empty() && b.mesh.empty();
+      std::string shared = "none";
+      for (const std::string &name : b.mesh)
+        if (std::find(a.mesh.begin(), a.mesh.end(), name) != a.mesh.end()) {
+          shared = name;
+          both = true;
+        }
+      if (both)
+        reporter.error(b.location, "a second rule takes '" + b.axis + "' to '" + shared + "'", a.location, "the first rule is here",
+                       {"remove one of them, or narrow the first one with `in op` or `in layer`"});
+    }
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,107 @@
+// Reads store rules and buckets and checks that the stores fit together.
+#include "dsl/plan/Stores.h"
+
+#include "dsl/Suggestions.h"
+#include "dsl/plan/Mesh.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+const std::vector<std::string> kinds = {"parameters", "gradients", "optimizer"};
+
+const std::string &nameOf(StoreKind kind) { return kinds[static_cast<size_t>(kind)]; }
+
+void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, PlanText &text, std::vector<Store> &stores) {
+  Reporter &reporter = text.reporter;
+  try {
+    std::vector<std::string> over;
+    for (const ast::Name &m : source.mesh) {
+      if (!findMesh(mesh, m.text))
+        reporter.fail(m.location, "unknown mesh axis '" + m.text + "'", meshHelps(mesh, m.text));
+      if (std::find(over.begin(), over.end(), m.text) != over.end())
+        reporter.fail(m.location, "mesh axis '" + m.text + "' stands twice in a rule");
+      over.push_back(m.text);
+    }
+    bool perStep = false;
+    if (source.per) {
+      if (source.per->text != "step" && source.per->text != "micro")
+        reporter.fail(source.per->location, "gradients are reduced per micro-batch or per step, not per '" + source.per->text + "'",
+                      {"write `per micro` (which is the standard) or `per step`"});
+      perStep = source.per->text == "step";
+      if (std::none_of(source.what.begin(), source.what.end(), [](const ast::Name &what) { return what.text == "gradients"; }))
+        reporter.fail(source.per->location, "'per " + source.per->text + "' says when gradients are reduced, and this rule stores none");
+    }
+    bool enabled = !source.condition || text.evaluator.truth(*source.condition, text.scope, "the condition of a rule");
+    for (const ast::Name &what : source.what) {
+      auto kind = std::find(kinds.begin(), kinds.end(), what.text);
+      if (kind == kinds.end()) {
+        std::vector<std::string> helps = didYouMean(what.text, kinds);
+        reporter.error(what.location, "'" + what.text + "' cannot be stored",
+                       helps.empty() ? std::vector<std::string>{"it is " + joined(kinds)} : helps);
+        continue;
+      }
+      Store rule{static_cast<StoreKind>(kind - kinds.begin()), over, perStep && what.text == "gradients", what.location};
+      auto same = std::find_if(stores.begin(), stores.end(), [&](const Store &other) { return other.what == rule.what; });
+      if (enabled && same != stores.end())
+        reporter.error(what.location, "a second rule stores '" + what.text + "'", same->location, "the first rule is here");
+      else if (enabled)
+        stores.push_back(rule);
+    }
+  } catch (const Stop &) {
+  }
+}
+
+} // namespace
+
+std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxis> &mesh, PlanText &text) {
+  std::vector<Store> stores;
+  for (const ast::StoreRule &rule : source.stores)
+    readStore(rule, mesh, text, stores);
+  return stores;
+}
+
+/// A stage of ZeRO contains those below it: whoever has a share of the gradients updates that share, and needs its optimizer state.
+void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline> &pipeline, Reporter &reporter) {
+  auto find = [&](StoreKind kind) -> const Store * {
+    auto found = std::find_if(stores.begin(), stores.end(), [&](const Store &rule) { return rule.what == kind; });
+    return found == stores.end() ? nullptr : &*found;
+  };
+  auto requires = [&](StoreKind kind, StoreKind below) {
+    const Store *rule = find(kind), *other = find(below);
+    if (!rule || (other && other->mesh == rule->mesh))
+      return;
+    std::string text = nameOf(below) + " -> " + joined(rule->mesh, ",");
+    if (other)
+      reporter.error(rule->location, "'" + nameOf(kind) + "' and '" + nameOf(below) + "' are stored over different mesh axes",
+                     other->location, "'" + nameOf(below) + "' is stored here", {"store both over the same axes"});
+    else
+      reporter.error(rule->location, "'" + nameOf(kind) + "' cannot be stored in shares while '" + nameOf(below) + "' is whole",
+                     {"add `" + nameOf(below) + "` to the rule"});
+  };
+  requires(StoreKind::Gradients, StoreKind::Optimizer);
+  requires(StoreKind::Parameters, StoreKind::Gradients);
+  if (pipeline)
+    for (const Store &rule : stores)
+      if (std::find(rule.mesh.begin(), rule.mesh.end(), pipeline->mesh) != rule.mesh.end())
+        reporter.error(rule.location,
+                       "'" + nameOf(rule.what) + "' cannot be stored over '" + pipeline->mesh + "', which holds the stages of the pipeline",
+                       pipeline->location, "the pipeline is here", {"each stage stores its own blocks already"});
+}
+
+Bucket readBucket(const ast::Plan &source, PlanText &text) {
+  Bucket bucket;
+  try {
+    for (const ast::Quantity &quantity : source.buckets) {
+      if (&quantity != &source.buckets.front())
+        text.reporter.fail(quantity.what.location, "'bucket' is given twice");
+      bucket.bytes = text.bytes(quantity);
+      bucket.at = quantity.what.location;
+    }
+  } catch (const Stop &) {
+  }
+  return bucket;
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,22 @@
+// The store rules of a plan (ZeRO): what is kept in shares over which mesh axes; and the size of a bucket of gradients.
+#pragma once
+
+#include "dsl/Program.h"
+#include "dsl/plan/PlanText.h"
+
+namespace npar::dsl {
+
+/// The store rules whose conditions hold, one for each of parameters, gradients and optimizer at most.
+std::vector<Store> readStores(const ast::Plan &source, const std::vector<MeshAxis> &mesh, PlanText &text);
+
+/// Whether the stores go together, and leave the stages of the pipeline alone.
+void checkStores(const std::vector<Store> &stores, const std::optional<Pipeline> &pipeline, Reporter &reporter);
+
+struct Bucket {
+  int64_t bytes = 0; ///< of gradients that are reduced together; 0: each alone
+  Location at = {};
+};
+
+Bucket readBucket(const ast::Plan &source, PlanText &text);
+
+} // namespace npar::dsl
