@@ -73,7 +73,7 @@ struct Statement {
   Location location;
   std::vector<Item> items;                ///< Axis: axes; Input: names; Forward: parameters
   Name name;                              ///< Param, Repeat, Assign: what it declares; Input: element type
-  std::optional<Name> path;               ///< Param, Repeat, Assign: what stands behind `as`
+  std::optional<Name> path;               ///< Param, Repeat, Assign: what stands after `as`
   ExpressionPtr shape;                    ///< Input, Param: the list of axes
   ExpressionPtr value;                    ///< Param: initialisation; Repeat: count; the expression of the others
   std::string message;                    ///< Require; Under: the prefix
@@ -125,7 +125,7 @@ struct Rule {
   std::optional<Name> schedule;
   bool scheduleIsName = false; ///< may be a constant of the plan
   bool scheduleIsText = false; ///< in quotes
-  ExpressionPtr chunks;        ///< in parentheses behind the schedule
+  ExpressionPtr chunks;        ///< in parentheses after the schedule
   ExpressionPtr stages;        ///< the list of `stages [...]`
   std::vector<Narrowing> narrowings;
   ExpressionPtr condition;
@@ -146,7 +146,7 @@ struct Recompute {
   ExpressionPtr value;
 };
 
-/// `reduce f32` behind `compute`
+/// `reduce f32` after `compute`
 struct Precision {
   Name what;
   ExpressionPtr value;

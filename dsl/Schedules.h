@@ -1,4 +1,4 @@
-// What a plan may write behind `by`. The front end knows no schedule itself: whoever calls it says which there are.
+// What a plan may write after `by`. The front end knows no schedule itself: whoever calls it says which there are.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct ScheduleText {
 
 struct KnownSchedules {
   std::vector<KnownSchedule> kinds;
-  std::string standard;                                      ///< for a repeat without `by`
+  std::string defaultName;                                   ///< for a repeat without `by`
   std::function<ScheduleText(const std::string &text)> read; ///< reads and checks a schedule's text; null: a plan cannot name a file
 
   const KnownSchedule *find(const std::string &name) const {

@@ -1,4 +1,4 @@
-// How long steps and messages take on a machine: the numbers behind stage balance and the planned timeline.
+// How long steps and messages take on a machine: the numbers that stage balance and the planned timeline are made from.
 #pragma once
 
 namespace npar::cost {

@@ -11,7 +11,7 @@ class Simulation {
 public:
   explicit Simulation(const TaskGraph &graph)
       : graph(graph), incoming(graph.kinds.size()), first(graph.kinds.size() + 1, 0), clock(graph.lanes.size(), 0),
-        behind(graph.lanes.size(), none) {
+        nextWaiting(graph.lanes.size(), none) {
     for (const TaskGraph::Edge &edge : graph.edges)
       incoming[edge.to].push_back(edge);
     for (const std::vector<TaskGraph::Task> &tasks : graph.lanes)
@@ -55,7 +55,7 @@ private:
         if (source >= first[edge.from + 1])
           return; // no lane has it
         if (ends[source] == notYet) {
-          behind[lane] = waiting[source];
+          nextWaiting[lane] = waiting[source];
           waiting[source] = lane;
           return;
         }
@@ -66,7 +66,7 @@ private:
       clock[lane] = end;
       size_t instance = first[task.kind] + task.micro;
       ends[instance] = end;
-      for (int &woken = waiting[instance]; woken != none; woken = behind[woken])
+      for (int &woken = waiting[instance]; woken != none; woken = nextWaiting[woken])
         ready.push_back(woken);
     }
   }
@@ -90,7 +90,7 @@ private:
   std::vector<double> clock;                          ///< per lane: end of its last task
   std::vector<double> ends;                           ///< per instance
   std::vector<int> waiting;                           ///< per instance that has not run: the last lane that waits for it
-  std::vector<int> behind;                            ///< per lane: the lane that waits for the same instance since before it
+  std::vector<int> nextWaiting;                       ///< per lane: the lane that has waited for the same instance since before it
   std::vector<int> ready;
   Timeline result;
 };

@@ -1,4 +1,4 @@
-// Places live intervals in memory and instances in slots: the two colourings behind the memory plan. No MLIR.
+// Places live intervals in memory and instances in slots: the two colourings that the memory plan is made of. No MLIR.
 #pragma once
 
 #include <cstdint>

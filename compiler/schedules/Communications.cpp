@@ -52,7 +52,7 @@ private:
       errors.push_back({where.stage, where.place, reason, {}});
   }
 
-  /// Messages are known by the part that sends them; an activation goes to the part behind it, a gradient to the one before it.
+  /// Messages are known by the part that sends them; an activation goes to the part after it, a gradient to the one before it.
   int receiverOf(Phase phase, int part) const { return part + (phase == Phase::F ? 1 : -1); }
   int senderOf(const ListedAction &action) const {
     return action.what == What::Receive ? action.part - (action.phase == Phase::F ? 1 : -1) : action.part;
@@ -103,7 +103,7 @@ private:
             quoted(action) + " is missing: where a file gives communications it gives all of them; write it " + where + " " + quoted(task));
     };
     if (!send.found())
-      missing(sendOf(phase, part, micro), "behind", maker);
+      missing(sendOf(phase, part, micro), "after", maker);
     else if (send.place < maker.place)
       error(send, quoted(send) + " comes before " + quoted(maker) + ", which makes what it sends");
     if (!receive.found())

@@ -35,13 +35,13 @@ struct CommunicationError {
 };
 
 /// Empty when
-///   S4 each message between two stages has its send behind the task that makes it and its receive before the task that uses it, both once,
+///   S4 each message between two stages has its send after the task that makes it and its receive before the task that uses it, both once,
 ///      and there are no others;
 ///   S5 all end, where each stage does one action after the other: a receive when its send has begun, a send when its receive has begun too
 ///      (Rendezvous) or at once (Eager). Messages from one stage to another arrive in the order in which they were sent, as they carry no
 ///      names. One error per circle of waiting.
-/// The tasks in `lists` must be a schedule that passed S0 to S3. Whether a stage goes on computing behind a send that has not ended makes
-/// no difference: only another message could depend on it, and that comes behind the send. At most about 100 errors. Time grows with the
+/// The tasks in `lists` must be a schedule that passed S0 to S3. Whether a stage goes on computing after a send that has not ended makes
+/// no difference: only another message could depend on it, and that comes after the send. At most about 100 errors. Time grows with the
 /// number of actions.
 std::vector<CommunicationError> checkCommunications(const Placement &placement, int micros,
                                                     const std::vector<std::vector<ListedAction>> &lists, Sending sending);

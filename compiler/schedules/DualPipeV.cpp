@@ -44,14 +44,14 @@ Made dualPipeV(const Request &request) {
   Schedule schedule{"dualpipe_v", micros, 2, vPlacement(stages), {}};
   for (int s = 0; s < stages; ++s) {
     Stage stage;
-    int behind = stages - s - 1;
-    for (int i = 0; i < 2 * behind; ++i)
+    int after = stages - s - 1;
+    for (int i = 0; i < 2 * after; ++i)
       stage.forward(0);
     for (int i = 0; i < s + 1; ++i) {
       stage.forward(0);
       stage.forward(1);
     }
-    for (int i = 0; i < behind; ++i) {
+    for (int i = 0; i < after; ++i) {
       stage.split(1);
       stage.weight();
       stage.forward(1);
@@ -62,7 +62,7 @@ Made dualPipeV(const Request &request) {
       stage.forward(1);
       stage.backward(0);
     }
-    for (int i = 0; i < behind; ++i) {
+    for (int i = 0; i < after; ++i) {
       stage.backward(1);
       stage.forward(1);
       stage.backward(0);
@@ -73,7 +73,7 @@ Made dualPipeV(const Request &request) {
         i % 2 == 0 ? stage.backward(1) : stage.backward(0);
       else
         i % 2 == 0 ? stage.split(1) : stage.split(0);
-    for (int i = 0; i < behind; ++i) {
+    for (int i = 0; i < after; ++i) {
       stage.weight();
       stage.split(0);
     }

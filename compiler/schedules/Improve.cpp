@@ -71,7 +71,7 @@ private:
       candidate.rules[stage].limit = std::clamp(candidate.rules[stage].limit + change, 1, limits[stage]);
   }
 
-  /// Moves a task some places forward, unless it belongs behind one of the tasks that it would pass.
+  /// Moves a task some places forward, unless it belongs after one of the tasks that it would pass.
   void pull(std::vector<Task> &tasks) {
     size_t to = pick(static_cast<int>(tasks.size())), from = to + 1 + pick(6);
     if (from >= tasks.size())

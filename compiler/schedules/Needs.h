@@ -10,7 +10,7 @@ struct Need {
   Task task;
 };
 
-/// A forward needs the forward of the part before it in the chain; a backward its own forward and the backward of the part behind it;
+/// A forward needs the forward of the part before it in the chain; a backward its own forward and the backward of the part after it;
 /// W needs its B.
 class Needs {
 public:

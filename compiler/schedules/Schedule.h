@@ -102,7 +102,7 @@ const ScheduleKind *findSchedule(std::string_view name);
 /// `chunks` and `costs`, and makes the schedule.
 Made makeSchedule(const ScheduleKind &kind, Request request);
 
-/// One line per stage, such as `F0 F1 B0 B1`; chunks behind a dot where there are several (`F0.1`).
+/// One line per stage, such as `F0 F1 B0 B1`; chunks after a dot where there are several (`F0.1`).
 std::string print(const TaskLists &lists);
 
 char letter(Phase phase);

@@ -17,7 +17,7 @@ struct Simulation {
   double bubbleRate = 0;
 };
 
-/// A forward waits for the forward of the part before it in the chain, a backward for that of the part behind it, plus `transfer` where
+/// A forward waits for the forward of the part before it in the chain, a backward for that of the part after it, plus `transfer` where
 /// the two parts are on different stages; W waits for its B. `costs` has one entry per stage. The times are in the unit of the costs.
 Simulation simulate(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer = 0);
 

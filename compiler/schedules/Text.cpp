@@ -30,7 +30,7 @@ using What = ListedAction::What;
 struct Kind {
   std::string_view name;
   bool micro; ///< whether it must name a micro-batch
-  int peer;   ///< it exchanges with the part before (-1) or behind (1)
+  int peer;   ///< it exchanges with the part before (-1) or after (1)
   bool listed = false;
   What what = What::Task;
   Phase phase = Phase::F;
@@ -115,7 +115,7 @@ private:
     });
   }
 
-  /// `: it waits for '1RECV_F1' (2:14), which comes behind '1SEND_B0' (2:7); that waits for ...`
+  /// `: it waits for '1RECV_F1' (2:14), which comes after '1SEND_B0' (2:7); that waits for ...`
   static std::string describe(const std::vector<TextLink> &circle) {
     auto written = [](const TextLink &link) {
       return "'" + link.action + "' (" + std::to_string(link.at.row) + ":" + std::to_string(link.at.column) + ")";
@@ -123,7 +123,7 @@ private:
     std::string text;
     for (size_t i = 0; i < circle.size() && i < mostLinks; ++i) {
       const TextLink &next = circle[(i + 1) % circle.size()];
-      text += (!circle[i].otherEnd ? ", which comes behind " : i == 0 ? ": it waits for " : "; that waits for ") + written(next);
+      text += (!circle[i].otherEnd ? ", which comes after " : i == 0 ? ": it waits for " : "; that waits for ") + written(next);
     }
     return circle.size() > mostLinks ? text + "; and so on, over " + std::to_string(circle.size() / 2) + " stages" : text;
   }

@@ -20,7 +20,7 @@ Schedule vOrder(int stages, int micros, const VSlack &slack) {
       if (micro < all)
         tasks.push_back({phase, micro++, chunk});
     };
-    int behind = stages - 1 - stage, up = 1 + ahead(behind, slack.up), down = up + ahead(behind, slack.down);
+    int after = stages - 1 - stage, up = 1 + ahead(after, slack.up), down = up + ahead(after, slack.down);
     for (int i = 0; i < down; ++i)
       run(Phase::F, 0);
     for (int i = 0; i < ahead(stage, slack.turn); ++i) {

@@ -10,9 +10,9 @@ namespace npar::schedules {
 /// How much further than it must be a phase is ahead of the next one, as a share of the stages on the way between them. A micro-batch needs
 /// time from one stage to the next: with no slack it arrives when it is due if all tasks take the same time and messages none.
 struct VSlack {
-  double down = 0; ///< forwards of chunk 0 before those of chunk 1, per stage behind this one
+  double down = 0; ///< forwards of chunk 0 before those of chunk 1, per stage after this one
   double turn = 0; ///< forwards of chunk 1 before backwards of chunk 1, per stage before this one
-  double up = 0;   ///< backwards of chunk 1 before those of chunk 0, per stage behind this one
+  double up = 0;   ///< backwards of chunk 1 before those of chunk 0, per stage after this one
 };
 
 /// Forwards and backwards in the order of ZB-V (Qi et al. 2023, section 6), with slack: each stage fills up, then takes a forward and a

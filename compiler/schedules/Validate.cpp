@@ -115,13 +115,13 @@ private:
         text += i == 0 ? name(wait.stage, task) + " never starts: it" : "; " + name(wait.stage, task);
         text += " waits for " + name(wait.need.stage, wait.need.task);
         if (wait.need.stage == wait.stage) {
-          text += ", which is ordered behind it";
+          text += ", which is ordered after it";
           break;
         }
         text += " of stage " + std::to_string(wait.need.stage);
         const Wait &next = circle[(i + 1) % circle.size()];
         if (const Task &head = lists[next.stage][next.place]; !(head == wait.need.task))
-          text += ", which is ordered behind " + name(next.stage, head);
+          text += ", which is ordered after " + name(next.stage, head);
       }
       if (circle.size() > mostLinks)
         text += "; and so on, over " + std::to_string(circle.size()) + " stages";

@@ -9,7 +9,7 @@
 //
 // The first and the last part of the chain are both on stage 0, so a micro-batch turns round there without a message. Stage s starts with
 // 2 (p - s) - 1 forwards of chunk 0, then s pairs of forwards of both chunks, then p - s times F and B of chunk 1. For F = B = W and
-// m >= 2p - 1 the only idle time of a stage is before its first and behind its last task: the bubble is 0. Every stage holds at most p
+// m >= 2p - 1 the only idle time of a stage is before its first and after its last task: the bubble is 0. Every stage holds at most p
 // micro-batches, 2p of their chunks, and W waits as long as that allows.
 #include "compiler/schedules/FillWeights.h"
 #include "compiler/schedules/VShape.h"

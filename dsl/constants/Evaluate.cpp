@@ -85,7 +85,7 @@ Value Evaluator::evaluate(const ast::Expression &e, Scope &scope) {
   case ExpressionKind::List:
     return list(e, scope);
   case ExpressionKind::Tuple:
-    reporter.fail(e.location, "a pair of values in parentheses stands only behind 'betas ='");
+    reporter.fail(e.location, "a pair of values in parentheses stands only after 'betas ='");
   case ExpressionKind::Not:
     return !truth(*e.items[0], scope, "the operand of 'not'");
   case ExpressionKind::Negate:
@@ -184,7 +184,7 @@ std::vector<const ast::Argument *> matchArguments(Reporter &reporter, const std:
     const std::string &name = flag ? a.value->text : a.name.text;
     if (name.empty()) {
       if (named)
-        reporter.fail(a.value->location, "an argument without a name behind one with a name");
+        reporter.fail(a.value->location, "an argument without a name after one with a name");
       slot = position++;
       if (slot >= formals.size())
         reporter.fail(a.value->location,

@@ -138,24 +138,24 @@ void bindConstants(Evaluator &evaluator, const std::vector<ast::Item> &parameter
     const ast::Expression *given = setting ? setting->value.get() : valueIn(config, p.name.text);
     Value value = Poison{};
     try {
-      Value standard = Poison{};
+      Value fallback = Poison{};
       // The default is evaluated even when it is set: it tells the kind of the constant.
       if (p.value && (!given || p.value->kind != ast::ExpressionKind::Chain))
-        standard = evaluator.evaluate(*p.value, scope);
-      value = setting ? evaluateSetting(evaluator, *setting, scope) : given ? evaluator.evaluate(*given, scope) : standard;
-      bool mayBeNone = std::holds_alternative<None>(standard);
+        fallback = evaluator.evaluate(*p.value, scope);
+      value = setting ? evaluateSetting(evaluator, *setting, scope) : given ? evaluator.evaluate(*given, scope) : fallback;
+      bool mayBeNone = std::holds_alternative<None>(fallback);
       if (auto *word = std::get_if<std::string>(&value); mayBeNone && word && *word == "none")
         value = None{};
       if (!given && !p.value)
         evaluator.reporter.fail(p.name.location, "constant '" + p.name.text + "' of " + what + " has no value",
                                 {"set it: --set " + p.name.text + "=..."});
-      bool sameKind = mayBeNone || std::holds_alternative<Poison>(standard) || standard.index() == value.index() ||
-                      (isNumber(standard) && isNumber(value));
+      bool sameKind = mayBeNone || std::holds_alternative<Poison>(fallback) || fallback.index() == value.index() ||
+                      (isNumber(fallback) && isNumber(value));
       if (given && !sameKind) {
         auto *word = std::get_if<std::string>(&value);
         std::string text = word && *word == "none" ? *word : textOf(value);
         value = Poison{};
-        evaluator.reporter.fail(given->location, "constant '" + p.name.text + "' is " + kindOf(standard) + ", " + text + " is not");
+        evaluator.reporter.fail(given->location, "constant '" + p.name.text + "' is " + kindOf(fallback) + ", " + text + " is not");
       }
     } catch (const Stop &) {
     }

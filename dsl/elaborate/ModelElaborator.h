@@ -55,7 +55,7 @@ private:
   /// The factors when the size of an axis is a product of axes alone, else nothing.
   AxisValue factors(const ast::Expression &size, Scope &scope);
   void under(const ast::Statement &s, Scope &scope, Body body);
-  /// What parameters below are called: the path behind `as`, else the name, below the current one.
+  /// What parameters below are called: the path after `as`, else the name, below the current one.
   std::string pathOf(const ast::Name &name, const std::optional<ast::Name> &as);
   void checkPath(Location at, const std::string &path);
   void input(const ast::Statement &s, Scope &scope);

@@ -96,12 +96,12 @@ std::string OperationCall::axis(size_t i) {
   return names[0];
 }
 
-double OperationCall::number(size_t i, double standard) {
-  return has(i) ? elaborator.number(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'") : standard;
+double OperationCall::number(size_t i, double fallback) {
+  return has(i) ? elaborator.number(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'") : fallback;
 }
 
-bool OperationCall::truth(size_t i, bool standard) {
-  return has(i) ? elaborator.truth(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'") : standard;
+bool OperationCall::truth(size_t i, bool fallback) {
+  return has(i) ? elaborator.truth(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'") : fallback;
 }
 
 std::string OperationCall::word(size_t i, const std::vector<std::string> &choices) {

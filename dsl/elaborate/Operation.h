@@ -25,8 +25,8 @@ public:
   /// One axis; a list of axes.
   std::string axis(size_t i);
   AxisNames axes(size_t i);
-  double number(size_t i, double standard);
-  bool truth(size_t i, bool standard);
+  double number(size_t i, double fallback);
+  bool truth(size_t i, bool fallback);
   std::string word(size_t i, const std::vector<std::string> &choices);
 
   const AxisNames &axesOf(int node) const { return graph.type(node).axes; }

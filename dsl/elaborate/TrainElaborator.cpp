@@ -100,9 +100,9 @@ private:
     return result;
   }
 
-  double atLeastZero(const ast::Expression *e, double standard, const std::string &what) {
+  double atLeastZero(const ast::Expression *e, double fallback, const std::string &what) {
     if (!e)
-      return standard;
+      return fallback;
     double value = evaluator.number(*e, scope, what);
     if (!(value >= 0))
       reporter.fail(e->location, what + " is " + textOf(value) + ", it must not be negative");

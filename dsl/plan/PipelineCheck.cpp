@@ -60,7 +60,7 @@ void PipelineCheck::joinRepeat(const PlanRule &e, const Repeat &repeat) {
   if (!pipeline) {
     first = e.source;
     chosen = e.schedule;
-    pipeline = Pipeline{{}, name, chosen ? chosen->name : schedules.standard, e.axisAt, chosen ? chosen->chunks : 0};
+    pipeline = Pipeline{{}, name, chosen ? chosen->name : schedules.defaultName, e.axisAt, chosen ? chosen->chunks : 0};
     if (!e.counts.empty()) {
       pipeline->counts = e.counts;
       pipeline->countsAt = e.source->stages->location;

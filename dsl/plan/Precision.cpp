@@ -72,7 +72,7 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
     if (!target) {
       std::vector<std::string> helps = didYouMean(p.what.text, {"gradients", "reduce"});
       reporter.error(p.what.location, "'" + p.what.text + "' has no element type of its own",
-                     helps.empty() ? std::vector<std::string>{"behind `compute` may stand `gradients` and `reduce`"} : helps);
+                     helps.empty() ? std::vector<std::string>{"`gradients` and `reduce` may stand after `compute`"} : helps);
       continue;
     }
     if (*target)

@@ -65,7 +65,7 @@ ProductRules::ProductRules(const std::vector<PlanRule> &rules, const std::vector
           }
           reporter.error(e.axisAt,
                          "axis '" + e.rule.axis + "' cuts mesh axis '" + piece.mesh + "' of size " + std::to_string(all.back()) +
-                             " behind " + std::to_string(piece.to == all.back() ? piece.from : piece.to) +
+                             " after " + std::to_string(piece.to == all.back() ? piece.from : piece.to) +
                              ", another product axis cuts it as " + sizesOf(all),
                          cutBy[piece.mesh], "the other rule is here", {"give them mesh axes of their own"});
           return;

@@ -28,7 +28,7 @@ void readStore(const ast::StoreRule &source, const std::vector<MeshAxis> &mesh, 
     if (source.per) {
       if (source.per->text != "step" && source.per->text != "micro")
         reporter.fail(source.per->location, "gradients are reduced per micro-batch or per step, not per '" + source.per->text + "'",
-                      {"write `per micro` (which is the standard) or `per step`"});
+                      {"write `per micro` (which is the default) or `per step`"});
       perStep = source.per->text == "step";
       if (std::none_of(source.what.begin(), source.what.end(), [](const ast::Name &what) { return what.text == "gradients"; }))
         reporter.fail(source.per->location, "'per " + source.per->text + "' says when gradients are reduced, and this rule stores none");

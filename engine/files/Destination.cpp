@@ -30,7 +30,7 @@ Destination destinationOf(const std::string &given) {
   fs::path path = fs::absolute(given, unknown);
   constexpr int mostLinks = 40; // as the kernel; a circle ends here
   for (int i = 0; i < mostLinks && !unknown; ++i) {
-    // The folder's links are followed first: /dev/fd is one, and `..` behind a link is not what it looks like.
+    // The folder's links are followed first: /dev/fd is one, and `..` after a link is not what it looks like.
     fs::path folder = fs::weakly_canonical(path.parent_path(), unknown);
     if (unknown)
       break;

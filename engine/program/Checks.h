@@ -1,4 +1,4 @@
-// The single checks behind Verify.h: each returns an empty string, or what is wrong and where. All but the first rely on the first.
+// The single checks that Verify.h runs: each returns an empty string, or what is wrong and where. All but the first rely on the first.
 #pragma once
 
 #include "engine/program/Program_generated.h"

@@ -49,7 +49,7 @@ public:
   const Step &stepOf(uint32_t node) const { return *fragmentOf(node).steps()->Get(nodes[node].step); }
   const Task &taskOf(uint32_t node) const;
 
-  /// Events and steps in topological order, of those that are free the earliest planned first; those on or behind a cycle are missing.
+  /// Events and steps in topological order, of those that are free the earliest planned first; those on or after a cycle are missing.
   std::vector<uint32_t> sort() const;
   /// Number of nodes that stand for an event, or are not part of one.
   size_t eventCount() const;

@@ -1,4 +1,4 @@
-// The standard models and the meaning of layers, repeats, axes and operations.
+// The models of the standard library and the meaning of layers, repeats, axes and operations.
 #include "Npar.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(Gpt2, IsOneTypedGraph) {
       EXPECT_LT(operand, static_cast<int>(i));
 }
 
-// One `parameter` node per textual use: the tied table is used by the embedding, before the blocks, and by the head, behind them.
+// One `parameter` node per textual use: the tied table is used by the embedding, before the blocks, and by the head, after them.
 TEST(Gpt2, UsesTheTiedTableTwice) {
   Program p = program(elaborateFile(gpt2, small));
   std::vector<int> blocks;

@@ -40,7 +40,7 @@ def mesh(**sizes):
 
 
 def listen():
-    """A shell starts what runs behind an `&` with SIGINT ignored, and what is ignored stays so: the tests may run there too."""
+    """A shell starts what runs after an `&` with SIGINT ignored, and what is ignored stays so: the tests may run there too."""
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, signal.SIG_DFL)
 

@@ -79,7 +79,7 @@ class CheckpointTest(DriverTest):
         own = self.weights(*ONE)
         safetensors_file.write(self.folder / "w.safetensors", own)
         good = (self.folder / "w.safetensors").read_bytes()
-        for name, content in [("behind", good + b"\0"), ("before", self.shifted(good))]:
+        for name, content in [("after", good + b"\0"), ("before", self.shifted(good))]:
             (self.folder / f"{name}.safetensors").write_bytes(content)
             error = self.npar("run", *ONE, "--random-data", "--steps", 1, "--weights", f"{name}.safetensors", code=1).error
             self.assertIn("belong to no tensor", error)

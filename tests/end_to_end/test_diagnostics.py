@@ -46,7 +46,7 @@ INTERNAL = {
 }
 
 # Functions that hand on a text which they were given; who gives it is found by name.
-REPORT_SECOND = {"error", "fail", "abort", "warning", "note", "help"}  # (location, text, ...) behind `.`
+REPORT_SECOND = {"error", "fail", "abort", "warning", "note", "help"}  # (location, text, ...) after `.`
 REPORT_STREAM = {"emitError", "emitOpError", "emitWarning", "emitRemark", "attachNote", "refuse"}  # (...) << text << ...
 LISTS = {"errors", "helps"}  # `helps.push_back(text)`
 VARIABLES = {"message", "error"}  # `error = text`, `message += text`

@@ -111,7 +111,7 @@ class ScheduleTest(DriverTest):
         """The order of pytorch#172668 and its repair: what a file gives is checked as it stands, and it is said what is done with it."""
         order = ["0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1", "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1"]
         wrong = self.write("\n".join(order) + "\n")
-        said = "mine.csv:1:18: error: stage 0, action 3: '0SEND_F1' never ends: it waits for '1RECV_F1' (2:27), which comes behind"
+        said = "mine.csv:1:18: error: stage 0, action 3: '0SEND_F1' never ends: it waits for '1RECV_F1' (2:27), which comes after"
         self.assertIn(said, self.schedule("--import", wrong, "--check", code=3).error)
         self.assertIn(said, self.schedule("--import", wrong, code=1).error)
         (error,) = self.schedule_json("--import", wrong, "--check", code=3)["errors"]

@@ -1,9 +1,9 @@
 """Replays the table of hostile and careless uses, `uses/uses.tsv`: each ends with its exit code and its message, and harms no file.
 
-A row is `exit code`, `command`, `message`, between tabs. The command is what stands behind `npar` (behind a `$`: a whole line for the shell, with
+A row is `exit code`, `command`, `message`, between tabs. The command is what stands after `npar` (after a `$`: a whole line for the shell, with
 the functions of HELPERS); it runs in a fresh folder that holds the files of `uses/` and those that `make_files` writes. The message is the first
 line with an error, or else the first line on standard error, or for a failed check the first that says FAILED; `...` in it stands for any
-text. A code with `long` behind it is a slow row, or one whose kind another row shows: for NPAR_LONG=1.
+text. A code with `long` after it is a slow row, or one whose kind another row shows: for NPAR_LONG=1.
 
 Whatever a row expects, it fails for a crash, an internal error, more than 20 seconds, an input that is changed, a file left behind that it does
 not name, and --json that prints no JSON.

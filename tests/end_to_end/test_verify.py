@@ -50,7 +50,7 @@ class VerifyTest(DriverTest):
             self.assertIn(expected, names)
 
     def test_the_own_type_of_a_plan(self):
-        """Behind float64 the plan as it is written, whatever memory it allows that float64 needs more of."""
+        """After float64 the plan as it is written, whatever memory it allows that float64 needs more of."""
         plan = settings(SMALL, mesh(dp=2, pp=1, tp=2))
         for compute in ("f32", "bf16", "fp16"):
             with self.subTest(compute=compute):

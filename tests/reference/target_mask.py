@@ -6,7 +6,7 @@ IGNORE = -100
 
 
 def target_mask(tokens, length, batch):
-    """One byte per token, 1 for a target. The targets of row r are the tokens behind r * length; in every third batch the first half of
+    """One byte per token, 1 for a target. The targets of row r are the tokens after r * length; in every third batch the first half of
     the rows has none."""
     chance = random.Random(11)
     mask = bytearray(1)

@@ -2,15 +2,15 @@
 #include "tools/npar/Command.h"
 
 #include "engine/files/AtomicFile.h"
-#include "tools/npar/view/Annotate.h"
+#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/files/PendingFile.h"
-#include "tools/npar/view/SavedText.h"
-#include "tools/npar/view/Summary.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/view/Actual.h"
+#include "tools/npar/view/Annotate.h"
 #include "tools/npar/view/ParameterBytes.h"
+#include "tools/npar/view/SavedText.h"
+#include "tools/npar/view/Summary.h"
 #include "tools/npar/view/Timeline.h"
 #include "tools/npar/view/View.h"
 #include "tools/npar/view/ViewJson.h"
@@ -207,7 +207,7 @@ Command addInspectCommand(CLI::App &driver) {
   app->add_flag("--json", flags->json, "one JSON object on standard output; bytes and counts are per rank and training step");
   app->add_flag("--why", flags->why,
                 "explain each collective: the plan's rule and line, the two layouts, bytes, how often, what would remove it");
-  app->add_flag("--annotate", flags->annotate, "print the plan's text with the effect of each line behind it");
+  app->add_flag("--annotate", flags->annotate, "print the plan's text with the effect of each line after it");
   app->add_flag("--bytes-per-parameter", flags->parameterBytes,
                 "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
   app->add_flag("--saved", flags->saved,

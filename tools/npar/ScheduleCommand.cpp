@@ -171,7 +171,7 @@ Command addScheduleCommand(CLI::App &driver) {
               for (const CLI::Option *option : app->get_options())
                 if (inner->parsed() && option->count() > 0)
                   return fail(ExitCode::Usage, option->get_name() + " stands before '" + inner->get_name() +
-                                                   "', which has flags of its own: give it behind that, where it has it");
+                                                   "', which has flags of its own: give it after that, where it has it");
             if (difference->parsed())
               return showDifference(all->words, all->difference);
             if (explanation->parsed())

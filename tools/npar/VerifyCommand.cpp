@@ -4,13 +4,13 @@
 
 #include "engine/program/Verify.h"
 #include "tools/npar/model/Compilation.h"
-#include "tools/npar/verify/Equivalence.h"
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/terminal/Talk.h"
-#include "tools/npar/verify/VerifyReport.h"
 #include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/trials/VerifyAll.h"
+#include "tools/npar/verify/Equivalence.h"
+#include "tools/npar/verify/VerifyReport.h"
 
 #include <algorithm>
 #include <cmath>
@@ -350,7 +350,7 @@ Command addVerifyCommand(CLI::App &driver) {
       ->type_name("FEATURES")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("--print-plan", flags->printPlan, "with --all: print the model's text with this plan behind it, check nothing")
+  app->add_option("--print-plan", flags->printPlan, "with --all: print the model's text with this plan after it, check nothing")
       ->type_name("NAME")
       ->check(notEmpty());
   app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")

@@ -60,7 +60,7 @@ TEST(UpdateKernel, AdamwFollowsPyTorch) {
   }
 }
 
-// A norm that is not finite makes a gate that no optimizer moves anything behind, whatever the gradient holds; a finite one changes no bit.
+// A norm that is not finite makes a gate after which no optimizer moves anything, whatever the gradient holds; a finite one changes no bit.
 TEST(UpdateKernel, AGateThatIsClosedLeavesEverything) {
   std::string t = tensorText("embed=33", "f32"), momentum = "{momentum = 0.9, decay = 0.1, nesterov = false}";
   std::string adamw = "{beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}";

@@ -5,7 +5,7 @@
 
 namespace npar::cost {
 
-// Lane 0 runs kind 0 (3 s) twice; lane 1 runs kind 1 (1 s) behind it, 0.5 s later each.
+// Lane 0 runs kind 0 (3 s) twice; lane 1 runs kind 1 (1 s) after it, 0.5 s later each.
 TEST(Timeline, TasksWaitForTheirMessages) {
   TaskGraph graph;
   graph.kinds = {{3}, {1}};

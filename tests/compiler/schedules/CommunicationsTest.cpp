@@ -23,8 +23,8 @@ TEST(Communications, CircleOfSends) {
   ReadSchedule read = checkCsv(text);
   ASSERT_EQ(read.errors.size(), 1u);
   const TextError &error = read.errors[0];
-  EXPECT_EQ(error.reason, "'0SEND_F1' never ends: it waits for '1RECV_F1' (2:27), which comes behind '1SEND_B0' (2:18); that waits for "
-                          "'0RECV_B0' (1:27), which comes behind '0SEND_F1' (1:18)");
+  EXPECT_EQ(error.reason, "'0SEND_F1' never ends: it waits for '1RECV_F1' (2:27), which comes after '1SEND_B0' (2:18); that waits for "
+                          "'0RECV_B0' (1:27), which comes after '0SEND_F1' (1:18)");
   EXPECT_TRUE(error.ofCommunication);
   EXPECT_EQ(error.place, 3);
   ASSERT_EQ(error.circle.size(), 4u);
@@ -39,7 +39,7 @@ TEST(Communications, CircleOfSends) {
 
 TEST(Communications, AllOrNone) {
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0\n"),
-            "2:14: '1SEND_B0' is missing: where a file gives communications it gives all of them; write it behind '1B0'\n");
+            "2:14: '1SEND_B0' is missing: where a file gives communications it gives all of them; write it after '1B0'\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n"),
             "2:1: '1RECV_F0' is missing: where a file gives communications it gives all of them; write it before '1F0'\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"), "1:14: '0SEND_F0' appears twice\n");
@@ -96,12 +96,12 @@ static std::string join(const Words &words) {
   return text;
 }
 
-/// The words of a schedule with a send somewhere behind what makes it and a receive somewhere before what uses it. `spread`: how far.
+/// The words of a schedule with a send somewhere after what makes it and a receive somewhere before what uses it. `spread`: how far.
 static Words withCommunications(const Schedule &schedule, std::mt19937 &chance, int spread) {
   Words words(schedule.lists.size());
   int last = static_cast<int>(schedule.placement.size()) - 1;
   for (int stage = 0; stage < schedule.stages(); ++stage) {
-    std::multimap<double, std::string> row; // by place, behind or before the task's own
+    std::multimap<double, std::string> row; // by place, after or before the task's own
     for (size_t i = 0; i < schedule.lists[stage].size(); ++i) {
       const Task &task = schedule.lists[stage][i];
       int part = schedule.place(stage, task.chunk), step = task.phase == Phase::F ? 1 : -1;

@@ -168,9 +168,9 @@ TEST(ScheduleText, RefusesHalvesThatDoNotFit) {
 TEST(ScheduleText, LocatesWhatDoesNotRun) {
   EXPECT_EQ(errors("0F0,0F1,0B0\n1F0,1B0,1F1,1B1\n"), "1:12: '0B1' is missing\n");
   EXPECT_EQ(errors("0F0,0F0,0B0\n"), "1:5: '0F0' appears twice\n");
-  EXPECT_EQ(errors("0B0,0F0\n"), "1:1: '0B0' never starts: it waits for '0F0', which is ordered behind it\n");
-  EXPECT_EQ(errors("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"), "1:5: '0B0' never starts: it waits for '1B0' of stage 1, which is ordered behind "
-                                                          "'1F1'; '1F1' waits for '0F1' of stage 0, which is ordered behind '0B0'\n");
+  EXPECT_EQ(errors("0B0,0F0\n"), "1:1: '0B0' never starts: it waits for '0F0', which is ordered after it\n");
+  EXPECT_EQ(errors("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"), "1:5: '0B0' never starts: it waits for '1B0' of stage 1, which is ordered after "
+                                                          "'1F1'; '1F1' waits for '0F1' of stage 0, which is ordered after '0B0'\n");
   EXPECT_EQ(errors("0F0,0F1,0I1,0W1,0I0,0W0\n"),
             "1:21: '0W0' comes after '0W1': gradients must accumulate in ascending order of micro-batches\n");
 }

@@ -34,19 +34,19 @@ TEST(Validate, RefusesBackwardsInAnotherOrder) {
 }
 
 TEST(Validate, FindsTasksThatNeverStart) {
-  EXPECT_EQ(reasons({{B0, F0}}, 1), "0:0: 'B0' never starts: it waits for 'F0', which is ordered behind it\n");
+  EXPECT_EQ(reasons({{B0, F0}}, 1), "0:0: 'B0' never starts: it waits for 'F0', which is ordered after it\n");
   // Stage 0 wants B0 of stage 1 before it sends F1, stage 1 wants F1 before it runs B0.
   EXPECT_EQ(reasons({{F0, B0, F1, B1}, {F0, F1, B0, B1}}, 2),
-            "0:1: 'B0' never starts: it waits for 'B0' of stage 1, which is ordered behind 'F1'; 'F1' waits for 'F1' of stage 0, which is "
-            "ordered behind 'B0'\n");
+            "0:1: 'B0' never starts: it waits for 'B0' of stage 1, which is ordered after 'F1'; 'F1' waits for 'F1' of stage 0, which is "
+            "ordered after 'B0'\n");
 }
 
 // Stages 0 and 1 only wait for the circle between 2 and 3: it alone is said.
 TEST(Validate, NamesTheCircleAndNotWhoWaitsForIt) {
   std::vector<Task> good{F0, F1, B0, B1};
   EXPECT_EQ(reasons({good, good, {F0, B0, F1, B1}, {F1, F0, B0, B1}}, 2),
-            "2:1: 'B0' never starts: it waits for 'B0' of stage 3, which is ordered behind 'F1'; 'F1' waits for 'F1' of stage 2, which is "
-            "ordered behind 'B0'\n");
+            "2:1: 'B0' never starts: it waits for 'B0' of stage 3, which is ordered after 'F1'; 'F1' waits for 'F1' of stage 2, which is "
+            "ordered after 'B0'\n");
 }
 
 TEST(Validate, NamesEveryLinkOfALongCircle) {
@@ -54,13 +54,13 @@ TEST(Validate, NamesEveryLinkOfALongCircle) {
   std::vector<ScheduleError> errors = validate({"", 1, 2, loopPlacement(3, 2), {{a, b, c, d}, {b, a, c, d}, {a, b, c, d}}});
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].reason, "'F0.1' never starts: it waits for 'F0.0' of stage 2; 'F0.0' waits for 'F0.0' of stage 1, which is ordered "
-                              "behind 'F0.1'; 'F0.1' waits for 'F0.1' of stage 0");
+                              "after 'F0.1'; 'F0.1' waits for 'F0.1' of stage 0");
 }
 
 TEST(Validate, NamesTasksAsAsked) {
   Schedule schedule{"", 1, 1, loopPlacement(1, 1), {{B0, F0}}};
   EXPECT_EQ(validate(schedule, [](int stage, const Task &task) { return "s" + std::to_string(stage) + letter(task.phase); })[0].reason,
-            "'s0B' never starts: it waits for 's0F', which is ordered behind it");
+            "'s0B' never starts: it waits for 's0F', which is ordered after it");
 }
 
 TEST(Validate, RefusesPlacementsThatDoNotFit) {

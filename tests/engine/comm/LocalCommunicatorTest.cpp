@@ -1,9 +1,9 @@
-// The local communicator, plain and behind delays, against the conformance suite.
+// The local communicator, plain and with delays, against the conformance suite.
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/backends/cpu/CpuBackend.h"
-#include "tests/engine/comm/FaultyCommunicator.h"
 #include "engine/comm/local/Exchange.h"
 #include "tests/engine/comm/CommunicatorConformance.h"
+#include "tests/engine/comm/FaultyCommunicator.h"
 
 namespace npar::testing {
 namespace {

@@ -6,7 +6,7 @@
 namespace npar::program {
 namespace {
 
-/// What runs per micro-batch, weight gradients too, has the number behind its fragment's name; what runs once has the name alone.
+/// What runs per micro-batch, weight gradients too, has the number after its fragment's name; what runs once has the name alone.
 TEST(Describe, TasksOfMicroBatchesHaveTheirNumber) {
   RankClassT rankClass;
   for (auto [name, phase] : {std::pair{"P0", Phase::Prologue},

@@ -14,7 +14,7 @@ uint32_t isolateTask(RankClassT &rankClass, uint32_t task);
 /// Takes a step out of a fragment, for all tasks that run it: those that depended on it depend on what it depended on.
 void removeStep(RankClassT &rankClass, uint32_t fragment, uint32_t step);
 
-/// Puts a second one behind a step, which waits for the first, for all tasks that run the fragment.
+/// Puts a second one after a step, which waits for the first, for all tasks that run the fragment.
 void duplicateStep(RankClassT &rankClass, uint32_t fragment, uint32_t step);
 
 /// Gives a communication step a payload of its own with another event.

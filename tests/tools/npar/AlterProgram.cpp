@@ -53,7 +53,7 @@ bool disagree(ProgramT &program) {
   return false;
 }
 
-/// A class issues its first communication last: its peers wait for what comes behind.
+/// A class issues its first communication last: its peers wait for what comes after it.
 bool reorder(ProgramT &program) {
   auto &order = program.classes.front()->communication_order;
   std::rotate(order.begin(), order.begin() + 1, order.end());

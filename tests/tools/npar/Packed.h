@@ -5,7 +5,7 @@
 
 namespace npar::program {
 
-/// Keeps the bytes behind a root.
+/// Keeps the bytes after a root.
 struct Packed {
   flatbuffers::FlatBufferBuilder builder;
   explicit Packed(const ProgramT &program) { builder.Finish(Program::Pack(builder, &program)); }

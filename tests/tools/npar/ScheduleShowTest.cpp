@@ -66,7 +66,7 @@ TEST(ScheduleShow, ComparesTwoOrders) {
   EXPECT_EQ(a.messages(), 8);
 }
 
-// Parts and causes of a stage's waiting each add up to it; the path's tasks and messages take the whole makespan, each right behind the
+// Parts and causes of a stage's waiting each add up to it; the path's tasks and messages take the whole makespan, each right after the
 // other.
 TEST(ScheduleExplain, AddsUp) {
   for (const ScheduleKind &kind : scheduleKinds())

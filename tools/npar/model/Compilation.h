@@ -23,7 +23,7 @@ public:
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
-  /// Reads and elaborates; `settings` are added behind those of the command line and win. Warnings can be left out where they were printed.
+  /// Reads and elaborates; `settings` are added after those of the command line and win. Warnings can be left out where they were printed.
   Outcome<dsl::Program> elaborate(const SettingsList &settings = {}, bool withWarnings = true);
   /// Prints the syntax tree to stdout.
   ExitCode printSyntaxTree();

@@ -11,7 +11,7 @@ namespace npar::driver {
 /// Waiting of one stage, in units of time; the three parts add up to `idle`, and so do the causes with `done`.
 struct StageWait {
   double busy = 0, idle = 0;
-  /// Before its first backward begins and its last forward ends, whichever is earlier; between the two; behind both.
+  /// Before its first backward begins and its last forward ends, whichever is earlier; between the two; after both.
   double warmUp = 0, steady = 0, drain = 0;
   double forward = 0;                      ///< for forwards of other stages
   double backward = 0;                     ///< for backwards of other stages

@@ -25,7 +25,7 @@ std::string diffJson(const TimedSchedule &a, const TimedSchedule &b);
 /// "1f1b: 4 stages, 8 micro-batches, 1 chunk per stage"
 std::string scheduleTitle(const TimedSchedule &schedule);
 
-/// `F3`, with its chunk behind a dot where a stage has several.
+/// `F3`, with its chunk after a dot where a stage has several.
 std::string taskLabel(const schedules::Schedule &schedule, const schedules::Task &task);
 
 } // namespace npar::driver

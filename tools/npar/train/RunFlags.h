@@ -1,9 +1,9 @@
-// The flags of `npar run`, and the training loop behind them.
+// The flags of `npar run`, and the training loop that they steer.
 #pragma once
 
+#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/ModelOptions.h"
-#include "tools/npar/files/PendingFile.h"
 
 #include <optional>
 #include <string>

@@ -58,7 +58,7 @@ Outcome<std::vector<const Feature *>> featuresNamed(const std::string &list);
 /// Whether a model has what the feature needs.
 bool applies(const Feature &feature, const SmallModel &model);
 
-/// The flags that make a model with these constants small, each behind a space; empty when it has none of the usual ones.
+/// The flags that make a model with these constants small, each after a space; empty when it has none of the usual ones.
 std::string shrinkingFlags(const std::vector<std::string> &constants);
 
 /// Elaborates the model's text at a small size. Errors are printed; settings of plans are a usage error.

@@ -43,7 +43,7 @@ std::string reasonKind(const std::string &reason);
 /// A word as a shell takes it.
 std::string shellQuoted(const std::string &word);
 
-/// The flags that chose train block, configuration and settings, as a shell takes them, each behind a space.
+/// The flags that chose train block, configuration and settings, as a shell takes them, each after a space.
 std::string modelFlags(const ModelOptions &options);
 
 /// How to see the same again, in the folder of the model's text where that imports its neighbours.

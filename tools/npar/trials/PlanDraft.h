@@ -38,7 +38,7 @@ Outcome<PlanDraft> draftNamed(const SmallModel &model, const std::string &featur
 /// the seed), then random combinations. Worlds have 1 to 16 ranks. The random plan k depends on the seed and k alone.
 std::vector<PlanDraft> draftMatrix(const SmallModel &model, int64_t count, uint64_t seed);
 
-/// The whole text: the model's own with the plan behind it. `firstLine`: where the plan begins.
+/// The whole text: the model's own with the plan after it. `firstLine`: where the plan begins.
 std::string wholeText(const std::string &modelText, const PlanDraft &draft, uint32_t &firstLine);
 
 } // namespace npar::driver

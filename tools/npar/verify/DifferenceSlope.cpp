@@ -71,7 +71,7 @@ private:
     return (values.at(-2 * step) - 8 * values.at(-step) + 8 * values.at(step) - values.at(2 * step)) / (12 * step * stride);
   }
 
-  /// How much larger the slope is in front of 0 than behind it: that of a smooth loss doubles with the step, that of a kink at 0 stays.
+  /// How much larger the slope is before 0 than after it: that of a smooth loss doubles with the step, that of a kink at 0 stays.
   double bend(int step, double stride) const { return (values.at(step) - 2 * values.at(0) + values.at(-step)) / (step * stride); }
 
   const LossAlong &loss;

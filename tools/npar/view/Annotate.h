@@ -1,8 +1,8 @@
-// `npar inspect --annotate`: a plan's own text with what each of its lines does behind it.
+// `npar inspect --annotate`: a plan's own text with what each line does, written after it.
 #pragma once
 
-#include "tools/npar/terminal/ExitCode.h"
 #include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/terminal/ExitCode.h"
 
 namespace npar::driver {
 

@@ -1,4 +1,4 @@
-// The table behind Looks.h.
+// The table of Looks.h.
 #include "tools/npar/view/Looks.h"
 
 namespace npar::driver {

@@ -44,7 +44,7 @@ std::string blocksText(int64_t first, int64_t last, int64_t blocks) {
   if (first < 0)
     return "before the blocks";
   if (first >= blocks)
-    return blocks ? "behind the blocks" : "all";
+    return blocks ? "after the blocks" : "all";
   return first == last ? fmt::format("block {}", first) : fmt::format("each of blocks {} to {}", first, last);
 }
 

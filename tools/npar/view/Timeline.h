@@ -33,7 +33,7 @@ struct TimelineLane {
   std::string ranks; ///< such as "ranks 0-3"
   std::vector<TimelineBox> boxes;
   std::vector<TimelineMessage> messages;
-  std::string remark; ///< behind the lane, such as "waits 40 %"
+  std::string remark; ///< after the lane, such as "waits 40 %"
   std::vector<TimelineMemory> memory;
   uint64_t arenaBytes = 0;
 };

@@ -10,7 +10,7 @@
 namespace npar::driver {
 namespace {
 
-/// The text between the first two quotes behind `word`.
+/// The text between the first two quotes after `word`.
 std::string quotedAfter(const std::string &text, const std::string &word) {
   size_t begin = text.find(word + "'");
   if (begin == std::string::npos)
