@@ -146,7 +146,7 @@ struct Recompute {
   ExpressionPtr value;
 };
 
-/// `reduce f32` after `compute`
+/// An element type besides that of `compute`, such as `reduce f32`.
 struct Precision {
   Name what;
   ExpressionPtr value;
@@ -185,7 +185,7 @@ struct Plan {
   std::vector<Requirement> requirements;
 };
 
-/// One text. `index` is its number in Sources.
+/// The syntax tree of one text. `index` is its number in Sources.
 struct File {
   uint32_t index = 0;
   std::vector<Import> imports;

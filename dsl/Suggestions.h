@@ -11,9 +11,9 @@ namespace npar::dsl {
 std::string nearest(const std::string &word, const std::vector<std::string> &candidates);
 /// {"did you mean 'x'?"} or nothing.
 std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates);
-/// "2, 3, 5 or 6"
+/// A list in words: "2, 3, 5 or 6".
 std::string joined(const std::vector<std::string> &words, const char *last = "or");
-/// "1 stage", "2 stages"
+/// A number with its word: "1 stage", "2 stages".
 std::string counted(int64_t number, const std::string &word, const char *plural = "s");
 /// The divisors of `number` nearest to `wanted` (one below, one above), in words: "6 or 8".
 std::string nearestDivisors(int64_t number, int64_t wanted);

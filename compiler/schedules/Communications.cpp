@@ -167,7 +167,7 @@ private:
     findCircles();
   }
 
-  /// From every stuck stage to the one that it waits for, until a stage repeats: a circle, unless an earlier walk was there.
+  /// Walks from every stuck stage to the one that it waits for, until a stage repeats: that is a circle, unless an earlier walk was there.
   void findCircles() {
     std::vector<int> walk(lists.size(), -1); // the walk that visited a stage
     for (int start = 0; start < static_cast<int>(lists.size()); ++start) {

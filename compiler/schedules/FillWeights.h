@@ -21,7 +21,7 @@ struct Filled {
 /// there, and W where a stage would wait or needs the memory, otherwise at the end. `rules` and `costs` have one entry per stage.
 Filled fillWeights(const Schedule &schedule, const std::vector<StageCost> &costs, double transfer, const std::vector<WeightRule> &rules);
 
-/// The same for F = B = W, messages that take no time, and the same limit on every stage.
+/// As above for F = B = W, messages that take no time, and the same limit on every stage.
 TaskLists fillWeights(const Schedule &schedule, int limit);
 
 } // namespace npar::schedules

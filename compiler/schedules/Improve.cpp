@@ -51,7 +51,7 @@ public:
 private:
   int pick(int count) { return static_cast<int>(random() % count); }
 
-  /// Some neighbouring stages, often one.
+  /// Draws some neighbouring stages, often a single one.
   std::pair<int, int> range() {
     int first = pick(stages), last = pick(2) == 0 ? first : pick(stages);
     return std::minmax(first, last);

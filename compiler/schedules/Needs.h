@@ -16,7 +16,7 @@ class Needs {
 public:
   /// The placement must be one that `validate` accepts.
   explicit Needs(const Schedule &schedule);
-  /// At most two, of the same micro-batch; what comes from another stage is a message.
+  /// The tasks that a task needs: at most two, of the same micro-batch; what comes from another stage is a message.
   std::vector<Need> of(int stage, const Task &task) const;
 
 private:

@@ -54,7 +54,7 @@ private:
     }
   }
 
-  /// From every stuck stage to the one it waits for, until a stage repeats: that is a circle, unless an earlier walk was there.
+  /// Walks from every stuck stage to the one that it waits for, until a stage repeats: that is a circle, unless an earlier walk was there.
   std::vector<Circle> circles() {
     std::vector<Circle> result;
     std::vector<int> walk(schedule.stages(), -1); // the walk that visited a stage

@@ -11,7 +11,7 @@ struct Wait {
   Need need;
 };
 
-/// Each wait is for a task of the next one's stage, of the last for one of the first's. Begins at the lowest stage.
+/// Waits in a circle: each is for a task of the next one's stage, the last for one of the first's. It begins at the lowest stage.
 using Circle = std::vector<Wait>;
 
 /// Every circle once, in ascending order of their first stages; empty when all tasks run. The schedule must have passed S0 and S1 of

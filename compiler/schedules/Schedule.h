@@ -95,7 +95,7 @@ Made dualPipeV(const Request &request);
 /// All schedules, in order of publication. A new one is a function in its own file and a line here.
 const std::vector<ScheduleKind> &scheduleKinds();
 
-/// Null when there is none of that name.
+/// The schedule of this name; null when there is none.
 const ScheduleKind *findSchedule(std::string_view name);
 
 /// Checks the numbers of a request against the kind (at least one stage and micro-batch, chunks that the kind can have), fills in

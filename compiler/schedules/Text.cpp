@@ -87,7 +87,7 @@ public:
     return std::any_of(actions.begin(), actions.end(), [](const Action &action) { return action.kind->listed && !action.isTask(); });
   }
 
-  /// Of a text without errors, in its order.
+  /// Checks the sends and receives of a text that has no errors yet; the result is in the order of the text.
   std::vector<TextError> checkCommunications(const ReadSchedule &read, Sending sending) const {
     std::vector<std::vector<ListedAction>> lists(read.schedule.lists.size());
     std::vector<std::vector<TextPlace>> places(lists.size());
@@ -177,7 +177,7 @@ private:
     }
   }
 
-  /// An action, or `(0F3;1B2)OVERLAP_F_B`.
+  /// Reads a cell: an action, or two in `(0F3;1B2)OVERLAP_F_B`.
   void readCell(std::string_view cell, TextPlace at) {
     constexpr std::string_view overlap = ")OVERLAP_F_B";
     if (cell[0] != '(')

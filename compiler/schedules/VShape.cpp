@@ -70,7 +70,7 @@ std::vector<Starts> place(int stages, const std::array<int, 4> &hops, const std:
   return std::any_of(result.begin(), result.end(), collide) ? std::vector<Starts>() : result;
 }
 
-/// With the least waits at the turns.
+/// Starts of the four hops of a micro-batch with the least waits at the turns.
 std::vector<Starts> place(int stages, const std::array<int, 4> &hops) {
   for (int sum = 0; sum <= 3 * period; ++sum)
     for (int first = 0; first <= sum; ++first)

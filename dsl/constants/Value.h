@@ -37,7 +37,7 @@ struct None {};
 
 using Value = std::variant<Poison, int64_t, double, bool, std::string, AxisValue, TensorValue, ParameterValue, Instance *, None>;
 
-/// "a number", "an axis" ...: for messages.
+/// What a value is, for messages: "a number", "an axis" ...
 std::string kindOf(const Value &value);
 /// A constant as a person writes it.
 std::string textOf(const Value &value);

@@ -59,7 +59,7 @@ private:
   std::vector<AxisNames> products, parameterProducts; ///< by node, by parameter
 };
 
-/// "[batch, seq, embed]"
+/// Axes as the language writes them: "[batch, seq, embed]".
 std::string textOf(const AxisNames &axes);
 bool contains(const AxisNames &axes, const std::string &name);
 

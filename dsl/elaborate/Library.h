@@ -28,7 +28,7 @@ public:
   };
   /// The layer that `name` means in `file`.
   static FoundLayer findLayer(SourceFile *file, const std::string &name);
-  /// `file` and everything it imports, each once, nearest first.
+  /// The files that `file` sees: itself and everything it imports, each once, nearest first.
   static std::vector<SourceFile *> reach(SourceFile *file);
 
 private:

@@ -47,7 +47,7 @@ protected:
 private:
   enum class Body { Model, Repeat, Layer, Forward };
 
-  // Statements.cpp
+  // The statements of a body (Statements.cpp).
   void execute(const std::vector<ast::Statement> &statements, Scope &scope, Body body);
   void statement(const ast::Statement &s, Scope &scope, Body body);
   void poison(const ast::Statement &s, Scope &scope);
@@ -69,7 +69,7 @@ private:
   /// A hint when `name` is declared further down in the same text, else nothing.
   std::vector<std::string> declaredLater(const ast::Name &name) const;
 
-  // Checkpoint.cpp
+  // The rules of checkpoint blocks (Checkpoint.cpp).
   void collectCheckpoint(const ast::Statement &s);
   /// The rules of all checkpoint blocks: before unused parameters are dropped, since names are resolved; then against what is left.
   void resolveCheckpoint(Scope &scope);
@@ -78,13 +78,13 @@ private:
   CheckpointRule checkpointRule(const ast::CheckpointRule &source, Scope &scope);
   std::string parameterPath(const ast::Expression &expression, Scope &scope);
 
-  // Layers.cpp
+  // Layers: made from their texts, called, asked for their members (Layers.cpp).
   Instance *instantiate(const ast::Name &name, const std::string &path, const ast::Expression &value, const Library::FoundLayer &found,
                         Scope &scope);
   Value forward(Instance &instance, const ast::Suffix &suffix, Location at, Scope &scope);
   Value member(Instance &instance, const ast::Name &name);
 
-  // Expressions.cpp
+  // What expressions mean beyond constants (Expressions.cpp).
   Value call(const ast::Expression &callee, const ast::Suffix &suffix, Location at, Scope &scope);
   Value select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope);
   Value use(const Value &value, Location at);

@@ -16,7 +16,7 @@ public:
   bool has(size_t i) const { return slots[i] != nullptr; }
   Location place(size_t i) const { return slots[i] ? slots[i]->value->location : at; }
   Value value(size_t i);
-  /// Any tensor, a float tensor, an i32 tensor.
+  /// The node of an argument that is any tensor (`tensor`), one of floats (`floats`) or one of i32 (`indices`).
   int tensor(size_t i);
   int floats(size_t i);
   int indices(size_t i);

@@ -27,7 +27,7 @@ Value withTensors(Graph &graph, Reporter &reporter, Operator op, Location at, in
       graph.add(at, names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {left, right}, graph.floating(leftIsResult ? a : b))};
 }
 
-/// Of a tensor element by element; exp and log also of constants.
+/// A function of a tensor, element by element; exp and log also take constants.
 Value unary(OperationCall &call) {
   Value v = call.value(0);
   auto *x = std::get_if<TensorValue>(&v);

@@ -36,7 +36,7 @@ Value softmax(OperationCall &call) {
   return call.add("softmax", {x}, call.axesOf(x), {{"axis", over}});
 }
 
-/// A parameter of a norm: over the normalised axis alone.
+/// A parameter of a norm, which has the normalised axis alone.
 int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &over) {
   int node = call.floats(i);
   if (call.axesOf(node) != AxisNames{over})

@@ -39,7 +39,7 @@ ast::ExpressionPtr ExpressionBuilder::expression(Context *context) {
   switch (context->getRuleIndex()) {
   case Grammar::RuleNegation:
   case Grammar::RuleUnary: {
-    // Of many signs only one or two matter, so that `- - - ... x` stays shallow.
+    // Many signs are as good as one or two: keeping no more of them keeps the tree of `- - - ... x` shallow.
     result->kind = context->getRuleIndex() == Grammar::RuleUnary ? ast::ExpressionKind::Negate : ast::ExpressionKind::Not;
     result->items.push_back(expression(static_cast<Context *>(context->children.back())));
     if ((context->children.size() - 1) % 2 == 0) {

@@ -296,7 +296,7 @@ private:
     out << close;
   }
 
-  /// With parentheses around everything that is made of parts.
+  /// Prints an operand, with parentheses where it is made of parts.
   void operand(const Expression &e) {
     bool parts = e.kind == ExpressionKind::Chain || e.kind == ExpressionKind::Negate || e.kind == ExpressionKind::Not;
     out << (parts ? "(" : "");

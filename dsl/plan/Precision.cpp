@@ -27,7 +27,7 @@ bool hasOperation(const Model &model, const std::string &word) {
                      [&](const Node &node) { return std::find(ops.begin(), ops.end(), node.op) != ops.end(); });
 }
 
-/// Nothing after an error.
+/// The element type that an expression names; nothing after an error.
 std::optional<ElementType> elementType(const ast::Expression &expression, const std::string &what, const std::vector<std::string> &allowed,
                                        PlanText &text) {
   try {

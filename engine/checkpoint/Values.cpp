@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t block = uint64_t{1} << 16;
 
-/// Of the element at a row-major index: `[0, 3]`.
+/// The coordinates of the element at a row-major index, in words: `[0, 3]`.
 std::string indexText(uint64_t index, const std::vector<int64_t> &shape) {
   std::vector<int64_t> place(shape.size());
   for (size_t i = shape.size(); i-- > 0;) {

@@ -37,7 +37,7 @@ std::vector<std::string> quoted(std::vector<std::string> names) {
   return names;
 }
 
-/// At most five of a list, then a count.
+/// Appends at most five entries of a list, then how many more there are.
 void append(std::string &message, const std::string &what, const std::vector<std::string> &list) {
   if (list.empty())
     return;
@@ -48,7 +48,7 @@ void append(std::string &message, const std::string &what, const std::vector<std
     message += " and " + std::to_string(list.size() - 5) + " more";
 }
 
-/// Of a file whose names and shapes fit.
+/// Says which values of a file, whose names and shapes fit, cannot be loaded; empty when all can.
 std::string wrongValues(const SafetensorsFile &file, const FileNames &names,
                         const std::map<const Variable *, const NamedTensor *> &loaded) {
   std::vector<std::string> unfit;

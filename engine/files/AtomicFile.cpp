@@ -49,7 +49,7 @@ void syncDirectoryOf(const std::string &path) {
   ::close(file);
 }
 
-/// To a descriptor, device or pipe. Returns 0 or errno.
+/// Writes to a descriptor, device or pipe as it is. Returns 0 or errno.
 int writeThrough(const Destination &destination, const uint8_t *data, size_t size) {
   int file = destination.descriptor >= 0 ? ::fcntl(destination.descriptor, F_DUPFD_CLOEXEC, 0)
                                          : ::open(destination.path.c_str(), O_WRONLY | O_CLOEXEC);

@@ -27,7 +27,7 @@ private:
   std::vector<int64_t> coordinates; ///< [class][mesh axis], -1 where not fixed
   std::vector<uint32_t> sizes;      ///< of mesh axes
   std::vector<uint64_t> strides;    ///< of mesh axes in `classAt`; 0 where not fixed
-  std::vector<uint32_t> classAt;    ///< by row-major place over the fixed axes
+  std::vector<uint32_t> classAt;    ///< by row-major index over the fixed axes
   std::vector<uint64_t> placeOf;    ///< by class
 };
 

@@ -1,4 +1,4 @@
-// Sizes of elements.
+// The size of each element type.
 #include "engine/program/Elements.h"
 
 namespace npar::program {

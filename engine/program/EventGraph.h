@@ -43,9 +43,9 @@ public:
   static constexpr uint32_t orderPlace = ~0u;
   bool isStep(uint32_t node) const { return nodes[node].task != orderPlace && nodes[node].step < fragmentOf(node).steps()->size(); }
   bool isCommunication(uint32_t node) const;
-  /// Of a node of a task.
+  /// The fragment that the node's task runs; the node must belong to a task.
   const Fragment &fragmentOf(uint32_t node) const;
-  /// Of a node that is a step.
+  /// The step that the node stands for; it must stand for one.
   const Step &stepOf(uint32_t node) const { return *fragmentOf(node).steps()->Get(nodes[node].step); }
   const Task &taskOf(uint32_t node) const;
 

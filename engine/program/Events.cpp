@@ -33,7 +33,7 @@ std::string describe(const Program &program, const Instance &instance) {
 
 uint32_t microOf(const Instance &instance) { return instance.rankClass->tasks()->Get(instance.task)->micro(); }
 
-/// Empty, or how two members of one group differ.
+/// How two members of one group differ; empty when they agree.
 std::string difference(const Collective &left, const Collective &right) {
   if (left.kind() != right.kind())
     return std::string("kind ") + EnumNameCollectiveKind(left.kind()) + " and " + EnumNameCollectiveKind(right.kind());

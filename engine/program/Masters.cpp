@@ -1,4 +1,4 @@
-// Masters among the variables of a program.
+// Finds masters among the variables of a program.
 #include "engine/program/Masters.h"
 
 namespace npar::program {

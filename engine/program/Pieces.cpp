@@ -1,4 +1,4 @@
-// Shares of pieces.
+// Computes shares of flat pieces and the members that hold them.
 #include "engine/program/Pieces.h"
 
 #include "engine/program/Ranks.h"

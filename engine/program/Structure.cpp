@@ -333,7 +333,7 @@ private:
     return true;
   }
 
-  /// Numbers and sizes of operands against the payload.
+  /// Checks the numbers and sizes of a step's operands against its payload.
   bool checkStep(const Fragment &fragment, const Step &step, const std::string &which) {
     auto bytes = [&](uint32_t i) { return fragment.operands()->Get(step.first_operand() + i)->bytes(); };
     auto shape = [&](uint32_t inputs, uint32_t outputs) { return step.inputs() == inputs && step.outputs() == outputs; };

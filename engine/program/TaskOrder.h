@@ -32,7 +32,7 @@ private:
 class TaskOrder {
 public:
   explicit TaskOrder(const RankClass &rankClass);
-  /// Goes on to this step. Steps of a task must be entered one after the other, tasks in order.
+  /// Makes this step the current one. Steps of a task must be entered one after the other, tasks in order.
   void enter(uint32_t task, uint32_t step);
   /// Whether the step that was entered last waits for this one, which was entered before it.
   bool waitsFor(uint32_t task, uint32_t step) const;

@@ -204,7 +204,7 @@ std::string difference(const program::Program &program, const program::Program &
   return {};
 }
 
-/// In the model's own words.
+/// Says which flags make the model smaller, in the names of its own constants.
 std::string howToShrink(const std::vector<std::string> &constants) {
   if (std::string flags = shrinkingFlags(constants); !flags.empty())
     return "shrink the model, such as" + flags;

@@ -26,7 +26,7 @@ public:
   engine::Result<int> begin();
   engine::Status commit();
 
-  /// Where it grows.
+  /// The path under which the file grows.
   const std::string &growing() const { return partial; }
   /// claim() made the file, and nothing is in it yet.
   bool isFresh() const { return fresh; }

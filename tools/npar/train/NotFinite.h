@@ -13,7 +13,7 @@ namespace npar::driver {
 /// and the scale halved, which is no fault of the run.
 bool isSound(const engine::StepResult &result);
 
-/// Of a step that is not sound: the first parameter, in order of declaration, whose gradient is not finite, or what else is wrong.
+/// Says what is wrong with a step that is not sound: the first parameter, in order of declaration, whose gradient is not finite, or else.
 std::string describeUnsound(const engine::Session &session, const program::Program &program, const engine::StepResult &result,
                             int64_t step);
 

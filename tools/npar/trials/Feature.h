@@ -51,7 +51,7 @@ struct Feature {
 
 /// All features; the schedules among them are those that there are.
 const std::vector<Feature> &features();
-/// Null when there is no such feature.
+/// The feature of this name; null when there is none.
 const Feature *findFeature(const std::string &name);
 /// Features by name, as people write them: `dp,zb_v`. An unknown name is a usage error, which is printed.
 Outcome<std::vector<const Feature *>> featuresNamed(const std::string &list);

@@ -32,7 +32,7 @@ Feature along(Feature feature, const char *brings) {
   return feature;
 }
 
-/// Brings that feature, and excludes the others of its kind.
+/// A feature that brings the named one along and excludes the others of its kind.
 Feature only(Feature feature, const char *brings) {
   feature.insists = true;
   return along(std::move(feature), brings);
@@ -98,7 +98,7 @@ std::vector<Feature> makeTable() {
       line("recompute_every_2", "recompute", "recompute every 2", "", {"repeat"}),
       line("recompute_layer", "recompute", "recompute [\"{block}\"]", "", {"repeat"}),
 
-      // Of the model and its training.
+      // Features of the model and its training, not of the plan.
       set("dropout", {"constant dropout"}, {{"dropout", "0.1"}}),
       set("unclipped", {}, {{"clip", "none"}}),
       set("valid_tokens", {"constant ignore"}, {{"ignore", "-100"}}),

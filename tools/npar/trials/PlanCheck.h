@@ -46,7 +46,7 @@ std::string shellQuoted(const std::string &word);
 /// The flags that chose train block, configuration and settings, as a shell takes them, each after a space.
 std::string modelFlags(const ModelOptions &options);
 
-/// How to see the same again, in the folder of the model's text where that imports its neighbours.
+/// The command that shows the same again, run in the folder of the model's text where that imports its neighbours.
 std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing);
 
 } // namespace npar::driver

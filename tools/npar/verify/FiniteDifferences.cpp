@@ -19,7 +19,7 @@ using program::VariableKind;
 
 namespace {
 
-/// Of one tensor; another one is tried where the loss has a kink within every stride of the one before.
+/// Directions tried in one tensor: another one where the loss has a kink within every stride of the one before.
 constexpr int mostDirections = 3;
 
 /// "h.0.attn.c_attn.weight" and "h.5.attn.c_attn.weight" are of one kind: "h.*.attn.c_attn.weight".

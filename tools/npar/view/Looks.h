@@ -29,7 +29,7 @@ const Look &lookOf(program::Phase phase);
 /// All phases in the order of legends.
 const std::vector<Look> &phaseLooks();
 
-/// Collectives and messages between stages.
+/// The look of collectives and of messages between stages.
 const Look &collectiveLook();
 const Look &transferLook();
 

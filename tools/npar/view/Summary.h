@@ -48,7 +48,7 @@ Summary summarize(const program::Program &program);
 
 /// `model, plan, parameters, world, mesh, classes`; bytes and counts per rank and training step.
 nlohmann::ordered_json summaryJson(const Summary &summary);
-/// The same for people.
+/// The summary as a table for people.
 std::string summaryTable(const Summary &summary);
 
 const char *nameOf(program::CollectiveKind kind);

@@ -139,9 +139,9 @@ View viewOf(const program::Program &program);
 /// Fills what follows from the times of tasks and steps: span, bubble, balance, memory, seconds of collectives.
 void finishTimes(const program::Program &program, View &view);
 
-/// For people: stages, timeline, peaks, collectives. `width` columns.
+/// The view for people, `width` columns wide: stages, timeline, peaks, collectives.
 std::string viewText(const View &view, size_t width = 100);
-/// Two views' main figures side by side.
+/// The main figures of several views side by side.
 std::string comparisonText(const std::vector<const View *> &views);
 
 /// Chrome/Perfetto trace events: a process per class, flow arrows for messages and collectives, counters of live memory.
