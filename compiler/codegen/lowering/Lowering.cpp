@@ -164,13 +164,13 @@ LogicalResult Lowering::map(Operation *op, ValueRange operands, Function body, A
   return success();
 }
 
-LogicalResult Lowering::reduce(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, double neutral, Function body) {
+LogicalResult Lowering::reduce(nn::KernelOpInterface op, ValueRange operands, double neutral, Function body) {
   RankedTensorType type = plain(op->getResult(0).getType());
   Type compute = computeType(type);
   Value empty = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), compute);
   Value start = arith::ConstantOp::create(b, op->getLoc(), b.getFloatAttr(compute, neutral));
   Value init = linalg::FillOp::create(b, op->getLoc(), ValueRange{start}, ValueRange{empty}).getResult(0);
-  Value sum = generic(op, operands, loops, ValueRange{init}, body).front();
+  Value sum = generic(op, operands, op.getLoopOrder(), ValueRange{init}, body).front();
   set(op->getResult(0), sum);
   if (compute == type.getElementType())
     return success();
@@ -207,6 +207,12 @@ FailureOr<OwningOpRef<ModuleOp>> lowerToLinalg(rank::KernelOp kernel, dist::Mesh
   return module;
 }
 
+/// An op of another dialect with a nest of its own, which reads its operands in its own order.
+template <typename Op> struct OwnNest : nn::KernelOpInterface::ExternalModel<OwnNest<Op>, Op> {
+  bool readsElsewhere(Operation *, unsigned) const { return true; }
+  static nn::Nest getNest() { return nn::Nest::Own; }
+};
+
 void registerLowerings(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, nn::NnDialect *, dist::DistDialect *, rank::RankDialect *) {
     context->loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>();
@@ -215,6 +221,9 @@ void registerLowerings(DialectRegistry &registry) {
     attachShape(context);
     attachDropout(context);
     attachUpdate(context);
+    // Of no meaning as scalar formulas: loops/SquareSum.cpp writes their loops.
+    rank::SquareSumOp::attachInterface<OwnNest<rank::SquareSumOp>>(*context);
+    rank::BinSumsOp::attachInterface<OwnNest<rank::BinSumsOp>>(*context);
   });
 }
 

@@ -72,8 +72,7 @@ public:
                           llvm::ArrayRef<std::pair<mlir::StringAttr, int64_t>> fixed = {});
   /// result = combination over the loops that the result lacks of body(operands, accumulator); starts from `neutral`. The accumulator is
   /// f32 where the result is of 16 bits.
-  llvm::LogicalResult reduce(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops, double neutral,
-                             Function body);
+  llvm::LogicalResult reduce(nn::KernelOpInterface op, mlir::ValueRange operands, double neutral, Function body);
 
 private:
   mlir::ValueRange generic(mlir::Operation *op, mlir::ValueRange operands, llvm::ArrayRef<mlir::StringAttr> loops, mlir::ValueRange inits,

@@ -19,7 +19,7 @@ Value logical(Body &body, Type type, Type result) {
 }
 
 LogicalResult lowerSum(nn::SumOp op, Lowering &lowering) {
-  return lowering.reduce(op, op.getX(), nn::axesOf(op.getX().getType()), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+  return lowering.reduce(op, op.getX(), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Value mask = logical(body, op.getX().getType(), op.getType());
     return {in[1] + (mask ? select(mask, in[0], in[0].like(0.0)) : in[0])};
   });
@@ -27,35 +27,26 @@ LogicalResult lowerSum(nn::SumOp op, Lowering &lowering) {
 
 LogicalResult lowerMax(nn::MaxOp op, Lowering &lowering) {
   double lowest = -std::numeric_limits<double>::infinity();
-  return lowering.reduce(op, op.getX(), nn::axesOf(op.getX().getType()), lowest,
-                         [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-                           Value mask = logical(body, op.getX().getType(), op.getType());
-                           return {maximum(in[1], mask ? select(mask, in[0], in[0].like(lowest)) : in[0])};
-                         });
+  return lowering.reduce(op, op.getX(), lowest, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Value mask = logical(body, op.getX().getType(), op.getType());
+    return {maximum(in[1], mask ? select(mask, in[0], in[0].like(lowest)) : in[0])};
+  });
 }
 
 LogicalResult lowerPick(nn::PickOp op, Lowering &lowering) {
   StringAttr axis = op.getAxisAttr();
   Type type = op.getX().getType();
-  return lowering.reduce(op, {op.getX(), op.getIdx()}, nn::axesOf(type), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+  return lowering.reduce(op, {op.getX(), op.getIdx()}, 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Scalar wanted = extend(in[1], body.builder().getI64Type());
     Value here = equali(body.globalIndex(type, axis), wanted);
     return {in[2] + select(here, in[0], in[0].like(0.0))};
   });
 }
 
-// In float64, where no library multiplies, and where no strides fit: the last axis of the result is innermost, the sum ascends. As for the
-// library's products, padding of reduced axes holds zeros (placing masks it).
+// In float64, where no library multiplies, and where no strides fit: the sum ascends. As for the library's products, padding of reduced
+// axes holds zeros (placing masks it).
 LogicalResult lowerEinsum(nn::EinsumOp op, Lowering &lowering) {
-  ArrayRef<StringAttr> result = nn::axesOf(op.getType());
-  SmallVector<StringAttr> loops(result.begin(), result.end());
-  SmallVector<StringAttr> reduced;
-  for (Value operand : op->getOperands())
-    for (StringAttr axis : nn::axesOf(operand.getType()))
-      if (!llvm::is_contained(loops, axis) && !llvm::is_contained(reduced, axis))
-        reduced.push_back(axis);
-  loops.insert(loops.empty() ? loops.end() : loops.end() - 1, reduced.begin(), reduced.end());
-  return lowering.reduce(op, op->getOperands(), loops, 0.0,
+  return lowering.reduce(op, op->getOperands(), 0.0,
                          [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {fma(in[0], in[1], in[2])}; });
 }
 } // namespace

@@ -11,10 +11,15 @@ static bool isMaterialised(Value value) {
                       [](Operation *user) { return !isFusable(user) || loopsOf(user).alone || !loopsOf(user).external.empty(); });
 }
 
+static bool isEffortless(Operation *op) {
+  auto asked = dyn_cast<nn::KernelOpInterface>(op);
+  return asked && asked.getEffort() == nn::Effort::None;
+}
+
 // A private copy of the cheap ops that lead to `operand`, up to stored values.
 static void ownProducers(OpOperand &operand, int depth) {
   Operation *producer = operand.get().getDefiningOp();
-  if (!producer || depth == 0 || !isCheap(producer) || isMaterialised(operand.get()))
+  if (!producer || depth == 0 || !isDoneAgain(producer) || isMaterialised(operand.get()))
     return;
   if (!operand.get().hasOneUse()) {
     OpBuilder b(operand.getOwner());
@@ -28,12 +33,12 @@ static void ownProducers(OpOperand &operand, int depth) {
 
 void duplicateCheapOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block))
-    if (isa<nn::FillOp, nn::IndexOp, nn::BroadcastOp>(op) && isFusable(&op))
+    if (isEffortless(&op) && isFusable(&op))
       for (OpOperand &use : llvm::make_early_inc_range(op.getUses()))
         if (!use.get().hasOneUse() && isFusable(use.getOwner()) && !loopsOf(use.getOwner()).alone)
           use.set(OpBuilder(use.getOwner()).clone(op)->getResult(0));
   for (Operation &op : llvm::make_early_inc_range(block))
-    if (isFusable(&op) && !isa<nn::EinsumOp>(op) && isColumnReduction(loopsOf(&op)))
+    if (isFusable(&op) && !loopsOf(&op).alone && isColumnReduction(loopsOf(&op)))
       for (OpOperand &operand : op.getOpOperands())
         ownProducers(operand, 8);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

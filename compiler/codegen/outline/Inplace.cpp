@@ -20,7 +20,7 @@ SmallVector<std::pair<int64_t, int64_t>> inplacePairs(rank::KernelOp kernel) {
   bool alone = false;
   for (Operation &op : block.without_terminator()) {
     OpLoops loops = loopsOf(&op);
-    alone |= isa<nn::EinsumOp>(op);
+    alone |= loops.alone && !loops.ownNest; // every element of a product is read many times
     if (!loops.reduced.empty())
       reduced = loops.reduced;
   }

@@ -8,42 +8,35 @@ namespace npar::codegen {
 
 bool isFusable(Operation *op) {
   // Einsum too: what rewriteProducts left.
-  return isa<LowerableOpInterface, nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op);
+  auto asked = dyn_cast<nn::KernelOpInterface>(op);
+  return asked && (isa<LowerableOpInterface>(op) || asked.getNest() == nn::Nest::Own);
+}
+
+static int64_t sizeOf(Operation *op, StringAttr axis) {
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getResultTypes()), SmallVector<Type>(op->getOperandTypes())))
+    if (nn::hasAxis(type, axis))
+      return nn::sizeOf(type, axis);
+  llvm_unreachable("a loop that no operand and no result has");
 }
 
 OpLoops loopsOf(Operation *op) {
+  auto asked = cast<nn::KernelOpInterface>(op);
   OpLoops result;
   Type type = op->getResult(0).getType();
-  auto add = [&](Type from, bool reduce) {
-    for (auto [axis, size] : llvm::zip(nn::axesOf(from), cast<RankedTensorType>(from).getShape())) {
-      if (size == 1 || result.has(axis))
-        continue;
-      result.loops.emplace_back(axis, size);
-      if (reduce && !nn::hasAxis(type, axis))
-        result.reduced.push_back(axis);
-    }
-  };
-  if (isa<nn::SumOp, nn::MaxOp, nn::PickOp>(op)) {
-    add(op->getOperand(0).getType(), true); // in the operand's order: that is contiguous
-  } else if (isa<nn::EinsumOp>(op)) {
-    SmallVector<Type> types = {type, op->getOperand(0).getType(), op->getOperand(1).getType()};
-    for (Type from : types)
-      add(from, true);
-    // The last axis of the result is walked innermost.
-    if (!result.reduced.empty() && result.loops.size() > result.reduced.size()) {
-      size_t kept = result.loops.size() - result.reduced.size();
-      std::rotate(result.loops.begin() + kept - 1, result.loops.begin() + kept, result.loops.end());
-    }
-    result.alone = true;
-  } else {
-    add(type, false);
+  for (StringAttr axis : asked.getLoopOrder()) {
+    int64_t size = sizeOf(op, axis);
+    if (size == 1)
+      continue;
+    result.loops.emplace_back(axis, size);
+    if (!nn::hasAxis(type, axis))
+      result.reduced.push_back(axis);
   }
-  if (auto gather = dyn_cast<nn::GatherOp>(op))
-    result.external.push_back(gather.getTable());
-  if (isa<nn::SelectOp, dist::SliceOp, nn::GradNormOp, nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op))
-    result.external.append(op->operand_begin(), op->operand_end());
-  result.costly = isa<nn::SinusoidOp>(op);
-  result.alone |= isa<nn::ScatterAddOp, rank::SquareSumOp, rank::BinSumsOp>(op);
+  for (OpOperand &use : op->getOpOperands())
+    if (asked.readsElsewhere(use.getOperandNumber()))
+      result.external.push_back(use.get());
+  result.costly = asked.getEffort() == nn::Effort::Much;
+  result.ownNest = asked.getNest() == nn::Nest::Own;
+  result.alone = asked.getNest() != nn::Nest::Shared;
   return result;
 }
 
@@ -51,10 +44,9 @@ bool isColumnReduction(const OpLoops &loops) {
   return !loops.reduced.empty() && !llvm::is_contained(loops.reduced, loops.loops.back().first);
 }
 
-bool isCheap(Operation *op) {
-  return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::Max2Op, nn::ScaleOp, nn::ShiftOp, nn::ReluOp, nn::ReluGradOp, nn::TanhGradOp,
-             nn::ConvertOp, nn::FillOp, nn::IndexOp, nn::BroadcastOp, nn::OneHotOp, nn::CausalMaskOp, nn::KeepValidOp, dist::ChooseOp,
-             dist::MaskPaddingOp>(op);
+bool isDoneAgain(Operation *op) {
+  auto asked = dyn_cast<nn::KernelOpInterface>(op);
+  return asked && (asked.getEffort() == nn::Effort::None || asked.getEffort() == nn::Effort::Little);
 }
 
 } // namespace npar::codegen

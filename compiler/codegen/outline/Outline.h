@@ -29,6 +29,7 @@ struct OpLoops {
   llvm::SmallVector<mlir::Value, 2> external; ///< operands that must come from outside the kernel
   bool costly = false;                        ///< not to be computed again for each row of a larger space
   bool alone = false;                         ///< fuses with nothing
+  bool ownNest = false;                       ///< codegen/loops writes a nest for it alone
   bool has(mlir::StringAttr axis) const {
     return llvm::any_of(loops, [&](const auto &loop) { return loop.first == axis; });
   }
@@ -42,7 +43,8 @@ struct OpLoops {
 OpLoops loopsOf(mlir::Operation *op);
 /// A reduction that keeps the axis its operand has contiguous.
 bool isColumnReduction(const OpLoops &loops);
-bool isCheap(mlir::Operation *op);
+/// Whether it is rather computed again than stored.
+bool isDoneAgain(mlir::Operation *op);
 
 /// Partitions a block: each entry is a kernel to be (in program order) or a single other op; the entries are in an order that
 /// respects all dependencies.

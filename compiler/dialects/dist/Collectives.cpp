@@ -205,6 +205,15 @@ LogicalResult SliceOp::verify() {
   return expect(*this, move, move.from.withSplits(*dim, appended(move.from, *dim, getAxes())));
 }
 
+nn::ZeroPadding zeroPaddingOfMove(Type input) {
+  LayoutAttr layout = layoutOf(input);
+  return layout && layout.isFlat() ? nn::ZeroPadding::Always : nn::ZeroPadding::WhereOperandsAre;
+}
+
+nn::ZeroPadding MaskPaddingOp::getZeroPadding(StringAttr axis) {
+  return llvm::is_contained(getDims(), axis) ? nn::ZeroPadding::Always : nn::ZeroPadding::WhereOperandsAre;
+}
+
 LogicalResult MaskPaddingOp::verify() {
   Move move;
   if (failed(move.read(*this)))

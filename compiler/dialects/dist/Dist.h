@@ -15,6 +15,11 @@
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/dist/DistAttrs.h.inc"
 
+namespace npar::dist {
+/// Values take their padding along. A flat piece has zeros in all of it, wherever it goes.
+nn::ZeroPadding zeroPaddingOfMove(mlir::Type input);
+} // namespace npar::dist
+
 #define GET_OP_CLASSES
 #include "compiler/dialects/dist/DistOps.h.inc"
 

@@ -2,7 +2,7 @@
 #ifndef NPAR_COMPILER_DIALECTS_DIST_DIST_TD
 #define NPAR_COMPILER_DIALECTS_DIST_DIST_TD
 
-include "compiler/dialects/nn/NnInterfaces.td"
+include "compiler/dialects/nn/base/NnInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"

@@ -4,14 +4,20 @@
 
 include "compiler/dialects/dist/Dist.td"
 
-class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, !listconcat([Pure], traits)> {
+// What chooses between values has their padding.
+class Dist_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Dist_Dialect, mnemonic, !listconcat([Pure, Nn_PaddingOpInterface], traits)> {
   let hasVerifier = 1;
+  code padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return ::npar::nn::ZeroPadding::WhereOperandsAre; }\n";
+  code kernel = "";
+  let extraClassDeclaration = padding # kernel;
 }
 
-class Dist_MoveOp<string mnemonic, dag attributes> : Dist_Op<mnemonic> {
+class Dist_MoveOp<string mnemonic, dag attributes, list<Trait> traits = []> : Dist_Op<mnemonic, traits> {
   let arguments = !con((ins AnyRankedTensor:$input), attributes, (ins OptionalAttr<StrAttr>:$cause));
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return zeroPaddingOfMove(getInput().getType()); }\n";
 }
 
 def Dist_ReshardOp : Dist_MoveOp<"reshard", (ins)> {
@@ -52,7 +58,9 @@ def Dist_PermuteOp : Dist_MoveOp<"permute", (ins StrArrayAttr:$axes, I64Attr:$sh
   }];
 }
 
-def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
+def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim), [Nn_KernelOpInterface]> {
+  let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return ::npar::nn::ZeroPadding::Always; }\n";
+  let kernel = "bool readsElsewhere(unsigned) { return true; }";
   let summary = "keeps this rank's shard of `dim`; local";
   let description = [{
     C1: the operand is replicated over `axes`; in the result they are the last (minor) splits of `dim`. With `dim = "#flat"` the operand is
@@ -60,14 +68,17 @@ def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim)> 
   }];
 }
 
-def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "result"]>]> {
+def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "result"]>, Nn_KernelOpInterface]> {
+  let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr axis);\n";
+  let kernel = "static ::npar::nn::Effort getEffort() { return ::npar::nn::Effort::Little; }";
   let summary = "sets the elements beyond the global size of `dims` to zero; local and elementwise";
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 
-def Dist_ChooseOp : Dist_Op<"choose", [AllTypesMatch<["a", "b", "result"]>]> {
+def Dist_ChooseOp : Dist_Op<"choose", [AllTypesMatch<["a", "b", "result"]>, Nn_KernelOpInterface]> {
+  let kernel = "static ::npar::nn::Effort getEffort() { return ::npar::nn::Effort::Little; }";
   let summary = "`a` on members of `axes` whose number is at least `step`, else `b`; local and elementwise";
   let description = [{
     What has come `step` places round the ring to a member belongs to an earlier member exactly if its own number is at least `step`: so what a

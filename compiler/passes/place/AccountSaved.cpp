@@ -35,7 +35,7 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
       return;
     SmallVector<Attribute> entries;
     for (Operation &op : micro.getOps()) {
-      if (!isPhase(&op, nn::Phase::F) || isSame(&op) || isFetched(&op))
+      if (!isPhase(&op, nn::Phase::F) || nn::isOperandItself(&op) || isFetched(&op))
         continue;
       for (OpResult result : op.getResults()) {
         Uses uses;
@@ -51,20 +51,11 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     countProducts(micro);
   }
 
-  /// Floating-point operations of products. Of a repeated attention only the scores, where nothing uses its output.
-  static double productFlops(Operation *op) {
-    double once = 2 * nn::loopVolume(op);
-    if (isa<nn::EinsumOp>(op))
-      return once;
-    if (auto attention = dyn_cast<nn::AttentionOp>(op))
-      return once * (attention.getOut().use_empty() ? 1 : 2);
-    return isa<nn::AttentionGradOp>(op) ? 4 * once : 0;
-  }
-
   void countProducts(func::FuncOp micro) {
     double forward = 0, backward = 0, repeated = 0;
     for (Operation &op : micro.getOps())
-      (isPhase(&op, nn::Phase::F) ? forward : op.hasAttr(nn::recomputeAttribute) ? repeated : backward) += productFlops(&op);
+      if (auto costly = dyn_cast<nn::CostOpInterface>(op))
+        (isPhase(&op, nn::Phase::F) ? forward : op.hasAttr(nn::recomputeAttribute) ? repeated : backward) += costly.getProductFlops();
     Builder builder(&getContext());
     getOperation()->setAttr("npar.products",
                             builder.getDictionaryAttr({builder.getNamedAttr("forward", builder.getF64FloatAttr(forward)),
@@ -72,12 +63,9 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
                                                        builder.getNamedAttr("repeated", builder.getF64FloatAttr(repeated))}));
   }
 
-  /// A renamed value is the value itself, and of a widened one the narrow one is kept.
-  static bool isSame(Operation *op) { return isa<nn::RenameOp>(op) || nn::isWidening(op); }
-
   /// Read where it is used, or a piece of that: never kept. So is what placing has made of nothing for each use.
   static bool isFetched(Operation *op) {
-    while (isa<dist::ReshardOp>(op) || isSame(op))
+    while (isa<dist::ReshardOp>(op) || nn::isOperandItself(op))
       if (Operation *source = op->getOperand(0).getDefiningOp())
         op = source;
       else
@@ -87,7 +75,7 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
 
   static void collect(Value value, Uses &uses) {
     for (Operation *user : value.getUsers())
-      if (isSame(user))
+      if (nn::isOperandItself(user))
         collect(user->getResult(0), uses);
       else if (isPhase(user, nn::Phase::B))
         (isa<nn::CheckpointOp>(user) ? uses.crossings : uses.blocks).insert(nn::getAt(user).getBlock());

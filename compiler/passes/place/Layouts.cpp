@@ -16,7 +16,7 @@ nn::Phase phaseOf(Operation *op) {
 
 bool acceptsPartialOperands(Operation *op) {
   auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
-  return shardable && (shardable.isLinear() || isa<nn::GatherOp, nn::ScatterAddOp, nn::PickOp>(op));
+  return shardable && shardable.isLinear();
 }
 
 /// Whether an operand is a number to add up: an index is none, it is whole wherever it is used.
@@ -216,7 +216,7 @@ void Layouts::sweep() {
 }
 
 void Layouts::define(Operation *op) {
-  if (isa<nn::IndexOp, nn::FillOp>(op) || (nn::isCheap(op) && isFree(op->getOperand(0)))) {
+  if (nn::isFree(op)) {
     freeValues.insert(op->getResult(0));
     return;
   }
@@ -300,7 +300,10 @@ LayoutAttr Layouts::resultLayout(Value result) const {
     if (summed || llvm::is_contained(kept.lookup(op), meshAxis))
       partial.push_back(meshAxis);
   }
-  SmallVector<StringAttr> kinds(partial.size(), StringAttr::get(context, isa<nn::MaxOp>(op) ? "max" : "sum"));
+  if (partial.empty())
+    return layout;
+  nn::Reduction reduction = kept.contains(op) ? nn::Reduction::Sum : shardable.getReduction();
+  SmallVector<StringAttr> kinds(partial.size(), StringAttr::get(context, nn::stringifyReduction(reduction)));
   return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), partial, kinds);
 }
 

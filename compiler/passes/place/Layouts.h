@@ -96,7 +96,7 @@ private:
   llvm::SmallVector<mlir::StringAttr> ownerAxes;
 };
 
-/// Whether an operation is linear in its floating-point operands, given its index operands: then all of the former may be partial (P4).
+/// Whether all floating-point operands of an operation may be partial sums (P4).
 bool acceptsPartialOperands(mlir::Operation *op);
 
 /// F for operations without a place.

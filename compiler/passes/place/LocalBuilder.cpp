@@ -56,7 +56,8 @@ Value LocalBuilder::scale(Value x, double factor, Type result) {
 
 Value LocalBuilder::shift(Value x, double value) { return build("shift", x.getType(), x, {{"value", builder.getF64FloatAttr(value)}}); }
 
-Value LocalBuilder::reduce(StringRef name, Value x, StringAttr axis, ValueRange operands, Attributes attributes, Type result) {
+Value LocalBuilder::reduce(StringRef name, nn::Reduction reduction, Value x, StringAttr axis, ValueRange operands, Attributes attributes,
+                           Type result) {
   LayoutAttr layout = dist::layoutOf(x);
   SmallVector<StringAttr> axes;
   for (StringAttr kept : layout.getNames())
@@ -67,7 +68,7 @@ Value LocalBuilder::reduce(StringRef name, Value x, StringAttr axis, ValueRange 
   if (splits.empty())
     return build(name, whole, operands, attributes);
   LayoutAttr to = dist::layoutOf(whole);
-  StringAttr kind = builder.getStringAttr(name == "max" ? "max" : "sum");
+  StringAttr kind = builder.getStringAttr(nn::stringifyReduction(reduction));
   SmallVector<StringAttr> ordered;
   for (StringAttr meshAxis : mesh.getNames())
     if (llvm::is_contained(splits, meshAxis))

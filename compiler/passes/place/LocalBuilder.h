@@ -22,10 +22,10 @@ public:
   mlir::Value scale(mlir::Value x, double factor, mlir::Type result = {});
   mlir::Value shift(mlir::Value x, double value);
   /// Reduces one axis; where it is split, over its mesh axes too.
-  mlir::Value sum(mlir::Value x, mlir::StringAttr axis, mlir::Type result = {}) { return reduce("sum", x, axis, {x}, {}, result); }
-  mlir::Value max(mlir::Value x, mlir::StringAttr axis) { return reduce("max", x, axis, {x}, {}, {}); }
+  mlir::Value sum(mlir::Value x, mlir::StringAttr axis, mlir::Type result = {}) { return reduce<nn::SumOp>(x, axis, {x}, {}, result); }
+  mlir::Value max(mlir::Value x, mlir::StringAttr axis) { return reduce<nn::MaxOp>(x, axis, {x}); }
   mlir::Value pick(mlir::Value x, mlir::Value index, mlir::StringAttr axis) {
-    return reduce("pick", x, axis, {x, index}, {{"axis", axis}}, {});
+    return reduce<nn::PickOp>(x, axis, {x, index}, {{"axis", axis}});
   }
   /// mean = sum / global size.
   mlir::Value mean(mlir::Value x, mlir::StringAttr axis, mlir::Type result = {});
@@ -42,28 +42,16 @@ public:
   mlir::OpBuilder builder;
 
 private:
-  mlir::Value reduce(llvm::StringRef name, mlir::Value x, mlir::StringAttr axis, mlir::ValueRange operands, Attributes attributes,
-                     mlir::Type result);
+  template <typename Op>
+  mlir::Value reduce(mlir::Value x, mlir::StringAttr axis, mlir::ValueRange operands, Attributes attributes = {}, mlir::Type result = {}) {
+    return reduce(Op::getOperationName().split('.').second, Op::getReduction(), x, axis, operands, attributes, result);
+  }
+  mlir::Value reduce(llvm::StringRef name, nn::Reduction reduction, mlir::Value x, mlir::StringAttr axis, mlir::ValueRange operands,
+                     Attributes attributes, mlir::Type result);
   mlir::Type typeOf(mlir::Value like, llvm::ArrayRef<mlir::Value> sources, llvm::ArrayRef<mlir::StringAttr> axes);
 
   mlir::Operation *op;
   dist::MeshAttr mesh;
 };
-
-/// The expansions of attention that goes round a ring.
-void expandRing(nn::AttentionOp op);
-void expandRing(nn::AttentionGradOp op);
-
-/// The expansions; each replaces the operation's results and erases it.
-void expand(nn::LayerNormOp op);
-void expand(nn::LayerNormGradOp op);
-void expand(nn::RmsNormOp op);
-void expand(nn::RmsNormGradOp op);
-void expand(nn::SoftmaxOp op);
-void expand(nn::SoftmaxGradOp op);
-void expand(nn::AttentionOp op);
-void expand(nn::AttentionGradOp op);
-void expand(nn::CrossEntropyOp op);
-void expand(nn::CrossEntropyGradOp op);
 
 } // namespace npar::place

@@ -25,9 +25,9 @@ public:
 
   void visit(Operation *op) {
     demand(op);
-    for (Value result : op->getResults())
+    for (OpResult result : op->getResults())
       for (StringAttr axis : padded(result))
-        if (leavesZero(op, axis))
+        if (leavesZero(result, axis))
           zero.insert({result, axis});
   }
 
@@ -44,54 +44,48 @@ private:
 
   bool isZero(Value value, StringAttr axis) { return zero.contains({value, axis}); }
 
-  /// Zero in every operand that has the axis; at least one has it.
-  bool allZero(Operation *op, StringAttr axis) {
+  /// Zero, or without padding, in every operand whose axis the loop walks; at least one has such an axis.
+  bool allZero(Operation *op, StringAttr loop) {
+    auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
     bool some = false;
-    for (Value operand : op->getOperands())
-      if (nn::hasAxis(operand.getType(), axis)) {
+    for (OpOperand &use : op->getOpOperands())
+      for (StringAttr axis : nn::axesOf(use.get().getType())) {
+        if ((shardable ? shardable.loopOfOperand(use.getOperandNumber(), axis) : axis) != loop)
+          continue;
         some = true;
-        if (!isZero(operand, axis))
+        if (!isZero(use.get(), axis) && llvm::is_contained(padded(use.get()), axis))
           return false;
       }
     return some;
   }
 
-  /// Whether the result's padding along `axis` is zero, given that of the operands.
-  bool leavesZero(Operation *op, StringAttr axis) {
-    if (isa<nn::ReadOp>(op))
+  /// Whether a result's padding along `axis` is zero, given that of the operands.
+  bool leavesZero(OpResult result, StringAttr axis) {
+    auto padding = dyn_cast<nn::PaddingOpInterface>(result.getOwner());
+    if (!padding)
+      return false;
+    switch (padding.getZeroPadding(axis)) {
+    case nn::ZeroPadding::Unknown:
+      return false;
+    case nn::ZeroPadding::Always:
       return true;
-    if (auto mask = dyn_cast<dist::MaskPaddingOp>(op))
-      return isZero(mask.getInput(), axis) || llvm::is_contained(mask.getDims(), axis);
-    // Rows that no index names: indices are below the global size.
-    if (isa<nn::OneHotOp, nn::ScatterAddOp>(op) && op->getAttrOfType<StringAttr>("axis") == axis)
-      return true;
-    if (isa<nn::AdamwOp, nn::SgdOp, nn::CombineOp, nn::EinsumOp, nn::MulOp, nn::ScaleOp, nn::ConvertOp, nn::ReluOp, nn::GeluOp, nn::TanhOp,
-            nn::SiluOp, nn::SiluGradOp, nn::ReluGradOp, nn::GeluGradOp, nn::TanhGradOp, nn::DropoutOp, nn::SumOp, nn::GatherOp,
-            nn::ScatterAddOp, nn::SelectOp, nn::StackOp, nn::KeepValidOp>(op))
-      return allZero(op, axis);
-    if (isa<nn::AddOp, nn::SubOp>(op))
-      return allZero(op, axis) && nn::hasAxis(op->getOperand(0).getType(), axis) && nn::hasAxis(op->getOperand(1).getType(), axis);
-    if (auto rename = dyn_cast<nn::RenameOp>(op))
-      return isZero(rename.getX(), rename.getToAttr() == axis ? rename.getFromAttr() : axis);
-    // Slices pad with zeros themselves; other moves carry what is there.
-    if (isa<dist::SliceOp>(op))
-      return true;
-    if (op->getDialect() && op->getDialect()->getNamespace() == "dist")
-      return allZero(op, axis) || !llvm::is_contained(padded(op->getOperand(0)), axis);
-    return false;
+    case nn::ZeroPadding::WhereOperandsAre:
+      auto shardable = dyn_cast<nn::ShardableOpInterface>(result.getOwner());
+      return allZero(result.getOwner(), shardable ? shardable.loopOfResult(result.getResultNumber(), axis) : axis);
+    }
+    llvm_unreachable("an answer about padding without a meaning");
   }
 
   /// Masks operands whose padding must be zero: contracted axes of products and scattered rows; what enters variables or gets flat.
   void demand(Operation *op) {
+    auto padding = dyn_cast<nn::PaddingOpInterface>(op);
+    if (!padding)
+      return;
     for (OpOperand &use : op->getOpOperands()) {
       SmallVector<Attribute> axes;
-      for (StringAttr axis : padded(use.get())) {
-        bool summed = isa<nn::EinsumOp>(op) || (isa<nn::ScatterAddOp>(op) && use.getOperandNumber() == 1);
-        bool contracted = summed && !nn::hasAxis(op->getResult(0).getType(), axis);
-        bool flattened = isa<dist::ReshardOp>(op) && dist::layoutOf(op->getResult(0)).isFlat();
-        if ((contracted || flattened || isa<nn::AccumulateOp, nn::WriteOp, nn::SquareSumsOp>(op)) && !isZero(use.get(), axis))
+      for (StringAttr axis : padded(use.get()))
+        if (padding.needsZeroPadding(use.getOperandNumber(), axis) && !isZero(use.get(), axis))
           axes.push_back(axis);
-      }
       if (!axes.empty())
         use.set(mask(use.get(), axes, op));
     }

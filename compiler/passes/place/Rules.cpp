@@ -270,7 +270,7 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
         entry.blocked = true;
         continue;
       }
-      if (loop->kind == nn::LoopKind::Whole) {
+      if (loop->kind == nn::LoopKind::Whole || loop->kind == nn::LoopKind::Window) {
         refuseWhole(entry, op, meshAxis);
         entry.used = true;
         break;

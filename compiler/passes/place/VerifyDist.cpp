@@ -29,8 +29,7 @@ public:
     StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
     if (dialect != "nn" && dialect != "dist")
       return success();
-    if (isa<dist::ReshardOp, nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp,
-            nn::AttentionOp, nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>(op))
+    if (isa<dist::ReshardOp>(op) || op->hasTrait<nn::Composite>())
       return op->emitOpError("is left after placing");
     for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
       if (failed(checkType(op, type)))
@@ -72,7 +71,7 @@ private:
 
   /// V3
   LogicalResult checkPartial(Operation *op) {
-    if (isa<nn::AccumulateOp>(op))
+    if (isa<nn::AccumulateOp>(op)) // its variable may be partial over anything
       return success();
     const LayoutAttr *first = nullptr;
     SmallVector<LayoutAttr> all;
@@ -91,26 +90,35 @@ private:
 
   /// V4
   LogicalResult checkSplits(Operation *op) {
-    if (isa<nn::RenameOp, nn::SquareSumsOp>(op))
+    if (!op->hasTrait<nn::AxesAgree>() && !op->hasTrait<nn::SplitsAgree>())
       return success();
+    auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
     llvm::SmallDenseMap<StringAttr, ArrayAttr> splits;
     std::optional<ArrayRef<StringAttr>> flat;
-    for (Value value : llvm::concat<const Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults()))) {
+    auto check = [&](Value value, llvm::function_ref<StringAttr(StringAttr)> loopOf) -> LogicalResult {
       LayoutAttr layout = dist::layoutOf(value);
       if (nn::axesOf(value.getType()).empty())
-        continue;
+        return success();
       if (!flat)
         flat = layout.getFlatAxes();
       if (*flat != layout.getFlatAxes())
         return op->emitOpError("has operands that are flat over different mesh axes");
       for (auto [name, split] : llvm::zip(layout.getNames(), layout.getSplits())) {
-        ArrayAttr &known = splits[name];
+        ArrayAttr &known = splits[loopOf(name)];
         if (!known)
           known = split;
         if (known != split)
           return op->emitOpError() << "splits axis '" << name.getValue() << "' over " << known << " and over " << split;
       }
-    }
+      return success();
+    };
+    for (OpOperand &use : op->getOpOperands())
+      if (failed(
+              check(use.get(), [&](StringAttr axis) { return shardable ? shardable.loopOfOperand(use.getOperandNumber(), axis) : axis; })))
+        return failure();
+    for (OpResult result : op->getResults())
+      if (failed(check(result, [&](StringAttr axis) { return shardable ? shardable.loopOfResult(result.getResultNumber(), axis) : axis; })))
+        return failure();
     return success();
   }
 

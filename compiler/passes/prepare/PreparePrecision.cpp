@@ -13,6 +13,11 @@ using namespace npar::nn;
 
 namespace {
 
+/// What is left when all axes are summed is the loss, or a part of it.
+bool isScalar(Operation *op) {
+  return op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) && axesOf(op->getResult(0).getType()).empty();
+}
+
 /// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer. The front end saw that there is one;
 /// attention does its softmax in f32 whatever is kept.
 struct Keep {
@@ -23,20 +28,8 @@ struct Keep {
   bool matches(Operation *op) const {
     if (layer)
       return getAt(op) && matchesLayer(what, getAt(op).getPath());
-    StringRef kind = op->getName().stripDialect();
-    if (what == "norm")
-      return kind.ends_with("_norm");
-    if (what == "loss")
-      return isLoss(op);
-    if (what == "embedding")
-      return isa<GatherOp>(op);
-    return kind == what;
-  }
-
-  /// Cross-entropy, and what is left when all axes are summed.
-  static bool isLoss(Operation *op) {
-    return isa<CrossEntropyOp>(op) ||
-           (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) && axesOf(op->getResult(0).getType()).empty());
+    auto asked = dyn_cast<PrecisionOpInterface>(op);
+    return op->getName().stripDialect() == what || (asked && asked.getKeepWord() == what) || (what == "loss" && isScalar(op));
   }
 };
 
@@ -97,8 +90,8 @@ private:
         type = keep.type;
     if (type)
       return type;
-    bool wide = isa<SoftmaxOp>(op) || op->getName().stripDialect().ends_with("_norm") || Keep::isLoss(op);
-    return wide ? Type(Float32Type::get(&getContext())) : compute;
+    auto asked = dyn_cast<PrecisionOpInterface>(op);
+    return (asked && asked.isWide()) || isScalar(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
   /// A parameter is stored in the compute type, but where all its uses are in layers that are kept.

@@ -30,11 +30,10 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
           [&](auto op) { return collective(cost::CollectiveKind::ReduceScatter, op.getAxes(), op.getInput().getType()); })
       .Case<dist::AllToAllOp>([&](auto op) { return collective(cost::CollectiveKind::AllToAll, op.getAxes(), op.getInput().getType()); })
       .Case<dist::PermuteOp>([&](auto op) { return collective(cost::CollectiveKind::Permute, op.getAxes(), op.getInput().getType()); })
-      .Case<nn::EinsumOp>([&](auto op) {
-        return cost::stepSeconds(machine, cost::Work::Matmul, op.getFlops(),
-                                 bytesOfAll(op->getOperandTypes()) + bytesOfAll(op->getResultTypes()));
-      })
       .Case<nn::CostOpInterface>([&](auto op) {
+        if (op.getProductFlops() > 0)
+          return cost::stepSeconds(machine, cost::Work::Matmul, op.getFlops(),
+                                   bytesOfAll(op->getOperandTypes()) + bytesOfAll(op->getResultTypes()));
         return op->getNumOperands() == 0 ? 0
                                          : cost::stepSeconds(machine, cost::Work::Vector, op.getFlops(), bytesOfAll(op->getResultTypes()));
       })

@@ -8,11 +8,8 @@ using namespace mlir;
 namespace npar {
 
 bool isRepeated(Operation *op) {
-  if (isa<nn::ReadOp, nn::InputOp, nn::IndexOp, nn::FillOp, nn::RenameOp, nn::ReshapeOp>(op))
-    return true;
-  // Of a widened value the narrow one is kept, which is half as large.
-  if (auto convert = dyn_cast<nn::ConvertOp>(op))
-    return nn::isNarrow(convert.getX().getType()) && !nn::isNarrow(convert.getType());
+  if (auto asked = dyn_cast<nn::OriginOpInterface>(op))
+    return asked.getOrigin() != nn::Origin::Computed;
   if (!isa<dist::SliceOp>(op))
     return false;
   Operation *source = op->getOperand(0).getDefiningOp();

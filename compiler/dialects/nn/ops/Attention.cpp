@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Attention.cpp.inc"
+
+void nn::addAttention(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Attention.cpp.inc"
+      >(dialect);
+}
+
 static bool isPlaced(Type type) { return !llvm::isa<AxesAttr>(llvm::cast<RankedTensorType>(type).getEncoding()); }
 
 /// What the second result, or the operand in its place, is called: the probabilities, on a ring the logarithms of their sums.
@@ -96,6 +106,17 @@ LogicalResult AttentionGradOp::verify() {
                  failed(requireSameOrder(*this, getDv().getType(), "dv", getV().getType(), "v")));
 }
 
+// The probabilities; `ring` is not decided in the language.
+SmallVector<Type> AttentionOp::getFurtherTypes(RankedTensorType out, DictionaryAttr attributes) {
+  auto seq = attributes.getAs<StringAttr>("seq"), feature = attributes.getAs<StringAttr>("feature");
+  RankedTensorType rows = withoutAxes(out, {seq, feature});
+  SmallVector<StringAttr> names(axesOf(rows));
+  SmallVector<int64_t> sizes(rows.getShape());
+  names.append({seq, attributes.getAs<StringAttr>("key")});
+  sizes.append(2, sizeOf(out, seq));
+  return {withAxes(out.getElementType(), names, sizes)};
+}
+
 // Heads, groups and what is before them are parallel; the gradients of k and v are sums over the groups.
 template <typename Op> static SmallVector<LoopAxis> loopAxes(Op op) {
   SmallVector<LoopAxis> axes = withKind(defaultLoopAxes(op), op.getSeqAttr(), LoopKind::Context);
@@ -125,17 +146,24 @@ template <typename Op> static double pairs(Op op) {
   return kept * (op.getRing() ? static_cast<double>(sizeOf(op.getK().getType(), op.getSeqAttr())) : 1);
 }
 
+template <typename Op> static double contractedSize(Op op) {
+  double size = 1;
+  for (StringAttr axis : contractedAxes(op.getQ().getType(), op.getProbs().getType()))
+    size *= static_cast<double>(sizeOf(op.getQ().getType(), axis));
+  return size;
+}
+
 /// One product with q or k and one with v for each pair.
 template <typename Op> static double productFlops(Op op) {
-  double contracted = 1;
-  for (StringAttr axis : contractedAxes(op.getQ().getType(), op.getProbs().getType()))
-    contracted *= static_cast<double>(sizeOf(op.getQ().getType(), axis));
-  return 2 * pairs(op) * (contracted + static_cast<double>(sizeOf(op.getV().getType(), op.getFeatureAttr())));
+  return 2 * pairs(op) * (contractedSize(op) + static_cast<double>(sizeOf(op.getV().getType(), op.getFeatureAttr())));
 }
 
 // Two products forward, four backward, and the softmax.
 double AttentionOp::getFlops() { return productFlops(*this) + 7 * pairs(*this); }
 double AttentionGradOp::getFlops() { return 2 * productFlops(*this) + 6 * pairs(*this); }
+/// Of an attention that is repeated for its probabilities only the scores.
+double AttentionOp::getProductFlops() { return getOut().use_empty() ? 2 * pairs(*this) * contractedSize(*this) : productFlops(*this); }
+double AttentionGradOp::getProductFlops() { return 2 * productFlops(*this); }
 
 SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   if (!gradients[0] || gradients[1]) {

@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/CrossEntropy.cpp.inc"
+
+void nn::addCrossEntropy(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/CrossEntropy.cpp.inc"
+      >(dialect);
+}
+
 // Everything per token has the axes of the logits without `axis`.
 static LogicalResult verifyTokens(Operation *op, Type logits, ValueRange perToken, StringAttr axis) {
   if (failed(requireAxis(op, logits, "logits", axis)))
@@ -29,6 +39,8 @@ LogicalResult KeepValidOp::verify() {
                  failed(requireSameOrder(*this, getX().getType(), "x", getType(), "the result")) ||
                  failed(requireWithin(*this, getTargets().getType(), "the targets", getX().getType(), "x")));
 }
+
+SmallVector<Type> CrossEntropyOp::getFurtherTypes(RankedTensorType loss, DictionaryAttr) { return {loss}; }
 
 Value CrossEntropyOp::getIndices() { return getTargets(); }
 Value CrossEntropyOp::getIndexed() { return getLogits(); }

@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Einsum.cpp.inc"
+
+void nn::addEinsum(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Einsum.cpp.inc"
+      >(dialect);
+}
+
 LogicalResult EinsumOp::verify() {
   bool widens = isNarrow(getA().getType()) && getElementTypeOrSelf(getType()).isF32();
   SmallVector<Type> alike{getA().getType(), getB().getType()};
@@ -19,6 +29,18 @@ LogicalResult EinsumOp::verify() {
 }
 
 double EinsumOp::getFlops() { return 2 * loopVolume(*this); }
+double EinsumOp::getProductFlops() { return getFlops(); }
+
+// The last axis of the result is innermost, the sum outside of it.
+SmallVector<StringAttr> EinsumOp::getLoopOrder() {
+  SmallVector<StringAttr> loops(axesOf(getType())), reduced;
+  for (Value operand : getOperands())
+    for (StringAttr axis : axesOf(operand.getType()))
+      if (!llvm::is_contained(loops, axis) && !llvm::is_contained(reduced, axis))
+        reduced.push_back(axis);
+  loops.insert(loops.empty() ? loops.end() : loops.end() - 1, reduced.begin(), reduced.end());
+  return loops;
+}
 
 // [B,S,F] x [F,H] -> [B,S,H]: da = dy x b over h; an axis that only `a` has (summed alone) is repeated.
 static Value operandGradient(OpBuilder &builder, Location loc, Value dy, Value other, Type type) {

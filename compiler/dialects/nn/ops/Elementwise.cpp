@@ -8,6 +8,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Elementwise.cpp.inc"
+
+void nn::addElementwise(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Elementwise.cpp.inc"
+      >(dialect);
+}
+
 //===- Verifiers ---------------------------------------------------------------------------------------------------------===//
 
 static LogicalResult verifyUnary(Operation *op) {
@@ -66,8 +76,19 @@ LogicalResult Max2Op::verify() { return verifyBinary(*this); }
 
 static bool sameAxes(Value a, Value b) { return axesWithin(a.getType(), b.getType()) && axesWithin(b.getType(), a.getType()); }
 bool AddOp::isLinear() { return sameAxes(getA(), getB()); }
-bool ConvertOp::isLinear() { return !isNarrow(getX().getType()) || isNarrow(getType()); }
 bool SubOp::isLinear() { return sameAxes(getA(), getB()); }
+
+/// A summand without the axis is added to the other one's zeros.
+template <typename Op> static ZeroPadding zeroPaddingOfSum(Op op, StringAttr axis) {
+  bool both = hasAxis(op.getA().getType(), axis) && hasAxis(op.getB().getType(), axis);
+  return both ? ZeroPadding::WhereOperandsAre : ZeroPadding::Unknown;
+}
+ZeroPadding AddOp::getZeroPadding(StringAttr axis) { return zeroPaddingOfSum(*this, axis); }
+ZeroPadding SubOp::getZeroPadding(StringAttr axis) { return zeroPaddingOfSum(*this, axis); }
+
+static bool widens(ConvertOp op) { return isNarrow(op.getX().getType()) && !isNarrow(op.getType()); }
+bool ConvertOp::isLinear() { return !widens(*this); }
+Origin ConvertOp::getOrigin() { return widens(*this) ? Origin::Operand : Origin::Computed; }
 
 //===- Gradients ---------------------------------------------------------------------------------------------------------===//
 

@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Gather.cpp.inc"
+
+void nn::addGather(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Gather.cpp.inc"
+      >(dialect);
+}
+
 // The relation that gather and scatter_add share: rows has the axes of idx and those of the table without `axis`.
 static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, StringAttr axis) {
   if (failed(requireAxis(op, table, "the table", axis)) || failed(requireNoAxis(op, rows, "the rows", axis)) ||
@@ -39,6 +49,14 @@ LogicalResult ScatterAddOp::verify() {
 // The looked-up axis is summed over in principle: a shard gives 0 for rows that it does not have.
 SmallVector<LoopAxis> GatherOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Reduce); }
 SmallVector<LoopAxis> ScatterAddOp::getLoopAxes() { return defaultLoopAxes(*this); }
+
+// Rows that no index names: indices are below the global size.
+ZeroPadding ScatterAddOp::getZeroPadding(StringAttr axis) {
+  return axis == getAxisAttr() ? ZeroPadding::Always : ZeroPadding::WhereOperandsAre;
+}
+ZeroPadding OneHotOp::getZeroPadding(StringAttr axis) { return axis == getAxisAttr() ? ZeroPadding::Always : ZeroPadding::Unknown; }
+
+SmallVector<StringAttr> PickOp::getLoopOrder() { return llvm::to_vector(axesOf(getX().getType())); }
 
 Value GatherOp::getIndices() { return getIdx(); }
 Value GatherOp::getIndexed() { return getTable(); }

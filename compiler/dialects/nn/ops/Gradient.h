@@ -1,7 +1,7 @@
 // Small builders that the gradients of several op families share, and the checks that their verifiers share.
 #pragma once
 
-#include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Ops.h"
 
 namespace npar::nn {
 

@@ -6,6 +6,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Reduce.cpp.inc"
+
+void nn::addReduce(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Reduce.cpp.inc"
+      >(dialect);
+}
+
 static LogicalResult verifyReduce(Operation *op) {
   Type x = op->getOperand(0).getType(), y = op->getResult(0).getType();
   return failure(failed(requireSameElement(op, {x, y})) || failed(requireWithin(op, y, "the result", x, "the operand")));

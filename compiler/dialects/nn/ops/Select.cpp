@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Select.cpp.inc"
+
+void nn::addSelect(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Select.cpp.inc"
+      >(dialect);
+}
+
 static LogicalResult verifyPart(Operation *op, Type part, StringRef what, Type whole, StringRef where, StringAttr axis) {
   return failure(failed(requireSameElement(op, {whole, part})) || failed(requireAxis(op, whole, where, axis)) ||
                  failed(requireWithout(op, part, what, whole, where, {axis})));

@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Variable.cpp.inc"
+
+void nn::addVariable(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Variable.cpp.inc"
+      >(dialect);
+}
+
 void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name, Type type, VariableKind kind) {
   state.getOrAddProperties<Properties>().sym_name = builder.getStringAttr(name);
   state.getOrAddProperties<Properties>().type = TypeAttr::get(type);

@@ -1,5 +1,6 @@
 // softmax, attention and their gradients as local operations; k and v go under the alias `key` of the sequence.
 #include "compiler/passes/place/LocalBuilder.h"
+#include "compiler/passes/place/expand/Expand.h"
 
 using namespace mlir;
 
@@ -17,13 +18,13 @@ static Value softmaxGradient(LocalBuilder &b, Value y, Value dy, StringAttr axis
   return b.binary("mul", y, b.binary("sub", dy, dot), result);
 }
 
-void expand(nn::SoftmaxOp op) {
+static void expandSoftmax(nn::SoftmaxOp op) {
   LocalBuilder b(op);
   op->replaceAllUsesWith(ValueRange{softmax(b, op.getX(), op.getAxisAttr(), op.getY().getType())});
   op->erase();
 }
 
-void expand(nn::SoftmaxGradOp op) {
+static void expandSoftmaxGrad(nn::SoftmaxGradOp op) {
   LocalBuilder b(op);
   op->replaceAllUsesWith(ValueRange{softmaxGradient(b, op.getY(), op.getDy(), op.getAxisAttr(), op.getDx().getType())});
   op->erase();
@@ -35,7 +36,7 @@ template <typename Op> static Type softmaxType(Op op) {
   return nn::isNarrow(element) ? Float32Type::get(op.getContext()) : element;
 }
 
-void expand(nn::AttentionOp op) {
+static void expandAttention(nn::AttentionOp op) {
   if (op.getRing())
     return expandRing(op);
   LocalBuilder b(op);
@@ -53,7 +54,7 @@ void expand(nn::AttentionOp op) {
 
 /// Masked positions have probability 0, so nothing flows through them without another mask. Where the queries are split and the keys whole,
 /// the gradients of keys and values are partial.
-void expand(nn::AttentionGradOp op) {
+static void expandAttentionGrad(nn::AttentionGradOp op) {
   if (op.getRing())
     return expandRing(op);
   LocalBuilder b(op);
@@ -69,6 +70,13 @@ void expand(nn::AttentionGradOp op) {
   Value dk = b.build("einsum", b.renamed(op.getDk().getType(), seq, key), {dscores, op.getQ()});
   op->replaceAllUsesWith(ValueRange{dq, b.rename(dk, key, seq), b.rename(dv, key, seq)});
   op->erase();
+}
+
+void attachAttention(MLIRContext *context) {
+  nn::SoftmaxOp::attachInterface<ExpandedBy<nn::SoftmaxOp, expandSoftmax>>(*context);
+  nn::SoftmaxGradOp::attachInterface<ExpandedBy<nn::SoftmaxGradOp, expandSoftmaxGrad>>(*context);
+  nn::AttentionOp::attachInterface<ExpandedBy<nn::AttentionOp, expandAttention>>(*context);
+  nn::AttentionGradOp::attachInterface<ExpandedBy<nn::AttentionGradOp, expandAttentionGrad>>(*context);
 }
 
 } // namespace npar::place

@@ -1,5 +1,6 @@
 // cross_entropy and its gradient as local operations; over a split vocabulary: all_reduce of maximum, sum and the target's logit.
 #include "compiler/passes/place/LocalBuilder.h"
+#include "compiler/passes/place/expand/Expand.h"
 
 using namespace mlir;
 
@@ -10,7 +11,7 @@ static Value keepValid(LocalBuilder &b, Value x, Value targets, IntegerAttr igno
   return ignore ? b.build("keep_valid", x.getType(), {x, targets}, {{"ignore", ignore}}) : x;
 }
 
-void expand(nn::CrossEntropyOp op) {
+static void expandCrossEntropy(nn::CrossEntropyOp op) {
   LocalBuilder b(op);
   StringAttr axis = op.getAxisAttr();
   Value max = b.max(op.getLogits(), axis);
@@ -23,7 +24,7 @@ void expand(nn::CrossEntropyOp op) {
 }
 
 /// The padding of dlogits is zero, as the products behind it need (P8).
-void expand(nn::CrossEntropyGradOp op) {
+static void expandCrossEntropyGrad(nn::CrossEntropyGradOp op) {
   LocalBuilder b(op);
   Type type = op.getDlogits().getType();
   StringAttr axis = op.getAxisAttr();
@@ -33,6 +34,11 @@ void expand(nn::CrossEntropyGradOp op) {
   dlogits = keepValid(b, dlogits, op.getTargets(), op.getIgnoreAttr());
   op->replaceAllUsesWith(ValueRange{b.maskPadding(dlogits, axis)});
   op->erase();
+}
+
+void attachCrossEntropy(MLIRContext *context) {
+  nn::CrossEntropyOp::attachInterface<ExpandedBy<nn::CrossEntropyOp, expandCrossEntropy>>(*context);
+  nn::CrossEntropyGradOp::attachInterface<ExpandedBy<nn::CrossEntropyGradOp, expandCrossEntropyGrad>>(*context);
 }
 
 } // namespace npar::place

@@ -1,11 +1,12 @@
 // layer_norm and its gradient as local operations: two passes (mean, then centred squares), biased variance.
 #include "compiler/passes/place/LocalBuilder.h"
+#include "compiler/passes/place/expand/Expand.h"
 
 using namespace mlir;
 
 namespace npar::place {
 
-void expand(nn::LayerNormOp op) {
+static void expandLayerNorm(nn::LayerNormOp op) {
   LocalBuilder b(op);
   StringAttr axis = op.getAxisAttr();
   Value mean = b.mean(op.getX(), axis, op.getMean().getType());
@@ -20,7 +21,7 @@ void expand(nn::LayerNormOp op) {
 
 /// g = dy gamma, n = (x - mean) rstd: dx = rstd (g - mean(g) - n mean(g n)), dgamma = sum dy n, dbeta = sum dy. The parameters' gradients
 /// stay partial over what splits the summed axes.
-void expand(nn::LayerNormGradOp op) {
+static void expandLayerNormGrad(nn::LayerNormGradOp op) {
   LocalBuilder b(op);
   StringAttr axis = op.getAxisAttr();
   Value normal = b.binary("mul", b.binary("sub", op.getX(), op.getMean()), op.getRstd());
@@ -33,6 +34,11 @@ void expand(nn::LayerNormGradOp op) {
   Value dbeta = b.build("sum", op.getDbeta().getType(), op.getDy());
   op->replaceAllUsesWith(ValueRange{dx, dgamma, dbeta});
   op->erase();
+}
+
+void attachLayerNorm(MLIRContext *context) {
+  nn::LayerNormOp::attachInterface<ExpandedBy<nn::LayerNormOp, expandLayerNorm>>(*context);
+  nn::LayerNormGradOp::attachInterface<ExpandedBy<nn::LayerNormGradOp, expandLayerNormGrad>>(*context);
 }
 
 } // namespace npar::place

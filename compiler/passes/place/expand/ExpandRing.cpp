@@ -10,6 +10,7 @@
 //   late queries of i    always  j > i          early x early or late x late
 #include "compiler/passes/place/LocalBuilder.h"
 #include "compiler/passes/place/Rules.h"
+#include "compiler/passes/place/expand/Expand.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,11 +1,12 @@
 // rms_norm and its gradient as local operations: one mean, of the squares.
 #include "compiler/passes/place/LocalBuilder.h"
+#include "compiler/passes/place/expand/Expand.h"
 
 using namespace mlir;
 
 namespace npar::place {
 
-void expand(nn::RmsNormOp op) {
+static void expandRmsNorm(nn::RmsNormOp op) {
   LocalBuilder b(op);
   Value square = b.mean(b.binary("mul", op.getX(), op.getX()), op.getAxisAttr(), op.getRstd().getType());
   Value rstd = b.unary("rsqrt", b.shift(square, op.getEpsilon().convertToDouble()));
@@ -15,7 +16,7 @@ void expand(nn::RmsNormOp op) {
 }
 
 /// g = dy gamma, n = x rstd: dx = rstd (g - n mean(g n)), dgamma = sum dy n, which stays partial over what splits the summed axes.
-void expand(nn::RmsNormGradOp op) {
+static void expandRmsNormGrad(nn::RmsNormGradOp op) {
   LocalBuilder b(op);
   Value normal = b.binary("mul", op.getX(), op.getRstd());
   Value g = b.binary("mul", op.getDy(), op.getGamma());
@@ -24,6 +25,11 @@ void expand(nn::RmsNormGradOp op) {
   Value dgamma = b.build("sum", op.getDgamma().getType(), b.binary("mul", op.getDy(), normal));
   op->replaceAllUsesWith(ValueRange{dx, dgamma});
   op->erase();
+}
+
+void attachRmsNorm(MLIRContext *context) {
+  nn::RmsNormOp::attachInterface<ExpandedBy<nn::RmsNormOp, expandRmsNorm>>(*context);
+  nn::RmsNormGradOp::attachInterface<ExpandedBy<nn::RmsNormGradOp, expandRmsNormGrad>>(*context);
 }
 
 } // namespace npar::place

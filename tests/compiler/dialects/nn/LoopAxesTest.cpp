@@ -33,6 +33,7 @@ func.func @f(%tokens: !tokens, %rows: !rows, %x: !x, %e: !e, %h: !h, %p: !p, %qk
 struct Described {
   std::string axes;
   bool linear = false;
+  Reduction reduction = Reduction::None;
   double flops = 0;
 };
 
@@ -44,10 +45,10 @@ Described describe(const std::string &op) {
   if (!module)
     return result;
   Operation &first = module->lookupSymbol<func::FuncOp>("f").front().front();
-  const char *const kinds[] = {"parallel", "reduce", "internal", "context", "whole"};
   for (const LoopAxis &axis : llvm::cast<ShardableOpInterface>(first).getLoopAxes())
-    result.axes += (result.axes.empty() ? "" : " ") + axis.name.str() + ":" + kinds[static_cast<int>(axis.kind)];
+    result.axes += (result.axes.empty() ? "" : " ") + axis.name.str() + ":" + stringifyLoopKind(axis.kind).str();
   result.linear = llvm::cast<ShardableOpInterface>(first).isLinear();
+  result.reduction = llvm::cast<ShardableOpInterface>(first).getReduction();
   result.flops = llvm::cast<CostOpInterface>(first).getFlops();
   return result;
 }
@@ -127,6 +128,43 @@ TEST(LoopAxesTest, PartsAreWhole) {
 TEST(LoopAxesTest, NormsSumEveryGradient) {
   EXPECT_EQ(describe("%0 = nn.square_sums %e, %table parameters [0, 1] : (!e, !table) -> !sums").axes,
             "bin:whole embed:reduce vocab:reduce");
+}
+
+TEST(LoopAxesTest, EachReductionSaysWhatJoinsItsParts) {
+  EXPECT_EQ(describe("%0 = nn.sum %x : (!x) -> !e").reduction, Reduction::Sum);
+  EXPECT_EQ(describe("%0 = nn.max %x : (!x) -> !e").reduction, Reduction::Max);
+  EXPECT_EQ(describe("%0 = nn.einsum %x, %table : (!x, !table) -> !logits").reduction, Reduction::Sum);
+  EXPECT_EQ(describe("%0 = nn.gather %table, %tokens over \"vocab\" : (!table, !tokens) -> !x").reduction, Reduction::Sum);
+  EXPECT_EQ(describe("%0 = nn.exp %x : (!x) -> !x").reduction, Reduction::None);
+}
+
+// A new op that reduces and leaves the kind of reduction out: every program with it is refused, none is summed in silence.
+class ForgetfulOp : public Op<ForgetfulOp, OpTrait::OneResult, OpTrait::OneOperand, ShardableOpInterface::Trait, AxesAgree> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ForgetfulOp)
+  using Op::Op;
+  static ArrayRef<StringRef> getAttributeNames() { return {}; }
+  static StringRef getOperationName() { return "test.forgetful"; }
+};
+struct TestDialect : Dialect {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestDialect)
+  explicit TestDialect(MLIRContext *context) : Dialect(getDialectNamespace(), context, TypeID::get<TestDialect>()) {
+    addOperations<ForgetfulOp>();
+  }
+  static StringRef getDialectNamespace() { return "test"; }
+};
+
+TEST(LoopAxesTest, AReductionOfUnknownKindIsRefused) {
+  MLIRContext context;
+  context.loadDialect<NnDialect, func::FuncDialect, TestDialect>();
+  std::string said;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { said += diagnostic.str() + "\n"; });
+  auto parse = [&](const std::string &result) {
+    return bool(parseSourceString<ModuleOp>(types + ("%0 = \"test.forgetful\"(%x) : (!x) -> " + result) + "\nreturn }", &context));
+  };
+  EXPECT_TRUE(parse("!x")) << said;
+  EXPECT_FALSE(parse("!rows"));
+  EXPECT_NE(said.find("result 0 lacks the loop 'embed' and the op does not say what joins its parts"), std::string::npos) << said;
 }
 
 } // namespace

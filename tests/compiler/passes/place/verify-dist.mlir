@@ -63,6 +63,17 @@ module attributes {dist.mesh = #dist.mesh<tp = 2, dp = 2>} {
   }
 }
 
+// A renamed axis is one loop under two names.
+// -----
+module attributes {dist.mesh = #dist.mesh<tp = 2, dp = 2>} {
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2xf32, #dist.layout<a : 4 {tp}>>
+    // expected-error @below {{splits axis 'b' over ["tp"] and over ["dp"]}}
+    %y = nn.rename %x from "a" to "b" : (tensor<2xf32, #dist.layout<a : 4 {tp}>>) -> tensor<2xf32, #dist.layout<b : 4 {dp}>>
+    return
+  }
+}
+
 // -----
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @micro() {

@@ -1,34 +1,46 @@
 // Replaces composite operations by local ones, in program order.
-#include "compiler/passes/place/LocalBuilder.h"
+#include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Place.h"
+#include "compiler/passes/place/expand/Expand.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace npar {
 #define GEN_PASS_DEF_PLACEEXPAND
 #include "compiler/passes/place/Passes.h.inc"
 } // namespace npar
 
+#include "compiler/passes/place/expand/ExpandableOpInterface.cpp.inc"
+
 namespace npar::place {
+
+void registerExpansions(mlir::DialectRegistry &registry) {
+  registry.addExtension(+[](mlir::MLIRContext *context, nn::NnDialect *) {
+    for (auto attach : {attachAttention, attachCrossEntropy, attachLayerNorm, attachRmsNorm})
+      attach(context);
+  });
+}
+
 namespace {
 
 struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
+  void getDependentDialects(mlir::DialectRegistry &registry) const override {
+    PlaceExpandBase::getDependentDialects(registry);
+    registerExpansions(registry);
+  }
+
   void runOnOperation() override {
-    llvm::SmallVector<mlir::Operation *> ops;
-    getOperation().walk([&](mlir::Operation *op) { ops.push_back(op); });
-    for (mlir::Operation *op : ops)
-      llvm::TypeSwitch<mlir::Operation *>(op)
-          .Case<nn::LayerNormOp, nn::LayerNormGradOp, nn::RmsNormOp, nn::RmsNormGradOp, nn::SoftmaxOp, nn::SoftmaxGradOp, nn::AttentionOp,
-                nn::AttentionGradOp, nn::CrossEntropyOp, nn::CrossEntropyGradOp>([&](auto composite) {
-            mlir::Operation *before = composite->getPrevNode(), *behind = composite->getNextNode();
-            bool isOfSegment = composite->hasAttr(nn::recomputeAttribute);
-            expand(composite);
-            if (isOfSegment)
-              dropUnused(before, behind);
-          });
+    llvm::SmallVector<ExpandableOpInterface> composites;
+    getOperation().walk([&](ExpandableOpInterface op) { composites.push_back(op); });
+    for (ExpandableOpInterface composite : composites) {
+      mlir::Operation *before = composite->getPrevNode(), *behind = composite->getNextNode();
+      bool isOfSegment = composite->hasAttr(nn::recomputeAttribute);
+      composite.expand();
+      if (isOfSegment)
+        dropUnused(before, behind);
+    }
   }
 
   /// What an expansion has made between two ops for a result that nothing uses: an attention that the backward repeats needs no output.

@@ -1,8 +1,8 @@
 // State of a program (parameters, optimizer state, accumulators, outputs) and ops without operands.
-#ifndef NPAR_NN_VARIABLE_OPS_TD
-#define NPAR_NN_VARIABLE_OPS_TD
+#ifndef NPAR_NN_VARIABLE_TD
+#define NPAR_NN_VARIABLE_TD
 
-include "compiler/dialects/nn/ops/OpBase.td"
+include "compiler/dialects/nn/base/OpBase.td"
 
 def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
   let summary = "a tensor that lives across steps";
@@ -33,13 +33,15 @@ def Nn_VariableOp : Nn_Op<"variable", [Symbol]> {
 
 class Nn_VariableUse<string mnemonic, list<Trait> traits>
     : Nn_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
-                                   Nn_ShardableOpInterface], traits)>;
+                                   Nn_ShardableOpInterface, Nn_PaddingOpInterface, Nn_OriginOpInterface], traits)>;
 
 def Nn_ReadOp : Nn_VariableUse<"read", []> {
   let summary = "the value of a variable";
   let description = "`%w = nn.read @w : T`. One per textual use of a parameter: each has its own gradient accumulator (N2).";
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs Nn_Tensor:$result);
+  let zeroPadding = "Always";
+  let origin = "Memory";
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 
@@ -53,24 +55,27 @@ def Nn_AccumulateOp : Nn_VariableUse<"accumulate", []> {
   let summary = "adds to an accumulator, which is zero before the first micro-batch";
   let arguments = (ins FlatSymbolRefAttr:$variable, Nn_Tensor:$value);
   let assemblyFormat = "$variable `,` $value attr-dict `:` type($value)";
-  let extraClassDeclaration = "bool isLinear() { return true; }";
+  let linear = 1;
 }
 
-def Nn_InputOp : Nn_PureOp<"input"> {
+def Nn_InputOp : Nn_PureOp<"input", [Nn_Language]> {
   let summary = "a data buffer of this micro-batch: `nn.input \"tokens\" : T`";
   let arguments = (ins StrAttr:$name);
   let results = (outs Nn_Tensor:$result);
+  let origin = "Memory";
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let hasVerifier = 0;
 }
 
-def Nn_IndexOp : Nn_PureOp<"index"> {
+def Nn_IndexOp : Nn_PureOp<"index", [Nn_Language]> {
   let summary = "0, 1, 2, ... along the result's only axis, in global coordinates";
   let results = (outs Nn_Integer:$result);
+  let origin = "Nothing";
+  let effort = "None";
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Nn_SinusoidOp : Nn_PureOp<"sinusoid"> {
+def Nn_SinusoidOp : Nn_PureOp<"sinusoid", [Nn_Language]> {
   let summary = "cos or sin (`wave`) of position * base^(-i / n), i = 0 .. n-1 along `axis` of size n, in global coordinates";
   let description = [{
     The table of rotary positions: `%c = nn.sinusoid %index along "half" base 10000.0 wave "cos" : (tensor<8xi32, #nn.axes<seq>>)
@@ -79,13 +84,17 @@ def Nn_SinusoidOp : Nn_PureOp<"sinusoid"> {
   }];
   let arguments = (ins Nn_Integer:$positions, StrAttr:$axis, F64Attr:$base, StrAttr:$wave);
   let results = (outs Nn_Float:$result);
+  let madeAgain = 1;
+  let effort = "Much";
   let assemblyFormat = "$positions `along` $axis `base` $base `wave` $wave attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_FillOp : Nn_PureOp<"fill"> {
+def Nn_FillOp : Nn_PureOp<"fill", [Nn_Language]> {
   let summary = "a constant: `nn.fill 0.5 : T`";
   let arguments = (ins F64Attr:$value);
   let results = (outs Nn_Float:$result);
+  let origin = "Nothing";
+  let effort = "None";
   let assemblyFormat = "$value attr-dict `:` type($result)";
   let hasVerifier = 0;
 }

@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Norm.cpp.inc"
+
+void nn::addNorm(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Norm.cpp.inc"
+      >(dialect);
+}
+
 // gamma, beta: [axis]; mean, rstd: x without axis. A norm without a mean has neither beta nor mean.
 static LogicalResult verifyNorm(Operation *op, Type x, ValueRange vectors, StringRef vectorNames, ValueRange moments, StringRef momentNames,
                                 StringAttr axis) {
@@ -37,6 +47,13 @@ LogicalResult LayerNormGradOp::verify() {
   return failure(failed(requireSameOrder(*this, getDy().getType(), "dy", x, "x")) ||
                  failed(requireSameOrder(*this, getDx().getType(), "dx", x, "x")));
 }
+
+// What a row is normalised by has the row's axes.
+static SmallVector<Type> typesOfRows(RankedTensorType y, DictionaryAttr attributes, size_t count) {
+  return SmallVector<Type>(count, withoutAxes(y, {attributes.getAs<StringAttr>("axis")}));
+}
+SmallVector<Type> LayerNormOp::getFurtherTypes(RankedTensorType y, DictionaryAttr attributes) { return typesOfRows(y, attributes, 2); }
+SmallVector<Type> RmsNormOp::getFurtherTypes(RankedTensorType y, DictionaryAttr attributes) { return typesOfRows(y, attributes, 1); }
 
 SmallVector<LoopAxis> LayerNormOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }
 SmallVector<LoopAxis> LayerNormGradOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Internal); }

@@ -1,19 +1,12 @@
 // Free functions on types with named axes, and the loop axes of ops: what every pass over nn ops shares.
 #pragma once
 
+#include "compiler/dialects/nn/base/Properties.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
 namespace npar::nn {
-
-/// How placing may treat a loop of an op (rule P1). Internal: reduced inside the op, and a result has it (softmax); splitting is legal,
-/// the expansion communicates. Context: may be split by a rule that says how (`by gather`, `by ring`). Whole: may not be split.
-enum class LoopKind { Parallel, Reduce, Internal, Context, Whole };
-
-struct LoopAxis {
-  mlir::StringAttr name;
-  LoopKind kind;
-};
 
 /// Whether the type is a ranked tensor of static shape whose encoding names its dimensions.
 bool isNamedTensor(mlir::Type type);
@@ -29,6 +22,8 @@ bool hasAxis(mlir::Type type, mlir::StringAttr axis);
 mlir::RankedTensorType withAxes(mlir::Type element, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes);
 /// The same shape and encoding with another element type.
 mlir::RankedTensorType withElement(mlir::Type type, mlir::Type element);
+/// The tensor without some of its axes.
+mlir::RankedTensorType withoutAxes(mlir::RankedTensorType type, llvm::ArrayRef<mlir::StringAttr> axes);
 /// bf16 or f16: what mixed precision computes in. Arithmetic on them is done in f32, with one rounding per operation.
 bool isNarrow(mlir::Type elementOrTensor);
 /// `tensor<ELEMENT, #nn.axes<>>`.
@@ -38,6 +33,10 @@ mlir::RankedTensorType scalarOf(mlir::Type element);
 llvm::SmallVector<LoopAxis> defaultLoopAxes(mlir::Operation *op);
 /// `axes` with the kind of one axis replaced (added at the end when absent).
 llvm::SmallVector<LoopAxis> withKind(llvm::SmallVector<LoopAxis> axes, mlir::StringAttr axis, LoopKind kind);
+/// The axes of the first result.
+llvm::SmallVector<mlir::StringAttr> defaultLoopOrder(mlir::Operation *op);
+/// Whether an operand of floating-point numbers has an axis that the first result lacks.
+bool isContracted(mlir::Operation *op, unsigned operand, mlir::StringAttr axis);
 /// Elements of the largest operand or result.
 double defaultFlops(mlir::Operation *op);
 /// The product of the sizes of all axes that occur in operands and results: the iterations of the op's loop nest.

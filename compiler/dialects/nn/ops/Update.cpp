@@ -5,6 +5,16 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Update.cpp.inc"
+
+void nn::addUpdate(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Update.cpp.inc"
+      >(dialect);
+}
+
 LogicalResult CombineOp::verify() {
   if (getUses().empty())
     return emitOpError() << "needs at least 1 operand";

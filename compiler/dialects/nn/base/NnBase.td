@@ -6,13 +6,14 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/TensorEncoding.td"
-include "compiler/dialects/nn/NnInterfaces.td"
+include "compiler/dialects/nn/base/NnInterfaces.td"
 
 def Nn_Dialect : Dialect {
   let name = "nn";
   let cppNamespace = "::npar::nn";
   let summary = "what is computed: tensors with named axes, no devices";
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = "void addAllAttributes();";
 }
 
 //===- Attributes -------------------------------------------------------------------------------------------------------===//

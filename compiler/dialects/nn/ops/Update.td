@@ -1,17 +1,18 @@
 // Ops of @update: once per training step, from accumulated gradients to new parameters.
-#ifndef NPAR_NN_UPDATE_OPS_TD
-#define NPAR_NN_UPDATE_OPS_TD
+#ifndef NPAR_NN_UPDATE_TD
+#define NPAR_NN_UPDATE_TD
 
-include "compiler/dialects/nn/ops/OpBase.td"
+include "compiler/dialects/nn/base/OpBase.td"
 
 def Nn_CombineOp : Nn_PureOp<"combine"> {
   let summary = "the sum of the gradients of a parameter's uses, in order; refuses partial operands, so that each is reduced first (N2)";
   let arguments = (ins Variadic<Nn_Float>:$uses);
   let results = (outs Nn_Float:$result);
+  let zeroPadding = "WhereOperandsAre";
 }
 
 // Local shapes of different parameters may split the same axis differently: no agreement of axes here.
-def Nn_SquareSumsOp : Nn_Op<"square_sums", [Pure, Nn_OwnLoopAxes, Nn_CostOpInterface]> {
+def Nn_SquareSumsOp : Nn_Op<"square_sums", [Pure, Nn_OwnLoopAxes, Nn_PaddingOpInterface, Nn_CostOpInterface]> {
   let summary = "the gradients' squares in f64, summed per block of 1,024 elements, the blocks exactly (N4)";
   let description = [{
     The result is a sum in bins: bin b holds multiples of 2^(24 b - 320), its share of every block sum, so that additions of bins are exact
@@ -23,9 +24,10 @@ def Nn_SquareSumsOp : Nn_Op<"square_sums", [Pure, Nn_OwnLoopAxes, Nn_CostOpInter
   }];
   let arguments = (ins Variadic<Nn_Float>:$gradients, DenseI64ArrayAttr:$parameters);
   let results = (outs Nn_Float:$result);
+  let reduction = "Sum";
   let assemblyFormat = "operands `parameters` $parameters attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
+  let extra = [{
     /// Every finite f64 of at least 2^-320 has bits in these bins alone; what is below is cut off.
     static constexpr int64_t bins = 56, binBits = 24, lowestExponent = -320;
   }];
@@ -35,6 +37,7 @@ def Nn_GradNormOp : Nn_PureOp<"grad_norm", [Nn_OwnLoopAxes]> {
   let summary = "the square root of a sum in bins, which are added in ascending order";
   let arguments = (ins Nn_Float:$sums);
   let results = (outs Nn_Scalar:$result);
+  let readsElsewhere = 1;
 }
 
 def Nn_ClipFactorOp : Nn_PureOp<"clip_factor"> {
@@ -76,6 +79,7 @@ def Nn_AdamwOp : Nn_PureOp<"adamw"> {
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate,
                        Optional<Nn_Scalar>:$counted, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
   let results = (outs Nn_Float:$new_w, Nn_Float:$new_m, Nn_Float:$new_v);
+  let zeroPadding = "WhereOperandsAre";
 }
 
 def Nn_SgdOp : Nn_PureOp<"sgd"> {
@@ -84,6 +88,7 @@ def Nn_SgdOp : Nn_PureOp<"sgd"> {
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Optional<Nn_Float>:$velocity, Nn_Scalar:$factor, Nn_Scalar:$rate,
                        F64Attr:$momentum, F64Attr:$decay, BoolAttr:$nesterov);
   let results = (outs Nn_Float:$new_w, Optional<Nn_Float>:$new_velocity);
+  let zeroPadding = "WhereOperandsAre";
 }
 
 #endif

@@ -1,5 +1,5 @@
 // Types with named axes and the default loop axes of ops.
-#include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/base/Base.h"
 
 using namespace mlir;
 using namespace npar;
@@ -39,9 +39,50 @@ RankedTensorType nn::withElement(Type type, Type element) {
   return RankedTensorType::get(tensor.getShape(), element, tensor.getEncoding());
 }
 
+RankedTensorType nn::withoutAxes(RankedTensorType type, ArrayRef<StringAttr> axes) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (auto [name, size] : llvm::zip(axesOf(type), type.getShape()))
+    if (!llvm::is_contained(axes, name)) {
+      names.push_back(name);
+      sizes.push_back(size);
+    }
+  return withAxes(type.getElementType(), names, sizes);
+}
+
 bool nn::isNarrow(Type type) { return getElementTypeOrSelf(type).isBF16() || getElementTypeOrSelf(type).isF16(); }
 
 RankedTensorType nn::scalarOf(Type element) { return withAxes(element, {}, {}); }
+
+StringRef nn::stringifyLoopKind(LoopKind kind) {
+  switch (kind) {
+  case LoopKind::Parallel:
+    return "parallel";
+  case LoopKind::Reduce:
+    return "reduce";
+  case LoopKind::Internal:
+    return "internal";
+  case LoopKind::Context:
+    return "context";
+  case LoopKind::Window:
+    return "window";
+  case LoopKind::Whole:
+    return "whole";
+  }
+  llvm_unreachable("a loop kind without a word");
+}
+
+StringRef nn::stringifyReduction(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::Sum:
+    return "sum";
+  case Reduction::Max:
+    return "max";
+  case Reduction::None:
+    break;
+  }
+  llvm::report_fatal_error("internal error: nothing joins the parts of an op's result");
+}
 
 static void addAxes(SmallVector<LoopAxis> &axes, TypeRange types, LoopKind kind) {
   for (Type type : types)
@@ -65,6 +106,18 @@ SmallVector<LoopAxis> nn::withKind(SmallVector<LoopAxis> axes, StringAttr name, 
     }
   axes.push_back({name, kind});
   return axes;
+}
+
+SmallVector<StringAttr> nn::defaultLoopOrder(Operation *op) { return llvm::to_vector(axesOf(op->getResult(0).getType())); }
+
+bool nn::isContracted(Operation *op, unsigned operand, StringAttr axis) {
+  if (!llvm::isa<FloatType>(getElementTypeOrSelf(op->getOperand(operand).getType())))
+    return false;
+  auto shardable = llvm::dyn_cast<ShardableOpInterface>(op);
+  StringAttr loop = shardable ? shardable.loopOfOperand(operand, axis) : axis;
+  return op->getNumResults() == 0 || llvm::none_of(axesOf(op->getResult(0).getType()), [&](StringAttr name) {
+           return (shardable ? shardable.loopOfResult(0, name) : name) == loop;
+         });
 }
 
 double nn::defaultFlops(Operation *op) {
@@ -95,6 +148,30 @@ double nn::loopVolume(Operation *op) {
   return volume;
 }
 
+/// A result that lacks a loop which may be split is put together from parts: the op has to say how.
+static LogicalResult verifyReduction(ShardableOpInterface op) {
+  if (op.getReduction() != Reduction::None)
+    return success();
+  for (OpResult result : op->getResults()) {
+    auto isWalked = [&](StringAttr loop) {
+      return llvm::any_of(axesOf(result.getType()),
+                          [&](StringAttr axis) { return op.loopOfResult(result.getResultNumber(), axis) == loop; });
+    };
+    // Elementwise ops are done here; only the others are asked for their loops.
+    bool whole = llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
+      return llvm::all_of(axesOf(use.get().getType()),
+                          [&](StringAttr axis) { return isWalked(op.loopOfOperand(use.getOperandNumber(), axis)); });
+    });
+    if (whole)
+      continue;
+    for (const LoopAxis &loop : op.getLoopAxes())
+      if ((loop.kind == LoopKind::Parallel || loop.kind == LoopKind::Reduce) && !isWalked(loop.name))
+        return op->emitOpError() << "internal error: result " << result.getResultNumber() << " lacks the loop '" << loop.name.getValue()
+                                 << "' and the op does not say what joins its parts";
+  }
+  return success();
+}
+
 LogicalResult nn::verifyAxesAgree(Operation *op) {
   struct Seen {
     StringAttr name;
@@ -120,5 +197,6 @@ LogicalResult nn::verifyAxesAgree(Operation *op) {
       }
     return success();
   };
-  return failure(failed(check(op->getOperandTypes(), "operand")) || failed(check(op->getResultTypes(), "result")));
+  return failure(failed(check(op->getOperandTypes(), "operand")) || failed(check(op->getResultTypes(), "result")) ||
+                 (shardable && failed(verifyReduction(shardable))));
 }

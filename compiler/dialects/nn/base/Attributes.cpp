@@ -1,0 +1,133 @@
+// The attributes of the nn dialect and their text, the `at` attribute of ops, and what need not be kept.
+#include "compiler/dialects/nn/base/Base.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+#include "compiler/dialects/nn/base/NnAttrInterfaces.cpp.inc"
+#include "compiler/dialects/nn/base/NnDialect.cpp.inc"
+#include "compiler/dialects/nn/base/NnEnums.cpp.inc"
+#include "compiler/dialects/nn/base/NnOpInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/dialects/nn/base/NnAttrs.cpp.inc"
+
+void NnDialect::addAllAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/dialects/nn/base/NnAttrs.cpp.inc"
+      >();
+}
+
+//===- #nn.axes ----------------------------------------------------------------------------------------------------------===//
+
+ArrayRef<StringAttr> AxesAttr::getAxisNames() const { return getNames(); }
+
+LogicalResult AxesAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names) {
+  for (auto [place, name] : llvm::enumerate(names)) {
+    if (name.getValue().empty())
+      return emitError() << "axis " << place << " has an empty name";
+    if (llvm::is_contained(names.take_front(place), name))
+      return emitError() << "axis '" << name.getValue() << "' appears twice in one tensor";
+  }
+  return success();
+}
+
+LogicalResult AxesAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getNames().size())
+    return emitError() << "tensor of rank " << shape.size() << " has " << getNames().size() << " axis names";
+  for (auto [name, size] : llvm::zip(getNames(), shape))
+    if (size <= 0)
+      return emitError() << "axis '" << name.getValue() << "' must have a positive static size";
+  return success();
+}
+
+Attribute AxesAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> names;
+  auto parseName = [&] {
+    std::string name;
+    if (failed(parser.parseKeywordOrString(&name)))
+      return failure();
+    names.push_back(StringAttr::get(parser.getContext(), name));
+    return success();
+  };
+  if (failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseName)))
+    return {};
+  return parser.getChecked<AxesAttr>(parser.getContext(), names);
+}
+
+void AxesAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(getNames(), printer, [&](StringAttr name) { printer.printKeywordOrString(name.getValue()); });
+  printer << ">";
+}
+
+//===- #nn.init ----------------------------------------------------------------------------------------------------------===//
+
+InitAttr InitAttr::get(MLIRContext *context, Initial initial, double deviation) {
+  return get(context, initial, FloatAttr::get(Float64Type::get(context), deviation));
+}
+
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  StringRef word;
+  double deviation = 0;
+  SMLoc at = parser.getCurrentLocation();
+  if (failed(parser.parseLess()) || failed(parser.parseKeyword(&word)))
+    return {};
+  std::optional<Initial> initial = symbolizeInitial(word);
+  if (!initial) {
+    parser.emitError(at) << "unknown initial values '" << word << "'; zeros, ones, normal and constant exist";
+    return {};
+  }
+  if ((*initial == Initial::Normal || *initial == Initial::Constant) &&
+      (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
+    return {};
+  if (failed(parser.parseGreater()))
+    return {};
+  return get(parser.getContext(), *initial, deviation);
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyInitial(getInitial());
+  if (getInitial() == Initial::Normal || getInitial() == Initial::Constant) {
+    printer << ", ";
+    printer.printFloat(getDeviation().getValue());
+  }
+  printer << ">";
+}
+
+//===- at ----------------------------------------------------------------------------------------------------------------===//
+
+AtAttr nn::getAt(Operation *op) { return op->getAttrOfType<AtAttr>("at"); }
+
+void nn::setAt(Operation *op, AtAttr at) { op->setDiscardableAttr("at", at); }
+
+void nn::setAt(Operation *op, Phase phase, StringRef path, int64_t block) { setAt(op, AtAttr::get(op->getContext(), phase, path, block)); }
+
+//===- What is not worth keeping ------------------------------------------------------------------------------------------===//
+
+static Origin originOf(Operation *op) {
+  auto asked = llvm::dyn_cast<OriginOpInterface>(op);
+  return asked ? asked.getOrigin() : Origin::Computed;
+}
+
+bool nn::isOperandItself(Operation *op) { return originOf(op) == Origin::Operand; }
+
+bool nn::isFree(Operation *op) {
+  auto isMadeAgain = [](Operation *each) {
+    auto asked = llvm::dyn_cast<OriginOpInterface>(each);
+    return asked && asked.isMadeAgain();
+  };
+  while (op && isMadeAgain(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op && originOf(op) == Origin::Nothing;
+}
+
+bool nn::isFetched(Operation *op) {
+  while (op && isOperandItself(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op && originOf(op) == Origin::Memory;
+}

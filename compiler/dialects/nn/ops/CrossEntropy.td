@@ -1,0 +1,32 @@
+// Cross-entropy of logits against target classes, and what becomes of tokens that do not count.
+#ifndef NPAR_NN_CROSS_ENTROPY_TD
+#define NPAR_NN_CROSS_ENTROPY_TD
+
+include "compiler/dialects/nn/base/OpBase.td"
+
+def Nn_CrossEntropyOp : Nn_PureOp<"cross_entropy", [Nn_Composite, Nn_LanguageOfMany, Nn_Differentiable, Nn_Indexing, Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "loss = lse - logits[target], lse = log sum exp of the logits over `axis`, per token; 0 where the target is `ignore`";
+  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, StrAttr:$axis, OptionalAttr<I64Attr>:$ignore);
+  let results = (outs Nn_Float:$loss, Nn_Float:$lse);
+  let wide = 1;
+  let keepWord = "loss";
+  let assemblyFormat = "operands `over` $axis (`ignore` $ignore^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_CrossEntropyGradOp : Nn_PureOp<"cross_entropy_grad", [Nn_Composite, Nn_OwnLoopAxes, Nn_OwnCost]> {
+  let summary = "(exp(logits - lse) - one_hot(targets)) * dloss; 0 where the target is `ignore`";
+  let arguments = (ins Nn_Float:$logits, Nn_Integer:$targets, Nn_Float:$lse, Nn_Float:$dloss, StrAttr:$axis, OptionalAttr<I64Attr>:$ignore);
+  let results = (outs Nn_Float:$dlogits);
+  let assemblyFormat = "operands `over` $axis (`ignore` $ignore^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_KeepValidOp : Nn_PureOp<"keep_valid"> {
+  let summary = "x, but 0 where the target is the value to ignore, whatever x is there; targets are broadcast by name";
+  let arguments = (ins Nn_Float:$x, Nn_Integer:$targets, I64Attr:$ignore);
+  let results = (outs Nn_Float:$result);
+  let zeroPadding = "WhereOperandsAre";
+  let effort = "Little";
+  let assemblyFormat = "$x `,` $targets `ignore` $ignore attr-dict `:` functional-type(operands, results)";
+}
+
+#endif

@@ -1,0 +1,36 @@
+// Ops that reduce or repeat along axes.
+#ifndef NPAR_NN_REDUCE_TD
+#define NPAR_NN_REDUCE_TD
+
+include "compiler/dialects/nn/base/OpBase.td"
+
+class Nn_ReduceOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, traits> {
+  let summary = mnemonic # " over the axes that the result lacks";
+  let arguments = (ins Nn_Float:$x);
+  let results = (outs Nn_Float:$result);
+  let masksPadding = 1;
+  // In the operand's order: that is contiguous.
+  let extra = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder() { return ::llvm::to_vector(axesOf(getX().getType())); }";
+}
+
+def Nn_SumOp : Nn_ReduceOp<"sum", [Nn_Language, Nn_Differentiable]> {
+  let linear = 1;
+  let hasFolder = 1;
+  let reduction = "Sum";
+  let zeroPadding = "WhereOperandsAre";
+}
+
+def Nn_MaxOp : Nn_ReduceOp<"max", []> { let reduction = "Max"; }
+
+def Nn_BroadcastOp : Nn_PureOp<"broadcast", [Nn_Differentiable]> {
+  let summary = "repeats x along the axes that it lacks; the order of the result's axes is free";
+  let arguments = (ins Nn_Float:$x);
+  let results = (outs Nn_Float:$result);
+  let madeAgain = 1;
+  let effort = "None";
+  let linear = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
+}
+
+#endif

@@ -1,0 +1,76 @@
+// Ops that only pick, join, rename or cut axes, and the causal mask.
+#ifndef NPAR_NN_SELECT_TD
+#define NPAR_NN_SELECT_TD
+
+include "compiler/dialects/nn/base/OpBase.td"
+
+def Nn_SelectOp : Nn_PureOp<"select", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
+  let summary = "one index of an axis, which the result lacks";
+  let arguments = (ins Nn_Float:$x, StrAttr:$axis, I64Attr:$index);
+  let results = (outs Nn_Float:$result);
+  let zeroPadding = "WhereOperandsAre";
+  let readsElsewhere = 1;
+  let assemblyFormat = "$x `at` $axis `[` $index `]` attr-dict `:` functional-type(operands, results)";
+  let linear = 1;
+  let hasFolder = 1;
+}
+
+def Nn_StackOp : Nn_PureOp<"stack", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
+  let summary = "joins tensors along a new axis, which has one index per operand";
+  let arguments = (ins Variadic<Nn_Float>:$xs, StrAttr:$axis);
+  let results = (outs Nn_Float:$result);
+  let zeroPadding = "WhereOperandsAre";
+  let assemblyFormat = "$xs `along` $axis attr-dict `:` functional-type(operands, results)";
+  let linear = 1;
+  let hasFolder = 1;
+}
+
+def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Language, Nn_Differentiable, Nn_OwnLoopNames]> {
+  let summary = "another name for an axis; no data moves";
+  let arguments = (ins Nn_Float:$x, StrAttr:$from, StrAttr:$to);
+  let results = (outs Nn_Float:$result);
+  let zeroPadding = "WhereOperandsAre";
+  let origin = "Operand";
+  let madeAgain = 1;
+  let assemblyFormat = "$x `from` $from `to` $to attr-dict `:` functional-type(operands, results)";
+  let linear = 1;
+  let hasFolder = 1;
+}
+
+// No agreement of axes: a local size may be that of one chunk.
+def Nn_ReshapeOp : Nn_Op<"reshape", [Pure, Nn_SplitsAgree, Nn_ShardableOpInterface, Nn_OriginOpInterface, Nn_CostOpInterface]> {
+  let summary = "the same elements in the same order under other axes; no data moves; only on rank-local tensors";
+  let arguments = (ins Nn_Float:$x);
+  let results = (outs Nn_Float:$result);
+  let origin = "Operand";
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+// No cost: it is gone before anything runs.
+def Nn_CheckpointOp : Nn_Op<"checkpoint", [Pure, Nn_AxesAgree, Nn_ShardableOpInterface, AllTypesMatch<["kept", "again", "result"]>]> {
+  let summary = "one of two equal values: `kept` from the forward, or `again`, repeated in the backward";
+  let description = [{
+    Stands where a recomputed segment crosses from one block into the next. schedule-recompute chooses, once it knows where the chain of
+    blocks is cut: what another part of the model computed is kept, everything else is repeated.
+  }];
+  let arguments = (ins Nn_Float:$kept, Nn_Float:$again);
+  let results = (outs Nn_Float:$result);
+  let assemblyFormat = "$kept `or` $again attr-dict `:` type($result)";
+  let linear = 1;
+}
+
+def Nn_CausalMaskOp : Nn_PureOp<"causal_mask", [Nn_OwnLoopAxes]> {
+  let summary = "x where key <= query (global coordinates), -1e30 elsewhere";
+  let description = [{
+    With `ring` (mesh axes) the keys are the block of the rank `step` places before this one on the ring, out of the sequence that the
+    queries are a block of.
+  }];
+  let arguments = (ins Nn_Float:$x, StrAttr:$query, StrAttr:$key, OptionalAttr<StrArrayAttr>:$ring,
+                       DefaultValuedOptionalAttr<I64Attr, "0">:$step);
+  let results = (outs Nn_Float:$result);
+  let effort = "Little";
+  let assemblyFormat = "$x `query` $query `key` $key attr-dict `:` functional-type(operands, results)";
+}
+
+#endif
