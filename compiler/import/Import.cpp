@@ -1,9 +1,10 @@
-// Imports an elaborated program: each node becomes the nn op of its name, mechanically.
+// Imports an elaborated program: each node becomes the nn op of its name, mechanically, as the language's table of nodes says.
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/import/CheckpointRules.h"
 #include "compiler/import/PlanClauses.h"
+#include "dsl/Nodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
@@ -54,13 +55,6 @@ private:
     if (at.line == 0 || at.file >= sources.size())
       return builder.getUnknownLoc();
     return FileLineColRange::get(builder.getStringAttr(sources.name(at.file)), at.line, at.column, at.column + at.length);
-  }
-
-  ArrayAttr strings(ArrayRef<std::string> list) {
-    SmallVector<Attribute> all;
-    for (const std::string &each : list)
-      all.push_back(builder.getStringAttr(each));
-    return builder.getArrayAttr(all);
   }
 
   RankedTensorType typeOf(const dsl::TensorType &type) {
@@ -193,53 +187,56 @@ private:
 
   //===- Nodes --------------------------------------------------------------------------------------------------------------===//
 
-  Attribute attributeOf(StringRef name, const dsl::Attribute &value) {
-    if (const bool *flag = std::get_if<bool>(&value))
-      return builder.getBoolAttr(*flag);
-    if (const int64_t *whole = std::get_if<int64_t>(&value)) {
-      bool isReal = llvm::is_contained({"factor", "value", "epsilon", "scale", "rate", "base"}, name);
-      return isReal ? Attribute(builder.getF64FloatAttr(static_cast<double>(*whole))) : builder.getI64IntegerAttr(*whole);
+  /// Null where the value is of another kind.
+  Attribute attributeOf(dsl::AttributeKind kind, const dsl::Attribute &value) {
+    switch (kind) {
+    case dsl::AttributeKind::Truth:
+      if (const bool *truth = std::get_if<bool>(&value))
+        return builder.getBoolAttr(*truth);
+      break;
+    case dsl::AttributeKind::Integer:
+      if (const int64_t *whole = std::get_if<int64_t>(&value))
+        return builder.getI64IntegerAttr(*whole);
+      break;
+    case dsl::AttributeKind::Number:
+      if (const double *real = std::get_if<double>(&value))
+        return builder.getF64FloatAttr(*real);
+      break;
+    case dsl::AttributeKind::Text:
+      if (const std::string *text = std::get_if<std::string>(&value))
+        return builder.getStringAttr(*text);
+      break;
     }
-    if (const double *real = std::get_if<double>(&value))
-      return builder.getF64FloatAttr(*real);
-    if (const std::string *text = std::get_if<std::string>(&value))
-      return builder.getStringAttr(*text);
-    return strings(std::get<std::vector<std::string>>(value));
+    return {};
+  }
+
+  /// The attributes as the language's table of nodes has them; nothing, with an error reported, where they are others.
+  std::optional<NamedAttrList> attributesOf(const dsl::Node &node, const dsl::NodeKind &kind) {
+    NamedAttrList result;
+    size_t found = 0;
+    for (const dsl::NodeAttribute &attribute : kind.attributes) {
+      auto given = node.attributes.find(attribute.name);
+      if (given == node.attributes.end() && attribute.optional)
+        continue;
+      Attribute value = given == node.attributes.end() ? Attribute() : attributeOf(attribute.kind, given->second);
+      if (!value) {
+        emitError(location(node.location)) << "internal error: operation '" << node.op << "' needs its attribute '" << attribute.name
+                                           << "'";
+        return std::nullopt;
+      }
+      result.append(attribute.name, value);
+      ++found;
+    }
+    if (found == node.attributes.size())
+      return result;
+    emitError(location(node.location)) << "internal error: operation '" << node.op << "' has attributes that no table lists";
+    return std::nullopt;
   }
 
   static std::string text(const dsl::Node &node, const std::string &name, std::string otherwise = "") {
     auto found = node.attributes.find(name);
     const std::string *value = found == node.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
     return value ? *value : otherwise;
-  }
-
-  /// The first result's type, then those that the op has besides.
-  SmallVector<Type> resultTypes(const dsl::Node &node) {
-    RankedTensorType type = typeOf(node.type);
-    SmallVector<Type> types{type};
-    auto without = [&](RankedTensorType from, ArrayRef<std::string> dropped) {
-      dsl::TensorType rest;
-      for (StringAttr axis : axesOf(from))
-        if (!llvm::is_contained(dropped, axis.str()))
-          rest.axes.push_back(axis.str());
-      return typeOf(rest);
-    };
-    if (node.op == "layer_norm")
-      types.append(2, without(type, {text(node, "axis")}));
-    if (node.op == "rms_norm")
-      types.push_back(without(type, {text(node, "axis")}));
-    if (node.op == "cross_entropy")
-      types.push_back(type);
-    if (node.op == "attention") {
-      std::string seq = text(node, "seq", "seq"), key = text(node, "key", "key");
-      RankedTensorType rows = without(type, {seq, text(node, "feature", "feature")});
-      SmallVector<StringAttr> names(axesOf(rows));
-      SmallVector<int64_t> shape(rows.getShape());
-      names.append({builder.getStringAttr(seq), builder.getStringAttr(key)});
-      shape.append(2, sizes.lookup(seq));
-      types.push_back(withAxes(compute, names, shape));
-    }
-    return types;
   }
 
   LogicalResult addNode(const dsl::Node &node) {
@@ -256,18 +253,24 @@ private:
     return success();
   }
 
-  /// Null, with an error reported, where there is no op of that name.
+  /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
   Operation *createOp(const dsl::Node &node, Phase phase) {
     OperationState state(location(node.location), "nn." + node.op);
-    if (!state.name.isRegistered()) {
+    const dsl::NodeKind *kind = dsl::findNodeKind(node.op);
+    auto *language = state.name.isRegistered() ? state.name.getInterface<LanguageOpInterface>() : nullptr;
+    if (!kind || !language) {
       emitError(state.location) << "internal error: unknown operation '" << node.op << "'";
       return nullptr;
     }
+    std::optional<NamedAttrList> attributes = attributesOf(node, *kind);
+    if (!attributes)
+      return nullptr;
+    state.attributes = *attributes;
     for (int operand : node.operands)
       state.addOperands(values[operand]);
-    for (const auto &[name, value] : node.attributes)
-      state.addAttribute(name, attributeOf(name, value));
-    state.addTypes(resultTypes(node));
+    RankedTensorType type = typeOf(node.type);
+    state.addTypes(type);
+    state.addTypes(language->getFurtherTypes(type, attributes->getDictionary(builder.getContext())));
     Operation *op = builder.create(state);
     setAt(op, phase, node.path, node.block);
     return op;

@@ -159,8 +159,11 @@ Value ModelElaborator::call(const ast::Expression &callee, const ast::Suffix &su
     return value;
   }
   if (operation) {
-    auto slots = matchArguments(reporter, "'" + name + "'", at, operation->formals, suffix.arguments);
-    OperationCall call(*this, name, operation->formals, at, std::move(slots), scope);
+    std::vector<Formal> formals;
+    for (const OperationFormal &formal : operation->formals)
+      formals.push_back({formal.name, formal.optional});
+    auto slots = matchArguments(reporter, "'" + name + "'", at, formals, suffix.arguments);
+    OperationCall call(*this, *operation, at, std::move(slots), scope);
     return operation->run(call);
   }
   if (Library::findLayer(file, name).layer)

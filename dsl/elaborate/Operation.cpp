@@ -16,16 +16,29 @@ const std::vector<Operation> &operations() {
   return all;
 }
 
-const std::vector<std::string> &nodeKinds() {
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> result = {"input", "select", "add", "sub", "mul", "div", "scale", "shift", "fill"};
+const std::vector<NodeKind> &nodeKinds() {
+  static const std::vector<NodeKind> all = [] {
+    std::vector<NodeKind> result = {{"input", 0, {{"name", AttributeKind::Text}}},
+                                    {"select", 1, {{"axis", AttributeKind::Text}, {"index", AttributeKind::Integer}}}};
+    auto add = [&](const NodeKind &kind) {
+      if (std::none_of(result.begin(), result.end(), [&](const NodeKind &known) { return known.name == kind.name; }))
+        result.push_back(kind);
+    };
+    for (const NodeKind &kind : {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill})
+      add(kind);
     for (const Operation &op : operations())
-      for (const std::string &kind : op.makes)
-        if (std::find(result.begin(), result.end(), kind) == result.end())
-          result.push_back(kind);
+      for (const NodeKind &kind : op.makes)
+        add(kind);
     return result;
   }();
   return all;
+}
+
+const NodeKind *findNodeKind(const std::string &name) {
+  for (const NodeKind &kind : nodeKinds())
+    if (kind.name == name)
+      return &kind;
+  return nullptr;
 }
 
 const Operation *findOperation(const std::string &name) {
@@ -40,42 +53,38 @@ AxisNames without(AxisNames axes, const AxisNames &removed) {
   return axes;
 }
 
+OperationCall::OperationCall(ModelElaborator &elaborator, const Operation &operation, Location at, std::vector<const ast::Argument *> slots,
+                             Scope &scope)
+    : graph(elaborator.graph), reporter(elaborator.reporter), elaborator(elaborator), name(operation.name), at(at),
+      formals(operation.formals), slots(std::move(slots)), scope(scope) {}
+
+std::string OperationCall::described(size_t i) const { return "argument '" + formals[i].name + "' of '" + name + "'"; }
+
 Value OperationCall::value(size_t i) { return elaborator.evaluate(*slots[i]->value, scope); }
 
 int OperationCall::tensor(size_t i) {
-  return elaborator.tensor(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'");
-}
-
-int OperationCall::floats(size_t i) {
-  int node = tensor(i);
-  if (!graph.isFloat(node))
+  int node = elaborator.tensor(*slots[i]->value, scope, described(i));
+  bool floats = formals[i].kind == FormalKind::Floats;
+  if (graph.isFloat(node) != floats)
     reporter.fail(place(i),
-                  "argument '" + formals[i].name + "' of '" + name + "' must be a float tensor, this is i32 over " + textOf(axesOf(node)));
+                  described(i) +
+                      (floats ? " must be a float tensor, this is i32 over " : " must be an i32 tensor, this is a float tensor over ") +
+                      textOf(axesOf(node)));
   return node;
 }
 
-int OperationCall::indices(size_t i) {
-  int node = tensor(i);
-  if (graph.isFloat(node))
-    reporter.fail(place(i), "argument '" + formals[i].name + "' of '" + name + "' must be an i32 tensor, this is a float tensor over " +
-                                textOf(axesOf(node)));
-  return node;
-}
-
-AxisNames OperationCall::axes(size_t i) {
-  return elaborator.axes(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'").names;
-}
+AxisNames OperationCall::axes(size_t i) { return elaborator.axes(*slots[i]->value, scope, described(i)).names; }
 
 std::vector<int> OperationCall::list(size_t i) {
   const ast::Expression &given = *slots[i]->value;
-  const std::string what = "argument '" + formals[i].name + "' of '" + name + "'";
   if (given.kind != ast::ExpressionKind::List || given.items.empty())
-    reporter.fail(place(i), what + " must be a list of tensors", {"write [x, y]"});
+    reporter.fail(place(i), described(i) + " must be a list of tensors", {"write [x, y]"});
   std::vector<int> nodes;
   for (const auto &item : given.items) {
-    nodes.push_back(elaborator.tensor(*item, scope, "an element of " + what));
+    nodes.push_back(elaborator.tensor(*item, scope, "an element of " + described(i)));
     if (!graph.isFloat(nodes.back()))
-      reporter.fail(item->location, "an element of " + what + " must be a float tensor, this is i32 over " + textOf(axesOf(nodes.back())));
+      reporter.fail(item->location,
+                    "an element of " + described(i) + " must be a float tensor, this is i32 over " + textOf(axesOf(nodes.back())));
   }
   return nodes;
 }
@@ -92,19 +101,16 @@ std::string OperationCall::nameOf(const std::string &axis) const {
 std::string OperationCall::axis(size_t i) {
   AxisNames names = axes(i);
   if (names.size() != 1)
-    reporter.fail(place(i), "argument '" + formals[i].name + "' of '" + name + "' must be one axis, this is " + textOf(names));
+    reporter.fail(place(i), described(i) + " must be one axis, this is " + textOf(names));
   return names[0];
 }
 
-double OperationCall::number(size_t i, double fallback) {
-  return has(i) ? elaborator.number(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'") : fallback;
-}
+double OperationCall::number(size_t i) { return has(i) ? elaborator.number(*slots[i]->value, scope, described(i)) : formals[i].standard; }
 
-bool OperationCall::truth(size_t i, bool fallback) {
-  return has(i) ? elaborator.truth(*slots[i]->value, scope, "argument '" + formals[i].name + "' of '" + name + "'") : fallback;
-}
+bool OperationCall::truth(size_t i) { return has(i) ? elaborator.truth(*slots[i]->value, scope, described(i)) : formals[i].standard != 0; }
 
-std::string OperationCall::word(size_t i, const std::vector<std::string> &choices) {
+std::string OperationCall::word(size_t i) {
+  const std::vector<std::string> &choices = formals[i].words;
   if (!has(i))
     return choices[0];
   Value v = value(i);
@@ -113,7 +119,7 @@ std::string OperationCall::word(size_t i, const std::vector<std::string> &choice
     std::vector<std::string> quoted;
     for (const std::string &choice : choices)
       quoted.push_back('"' + choice + '"');
-    reporter.fail(place(i), "argument '" + formals[i].name + "' of '" + name + "' must be " + joined(quoted) + ", this is " + textOf(v));
+    reporter.fail(place(i), described(i) + " must be " + joined(quoted) + ", this is " + textOf(v));
   }
   return *text;
 }

@@ -1,33 +1,54 @@
 // The operations of the language: each a name, its arguments and a function that checks types and adds nodes of the nn dialect.
 #pragma once
 
+#include "dsl/Nodes.h"
 #include "dsl/elaborate/ModelElaborator.h"
 
 namespace npar::dsl {
 
-/// One call with its arguments matched. Accessors report a wrong kind at the argument and throw Stop; `i` counts the formals from 0.
+/// What an argument of an operation is. Any: the operation itself says what it takes.
+enum class FormalKind { Floats, Indices, Tensors, Axis, Axes, Number, Truth, Word, Any };
+
+/// One argument in the table of operations, with the default of one that may be left out. (An Axis, or Any, that is left out has none: the
+/// operation says what that means.)
+struct OperationFormal {
+  OperationFormal(std::string name, FormalKind kind, bool optional = false) : name(std::move(name)), kind(kind), optional(optional) {}
+  /// A number or a truth value that may be left out.
+  OperationFormal(std::string name, FormalKind kind, double standard)
+      : name(std::move(name)), kind(kind), optional(true), standard(standard) {}
+  /// One of some words, of which the first is the default.
+  OperationFormal(std::string name, std::vector<std::string> words)
+      : name(std::move(name)), kind(FormalKind::Word), optional(true), words(std::move(words)) {}
+
+  std::string name;
+  FormalKind kind;
+  bool optional = false;
+  double standard = 0;
+  std::vector<std::string> words = {};
+};
+
+struct Operation;
+
+/// One call with its arguments matched. Accessors read an argument as the table of operations says, report another kind at the argument and
+/// throw Stop; `i` counts the formals from 0.
 class OperationCall {
 public:
-  OperationCall(ModelElaborator &elaborator, const std::string &name, const std::vector<Formal> &formals, Location at,
-                std::vector<const ast::Argument *> slots, Scope &scope)
-      : graph(elaborator.graph), reporter(elaborator.reporter), elaborator(elaborator), name(name), at(at), formals(formals),
-        slots(std::move(slots)), scope(scope) {}
+  OperationCall(ModelElaborator &elaborator, const Operation &operation, Location at, std::vector<const ast::Argument *> slots,
+                Scope &scope);
 
   bool has(size_t i) const { return slots[i] != nullptr; }
   Location place(size_t i) const { return slots[i] ? slots[i]->value->location : at; }
   Value value(size_t i);
-  /// The node of an argument that is any tensor (`tensor`), one of floats (`floats`) or one of i32 (`indices`).
+  /// The node of a tensor, of floats or of indices.
   int tensor(size_t i);
-  int floats(size_t i);
-  int indices(size_t i);
   /// A list `[x, y]` of float tensors.
   std::vector<int> list(size_t i);
   /// One axis; a list of axes.
   std::string axis(size_t i);
   AxisNames axes(size_t i);
-  double number(size_t i, double fallback);
-  bool truth(size_t i, bool fallback);
-  std::string word(size_t i, const std::vector<std::string> &choices);
+  double number(size_t i);
+  bool truth(size_t i);
+  std::string word(size_t i);
 
   const AxisNames &axesOf(int node) const { return graph.type(node).axes; }
   /// What the calling text calls an axis.
@@ -46,33 +67,35 @@ public:
   const Location at;
 
 private:
-  const std::vector<Formal> &formals;
+  /// "argument 'x' of 'sum'"
+  std::string described(size_t i) const;
+
+  const std::vector<OperationFormal> &formals;
   std::vector<const ast::Argument *> slots;
   Scope &scope;
 };
 
+/// What a text can call: its arguments, the rule that makes its result of them, and the kinds of nodes that it adds for it.
 struct Operation {
-  Operation(std::string name, std::vector<Formal> formals, Value (*run)(OperationCall &), std::vector<std::string> makes = {})
-      : name(name), formals(std::move(formals)), run(run),
-        makes(makes.empty() ? std::vector<std::string>{std::move(name)} : std::move(makes)) {}
-
   std::string name;
-  std::vector<Formal> formals;
+  std::vector<OperationFormal> formals;
   Value (*run)(OperationCall &);
-  std::vector<std::string> makes; ///< kinds of the nodes that it adds
+  std::vector<NodeKind> makes;
 };
 
 /// The operation of that name, or null.
 const Operation *findOperation(const std::string &name);
 const std::vector<Operation> &operations();
-/// The kinds of nodes that models are made of, by operations, arithmetic, selections and inputs: what a rule may name, `in op select`.
-const std::vector<std::string> &nodeKinds();
 
 // The families, one file each.
 std::vector<Operation> elementwiseOperations();
 std::vector<Operation> reductionOperations();
 std::vector<Operation> contractionOperations();
 
+/// What `left op right` makes, of which operations make some too.
+namespace node {
+extern const NodeKind add, sub, mul, div, scale, shift, fill;
+}
 /// `left op right` of tensors and numbers.
 Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);
 

@@ -18,7 +18,7 @@ Value contract(OperationCall &call, int a, int b, const AxisNames &over) {
 }
 
 Value einsum(OperationCall &call) {
-  int a = call.floats(0), b = call.floats(1);
+  int a = call.tensor(0), b = call.tensor(1);
   AxisNames over = call.axes(2);
   for (const std::string &axis : over) {
     call.refuseBatch(2, axis);
@@ -35,7 +35,7 @@ Value einsum(OperationCall &call) {
 
 /// Contracts all axes that both operands have.
 Value project(OperationCall &call) {
-  int x = call.floats(0), weight = call.floats(1);
+  int x = call.tensor(0), weight = call.tensor(1);
   AxisNames over;
   for (const std::string &axis : call.axesOf(x))
     if (contains(call.axesOf(weight), axis))
@@ -50,7 +50,7 @@ Value project(OperationCall &call) {
 
 /// The same tensor with another name for one of its axes, so that two positions of it can meet in one product.
 Value rename(OperationCall &call) {
-  int x = call.floats(0);
+  int x = call.tensor(0);
   std::string from = call.axis(1), to = call.axis(2);
   call.requireAxis(1, from, x, "the operand");
   call.refuseBatch(2, to);
@@ -65,7 +65,7 @@ Value rename(OperationCall &call) {
 }
 
 Value gather(OperationCall &call) {
-  int table = call.floats(0), index = call.indices(1);
+  int table = call.tensor(0), index = call.tensor(1);
   std::string over = call.axis(2);
   call.requireAxis(2, over, table, "the table");
   // An index that counts an axis is known: it must stay inside of the table.
@@ -116,7 +116,7 @@ void checkReading(OperationCall &call, int q, int k, int v, const AxisNames &hea
 /// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at. The names
 /// tell what an axis is: heads are in q, k and v, groups of queries in q alone, what is contracted in q and k; `feature` is v's own.
 Value attention(OperationCall &call) {
-  int q = call.floats(0), k = call.floats(1), v = call.floats(2);
+  int q = call.tensor(0), k = call.tensor(1), v = call.tensor(2);
   const AxisNames axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
   std::string seq = "seq";
   if (call.has(3))
@@ -159,20 +159,42 @@ Value attention(OperationCall &call) {
   double width = 1;
   for (const std::string &axis : contracted)
     width *= static_cast<double>(call.graph.size(axis));
-  double scale = call.number(6, 1 / std::sqrt(width));
+  double scale = call.has(6) ? call.number(6) : 1 / std::sqrt(width);
   return call.add("attention", {q, k, v}, out,
-                  {{"seq", seq}, {"key", key}, {"feature", feature}, {"causal", call.truth(5, false)}, {"scale", scale}});
+                  {{"seq", seq}, {"key", key}, {"feature", feature}, {"causal", call.truth(5)}, {"scale", scale}});
 }
 
 } // namespace
 
 std::vector<Operation> contractionOperations() {
+  using Formal = FormalKind;
+  using Kind = AttributeKind;
+  const NodeKind product{"einsum", 2};
+  const OperationFormal over{"over", Formal::Axis};
   return {
-      {"einsum", {{"a"}, {"b"}, {"over"}}, einsum},
-      {"project", {{"x"}, {"weight"}}, project, {"einsum"}},
-      {"rename", {{"x"}, {"from"}, {"to"}}, rename},
-      {"gather", {{"table"}, {"index"}, {"over"}}, gather},
-      {"attention", {{"q"}, {"k"}, {"v"}, {"over", true}, {"feature", true}, {"causal", true}, {"scale", true}}, attention},
+      {"einsum", {{"a", Formal::Floats}, {"b", Formal::Floats}, {"over", Formal::Axes}}, einsum, {product}},
+      {"project", {{"x", Formal::Floats}, {"weight", Formal::Floats}}, project, {product}},
+      {"rename",
+       {{"x", Formal::Floats}, {"from", Formal::Axis}, {"to", Formal::Axis}},
+       rename,
+       {{"rename", 1, {{"from", Kind::Text}, {"to", Kind::Text}}}}},
+      {"gather",
+       {{"table", Formal::Floats}, {"index", Formal::Indices}, over},
+       gather,
+       {{"gather", 2, {{"axis", Kind::Text}}, "embedding"}}},
+      {"attention",
+       {{"q", Formal::Floats},
+        {"k", Formal::Floats},
+        {"v", Formal::Floats},
+        {"over", Formal::Axis, true},
+        {"feature", Formal::Axis, true},
+        {"causal", Formal::Truth, 0.0},
+        {"scale", Formal::Number, true}}, // 1 / sqrt(features) unless said
+       attention,
+       {{"attention",
+         3,
+         {{"seq", Kind::Text}, {"key", Kind::Text}, {"feature", Kind::Text}, {"causal", Kind::Truth}, {"scale", Kind::Number}},
+         "softmax"}}},
   };
 }
 

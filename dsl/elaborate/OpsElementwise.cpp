@@ -41,13 +41,13 @@ Value unary(OperationCall &call) {
 }
 
 Value gelu(OperationCall &call) {
-  int x = call.floats(0);
-  return call.add("gelu", {x}, call.axesOf(x), {{"approximate", call.word(1, {"tanh", "none"})}});
+  int x = call.tensor(0);
+  return call.add("gelu", {x}, call.axesOf(x), {{"approximate", call.word(1)}});
 }
 
 Value dropout(OperationCall &call) {
-  int x = call.floats(0);
-  double rate = call.number(1, 0);
+  int x = call.tensor(0);
+  double rate = call.number(1);
   constexpr double largest = 0.999999; // what is kept is drawn, and scaled by 1 / (1 - rate), in 32 bits
   if (!(rate >= 0 && rate <= largest))
     call.reporter.fail(call.place(1), "the dropout rate " + textOf(rate) + " is outside of [0, " + textOf(largest) + "]");
@@ -66,7 +66,7 @@ Value index(OperationCall &call) {
 
 /// cos or sin of positions times frequencies base^(-i / n), i counting `over`.
 Value sinusoid(OperationCall &call) {
-  int positions = call.indices(0);
+  int positions = call.tensor(0);
   std::string over = call.axis(1);
   if (over == "batch")
     call.reporter.fail(call.place(1), "'sinusoid' over 'batch' would tell sequences apart by their place in the batch");
@@ -74,10 +74,10 @@ Value sinusoid(OperationCall &call) {
   if (contains(axes, over))
     call.reporter.fail(call.place(1), "the positions already have the axis '" + over + "', it counts the frequencies");
   axes.push_back(over);
-  double base = call.number(2, 10000);
+  double base = call.number(2);
   if (!(base > 0))
     call.reporter.fail(call.place(2), "the base of the frequencies must be above 0, this is " + textOf(base));
-  return call.add("sinusoid", {positions}, axes, {{"axis", over}, {"base", base}, {"wave", call.word(3, {"cos", "sin"})}});
+  return call.add("sinusoid", {positions}, axes, {{"axis", over}, {"base", base}, {"wave", call.word(3)}});
 }
 
 /// Joins tensors along a new axis: the last one, or before another.
@@ -108,18 +108,33 @@ Value stack(OperationCall &call) {
 
 } // namespace
 
+namespace node {
+const NodeKind add{"add", 2}, sub{"sub", 2}, mul{"mul", 2}, div{"div", 2};
+const NodeKind scale{"scale", 1, {{"factor", AttributeKind::Number}}}, shift{"shift", 1, {{"value", AttributeKind::Number}}};
+const NodeKind fill{"fill", 0, {{"value", AttributeKind::Number}}};
+} // namespace node
+
 std::vector<Operation> elementwiseOperations() {
+  using Formal = FormalKind;
+  using Kind = AttributeKind;
+  const OperationFormal x{"x", Formal::Floats};
   return {
-      {"exp", {{"x"}}, unary},
-      {"log", {{"x"}}, unary},
-      {"tanh", {{"x"}}, unary},
-      {"relu", {{"x"}}, unary},
-      {"gelu", {{"x"}, {"approximate", true}}, gelu},
-      {"silu", {{"x"}}, unary},
-      {"stack", {{"parts"}, {"along"}, {"before", true}}, stack},
-      {"sinusoid", {{"positions"}, {"over"}, {"base", true}, {"wave", true}}, sinusoid},
-      {"dropout", {{"x"}, {"rate"}}, dropout},
-      {"index", {{"axis"}}, index},
+      {"exp", {{"x", Formal::Any}}, unary, {{"exp", 1}}},
+      {"log", {{"x", Formal::Any}}, unary, {{"log", 1}}},
+      {"tanh", {{"x", Formal::Any}}, unary, {{"tanh", 1}}},
+      {"relu", {{"x", Formal::Any}}, unary, {{"relu", 1}}},
+      {"gelu", {x, {"approximate", {"tanh", "none"}}}, gelu, {{"gelu", 1, {{"approximate", Kind::Text}}}}},
+      {"silu", {{"x", Formal::Any}}, unary, {{"silu", 1}}},
+      {"stack",
+       {{"parts", Formal::Tensors}, {"along", Formal::Axis}, {"before", Formal::Axis, true}},
+       stack,
+       {{"stack", NodeKind::anyNumber, {{"axis", Kind::Text}}}}},
+      {"sinusoid",
+       {{"positions", Formal::Indices}, {"over", Formal::Axis}, {"base", Formal::Number, 10000.0}, {"wave", {"cos", "sin"}}},
+       sinusoid,
+       {{"sinusoid", 1, {{"axis", Kind::Text}, {"base", Kind::Number}, {"wave", Kind::Text}}}}},
+      {"dropout", {x, {"rate", Formal::Number}}, dropout, {{"dropout", 1, {{"rate", Kind::Number}, {"site", Kind::Text}}}}},
+      {"index", {{"axis", Formal::Axis}}, index, {{"index", 0}}},
   };
 }
 

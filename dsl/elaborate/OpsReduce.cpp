@@ -15,12 +15,12 @@ AxisNames reduced(OperationCall &call, int x) {
 }
 
 Value sum(OperationCall &call) {
-  int x = call.floats(0);
+  int x = call.tensor(0);
   return call.add("sum", {x}, without(call.axesOf(x), reduced(call, x)));
 }
 
 Value mean(OperationCall &call) {
-  int x = call.floats(0);
+  int x = call.tensor(0);
   AxisNames over = reduced(call, x), rest = without(call.axesOf(x), over);
   double count = 1;
   for (const std::string &axis : over)
@@ -30,7 +30,7 @@ Value mean(OperationCall &call) {
 }
 
 Value softmax(OperationCall &call) {
-  int x = call.floats(0);
+  int x = call.tensor(0);
   std::string over = call.axis(1);
   call.requireAxis(1, over, x, "the operand");
   return call.add("softmax", {x}, call.axesOf(x), {{"axis", over}});
@@ -38,7 +38,7 @@ Value softmax(OperationCall &call) {
 
 /// A parameter of a norm, which has the normalised axis alone.
 int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &over) {
-  int node = call.floats(i);
+  int node = call.tensor(i);
   if (call.axesOf(node) != AxisNames{over})
     call.reporter.fail(call.place(i), std::string(what) + " of '" + call.name + "' must be over [" + over + "], this is over " +
                                           textOf(call.axesOf(node)));
@@ -46,14 +46,14 @@ int scaleOf(OperationCall &call, size_t i, const char *what, const std::string &
 }
 
 double epsilonOf(OperationCall &call, size_t i) {
-  double epsilon = call.number(i, 1e-5);
+  double epsilon = call.number(i);
   if (!(epsilon >= smallestNumber))
     call.reporter.fail(call.place(i), "epsilon must be at least " + textOf(smallestNumber) + ", this is " + textOf(epsilon));
   return epsilon;
 }
 
 Value layerNorm(OperationCall &call) {
-  int x = call.floats(0);
+  int x = call.tensor(0);
   std::string over = call.axis(3);
   call.requireAxis(3, over, x, "the operand");
   int weight = scaleOf(call, 1, "the weight", over), bias = scaleOf(call, 2, "the bias", over);
@@ -61,7 +61,7 @@ Value layerNorm(OperationCall &call) {
 }
 
 Value rmsNorm(OperationCall &call) {
-  int x = call.floats(0);
+  int x = call.tensor(0);
   std::string over = call.axis(2);
   call.requireAxis(2, over, x, "the operand");
   int weight = scaleOf(call, 1, "the weight", over);
@@ -85,7 +85,7 @@ std::optional<int64_t> ignored(OperationCall &call, size_t i, int targets) {
 }
 
 Value crossEntropy(OperationCall &call) {
-  int logits = call.floats(0), targets = call.indices(1);
+  int logits = call.tensor(0), targets = call.tensor(1);
   std::string over = call.axis(2);
   call.requireAxis(2, over, logits, "the operand 'logits'");
   AxisNames rest = without(call.axesOf(logits), {over});
@@ -101,13 +101,25 @@ Value crossEntropy(OperationCall &call) {
 } // namespace
 
 std::vector<Operation> reductionOperations() {
+  using Formal = FormalKind;
+  using Kind = AttributeKind;
+  const OperationFormal x{"x", Formal::Floats}, weight{"weight", Formal::Floats}, over{"over", Formal::Axis}, all{"over", Formal::Axes},
+      epsilon{"epsilon", Formal::Number, 1e-5};
+  const NodeKind summed{"sum", 1};
+  const NodeAttribute axis{"axis", Kind::Text};
   return {
-      {"sum", {{"x"}, {"over"}}, sum},
-      {"mean", {{"x"}, {"over"}}, mean, {"sum", "scale"}},
-      {"softmax", {{"x"}, {"over"}}, softmax},
-      {"layer_norm", {{"x"}, {"weight"}, {"bias"}, {"over"}, {"epsilon", true}}, layerNorm},
-      {"rms_norm", {{"x"}, {"weight"}, {"over"}, {"epsilon", true}}, rmsNorm},
-      {"cross_entropy", {{"logits"}, {"targets"}, {"over"}, {"ignore", true}}, crossEntropy},
+      {"sum", {x, all}, sum, {summed}},
+      {"mean", {x, all}, mean, {summed, node::scale}},
+      {"softmax", {x, over}, softmax, {{"softmax", 1, {axis}}}},
+      {"layer_norm",
+       {x, weight, {"bias", Formal::Floats}, over, epsilon},
+       layerNorm,
+       {{"layer_norm", 3, {axis, {"epsilon", Kind::Number}}, "norm"}}},
+      {"rms_norm", {x, weight, over, epsilon}, rmsNorm, {{"rms_norm", 2, {axis, {"epsilon", Kind::Number}}, "norm"}}},
+      {"cross_entropy",
+       {{"logits", Formal::Floats}, {"targets", Formal::Indices}, over, {"ignore", Formal::Any, true}},
+       crossEntropy,
+       {{"cross_entropy", 2, {axis, {"ignore", Kind::Integer, true}}, "loss"}}},
   };
 }
 

@@ -61,7 +61,7 @@ void ModelElaborator::warnUnused() {
     }
   graph.finish(unused);
   for (const Node &node : graph.model.nodes)
-    if (node.op != "parameter" && !contains(nodeKinds(), node.op))
+    if (node.op != "parameter" && !findNodeKind(node.op))
       reporter.abort(node.location, "internal error: no operation is said to make '" + node.op + "'");
 }
 

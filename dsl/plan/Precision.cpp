@@ -1,6 +1,7 @@
 // Reads the element types of a plan and checks its exceptions.
 #include "dsl/plan/Precision.h"
 
+#include "dsl/Nodes.h"
 #include "dsl/Suggestions.h"
 #include "dsl/plan/ModelNames.h"
 
@@ -12,19 +13,12 @@ namespace {
 const std::vector<std::pair<std::string, ElementType>> types = {
     {"f32", ElementType::F32}, {"f64", ElementType::F64}, {"bf16", ElementType::BF16}, {"fp16", ElementType::F16}};
 
-/// Operations that a word of `keep` stands for; empty: the word is an operation's own name.
-std::vector<std::string> operationsOf(const std::string &word) {
-  static const std::map<std::string, std::vector<std::string>> words = {
-      {"norm", {"layer_norm", "rms_norm"}}, {"loss", {"cross_entropy"}}, {"embedding", {"gather"}}, {"softmax", {"softmax", "attention"}}};
-  auto found = words.find(word);
-  return found == words.end() ? std::vector<std::string>{word} : found->second;
-}
-
-/// Whether a model has what a word of `keep` stands for.
+/// Whether a model has what a word of `keep` stands for: operations of that name, or of a kind that has the word.
 bool hasOperation(const Model &model, const std::string &word) {
-  std::vector<std::string> ops = operationsOf(word);
-  return std::any_of(model.nodes.begin(), model.nodes.end(),
-                     [&](const Node &node) { return std::find(ops.begin(), ops.end(), node.op) != ops.end(); });
+  return std::any_of(model.nodes.begin(), model.nodes.end(), [&](const Node &node) {
+    const NodeKind *kind = findNodeKind(node.op);
+    return node.op == word || (kind && kind->keep == word);
+  });
 }
 
 /// The element type that an expression names; nothing after an error.

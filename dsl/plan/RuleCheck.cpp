@@ -37,6 +37,13 @@ std::vector<std::string> divisorsNear(int64_t size, int64_t wanted) {
   return words;
 }
 
+std::vector<std::string> namesOf(const std::vector<NodeKind> &kinds) {
+  std::vector<std::string> names;
+  for (const NodeKind &kind : kinds)
+    names.push_back(kind.name);
+  return names;
+}
+
 /// The word that is meant, or all that there are.
 std::vector<std::string> orThese(const std::string &word, const std::vector<std::string> &known) {
   std::vector<std::string> helps = didYouMean(word, known);
@@ -75,13 +82,13 @@ void RuleCheck::checkNames(const PlanRule &e) {
 void RuleCheck::checkNarrowing(const PlanRule &e) {
   const std::string &op = e.rule.op;
   if (!op.empty()) {
-    const std::vector<std::string> &known = nodeKinds();
     const Operation *operation = findOperation(op);
-    if (operation && !contains(operation->makes, op))
-      reporter.error(e.opAt, "operation '" + op + "' is made of " + joined(operation->makes, "and"),
-                     {operation->makes.size() == 1 ? "write `in op " + operation->makes[0] + "`" : "write a rule for each of them"});
-    else if (std::find(known.begin(), known.end(), op) == known.end())
-      reporter.error(e.opAt, "unknown operation '" + op + "'", orThese(op, known));
+    std::vector<std::string> made = operation ? namesOf(operation->makes) : std::vector<std::string>();
+    if (operation && !contains(made, op))
+      reporter.error(e.opAt, "operation '" + op + "' is made of " + joined(made, "and"),
+                     {made.size() == 1 ? "write `in op " + made[0] + "`" : "write a rule for each of them"});
+    else if (!findNodeKind(op))
+      reporter.error(e.opAt, "unknown operation '" + op + "'", orThese(op, namesOf(nodeKinds())));
     else if (std::none_of(model.nodes.begin(), model.nodes.end(), [&](const Node &n) { return n.op == op; }))
       reporter.error(e.opAt, "nothing uses this rule: model '" + model.name + "' has no operation '" + op + "'");
   }

@@ -1,0 +1,32 @@
+// The kinds of nodes that models are made of: the language's side of the nn dialect, and what import goes by.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace npar::dsl {
+
+enum class AttributeKind { Truth, Integer, Number, Text };
+
+struct NodeAttribute {
+  std::string name;
+  AttributeKind kind;
+  bool optional = false;
+};
+
+/// What every node of a kind has; `name` is the mnemonic of an nn op. A use of a parameter is no node of these.
+struct NodeKind {
+  static constexpr int anyNumber = -1; ///< of operands, but at least one
+
+  std::string name;
+  int operands = 0;
+  std::vector<NodeAttribute> attributes = {};
+  std::string keep = {}; ///< the word of a plan's `keep` that stands for the kind besides its name
+};
+
+/// All that operations, arithmetic, selections and inputs make: what a rule may name, `in op select`.
+const std::vector<NodeKind> &nodeKinds();
+/// The kind of that name, or null.
+const NodeKind *findNodeKind(const std::string &name);
+
+} // namespace npar::dsl
