@@ -37,6 +37,12 @@ public:
                 Scope &scope);
 
   bool has(size_t i) const { return slots[i] != nullptr; }
+  /// Whether the argument is given by its name.
+  bool isNamed(size_t i) const { return has(i) && !slots[i]->name.text.empty(); }
+  /// Whether the argument is written as axes are: a name or a list.
+  bool namesAxes(size_t i) const {
+    return slots[i]->value->kind == ast::ExpressionKind::Name || slots[i]->value->kind == ast::ExpressionKind::List;
+  }
   Location place(size_t i) const { return slots[i] ? slots[i]->value->location : at; }
   Value value(size_t i);
   /// The node of a tensor, of floats or of indices.

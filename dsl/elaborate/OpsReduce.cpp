@@ -19,6 +19,24 @@ Value sum(OperationCall &call) {
   return call.add("sum", {x}, without(call.axesOf(x), reduced(call, x)));
 }
 
+/// The largest along axes; of two constants the larger one.
+Value maximum(OperationCall &call) {
+  Value x = call.value(0);
+  auto *tensor = std::get_if<TensorValue>(&x);
+  if (tensor && call.graph.isFloat(tensor->node)) {
+    if (!call.namesAxes(1))
+      call.reporter.fail(call.place(1), "'max' of a tensor is taken over axes, this is " + kindOf(call.value(1)),
+                         {"write max(x, over = a) for the largest along axis 'a'", "the larger of x and 0 is relu(x)"});
+    return call.add("max", {tensor->node}, without(call.axesOf(tensor->node), reduced(call, tensor->node)));
+  }
+  if (tensor || call.isNamed(1))
+    call.reporter.fail(call.place(0), "argument 'x' of 'max' must be a float tensor, this is " + (tensor ? "an i32 tensor" : kindOf(x)));
+  Value constant;
+  call.elaborator.callConstant(
+      "max", call.at, {call.elaborator.constant(call.place(0), x), call.elaborator.constant(call.place(1), call.value(1))}, constant);
+  return constant;
+}
+
 Value mean(OperationCall &call) {
   int x = call.tensor(0);
   AxisNames over = reduced(call, x), rest = without(call.axesOf(x), over);
@@ -109,6 +127,7 @@ std::vector<Operation> reductionOperations() {
   const NodeAttribute axis{"axis", Kind::Text};
   return {
       {"sum", {x, all}, sum, {summed}},
+      {"max", {{"x", Formal::Any}, {"over", Formal::Any}}, maximum, {{"max", 1}}},
       {"mean", {x, all}, mean, {summed, node::scale}},
       {"softmax", {x, over}, softmax, {{"softmax", 1, {axis}}}},
       {"layer_norm",

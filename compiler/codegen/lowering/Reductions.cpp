@@ -33,6 +33,12 @@ LogicalResult lowerMax(nn::MaxOp op, Lowering &lowering) {
   });
 }
 
+LogicalResult lowerIsMax(nn::IsMaxOp op, Lowering &lowering) {
+  return lowering.map(op, op->getOperands(), [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
+    return {select(equal(in[0], in[1]), in[0].like(1.0), in[0].like(0.0))};
+  });
+}
+
 LogicalResult lowerPick(nn::PickOp op, Lowering &lowering) {
   StringAttr axis = op.getAxisAttr();
   Type type = op.getX().getType();
@@ -54,6 +60,7 @@ LogicalResult lowerEinsum(nn::EinsumOp op, Lowering &lowering) {
 void attachReductions(MLIRContext *context) {
   nn::SumOp::attachInterface<LoweredBy<nn::SumOp, lowerSum>>(*context);
   nn::MaxOp::attachInterface<LoweredBy<nn::MaxOp, lowerMax>>(*context);
+  nn::IsMaxOp::attachInterface<LoweredBy<nn::IsMaxOp, lowerIsMax>>(*context);
   nn::PickOp::attachInterface<LoweredBy<nn::PickOp, lowerPick>>(*context);
   nn::EinsumOp::attachInterface<LoweredBy<nn::EinsumOp, lowerEinsum>>(*context);
 }

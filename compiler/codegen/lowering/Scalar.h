@@ -54,6 +54,7 @@ inline Scalar minimum(Scalar x, Scalar y) { return x.make<mlir::arith::MinimumFO
 inline Scalar select(mlir::Value where, Scalar x, Scalar y) { return x.make<mlir::arith::SelectOp>(where, x, y); }
 inline Scalar less(Scalar x, Scalar y) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OLT, x, y); }
 inline Scalar greater(Scalar x, Scalar y) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OGT, x, y); }
+inline Scalar equal(Scalar x, Scalar y) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::OEQ, x, y); }
 inline Scalar isNan(Scalar x) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::UNO, x, x); }
 /// x - x is 0 for finite numbers, else NaN.
 inline Scalar isFinite(Scalar x) { return x.make<mlir::arith::CmpFOp>(mlir::arith::CmpFPredicate::ORD, x - x, x - x); }

@@ -287,6 +287,30 @@ TYPED_TEST(Kernel, CrossEntropy) {
   }
 }
 
+// Rows of small integers, so that many elements are equal to the maximum.
+TYPED_TEST(Kernel, MaximumAndWhereItIs) {
+  using T = TypeParam;
+  for (int64_t n : sizes) {
+    std::string x = tensorText("batch=3 embed=" + std::to_string(n), element(T())), r = tensorText("batch=3", element(T()));
+    CompiledFunction f(function("%x: " + x, x + ", " + r,
+                                "%m = nn.max %x : (" + x + ") -> " + r + "\n%h = nn.is_max %x, %m : (" + x + ", " + r + ") -> " + x +
+                                    "\n%c = nn.sum %h : (" + x + ") -> " + r + "\nreturn %h, %c : " + x + ", " + r));
+    ASSERT_TRUE(f.ok());
+    std::vector<T> input = to<T>(randomFloats(3 * n, 2));
+    for (T &each : input)
+      each = std::round(each);
+    std::vector<double> hits(3 * n), counts(3);
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        hits[i * n + j] = input[i * n + j] == *std::max_element(&input[i * n], &input[i * n] + n);
+        counts[i] += hits[i * n + j];
+      }
+    std::vector<Buffer> results = f.run({input}, {0, 0, 1}, 2);
+    expectNear(results[0].as<T>(), hits, 0);
+    expectNear(results[1].as<T>(), counts, 0);
+  }
+}
+
 // The gradients of gamma and beta: two column sums over the same rows in one kernel, cheap producers computed inside.
 TYPED_TEST(Kernel, ColumnSums) {
   using T = TypeParam;

@@ -22,6 +22,12 @@ static LogicalResult verifyReduce(Operation *op) {
 }
 LogicalResult SumOp::verify() { return verifyReduce(*this); }
 LogicalResult MaxOp::verify() { return verifyReduce(*this); }
+LogicalResult IsMaxOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(requireSameElement(*this, {x, getMax().getType(), getType()})) ||
+                 failed(requireWithin(*this, getMax().getType(), "the maximum", x, "x")) ||
+                 failed(requireSameOrder(*this, getType(), "the result", x, "x")));
+}
 LogicalResult BroadcastOp::verify() {
   return failure(failed(requireSameElement(*this, {getX().getType(), getType()})) ||
                  failed(requireWithin(*this, getX().getType(), "the operand", getType(), "the result")));
@@ -44,6 +50,14 @@ void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRC
 
 SmallVector<Value> SumOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {broadcastTo(builder, getLoc(), gradients[0], getX().getType())};
+}
+// The derivative of the maximum as the mean of those that the equal elements would have alone, as PyTorch's amax has it.
+SmallVector<Value> MaxOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  Type x = getX().getType(), y = getType();
+  Value isMax = IsMaxOp::create(builder, getLoc(), x, getX(), getResult());
+  Value count = reduceTo(builder, getLoc(), isMax, y);
+  Value share = DivOp::create(builder, getLoc(), y, gradients[0], count);
+  return {MulOp::create(builder, getLoc(), x, isMax, share)};
 }
 SmallVector<Value> BroadcastOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {reduceTo(builder, getLoc(), gradients[0], getX().getType())};

@@ -20,7 +20,16 @@ def Nn_SumOp : Nn_ReduceOp<"sum", [Nn_Language, Nn_Differentiable]> {
   let zeroPadding = "WhereOperandsAre";
 }
 
-def Nn_MaxOp : Nn_ReduceOp<"max", []> { let reduction = "Max"; }
+def Nn_MaxOp : Nn_ReduceOp<"max", [Nn_Language, Nn_Differentiable]> {
+  let description = "Its gradient is shared evenly by the elements that are equal to the maximum.";
+  let reduction = "Max";
+}
+def Nn_IsMaxOp : Nn_PureOp<"is_max"> {
+  let summary = "1 where x is equal to its maximum, else 0; the maximum is broadcast by name";
+  let arguments = (ins Nn_Float:$x, Nn_Float:$max);
+  let results = (outs Nn_Float:$result);
+  let effort = "Little";
+}
 
 def Nn_BroadcastOp : Nn_PureOp<"broadcast", [Nn_Differentiable]> {
   let summary = "repeats x along the axes that it lacks; the order of the result's axes is free";

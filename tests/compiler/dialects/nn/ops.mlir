@@ -97,6 +97,8 @@ func.func @shapes(%x: !x, %w: !table, %t: !tokens, %l: !logits, %rows: !rows, %q
   %1 = nn.sum %x : (!x) -> !e
   // CHECK: nn.max
   %2 = nn.max %x : (!x) -> !rows
+  // CHECK: nn.is_max %{{.+}}, %{{.+}} :
+  %is = nn.is_max %x, %2 : (!x, !rows) -> !x
   // CHECK: nn.broadcast
   %3 = nn.broadcast %rows : (!rows) -> tensor<16x8x2xf32, #nn.axes<embed, seq, batch>>
   // CHECK: nn.gather %{{.+}}, %{{.+}} over "vocab" :

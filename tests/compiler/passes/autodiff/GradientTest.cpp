@@ -144,6 +144,10 @@ TEST_F(GradientTest, ShapesAndLookups) {
            "%1 = nn.einsum %a, %0 : (!x, tensor<3xf64, #nn.axes<hidden>>) -> !x\n %y = nn.mul %1, %a : (!x, !x) -> !x");
 }
 
+TEST_F(GradientTest, MaximumOverAnAxis) {
+  checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n %1 = nn.max %0 : (!x) -> !b\n %y = nn.mul %1, %b : (!b, !e) -> !x");
+}
+
 TEST_F(GradientTest, Layers) {
   checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n %y = nn.softmax %0 over \"embed\" : (!x) -> !x");
   checkOps("%y, %m, %r = nn.layer_norm %a, %b, %b over \"embed\" epsilon 1.0e-5 : (!x, !e, !e) -> (!x, !b, !b)");

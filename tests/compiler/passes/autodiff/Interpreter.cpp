@@ -168,6 +168,17 @@ bool Interpreter::shapes(Operation *op) {
         return set(e, sumOver(result, reduced, [&](const Index &i) { return operand(0).at(i) * operand(1).at(i); })), true;
       })
       .Case([&](SumOp s) { return set(s, sumOver(result, operand(0).shape, [&](const Index &i) { return operand(0).at(i); })), true; })
+      .Case([&](MaxOp m) {
+        Tensor largest = filled(result, -std::numeric_limits<double>::infinity());
+        sumOver(operand(0).shape, {}, [&](const Index &i) {
+          double &found = largest.data[static_cast<size_t>(largest.offset(i))];
+          return found = std::max(found, operand(0).at(i));
+        });
+        return set(m, largest), true;
+      })
+      .Case([&](IsMaxOp m) {
+        return set(m, sumOver(result, {}, [&](const Index &i) { return operand(0).at(i) == operand(1).at(i) ? 1.0 : 0.0; })), true;
+      })
       .Case([&](GatherOp g) {
         return set(g, sumOver(result, operand(0).shape,
                               [&](const Index &i) { return hits(operand(1), g.getAxisAttr(), i) ? operand(0).at(i) : 0; })),

@@ -1,4 +1,4 @@
-// The gradients of gather, select, stack, rename, pick and broadcast.
+// The gradients of gather, select, stack, rename, pick, broadcast and max.
 // RUN: npar-opt %s -split-input-file -autodiff-backward -canonicalize | FileCheck %s
 
 !w = tensor<30x4xf64, #nn.axes<vocab, embed>>
@@ -92,6 +92,33 @@ func.func @micro() {
   %k = nn.rename %p from "embed" to "key" : (!p) -> !k
   %e = nn.exp %k : (!k) -> !k
   %s = nn.sum %e : (!k) -> !s
+  nn.accumulate @"#out.loss.sum", %s : !s
+  return
+}
+
+// -----
+
+// The gradient of a maximum is shared evenly by the elements that are equal to it.
+
+!x = tensor<3x4xf64, #nn.axes<part, embed>>
+!m = tensor<3xf64, #nn.axes<part>>
+!s = tensor<f64, #nn.axes<>>
+nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [3, 4], init = #nn.init<zeros>, index = 0 : i64}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+
+// CHECK-LABEL: func.func @micro
+// CHECK: %[[X:.*]] = nn.read @w
+// CHECK: %[[M:.*]] = nn.max %[[X]]
+// CHECK: %[[DM:.*]] = nn.fill 1.0
+// CHECK: %[[HIT:.*]] = nn.is_max %[[X]], %[[M]] :
+// CHECK: %[[COUNT:.*]] = nn.sum %[[HIT]]
+// CHECK: %[[SHARE:.*]] = nn.div %[[DM]], %[[COUNT]]
+// CHECK: %[[DX:.*]] = nn.mul %[[HIT]], %[[SHARE]]
+// CHECK: nn.accumulate @w.grad.0, %[[DX]]
+func.func @micro() {
+  %w = nn.read @w : !x
+  %m = nn.max %w : (!x) -> !m
+  %s = nn.sum %m : (!m) -> !s
   nn.accumulate @"#out.loss.sum", %s : !s
   return
 }

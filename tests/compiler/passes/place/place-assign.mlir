@@ -359,3 +359,25 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
     return
   }
 }
+
+// -----
+// What is the largest of a rank's part is partial by max, and reduced before anything is done with it: no sum takes it as it is.
+// CHECK-LABEL: func.func @micro
+module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
+  nn.variable @sum : tensor<f32, #nn.axes<>> {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %x = nn.input "x" : tensor<2x6xf32, #nn.axes<batch, hidden>>
+    // CHECK: %[[P:.*]] = nn.max {{.*}} -> tensor<2xf32, #dist.layout<batch : 2, partial = {tp : max}>>
+    // CHECK: %[[M:.*]] = dist.reshard %[[P]]
+    // CHECK: nn.is_max {{.*}} -> tensor<2x3xf32, #dist.layout<batch : 2, hidden : 6 {tp}>>
+    // CHECK: nn.sum %[[M]]
+    %m = nn.max %x : (tensor<2x6xf32, #nn.axes<batch, hidden>>) -> tensor<2xf32, #nn.axes<batch>>
+    %h = nn.is_max %x, %m : (tensor<2x6xf32, #nn.axes<batch, hidden>>, tensor<2xf32, #nn.axes<batch>>) -> tensor<2x6xf32, #nn.axes<batch, hidden>>
+    %c = nn.sum %h : (tensor<2x6xf32, #nn.axes<batch, hidden>>) -> tensor<2xf32, #nn.axes<batch>>
+    %s = nn.sum %m : (tensor<2xf32, #nn.axes<batch>>) -> tensor<f32, #nn.axes<>>
+    %d = nn.sum %c : (tensor<2xf32, #nn.axes<batch>>) -> tensor<f32, #nn.axes<>>
+    nn.accumulate @sum, %s : tensor<f32, #nn.axes<>>
+    nn.accumulate @sum, %d : tensor<f32, #nn.axes<>>
+    return
+  }
+}
