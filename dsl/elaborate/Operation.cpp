@@ -105,9 +105,9 @@ std::string OperationCall::axis(size_t i) {
   return names[0];
 }
 
-double OperationCall::number(size_t i) { return has(i) ? elaborator.number(*slots[i]->value, scope, described(i)) : formals[i].standard; }
+double OperationCall::number(size_t i) { return has(i) ? elaborator.number(*slots[i]->value, scope, described(i)) : formals[i].fallback; }
 
-bool OperationCall::truth(size_t i) { return has(i) ? elaborator.truth(*slots[i]->value, scope, described(i)) : formals[i].standard != 0; }
+bool OperationCall::truth(size_t i) { return has(i) ? elaborator.truth(*slots[i]->value, scope, described(i)) : formals[i].fallback != 0; }
 
 std::string OperationCall::word(size_t i) {
   const std::vector<std::string> &choices = formals[i].words;

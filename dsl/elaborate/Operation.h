@@ -14,8 +14,8 @@ enum class FormalKind { Floats, Indices, Tensors, Axis, Axes, Number, Truth, Wor
 struct OperationFormal {
   OperationFormal(std::string name, FormalKind kind, bool optional = false) : name(std::move(name)), kind(kind), optional(optional) {}
   /// A number or a truth value that may be left out.
-  OperationFormal(std::string name, FormalKind kind, double standard)
-      : name(std::move(name)), kind(kind), optional(true), standard(standard) {}
+  OperationFormal(std::string name, FormalKind kind, double fallback)
+      : name(std::move(name)), kind(kind), optional(true), fallback(fallback) {}
   /// One of some words, of which the first is the default.
   OperationFormal(std::string name, std::vector<std::string> words)
       : name(std::move(name)), kind(FormalKind::Word), optional(true), words(std::move(words)) {}
@@ -23,7 +23,7 @@ struct OperationFormal {
   std::string name;
   FormalKind kind;
   bool optional = false;
-  double standard = 0;
+  double fallback = 0;
   std::vector<std::string> words = {};
 };
 
