@@ -13,7 +13,8 @@
 
 namespace npar::dsl {
 
-enum class ElementType { F32, F64, I32, BF16, F16 };
+enum class ElementType { F32, F64, I32, BF16, F16, U8 };
+inline bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8; }
 
 /// A named axis with its global logical size. `batch` (reserved) has the size D * micro: one micro-batch of all data-parallel ranks.
 struct Axis {

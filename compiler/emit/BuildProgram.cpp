@@ -50,12 +50,7 @@ public:
       : module(module), symbols(module), mesh(dist::meshOf(module)), result(std::make_unique<program::ProgramT>()) {}
 
   FailureOr<std::unique_ptr<program::ProgramT>> run() {
-    Type tokens;
-    for (rank::ProgramOp source : module.getOps<rank::ProgramOp>())
-      for (rank::InputOp input : source.getBody().getOps<rank::InputOp>())
-        if (!tokens)
-          tokens = input.getType();
-    fillProgram(module, tokens, *result);
+    fillProgram(module, *result);
     if (failed(fillCheckpointRules(module, *result)))
       return failure();
     for (auto [index, variable] : llvm::enumerate(result->variables))
@@ -119,12 +114,12 @@ private:
         target.pieces.back()->offset = variable.getOffset();
         target.pieces.back()->owner = variable.getOwner();
       } else if (auto input = dyn_cast<rank::InputOp>(op)) {
-        auto type = cast<RankedTensorType>(input.getType());
-        target.inputs.push_back(inputOf(type, input));
+        target.inputs.push_back(inputOf(cast<RankedTensorType>(input.getType()), input));
         program::InputT &entry = *target.inputs.back();
-        entry.name = input.getName().str();
+        entry.input = findInput(*result, input.getName());
         entry.region = regions.lookup("input");
         entry.offset = input.getOffset();
+        fillSamples(entry, *result);
       } else if (auto output = dyn_cast<rank::OutputOp>(op)) {
         target.outputs.push_back(std::make_unique<program::OutputT>());
         target.outputs.back()->name = output.getName().str();

@@ -74,7 +74,25 @@ private:
     for (const Piece *piece : *rankClass.pieces())
       printPiece(*piece);
     for (const Input *input : *rankClass.inputs())
-      line("  input " + input->name()->str() + ": " + std::to_string(input->rows()) + " x " + std::to_string(input->columns()));
+      printInput(*input);
+  }
+
+  /// `  input tokens I32 [batch 2 of 4 from 2, seq 8]`; in zigzag order what a rank holds does not begin anywhere: `seq 8 of 16 in zigzag`.
+  void printInput(const Input &input) {
+    const LogicalInput *logical = program.inputs()->Get(input.input());
+    std::vector<int64_t> coordinates = coordinatesOf(program, rank);
+    std::string shape;
+    for (uint32_t i = 0; i < input.dimensions()->size(); ++i) {
+      const PieceDimension *dimension = input.dimensions()->Get(i);
+      shape += (i ? ", " : "") + logical->axes()->Get(i)->str() + " " + std::to_string(dimension->local());
+      if (dimension->axis_count())
+        shape += " of " + std::to_string(dimension->global());
+      if (input.zigzag()->Get(i))
+        shape += " in zigzag";
+      else if (dimension->axis_count())
+        shape += " from " + std::to_string(memberAlong(program, coordinates, input, *dimension) * dimension->local());
+    }
+    line("  input " + logical->name()->str() + " " + EnumNameElementType(input.type()) + " [" + shape + "]");
   }
 
   /// `  static[0, 33024] wte.weight [vocab 129 of 257 from 129, embed 64]`, with flat axes: `..., 3072 elements from 3072`.

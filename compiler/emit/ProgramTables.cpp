@@ -3,6 +3,7 @@
 
 #include "engine/program/Pieces.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -109,15 +110,18 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
 
 std::unique_ptr<program::InputT> inputOf(RankedTensorType type, Operation *scope) {
   auto input = std::make_unique<program::InputT>();
-  input->rows = type.getRank() > 0 ? type.getDimSize(0) : 1;
-  input->columns = type.getNumElements() / input->rows;
+  input->type = elementTypeOf(type).value_or(program::ElementType::F32);
   dist::LayoutAttr layout = dist::layoutOf(type);
-  if (!layout || type.getRank() < 2)
-    return input;
   dist::MeshAttr mesh = dist::meshOf(scope);
-  for (StringAttr axis : layout.splitsOf(1))
-    input->column_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
-  input->zigzag = static_cast<uint32_t>(dist::zigzagOf(scope, layout.getNames()[1]));
+  for (auto [dim, local] : llvm::enumerate(type.getShape())) {
+    uint32_t first = static_cast<uint32_t>(input->mesh_axes.size());
+    if (layout)
+      for (StringAttr axis : layout.splitsOf(dim))
+        input->mesh_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
+    input->dimensions.emplace_back(layout ? layout.getSizes()[dim] : local, local, first,
+                                   static_cast<uint32_t>(input->mesh_axes.size()) - first);
+    input->zigzag.push_back(layout ? static_cast<uint32_t>(dist::zigzagOf(scope, layout.getNames()[dim])) : 0);
+  }
   return input;
 }
 
@@ -180,6 +184,13 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
   }
 }
 
+static program::InputRole roleOf(StringRef word) {
+  return llvm::StringSwitch<program::InputRole>(word)
+      .Case("stream", program::InputRole::Stream)
+      .Case("shifted", program::InputRole::Shifted)
+      .Default(static_cast<program::InputRole>(255)); // which the verifier refuses
+}
+
 /// From what prepare-inputs wrote down.
 static void fillInputs(ModuleOp module, program::ProgramT &program) {
   auto inputs = module->getAttrOfType<ArrayAttr>("npar.inputs");
@@ -189,23 +200,33 @@ static void fillInputs(ModuleOp module, program::ProgramT &program) {
     program.inputs.push_back(std::make_unique<program::LogicalInputT>());
     program::LogicalInputT &entry = *program.inputs.back();
     entry.name = input.getAs<StringAttr>("name").str();
+    auto type = cast<RankedTensorType>(input.getAs<TypeAttr>("type").getValue());
+    entry.type = elementTypeOf(type).value_or(program::ElementType::F64); // which no input is of: the verifier says so
+    for (StringAttr axis : nn::axesOf(type))
+      entry.axes.push_back(axis.str());
+    entry.shape.assign(type.getShape().begin(), type.getShape().end());
+    if (!entry.shape.empty())
+      entry.shape[0] = program.batch;
     entry.classes = input.getAs<IntegerAttr>("classes").getInt();
     entry.axis = input.getAs<StringAttr>("axis").str();
     if (auto source = input.getAs<LocationAttr>("source"))
       entry.source = sourceOf(source);
+    if (auto role = input.getAs<StringAttr>("role")) // none: Other
+      entry.role = roleOf(role.getValue());
+    if (auto ignore = input.getAs<IntegerAttr>("ignore"))
+      entry.ignore = static_cast<int32_t>(ignore.getInt());
   }
 }
 
-void fillProgram(ModuleOp module, Type tokens, program::ProgramT &program) {
+void fillProgram(ModuleOp module, program::ProgramT &program) {
   program.model = text(module, "npar.model");
   program.plan = text(module, "npar.plan");
   program.train = text(module, "npar.train");
   program.schedule = text(module, "pipe.schedule");
   program.batch = number(module, "npar.batch", 1);
   program.micro_count = number(module, "npar.micro_count", 1);
+  program.micro = program.batch / program.micro_count;
   program.seed = static_cast<uint64_t>(number(module, "npar.seed", 0));
-  if (module->hasAttr("npar.ignore"))
-    program.ignore = static_cast<int32_t>(number(module, "npar.ignore", 0));
   dist::MeshAttr mesh = dist::meshOf(module);
   for (auto [name, size] : llvm::zip(mesh.getNames(), mesh.getSizes())) {
     program.mesh.push_back(std::make_unique<program::MeshAxisT>());
@@ -214,16 +235,20 @@ void fillProgram(ModuleOp module, Type tokens, program::ProgramT &program) {
   }
   fillVariables(module, program);
   fillInputs(module, program);
-  auto ranked = dyn_cast_or_null<RankedTensorType>(tokens);
-  program.micro = ranked && ranked.getRank() > 0 ? ranked.getDimSize(0) : program.batch / program.micro_count;
-  if (!ranked)
+}
+
+void fillSamples(const program::InputT &input, program::ProgramT &program) {
+  if (input.dimensions.empty())
     return;
-  dist::LayoutAttr layout = dist::layoutOf(ranked);
-  if (layout && ranked.getRank() > 0)
-    for (StringAttr axis : layout.splitsOf(0))
-      program.data_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
-  if (ranked.getRank() > 1)
-    program.sequence = layout ? layout.getSizes()[1] : ranked.getDimSize(1);
+  const program::PieceDimension &samples = input.dimensions.front();
+  program.micro = samples.local();
+  auto axes = input.mesh_axes.begin() + samples.first_axis();
+  program.data_axes.assign(axes, axes + samples.axis_count());
+}
+
+uint32_t findInput(const program::ProgramT &program, StringRef name) {
+  auto found = llvm::find_if(program.inputs, [&](const auto &input) { return name == input->name; });
+  return static_cast<uint32_t>(found - program.inputs.begin());
 }
 
 } // namespace npar

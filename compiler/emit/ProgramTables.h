@@ -21,8 +21,7 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable);
 /// How a rank keeps the variable; `variable`, `offset` and `owner` are left to the caller.
 std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable);
 
-/// How a rank keeps a data buffer: local shape, mesh axes that split the columns, their order. `scope` is any op of the module; name and
-/// place are left to the caller.
+/// How a rank keeps a data buffer. `scope` is any op of the module; which input it is and its place are left to the caller.
 std::unique_ptr<program::InputT> inputOf(mlir::RankedTensorType type, mlir::Operation *scope);
 
 /// Mesh axis indices of an array of axis names.
@@ -31,8 +30,14 @@ std::vector<uint32_t> axesOf(mlir::ArrayAttr names, dist::MeshAttr mesh);
 /// The place in the user's text that a location stands for; null when there is none.
 std::unique_ptr<program::SourcePlaceT> sourceOf(mlir::Location location);
 
-/// All facts of a program that do not depend on ranks: model, plan, mesh, variables, batch. Micro-batch and data axes come from `tokens`,
-/// the type of a data buffer, which may be null.
-void fillProgram(mlir::ModuleOp module, mlir::Type tokens, program::ProgramT &program);
+/// All facts of a program that do not depend on ranks: model, plan, mesh, variables, inputs, batch. How the batch is dealt out is known
+/// when a data buffer is, see `fillSamples`.
+void fillProgram(mlir::ModuleOp module, program::ProgramT &program);
+
+/// Micro-batch and data axes, which are those of any data buffer.
+void fillSamples(const program::InputT &input, program::ProgramT &program);
+
+/// The place of an input in the program, by its name; the number of inputs where there is none, which no verified program refers to.
+uint32_t findInput(const program::ProgramT &program, llvm::StringRef name);
 
 } // namespace npar

@@ -64,7 +64,7 @@ private:
       names.push_back(builder.getStringAttr(axis));
       shape.push_back(sizes.lookup(axis));
     }
-    return withAxes(type.element == dsl::ElementType::I32 ? Type(builder.getI32Type()) : compute, names, shape);
+    return withAxes(dsl::isInteger(type.element) ? Type(builder.getI32Type()) : compute, names, shape);
   }
 
   void beginFunction(ModuleOp module, StringRef name) {
@@ -96,8 +96,6 @@ private:
     for (const dsl::Axis &axis : model.axes)
       axes.push_back(builder.getNamedAttr(axis.name, LocationAttr(location(axis.location))));
     module->setAttr("nn.axis_lines", builder.getDictionaryAttr(axes));
-    if (const int64_t *value = ignored())
-      module->setAttr("npar.ignore", builder.getI64IntegerAttr(*value));
     SmallVector<StringAttr> names;
     SmallVector<int64_t> extents;
     SmallVector<Attribute> lines;
@@ -253,6 +251,13 @@ private:
     return success();
   }
 
+  /// What a batch brings for an input that is of this type here: floats are f32 whatever the plan computes in.
+  Type valuesOf(dsl::ElementType type) {
+    return type == dsl::ElementType::U8    ? Type(builder.getI8Type())
+           : type == dsl::ElementType::I32 ? Type(builder.getI32Type())
+                                           : Type(builder.getF32Type());
+  }
+
   /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
   Operation *createOp(const dsl::Node &node, Phase phase) {
     OperationState state(location(node.location), "nn." + node.op);
@@ -271,6 +276,8 @@ private:
     RankedTensorType type = typeOf(node.type);
     state.addTypes(type);
     state.addTypes(language->getFurtherTypes(type, attributes->getDictionary(builder.getContext())));
+    if (Type values = node.op == "input" ? valuesOf(node.type.element) : Type(); values && values != type.getElementType())
+      state.addAttribute("values", TypeAttr::get(values));
     Operation *op = builder.create(state);
     setAt(op, phase, node.path, node.block);
     return op;

@@ -18,6 +18,7 @@ const char *wordOf(dsl::ElementType type) {
   case dsl::ElementType::F16:
     return "fp16";
   case dsl::ElementType::F32:
+  case dsl::ElementType::U8:
   case dsl::ElementType::I32: // the language computes in no integers
     break;
   }
@@ -102,6 +103,7 @@ Type floatType(dsl::ElementType type, Builder &builder) {
   case dsl::ElementType::F16:
     return builder.getF16Type();
   case dsl::ElementType::F32:
+  case dsl::ElementType::U8:
   case dsl::ElementType::I32: // the language computes in no integers
     break;
   }

@@ -66,10 +66,8 @@ struct VariableModel {
 };
 
 struct InputModel {
-  std::string name;
-  int64_t rows = 0, columns = 0;
-  std::vector<uint32_t> columnAxes; ///< mesh axes that split the columns, major to minor
-  uint32_t zigzag = 0;              ///< as in program::Input
+  uint64_t bytes = 0;                     ///< in one micro-batch
+  std::unique_ptr<program::InputT> input; ///< region and offset are filled by the plan
 };
 
 struct TaskModel {

@@ -70,16 +70,10 @@ private:
   void placeInputs() {
     for (const InputModel &input : model.inputs) {
       shared.inputs.push_back(inputBytes);
-      result->inputs.push_back(std::make_unique<program::InputT>());
-      program::InputT &entry = *result->inputs.back();
-      entry.name = input.name;
-      entry.region = inputRegion;
-      entry.offset = inputBytes;
-      entry.rows = input.rows;
-      entry.columns = input.columns;
-      entry.column_axes = input.columnAxes;
-      entry.zigzag = input.zigzag;
-      inputBytes += aligned(static_cast<uint64_t>(input.rows * input.columns) * 4);
+      result->inputs.push_back(std::make_unique<program::InputT>(*input.input));
+      result->inputs.back()->region = inputRegion;
+      result->inputs.back()->offset = inputBytes;
+      inputBytes += aligned(input.bytes);
     }
   }
 

@@ -27,7 +27,9 @@ public:
   int add(Location at, std::string op, std::vector<int> operands, TensorType type, std::map<std::string, Attribute> attributes = {},
           const AxisNames &products = {});
   const TensorType &type(int node) const { return model.nodes[static_cast<size_t>(node)].type; }
-  bool isFloat(int node) const { return type(node).element != ElementType::I32; }
+  bool isFloat(int node) const { return !isInteger(type(node).element); }
+  /// "i32" or "u8", of a tensor that is not of floats.
+  std::string integerName(int node) const { return type(node).element == ElementType::U8 ? "u8" : "i32"; }
   /// The product axes that a tensor's axes are written with, by its own declaration or that of what it is made from: all factors stand
   /// in it side by side.
   const AxisNames &productsOf(int node) const { return products[static_cast<size_t>(node)]; }

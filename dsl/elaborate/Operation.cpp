@@ -66,10 +66,10 @@ int OperationCall::tensor(size_t i) {
   int node = elaborator.tensor(*slots[i]->value, scope, described(i));
   bool floats = formals[i].kind == FormalKind::Floats;
   if (graph.isFloat(node) != floats)
-    reporter.fail(place(i),
-                  described(i) +
-                      (floats ? " must be a float tensor, this is i32 over " : " must be an i32 tensor, this is a float tensor over ") +
-                      textOf(axesOf(node)));
+    reporter.fail(place(i), described(i) +
+                                (floats ? " must be a float tensor, this is " + graph.integerName(node)
+                                        : " must be an i32 or u8 tensor, this is a float tensor") +
+                                " over " + textOf(axesOf(node)));
   return node;
 }
 
@@ -83,8 +83,8 @@ std::vector<int> OperationCall::list(size_t i) {
   for (const auto &item : given.items) {
     nodes.push_back(elaborator.tensor(*item, scope, "an element of " + described(i)));
     if (!graph.isFloat(nodes.back()))
-      reporter.fail(item->location,
-                    "an element of " + described(i) + " must be a float tensor, this is i32 over " + textOf(axesOf(nodes.back())));
+      reporter.fail(item->location, "an element of " + described(i) + " must be a float tensor, this is " +
+                                        graph.integerName(nodes.back()) + " over " + textOf(axesOf(nodes.back())));
   }
   return nodes;
 }

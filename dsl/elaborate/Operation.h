@@ -45,7 +45,7 @@ public:
   }
   Location place(size_t i) const { return slots[i] ? slots[i]->value->location : at; }
   Value value(size_t i);
-  /// The node of a tensor, of floats or of indices.
+  /// The node of a tensor, of floats or of integers.
   int tensor(size_t i);
   /// A list `[x, y]` of float tensors.
   std::vector<int> list(size_t i);

@@ -36,8 +36,8 @@ Value unary(OperationCall &call) {
   Value constant, argument = x ? v : call.elaborator.constant(call.place(0), v);
   if (isNumber(argument) && call.elaborator.callConstant(call.name, call.at, {argument}, constant))
     return constant;
-  call.reporter.fail(call.place(0),
-                     "argument 'x' of '" + call.name + "' must be a float tensor, this is " + (x ? "an i32 tensor" : kindOf(v)));
+  call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a float tensor, this is " +
+                                        (x ? "a tensor of " + call.graph.integerName(x->node) : kindOf(v)));
 }
 
 Value gelu(OperationCall &call) {
@@ -147,7 +147,8 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
     reporter.fail(at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
   for (const TensorValue *t : {a, b})
     if (t && !graph.isFloat(t->node))
-      reporter.fail(at, sign + " needs float tensors, this one is i32 over " + textOf(graph.type(t->node).axes));
+      reporter.fail(at,
+                    sign + " needs float tensors, this one is " + graph.integerName(t->node) + " over " + textOf(graph.type(t->node).axes));
   if (a && b)
     return withTensors(graph, reporter, op, at, a->node, b->node);
 

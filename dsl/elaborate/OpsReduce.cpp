@@ -99,6 +99,9 @@ std::optional<int64_t> ignored(OperationCall &call, size_t i, int targets) {
                                           (isNumber(value) ? textOf(value) : kindOf(value)));
   if (call.graph.model.nodes[static_cast<size_t>(targets)].op != "input")
     call.reporter.fail(call.place(1), "targets of which some are ignored must be an input of the model: they are counted before the step");
+  if (call.graph.type(targets).element == ElementType::U8 && (*number < 0 || *number > UINT8_MAX))
+    call.reporter.fail(call.place(i), "targets of u8 cannot have the value " + textOf(value) + " to ignore: u8 holds 0 to 255",
+                       {"ignore one of these, or make the targets i32"});
   return *number;
 }
 

@@ -260,10 +260,18 @@ void ModelElaborator::under(const Statement &s, Scope &scope, Body body) {
 
 void ModelElaborator::input(const Statement &s, Scope &scope) {
   const std::string &element = s.name.text;
-  if (element != "i32" && element != "f32" && element != "f64")
-    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"it is one of i32, f32 or f64"});
+  if (element != "i32" && element != "u8" && element != "f32")
+    reporter.fail(s.name.location, "unknown element type '" + element + "'", {"an input is of i32, u8 or f32"});
   AxisValue shape = s.shape->items.empty() ? AxisValue{} : std::get<AxisValue>(list(*s.shape, scope));
-  TensorType type = element == "i32" ? TensorType{ElementType::I32, shape.names} : graph.floating(shape.names);
+  if (shape.names.empty() || shape.names[0] != "batch") {
+    AxisNames right = without(shape.names, {"batch"});
+    right.insert(right.begin(), "batch");
+    reporter.fail(s.shape->location, "an input is over 'batch' first and then what a sample has, this one is over " + textOf(shape.names),
+                  {"write `" + element + textOf(right) + "`"});
+  }
+  TensorType type = element == "i32"  ? TensorType{ElementType::I32, shape.names}
+                    : element == "u8" ? TensorType{ElementType::U8, shape.names}
+                                      : graph.floating(shape.names);
   for (const ast::Item &item : s.items) {
     checkFresh(item.name, scope);
     int node = graph.add(item.name.location, "input", {}, type, {{"name", item.name.text}}, shape.products);
@@ -372,8 +380,8 @@ void ModelElaborator::loss(const Statement &s, Scope &scope) {
     reporter.fail(s.location, "model '" + graph.model.name + "' has a second loss");
   int node = tensor(*s.value, scope, "the loss");
   const TensorType &type = graph.type(node);
-  if (type.element == ElementType::I32)
-    reporter.fail(s.value->location, "the loss must be a float tensor, this is i32");
+  if (!graph.isFloat(node))
+    reporter.fail(s.value->location, "the loss must be a float tensor, this is " + graph.integerName(node));
   if (!contains(type.axes, "batch"))
     reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes),
                   {"its mean over all axes is taken for the whole batch"});

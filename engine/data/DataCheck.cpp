@@ -7,21 +7,26 @@ namespace {
 
 class DataCheck {
 public:
-  DataCheck(const TokenData &data, const BatchShape &shape) : data(data), shape(shape), size(data.tokens->size()) {}
+  DataCheck(const TokenData &data, const BatchShape &shape)
+      : data(data), shape(shape), stream(shape.find(program::InputRole::Stream)), shifted(shape.find(program::InputRole::Shifted)),
+        length(shape.tokensOfSample()), size(data.tokens->size()) {
+    if (const InputShape *ignoring = shape.ignoring())
+      ignore = ignoring->ignore;
+  }
 
   Result<std::vector<std::string>> run() {
-    for (int64_t i = 0; i < size && looksAtValues(); ++i)
+    for (int64_t i = 0, last = looksAtValues() ? size : 0; i < last; ++i)
       if (Status status = checkValue(i); !status.ok())
         return status;
-    if (size < shape.sequence + 1)
-      return Status::badInput(name() + " has " + number(size) + " tokens; one sample of sequence length " + number(shape.sequence) +
-                              " needs " + number(shape.sequence + 1));
-    int64_t samples = (size - 1) / shape.sequence;
+    if (size < length + 1)
+      return Status::badInput(name() + " has " + number(size) + " tokens; one sample of sequence length " + number(length) + " needs " +
+                              number(length + 1));
+    int64_t samples = (size - 1) / length;
     if (samples < shape.rows)
-      return Status::badInput(name() + " has " + number(samples) + (samples == 1 ? " sample" : " samples") + " of " +
-                              number(shape.sequence) + " tokens, but a batch takes " + number(shape.rows) +
+      return Status::badInput(name() + " has " + number(samples) + (samples == 1 ? " sample" : " samples") + " of " + number(length) +
+                              " tokens, but a batch takes " + number(shape.rows) +
                               " and would repeat them; make the batch smaller or the samples shorter, or give a longer file");
-    return checkTargets(samples * shape.sequence);
+    return checkTargets(samples * length);
   }
 
 private:
@@ -30,15 +35,16 @@ private:
 
   /// "sample 3 of 'x.bin' has target 104 at position 17"; sample and position as the program sees them.
   std::string found(const char *what, int64_t index, int32_t value) const {
-    return "sample " + number(index / shape.sequence) + " of '" + data.path + "' has " + what + " " + number(value) + " at position " +
-           number(index % shape.sequence);
+    return "sample " + number(index / length) + " of '" + data.path + "' has " + what + " " + number(value) + " at position " +
+           number(index % length);
   }
 
   /// Values need not be looked at where the file's format has none that is wrong.
   bool looksAtValues() const {
-    int64_t least = data.tokens->least(), largest = data.tokens->largest();
-    return !(shape.tokens.has(least) && shape.tokens.has(largest) && shape.targets.has(least) && shape.targets.has(largest)) || data.mask ||
-           isPossible(shape.ignore);
+    auto takesAll = [&](const InputShape *input) {
+      return !input || (input->has(data.tokens->least()) && input->has(data.tokens->largest()));
+    };
+    return !takesAll(stream) || !takesAll(shifted) || data.mask || isPossible(ignore);
   }
   bool isPossible(std::optional<int32_t> value) const {
     return value && *value >= data.tokens->least() && *value <= data.tokens->largest();
@@ -46,21 +52,21 @@ private:
 
   Status checkValue(int64_t i) const {
     int32_t value = data.tokens->at(i);
-    if (!shape.tokens.has(value))
-      return misfit("token", i, value, shape.tokens);
-    if (!data.isTarget(i))
+    if (stream && !stream->takes(value))
+      return misfit("token", i, value, *stream);
+    if (!shifted || !data.isTarget(i))
       return {};
-    if (shape.ignore && value == *shape.ignore) {
-      if (data.mask && shape.targets.has(value))
+    if (ignore && value == *ignore) {
+      if (data.mask && shifted->has(value))
         return Status::badInput(found("target", i - 1, value) + ", which counts by the mask '" + data.maskPath +
                                 "', but the model ignores " + number(value) + ": ignore a number that is no class, as with ignore = -100");
       return {};
     }
-    return shape.targets.has(value) ? Status() : misfit("target", i - 1, value, shape.targets);
+    return shifted->has(value) ? Status() : misfit("target", i - 1, value, *shifted);
   }
 
-  Status misfit(const char *what, int64_t index, int32_t value, const ValueRange &range) const {
-    std::string text = found(what, index, value) + ", but " + range.text();
+  Status misfit(const char *what, int64_t index, int32_t value, const InputShape &input) const {
+    std::string text = found(what, index, value) + ", but " + input.rangeText();
     if (data.tokens->format() == TokenFormat::Bytes)
       text += "; for any text of bytes it needs 256";
     return Status::badInput(text);
@@ -68,27 +74,29 @@ private:
 
   /// Of the tokens that some sample has as targets: 1 to `last`.
   Result<std::vector<std::string>> checkTargets(int64_t last) const {
-    if (!data.mask && !isPossible(shape.ignore))
+    if (!data.mask && !isPossible(ignore))
       return std::vector<std::string>();
     int64_t counting = 0, ignored = 0;
     for (int64_t i = 1; i <= last; ++i)
       if (data.isTarget(i))
-        ++(shape.ignore && data.tokens->at(i) == *shape.ignore ? ignored : counting);
+        ++(ignore && data.tokens->at(i) == *ignore ? ignored : counting);
     if (counting == 0)
-      return Status::badInput(data.mask ? "mask '" + data.maskPath + "' makes no token of '" + data.path +
-                                              "' a target: there is nothing to train on"
-                                        : "every target of '" + data.path + "' is " + number(*shape.ignore) +
-                                              ", which the model ignores: there is nothing to train on");
+      return Status::badInput(
+          data.mask
+              ? "mask '" + data.maskPath + "' makes no token of '" + data.path + "' a target: there is nothing to train on"
+              : "every target of '" + data.path + "' is " + number(*ignore) + ", which the model ignores: there is nothing to train on");
     std::vector<std::string> remarks;
     if (ignored > 0)
-      remarks.push_back("the model ignores targets of value " + number(*shape.ignore) + ": " + number(ignored) + " of " +
+      remarks.push_back("the model ignores targets of value " + number(*ignore) + ": " + number(ignored) + " of " +
                         number(ignored + counting) + " in '" + data.path + "'");
     return remarks;
   }
 
   const TokenData &data;
   const BatchShape &shape;
-  int64_t size;
+  const InputShape *stream, *shifted; ///< null where there is none
+  int64_t length, size;               ///< of a sample, of the file
+  std::optional<int32_t> ignore;
 };
 
 } // namespace

@@ -1,107 +1,65 @@
-// Global batches of tokens and targets by step number: from a token file in some order, or random for checks.
+// The sources of global batches that read files.
 #include "engine/data/DataSource.h"
 
 #include "engine/data/DataCheck.h"
-#include "engine/data/Permutation.h"
-#include "engine/numbers/Philox.h"
 
 namespace npar::engine {
 
+using program::InputRole;
+
 namespace {
 
-constexpr uint64_t streamOfTokens = 0x746F6B656E73; // "tokens"
-constexpr uint64_t streamOfShares = 0x736861726573; // "shares"
-
-class FileSource final : public DataSource {
+class TokenSource final : public DataSource {
 public:
-  FileSource(TokenData data, Order order, uint64_t seed, const BatchShape &shape, std::vector<std::string> remarks)
-      : data(std::move(data)), order(order), seed(seed), sequence(shape.sequence), rows(shape.rows),
-        count((this->data.tokens->size() - 1) / sequence), ignore(shape.ignore.value_or(0)), worthKnowing(std::move(remarks)) {}
+  TokenSource(TokenData data, SampleOrder order, const BatchShape &shape, std::vector<std::string> remarks)
+      : data(std::move(data)), order(order), shape(shape), length(shape.tokensOfSample()), worthKnowing(std::move(remarks)) {}
 
-  int64_t samples() const override { return count; }
+  int64_t samples() const override { return order.samples(); }
   std::vector<std::string> remarks() const override { return worthKnowing; }
 
   Batch batch(int64_t step) const override {
+    std::vector<int64_t> samples = order.batch(step);
     Batch result;
-    result.tokens.reserve(static_cast<size_t>(rows * sequence));
-    result.targets.reserve(static_cast<size_t>(rows * sequence));
-    std::optional<Permutation> permutation;
-    int64_t permuted = -1;
-    for (int64_t row = 0; row < rows; ++row) {
-      int64_t place = step * rows + row, epoch = place / count, sample = place % count;
-      if (order == Order::Shuffled) {
-        if (epoch != permuted)
-          permutation.emplace(count, seed, static_cast<uint64_t>(epoch)), permuted = epoch;
-        sample = (*permutation)(sample);
-      }
-      for (int64_t i = sample * sequence; i < (sample + 1) * sequence; ++i) {
-        result.tokens.push_back(data.tokens->at(i));
-        result.targets.push_back(data.isTarget(i + 1) ? data.tokens->at(i + 1) : ignore);
-      }
-    }
+    for (const InputShape &input : shape.inputs)
+      result.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, samples))
+                                                              : InputValues(valuesOf<int32_t>(input, samples)));
     return result;
   }
 
 private:
+  /// checkData saw that the values fit.
+  template <typename T> std::vector<T> valuesOf(const InputShape &input, const std::vector<int64_t> &samples) const {
+    std::vector<T> values;
+    values.reserve(input.elements());
+    bool shifted = input.role == InputRole::Shifted;
+    int32_t ignored = input.ignore.value_or(0); // the mask is refused where the program ignores none
+    for (int64_t sample : samples)
+      for (int64_t i = sample * length + shifted, end = i + length; i < end; ++i)
+        values.push_back(static_cast<T>(!shifted || data.isTarget(i) ? data.tokens->at(i) : ignored));
+    return values;
+  }
+
   TokenData data;
-  Order order;
-  uint64_t seed;
-  int64_t sequence, rows, count;
-  int32_t ignore; ///< what targets get that do not count; the mask is refused where the program ignores none
-  std::vector<std::string> worthKnowing;
-};
-
-class RandomSource final : public DataSource {
-public:
-  RandomSource(uint64_t seed, const BatchShape &shape, int64_t maskedRows)
-      : seed(seed), shape(shape), maskedRows(shape.ignore ? maskedRows : 0) {}
-  int64_t samples() const override { return 0; }
-  Batch batch(int64_t step) const override {
-    Batch result;
-    for (int64_t i = 0, size = shape.rows * shape.sequence; i < size; ++i) {
-      auto bits = philox(seed, streamOfTokens, static_cast<uint64_t>(step * size + i));
-      result.tokens.push_back(draw(shape.tokens, bits[0]));
-      result.targets.push_back(maskedRows && isIgnored(step, i / shape.sequence, bits[2]) ? *shape.ignore : draw(shape.targets, bits[1]));
-    }
-    return result;
-  }
-
-private:
-  static int32_t draw(const ValueRange &range, uint32_t word) {
-    constexpr uint64_t some = 1 << 16; // where any number will do, as for positions
-    return static_cast<int32_t>(uint64_t{word} * (range.classes ? static_cast<uint64_t>(range.classes) : some) >> 32);
-  }
-
-  bool isIgnored(int64_t step, int64_t row, uint32_t word) const {
-    int64_t groups = shape.rows / maskedRows;
-    if (groups > 1 && row / maskedRows == step % groups)
-      return true;
-    return word < philox(seed, streamOfShares, static_cast<uint64_t>(step * shape.rows + row))[0];
-  }
-
-  uint64_t seed;
+  SampleOrder order;
   BatchShape shape;
-  int64_t maskedRows;
+  int64_t length;
+  std::vector<std::string> worthKnowing;
 };
 
 } // namespace
 
-Result<Order> sampleOrder(const std::string &name) {
-  if (name == "shuffled")
-    return Order::Shuffled;
-  if (name == "sequential")
-    return Order::Sequential;
-  return Status::badInput("unknown order '" + name + "': shuffled and sequential exist");
-}
-
-Result<std::unique_ptr<DataSource>> DataSource::open(const std::string &path, TokenFormat format, Order order, uint64_t seed,
-                                                     const BatchShape &shape, const std::string &mask) {
+Result<std::unique_ptr<DataSource>> DataSource::openTokens(const std::string &path, TokenFormat format, Order order, uint64_t seed,
+                                                           const BatchShape &shape, const std::string &mask) {
+  for (const InputShape &input : shape.inputs)
+    if (input.role == InputRole::Other)
+      return Status::badInput("a file of tokens is a sequence and, one place on, its targets: it cannot feed input '" + input.name + "', " +
+                              input.typeText() + ", of " + shape.names());
   Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format);
   if (!file.ok())
     return file.status();
   TokenData data{path, mask, *file, nullptr};
   if (!mask.empty()) {
-    if (!shape.ignore)
+    if (const InputShape *ignoring = shape.ignoring(); !ignoring || ignoring->role != InputRole::Shifted)
       return Status::badInput("mask '" + mask + "' needs a program that ignores targets");
     Result<std::shared_ptr<MaskFile>> opened = MaskFile::open(mask, (*file)->size());
     if (!opened.ok())
@@ -111,11 +69,8 @@ Result<std::unique_ptr<DataSource>> DataSource::open(const std::string &path, To
   Result<std::vector<std::string>> remarks = checkData(data, shape);
   if (!remarks.ok())
     return remarks.status();
-  return std::unique_ptr<DataSource>(new FileSource(std::move(data), order, seed, shape, std::move(*remarks)));
-}
-
-std::unique_ptr<DataSource> DataSource::random(uint64_t seed, const BatchShape &shape, int64_t maskedRows) {
-  return std::make_unique<RandomSource>(seed, shape, maskedRows);
+  SampleOrder samples(order, seed, ((*file)->size() - 1) / shape.tokensOfSample(), shape.rows);
+  return std::unique_ptr<DataSource>(new TokenSource(std::move(data), samples, shape, std::move(*remarks)));
 }
 
 } // namespace npar::engine

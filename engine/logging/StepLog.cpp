@@ -11,8 +11,8 @@ namespace npar::engine {
 
 std::string stepLine(const StepRecord &record) {
   return "{\"step\":" + std::to_string(record.step) + ",\"loss\":" + jsonNumber(record.loss) +
-         ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) +
-         ",\"tokens\":" + std::to_string(record.tokens) + ",\"tokens_per_second\":" + jsonNumber(record.tokensPerSecond) +
+         ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) + ",\"" + record.unit +
+         "\":" + std::to_string(record.amount) + ",\"" + record.unit + "_per_second\":" + jsonNumber(record.perSecond) +
          (record.lossScale == 0 ? "" : ",\"loss_scale\":" + jsonNumber(record.lossScale)) +
          (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
          (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") + "}";

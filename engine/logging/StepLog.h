@@ -14,11 +14,12 @@ namespace npar::engine {
 struct StepRecord {
   int64_t step = 0;
   double loss = 0, gradNorm = 0, learningRate = 0;
-  int64_t tokens = 0; ///< of this step
-  double tokensPerSecond = 0;
+  int64_t amount = 0; ///< of this step, in `unit`
+  double perSecond = 0;
   double lossScale = 0;                              ///< fp16's; 0: none, and then nothing about it is written
   bool skipped = false;                              ///< the step changed no parameter; written where it is so, with fp16 always
-  std::optional<int64_t> validTokens = std::nullopt; ///< of them, those that count in the loss; absent where all do
+  std::optional<int64_t> validTokens = std::nullopt; ///< targets that count in the loss; absent where all do
+  std::string unit = "tokens";                       ///< what is counted: tokens, or samples where no stream of tokens is fed
 };
 
 /// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash. A file that cannot be written is
@@ -41,7 +42,7 @@ private:
 
 /// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, with fp16 also
 /// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, with "valid_tokens" at the end where it
-/// is known; NaN and infinity are null.
+/// is known; another unit stands in place of "tokens"; NaN and infinity are null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

@@ -10,6 +10,12 @@ namespace npar::program {
 /// Indices in range, enumerations known, operands inside their regions, bases on slots, dependencies earlier, sizes consistent.
 std::string checkStructure(const Program &program);
 
+/// Parts of checkStructure. The model's inputs: names, types, shapes over the batch, values, at most one of each role but Other.
+std::string checkInputs(const Program &program);
+/// A class's parts of them: of known inputs, of the whole shape together, in a region with a slot per micro-batch; P10 holds for the
+/// samples.
+std::string checkInputs(const Program &program, const RankClass &rankClass);
+
 /// Each (event, micro) has one send and one receive that name each other, with equal count and type.
 std::string checkTransfers(const Program &program);
 

@@ -14,4 +14,15 @@ int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordina
   return memberAlong(program, coordinates, *piece.mesh_axes(), dimension.first_axis(), dimension.axis_count());
 }
 
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Input &input, const PieceDimension &dimension) {
+  return memberAlong(program, coordinates, *input.mesh_axes(), dimension.first_axis(), dimension.axis_count());
+}
+
+uint64_t elementsOf(const Input &input) {
+  uint64_t elements = 1;
+  for (const PieceDimension *dimension : *input.dimensions())
+    elements *= static_cast<uint64_t>(dimension->local());
+  return elements;
+}
+
 } // namespace npar::program

@@ -1,4 +1,4 @@
-// Which part of a variable a rank holds: cut along dimensions, or dealt out in flat shares of whole blocks.
+// Which part of a variable or an input a rank holds: cut along dimensions, or dealt out in flat shares of whole blocks.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -17,5 +17,9 @@ uint64_t flatShare(uint64_t elements, uint64_t ranks);
 
 /// The number, row-major over the mesh axes that split `dimension`, that a rank with these coordinates has among the ranks along them.
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension);
+int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Input &input, const PieceDimension &dimension);
+
+/// Elements that a rank holds of an input in one micro-batch.
+uint64_t elementsOf(const Input &input);
 
 } // namespace npar::program

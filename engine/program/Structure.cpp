@@ -43,7 +43,7 @@ public:
   std::string run() {
     if (wrong = wrongCheckpointRule(program); !wrong.empty())
       return wrong;
-    if (checkMesh() && checkInputs() && checkTables() && checkVariables()) {
+    if (checkMesh() && take(checkInputs(program)) && checkTables() && checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
           break;
@@ -60,6 +60,8 @@ private:
       wrong = std::move(message);
     return false;
   }
+
+  bool take(std::string found) { return found.empty() || fail(std::move(found)); }
 
   bool checkAxes(const flatbuffers::Vector<uint32_t> &axes, const std::string &what) {
     std::set<uint32_t> seen;
@@ -120,17 +122,6 @@ private:
     bool blocks = split == flatShare(whole, members) && collective.outer() == 1 && collective.inner() == 1;
     bool shards = gather && split == (whole + members - 1) / members;
     return (blocks || shards) && collective.count() == (scatter ? whole : piece);
-  }
-
-  bool checkInputs() {
-    std::set<std::string> seen;
-    for (const LogicalInput *input : *program.inputs()) {
-      if (!seen.insert(input->name()->str()).second)
-        return fail("input '" + input->name()->str() + "' is twice in the program");
-      if (input->classes() < 0)
-        return fail("input '" + input->name()->str() + "' has " + std::to_string(input->classes()) + " classes");
-    }
-    return true;
   }
 
   bool checkTables() {
@@ -230,7 +221,8 @@ private:
         return fail(name + ": region '" + region->name()->str() + "' has " + number(region->slots()) + " slots at " +
                     number(region->offset()));
     }
-    return checkPieces(rankClass, name) && checkFragments(rankClass, name) && checkTasks(rankClass, name);
+    return checkPieces(rankClass, name) && take(checkInputs(program, rankClass)) && checkFragments(rankClass, name) &&
+           checkTasks(rankClass, name);
   }
 
   bool checkPieces(const RankClass &rankClass, const std::string &name) {
@@ -272,27 +264,6 @@ private:
       bool atLeast = variable->kind() == VariableKind::Accumulator;
       if (!possible || (atLeast ? needed > piece->bytes() : needed != piece->bytes()))
         return fail(which + " has " + number(piece->bytes()) + " bytes, its shape needs " + number(elements * sizeOf(variable->type())));
-    }
-    for (const Input *input : *rankClass.inputs()) {
-      const auto &inputs = *program.inputs();
-      if (std::none_of(inputs.begin(), inputs.end(), [&](const LogicalInput *one) { return one->name()->str() == input->name()->str(); }))
-        return fail(name + ": '" + input->name()->str() + "' is no input of the program");
-      uint64_t elements = 0;
-      std::vector<int64_t> shape = {input->rows(), input->columns()};
-      if (input->region() >= rankClass.regions()->size() || !product(shape, elements) || elements > largest / 8 ||
-          !fits(input->offset(), elements * 4, rankClass.regions()->Get(input->region())->bytes()) ||
-          rankClass.regions()->Get(input->region())->slots() != program.micro_count())
-        return fail(name + ": input '" + input->name()->str() + "' does not fit its region, or has not one slot per micro-batch");
-      std::string which = name + ": input '" + input->name()->str() + "'";
-      if (!checkAxes(*input->column_axes(), which))
-        return false;
-      uint64_t parts = ranksAlong(program, *input->column_axes());
-      if (Wide(parts) * static_cast<uint64_t>(input->columns()) < Wide(std::max<int64_t>(program.sequence(), 0)))
-        return fail(which + " has " + std::to_string(input->columns()) + " columns on each of " + number(parts) +
-                    " ranks, which do not cover the sequence of " + std::to_string(program.sequence()));
-      if (input->zigzag() && (program.sequence() % (2 * int64_t(input->zigzag())) != 0))
-        return fail(which + " lies in zigzag order of " + number(2 * uint64_t(input->zigzag())) +
-                    " chunks, which do not divide the sequence of " + std::to_string(program.sequence()));
     }
     for (const Output *output : *rankClass.outputs())
       if (!fits(output->offset(), 8, limit))

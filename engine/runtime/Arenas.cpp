@@ -2,6 +2,8 @@
 #include "engine/runtime/Arenas.h"
 
 #include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 
 #include <algorithm>
@@ -41,7 +43,7 @@ uint64_t highWaterMark(const Program &program, const RankClass &rankClass) {
   for (const Input *input : *rankClass.inputs()) {
     const Region *region = rankClass.regions()->Get(input->region());
     uint64_t last = region->offset() + region->bytes() * static_cast<uint64_t>(std::max<int64_t>(program.micro_count(), 1) - 1);
-    bind(last + input->offset(), static_cast<uint64_t>(input->rows() * input->columns()) * 4);
+    bind(last + input->offset(), elementsOf(*input) * sizeOf(input->type()));
   }
   for (const Output *output : *rankClass.outputs())
     bind(output->offset(), 8);

@@ -1,44 +1,44 @@
-// Cuts a global batch into the rows that each rank reads in each micro-batch.
+// Cuts a global batch into what each rank reads in each micro-batch: its samples, and of them its part of every dimension.
 #pragma once
 
 #include "engine/device/Backend.h"
+#include "engine/runtime/Batch.h"
 #include "engine/runtime/LocalRanks.h"
-#include "engine/status/Status.h"
-
-#include <cstdint>
-#include <vector>
 
 namespace npar::engine {
 
 class Inputs {
 public:
-  /// Refuses inputs other than "tokens" and "targets", and shapes that are not the rank's share of rows and columns.
-  /// `ranks`: those that this session feeds, each from the whole global batch.
-  static Result<Inputs> create(const program::Program &program, const std::vector<LocalRank> &ranks);
+  Inputs() = default;
+  /// Of a verified program; `ranks`: those that this session feeds, each from the whole global batch.
+  Inputs(const program::Program &program, const std::vector<LocalRank> &ranks);
 
-  /// Micro-batch m is the rows [m D micro, (m+1) D micro) of the batch, split contiguously over D data-parallel ranks (P10).
-  Status fill(Backend &backend, const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets);
+  /// Micro-batch m is the samples [m D micro, (m+1) D micro) of the batch, dealt out in rows over D data-parallel ranks (P10). Refuses what
+  /// checkBatch refuses, before anything is written.
+  Status fill(Backend &backend, const Batch &batch);
 
 private:
-  /// Columns in a row of both the batch and the buffer; zeros when they lie beyond the sequence.
+  /// Elements in a row of a sample, both in the batch and in the buffer; zeros in the buffer when they lie beyond the sample.
   struct Run {
     uint64_t first, count;
     bool beyond;
-    bool operator==(const Run &other) const { return first == other.first && count == other.count && beyond == other.beyond; }
   };
+  /// A buffer of one micro-batch.
   struct Place {
-    bool targets;
-    uint64_t firstRow, rows; ///< in the global batch
-    uint32_t runs;           ///< index of the columns that the buffer holds
+    uint32_t input;                ///< index in the program
+    uint64_t firstSample, samples; ///< in the global batch
+    uint32_t runs;                 ///< index of what it holds of each sample
+    program::ElementType type;     ///< of the buffer
     DeviceAddress memory;
-    uint64_t stagedAt; ///< in `staging`
+    uint64_t bytes, stagedAt; ///< in `staging`
   };
-  void stage(const Place &place, const int32_t *batch);
-  static std::vector<Run> runsOf(const program::Input &input, uint64_t part, uint64_t sequence);
+  static std::vector<Run> runsOf(const program::Input &input, const std::vector<int64_t> &parts);
+  void stage(const Place &place, const InputValues &values);
+
+  BatchShape shape;
   std::vector<Place> places;
   std::vector<std::vector<Run>> runs;
-  std::vector<int32_t> staging; ///< what the buffers of all places are to hold: copies to a device read it until they are done
-  uint64_t rows = 0, columns = 0;
+  std::vector<uint8_t> staging; ///< what the buffers of all places are to hold: copies to a device read it until they are done
 };
 
 } // namespace npar::engine

@@ -38,7 +38,7 @@ public:
       : loaded(std::move(loaded)), program(this->loaded->root()), options(options), parts(std::move(parts)) {}
 
   Status open();
-  Result<StepResult> step(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets, int64_t step) override;
+  Result<StepResult> step(const Batch &batch, int64_t step) override;
   Result<std::vector<double>> read(const std::string &variable) const override { return readAs<double>(variable); }
   Result<std::vector<float>> readFloat(const std::string &variable) const override { return readAs<float>(variable); }
   Status write(const std::string &variable, const std::vector<double> &values) override { return writeFrom(variable, values); }
@@ -102,10 +102,7 @@ Status LocalSession::open() {
   if (Status status = arenas->allocate(program); !status.ok())
     return status;
   variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend);
-  Result<Inputs> cut = Inputs::create(program, arenas->all());
-  if (!cut.ok())
-    return cut.status();
-  inputs = std::move(*cut);
+  inputs = Inputs(program, arenas->all());
   if (computes())
     for (const char *name : outputNames)
       outputs.push_back(findOutput(name));
@@ -153,9 +150,9 @@ Status LocalSession::initialiseParameters() {
   });
 }
 
-Result<StepResult> LocalSession::step(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets, int64_t step) {
+Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
   if (computes()) {
-    if (Status status = inputs.fill(*parts.backend, tokens, targets); !status.ok())
+    if (Status status = inputs.fill(*parts.backend, batch); !status.ok())
       return status;
     for (uint32_t accumulator : accumulators)
       variables->zero(accumulator);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/program/Loader.h"
+#include "engine/runtime/Batch.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -47,8 +48,9 @@ public:
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<const program::LoadedProgram> program, const SessionOptions &options);
   virtual ~Session() = default;
 
-  /// Runs one training step. `tokens` and `targets`: row-major [batch, sequence] of the whole global batch; `step` counts from 0.
-  virtual Result<StepResult> step(const std::vector<int32_t> &tokens, const std::vector<int32_t> &targets, int64_t step) = 0;
+  /// Runs one training step. `batch`: the values of every input for the whole global batch, which must pass checkBatch; `step` counts from
+  /// 0.
+  virtual Result<StepResult> step(const Batch &batch, int64_t step) = 0;
 
   /// Logical values, row-major over Variable.shape without padding, in double whatever the element type.
   /// Accumulators hold the last step's gradient of that use, reduced over data-parallel ranks.

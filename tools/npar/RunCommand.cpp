@@ -91,7 +91,7 @@ Command addRunCommand(CLI::App &driver) {
                   "of the samples: shuffled (the default; by seed and epoch) or sequential; the same for every plan")
       ->type_name("ORDER")
       ->check(CLI::IsMember({"shuffled", "sequential"}));
-  app->add_flag("--random-data", flags->randomData, "random tokens instead of a file: for trials and benchmarks");
+  app->add_flag("--random-data", flags->randomData, "random values instead of a file: for trials and benchmarks");
   app->add_option("--weights", flags->weights, "start from these weights (Hugging Face names)")
       ->type_name("FILE.safetensors")
       ->check(notEmpty());

@@ -181,9 +181,11 @@ std::string difference(const program::Program &program, const program::Program &
     return "it computes in " + std::string(program::EnumNameElementType(program.compute())) +
            ", and programs are compared in float64: compile it with --set compute=f64";
   auto numbers = [](const program::Program &one) {
-    std::string text = fmt::format("batches of {} samples of {} tokens", one.batch(), one.sequence());
-    for (const program::LogicalInput *input : *one.inputs())
-      text += fmt::format(", {} below {}", input->name()->str(), input->classes());
+    engine::BatchShape shape = engine::BatchShape::of(one);
+    std::string text = fmt::format("batches of {} samples", shape.rows);
+    for (const engine::InputShape &input : shape.inputs)
+      text +=
+          fmt::format(", {} {}{}", input.name, input.typeText(), input.isInteger() ? fmt::format(" below {}", input.range.classes) : "");
     return text;
   };
   if (numbers(program) != numbers(reference))
@@ -326,7 +328,7 @@ Command addVerifyCommand(CLI::App &driver) {
                 "  npar verify --all mlp --plans 4 --seed 7\n"
                 "\n"
                 "Structure: every send has its receive, groups agree, no deadlock, every element owned, memory as planned.\n"
-                "Mathematics: 3 optimizer steps in float64 on random tokens beside one rank; loss, gradients, optimizer state\n"
+                "Mathematics: 3 optimizer steps in float64 on random data beside one rank; loss, gradients, optimizer state\n"
                 "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n"
                 "Then the plan in its own type: losses within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative, or\n"
                 "within four times of what one rank loses in that type.\n"

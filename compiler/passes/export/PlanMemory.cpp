@@ -23,7 +23,7 @@ struct ExportPlanMemory : impl::ExportPlanMemoryBase<ExportPlanMemory> {
   void runOnOperation() override {
     memory::Tables tables(getOperation());
     tables.oracle = oracle;
-    fillProgram(tables.module, {}, tables.program);
+    fillProgram(tables.module, tables.program);
     FailureOr<std::vector<memory::ClassModel>> classes = memory::readPipe(tables);
     if (failed(classes) || failed(planAll(tables, *classes)))
       return signalPassFailure();

@@ -174,8 +174,9 @@ private:
     auto type = cast<RankedTensorType>(input.getResult().getType());
     auto [entry, isNew] = reader.inputs.try_emplace(input.getName(), static_cast<uint32_t>(reader.model.inputs.size()));
     if (isNew) {
-      std::unique_ptr<program::InputT> shape = inputOf(type, input);
-      reader.model.inputs.push_back({input.getName().str(), shape->rows, shape->columns, shape->column_axes, shape->zigzag});
+      reader.model.inputs.push_back({storageBytes(type), inputOf(type, input)});
+      reader.model.inputs.back().input->input = findInput(tables.program, input.getName());
+      fillSamples(*reader.model.inputs.back().input, tables.program);
     }
     tables.inputTypes.try_emplace(input.getName(), type);
     define(input.getResult()).input = entry->second;

@@ -50,8 +50,10 @@ private:
       rank::RegionOp::create(b, unknown, region->name, region->bytes, region->slots, region->offset);
     for (const auto &piece : source.pieces)
       rank::VariableOp::create(b, unknown, program.variables[piece->variable]->name, piece->offset, piece->bytes, piece->owner);
-    for (const auto &input : source.inputs)
-      rank::InputOp::create(b, unknown, input->name, input->offset, inputTypes.lookup(input->name));
+    for (const auto &input : source.inputs) {
+      const std::string &name = program.inputs[input->input]->name;
+      rank::InputOp::create(b, unknown, name, input->offset, inputTypes.lookup(name));
+    }
     for (const auto &output : source.outputs)
       rank::OutputOp::create(b, unknown, output->name, output->offset);
     for (const auto &fragment : source.fragments)

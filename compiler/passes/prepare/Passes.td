@@ -29,13 +29,13 @@ def PrepareCheck : Pass<"prepare-check", "::mlir::ModuleOp"> {
   let summary = "verify a whole nn program";
   let description = [{
     What no single op can see: there is an `@micro`; every op of a function says where it belongs (`at`); indices of parameters are
-    0, 1, 2, ... in order; every parameter is used; inputs are what the engine has to give: `tokens` and `targets` of sequences, integers over
-    the batch and one other axis, the same for both. Changes nothing.
+    0, 1, 2, ... in order; every parameter is used; an index that counts an axis stays inside of the axis that it is looked up on. Changes
+    nothing.
   }];
 }
 
 def PrepareInputs : Pass<"prepare-inputs", "::mlir::ModuleOp"> {
-  let summary = "write down which values each input of @micro may have";
+  let summary = "write down what the engine has to know of each input of @micro";
   let description = [{
     An input's values are entries of every axis that an operation looks up with them (IndexingOpInterface), so the shortest of these axes
     counts, without the padding that a plan may add. Before placing, on global sizes. Takes `nn.axis_lines`, where axes are declared.
@@ -44,9 +44,11 @@ def PrepareInputs : Pass<"prepare-inputs", "::mlir::ModuleOp"> {
     %t = nn.input "tokens" : ..
     %x = nn.gather %table, %t over "words" : ..   // %table: 257 words
     // adds to the list `npar.inputs` of the module
-    {axis = "words", classes = 257 : i64, name = "tokens", source = loc("model.npar":3:12)}
+    {axis = "words", classes = 257 : i64, name = "tokens", role = "stream", source = loc("model.npar":3:12), type = tensor<2x4xi32, ..>}
     ```
-    Where nothing looks anything up with them, `classes` is 0 and `axis` empty: any number will do.
+    Where nothing looks anything up with them, `classes` is 0 and `axis` empty: any number will do. `type` is that of a batch's values. `role`
+    is what a stream of tokens gives the input: of the integers over [batch, SEQ] the one that is only the target of cross-entropies is
+    "shifted", the only other one over the same axes "stream". `ignore` is the value of targets that do not count.
   }];
 }
 

@@ -21,7 +21,7 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       checkPlaces(function);
     checkParameters(micro);
-    checkInputs(micro);
+    checkIndices(micro);
     if (failedOnce)
       signalPassFailure();
   }
@@ -39,40 +39,17 @@ struct PrepareCheck : ::impl::PrepareCheckBase<PrepareCheck> {
     });
   }
 
-  /// The engine feeds rows of one token file: the tokens and, shifted by one, the targets.
-  void checkInputs(func::FuncOp function) {
-    InputOp first;
-    function.walk([&](InputOp input) {
-      ArrayRef<StringAttr> axes = axesOf(input.getType());
-      if (llvm::isa<FloatType>(getElementTypeOrSelf(input.getType()))) {
-        InFlightDiagnostic error = fail(input);
-        error << "input '" << input.getName() << "' is of floats, but the data are tokens and targets, of type i32";
-        error.attachNote(input.getLoc()) << "help: look up vectors for the tokens: an Embedding of 'tokens: i32[batch, seq]'";
-      } else if (input.getName() != "tokens" && input.getName() != "targets") {
-        InFlightDiagnostic error = fail(input);
-        error << "input '" << input.getName() << "' cannot be fed: the data are 'tokens' and 'targets'";
-        error.attachNote(input.getLoc()) << "help: call what is looked up 'tokens' and what the loss compares with 'targets'";
-      } else if (axes.size() != 2 || axes.front() != "batch") {
-        InFlightDiagnostic error = fail(input);
-        error << "input '" << input.getName() << "' is over [" << joined(axes)
-              << "], but the data are sequences, one for each of the batch";
-        error.attachNote(input.getLoc()) << "help: write 'input tokens, targets: i32[batch, seq]', with the sequence's axis for 'seq'";
-      } else if (!first) {
-        first = input;
-      } else if (axes.back() != axesOf(first.getType()).back()) {
-        InFlightDiagnostic error = fail(input);
-        error << "input '" << input.getName() << "' is over [" << joined(axes) << "] and input '" << first.getName() << "' over ["
-              << joined(axesOf(first.getType())) << "], but both are of the same sequences";
-        error.attachNote(first.getLoc()) << "declared here";
-      }
+  /// An index that counts an axis must stay inside of what it is looked up in; what inputs hold is checked when there are data.
+  void checkIndices(func::FuncOp function) {
+    function.walk([&](IndexingOpInterface op) {
+      auto index = op.getIndices().getDefiningOp<IndexOp>();
+      if (!index)
+        return;
+      int64_t count = index.getType().getDimSize(0), size = sizeOf(op.getIndexed().getType(), op.getIndexedAxis());
+      if (count > size)
+        fail(op) << "index over '" << axesOf(index.getType())[0].getValue() << "' reaches " << count - 1 << ", but axis '"
+                 << op.getIndexedAxis().getValue() << "' has size " << size;
     });
-  }
-
-  static std::string joined(ArrayRef<StringAttr> names) {
-    std::string text;
-    for (StringAttr name : names)
-      text += (text.empty() ? "" : ", ") + name.str();
-    return text;
   }
 
   void checkParameters(func::FuncOp function) {

@@ -1,4 +1,5 @@
-// prepare-inputs: which values each input may have, from the axes that operations look up with them.
+// prepare-inputs: what the engine has to know of each input: its values, from the axes that operations look up with them, and what a stream
+// of tokens gives it.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,32 +14,89 @@ namespace {
 struct PrepareInputs : ::impl::PrepareInputsBase<PrepareInputs> {
   void runOnOperation() override {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
-    SmallVector<Attribute> inputs;
-    for (auto input : micro.getOps<InputOp>())
-      inputs.push_back(describe(input));
-    getOperation()->setAttr("npar.inputs", ArrayAttr::get(&getContext(), inputs));
+    auto inputs = llvm::to_vector(micro.getOps<InputOp>());
+    findStream(inputs);
+    SmallVector<Attribute> described;
+    for (InputOp input : inputs)
+      described.push_back(describe(input));
+    getOperation()->setAttr("npar.inputs", ArrayAttr::get(&getContext(), described));
     getOperation()->removeAttr("nn.axis_lines");
+  }
+
+  InputOp stream, shifted; ///< null: none
+
+  static bool isInteger(InputOp input) { return getElementTypeOrSelf(input.getType()).isInteger(); }
+
+  /// The loss that compares its logits with the input, where `use` is one.
+  static CrossEntropyOp lossOf(OpOperand &use) {
+    auto loss = llvm::dyn_cast<CrossEntropyOp>(use.getOwner());
+    return loss && use.getOperandNumber() == loss.getTargetsMutable().getOperandNumber() ? loss : CrossEntropyOp();
+  }
+
+  /// A stream of tokens feeds integers over [batch, SEQ]: what is but compared with logits is the shifted one, the other one is the stream.
+  /// Where several may be meant nothing is guessed.
+  void findStream(ArrayRef<InputOp> inputs) {
+    SmallVector<InputOp> compared, others;
+    for (InputOp input : inputs)
+      if (isInteger(input) && input.getType().getRank() == 2)
+        (llvm::all_of(input->getUses(), [](OpOperand &use) { return bool(lossOf(use)); }) ? compared : others).push_back(input);
+    if (compared.size() == 1)
+      llvm::erase_if(others, [&](InputOp input) { return input.getType().getEncoding() != compared[0].getType().getEncoding(); });
+    if (compared.size() > 1 || others.size() > 1 || (others.empty() && inputs.size() > 1))
+      return;
+    shifted = compared.empty() ? InputOp() : compared[0];
+    stream = others.empty() ? InputOp() : others[0];
   }
 
   Attribute describe(InputOp input) {
     StringAttr axis;
+    IntegerAttr ignore;
     int64_t classes = 0;
-    for (Operation *user : input->getUsers()) // in any order: of equally long axes the one with the lesser name counts
-      if (auto indexing = llvm::dyn_cast<IndexingOpInterface>(user); indexing && indexing.getIndices() == input.getResult()) {
-        StringAttr candidate = indexing.getIndexedAxis();
-        int64_t size = sizeOf(indexing.getIndexed().getType(), candidate);
-        if (!axis || size < classes || (size == classes && candidate.getValue() < axis.getValue()))
-          axis = candidate, classes = size;
-      }
+    for (OpOperand &use : input->getUses()) { // in any order: of equally long axes the one with the lesser name counts
+      auto indexing = llvm::dyn_cast<IndexingOpInterface>(use.getOwner());
+      if (!indexing || indexing.getIndices() != input.getResult())
+        continue;
+      StringAttr candidate = indexing.getIndexedAxis();
+      int64_t size = sizeOf(indexing.getIndexed().getType(), candidate);
+      if (!axis || size < classes || (size == classes && candidate.getValue() < axis.getValue()))
+        axis = candidate, classes = size;
+      if (CrossEntropyOp loss = lossOf(use); loss && loss.getIgnoreAttr())
+        ignore = loss.getIgnoreAttr();
+    }
+    if (ignore)
+      checkIgnored(input, ignore.getInt());
     Builder builder(&getContext());
     NamedAttrList result;
     result.set("name", input.getNameAttr());
+    result.set("type", TypeAttr::get(input.getValues() ? withElement(input.getType(), *input.getValues()) : Type(input.getType())));
     result.set("classes", builder.getI64IntegerAttr(classes));
     result.set("axis", axis ? axis : builder.getStringAttr(""));
     auto lines = getOperation()->getAttrOfType<DictionaryAttr>("nn.axis_lines");
     if (Attribute source = lines && axis ? lines.get(axis) : Attribute())
       result.set("source", source);
+    if (input == stream || input == shifted)
+      result.set("role", builder.getStringAttr(input == stream ? "stream" : "shifted"));
+    if (ignore)
+      result.set("ignore", ignore);
     return result.getDictionary(&getContext());
+  }
+
+  /// A value that the loss leaves out must be an entry of every other axis that the input is looked up on.
+  void checkIgnored(InputOp input, int64_t value) {
+    for (OpOperand &use : input->getUses()) {
+      auto indexing = llvm::dyn_cast<IndexingOpInterface>(use.getOwner());
+      CrossEntropyOp loss = lossOf(use);
+      if (!indexing || indexing.getIndices() != input.getResult() || (loss && loss.getIgnore()))
+        continue;
+      int64_t size = sizeOf(indexing.getIndexed().getType(), indexing.getIndexedAxis());
+      if (value >= 0 && value < size)
+        continue;
+      InFlightDiagnostic error = use.getOwner()->emitError();
+      error << "input '" << input.getName() << "' is looked up here on axis '" << indexing.getIndexedAxis().getValue() << "' of size "
+            << size << ", but may have the value " << value << ", which the loss ignores";
+      error.attachNote(input.getLoc()) << "help: give what the loss compares with an input of its own, or ignore one of 0 to " << size - 1;
+      return signalPassFailure();
+    }
   }
 };
 } // namespace

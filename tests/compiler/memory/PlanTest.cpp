@@ -35,7 +35,7 @@ public:
       variable.piece = std::make_unique<program::PieceT>();
       variable.piece->variable = index;
     }
-    model.inputs.push_back({"tokens", 4, 4, {}});
+    model.inputs.push_back({64, std::make_unique<program::InputT>()});
     bool split = pick(2);
     addFragment("F0", Phase::Forward);
     addFragment("B0", Phase::Backward);

@@ -16,8 +16,18 @@ namespace {
 using namespace engine;
 
 BatchShape shapeOf(int64_t sequence, int64_t rows, int64_t tokens = 256, int64_t targets = 256, std::optional<int32_t> ignore = {}) {
-  return {sequence, rows, {tokens, "words", "m.npar:2:10"}, {targets, "labels", ""}, ignore};
+  auto input = [&](const char *name, ValueRange range, program::InputRole role) {
+    return InputShape{name, program::ElementType::I32, {"batch", "seq"}, {rows, sequence}, std::move(range), role};
+  };
+  BatchShape shape{rows,
+                   {input("words", {tokens, "words", "m.npar:2:10"}, program::InputRole::Stream),
+                    input("labels", {targets, "labels", ""}, program::InputRole::Shifted)}};
+  shape.inputs[1].ignore = ignore;
+  return shape;
 }
+
+std::vector<int32_t> tokensOf(const Batch &batch) { return std::get<std::vector<int32_t>>(batch[0]); }
+std::vector<int32_t> targetsOf(const Batch &batch) { return std::get<std::vector<int32_t>>(batch[1]); }
 
 class DataTest : public ::testing::Test {
 protected:
@@ -39,7 +49,7 @@ protected:
     return errorOf(path, format, shapeOf(4, 1, classes, classes));
   }
   std::string errorOf(const std::string &path, TokenFormat format, const BatchShape &shape, const std::string &mask = "") {
-    auto source = DataSource::open(path, format, Order::Sequential, 0, shape, mask);
+    auto source = DataSource::openTokens(path, format, Order::Sequential, 0, shape, mask);
     EXPECT_FALSE(source.ok());
     EXPECT_EQ(source.status().code(), Code::BadInput);
     return source.ok() ? "" : source.status().message();
@@ -49,45 +59,45 @@ protected:
 
 TEST_F(DataTest, sequentialSamplesAreShiftedByOneAndGoRound) {
   std::string path = file("text", "abcdefghij"); // (10 - 1) / 3 = 3 samples
-  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2));
+  auto source = DataSource::openTokens(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2));
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ((*source)->samples(), 3);
   Batch first = (*source)->batch(0), second = (*source)->batch(1);
-  EXPECT_EQ(first.tokens, (std::vector<int32_t>{'a', 'b', 'c', 'd', 'e', 'f'}));
-  EXPECT_EQ(first.targets, (std::vector<int32_t>{'b', 'c', 'd', 'e', 'f', 'g'}));
-  EXPECT_EQ(second.tokens, (std::vector<int32_t>{'g', 'h', 'i', 'a', 'b', 'c'}));
-  EXPECT_EQ(second.targets, (std::vector<int32_t>{'h', 'i', 'j', 'b', 'c', 'd'}));
+  EXPECT_EQ(tokensOf(first), (std::vector<int32_t>{'a', 'b', 'c', 'd', 'e', 'f'}));
+  EXPECT_EQ(targetsOf(first), (std::vector<int32_t>{'b', 'c', 'd', 'e', 'f', 'g'}));
+  EXPECT_EQ(tokensOf(second), (std::vector<int32_t>{'g', 'h', 'i', 'a', 'b', 'c'}));
+  EXPECT_EQ(targetsOf(second), (std::vector<int32_t>{'h', 'i', 'j', 'b', 'c', 'd'}));
 }
 
 TEST_F(DataTest, wideTokensAreLittleEndian) {
   std::string u16("\x01\x00\x00\x01\xff\xff", 6), i32("\x02\x00\x00\x00\x03\x00\x01\x00", 8);
-  auto narrow = DataSource::open(file("u16", u16), TokenFormat::U16, Order::Sequential, 0, shapeOf(2, 1, 65536, 65536));
+  auto narrow = DataSource::openTokens(file("u16", u16), TokenFormat::U16, Order::Sequential, 0, shapeOf(2, 1, 65536, 65536));
   ASSERT_TRUE(narrow.ok()) << narrow.status().message();
-  EXPECT_EQ((*narrow)->batch(0).tokens, (std::vector<int32_t>{1, 256}));
-  EXPECT_EQ((*narrow)->batch(0).targets, (std::vector<int32_t>{256, 65535}));
-  auto wide = DataSource::open(file("i32", i32), TokenFormat::I32, Order::Sequential, 0, shapeOf(1, 1, 100000, 100000));
+  EXPECT_EQ(tokensOf((*narrow)->batch(0)), (std::vector<int32_t>{1, 256}));
+  EXPECT_EQ(targetsOf((*narrow)->batch(0)), (std::vector<int32_t>{256, 65535}));
+  auto wide = DataSource::openTokens(file("i32", i32), TokenFormat::I32, Order::Sequential, 0, shapeOf(1, 1, 100000, 100000));
   ASSERT_TRUE(wide.ok()) << wide.status().message();
-  EXPECT_EQ((*wide)->batch(0).targets, std::vector<int32_t>{65539});
+  EXPECT_EQ(targetsOf((*wide)->batch(0)), std::vector<int32_t>{65539});
 }
 
 TEST_F(DataTest, shuffledEpochsAreDifferentPermutations) {
   std::string text;
   for (int i = 0; i < 101; ++i)
     text += static_cast<char>(i);
-  auto source = DataSource::open(file("text", text), TokenFormat::Bytes, Order::Shuffled, 7, shapeOf(1, 10));
+  auto source = DataSource::openTokens(file("text", text), TokenFormat::Bytes, Order::Shuffled, 7, shapeOf(1, 10));
   ASSERT_TRUE(source.ok());
   std::vector<int32_t> epochs[2];
   for (int64_t step = 0; step < 20; ++step)
-    for (int32_t token : (*source)->batch(step).tokens)
+    for (int32_t token : tokensOf((*source)->batch(step)))
       epochs[step / 10].push_back(token);
   for (auto &epoch : epochs)
     EXPECT_EQ(std::set<int32_t>(epoch.begin(), epoch.end()).size(), 100u);
   EXPECT_NE(epochs[0], epochs[1]);
-  auto again = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 7, shapeOf(1, 20));
-  EXPECT_EQ((*again)->batch(0).tokens, std::vector<int32_t>(epochs[0].begin(), epochs[0].begin() + 20))
+  auto again = DataSource::openTokens(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 7, shapeOf(1, 20));
+  EXPECT_EQ(tokensOf((*again)->batch(0)), std::vector<int32_t>(epochs[0].begin(), epochs[0].begin() + 20))
       << "the order ignores the batch size";
-  auto other = DataSource::open(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 8, shapeOf(1, 20));
-  EXPECT_NE((*other)->batch(0).tokens, (*again)->batch(0).tokens);
+  auto other = DataSource::openTokens(folder + "/text", TokenFormat::Bytes, Order::Shuffled, 8, shapeOf(1, 20));
+  EXPECT_NE(tokensOf((*other)->batch(0)), tokensOf((*again)->batch(0)));
 }
 
 TEST_F(DataTest, everySizeIsPermuted) {
@@ -106,30 +116,32 @@ TEST_F(DataTest, everySizeIsPermuted) {
 TEST_F(DataTest, randomBatchesDependOnSeedAndStepOnly) {
   BatchShape shape = shapeOf(8, 4, 100, 5);
   auto a = DataSource::random(1, shape), b = DataSource::random(1, shape), c = DataSource::random(2, shape);
-  EXPECT_EQ(a->batch(3).tokens, b->batch(3).tokens);
-  EXPECT_NE(a->batch(3).tokens, a->batch(4).tokens);
-  EXPECT_NE(a->batch(3).tokens, c->batch(3).tokens);
+  EXPECT_EQ(tokensOf(a->batch(3)), tokensOf(b->batch(3)));
+  EXPECT_NE(tokensOf(a->batch(3)), tokensOf(a->batch(4)));
+  EXPECT_NE(tokensOf(a->batch(3)), tokensOf(c->batch(3)));
   // Each input has its own values.
   Batch batch = a->batch(0);
-  auto [least, largest] = std::minmax_element(batch.tokens.begin(), batch.tokens.end());
+  std::vector<int32_t> tokens = tokensOf(batch), targets = targetsOf(batch);
+  auto [least, largest] = std::minmax_element(tokens.begin(), tokens.end());
   EXPECT_TRUE(*least >= 0 && *largest > 50 && *largest < 100);
-  auto [first, last] = std::minmax_element(batch.targets.begin(), batch.targets.end());
+  auto [first, last] = std::minmax_element(targets.begin(), targets.end());
   EXPECT_TRUE(*first == 0 && *last == 4);
-  EXPECT_EQ(DataSource::random(1, shapeOf(8, 4, 100, 0))->batch(0).tokens, a->batch(0).tokens) << "an input without classes takes any";
+  EXPECT_EQ(tokensOf(DataSource::random(1, shapeOf(8, 4, 100, 0))->batch(0)), tokensOf(a->batch(0)))
+      << "an input without classes takes any";
 }
 
 TEST_F(DataTest, aMaskSaysWhichTokensAreTargets) {
   std::string path = file("text", "abcdefg"), mask("\1\0\1\1\0\0\1", 7); // the byte of the token itself, not of the one before
-  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100), file("mask", mask));
+  auto source = DataSource::openTokens(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100), file("mask", mask));
   ASSERT_TRUE(source.ok()) << source.status().message();
-  EXPECT_EQ((*source)->batch(0).tokens, (std::vector<int32_t>{'a', 'b', 'c', 'd', 'e', 'f'})) << "inputs stay";
-  EXPECT_EQ((*source)->batch(0).targets, (std::vector<int32_t>{-100, 'c', 'd', -100, -100, 'g'}));
+  EXPECT_EQ(tokensOf((*source)->batch(0)), (std::vector<int32_t>{'a', 'b', 'c', 'd', 'e', 'f'})) << "inputs stay";
+  EXPECT_EQ(targetsOf((*source)->batch(0)), (std::vector<int32_t>{-100, 'c', 'd', -100, -100, 'g'}));
 }
 
 TEST_F(DataTest, wrongMasksAreNamedWithTheReason) {
   std::string text = file("text", "abcdefg");
   auto errorOfMask = [&](const std::string &path) {
-    auto source = DataSource::open(text, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100), path);
+    auto source = DataSource::openTokens(text, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100), path);
     EXPECT_FALSE(source.ok());
     return source.ok() ? "" : source.status().message();
   };
@@ -146,14 +158,14 @@ TEST_F(DataTest, randomMasksAreUneven) {
   auto source = DataSource::random(1, shapeOf(16, 12, 100, 100, -100), 3);
   for (int64_t step = 0; step < 5; ++step) {
     Batch batch = source->batch(step), all = whole->batch(step);
-    EXPECT_EQ(batch.tokens, all.tokens);
+    EXPECT_EQ(tokensOf(batch), tokensOf(all));
     std::set<int64_t> counts;
     for (int64_t row = 0; row < 12; ++row) {
       int64_t valid = 0;
       for (int64_t i = row * 16; i < row * 16 + 16; ++i)
-        if (batch.targets[static_cast<size_t>(i)] != -100) {
+        if (targetsOf(batch)[static_cast<size_t>(i)] != -100) {
           ++valid;
-          EXPECT_EQ(batch.targets[static_cast<size_t>(i)], all.targets[static_cast<size_t>(i)]);
+          EXPECT_EQ(targetsOf(batch)[static_cast<size_t>(i)], targetsOf(all)[static_cast<size_t>(i)]);
         }
       if (row / 3 == step % 4) {
         EXPECT_EQ(valid, 0) << "row " << row << " of step " << step;
@@ -163,7 +175,7 @@ TEST_F(DataTest, randomMasksAreUneven) {
     EXPECT_GE(counts.size(), 4u);
   }
   auto only = DataSource::random(1, shapeOf(16, 4, 100, 100, -100), 4); // a single group keeps some
-  std::vector<int32_t> targets = only->batch(0).targets;
+  std::vector<int32_t> targets = targetsOf(only->batch(0));
   EXPECT_LT(std::count(targets.begin(), targets.end(), -100), 64);
   EXPECT_GT(std::count(targets.begin(), targets.end(), -100), 0);
 }
@@ -206,7 +218,7 @@ TEST_F(DataTest, tokensAndTargetsHaveTheirOwnClasses) {
   EXPECT_EQ(errorOf(path, TokenFormat::U16, shapeOf(2, 1, 8, 1)),
             "sample 0 of '" + path + "' has target 2 at position 0, but axis 'labels' has 1 class, 0");
   auto opens = [&](const BatchShape &shape, const std::string &mask = "") {
-    return DataSource::open(path, TokenFormat::U16, Order::Sequential, 0, shape, mask).ok();
+    return DataSource::openTokens(path, TokenFormat::U16, Order::Sequential, 0, shape, mask).ok();
   };
   EXPECT_TRUE(opens(shapeOf(2, 1, 8, 8)));
   EXPECT_TRUE(opens(shapeOf(2, 1, 8, 0))) << "no operation bounds the targets";
@@ -222,17 +234,17 @@ TEST_F(DataTest, aMaskNeedsAnIgnoredValueThatIsNoToken) {
   EXPECT_EQ(errorOf(path, TokenFormat::Bytes, shapeOf(3, 2, 256, 256, 'b'), mask),
             "sample 0 of '" + path + "' has target 98 at position 0, which counts by the mask '" + mask +
                 "', but the model ignores 98: ignore a number that is no class, as with ignore = -100");
-  EXPECT_TRUE(DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'd'), mask).ok())
+  EXPECT_TRUE(DataSource::openTokens(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'd'), mask).ok())
       << "the only d is masked";
 }
 
 /// Without a mask the ignored value stands for padding; how often is worth a remark.
 TEST_F(DataTest, ignoredTargetsAreCounted) {
   std::string path = file("text", "abcbcba");
-  auto source = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'b'));
+  auto source = DataSource::openTokens(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, 'b'));
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ((*source)->remarks(), std::vector<std::string>{"the model ignores targets of value 98: 3 of 6 in '" + path + "'"});
-  auto other = DataSource::open(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100));
+  auto other = DataSource::openTokens(path, TokenFormat::Bytes, Order::Sequential, 0, shapeOf(3, 2, 256, 256, -100));
   EXPECT_TRUE((*other)->remarks().empty());
 }
 
@@ -246,6 +258,30 @@ TEST_F(DataTest, dataThatWouldTrainOnNothingOrOnOneSampleAgainAndAgain) {
             "data '" + path +
                 "' has 2 samples of 3 tokens, but a batch takes 3 and would repeat them; make the batch smaller or the samples "
                 "shorter, or give a longer file");
+}
+
+/// Inputs that no stream of tokens feeds: each with values of its own, in its own type.
+TEST_F(DataTest, randomValuesAreOfTheInputsTypes) {
+  BatchShape shape = shapeOf(8, 4, 100, 5);
+  shape.inputs.push_back({"segments", program::ElementType::U8, {"batch", "seq"}, {4, 8}, {3, "kinds", ""}});
+  shape.inputs.push_back({"any", program::ElementType::U8, {"batch"}, {4}, {}});
+  shape.inputs.push_back({"x", program::ElementType::F32, {"batch", "seq", "feature"}, {4, 8, 50}, {}});
+  auto source = DataSource::random(1, shape);
+  Batch batch = source->batch(2), next = source->batch(3);
+  EXPECT_EQ(tokensOf(batch), tokensOf(DataSource::random(1, shapeOf(8, 4, 100, 5))->batch(2))) << "others change nothing";
+  auto segments = std::get<std::vector<uint8_t>>(batch[2]);
+  auto [least, largest] = std::minmax_element(segments.begin(), segments.end());
+  EXPECT_TRUE(segments.size() == 32 && *least == 0 && *largest == 2);
+  EXPECT_NE(segments, std::get<std::vector<uint8_t>>(next[2]));
+  EXPECT_EQ(std::get<std::vector<uint8_t>>(batch[3]).size(), 4u);
+  auto x = std::get<std::vector<float>>(batch[4]);
+  double sum = 0, squares = 0;
+  for (float value : x)
+    sum += value, squares += value * value;
+  EXPECT_EQ(x.size(), 1600u);
+  EXPECT_NEAR(sum / 1600, 0, 0.1);
+  EXPECT_NEAR(squares / 1600, 1, 0.15);
+  EXPECT_TRUE(checkBatch(shape, batch).ok());
 }
 
 } // namespace

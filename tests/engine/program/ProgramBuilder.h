@@ -34,13 +34,18 @@ inline ProgramT emptyProgram(const std::vector<std::pair<std::string, uint32_t>>
   return program;
 }
 
-/// An input of the model, of any values, and the class's share of it.
+/// An input of the model, i32 of any values over [batch, seq], which ranks of the class keep whole; the batch has `rows` samples, all in
+/// one micro-batch.
 inline InputT &addInput(ProgramT &program, RankClassT &rankClass, const std::string &name, int64_t rows, int64_t columns) {
+  program.batch = program.micro = rows, program.micro_count = 1;
   program.inputs.push_back(std::make_unique<LogicalInputT>());
-  program.inputs.back()->name = name;
+  LogicalInputT &logical = *program.inputs.back();
+  logical.name = name, logical.type = ElementType::I32, logical.axes = {"batch", "seq"}, logical.shape = {rows, columns};
   rankClass.inputs.push_back(std::make_unique<InputT>());
   InputT &input = *rankClass.inputs.back();
-  input.name = name, input.rows = rows, input.columns = columns;
+  input.input = static_cast<uint32_t>(program.inputs.size() - 1), input.type = ElementType::I32;
+  input.dimensions = {PieceDimension(rows, rows, 0, 0), PieceDimension(columns, columns, 0, 0)};
+  input.zigzag = {0, 0};
   return input;
 }
 

@@ -14,7 +14,6 @@ struct Shape {
   uint32_t dp = 1, cp = 1;
   int64_t sequence = 8, batch = 1, micros = 1;
   uint32_t zigzag = 0;
-  int64_t columns = 0; ///< 0: as many as there are
 };
 
 /// What every rank's buffers of `tokens` hold, by rank and micro-batch; value of a place: 100 row + column. Empty when the program is
@@ -23,16 +22,13 @@ class Buffers {
 public:
   explicit Buffers(const Shape &shape) : shape(shape) {
     ProgramBuilder b({{"dp", shape.dp}, {"cp", shape.cp}});
-    b.program.batch = shape.batch, b.program.sequence = shape.sequence, b.program.micro_count = shape.micros;
+    b.program.batch = shape.batch, b.program.micro_count = shape.micros;
     b.program.micro = rows = shape.batch / shape.micros / shape.dp;
     b.program.data_axes = {0};
-    columns = shape.columns ? shape.columns : (shape.sequence + shape.cp - 1) / shape.cp;
+    columns = (shape.sequence + shape.cp - 1) / shape.cp;
     ClassBuilder &c = b.rankClass("all", {});
     Span span = c.perMicro("tokens", static_cast<uint64_t>(rows * columns) * 4);
-    c.input("tokens", span, rows, columns);
-    if (shape.cp > 1)
-      b.program.classes[0]->inputs[0]->column_axes = {1};
-    b.program.classes[0]->inputs[0]->zigzag = shape.zigzag;
+    c.input("tokens", span, {rows * shape.dp, shape.sequence}, {rows, columns}, {{0}, {1}}).zigzag[1] = shape.zigzag;
     const auto &region = *b.program.classes[0]->regions[span.region];
     offset = region.offset, stride = region.bytes;
     loaded = b.load();
@@ -44,15 +40,12 @@ public:
     std::vector<LocalRank> ranks;
     for (auto &arena : arenas)
       ranks.push_back({static_cast<int64_t>(ranks.size()), DeviceAddress(arena.data())});
-    Result<Inputs> inputs = Inputs::create(loaded->root(), ranks);
-    if (!inputs.ok())
-      return inputs.status().message();
     std::vector<int32_t> batch;
     for (int64_t row = 0; row < shape.batch; ++row)
       for (int64_t column = 0; column < shape.sequence; ++column)
         batch.push_back(static_cast<int32_t>(100 * row + column));
     CpuBackend backend(Spread{});
-    return inputs->fill(backend, batch, batch).message();
+    return Inputs(loaded->root(), ranks).fill(backend, {batch}).message();
   }
 
   std::vector<int32_t> at(uint32_t rank, int64_t micro = 0) const {
@@ -112,10 +105,65 @@ TEST(InputsTest, columnsBeyondTheSequenceAreZero) {
   EXPECT_EQ(buffers.at(2), (Row{6, 0, 0}));
 }
 
-TEST(InputsTest, otherShapesAreRefused) {
-  Shape shape;
-  shape.cp = 2, shape.columns = 8;
-  EXPECT_EQ(Buffers(shape).fill(), "input 'tokens' of class 'all' is 1 x 8, not 1 x 4");
+/// The buffers of all ranks of a program with one input x over mesh {dp, tp}, one micro-batch; element k of the batch has the value k.
+template <typename Kept>
+std::vector<std::vector<Kept>> buffersOf(const std::vector<uint32_t> &mesh, const std::vector<int64_t> &global,
+                                         const std::vector<int64_t> &local, const std::vector<std::vector<uint32_t>> &axes,
+                                         program::ElementType type, program::ElementType kept, const InputValues &values) {
+  ProgramBuilder b({{"dp", mesh[0]}, {"tp", mesh[1]}});
+  b.program.batch = global[0], b.program.micro = local[0], b.program.data_axes = axes[0];
+  size_t elements = 1;
+  for (int64_t size : local)
+    elements *= static_cast<size_t>(size);
+  ClassBuilder &c = b.rankClass("all", {});
+  Span span = c.perMicro("input", elements * sizeof(Kept));
+  c.input("x", span, global, local, axes, type, kept);
+  uint64_t offset = b.program.classes[0]->regions[span.region]->offset;
+  auto loaded = b.load();
+  std::vector<std::vector<uint8_t>> arenas(mesh[0] * mesh[1], std::vector<uint8_t>(loaded->root().classes()->Get(0)->arena_bytes(), 0xAB));
+  std::vector<LocalRank> ranks;
+  for (auto &arena : arenas)
+    ranks.push_back({static_cast<int64_t>(ranks.size()), DeviceAddress(arena.data())});
+  CpuBackend backend(Spread{});
+  EXPECT_TRUE(Inputs(loaded->root(), ranks).fill(backend, {values}).ok());
+  std::vector<std::vector<Kept>> result;
+  for (auto &arena : arenas) {
+    const auto *begin = reinterpret_cast<const Kept *>(arena.data() + offset);
+    result.emplace_back(begin, begin + elements);
+  }
+  return result;
+}
+
+/// [batch 2, seq 2, feature 5], the samples over dp, the features over tp with one of padding; floats as float64.
+TEST(InputsTest, anyDimensionIsCutAndPadded) {
+  std::vector<float> values(20);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  auto buffers =
+      buffersOf<double>({2, 2}, {2, 2, 5}, {1, 2, 3}, {{0}, {}, {1}}, program::ElementType::F32, program::ElementType::F64, values);
+  EXPECT_EQ(buffers[0], (std::vector<double>{0, 1, 2, 5, 6, 7}));
+  EXPECT_EQ(buffers[1], (std::vector<double>{3, 4, 0, 8, 9, 0}));
+  EXPECT_EQ(buffers[2], (std::vector<double>{10, 11, 12, 15, 16, 17}));
+  EXPECT_EQ(buffers[3], (std::vector<double>{13, 14, 0, 18, 19, 0}));
+}
+
+/// A dimension in the middle: whole rows of the ones inside of it, and all of them padding on the last rank.
+TEST(InputsTest, outerDimensionsCutRowsOfTheInnerOnes) {
+  std::vector<float> values(12);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  auto buffers =
+      buffersOf<float>({1, 4}, {1, 3, 4}, {1, 1, 4}, {{}, {1}, {}}, program::ElementType::F32, program::ElementType::F32, values);
+  EXPECT_EQ(buffers[1], (std::vector<float>{4, 5, 6, 7}));
+  EXPECT_EQ(buffers[3], (std::vector<float>{0, 0, 0, 0}));
+}
+
+/// Kernels index with 32 bits.
+TEST(InputsTest, bytesBecomeIndices) {
+  auto buffers = buffersOf<int32_t>({2, 1}, {4}, {2}, {{0}}, program::ElementType::U8, program::ElementType::I32,
+                                    std::vector<uint8_t>{0, 7, 200, 255});
+  EXPECT_EQ(buffers[0], (std::vector<int32_t>{0, 7}));
+  EXPECT_EQ(buffers[1], (std::vector<int32_t>{200, 255}));
 }
 
 } // namespace

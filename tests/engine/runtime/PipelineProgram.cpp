@@ -8,7 +8,7 @@ using namespace program;
 std::unique_ptr<ProgramBuilder> pipelineProgram(const PipelineShape &shape) {
   auto owner = std::make_unique<ProgramBuilder>(std::vector<std::pair<std::string, uint32_t>>{{"dp", shape.dataParallel}, {"pp", 2}});
   ProgramBuilder &b = *owner;
-  b.program.micro_count = shape.micros, b.program.micro = 1, b.program.sequence = 4;
+  b.program.micro_count = shape.micros, b.program.micro = 1;
   b.program.batch = shape.micros * shape.dataParallel;
   b.program.data_axes = {0};
   b.program.stages = 2;
@@ -41,7 +41,7 @@ std::unique_ptr<ProgramBuilder> pipelineProgram(const PipelineShape &shape) {
     uint32_t forward = c.fragment("F" + s, Phase::Forward);
     if (stage == 0) {
       Span tokens = c.perMicro("tokens", 16);
-      c.input("tokens", tokens, 1, 4);
+      c.input("tokens", tokens, {shape.dataParallel, 4}, {1, 4}, {{0}, {}});
       c.step(StepKind::Kernel, scale, {tokens, weight}, {x}, {}, "scale");
       c.step(StepKind::Send, b.transfer(1, 1, 0, count), {x}, {}, {0}, "send x");
     } else {

@@ -17,7 +17,7 @@ ProgramBuilder::ProgramBuilder(std::vector<std::pair<std::string, uint32_t>> mes
   }
   program.model = "Test", program.plan = "by hand", program.train = "base";
   program.batch = program.micro = program.micro_count = 1;
-  program.sequence = 1, program.stages = 1;
+  program.stages = 1;
 }
 
 uint32_t ProgramBuilder::variable(const std::string &name, VariableKind kind, ElementType type, std::vector<int64_t> shape, int32_t of) {
@@ -152,15 +152,28 @@ uint32_t ClassBuilder::step(StepKind kind, uint32_t payload, std::vector<Span> i
   return static_cast<uint32_t>(fragment.steps.size() - 1);
 }
 
-void ClassBuilder::input(const std::string &name, Span where, int64_t rows, int64_t columns) {
+InputT &ClassBuilder::input(const std::string &name, Span where, std::vector<int64_t> global, std::vector<int64_t> local,
+                            std::vector<std::vector<uint32_t>> axes, ElementType type, ElementType kept) {
   auto input = std::make_unique<InputT>();
-  input->name = name, input->region = where.region, input->offset = where.offset, input->rows = rows, input->columns = columns;
+  input->region = where.region, input->offset = where.offset, input->type = kept;
+  for (size_t i = 0; i < global.size(); ++i) {
+    input->dimensions.emplace_back(global[i], local[i], static_cast<uint32_t>(input->mesh_axes.size()),
+                                   static_cast<uint32_t>(axes[i].size()));
+    input->mesh_axes.insert(input->mesh_axes.end(), axes[i].begin(), axes[i].end());
+    input->zigzag.push_back(0);
+  }
+  auto &inputs = owner.program.inputs;
+  while (input->input < inputs.size() && inputs[input->input]->name != name)
+    ++input->input;
+  if (input->input == inputs.size()) {
+    inputs.push_back(std::make_unique<LogicalInputT>());
+    inputs.back()->name = name, inputs.back()->type = type, inputs.back()->shape = global;
+    inputs.back()->shape[0] *= owner.program.micro_count;
+    for (size_t i = 0; i < global.size(); ++i)
+      inputs.back()->axes.push_back(i ? "a" + std::to_string(i) : "batch");
+  }
   content.inputs.push_back(std::move(input));
-  for (const auto &known : owner.program.inputs)
-    if (known->name == name)
-      return;
-  owner.program.inputs.push_back(std::make_unique<LogicalInputT>());
-  owner.program.inputs.back()->name = name;
+  return *content.inputs.back();
 }
 
 void ClassBuilder::output(const std::string &name, Span where) {

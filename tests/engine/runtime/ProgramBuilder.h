@@ -57,8 +57,11 @@ public:
   /// Appends to the last fragment; returns the step's index.
   uint32_t step(StepKind kind, uint32_t payload, std::vector<Span> inputs, std::vector<Span> outputs, std::vector<uint32_t> dependencies,
                 const std::string &label, double seconds = 1e-6);
-  /// The class's share of an input of the program, which may have any values.
-  void input(const std::string &name, Span where, int64_t rows, int64_t columns);
+  /// The class's share of an input of the program, which may have any values: per dimension its size in a micro-batch (global), what a rank
+  /// keeps and the mesh axes that split it. `type` is that of its values, `kept` that of the buffer.
+  program::InputT &input(const std::string &name, Span where, std::vector<int64_t> global, std::vector<int64_t> local,
+                         std::vector<std::vector<uint32_t>> axes, program::ElementType type = program::ElementType::I32,
+                         program::ElementType kept = program::ElementType::I32);
   void output(const std::string &name, Span where);
   uint32_t task(uint32_t fragment, uint32_t micro);
 

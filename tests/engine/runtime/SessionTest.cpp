@@ -1,9 +1,9 @@
 // Sessions on programs written by hand: numbers against plain arithmetic, determinism, failures, time-outs, memory.
 #include "engine/runtime/Session.h"
-#include "tests/engine/comm/FaultyCommunicator.h"
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/SessionParts.h"
+#include "tests/engine/comm/FaultyCommunicator.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ void expectLikeReference(const PipelineShape &shape, int threads, int steps) {
   Reference reference{*(*session)->readFloat("w0"), *(*session)->readFloat("w1")};
   std::vector<int32_t> tokens = someTokens(shape);
   for (int step = 0; step < steps; ++step) {
-    auto result = (*session)->step(tokens, tokens, step);
+    auto result = (*session)->step({tokens}, step);
     ASSERT_TRUE(result.ok()) << result.status().message();
     EXPECT_EQ(result->loss, reference.step(shape, tokens)) << "step " << step;
   }
@@ -92,7 +92,7 @@ TEST(SessionTest, bitsDoNotDependOnThreads) {
     auto session = Session::create(program, withThreads(threads));
     ASSERT_TRUE(session.ok()) << session.status().message();
     for (int step = 0; step < 2; ++step)
-      ASSERT_TRUE((*session)->step(tokens, tokens, step).ok());
+      ASSERT_TRUE((*session)->step({tokens}, step).ok());
     if (hash.empty())
       hash = (*session)->parameterHash();
     EXPECT_EQ((*session)->parameterHash(), hash) << threads << " threads";
@@ -127,7 +127,7 @@ TEST(SessionTest, accumulatorsHoldTheReducedGradient) {
   auto session = Session::create(pipelineProgram(shape)->load(), withThreads(2));
   ASSERT_TRUE(session.ok());
   std::vector<double> w1 = *(*session)->read("w1");
-  ASSERT_TRUE((*session)->step(someTokens(shape), someTokens(shape), 0).ok());
+  ASSERT_TRUE((*session)->step({someTokens(shape)}, 0).ok());
   std::vector<double> gradient = *(*session)->read("w0.grad.0");
   for (size_t i = 0; i < w1.size(); ++i)
     EXPECT_NEAR(gradient[i], 8 * w1[i], 1e-5);
@@ -136,9 +136,31 @@ TEST(SessionTest, accumulatorsHoldTheReducedGradient) {
 TEST(SessionTest, refusesABatchOfAnotherSize) {
   auto session = Session::create(pipelineProgram({})->load(), withThreads(1));
   ASSERT_TRUE(session.ok());
-  auto result = (*session)->step({1, 2, 3}, {1, 2, 3}, 0);
-  EXPECT_EQ(result.status().code(), Code::BadInput);
-  EXPECT_EQ(result.status().message(), "tokens hold 3 numbers; a batch has 8 x 4");
+  auto refused = [&](const Batch &batch) {
+    auto result = (*session)->step(batch, 0);
+    EXPECT_EQ(result.status().code(), Code::BadInput);
+    return result.status().message();
+  };
+  EXPECT_EQ(refused({std::vector<int32_t>{1, 2, 3}}), "input 'tokens' is 3 values of i32, the program takes 32: i32 [batch 8, a1 4]");
+  EXPECT_EQ(refused({std::vector<float>(32)}), "input 'tokens' is 32 values of f32, the program takes 32: i32 [batch 8, a1 4]");
+  EXPECT_EQ(refused({}), "a batch of 0 inputs, the program takes 1: tokens");
+}
+
+/// Kernels index tables with them: whoever makes a batch, no other value reaches one.
+TEST(SessionTest, refusesAnIntegerWithoutAClass) {
+  auto program = pipelineProgram({});
+  program->program.inputs[0]->classes = 5, program->program.inputs[0]->axis = "words";
+  auto session = Session::create(program->load(), withThreads(1));
+  ASSERT_TRUE(session.ok());
+  std::vector<int32_t> tokens(32, 4);
+  EXPECT_TRUE((*session)->step({tokens}, 0).ok());
+  tokens[14] = 5;
+  EXPECT_EQ((*session)->step({tokens}, 1).status().message(),
+            "input 'tokens' has the value 5 in sample 3 of the batch at position 2, but axis 'words' has 5 classes, 0 to 4");
+  tokens[14] = -1;
+  EXPECT_EQ((*session)->step({tokens}, 1).status().code(), Code::BadInput);
+  tokens[14] = 0;
+  EXPECT_TRUE((*session)->step({tokens}, 1).ok()) << "nothing was begun with the others";
 }
 
 TEST(SessionTest, nullBackendRunsWithoutKernelsAndFollowsThePlan) {
@@ -153,7 +175,7 @@ TEST(SessionTest, nullBackendRunsWithoutKernelsAndFollowsThePlan) {
   options.trace = &trace;
   auto session = Session::create(program, options);
   ASSERT_TRUE(session.ok()) << session.status().message();
-  ASSERT_TRUE((*session)->step({}, {}, 0).ok());
+  ASSERT_TRUE((*session)->step({}, 0).ok());
   std::vector<TraceEvent> first = trace.events();
   ASSERT_FALSE(first.empty());
   for (const TraceEvent &event : first)
@@ -201,7 +223,7 @@ struct FaultyRun {
     session = std::move(*created);
     tokens = someTokens(shape);
   }
-  Status step(int64_t step) { return session->step(tokens, tokens, step).status(); }
+  Status step(int64_t step) { return session->step({tokens}, step).status(); }
   std::unique_ptr<Session> session;
   std::vector<int32_t> tokens;
 };

@@ -19,7 +19,7 @@ struct OneParameter {
   flatbuffers::FlatBufferBuilder builder;
   OneParameter() {
     program::ProgramT program = program::emptyProgram({}, 1);
-    program.batch = 2, program.sequence = 4;
+    program.batch = 2;
     for (const char *name : {"w", "w.grad.0"}) {
       program.variables.push_back(std::make_unique<program::VariableT>());
       program.variables.back()->name = name;
@@ -36,7 +36,7 @@ struct OneParameter {
 class CubicSession : public engine::Session {
 public:
   explicit CubicSession(double wrong = 1) : wrong(wrong) {}
-  engine::Result<engine::StepResult> step(const std::vector<int32_t> &, const std::vector<int32_t> &, int64_t) override {
+  engine::Result<engine::StepResult> step(const engine::Batch &, int64_t) override {
     double loss = 0;
     for (size_t i = 0; i < w.size(); ++i) {
       loss += w[i] * w[i] * w[i];
@@ -71,7 +71,7 @@ public:
     for (size_t i = 0; i < units; ++i)
       x.push_back({normal(random), normal(random), normal(random)});
   }
-  engine::Result<engine::StepResult> step(const std::vector<int32_t> &, const std::vector<int32_t> &, int64_t) override {
+  engine::Result<engine::StepResult> step(const engine::Batch &, int64_t) override {
     double loss = std::sin(w[0]);
     gradient = {std::cos(w[0]), 0, 0};
     for (const std::array<double, 3> &one : x)

@@ -32,13 +32,14 @@ int columnsOfTerminal() {
 
 } // namespace
 
-Progress::Progress(int64_t steps, bool shown, bool computes)
-    : steps(steps), shown(shown), computes(computes), terminal(isatty(STDERR_FILENO) != 0), start(Clock::now()), last(start) {}
+Progress::Progress(int64_t steps, std::string unit, bool shown, bool computes)
+    : steps(steps), unit(std::move(unit)), shown(shown), computes(computes), terminal(isatty(STDERR_FILENO) != 0), start(Clock::now()),
+      last(start) {}
 
-void Progress::update(int64_t done, double loss, double tokensPerSecond) {
+void Progress::update(int64_t done, double loss, double perSecond) {
   if (!shown)
     return;
-  speed = speed > 0 ? 0.9 * speed + 0.1 * tokensPerSecond : tokensPerSecond;
+  speed = speed > 0 ? 0.9 * speed + 0.1 * perSecond : perSecond;
   if (!terminal) {
     int64_t every = std::max<int64_t>(1, steps / 20);
     if (done == 1 || done == steps || done % every == 0)
@@ -58,7 +59,7 @@ void Progress::drawBar(int64_t done, double loss) {
   double spent = std::chrono::duration<double>(Clock::now() - start).count();
   double left = spent / static_cast<double>(done) * static_cast<double>(steps - done);
   std::string front = fmt::format("step {:>{}}/{} ", done, std::to_string(steps).size(), steps);
-  std::string back = fmt::format(" {}  {} tokens/s  {} {}", lossText(loss), grouped(speed), done == steps ? "took" : "left",
+  std::string back = fmt::format(" {}  {} {}/s  {} {}", lossText(loss), grouped(speed), unit, done == steps ? "took" : "left",
                                  humanTime(done == steps ? spent : left));
   int width = std::min(30, columnsOfTerminal() - static_cast<int>(front.size() + back.size()) - 3);
   std::string bar;
@@ -72,8 +73,8 @@ void Progress::drawBar(int64_t done, double loss) {
 }
 
 void Progress::printLine(int64_t done, double loss) {
-  std::fprintf(stderr, "step %lld/%lld  %s  %s tokens/s\n", static_cast<long long>(done), static_cast<long long>(steps),
-               lossText(loss).c_str(), grouped(speed).c_str());
+  std::fprintf(stderr, "step %lld/%lld  %s  %s %s/s\n", static_cast<long long>(done), static_cast<long long>(steps), lossText(loss).c_str(),
+               grouped(speed).c_str(), unit.c_str());
 }
 
 void Progress::finish() {

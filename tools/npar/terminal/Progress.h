@@ -1,4 +1,4 @@
-// A progress bar on stderr: step, loss, tokens/s, time left. On a terminal one line is redrawn, elsewhere plain lines come now and then.
+// A progress bar on stderr: step, loss, speed, time left. On a terminal one line is redrawn, elsewhere plain lines come now and then.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,10 @@ namespace npar::driver {
 
 class Progress {
 public:
-  /// `shown` false: says nothing; `computes` false: there is no loss.
-  Progress(int64_t steps, bool shown, bool computes = true);
+  /// `unit`: what speeds count; `shown` false: says nothing; `computes` false: there is no loss.
+  Progress(int64_t steps, std::string unit, bool shown, bool computes = true);
   /// After a step: `done` steps are finished.
-  void update(int64_t done, double loss, double tokensPerSecond);
+  void update(int64_t done, double loss, double perSecond);
   /// Ends the redrawn line, so that other text may follow.
   void finish();
 
@@ -22,8 +22,9 @@ private:
   void drawBar(int64_t done, double loss);
   void printLine(int64_t done, double loss);
   int64_t steps;
+  std::string unit;
   bool shown, computes, terminal, drawn = false;
-  double speed = 0; ///< tokens/s, smoothed over about ten steps
+  double speed = 0; ///< units/s, smoothed over about ten steps
   Clock::time_point start, last;
 };
 

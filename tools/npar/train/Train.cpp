@@ -6,12 +6,12 @@
 #include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Session.h"
-#include "tools/npar/train/MemoryCheck.h"
-#include "tools/npar/train/NotFinite.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/train/MemoryCheck.h"
+#include "tools/npar/train/NotFinite.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,28 +33,28 @@ struct Training {
   std::string firstUnsound;           ///< what was wrong with the first of these
   std::optional<int64_t> validTokens; ///< of all steps
   double loss = 0;
-  double tokensPerSecond = 0; ///< over all steps but the first, which also warms up; of the first when it is the only one
-  Status log;                 ///< a log that cannot be written ends the training, but what was learned is not lost
+  std::string unit = "tokens"; ///< of speeds: samples where no stream of tokens is fed
+  double perSecond = 0;        ///< over all steps but the first, which also warms up; of the first when it is the only one
+  Status log;                  ///< a log that cannot be written ends the training, but what was learned is not lost
 };
 
-Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const program::Program &program, uint64_t seed) {
-  engine::BatchShape shape = engine::BatchShape::of(program);
+Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const engine::BatchShape &shape, uint64_t seed) {
   if (flags.randomData)
     return engine::DataSource::random(seed, shape);
-  Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
-  if (!format.ok())
-    return format.status();
   Result<engine::Order> order = engine::sampleOrder(flags.order.empty() ? "shuffled" : flags.order);
   if (!order.ok())
     return order.status();
-  if (!flags.mask.empty() && !shape.ignore)
+  Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
+  if (!format.ok())
+    return format.status();
+  if (!flags.mask.empty() && !shape.ignoring())
     return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
                             "library --set ignore=-100");
-  return engine::DataSource::open(flags.data, *format, *order, seed, shape, flags.mask);
+  return engine::DataSource::openTokens(flags.data, *format, *order, seed, shape, flags.mask);
 }
 
-Status trainSteps(const RunFlags &flags, const program::Program &program, engine::Session &session, const engine::DataSource &data,
-                  PendingFile *logFile, Training &training) {
+Status trainSteps(const RunFlags &flags, const program::Program &program, const engine::BatchShape &shape, engine::Session &session,
+                  const engine::DataSource &data, PendingFile *logFile, Training &training) {
   std::unique_ptr<engine::StepLog> log;
   if (logFile) {
     Result<int> descriptor = logFile->begin();
@@ -68,26 +68,27 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
   using Clock = std::chrono::steady_clock;
   bool computes = flags.backend != "null";
   auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
-  Progress progress(flags.steps, !flags.quiet, computes);
-  int64_t tokens = program.batch() * program.sequence();
+  int64_t tokens = shape.tokensOfSample();
+  auto amount = shape.rows * std::max<int64_t>(1, tokens);
+  training.unit = tokens ? "tokens" : "samples";
+  Progress progress(flags.steps, training.unit, !flags.quiet, computes);
   double secondsAfterFirst = 0;
   stopWhenAsked("after this step", flags.quiet);
   for (int64_t step = 0; step < flags.steps && !stopSignal() && training.log.ok(); ++step) {
     engine::Batch batch = data.batch(step);
     Clock::time_point begun = Clock::now();
-    Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+    Result<engine::StepResult> result = session.step(batch, step);
     if (!result.ok()) {
       progress.finish();
       return result.status();
     }
     double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-    double speed = static_cast<double>(tokens) / std::max(seconds, 1e-9);
+    double speed = static_cast<double>(amount) / std::max(seconds, 1e-9);
     if (step > 0)
       secondsAfterFirst += seconds;
     training.steps = step + 1;
     training.loss = known(result->loss);
-    training.tokensPerSecond =
-        step > 0 ? static_cast<double>(tokens) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed;
+    training.perSecond = step > 0 ? static_cast<double>(amount) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed;
     if (result->validTokens) {
       training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
       training.idle += *result->validTokens == 0;
@@ -97,8 +98,8 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, engine
       training.firstUnsound = describeUnsound(session, program, *result, step);
     progress.update(step + 1, result->loss, speed);
     if (log)
-      training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), tokens, speed,
-                                  result->lossScale, result->skipped, result->validTokens});
+      training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount, speed,
+                                  result->lossScale, result->skipped, result->validTokens, training.unit});
     if (!sound && flags.nonfinite == "stop")
       break;
   }
@@ -142,8 +143,8 @@ void printSummary(const RunFlags &flags, const engine::Session &session, const T
     return;
   }
   if (!flags.json) {
-    std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} tokens/s, parameters {}\n", training.loss, training.steps,
-                             training.tokensPerSecond, hash);
+    std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} {}/s, parameters {}\n", training.loss, training.steps, training.perSecond,
+                             training.unit, hash);
     return;
   }
   nlohmann::ordered_json json, ranks = nlohmann::ordered_json::array();
@@ -156,7 +157,7 @@ void printSummary(const RunFlags &flags, const engine::Session &session, const T
   }
   json["steps"] = training.steps;
   json["loss"] = training.loss;
-  json["tokens_per_second"] = training.tokensPerSecond;
+  json[training.unit + "_per_second"] = training.perSecond;
   if (training.validTokens)
     json["valid_tokens"] = *training.validTokens;
   json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
@@ -175,7 +176,8 @@ Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &pro
 ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) {
   const program::Program &root = program->root();
   uint64_t seed = flags.seed.value_or(root.seed());
-  Result<std::unique_ptr<engine::DataSource>> data = openData(flags, root, seed);
+  engine::BatchShape shape = engine::BatchShape::of(root);
+  Result<std::unique_ptr<engine::DataSource>> data = openData(flags, shape, seed);
   if (!data.ok())
     return fail(data.status());
   if (!flags.quiet)
@@ -205,7 +207,7 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) 
   }
 
   Training training;
-  Status trained = trainSteps(flags, root, **session, **data, log, training);
+  Status trained = trainSteps(flags, root, shape, **session, **data, log, training);
   // Each is tried whatever became of the others: the trace of a failed run is worth looking at too, and a full disk may have room for one.
   std::vector<Status> written = {training.log};
   std::optional<std::string> badParameter;

@@ -123,12 +123,12 @@ struct BothSteps {
 static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, engine::DataSource &data, int64_t step) {
   constexpr int mostSkips = 40; // more halvings than fp16's loss scale has
   engine::Batch batch = data.batch(step);
-  engine::Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, step);
+  engine::Result<engine::StepResult> result = session.step(batch, step);
   for (int skips = 0; result.ok() && result->skipped && skips < mostSkips; ++skips)
-    result = session.step(batch.tokens, batch.targets, step);
+    result = session.step(batch, step);
   if (!result.ok())
     return result.status();
-  engine::Result<engine::StepResult> expected = reference.step(batch.tokens, batch.targets, step);
+  engine::Result<engine::StepResult> expected = reference.step(batch, step);
   if (!expected.ok())
     return expected.status();
   if (!std::isfinite(expected->loss) || !std::isfinite(expected->gradNorm))

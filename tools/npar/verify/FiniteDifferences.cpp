@@ -74,7 +74,7 @@ public:
       if (Status status = session.write(names[i], value); !status.ok())
         return status;
     }
-    Result<engine::StepResult> result = session.step(batch.tokens, batch.targets, 0);
+    Result<engine::StepResult> result = session.step(batch, 0);
     if (!result.ok())
       return result.status();
     return result->loss;

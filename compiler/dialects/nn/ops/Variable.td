@@ -60,10 +60,14 @@ def Nn_AccumulateOp : Nn_VariableUse<"accumulate", []> {
 
 def Nn_InputOp : Nn_PureOp<"input", [Nn_Language]> {
   let summary = "a data buffer of this micro-batch: `nn.input \"tokens\" : T`";
-  let arguments = (ins StrAttr:$name);
+  let description = [{
+    `of` says what type the values of a batch have where the engine converts them: `nn.input "segments" of i8 : tensor<..xi32, ..>` is of the
+    language's u8, an input of f32 is of f64 here where the plan computes so.
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<TypeAttr>:$values);
   let results = (outs Nn_Tensor:$result);
   let origin = "Memory";
-  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let assemblyFormat = "$name (`of` $values^)? attr-dict `:` type($result)";
   let hasVerifier = 0;
 }
 

@@ -27,55 +27,13 @@ func.func @micro() {
 
 // -----
 
-// The engine has tokens and targets to give, and no floats.
-!x = tensor<2x4xf32, #nn.axes<batch, seq>>
-func.func @micro() {
-  // expected-error @+2 {{input 'x' is of floats, but the data are tokens and targets, of type i32}}
-  // expected-note @+1 {{help: look up vectors for the tokens: an Embedding of 'tokens: i32[batch, seq]'}}
-  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
-  return
-}
-
-// -----
-
-// Names that the engine has no data for.
-!t = tensor<2x4xi32, #nn.axes<batch, seq>>
-func.func @micro() {
-  // expected-error @+2 {{input 'mask' cannot be fed: the data are 'tokens' and 'targets'}}
-  // expected-note @+1 {{help: call what is looked up 'tokens' and what the loss compares with 'targets'}}
-  %x = nn.input "mask" {at = #nn.at<F, "", -1>} : !t
-  return
-}
-
-// -----
-
-// Not sequences: too few axes, too many, or another axis before the sequence.
-func.func @micro() {
-  // expected-error @+2 {{input 'targets' is over [batch], but the data are sequences, one for each of the batch}}
-  // expected-note @+1 {{help: write 'input tokens, targets: i32[batch, seq]', with the sequence's axis for 'seq'}}
-  %x = nn.input "targets" {at = #nn.at<F, "", -1>} : tensor<2xi32, #nn.axes<batch>>
-  // expected-error @+2 {{input 'tokens' is over [batch, seq, part], but the data are sequences}}
-  // expected-note @+1 {{help: write 'input tokens, targets: i32[batch, seq]'}}
-  %y = nn.input "tokens" {at = #nn.at<F, "", -1>} : tensor<2x4x3xi32, #nn.axes<batch, seq, part>>
-  return
-}
-
-// -----
-
-func.func @micro() {
-  // expected-error @+2 {{input 'targets' is over [seq, batch], but the data are sequences}}
-  // expected-note @+1 {{help: write 'input tokens, targets: i32[batch, seq]'}}
-  %x = nn.input "targets" {at = #nn.at<F, "", -1>} : tensor<4x2xi32, #nn.axes<seq, batch>>
-  return
-}
-
-// -----
-
-// Both are fed from the same sequences.
-func.func @micro() {
-  // expected-note @+1 {{declared here}}
-  %x = nn.input "tokens" {at = #nn.at<F, "", -1>} : tensor<2x4xi32, #nn.axes<batch, seq>>
-  // expected-error @+1 {{input 'targets' is over [batch, other] and input 'tokens' over [batch, seq], but both are of the same sequences}}
-  %y = nn.input "targets" {at = #nn.at<F, "", -1>} : tensor<2x4xi32, #nn.axes<batch, other>>
+// An index that counts further than the table has rows.
+!p = tensor<4x3xf32, #nn.axes<position, embed>>
+!i = tensor<8xi32, #nn.axes<seq>>
+!x = tensor<8x3xf32, #nn.axes<seq, embed>>
+func.func @micro(%places: !p) {
+  %i = nn.index {at = #nn.at<F, "", -1>} : !i
+  // expected-error @+1 {{index over 'seq' reaches 7, but axis 'position' has size 4}}
+  %x = nn.gather %places, %i over "position" {at = #nn.at<F, "", -1>} : (!p, !i) -> !x
   return
 }

@@ -1,0 +1,96 @@
+// Random global batches: for trials without data and for the checks that compare plans.
+#include "engine/data/DataSource.h"
+#include "engine/numbers/Philox.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace npar::engine {
+
+using program::ElementType;
+using program::InputRole;
+
+namespace {
+
+constexpr uint64_t streamOfTokens = 0x746F6B656E73; // "tokens"
+constexpr uint64_t streamOfShares = 0x736861726573; // "shares"
+constexpr uint64_t streamOfInputs = 0x696E707574;   // "input": the i-th of other role adds i << 40
+
+class RandomSource final : public DataSource {
+public:
+  RandomSource(uint64_t seed, const BatchShape &shape, int64_t maskedRows) : seed(seed), shape(shape), maskedRows(maskedRows) {}
+  int64_t samples() const override { return 0; }
+
+  Batch batch(int64_t step) const override {
+    Batch result;
+    for (size_t i = 0; i < shape.inputs.size(); ++i)
+      result.push_back(valuesOf(i, step));
+    return result;
+  }
+
+private:
+  uint64_t streamOf(size_t input) const {
+    return shape.inputs[input].role == InputRole::Other ? streamOfInputs + (uint64_t{input} << 40) : streamOfTokens;
+  }
+
+  InputValues valuesOf(size_t input, int64_t step) const {
+    switch (shape.inputs[input].type) {
+    case ElementType::I32:
+      return integers<int32_t>(input, step);
+    case ElementType::U8:
+      return integers<uint8_t>(input, step);
+    case ElementType::F32:
+      return normals(input, step);
+    case ElementType::F64:
+    case ElementType::BF16:
+    case ElementType::F16:
+      break; // no verified program has such an input
+    }
+    return {};
+  }
+
+  template <typename T> std::vector<T> integers(size_t number, int64_t step) const {
+    const InputShape &input = shape.inputs[number];
+    uint64_t stream = streamOf(number), size = input.elements(), sample = input.elementsOfSample(), word = input.role == InputRole::Shifted;
+    constexpr uint64_t some = 1 << (sizeof(T) == 1 ? 8 : 16); // where any number will do, as for positions
+    auto classes = static_cast<uint64_t>(input.range.classes);
+    if (classes == 0 || sizeof(T) == 1)
+      classes = classes ? std::min(classes, some) : some;
+    std::vector<T> values(size);
+    for (uint64_t i = 0; i < size; ++i) {
+      auto bits = philox(seed, stream, static_cast<uint64_t>(step) * size + i);
+      bool ignored = input.ignore && maskedRows && isIgnored(step, static_cast<int64_t>(i / sample), bits[2]);
+      values[i] = static_cast<T>(ignored ? *input.ignore : static_cast<int64_t>(bits[word] * classes >> 32));
+    }
+    return values;
+  }
+
+  std::vector<float> normals(size_t number, int64_t step) const {
+    uint64_t stream = streamOf(number), size = shape.inputs[number].elements();
+    std::vector<float> values(size);
+    for (uint64_t i = 0; i < size; ++i) {
+      auto bits = philox(seed, stream, static_cast<uint64_t>(step) * size + i);
+      values[i] = static_cast<float>(std::sqrt(-2 * std::log(uniform(bits[0], bits[1]))) * std::cos(2 * M_PI * uniform(bits[2], bits[3])));
+    }
+    return values;
+  }
+
+  bool isIgnored(int64_t step, int64_t row, uint32_t word) const {
+    int64_t groups = shape.rows / maskedRows;
+    if (groups > 1 && row / maskedRows == step % groups)
+      return true;
+    return word < philox(seed, streamOfShares, static_cast<uint64_t>(step * shape.rows + row))[0];
+  }
+
+  uint64_t seed;
+  BatchShape shape;
+  int64_t maskedRows;
+};
+
+} // namespace
+
+std::unique_ptr<DataSource> DataSource::random(uint64_t seed, const BatchShape &shape, int64_t maskedRows) {
+  return std::make_unique<RandomSource>(seed, shape, maskedRows);
+}
+
+} // namespace npar::engine

@@ -1,0 +1,61 @@
+// Whether a batch fits a program: looked at anew in every step, since kernels index tables with what it holds.
+#include "engine/runtime/Batch.h"
+
+#include <limits>
+
+namespace npar::engine {
+
+using program::ElementType;
+
+namespace {
+
+template <typename T> Status checkValues(const InputShape &shape, const std::vector<T> &values) {
+  if (shape.range.classes == 0 || shape.range.classes > std::numeric_limits<T>::max())
+    return {};
+  // Without a branch in the loop, so that it costs a pass over the memory and no more; a negative number is a large one.
+  auto classes = static_cast<uint32_t>(shape.range.classes);
+  auto ignored = static_cast<uint32_t>(shape.ignore.value_or(0));
+  bool wrong = false;
+  for (T value : values)
+    wrong |= static_cast<uint32_t>(value) >= classes && static_cast<uint32_t>(value) != ignored;
+  for (size_t i = 0; wrong && i < values.size(); ++i)
+    if (!shape.takes(values[i])) {
+      uint64_t sample = shape.elementsOfSample();
+      return Status::badInput("input '" + shape.name + "' has the value " + std::to_string(values[i]) + " in sample " +
+                              std::to_string(i / sample) + " of the batch" + shape.positionText(i % sample) + ", but " + shape.rangeText());
+    }
+  return {};
+}
+
+/// Floats are what they are: a step that gets others than finite ones says so itself.
+Status checkValues(const InputShape &, const std::vector<float> &) { return {}; }
+
+} // namespace
+
+ElementType typeOf(const InputValues &values) {
+  constexpr ElementType types[] = {ElementType::I32, ElementType::U8, ElementType::F32};
+  static_assert(std::size(types) == std::variant_size_v<InputValues>);
+  return types[values.index()];
+}
+
+uint64_t sizeOf(const InputValues &values) {
+  return std::visit([](const auto &list) { return static_cast<uint64_t>(list.size()); }, values);
+}
+
+Status checkBatch(const BatchShape &shape, const Batch &batch) {
+  if (batch.size() != shape.inputs.size())
+    return Status::badInput("a batch of " + std::to_string(batch.size()) + " inputs, the program takes " +
+                            std::to_string(shape.inputs.size()) + ": " + shape.names());
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const InputShape &input = shape.inputs[i];
+    if (typeOf(batch[i]) != input.type || sizeOf(batch[i]) != input.elements())
+      return Status::badInput("input '" + input.name + "' is " + std::to_string(sizeOf(batch[i])) + " values of " +
+                              typeName(typeOf(batch[i])) + ", the program takes " + std::to_string(input.elements()) + ": " +
+                              input.typeText());
+    if (Status status = std::visit([&](const auto &values) { return checkValues(input, values); }, batch[i]); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+} // namespace npar::engine

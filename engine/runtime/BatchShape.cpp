@@ -1,0 +1,98 @@
+// What a program takes as a global batch, read from its tables.
+#include "engine/runtime/BatchShape.h"
+
+#include <limits>
+
+namespace npar::engine {
+
+using program::InputRole;
+
+std::string ValueRange::text() const {
+  return "axis '" + axis + "'" + (place.empty() ? "" : " (" + place + ")") + " has " + std::to_string(classes) +
+         (classes == 1 ? " class, 0" : " classes, 0 to " + std::to_string(classes - 1));
+}
+
+std::string typeName(program::ElementType type) {
+  return type == program::ElementType::I32 ? "i32" : type == program::ElementType::U8 ? "u8" : "f32";
+}
+
+bool InputShape::has(int64_t value) const {
+  int64_t least = type == program::ElementType::U8 ? 0 : std::numeric_limits<int32_t>::min();
+  int64_t largest = type == program::ElementType::U8 ? std::numeric_limits<uint8_t>::max() : std::numeric_limits<int32_t>::max();
+  return value >= least && value <= largest && range.has(value);
+}
+
+std::string InputShape::rangeText() const {
+  bool byType = range.classes == 0 || (type == program::ElementType::U8 && range.classes > std::numeric_limits<uint8_t>::max());
+  return !byType ? range.text() : type == program::ElementType::U8 ? "u8 holds 0 to 255" : "i32 holds -2147483648 to 2147483647";
+}
+
+uint64_t InputShape::elementsOfSample() const {
+  uint64_t elements = 1;
+  for (size_t i = 1; i < shape.size(); ++i)
+    elements *= static_cast<uint64_t>(shape[i]);
+  return elements;
+}
+
+std::string InputShape::typeText() const {
+  std::string text = typeName(type) + " [";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + axes[i] + " " + std::to_string(shape[i]);
+  return text + "]";
+}
+
+std::string InputShape::positionText(uint64_t element) const {
+  std::string text;
+  for (size_t i = shape.size(); i-- > 1;) {
+    auto size = static_cast<uint64_t>(shape[i]);
+    text = std::to_string(element % size) + (text.empty() ? "" : ", ") + text;
+    element /= size;
+  }
+  return text.empty() ? "" : " at position " + (shape.size() > 2 ? "[" + text + "]" : text);
+}
+
+BatchShape BatchShape::of(const program::Program &program) {
+  BatchShape result;
+  result.rows = program.batch();
+  for (const program::LogicalInput *input : *program.inputs()) {
+    InputShape &shape = result.inputs.emplace_back();
+    shape.name = input->name()->str(), shape.type = input->type(), shape.role = input->role();
+    for (const auto *axis : *input->axes())
+      shape.axes.push_back(axis->str());
+    shape.shape.assign(input->shape()->begin(), input->shape()->end());
+    shape.range.classes = input->classes(), shape.range.axis = input->axis()->str();
+    if (const program::SourcePlace *at = input->source())
+      shape.range.place = at->file()->str() + ":" + std::to_string(at->line()) + ":" + std::to_string(at->column());
+    if (input->ignore())
+      shape.ignore = *input->ignore();
+  }
+  return result;
+}
+
+const InputShape *BatchShape::find(InputRole role) const {
+  for (const InputShape &input : inputs)
+    if (input.role == role)
+      return &input;
+  return nullptr;
+}
+
+const InputShape *BatchShape::ignoring() const {
+  for (const InputShape &input : inputs)
+    if (input.ignore)
+      return &input;
+  return nullptr;
+}
+
+int64_t BatchShape::tokensOfSample() const {
+  const InputShape *stream = find(InputRole::Stream), *shifted = find(InputRole::Shifted);
+  return stream || shifted ? static_cast<int64_t>((stream ? stream : shifted)->elementsOfSample()) : 0;
+}
+
+std::string BatchShape::names() const {
+  std::string text;
+  for (const InputShape &input : inputs)
+    text += (text.empty() ? "" : ", ") + input.name;
+  return text;
+}
+
+} // namespace npar::engine
