@@ -43,9 +43,9 @@ template std::vector<double> SafetensorsFile::read(const StoredTensor &tensor, u
 
 bool SafetensorsFile::isFloating(const std::string &type) { return type == "F32" || type == "F64" || type == "F16" || type == "BF16"; }
 
-Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path) {
-  auto failure = [&](const std::string &why) { return Status::badInput("cannot read weights '" + path + "': " + why); };
-  Result<program::MappedFile> mapped = program::MappedFile::open(path, "weights");
+Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path, const std::string &what) {
+  auto failure = [&](const std::string &why) { return Status::badInput("cannot read " + what + " '" + path + "': " + why); };
+  Result<program::MappedFile> mapped = program::MappedFile::open(path, what);
   if (!mapped.ok())
     return mapped.status();
   std::shared_ptr<SafetensorsFile> result(new SafetensorsFile(std::move(*mapped)));

@@ -22,12 +22,15 @@ struct StoredTensor {
 /// from the first byte of the data to the end of the file.
 class SafetensorsFile {
 public:
-  static Result<std::shared_ptr<SafetensorsFile>> open(const std::string &path);
+  /// `what` words errors: "cannot read WHAT 'PATH': ...".
+  static Result<std::shared_ptr<SafetensorsFile>> open(const std::string &path, const std::string &what = "weights");
   const std::map<std::string, StoredTensor> &tensors() const { return table; }
   /// `count` elements from `first` on, converted to float or double; the tensor must be of this file and of a floating type (`isFloating`).
   template <typename T> std::vector<T> read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
   template <typename T> std::vector<T> read(const StoredTensor &tensor) const { return read<T>(tensor, 0, tensor.elements()); }
   static bool isFloating(const std::string &type);
+  /// The tensor's own bytes, at any alignment.
+  const uint8_t *bytes(const StoredTensor &tensor) const { return data + tensor.begin; }
 
 private:
   explicit SafetensorsFile(program::MappedFile file) : file(std::move(file)) {}

@@ -2,6 +2,7 @@
 #include "engine/data/DataSource.h"
 
 #include "engine/data/DataCheck.h"
+#include "engine/data/TensorData.h"
 
 namespace npar::engine {
 
@@ -46,6 +47,18 @@ private:
   std::vector<std::string> worthKnowing;
 };
 
+class TensorSource final : public DataSource {
+public:
+  TensorSource(TensorData data, SampleOrder order) : data(std::move(data)), order(order) {}
+  int64_t samples() const override { return order.samples(); }
+  std::vector<std::string> remarks() const override { return data.remarks(); }
+  Batch batch(int64_t step) const override { return data.batch(order.batch(step)); }
+
+private:
+  TensorData data;
+  SampleOrder order;
+};
+
 } // namespace
 
 Result<std::unique_ptr<DataSource>> DataSource::openTokens(const std::string &path, TokenFormat format, Order order, uint64_t seed,
@@ -53,7 +66,7 @@ Result<std::unique_ptr<DataSource>> DataSource::openTokens(const std::string &pa
   for (const InputShape &input : shape.inputs)
     if (input.role == InputRole::Other)
       return Status::badInput("a file of tokens is a sequence and, one place on, its targets: it cannot feed input '" + input.name + "', " +
-                              input.typeText() + ", of " + shape.names());
+                              input.typeText() + ", of " + shape.names() + "; give a safetensors file with a tensor for each");
   Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format);
   if (!file.ok())
     return file.status();
@@ -71,6 +84,14 @@ Result<std::unique_ptr<DataSource>> DataSource::openTokens(const std::string &pa
     return remarks.status();
   SampleOrder samples(order, seed, ((*file)->size() - 1) / shape.tokensOfSample(), shape.rows);
   return std::unique_ptr<DataSource>(new TokenSource(std::move(data), samples, shape, std::move(*remarks)));
+}
+
+Result<std::unique_ptr<DataSource>> DataSource::openTensors(const std::string &path, Order order, uint64_t seed, const BatchShape &shape) {
+  Result<TensorData> data = TensorData::open(path, shape);
+  if (!data.ok())
+    return data.status();
+  SampleOrder samples(order, seed, data->samples(), shape.rows);
+  return std::unique_ptr<DataSource>(new TensorSource(std::move(*data), samples));
 }
 
 } // namespace npar::engine

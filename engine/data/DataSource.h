@@ -26,6 +26,8 @@ public:
   /// checkData refuses.
   static Result<std::unique_ptr<DataSource>> openTokens(const std::string &path, TokenFormat format, Order order, uint64_t seed,
                                                         const BatchShape &shape, const std::string &mask = "");
+  /// A safetensors file with a tensor for each input, whose first dimension are the samples. Refuses what TensorData::open refuses.
+  static Result<std::unique_ptr<DataSource>> openTensors(const std::string &path, Order order, uint64_t seed, const BatchShape &shape);
   /// Independent values for every input by seed and step: integers uniform among those that it may have, floats normal with deviation 1.
   /// `maskedRows` other than 0: of a program that ignores targets, some are ignored, spread unevenly: every row loses another share of its
   /// targets, and where the batch has several groups of `maskedRows` rows one of them loses all, another one in each step.

@@ -2,10 +2,10 @@
 #include "tools/npar/Command.h"
 
 #include "tools/npar/model/FlagChecks.h"
-#include "tools/npar/train/RunFlags.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/train/RunFlags.h"
 
 #include <csignal>
 
@@ -15,11 +15,17 @@ namespace {
 /// Mistakes that are known before anything is compiled.
 ExitCode checkFlags(const RunFlags &flags) {
   if (flags.data.empty() && !flags.randomData)
-    return fail(ExitCode::Usage, "no data: give --data FILE --tokens bytes|u16|i32, or --random-data for a trial run");
+    return fail(ExitCode::Usage,
+                "no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor for each input, or "
+                "--random-data for a trial run");
   if (!flags.data.empty() && flags.randomData)
     return fail(ExitCode::Usage, "--data and --random-data exclude each other");
-  if (!flags.data.empty() && flags.tokens.empty())
-    return fail(ExitCode::Usage, "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers)");
+  if (flags.hasTensors() && !(flags.tokens.empty() && flags.mask.empty()))
+    return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--mask" : "--tokens") +
+                                     " is of a file of tokens; a file of tensors says itself what it holds");
+  if (!flags.data.empty() && flags.tokens.empty() && !flags.hasTensors())
+    return fail(ExitCode::Usage,
+                "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
   if (flags.randomData && !(flags.tokens.empty() && flags.order.empty()))
     return fail(ExitCode::Usage,
                 std::string(flags.tokens.empty() ? "--order" : "--tokens") + " is of a file: it goes with --data, not with --random-data");
@@ -80,7 +86,9 @@ Command addRunCommand(CLI::App &driver) {
              "  npar run gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 \\\n"
              "      --data book.txt --tokens bytes --steps 50 --log log.jsonl\n");
   flags->model.addTo(*app);
-  app->add_option("--data", flags->data, "file to train on")->type_name("FILE")->check(notEmpty());
+  app->add_option("--data", flags->data, "file to train on: tokens, or a FILE.safetensors with a tensor for each input, samples first")
+      ->type_name("FILE")
+      ->check(notEmpty());
   app->add_option("--tokens", flags->tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
       ->type_name("KIND")
       ->check(CLI::IsMember({"bytes", "u16", "i32"}));

@@ -20,6 +20,12 @@ struct RunFlags {
   int threads = 0;
   double timeout = 300;
   bool quiet = false, json = false;
+
+  /// Whether the data are a file of tensors, by its name, not of tokens.
+  bool hasTensors() const {
+    const std::string suffix = ".safetensors";
+    return data.size() > suffix.size() && data.compare(data.size() - suffix.size(), suffix.size(), suffix) == 0;
+  }
 };
 
 /// Trains a loaded program: data in, log, trace, weights and a summary out. `log` is claimed already; null: none.

@@ -44,6 +44,8 @@ Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, cons
   Result<engine::Order> order = engine::sampleOrder(flags.order.empty() ? "shuffled" : flags.order);
   if (!order.ok())
     return order.status();
+  if (flags.hasTensors())
+    return engine::DataSource::openTensors(flags.data, *order, seed, shape);
   Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
   if (!format.ok())
     return format.status();
