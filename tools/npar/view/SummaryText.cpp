@@ -80,7 +80,7 @@ std::string summaryTable(const Summary &summary) {
   std::string text =
       fmt::format("model       {}\nparameters  {}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
                   summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
-  text += fmt::format("batch       {} sequences: {} micro-batch{} of {} on each data-parallel rank\n", summary.batch, summary.microCount,
+  text += fmt::format("batch       {} samples: {} micro-batch{} of {} on each data-parallel rank\n", summary.batch, summary.microCount,
                       summary.microCount == 1 ? "" : "es", summary.micro);
   if (summary.stages > 1)
     text += fmt::format("pipeline    {} stages, {}\n", summary.stages, summary.schedule);
