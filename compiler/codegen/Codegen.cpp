@@ -4,6 +4,8 @@
 #include "compiler/codegen/Object.h"
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/loops/Emit.h"
+#include "compiler/codegen/loops/ScatterAdd.h"
+#include "compiler/codegen/loops/SquareSum.h"
 #include "compiler/codegen/lowering/Lowering.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

@@ -1,6 +1,8 @@
 // codegen-show-kernels: puts the generated code of kernels into the module; and registers this folder's passes.
 #include "compiler/codegen/Codegen.h"
 #include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/ScatterAdd.h"
+#include "compiler/codegen/loops/SquareSum.h"
 #include "compiler/codegen/lowering/Lowering.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,6 +1,8 @@
 // Prints kernels for hashing, and answers their extent.
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/loops/Emit.h"
+#include "compiler/codegen/loops/ScatterAdd.h"
+#include "compiler/codegen/loops/SquareSum.h"
 #include "compiler/codegen/lowering/Lowering.h"
 
 using namespace mlir;

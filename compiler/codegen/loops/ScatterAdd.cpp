@@ -1,5 +1,6 @@
 // The loops of nn.scatter_add: for each chunk of columns, all tokens in ascending order, so that no two workers touch one element.
-#include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/ScatterAdd.h"
+
 #include "compiler/codegen/loops/Narrow.h"
 #include "compiler/codegen/loops/Vector.h"
 

@@ -1,6 +1,7 @@
 // The loops of rank.square_sum and rank.bin_sums: sums of squares per block of consecutive elements in one written order, then of the
 // blocks without rounding, so that the global norm depends neither on workers nor on the ranks among which blocks are dealt out.
-#include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/SquareSum.h"
+
 #include "compiler/codegen/loops/Narrow.h"
 #include "compiler/codegen/loops/Vector.h"
 
