@@ -5,8 +5,10 @@
 #include "compiler/Pipelines.h"
 #include "compiler/codegen/Codegen.h"
 #include "compiler/emit/Emit.h"
-#include "compiler/emit/ReadSaved.h"
 #include "compiler/import/Import.h"
+#include "compiler/passes/export/Export.h"
+#include "compiler/passes/export/ReadSaved.h"
+#include "engine/program/PrintProgram.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
@@ -38,27 +40,35 @@ private:
   std::function<void(const std::string &)> tell;
 };
 
-/// The end of the way: the text of the stage, or kernels compiled and everything written as bytes.
+/// The end of the way: the text of the stage, or the program exported, its kernels compiled and everything sealed.
 LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &result) {
   if (options.stopAfter == "saved") {
     result.saved = readSaved(module);
     return success();
   }
-  if (!options.stopAfter.empty()) {
+  bool asText = !options.stopAfter.empty();
+  if (asText && options.stopAfter != "rank") {
     result.text = print(module);
     return success();
   }
+  if (options.onPhase)
+    options.onPhase("planning memory");
+  FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module, options.workspace);
+  if (failed(program))
+    return failure();
   codegen::KernelObject object;
   codegen::CodegenOptions generation;
   generation.onPhase = options.onPhase;
-  if (!options.withoutKernels && failed(codegen::compileKernels(module, generation, object)))
+  if (!asText && !options.withoutKernels && failed(codegen::compileKernels(module, generation, object)))
     return failure();
   if (options.onPhase)
-    options.onPhase("writing the program");
-  FailureOr<std::vector<uint8_t>> bytes = emitProgram(module, {std::move(object.bytes), std::move(object.targetFeatures)});
-  if (failed(bytes))
+    options.onPhase("checking the program");
+  auto sealed = emitProgram(module, **program, {std::move(object.bytes), std::move(object.targetFeatures)});
+  if (failed(sealed))
     return failure();
-  result.program = std::move(*bytes);
+  result.program = std::move(*sealed);
+  if (asText)
+    result.text = print(module) + "\n" + program::printProgram(result.program->root());
   return success();
 }
 

@@ -1,15 +1,15 @@
-// The compiler's front door: an elaborated program in, one compiled program (.npx bytes) or the text of a stage out.
+// The compiler's front door: an elaborated program in, one compiled program or the text of a stage out.
 #pragma once
 
-#include "compiler/SavedActivations.h"
-#include "compiler/WorkspaceOracle.h"
+#include "compiler/memory/SavedActivations.h"
+#include "compiler/memory/WorkspaceOracle.h"
 #include "dsl/Program.h"
+#include "engine/program/Loader.h"
 
-#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace npar::compiler {
 
@@ -25,10 +25,11 @@ struct CompileOptions {
   std::function<void(const std::string &)> onPhase;
 };
 
+/// `program` is verified, and its `data()` is what a .npx file holds.
 struct Compiled {
-  std::string text;             ///< of the stage, when stopAfter is set
-  SavedActivations saved;       ///< when stopAfter is "saved"
-  std::vector<uint8_t> program; ///< the .npx bytes otherwise
+  std::string text;                                      ///< of the stage, when stopAfter is set
+  SavedActivations saved;                                ///< when stopAfter is "saved"
+  std::shared_ptr<const program::LoadedProgram> program; ///< otherwise
 };
 
 /// Compiles. Errors are reported through `diagnostics`, at the user's text where they come from it; then nothing is returned.

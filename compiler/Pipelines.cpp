@@ -3,7 +3,6 @@
 
 #include "compiler/codegen/Codegen.h"
 #include "compiler/passes/autodiff/Autodiff.h"
-#include "compiler/passes/export/Export.h"
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "compiler/passes/schedule/Schedule.h"
@@ -27,7 +26,6 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   if (options.stopAfter == "pipe")
     return;
   passes.addPass(codegen::createExportOutlineKernels());
-  buildExportPipeline(passes, options.workspace);
 }
 
 } // namespace npar::compiler

@@ -1,7 +1,7 @@
-// From rank programs to the bytes of a compiled program.
+// The last step of the compiler: the program that export filled, with its kernels, as checked and sealed bytes.
 #pragma once
 
-#include "engine/program/Program_generated.h"
+#include "engine/program/Loader.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
@@ -16,10 +16,9 @@ struct KernelCode {
   std::string targetFeatures;
 };
 
-/// Collects the rank programs of a module into the compiled program's tables. Decides nothing: all was decided by the passes.
-mlir::FailureOr<std::unique_ptr<program::ProgramT>> buildProgram(mlir::ModuleOp module);
-
-/// The bytes of a .npx file. The program is verified once more; a failure is reported at the module.
-mlir::FailureOr<std::vector<uint8_t>> emitProgram(mlir::ModuleOp module, const KernelCode &code);
+/// Puts the kernels' code into the program and seals it. This is where a program that is compiled is verified; a failure is reported at the
+/// module.
+mlir::FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(mlir::ModuleOp module, program::ProgramT &program,
+                                                                           KernelCode code);
 
 } // namespace npar

@@ -1,4 +1,4 @@
-// Places live intervals in memory and instances in slots: the two colourings that the memory plan is made of. No MLIR.
+// Places live intervals in memory and instances in slots: the two colourings that memory is allocated by. No MLIR.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Dependencies of a fragment's steps from the memory that they touch: data flow and memory reuse alike.
-#include "compiler/memory/PlanFragment.h"
+#include "compiler/memory/AllocateFragment.h"
 #include "engine/program/StepOrder.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Edges between tasks: Send, Receive and free collectives are outside the compute chain, so what they share with other tasks needs an order
 // of its own.
-#include "compiler/memory/Plan.h"
+#include "compiler/memory/Allocate.h"
 #include "engine/program/StepOrder.h"
 #include "engine/program/Steps.h"
 

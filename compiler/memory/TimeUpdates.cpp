@@ -1,5 +1,5 @@
 // Planned times of the update's steps: classes take turns, each running its steps in order up to one that waits for another class.
-#include "compiler/memory/Plan.h"
+#include "compiler/memory/Allocate.h"
 
 #include <algorithm>
 #include <map>

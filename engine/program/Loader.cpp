@@ -1,9 +1,6 @@
 // Opens and seals compiled programs: no byte of a file is used before header, length, hash, structure and meaning are checked.
 #include "engine/program/Loader.h"
 
-#include "engine/files/AtomicFile.h"
-#include "engine/program/Verify.h"
-
 #include <cstring>
 #include <xxhash.h>
 
@@ -65,16 +62,29 @@ Status checkHeader(const std::vector<uint8_t> &bytes, const std::string &name) {
 
 } // namespace
 
-Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromBytes(std::vector<uint8_t> bytes, const std::string &name) {
-  Result<std::shared_ptr<const LoadedProgram>> program = fromBytesUnchecked(std::move(bytes), name);
+/// The program, or why it is refused; `name` says whose it is.
+static Result<std::shared_ptr<const LoadedProgram>> unlessRefused(Result<std::shared_ptr<const LoadedProgram>> program,
+                                                                  const std::string &name) {
   if (!program.ok())
     return program;
-  if (Status status = verifyProgram((*program)->root()); !status.ok())
+  if (Status status = (*program)->status(); !status.ok())
     return Status(status.code(), "'" + name + "': " + status.message());
   return program;
 }
 
-Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromBytesUnchecked(std::vector<uint8_t> bytes, const std::string &name) {
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromTables(const ProgramT &tables) {
+  return unlessRefused(std::shared_ptr<const LoadedProgram>(new LoadedProgram(packProgram(tables))), tables.model);
+}
+
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromBytes(std::vector<uint8_t> bytes, const std::string &name) {
+  return unlessRefused(examineBytes(std::move(bytes), name), name);
+}
+
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromFile(const std::string &path) {
+  return unlessRefused(examineFile(path), path);
+}
+
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineBytes(std::vector<uint8_t> bytes, const std::string &name) {
   if (Status status = checkHeader(bytes, name); !status.ok())
     return status;
   // Tables, not bytes, are what a hostile offset could multiply: no more of them than could stand side by side.
@@ -82,23 +92,14 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromBytesUnchecked(s
   flatbuffers::Verifier verifier(bytes.data() + headerBytes, bytes.size() - headerBytes, /*max_depth=*/16, tables);
   if (!VerifyProgramBuffer(verifier))
     return Status::badInput("'" + name + "': damaged: not a well-formed program");
-  auto program = std::make_shared<LoadedProgram>();
-  program->bytes = std::move(bytes);
-  return std::shared_ptr<const LoadedProgram>(std::move(program));
+  return std::shared_ptr<const LoadedProgram>(new LoadedProgram(std::move(bytes)));
 }
 
-Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromFile(const std::string &path) {
+Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineFile(const std::string &path) {
   Result<std::vector<uint8_t>> bytes = readFile(path);
   if (!bytes.ok())
     return bytes.status();
-  return fromBytes(std::move(*bytes), path);
-}
-
-Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::fromFileUnchecked(const std::string &path) {
-  Result<std::vector<uint8_t>> bytes = readFile(path);
-  if (!bytes.ok())
-    return bytes.status();
-  return fromBytesUnchecked(std::move(*bytes), path);
+  return examineBytes(std::move(*bytes), path);
 }
 
 std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size) {

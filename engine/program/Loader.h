@@ -3,6 +3,7 @@
 
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Program_generated.h"
+#include "engine/program/Verify.h"
 #include "engine/status/Status.h"
 
 #include <memory>
@@ -14,28 +15,38 @@ namespace npar::program {
 using engine::Result;
 using engine::Status;
 
-/// A verified program and the bytes that hold it. Immutable.
+/// A program and the bytes that hold it, with what the checks of Verify.h said of it: they run once for a program that is made or read,
+/// here, and nobody need run them again. Immutable.
 class LoadedProgram {
 public:
   const Program &root() const { return *GetProgram(bytes.data() + headerBytes); }
   static constexpr size_t headerBytes = 48;
 
-  /// Checks header, length, hash and the FlatBuffers structure, then `verifyProgram` of Verify.h. Errors name what is wrong and where.
+  /// Seals and checks a program that was filled field by field (compiler, tests). What the checks refuse is an error.
+  static Result<std::shared_ptr<const LoadedProgram>> fromTables(const ProgramT &program);
+  /// Checks header, length, hash and the FlatBuffers structure, then the program. Errors name what is wrong and where.
   static Result<std::shared_ptr<const LoadedProgram>> fromBytes(std::vector<uint8_t> bytes, const std::string &name);
   static Result<std::shared_ptr<const LoadedProgram>> fromFile(const std::string &path);
-  /// The same without `verifyProgram`: for `checkProgram`, which reports check by check. Do not run what comes from here.
-  static Result<std::shared_ptr<const LoadedProgram>> fromBytesUnchecked(std::vector<uint8_t> bytes, const std::string &name);
-  static Result<std::shared_ptr<const LoadedProgram>> fromFileUnchecked(const std::string &path);
+  /// The same, but a program that a check refuses is handed out too, for reports check by check: `status` says so, and no session runs it.
+  static Result<std::shared_ptr<const LoadedProgram>> examineBytes(std::vector<uint8_t> bytes, const std::string &name);
+  static Result<std::shared_ptr<const LoadedProgram>> examineFile(const std::string &path);
+
+  /// The outcome of every check that ran.
+  const std::vector<CheckResult> &checks() const { return outcomes; }
+  /// Success, or the first check that failed.
+  Status status() const { return statusOf(outcomes); }
   const std::vector<uint8_t> &data() const { return bytes; }
 
 private:
+  explicit LoadedProgram(std::vector<uint8_t> bytes) : bytes(std::move(bytes)), outcomes(checkProgram(root())) {}
   std::vector<uint8_t> bytes;
+  std::vector<CheckResult> outcomes;
 };
 
 /// Puts the header before a finished FlatBuffers payload.
 std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size);
 
-/// Packs and seals a program that was filled field by field (emitter, tests).
+/// Packs and seals a program that was filled field by field, whatever is in it (tests of what is refused).
 std::vector<uint8_t> packProgram(const ProgramT &program);
 
 } // namespace npar::program

@@ -68,8 +68,8 @@ std::vector<CheckResult> checkProgram(const Program &program) {
   return results;
 }
 
-engine::Status verifyProgram(const Program &program) {
-  for (const CheckResult &check : checkProgram(program))
+engine::Status statusOf(const std::vector<CheckResult> &checks) {
+  for (const CheckResult &check : checks)
     if (!check.ok)
       return engine::Status::badInput("program refused (" + check.name + "): " + check.detail);
   return {};

@@ -1,4 +1,5 @@
-// What a compiled program must satisfy before its first step, as named checks: run at every compile and at every load.
+// What a compiled program must satisfy before its first step, as named checks: run once where it is made, and once where it is loaded
+// (Loader.h).
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -21,7 +22,7 @@ struct CheckResult {
 /// classes x tasks x steps, not with ranks.
 std::vector<CheckResult> checkProgram(const Program &program);
 
-/// The first check that fails as an error, or success.
-engine::Status verifyProgram(const Program &program);
+/// The first check that failed as an error, or success.
+engine::Status statusOf(const std::vector<CheckResult> &checks);
 
 } // namespace npar::program

@@ -6,7 +6,6 @@
 #include "engine/program/Classes.h"
 #include "engine/program/Masters.h"
 #include "engine/program/Ranks.h"
-#include "engine/program/Verify.h"
 #include "engine/runtime/Arenas.h"
 #include "engine/runtime/Executor.h"
 #include "engine/runtime/Initialize.h"
@@ -77,8 +76,7 @@ Status LocalSession::open() {
     if (options.onPhase)
       options.onPhase(phase);
   };
-  begin("checking the program");
-  if (Status status = verifyProgram(program); !status.ok())
+  if (Status status = loaded->status(); !status.ok())
     return status;
   begin("loading its kernels");
   if (options.threads <= 0)

@@ -66,14 +66,12 @@ class BucketTest(DriverTest):
 
     def test_they_are_launched_before_the_last_backward_ends(self):
         text = self.npar("compile", *self.model(size=20, pp=2), "--emit=rank").output
-        for program in text.split("rank.program")[1:]:
-            buckets = re.findall(r'step collective "all_reduce of (\d+) gradients".* begin (\S+) : f64 end \S+ : f64 free|'
-                                 r'step collective "all_reduce of (\d+) gradients".* begin (\S+) end \S+ free', program)
-            begins = [float(one[1] or one[3]) for one in buckets]
+        for program in text.split("\nclass stage")[1:]:
+            begins = [float(begin) for begin in re.findall(r"# all_reduce of \d+ gradients, begin (\S+) end \S+ free", program)]
             self.assertGreater(len(begins), 2)
             self.assertEqual(begins, sorted(begins))
             self.assertLess(begins[0], 0)  # seconds before the update begins
-            self.assertRegex(program, r"rank.wait \d+, \d+ for")
+            self.assertRegex(program, r"\n  \d+: \w+:?\d*  .*step \d+ after \w+:?\d* step \d+")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from driver import ROOT
 # expect, has to go.
 CAUGHT = "an exception of the standard library or of ANTLR, such as no memory left"
 LIBRARY = "LLVM or lld would have to fail on code that was verified"
-BUILT = "export-plan-memory writes the rank program that is read here; only a bug there makes it wrong"
 SCHEDULES = "the schedules are npar's own, and right: tests/compiler/schedules shows that the check finds wrong ones"
 INTERNAL = {
     "internal error: parsing failed: ": CAUGHT,
@@ -36,11 +35,6 @@ INTERNAL = {
     "internal error: no code generator for ' ... '": LIBRARY,
     "internal error: no object file can be written for ' ... '": LIBRARY,
     "internal error: kernels do not link: ": LIBRARY,
-    "internal error: holds no rank program to emit": BUILT,
-    "internal error: the rank program has an unknown ": BUILT,
-    "internal error: fixes mesh axis ' ... ', which the mesh does not have": BUILT,
-    "internal error: keeps unknown variable ' ... '": BUILT,
-    "internal error: runs an unknown kernel": BUILT,
     "internal error: the compiler failed without a message": "a pass that fails says why",
     "internal error: a layout has a mesh axis twice, ' ... ' in ": "the parser of layouts refuses it before",
 }

@@ -48,8 +48,8 @@ class RecomputeTest(DriverTest):
     def stashes(self, *model):
         """Per stage, (name, bytes) of the regions that hold what one micro-batch keeps for its backward."""
         text = self.npar("compile", *model, "--emit=rank").output
-        stages = re.split(r"rank\.program @stage", text)[1:]
-        return [[(name, int(size)) for name, size in re.findall(r'rank\.region "(stash\w+)" bytes\((\d+)\)', stage)] for stage in stages]
+        stages = re.split(r"\nclass stage", text)[1:]
+        return [[(name, int(size)) for name, size in re.findall(r"\n  (stash\w+): \d+ x (\d+) bytes", stage)] for stage in stages]
 
     def kept(self, *model):
         """Bytes that the forward of one micro-batch keeps, over all stages."""

@@ -108,7 +108,7 @@ class SavedTest(DriverTest):
         values = self.saved(*model)["values"]
         accounted = sum(each["bytes"] for each in values if each["as"] == "tensor")
         accounted += sum(4 * each["elements"] for each in values if each["as"] == "statistic")
-        regions = re.findall(r'rank\.region "stash_F\w+" bytes\((\d+)\)', self.npar("compile", *model, "--emit=rank").output)
+        regions = re.findall(r"\n  stash_F\w+: \d+ x (\d+) bytes", self.npar("compile", *model, "--emit=rank").output)
         self.assertEqual(accounted, sum(int(size) for size in regions))
 
     def test_interleaved(self):

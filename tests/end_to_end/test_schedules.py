@@ -111,9 +111,9 @@ class SchedulesTest(DriverTest):
     def stash_regions(self, *model):
         """Per stage, (name, bytes, slots) of the regions of the plan."""
         text = self.npar("compile", *model, "--emit=rank").output
-        stages = re.split(r"rank\.program @stage", text)[1:]
+        stages = re.split(r"\nclass stage", text)[1:]
         return [
-            [(name, int(size), int(slots)) for name, size, slots in re.findall(r'rank\.region "(\w+)" bytes\((\d+)\) slots\((\d+)\)', stage)]
+            [(name, int(size), int(slots)) for name, slots, size in re.findall(r"\n  (\w+): (\d+) x (\d+) bytes", stage)]
             for stage in stages
         ]
 

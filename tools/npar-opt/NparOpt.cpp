@@ -21,7 +21,7 @@ void registerPreparePasses();
 void registerAutodiffPasses();
 void registerPlacePasses();
 void registerSchedulePasses();
-void registerExportPasses();
+void registerExportProgram();
 } // namespace npar
 
 int main(int argc, char **argv) {
@@ -53,8 +53,8 @@ int main(int argc, char **argv) {
   npar::codegen::registerCodegen(registry);
   npar::codegen::registerCodegenPasses();
 #endif
-#if NPAR_HAS_EXPORT
-  npar::registerExportPasses();
+#if NPAR_HAS_EMIT
+  npar::registerExportProgram();
 #endif
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "npar pass driver\n", registry));
 }

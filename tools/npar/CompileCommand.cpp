@@ -1,8 +1,8 @@
 // `npar compile`: a model text and a plan in, a compiled program (.npx) or the text of a stage out.
 #include "tools/npar/Command.h"
 
-#include "compiler/emit/PrintRank.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/program/PrintProgram.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
@@ -26,7 +26,7 @@ ExitCode emitRank(const program::Program &program, int64_t rank) {
   int64_t world = program::worldOf(program);
   if (rank < 0 || rank >= world)
     return fail(ExitCode::Usage, fmt::format("--rank {} is outside of the plan's {} ranks (0 to {})", rank, world, world - 1));
-  std::cout << printRank(program, rank);
+  std::cout << program::printRank(program, rank);
   return ExitCode::Good;
 }
 
@@ -39,12 +39,13 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
     return code;
   if (engine::Status status = checkWritable(path); !status.ok()) // before minutes are spent on it
     return fail(status);
-  Outcome<std::vector<uint8_t>> bytes = compilation.compile(program);
-  if (!bytes.ok())
-    return bytes.code();
-  if (engine::Status status = program::writeFileAtomically(path, bytes->data(), bytes->size()); !status.ok())
+  Outcome<ProgramPointer> compiled = compilation.compile(program);
+  if (!compiled.ok())
+    return compiled.code();
+  const std::vector<uint8_t> &bytes = (*compiled)->data();
+  if (engine::Status status = program::writeFileAtomically(path, bytes.data(), bytes.size()); !status.ok())
     return fail(status);
-  printRemark(fmt::format("wrote '{}' ({} bytes)", path, bytes->size()));
+  printRemark(fmt::format("wrote '{}' ({} bytes)", path, bytes.size()));
   return ExitCode::Good;
 }
 
@@ -54,12 +55,18 @@ ExitCode runCompile(const CompileFlags &flags) {
   if (!flags.output.empty() && !flags.emit.empty())
     return fail(ExitCode::Usage, "-o goes without --emit: a stage's text is printed on standard output");
   if (flags.model.isCompiled()) {
-    if (!flags.rank)
-      return fail(ExitCode::Usage,
-                  "'" + flags.model.model + "' is compiled already; of compiled programs, --emit=rank --rank N prints a rank");
+    if (flags.emit != "rank")
+      return fail(ExitCode::Usage, "'" + flags.model.model +
+                                       "' is compiled already; of compiled programs, --emit=rank prints all classes of "
+                                       "ranks, and --emit=rank --rank N one rank");
     FileClaims files;
     Outcome<ProgramPointer> loaded = loadModel(flags.model, files);
-    return loaded.ok() ? emitRank((*loaded)->root(), *flags.rank) : loaded.code();
+    if (!loaded.ok())
+      return loaded.code();
+    if (flags.rank)
+      return emitRank((*loaded)->root(), *flags.rank);
+    std::cout << program::printProgram((*loaded)->root());
+    return ExitCode::Good;
   }
   Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
   if (!frontend.ok())
@@ -75,8 +82,8 @@ ExitCode runCompile(const CompileFlags &flags) {
   if (flags.emit.empty())
     return writeProgram(flags, compilation, *program);
   if (flags.rank) {
-    Outcome<ProgramPointer> loaded = compilation.load(*program, /*withoutKernels=*/true);
-    return loaded.ok() ? emitRank((*loaded)->root(), *flags.rank) : loaded.code();
+    Outcome<ProgramPointer> compiled = compilation.compile(*program, /*withoutKernels=*/true);
+    return compiled.ok() ? emitRank((*compiled)->root(), *flags.rank) : compiled.code();
   }
   Outcome<std::string> text = compilation.print(*program, flags.emit);
   if (!text.ok())

@@ -2,7 +2,6 @@
 // in float64.
 #include "tools/npar/Command.h"
 
-#include "engine/program/Verify.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
@@ -115,7 +114,7 @@ void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> 
 /// The plan in its own type, which float64 leaves out with all that stands behind `compute` and `keep`.
 ExitCode checkOwnType(const VerifyFlags &flags, const ElaboratedModel &written, ProgramPointer reference, std::vector<Check> &checks) {
   auto check = [&](const dsl::Program &text, std::vector<Check> &found) {
-    Outcome<ProgramPointer> own = written.compilation->load(text);
+    Outcome<ProgramPointer> own = written.compilation->compile(text);
     if (!own.ok())
       return own.code();
     if (ExitCode code = checkRoom({*own, reference}); code != ExitCode::Good)
@@ -155,8 +154,8 @@ engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, Progr
 }
 
 /// The checks that need nothing but the program; whether all hold.
-bool checkItself(const program::Program &program, std::vector<Check> &checks) {
-  for (const program::CheckResult &result : program::checkProgram(program))
+bool checkItself(const program::LoadedProgram &program, std::vector<Check> &checks) {
+  for (const program::CheckResult &result : program.checks())
     checks.push_back({result.name, result.ok, std::nullopt, result.detail});
   return allHold(checks);
 }
@@ -165,11 +164,11 @@ bool checkItself(const program::Program &program, std::vector<Check> &checks) {
 ExitCode verifyCompiled(const VerifyFlags &flags) {
   if (ExitCode code = flags.model.refuseTextFlags(); code != ExitCode::Good)
     return code;
-  engine::Result<ProgramPointer> program = program::LoadedProgram::fromFileUnchecked(flags.model.model);
+  engine::Result<ProgramPointer> program = program::LoadedProgram::examineFile(flags.model.model);
   if (!program.ok())
     return fail(program.status());
   std::vector<Check> checks;
-  checkItself((*program)->root(), checks);
+  checkItself(**program, checks);
   if (!flags.json)
     printRemark("mathematics not checked: give the model text too, as in: npar verify MODEL.npar --program " + flags.model.model);
   return report((*program)->root(), checks, flags.json);
@@ -240,20 +239,20 @@ ExitCode verifyText(const VerifyFlags &flags) {
   std::vector<Check> checks;
   Outcome<ProgramPointer> program = ExitCode::Internal;
   if (given) {
-    engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromFileUnchecked(flags.program);
+    engine::Result<ProgramPointer> loaded = program::LoadedProgram::examineFile(flags.program);
     if (!loaded.ok())
       return fail(loaded.status());
     program = *loaded;
   } else {
     dampNoise(*planned);
     dampNoise(written->program);
-    program = compilation.load(*planned);
+    program = compilation.compile(*planned);
     if (!program.ok())
       return program.code();
   }
-  if (!checkItself((*program)->root(), checks)) // it must not run then
+  if (!checkItself(**program, checks)) // it must not run then
     return report((*program)->root(), checks, flags.json);
-  Outcome<ProgramPointer> reference = compilation.load(onOneRank(*planned));
+  Outcome<ProgramPointer> reference = compilation.compile(onOneRank(*planned));
   if (!reference.ok())
     return reference.code();
   if (std::string reason = difference((*program)->root(), (*reference)->root()); !reason.empty())

@@ -1,4 +1,4 @@
-// The rank dialect: kernels, launches and library products (RankKernelOps.td), programs per class of ranks (RankProgramOps.td).
+// The rank dialect: kernels, launches and library products (RankKernelOps.td).
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -8,15 +8,10 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
-#include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "compiler/dialects/rank/RankDialect.h.inc"
-#include "compiler/dialects/rank/RankEnums.h.inc"
-
-#define GET_ATTRDEF_CLASSES
-#include "compiler/dialects/rank/RankAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "compiler/dialects/rank/RankOps.h.inc"

@@ -1,4 +1,4 @@
-// The rank dialect: who does what, in which memory. One file per group of ops; RankOps.td gathers them.
+// The rank dialect: what a rank runs in one piece. RankOps.td gathers its ops.
 #ifndef NPAR_RANK_DIALECT
 #define NPAR_RANK_DIALECT
 
@@ -7,12 +7,7 @@ include "mlir/IR/OpBase.td"
 def Rank_Dialect : Dialect {
   let name = "rank";
   let cppNamespace = "::npar::rank";
-  let summary = "Rank programs: kernels, library calls, buffers and steps";
-  let useDefaultAttributePrinterParser = 1;
-  let extraClassDeclaration = [{
-    /// RankProgramOps.cpp, where the storage classes are complete.
-    void registerAttributes();
-  }];
+  let summary = "Kernels and library calls on rank-local tensors";
 }
 
 class Rank_Op<string mnemonic, list<Trait> traits = []> : Op<Rank_Dialect, mnemonic, traits>;

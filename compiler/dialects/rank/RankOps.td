@@ -1,4 +1,3 @@
 // Gathers the rank dialect's ops for tablegen.
 include "compiler/dialects/rank/RankDialect.td"
 include "compiler/dialects/rank/RankKernelOps.td"
-include "compiler/dialects/rank/RankProgramOps.td"

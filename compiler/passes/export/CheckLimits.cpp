@@ -1,9 +1,8 @@
-// The pass export-check-limits: what the plan promises by `require` against what was planned, arena by arena and stage by stage.
-#include "compiler/dialects/dist/Dist.h"
-#include "compiler/dialects/rank/Rank.h"
-#include "compiler/passes/export/Export.h"
+// Words what is over a limit, arena by arena and stage by stage, and what would help.
+#include "compiler/passes/export/CheckLimits.h"
 
-#include "mlir/Pass/Pass.h"
+#include "compiler/dialects/dist/Dist.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -14,9 +13,6 @@
 using namespace mlir;
 
 namespace npar {
-
-#define GEN_PASS_DEF_EXPORTCHECKLIMITS
-#include "compiler/passes/export/Passes.h.inc"
 
 namespace {
 
@@ -30,21 +26,20 @@ std::string human(double bytes) {
 
 std::string percent(double share) { return llvm::formatv("{0:f1} %", 100 * share).str(); }
 
-struct ExportCheckLimits : impl::ExportCheckLimitsBase<ExportCheckLimits> {
-  void runOnOperation() override {
-    module = getOperation();
-    limits = module->getAttrOfType<DictionaryAttr>("npar.require");
-    if (!limits)
-      return;
+class Limits {
+public:
+  Limits(ModuleOp module, DictionaryAttr limits, const program::ProgramT &program) : module(module), limits(limits), program(program) {}
+
+  LogicalResult check() {
     bool good = checkMemory();
     good &= checkBubble();
-    if (!good)
-      signalPassFailure();
+    return success(good);
   }
 
 private:
   ModuleOp module;
   DictionaryAttr limits;
+  const program::ProgramT &program;
 
   Location placeOf(StringRef name) {
     auto at = limits.getAs<LocationAttr>(name);
@@ -54,11 +49,13 @@ private:
   //===- Memory -------------------------------------------------------------------------------------------------------------===//
 
   /// Bytes by purpose, the largest first.
-  static SmallVector<std::pair<StringRef, int64_t>> contributors(rank::ProgramOp program) {
-    SmallVector<std::pair<StringRef, int64_t>> parts;
-    for (NamedAttribute part : program.getMemory())
-      if (auto bytes = dyn_cast<IntegerAttr>(part.getValue()); bytes && bytes.getInt() > 0)
-        parts.emplace_back(part.getName().getValue(), bytes.getInt());
+  static SmallVector<std::pair<StringRef, uint64_t>> contributors(const program::RankClassT &rankClass) {
+    SmallVector<std::pair<StringRef, uint64_t>> parts = {{"activations", rankClass.activation_bytes},
+                                                         {"gradients", rankClass.gradient_bytes},
+                                                         {"optimizer", rankClass.optimizer_bytes},
+                                                         {"parameters", rankClass.parameter_bytes},
+                                                         {"workspace", rankClass.workspace_bytes}};
+    llvm::erase_if(parts, [](auto &part) { return part.second == 0; });
     llvm::stable_sort(parts, [](auto &a, auto &b) { return a.second > b.second; });
     return parts;
   }
@@ -67,27 +64,27 @@ private:
     auto limit = limits.getAs<IntegerAttr>("memory");
     if (!limit)
       return true;
-    rank::ProgramOp worst;
-    size_t over = 0, classes = 0;
-    for (rank::ProgramOp program : module.getOps<rank::ProgramOp>()) {
-      ++classes;
-      over += static_cast<int64_t>(program.getArena()) > limit.getInt();
-      if (!worst || program.getArena() > worst.getArena())
-        worst = program;
+    const program::RankClassT *worst = nullptr;
+    size_t over = 0;
+    for (const auto &rankClass : program.classes) {
+      over += static_cast<int64_t>(rankClass->arena_bytes) > limit.getInt();
+      if (!worst || rankClass->arena_bytes > worst->arena_bytes)
+        worst = rankClass.get();
     }
     if (over == 0)
       return true;
-    int64_t arena = static_cast<int64_t>(worst.getArena());
+    int64_t arena = static_cast<int64_t>(worst->arena_bytes);
     InFlightDiagnostic error = emitError(placeOf("memory_loc"));
-    error << "each rank of '" << worst.getSymName() << "' needs " << human(double(arena)) << " (" << arena << " bytes), the plan allows "
+    error << "each rank of '" << worst->name << "' needs " << human(double(arena)) << " (" << arena << " bytes), the plan allows "
           << human(double(limit.getInt())) << " (" << limit.getInt() << " bytes)";
     if (over > 1)
-      error.attachNote(module.getLoc()) << over << " of " << classes << " classes of ranks need more than allowed, this one the most";
+      error.attachNote(module.getLoc()) << over << " of " << program.classes.size()
+                                        << " classes of ranks need more than allowed, this one the most";
     std::string text;
-    for (auto [name, bytes] : contributors(worst))
+    for (auto [name, bytes] : contributors(*worst))
       text += (text.empty() ? "" : ", ") + (name + " " + human(double(bytes))).str();
     error.attachNote(module.getLoc()) << "it holds " << text;
-    helpMemory(error, worst, arena - limit.getInt());
+    helpMemory(error, *worst, arena - limit.getInt());
     return false;
   }
 
@@ -117,9 +114,9 @@ private:
   }
 
   /// The first change that saves enough by its own arithmetic, else the one that touches the largest part.
-  void helpMemory(InFlightDiagnostic &error, rank::ProgramOp program, int64_t excess) {
-    llvm::StringMap<int64_t> bytes;
-    for (auto [name, size] : contributors(program))
+  void helpMemory(InFlightDiagnostic &error, const program::RankClassT &rankClass, int64_t excess) {
+    llvm::StringMap<uint64_t> bytes;
+    for (auto [name, size] : contributors(rankClass))
       bytes[name] = size;
     if (SmallVector<StringAttr> axes = dataAxes(); !axes.empty()) {
       double share = 1.0 / double(dist::meshOf(module).sizeOf(axes)), saved = 0;
@@ -137,7 +134,7 @@ private:
         return;
       }
     }
-    auto parts = contributors(program);
+    auto parts = contributors(rankClass);
     if (!parts.empty() && parts.front().first == "activations" && !module->hasAttr("npar.recompute") && hasBlocks())
       error.attachNote(placeOf("memory_loc")) << "help: activations are the most: `recompute block` keeps what enters a block only, and a "
                                                  "smaller `micro` makes them smaller";
@@ -148,22 +145,17 @@ private:
   //===- Bubble -------------------------------------------------------------------------------------------------------------===//
 
   /// The share of the ranks' time, from the first to the last task that runs per micro-batch, in which they wait.
-  static double bubbleOf(ArrayRef<rank::ProgramOp> programs) {
+  double bubble() {
     double first = INFINITY, last = 0, busy = 0;
-    for (rank::ProgramOp program : programs) {
-      llvm::StringMap<rank::Phase> phases;
-      for (rank::FragmentOp fragment : program.getBody().getOps<rank::FragmentOp>())
-        phases[fragment.getName()] = fragment.getPhase();
-      for (rank::TaskOp task : program.getBody().getOps<rank::TaskOp>()) {
-        rank::Phase phase = phases.lookup(task.getFragment());
-        if (phase == rank::Phase::Prologue || phase == rank::Phase::Count || phase == rank::Phase::Update)
+    for (const auto &rankClass : program.classes)
+      for (const program::Task &task : rankClass->tasks) {
+        program::Phase phase = rankClass->fragments[task.fragment()]->phase;
+        if (phase == program::Phase::Prologue || phase == program::Phase::Count || phase == program::Phase::Update)
           continue;
-        double begin = task.getBegin().convertToDouble(), end = task.getEnd().convertToDouble();
-        first = std::min(first, begin), last = std::max(last, end);
-        busy += end - begin;
+        first = std::min(first, task.begin()), last = std::max(last, task.end());
+        busy += task.end() - task.begin();
       }
-    }
-    return last > first ? std::max(0.0, 1 - busy / ((last - first) * double(programs.size()))) : 0;
+    return last > first ? std::max(0.0, 1 - busy / ((last - first) * double(program.classes.size()))) : 0;
   }
 
   bool checkBubble() {
@@ -171,22 +163,21 @@ private:
     if (!limit)
       return true;
     double allowed = limit.getValueAsDouble();
-    SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
-    double bubble = bubbleOf(programs);
-    if (bubble <= allowed || programs.size() == 1) // one stage waits for nobody
+    double waiting = bubble();
+    if (waiting <= allowed || program.classes.size() == 1) // one stage waits for nobody
       return true;
-    auto worst = llvm::max_element(programs, [](rank::ProgramOp a, rank::ProgramOp b) { return busyOf(a) > busyOf(b); });
+    auto worst = llvm::max_element(program.classes, [](auto &a, auto &b) { return busyOf(*a) > busyOf(*b); });
     InFlightDiagnostic error = emitError(placeOf("bubble_loc"));
-    error << "stages wait " << percent(bubble) << " of the planned time, the plan allows " << percent(allowed);
-    error.attachNote(module.getLoc()) << "'" << worst->getSymName() << "' waits the most";
-    helpBubble(error, static_cast<int64_t>(programs.size()), allowed);
+    error << "stages wait " << percent(waiting) << " of the planned time, the plan allows " << percent(allowed);
+    error.attachNote(module.getLoc()) << "'" << (*worst)->name << "' waits the most";
+    helpBubble(error, static_cast<int64_t>(program.classes.size()), allowed);
     return false;
   }
 
-  static double busyOf(rank::ProgramOp program) {
+  static double busyOf(const program::RankClassT &rankClass) {
     double busy = 0;
-    for (rank::TaskOp task : program.getBody().getOps<rank::TaskOp>())
-      busy += task.getEnd().convertToDouble() - task.getBegin().convertToDouble();
+    for (const program::Task &task : rankClass.tasks)
+      busy += task.end() - task.begin();
     return busy;
   }
 
@@ -211,6 +202,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> createExportCheckLimitsPass() { return std::make_unique<ExportCheckLimits>(); }
+LogicalResult checkLimits(ModuleOp module, const program::ProgramT &program) {
+  auto limits = module->getAttrOfType<DictionaryAttr>("npar.require");
+  return limits ? Limits(module, limits, program).check() : success();
+}
 
 } // namespace npar

@@ -1,28 +1,32 @@
-// Phase export: memory plan and rank programs (the kernels are outlined by compiler/codegen before).
+// Phase export: from the scheduled module to the compiled program (the kernels are outlined by compiler/codegen before).
 #pragma once
 
-#include <memory>
+#include "engine/program/Program_generated.h"
+#include "mlir/IR/BuiltinOps.h"
 
-namespace mlir {
-class OpPassManager;
-class Pass;
-} // namespace mlir
+#include <memory>
 
 namespace npar {
 namespace compiler {
 class WorkspaceOracle;
 }
 
-/// `oracle` answers how much scratch memory library calls need; null: none is planned. Not owned.
-std::unique_ptr<mlir::Pass> createExportPlanMemoryPass(const compiler::WorkspaceOracle *oracle = nullptr);
-
-/// Refuses what the plan's `require` does not allow: bytes of an arena, share of waiting.
-std::unique_ptr<mlir::Pass> createExportCheckLimitsPass();
-
-/// The phase without outlining: pipe program with launches in, rank programs out.
-void buildExportPipeline(mlir::OpPassManager &manager, const compiler::WorkspaceOracle *oracle = nullptr);
-
-/// Registers the passes for npar-opt.
-void registerExportPasses();
+/// Takes the scheduled program out of a module whose arithmetic is outlined, one class of ranks per pipeline stage: with memory, order and
+/// planned times, the plan's `require` held. Variables and kernels stay in the module; the kernels' code is left to the caller.
+///
+/// ```mlir
+/// pipe.fragment @F0 stage(0) phase(F) {
+///   %x = nn.read @w : tensor<64xf32, #l>
+///   %y = rank.launch @relu_0(%x) : (tensor<64xf32, #l>) -> tensor<64xf32, #l>
+///   pipe.send %y to(1) event(0) : tensor<64xf32, #l>
+/// }
+/// // becomes, as `printProgram` shows it
+/// fragment F0: forward
+///   0: kernel relu_0 (static[0, 256]) -> (outbox0[0, 256])  # relu_0, begin 0 end 1.1e-08, 64 flops
+///   1: send 64 elements to pp = 1 event 0 (outbox0[0, 256]) -> () after 0  # send, begin 1.1e-08 end 2.5e-08, f32
+/// ```
+///
+/// `oracle` answers how much scratch memory library calls need; null: none is planned. Errors are reported at the ops that cause them.
+mlir::FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(mlir::ModuleOp module, const compiler::WorkspaceOracle *oracle = nullptr);
 
 } // namespace npar

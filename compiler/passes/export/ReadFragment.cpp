@@ -1,6 +1,6 @@
 // Reads the ops of one fragment as actions over values.
 #include "compiler/cost/CostModel.h"
-#include "compiler/emit/ProgramTables.h"
+#include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/schedule/Stages.h"
 
@@ -25,7 +25,7 @@ public:
     model.chunk = chunk;
     for (Operation &op : fragment.getBody().front()) {
       ++order;
-      if (failed(read(&op)))
+      if (failed(read(&op)) || failed(checkOperands(&op)))
         return failure();
     }
     reader.model.fragments.push_back(std::move(model));
@@ -80,6 +80,15 @@ private:
     for (Value output : outputs)
       action.outputs.push_back(values.lookup(output));
     return action;
+  }
+
+  /// The step that the op became, or has joined.
+  LogicalResult checkOperands(Operation *op) const {
+    constexpr size_t most = std::numeric_limits<uint16_t>::max(); // Step.inputs and Step.outputs of the compiled program
+    if (model.actions.empty() || (model.actions.back().inputs.size() <= most && model.actions.back().outputs.size() <= most))
+      return success();
+    return op->emitOpError("has ") << model.actions.back().inputs.size() << " inputs and " << model.actions.back().outputs.size()
+                                   << " outputs; a step of a compiled program has at most " << most << " of each";
   }
 
   double bytesMoved(const Action &action) const {
@@ -178,7 +187,6 @@ private:
       reader.model.inputs.back().input->input = findInput(tables.program, input.getName());
       fillSamples(*reader.model.inputs.back().input, tables.program);
     }
-    tables.inputTypes.try_emplace(input.getName(), type);
     define(input.getResult()).input = entry->second;
     return success();
   }
@@ -230,18 +238,12 @@ private:
     strides(matmul.getB(), entry->b_batch, entry->b_row, entry->b_column);
     strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
     entry->accumulate = bool(matmul.getAccumulator());
-    if (tables.oracle) {
-      compiler::MatmulShape shape;
-      shape.type = entry->type, shape.result = entry->result;
-      shape.m = entry->m, shape.n = entry->n, shape.k = entry->k;
-      shape.aRow = entry->a_row, shape.aColumn = entry->a_column;
-      shape.bRow = entry->b_row, shape.bColumn = entry->b_column;
-      shape.cRow = entry->c_row, shape.accumulate = entry->accumulate;
-      entry->workspace = tables.oracle->matmulBytes(shape);
-    }
+    if (tables.oracle)
+      entry->workspace = tables.oracle->matmulBytes(*entry);
     Action &action = act(program::StepKind::Matmul, "matmul", matmul, {matmul.getLhs(), matmul.getRhs()}, matmul.getResult());
-    action.payload = once(tables.program.matmuls, std::move(entry));
-    action.workspace = tables.program.matmuls[action.payload]->workspace;
+    action.payload = static_cast<uint32_t>(tables.program.matmuls.size());
+    action.workspace = entry->workspace;
+    tables.program.matmuls.push_back(std::move(entry));
     uint64_t size = type.getElementTypeBitWidth() / 8;
     action.inputOffsets = {matmul.getAOffset() * size, matmul.getBOffset() * size};
     if (matmul.getAccumulator())
@@ -249,19 +251,6 @@ private:
     action.flops = matmul.getFlops();
     action.seconds = cost::stepSeconds(machine, cost::Work::Matmul, action.flops, bytesMoved(action));
     return success();
-  }
-
-  /// Equal products share an entry.
-  static uint32_t once(std::vector<std::unique_ptr<program::MatmulT>> &table, std::unique_ptr<program::MatmulT> entry) {
-    auto key = [](const program::MatmulT &m) {
-      return std::tie(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column, m.c_batch,
-                      m.c_row, m.accumulate, m.workspace);
-    };
-    for (uint32_t index = 0; index < table.size(); ++index)
-      if (key(*table[index]) == key(*entry))
-        return index;
-    table.push_back(std::move(entry));
-    return static_cast<uint32_t>(table.size()) - 1;
   }
 
   void transfer(Action &action, Type type, int64_t peer, int64_t event) {

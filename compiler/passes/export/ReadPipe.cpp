@@ -2,7 +2,7 @@
 #include "compiler/passes/export/ReadPipe.h"
 
 #include "compiler/cost/CostModel.h"
-#include "compiler/emit/ProgramTables.h"
+#include "compiler/passes/export/ProgramTables.h"
 
 #include <set>
 

@@ -1,11 +1,11 @@
-// From the pipe dialect to the memory plan's model: fragments of actions over values, variables per stage, timed tasks.
+// From the pipe dialect to the model that memory is allocated for: fragments of actions over values, variables per stage, timed tasks.
 #pragma once
 
-#include "compiler/WorkspaceOracle.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/dialects/rank/Rank.h"
-#include "compiler/memory/Plan.h"
+#include "compiler/memory/Allocate.h"
+#include "compiler/memory/WorkspaceOracle.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -21,7 +21,6 @@ struct Tables {
   mlir::StringAttr pipelineAxis; ///< null without a pipeline
   const compiler::WorkspaceOracle *oracle = nullptr;
   llvm::StringMap<uint32_t> variables, kernels; ///< by name
-  llvm::StringMap<mlir::Type> inputTypes;       ///< data buffers by name
   std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
   uint32_t nextEvent = 0;
   llvm::DenseMap<mlir::Attribute, uint32_t> rules; ///< labels of the plan's rules, by their named locations

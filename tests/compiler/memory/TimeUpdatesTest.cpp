@@ -1,5 +1,5 @@
 // Planned times inside the update: steps wait for messages and for the members of a collective over stages.
-#include "compiler/memory/Plan.h"
+#include "compiler/memory/Allocate.h"
 
 #include <gtest/gtest.h>
 

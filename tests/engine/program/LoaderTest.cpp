@@ -79,5 +79,21 @@ TEST(Loader, AsksToCompileAnOldFileAgain) {
   EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 4; compile the model again");
 }
 
+// A program is checked as it comes about, from tables or from bytes; only who asks for what is wrong gets one that is.
+TEST(Loader, KeepsWhatTheChecksSaid) {
+  auto good = LoadedProgram::fromTables(twoStages());
+  ASSERT_TRUE(good.ok()) << good.status().message();
+  EXPECT_EQ((*good)->checks().size(), 6u);
+  EXPECT_TRUE((*good)->status().ok());
+  EXPECT_EQ((*good)->data(), packProgram(twoStages()));
+  ProgramT wrong = twoStages();
+  wrong.transfers[0]->peer = 0;
+  EXPECT_EQ(LoadedProgram::fromTables(wrong).status().message().rfind("'Hand': program refused (sends and receives match): ", 0), 0u);
+  EXPECT_EQ(LoadedProgram::fromBytes(packProgram(wrong), "w.npx").status().message().rfind("'w.npx': program refused (", 0), 0u);
+  auto examined = LoadedProgram::examineBytes(packProgram(wrong), "w.npx");
+  ASSERT_TRUE(examined.ok());
+  EXPECT_EQ((*examined)->status().message().rfind("program refused (sends and receives match): ", 0), 0u);
+}
+
 } // namespace
 } // namespace npar::program

@@ -10,9 +10,9 @@ namespace {
 
 /// The checks of a program, after packing it.
 std::vector<CheckResult> check(const ProgramT &program) {
-  auto loaded = LoadedProgram::fromBytesUnchecked(packProgram(program), "test.npx");
+  auto loaded = LoadedProgram::examineBytes(packProgram(program), "test.npx");
   EXPECT_TRUE(loaded.ok());
-  return checkProgram((*loaded)->root());
+  return (*loaded)->checks();
 }
 
 /// Expects that `name` fails with a detail that contains `text`.

@@ -190,6 +190,14 @@ TEST(SessionTest, unknownBackendIsRefused) {
   EXPECT_EQ(Session::create(pipelineProgram({})->load(), options).status().message(), "unknown backend 'tpu': cpu and null exist");
 }
 
+TEST(SessionTest, whatACheckRefusedIsNotRun) {
+  auto builder = pipelineProgram({});
+  builder->program.micro_count = 0;
+  auto examined = program::LoadedProgram::examineBytes(builder->bytes(), "wrong.npx");
+  ASSERT_TRUE(examined.ok());
+  EXPECT_EQ(Session::create(*examined, withThreads(1)).status().message(), "program refused (well formed): micro_count is 0");
+}
+
 TEST(SessionTest, missingKernelIsNamed) {
   auto builder = pipelineProgram({});
   builder->kernel("absent", 1);

@@ -1,4 +1,4 @@
-// Runs front end, compiler and loader, and prints what they report.
+// Runs front end and compiler, or the loader, and prints what they report.
 #include "tools/npar/model/Compilation.h"
 
 #include "tools/npar/model/LibraryWorkspace.h"
@@ -71,23 +71,13 @@ Outcome<compiler::SavedActivations> Compilation::saved(const dsl::Program &progr
   return std::move(compiled->saved);
 }
 
-Outcome<std::vector<uint8_t>> Compilation::compile(const dsl::Program &program, bool withoutKernels) {
+Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool withoutKernels) {
   compiler::CompileOptions options;
   options.withoutKernels = withoutKernels;
   Outcome<compiler::Compiled> compiled = runCompiler(program, options);
   if (!compiled.ok())
     return compiled.code();
   return std::move(compiled->program);
-}
-
-Outcome<ProgramPointer> Compilation::load(const dsl::Program &program, bool withoutKernels) {
-  Outcome<std::vector<uint8_t>> bytes = compile(program, withoutKernels);
-  if (!bytes.ok())
-    return bytes.code();
-  engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromBytes(std::move(*bytes), frontend.file);
-  if (!loaded.ok())
-    return fail(ExitCode::Internal, "internal error: the compiler made a program that does not verify: " + loaded.status().message());
-  return std::move(*loaded);
 }
 
 Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings, bool withWarnings) {
@@ -108,6 +98,7 @@ Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files
     files.read("the program '" + options.model + "'", options.model);
     if (ExitCode code = files.check(); code != ExitCode::Good)
       return code;
+    Waiting waiting("checking '" + options.model + "'");
     engine::Result<ProgramPointer> loaded = program::LoadedProgram::fromFile(options.model);
     if (!loaded.ok())
       return fail(loaded.status());
@@ -119,7 +110,7 @@ Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files
   files.read(text->compilation->texts());
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
-  return text->compilation->load(text->program, withoutKernels);
+  return text->compilation->compile(text->program, withoutKernels);
 }
 
 } // namespace npar::driver

@@ -1,4 +1,4 @@
-// Text to loaded program in memory: the driver's path through dsl, compiler and the program loader, with messages printed.
+// Text to program in memory: the driver's path through dsl and compiler, or through the program loader, with messages printed.
 #pragma once
 
 #include "compiler/Compiler.h"
@@ -31,10 +31,8 @@ public:
   Outcome<std::string> print(const dsl::Program &program, const std::string &stage);
   /// What the backward of a micro-batch keeps of the forward.
   Outcome<compiler::SavedActivations> saved(const dsl::Program &program);
-  /// The compiled program's bytes, with scratch memory planned for this machine's library.
-  Outcome<std::vector<uint8_t>> compile(const dsl::Program &program, bool withoutKernels = false);
-  /// The same, loaded and verified.
-  Outcome<ProgramPointer> load(const dsl::Program &program, bool withoutKernels = false);
+  /// The compiled program, verified, with scratch memory planned for this machine's library.
+  Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false);
 
   /// The texts read so far, which the program's locations point into.
   const dsl::Sources &texts() const { return sources; }

@@ -167,8 +167,8 @@ private:
     change(changed.plan);
     changed.plan.memoryLimit.reset();
     changed.plan.bubbleLimit.reset();
-    Outcome<ProgramPointer> loaded = compilation.load(changed, /*withoutKernels=*/true);
-    return loaded.ok() ? *loaded : nullptr;
+    Outcome<ProgramPointer> compiled = compilation.compile(changed, /*withoutKernels=*/true);
+    return compiled.ok() ? *compiled : nullptr;
   }
 
   /// What the largest arena of a program has of a purpose, and the arena itself.
@@ -301,7 +301,7 @@ ExitCode annotatePlan(const ModelOptions &options, bool asJson) {
   const dsl::Program &source = elaborated->program;
   if (source.plan.mesh.empty() && source.plan.name == "none")
     return fail(ExitCode::Usage, "--annotate needs a plan with a text, and 'none' has none");
-  Outcome<ProgramPointer> program = compilation.load(source, /*withoutKernels=*/true);
+  Outcome<ProgramPointer> program = compilation.compile(source, /*withoutKernels=*/true);
   if (!program.ok())
     return program.code();
   Effects effects = Annotation(source, compilation, (*program)->root()).effects();

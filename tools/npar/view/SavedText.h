@@ -1,7 +1,7 @@
 // What the backward of a micro-batch needs of the forward, as a table for people and as JSON.
 #pragma once
 
-#include "compiler/SavedActivations.h"
+#include "compiler/memory/SavedActivations.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

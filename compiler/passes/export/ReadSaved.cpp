@@ -1,5 +1,5 @@
 // Lays the values on the parts that keep them, and walks each stage's order for the most that it keeps at a time.
-#include "compiler/emit/ReadSaved.h"
+#include "compiler/passes/export/ReadSaved.h"
 
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/passes/schedule/Stages.h"

@@ -1,7 +1,7 @@
 // One fragment of a class: which storage each value has, where scratch buffers lie, and what each step must wait for. No MLIR.
 #pragma once
 
-#include "compiler/memory/Plan.h"
+#include "compiler/memory/Allocate.h"
 
 #include <map>
 
@@ -26,21 +26,21 @@ struct SharedRegion {
 struct SharedStorage {
   std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
   std::vector<program::VariableKind> kinds;   ///< of the variables
-  std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before the first fragment is planned
+  std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before any fragment
   std::map<std::string, uint32_t> stashes;    ///< name of a stash -> region
   std::map<std::string, Place> kept;          ///< slot -> place
   std::vector<SharedRegion> regions;          ///< region firstShared + i
 };
 
-struct FragmentPlan {
+struct FragmentMemory {
   std::unique_ptr<program::FragmentT> fragment;
   uint64_t scratch = 0;                 ///< bytes
   uint64_t scratchWithoutWorkspace = 0; ///< bytes if no library call needed any
   double seconds = 0;
 };
 
-/// Plans a fragment. Fragments that keep values must come before those that use them.
-FragmentPlan planFragment(const FragmentModel &model, SharedStorage &shared, std::string &error);
+/// Allocates a fragment's memory. Fragments that keep values must come before those that use them.
+FragmentMemory allocateFragment(const FragmentModel &model, SharedStorage &shared, std::string &error);
 
 /// Fills the dependency lists of a fragment from its operands alone: every earlier step with which a step conflicts in memory, less those
 /// that follow from others. In-place operands count as reads and writes.

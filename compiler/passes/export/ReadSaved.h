@@ -1,7 +1,7 @@
 // From a module that is scheduled but not cut into fragments to what its backward keeps.
 #pragma once
 
-#include "compiler/SavedActivations.h"
+#include "compiler/memory/SavedActivations.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -1,5 +1,5 @@
 // One entry of the table per rule, in their order.
-#include "compiler/emit/CheckpointTable.h"
+#include "compiler/passes/export/CheckpointTable.h"
 
 using namespace mlir;
 

@@ -9,7 +9,7 @@ namespace {
 
 using program::StepKind;
 
-/// A step of the result: an action, or a copy that the plan adds.
+/// A step of the result: an action, or a copy that is needed besides.
 struct Item {
   uint32_t action = none;
   uint32_t copyFrom = none, copyTo = none; ///< values
@@ -17,18 +17,18 @@ struct Item {
   uint32_t label = 0;
 };
 
-class Planner : Homes {
+class FragmentAllocator : Homes {
 public:
-  Planner(const FragmentModel &model, SharedStorage &shared, std::string &error)
+  FragmentAllocator(const FragmentModel &model, SharedStorage &shared, std::string &error)
       : Homes(model, shared), model(model), shared(shared), error(error) {}
 
-  FragmentPlan run() {
+  FragmentMemory run() {
     layOutShared();
     sequence();
-    FragmentPlan plan;
-    placeScratch(plan);
-    emit(plan);
-    return plan;
+    FragmentMemory memory;
+    placeScratch(memory);
+    emit(memory);
+    return memory;
   }
 
 private:
@@ -181,7 +181,7 @@ private:
 
   std::vector<uint64_t> workspaceOffsets;
 
-  void placeScratch(FragmentPlan &plan) {
+  void placeScratch(FragmentMemory &memory) {
     std::vector<Interval> intervals;
     std::vector<uint32_t> owners;
     std::vector<uint32_t> intervalOf(model.values.size(), none);
@@ -197,7 +197,7 @@ private:
         }
         intervals[intervalOf[owner]].last = index;
       });
-    plan.scratchWithoutWorkspace = placeIntervals(intervals).total;
+    memory.scratchWithoutWorkspace = placeIntervals(intervals).total;
     workspaceOffsets.assign(items.size(), 0);
     std::vector<uint32_t> workspaceItems;
     for (uint32_t index = 0; index < items.size(); ++index)
@@ -206,16 +206,16 @@ private:
         workspaceItems.push_back(index);
       }
     Placement placement = placeIntervals(intervals);
-    plan.scratch = placement.total;
+    memory.scratch = placement.total;
     for (uint32_t i = 0; i < owners.size(); ++i)
       buffers[owners[i]].place.offset = placement.offsets[i];
     for (uint32_t i = 0; i < workspaceItems.size(); ++i)
       workspaceOffsets[workspaceItems[i]] = placement.offsets[owners.size() + i];
   }
 
-  void emit(FragmentPlan &plan) {
-    plan.fragment = std::make_unique<program::FragmentT>();
-    program::FragmentT &fragment = *plan.fragment;
+  void emit(FragmentMemory &memory) {
+    memory.fragment = std::make_unique<program::FragmentT>();
+    program::FragmentT &fragment = *memory.fragment;
     fragment.name = model.name;
     fragment.phase = model.phase;
     fragment.chunk = model.chunk;
@@ -233,8 +233,8 @@ private:
         else
           addOperand({staticRegion, shared.variables[item.copyVariable], from.bytes}, 0);
         double seconds = static_cast<double>(from.bytes) / 5e9;
-        fragment.steps.emplace_back(StepKind::Copy, 0, 1, 1, 0, first, 0, 0, 0, item.label, 0.0, plan.seconds, plan.seconds + seconds);
-        plan.seconds += seconds;
+        fragment.steps.emplace_back(StepKind::Copy, 0, 1, 1, 0, first, 0, 0, 0, item.label, 0.0, memory.seconds, memory.seconds + seconds);
+        memory.seconds += seconds;
         continue;
       }
       const Action &action = model.actions[item.action];
@@ -248,11 +248,11 @@ private:
         ++outputs;
       }
       // A message is under way beside the compute steps: it arrives before its task begins.
-      double begin = plan.seconds, end = begin + action.seconds;
+      double begin = memory.seconds, end = begin + action.seconds;
       if (action.kind == StepKind::Receive)
         begin = -action.seconds, end = 0;
       else if (action.kind != StepKind::Send && !action.free)
-        plan.seconds = end;
+        memory.seconds = end;
       fragment.steps.emplace_back(action.kind, action.free, static_cast<uint16_t>(action.inputs.size()), static_cast<uint16_t>(outputs), 0,
                                   first, action.payload, 0, 0, action.label, action.flops, begin, end);
     }
@@ -262,8 +262,8 @@ private:
 
 } // namespace
 
-FragmentPlan planFragment(const FragmentModel &model, SharedStorage &shared, std::string &error) {
-  return Planner(model, shared, error).run();
+FragmentMemory allocateFragment(const FragmentModel &model, SharedStorage &shared, std::string &error) {
+  return FragmentAllocator(model, shared, error).run();
 }
 
 } // namespace npar::memory

@@ -1,4 +1,4 @@
-// Translates single entries between the IR and the compiled program's tables: shared by the memory plan and the emitter.
+// Translates single entries between the IR and the compiled program's tables: what export fills a program with.
 #pragma once
 
 #include "compiler/dialects/dist/Dist.h"
@@ -10,7 +10,6 @@ namespace npar {
 
 /// Nothing for an element type that no program holds.
 std::optional<program::ElementType> elementTypeOf(mlir::Type type);
-mlir::Type typeOf(program::ElementType type, mlir::MLIRContext *context);
 
 /// Bytes of a rank-local tensor.
 uint64_t storageBytes(mlir::Type tensor);
@@ -23,9 +22,6 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable);
 
 /// How a rank keeps a data buffer. `scope` is any op of the module; which input it is and its place are left to the caller.
 std::unique_ptr<program::InputT> inputOf(mlir::RankedTensorType type, mlir::Operation *scope);
-
-/// Mesh axis indices of an array of axis names.
-std::vector<uint32_t> axesOf(mlir::ArrayAttr names, dist::MeshAttr mesh);
 
 /// The place in the user's text that a location stands for; null when there is none.
 std::unique_ptr<program::SourcePlaceT> sourceOf(mlir::Location location);

@@ -1,7 +1,7 @@
-// The plan computes what the fragments say, whatever legal order the steps run in: random classes are executed on values and, planned,
-// in memory, where each cell holds a fingerprint of its contents.
+// A class with its memory computes what the fragments say, whatever legal order the steps run in: random classes are executed on values
+// and, planned, in memory, where each cell holds a fingerprint of its contents.
+#include "compiler/memory/AllocateFragment.h"
 #include "compiler/memory/Colour.h"
-#include "compiler/memory/PlanFragment.h"
 #include "engine/program/Steps.h"
 
 #include <functional>
@@ -127,7 +127,7 @@ private:
       }
       if (!fragment.values.empty() && pick(3) == 0) {
         uint32_t value = pick(fragment.values.size()), variable = pick(4);
-        // The plan refuses two writes around a read of the old value; a pass never makes them.
+        // The allocation refuses two writes around a read of the old value; a pass never makes them.
         if (fragment.values[value].bytes == model.variables[variable].bytes && written[variable]++ == 0 && phase == Phase::Update)
           fragment.writes.push_back({variable, value, nextLabel++, ++order});
       }
@@ -216,8 +216,8 @@ Expected runOnValues(const ClassModel &model) {
   return expected;
 }
 
-/// Runs the plan in a random order that its dependencies allow and compares what every step reads.
-void runInMemory(const ClassModel &model, const program::RankClassT &plan, const Expected &expected, std::mt19937 &random) {
+/// Runs the class in a random order that its dependencies allow and compares what every step reads.
+void runInMemory(const ClassModel &model, const program::RankClassT &rankClass, const Expected &expected, std::mt19937 &random) {
   struct Node {
     uint32_t task, step;
     int waits = 0;
@@ -229,8 +229,8 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
     nodes[from].next.push_back(to);
     ++nodes[to].waits;
   };
-  for (uint32_t task = 0; task < plan.tasks.size(); ++task) {
-    const program::FragmentT &fragment = *plan.fragments[plan.tasks[task].fragment()];
+  for (uint32_t task = 0; task < rankClass.tasks.size(); ++task) {
+    const program::FragmentT &fragment = *rankClass.fragments[rankClass.tasks[task].fragment()];
     first.push_back(nodes.size());
     for (uint32_t step = 0; step <= fragment.steps.size(); ++step)
       nodes.push_back({task, step, 0, {}});
@@ -248,18 +248,18 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
     if (task > 0)
       edge(chain[task - 1], chain[task]);
   }
-  for (const program::TaskDependency &wait : plan.task_dependencies)
+  for (const program::TaskDependency &wait : rankClass.task_dependencies)
     edge(first[wait.on_task()] + wait.on_step(), first[wait.task()] + wait.step());
 
-  std::vector<uint64_t> memory(plan.arena_bytes / 64 + 1, 0);
+  std::vector<uint64_t> memory(rankClass.arena_bytes / 64 + 1, 0);
   for (uint32_t index = 0; index < model.variables.size(); ++index)
-    for (const auto &piece : plan.pieces)
+    for (const auto &piece : rankClass.pieces)
       if (piece->variable == index)
         for (uint64_t cell = 0; cell < model.variables[index].bytes / 64; ++cell)
           memory[piece->offset / 64 + cell] = 1000 + index;
-  for (uint32_t task = 0; task < plan.tasks.size(); ++task)
-    memory[plan.bases[plan.tasks[task].first_base() + inputRegion] / 64] =
-        plan.regions[inputRegion]->bytes ? mix(77, plan.tasks[task].micro()) : 0;
+  for (uint32_t task = 0; task < rankClass.tasks.size(); ++task)
+    memory[rankClass.bases[rankClass.tasks[task].first_base() + inputRegion] / 64] =
+        rankClass.regions[inputRegion]->bytes ? mix(77, rankClass.tasks[task].micro()) : 0;
 
   std::vector<uint32_t> ready;
   for (uint32_t node = 0; node < nodes.size(); ++node)
@@ -271,13 +271,13 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
     uint32_t node = ready.back();
     ready.pop_back();
     ++done;
-    const program::Task &task = plan.tasks[nodes[node].task];
-    const program::FragmentT &fragment = *plan.fragments[task.fragment()];
+    const program::Task &task = rankClass.tasks[nodes[node].task];
+    const program::FragmentT &fragment = *rankClass.fragments[task.fragment()];
     if (nodes[node].step < fragment.steps.size()) {
       const program::Step &step = fragment.steps[nodes[node].step];
       auto cells = [&](uint32_t operand) {
         const program::Operand &place = fragment.operands[step.first_operand() + operand];
-        uint64_t at = plan.bases[task.first_base() + place.region()] + place.offset();
+        uint64_t at = rankClass.bases[task.first_base() + place.region()] + place.offset();
         return std::make_pair(at / 64, at / 64 + (place.bytes() + 63) / 64);
       };
       // All cells of an operand hold one fingerprint.
@@ -321,33 +321,33 @@ void runInMemory(const ClassModel &model, const program::RankClassT &plan, const
           if (fragment.values[value].alias == none)
             break;
         }
-  for (const auto &piece : plan.pieces)
+  for (const auto &piece : rankClass.pieces)
     if (!consumed.count(piece->variable)) {
       EXPECT_EQ(memory[piece->offset / 64], expected.variables[piece->variable]);
     }
 }
 
-TEST(Plan, ComputesWhatTheFragmentsSayInAnyOrder) {
-  size_t planned = 0;
+TEST(Allocate, ComputesWhatTheFragmentsSayInAnyOrder) {
+  size_t accepted = 0;
   for (uint32_t seed = 0; seed < 1500; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomClass example(seed);
-    PlanOptions options;
+    AllocationOptions options;
     options.microCount = example.micros;
     options.spareSlots = seed % 3;
     std::string error;
-    auto plan = planClass(example.model, options, error);
-    if (!plan) // old and new value of a variable at the same time: refused, not miscompiled
+    auto rankClass = allocateClass(example.model, options, error);
+    if (!rankClass) // old and new value of a variable at the same time: refused, not miscompiled
       continue;
-    ++planned;
+    ++accepted;
     Expected expected = runOnValues(example.model);
     std::mt19937 random(seed);
     for (int round = 0; round < 3; ++round)
-      runInMemory(example.model, *plan, expected, random);
+      runInMemory(example.model, *rankClass, expected, random);
     if (HasFailure())
       return;
   }
-  EXPECT_GT(planned, 1400u);
+  EXPECT_GT(accepted, 1400u);
 }
 
 /// A fragment with one action after the other on its own result.
@@ -372,27 +372,27 @@ uint64_t scratchOf(FragmentModel fragment) {
   model.fragments.push_back(std::move(fragment));
   model.tasks.push_back({0, 0, 0, 0});
   std::string error;
-  auto plan = planClass(model, {}, error);
+  auto rankClass = allocateClass(model, {}, error);
   EXPECT_EQ(error, "");
-  return plan->regions[scratchRegion]->bytes;
+  return rankClass->regions[scratchRegion]->bytes;
 }
 
-TEST(Plan, ReusesScratch) {
+TEST(Allocate, ReusesScratch) {
   EXPECT_EQ(scratchOf(chainOf(10, false)), 2048u);
   EXPECT_EQ(scratchOf(chainOf(10, true)), 1024u);
 }
 
-TEST(Plan, CountsWorkspaceApart) {
+TEST(Allocate, CountsWorkspaceApart) {
   ClassModel model;
   model.fragments.push_back(chainOf(3, false));
   model.fragments[0].actions[1].kind = StepKind::Matmul;
   model.fragments[0].actions[1].workspace = 640;
   model.tasks.push_back({0, 0, 0, 0});
   std::string error;
-  auto plan = planClass(model, {}, error);
-  EXPECT_EQ(plan->workspace_bytes, 640u);
-  EXPECT_EQ(plan->activation_bytes, 2048u);
-  EXPECT_EQ(plan->fragments[0]->steps[1].outputs(), 2);
+  auto rankClass = allocateClass(model, {}, error);
+  EXPECT_EQ(rankClass->workspace_bytes, 640u);
+  EXPECT_EQ(rankClass->activation_bytes, 2048u);
+  EXPECT_EQ(rankClass->fragments[0]->steps[1].outputs(), 2);
 }
 
 /// A fragment that makes values of 64 bytes and keeps them, or uses them.
@@ -419,7 +419,7 @@ FragmentModel keeping(const std::string &name, Phase phase, const std::vector<st
 }
 
 /// What only B uses is free after B; what W uses lives on until W, in regions of their own.
-TEST(Plan, FreesWhatOnlyTheBackwardKeeps) {
+TEST(Allocate, FreesWhatOnlyTheBackwardKeeps) {
   ClassModel model;
   model.fragments.push_back(keeping("F0", Phase::Forward, {"b", "w", "both"}, {}));
   model.fragments.push_back(keeping("B0", Phase::Backward, {"dw"}, {"b", "both"}));
@@ -431,22 +431,22 @@ TEST(Plan, FreesWhatOnlyTheBackwardKeeps) {
   for (uint32_t micro = 0; micro < 4; ++micro)
     model.tasks.push_back({2, micro, 0, 0});
   std::string error;
-  PlanOptions options;
+  AllocationOptions options;
   options.microCount = 4;
-  auto plan = planClass(model, options, error);
-  ASSERT_TRUE(plan) << error;
+  auto rankClass = allocateClass(model, options, error);
+  ASSERT_TRUE(rankClass) << error;
   std::map<std::string, uint32_t> slots;
-  for (const auto &region : plan->regions)
+  for (const auto &region : rankClass->regions)
     slots[region->name] = region->slots;
   EXPECT_EQ(slots.at("stash_F0_B0"), 1u);
   EXPECT_EQ(slots.at("stash_F0_W0"), 4u);
   EXPECT_EQ(slots.at("stash_F0_B0_W0"), 4u);
   EXPECT_EQ(slots.at("stash_B0_W0"), 4u);
-  EXPECT_EQ(plan->activation_bytes, 64u * 13);
+  EXPECT_EQ(rankClass->activation_bytes, 64u * 13);
 }
 
-/// Parts of a stage keep values for each other: planned in the order in which they run, wherever they stand.
-TEST(Plan, PlansPartsInTheOrderOfTheirValues) {
+/// Parts of a stage keep values for each other: their memory comes in the order in which they run, wherever they stand.
+TEST(Allocate, AllocatesPartsInTheOrderOfTheirValues) {
   ClassModel model;
   model.fragments.push_back(keeping("B0", Phase::Backward, {}, {"d"}));
   model.fragments.push_back(keeping("B7", Phase::Backward, {"d"}, {"x"}));
@@ -455,14 +455,14 @@ TEST(Plan, PlansPartsInTheOrderOfTheirValues) {
   for (uint32_t fragment : {3, 2, 1, 0})
     model.tasks.push_back({fragment, 0, 0, 0});
   std::string error;
-  auto plan = planClass(model, {}, error);
-  ASSERT_TRUE(plan) << error;
-  EXPECT_EQ(plan->regions[firstShared]->name, "stash_F0_B7_F7");
-  EXPECT_EQ(plan->fragments[1]->name, "B7");
+  auto rankClass = allocateClass(model, {}, error);
+  ASSERT_TRUE(rankClass) << error;
+  EXPECT_EQ(rankClass->regions[firstShared]->name, "stash_F0_B7_F7");
+  EXPECT_EQ(rankClass->fragments[1]->name, "B7");
 
   model.fragments[3].values.emplace_back().bytes = 64;
   model.fragments[3].values.back().unstash = "d";
-  EXPECT_FALSE(planClass(model, {}, error));
+  EXPECT_FALSE(allocateClass(model, {}, error));
   EXPECT_EQ(error, "fragments of '' keep values for each other in a circle");
 }
 

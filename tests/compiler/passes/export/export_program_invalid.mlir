@@ -1,4 +1,4 @@
-// RUN: npar-opt %s --export-plan-memory --split-input-file --verify-diagnostics
+// RUN: npar-opt %s --export-program --split-input-file --verify-diagnostics
 
 // Arithmetic must have been outlined.
 module attributes {dist.mesh = #dist.mesh<>} {

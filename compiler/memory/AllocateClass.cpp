@@ -1,6 +1,6 @@
-// Plans a class: variables in the static region, fragments, slots of stash and boxes for every task, arena layout, statistics.
+// Allocates a class's memory: variables in the static region, fragments, slots of stash and boxes for every task, arena layout, statistics.
+#include "compiler/memory/AllocateFragment.h"
 #include "compiler/memory/Colour.h"
-#include "compiler/memory/PlanFragment.h"
 
 #include <algorithm>
 #include <map>
@@ -11,9 +11,10 @@ namespace {
 
 using program::VariableKind;
 
-class ClassPlanner {
+class ClassAllocator {
 public:
-  ClassPlanner(const ClassModel &model, const PlanOptions &options, std::string &error) : model(model), options(options), error(error) {}
+  ClassAllocator(const ClassModel &model, const AllocationOptions &options, std::string &error)
+      : model(model), options(options), error(error) {}
 
   std::unique_ptr<program::RankClassT> run() {
     result = std::make_unique<program::RankClassT>();
@@ -26,7 +27,7 @@ public:
     }
     placeVariables();
     placeInputs();
-    planFragments();
+    allocateFragments();
     if (!error.empty())
       return nullptr;
     layOutRegions();
@@ -38,7 +39,7 @@ public:
 
 private:
   const ClassModel &model;
-  const PlanOptions &options;
+  const AllocationOptions &options;
   std::string &error;
   std::unique_ptr<program::RankClassT> result;
   SharedStorage shared;
@@ -93,10 +94,10 @@ private:
   }
 
   /// Each fragment after those that keep values for it.
-  void planFragments() {
+  void allocateFragments() {
     nameStashes();
     result->fragments.resize(model.fragments.size());
-    std::set<std::string> open; // slots that fragments still to be planned will keep
+    std::set<std::string> open; // slots that fragments still to come will keep
     for (const FragmentModel &fragment : model.fragments)
       for (const ValueModel &value : fragment.values)
         if (!value.stash.empty())
@@ -105,7 +106,7 @@ private:
       return std::any_of(fragment.values.begin(), fragment.values.end(),
                          [&](const ValueModel &value) { return open.count(value.unstash) > 0; });
     };
-    for (size_t planned = 0; planned < model.fragments.size(); ++planned) {
+    for (size_t done = 0; done < model.fragments.size(); ++done) {
       uint32_t next = none;
       for (uint32_t index = 0; index < model.fragments.size() && next == none; ++index)
         if (!result->fragments[index] && !waits(model.fragments[index]))
@@ -115,10 +116,10 @@ private:
         return;
       }
       const FragmentModel &fragment = model.fragments[next];
-      FragmentPlan plan = planFragment(fragment, shared, error);
-      result->fragments[next] = std::move(plan.fragment);
-      scratch = std::max(scratch, plan.scratch);
-      scratchWithoutWorkspace = std::max(scratchWithoutWorkspace, plan.scratchWithoutWorkspace);
+      FragmentMemory memory = allocateFragment(fragment, shared, error);
+      result->fragments[next] = std::move(memory.fragment);
+      scratch = std::max(scratch, memory.scratch);
+      scratchWithoutWorkspace = std::max(scratchWithoutWorkspace, memory.scratchWithoutWorkspace);
       for (const ValueModel &value : fragment.values)
         open.erase(value.stash);
     }
@@ -219,8 +220,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<program::RankClassT> planClass(const ClassModel &model, const PlanOptions &options, std::string &error) {
-  return ClassPlanner(model, options, error).run();
+std::unique_ptr<program::RankClassT> allocateClass(const ClassModel &model, const AllocationOptions &options, std::string &error) {
+  return ClassAllocator(model, options, error).run();
 }
 
 } // namespace npar::memory

@@ -1,5 +1,5 @@
 // Entries of the compiled program from types, variables and locations.
-#include "compiler/emit/ProgramTables.h"
+#include "compiler/passes/export/ProgramTables.h"
 
 #include "engine/program/Pieces.h"
 #include "mlir/IR/Location.h"
@@ -25,24 +25,6 @@ std::optional<program::ElementType> elementTypeOf(Type type) {
   if (type.isInteger(8))
     return program::ElementType::U8;
   return std::nullopt;
-}
-
-Type typeOf(program::ElementType type, MLIRContext *context) {
-  switch (type) {
-  case program::ElementType::F32:
-    return Float32Type::get(context);
-  case program::ElementType::F64:
-    return Float64Type::get(context);
-  case program::ElementType::BF16:
-    return BFloat16Type::get(context);
-  case program::ElementType::F16:
-    return Float16Type::get(context);
-  case program::ElementType::I32:
-    return IntegerType::get(context, 32);
-  case program::ElementType::U8:
-    break;
-  }
-  return IntegerType::get(context, 8);
 }
 
 uint64_t storageBytes(Type tensor) {
@@ -123,13 +105,6 @@ std::unique_ptr<program::InputT> inputOf(RankedTensorType type, Operation *scope
     input->zigzag.push_back(layout ? static_cast<uint32_t>(dist::zigzagOf(scope, layout.getNames()[dim])) : 0);
   }
   return input;
-}
-
-std::vector<uint32_t> axesOf(ArrayAttr names, dist::MeshAttr mesh) {
-  std::vector<uint32_t> axes;
-  for (StringAttr name : names.getAsRange<StringAttr>())
-    axes.push_back(static_cast<uint32_t>(mesh.indexOf(name)));
-  return axes;
 }
 
 std::unique_ptr<program::SourcePlaceT> sourceOf(Location location) {

@@ -1,5 +1,4 @@
-// RUN: npar-opt %s --export-plan-memory | FileCheck %s
-// RUN: npar-opt %s --export-plan-memory | npar-opt | FileCheck %s
+// RUN: npar-opt %s --export-program | FileCheck %s
 
 // Two stages of one product each. The stash, the boxes and the accumulation have their own storage; what is written to a variable is
 // written there; each step waits for exactly those with which it shares memory.
@@ -50,7 +49,7 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
   }
   pipe.fragment @U0 stage(0) phase(U) {
     %a = nn.read @w0.grad.0 : tensor<16x16xf32, #g>
-    %g = dist.all_reduce %a {axes = ["dp"], cause = "because", dist.rule = [loc("batch -> dp"("p.npar":3:5))], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
+    %g = dist.all_reduce %a {axes = ["dp"], cause = "its shares differ", dist.rule = [loc("batch -> dp"("p.npar":3:5))], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
     %w = nn.read @w0 : tensor<16x16xf32, #w>
     %n = rank.launch @sgd(%w, %g) : (tensor<16x16xf32, #w>, tensor<16x16xf32, #w>) -> tensor<16x16xf32, #w>
     nn.write @w0, %n : tensor<16x16xf32, #w>
@@ -81,45 +80,58 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
   pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1", "U1"]
 }
 
+// CHECK: program Two, plan p
+// CHECK-NEXT: 4 ranks: dp = 2, pp = 2
+// CHECK-NEXT: batch 16, 2 micro-batches of 8
+// CHECK-NEXT: 512 parameters, computes in f32, seed 1, 2 stages by 1f1b
+// CHECK: variables
+// CHECK-NEXT: w0: parameter f32 [embed 16, out 16], stored [16, 16], ones
+// CHECK: w0.grad.0: accumulator f32 [embed 16, out 16], stored [16, 16], zeros of w0 use 0
+// CHECK: kernels
+// CHECK-NEXT: fill: extent 4, 1 flops
+
 // The fill is stashed where it is made, the relu works where its result is sent from, nothing is copied.
-// CHECK: #[[$LINE:.*]] = loc("p.npar":3:5)
-// CHECK: #[[$RULE:.*]] = loc("batch -> dp"(#[[$LINE]]))
-// CHECK-LABEL: rank.program @stage0 stage(0) arena(3840) fixed {pp = 0 : i64}
-// CHECK-SAME: activations = 1792 : i64, gradients = 1024 : i64, optimizer = 0 : i64, parameters = 1024 : i64, workspace = 0 : i64
-// CHECK-NEXT: rank.region "static" bytes(2048) slots(1) offset(0)
-// CHECK-NEXT: rank.region "scratch" bytes(256) slots(1) offset(2048)
-// CHECK-NEXT: rank.region "input" bytes(0) slots(2) offset(2304)
-// CHECK-NEXT: rank.region "stash_F0_B0" bytes(256) slots(2) offset(2304)
-// CHECK-NEXT: rank.region "outbox0" bytes(256) slots(2) offset(2816)
-// CHECK-NEXT: rank.region "inbox1" bytes(256) slots(2) offset(3328)
-// CHECK-NEXT: rank.variable @w0 offset(0) bytes(1024) owner
-// CHECK-NEXT: rank.variable @w0.grad.0 offset(1024) bytes(1024) owner
-// CHECK-NEXT: rank.fragment "P0" phase(P)
-// CHECK-NEXT: rank.step zero "zero w0.grad.0" () -> (static[1024, 1024]) after []
-// CHECK:      rank.fragment "F0" phase(F)
-// CHECK-NEXT: rank.step kernel "fill" () -> (stash_F0_B0[0, 256]) after []
-// CHECK-NEXT: rank.step matmul "matmul" (stash_F0_B0[0, 256], static[0, 1024]) -> (scratch[0, 256]) after [0]
-// CHECK-NEXT: rank.step kernel "relu" (scratch[0, 256]) -> (outbox0[0, 256]) after [1] does {kernel = @relu}
-// CHECK-NEXT: rank.step send "send" (outbox0[0, 256]) -> () after [2]
-// CHECK:      rank.fragment "B0" phase(B)
-// CHECK-NEXT: rank.step receive "receive" () -> (inbox1[0, 256]) after []
-// CHECK-NEXT: rank.step matmul "matmul" (stash_F0_B0[0, 256], inbox1[0, 256]) -> (static[1024, 1024]) after [0] does {a = array<i64: 1, 16>, accumulate
-// CHECK:      rank.fragment "U0" phase(U)
-// CHECK-NEXT: rank.step collective "all_reduce" (static[1024, 1024]) -> (static[1024, 1024]) after []
-// CHECK-SAME: cause = "because"{{.*}} from = "embed : 16, out : 16, partial = {dp : sum}"
-// CHECK-SAME: rules = [#[[$RULE]]], to = "embed : 16, out : 16"
-// CHECK-NEXT: rank.step kernel "sgd" (static[0, 1024], static[1024, 1024]) -> (static[0, 1024]) after [0]
-// CHECK:      rank.task "P0" micro(0)
-// CHECK-NEXT: rank.task "F0" micro(0) bases [0, 2048, 2304, 2304, 2816, 3328]
-// CHECK-NEXT: rank.task "F0" micro(1) bases [0, 2048, 2304, 2560, 3072, 3328]
-// CHECK:      rank.communicate [1, 3, 2, 3, 3, 0, 4, 0, 5, 0]
+// CHECK-LABEL: class stage0 at pp = 0: ranks 0, 2
+// CHECK: arena 3840 bytes (3.8 KiB): parameters 1024, gradients 1024, optimizer 0, activations 1792, workspace 0
+// CHECK-NEXT: static: 1 x 2048 bytes at 0
+// CHECK-NEXT: scratch: 1 x 256 bytes at 2048
+// CHECK-NEXT: stash_F0_B0: 2 x 256 bytes at 2304
+// CHECK-NEXT: outbox0: 2 x 256 bytes at 2816
+// CHECK-NEXT: inbox1: 2 x 256 bytes at 3328
+// CHECK-NEXT: static[0, 1024] w0 [embed 16, out 16] owner
+// CHECK-NEXT: static[1024, 1024] w0.grad.0 [embed 16, out 16] owner
+// CHECK: fragment P0: prologue
+// CHECK-NEXT: 0: zero () -> (static[1024, 1024])  # zero w0.grad.0
+// CHECK: fragment F0: forward
+// CHECK-NEXT: 0: kernel fill () -> (stash_F0_B0[0, 256])  # fill
+// CHECK-NEXT: 1: matmul 4 x 16 x 16 (stash_F0_B0[0, 256], static[0, 1024]) -> (scratch[0, 256]) after 0  # matmul {{.*}}, f32, a [16, 1], b [16, 1], c [16, 1]
+// CHECK-NEXT: 2: kernel relu (scratch[0, 256]) -> (outbox0[0, 256]) after 1  # relu
+// CHECK-NEXT: 3: send 64 elements to pp = 1 event 0 (outbox0[0, 256]) -> () after 2  # send {{.*}}, f32
+// CHECK: fragment B0: backward
+// CHECK-NEXT: 0: receive 64 elements from pp = 1 event 1 () -> (inbox1[0, 256])  # receive
+// CHECK-NEXT: 1: matmul 16 x 16 x 4 accumulate (stash_F0_B0[0, 256], inbox1[0, 256]) -> (static[1024, 1024]) after 0  # matmul {{.*}}, a [1, 16], b [16, 1], c [16, 1]
+// CHECK: fragment U0: update
+// CHECK-NEXT: 0: all_reduce 256 elements over dp (static[1024, 1024]) -> (static[1024, 1024])  # all_reduce
+// CHECK-SAME: sum of f32, event 0, [1, 1, 1] {embed : 16, out : 16, partial = {dp : sum}} -> {embed : 16, out : 16}
+// CHECK-SAME: because its shares differ, rule 'batch -> dp' at p.npar:3
+// CHECK-NEXT: 1: kernel sgd (static[0, 1024], static[1024, 1024]) -> (static[0, 1024]) after 0
+// CHECK: tasks
+// CHECK-NEXT: 0: P0  stash_F0_B0 0  outbox0 0  inbox1 0  # begin
+// CHECK-NEXT: 1: F0:0  stash_F0_B0 0  outbox0 0  inbox1 0  # begin
+// CHECK-NEXT: 2: F0:1  stash_F0_B0 1  outbox0 1  inbox1 0  # begin
+// CHECK: communication in this order
+// CHECK-NEXT: F0:0 step 3: send 64 elements to pp = 1 event 0
+// CHECK-NEXT: F0:1 step 3: send
+// CHECK-NEXT: B0:0 step 0: receive
+// CHECK-NEXT: B0:1 step 0: receive
+// CHECK-NEXT: U0 step 0: all_reduce
 
 // What stage 1 receives and keeps for the backward stays in its box.
-// CHECK-LABEL: rank.program @stage1 stage(1)
-// CHECK:      rank.fragment "F1" phase(F)
-// CHECK-NEXT: rank.step receive "receive" () -> (inbox0[0, 256])
-// CHECK:      rank.fragment "B1" phase(B)
-// CHECK-NEXT: rank.step matmul "matmul" (inbox0[0, 256], static[0, 1024]) -> (outbox1[0, 256]) after []
-// CHECK-NEXT: rank.step send "send" (outbox1[0, 256]) -> () after [0]
-// CHECK-NOT:  rank.step copy
-// CHECK:      rank.communicate
+// CHECK-LABEL: class stage1 at pp = 1: ranks 1, 3
+// CHECK: fragment F1: forward
+// CHECK-NEXT: 0: receive 64 elements from pp = 0 event 0 () -> (inbox0[0, 256])
+// CHECK: fragment B1: backward
+// CHECK-NEXT: 0: matmul 4 x 16 x 16 (inbox0[0, 256], static[0, 1024]) -> (outbox1[0, 256])  # matmul
+// CHECK-NEXT: 1: send 64 elements to pp = 0 event 1 (outbox1[0, 256]) -> () after 0
+// CHECK-NOT: copy
+// CHECK: communication in this order

@@ -1,4 +1,4 @@
-// The memory plan: from fragments of steps over values to a class of ranks in the form of the compiled program. No MLIR.
+// Memory allocation: from fragments of steps over values to a class of ranks in the form of the compiled program. No MLIR.
 //
 // Regions of a class: "static" (variables), "scratch" (temporaries, one slot for all tasks, since compute steps are chained task after
 // task), "input" (data, a slot per micro-batch), a box per sent or received value, and a stash per fragment that keeps values and set of
@@ -61,13 +61,13 @@ struct VariableModel {
   uint32_t variable = 0; ///< index in the program
   program::VariableKind kind = program::VariableKind::Parameter;
   uint64_t bytes = 0;
-  std::unique_ptr<program::PieceT> piece; ///< offset is filled by the plan
+  std::unique_ptr<program::PieceT> piece; ///< the offset is filled in
   std::string output;                     ///< name among outputs, for kind Output
 };
 
 struct InputModel {
   uint64_t bytes = 0;                     ///< in one micro-batch
-  std::unique_ptr<program::InputT> input; ///< region and offset are filled by the plan
+  std::unique_ptr<program::InputT> input; ///< region and offset are filled in
 };
 
 struct TaskModel {
@@ -85,14 +85,14 @@ struct ClassModel {
   std::vector<TaskModel> tasks; ///< in order
 };
 
-struct PlanOptions {
+struct AllocationOptions {
   uint32_t microCount = 1;
   uint32_t spareSlots = 1; ///< of every box beyond what its live instances need, where there are more instances
 };
 
-/// Plans the memory of a class: regions, operands, dependencies, slots, task dependencies, statistics. Everything but the communication
+/// Allocates the memory of a class: regions, operands, dependencies, slots, task dependencies, statistics. Everything but the communication
 /// order. On failure `error` says why.
-std::unique_ptr<program::RankClassT> planClass(const ClassModel &model, const PlanOptions &options, std::string &error);
+std::unique_ptr<program::RankClassT> allocateClass(const ClassModel &model, const AllocationOptions &options, std::string &error);
 
 /// Edges that order Send and Receive steps after earlier and before later users of their memory in other tasks; edges that follow from
 /// others are left out. Fills `rankClass.task_dependencies`.
@@ -102,8 +102,7 @@ void addReuseDependencies(program::RankClassT &rankClass);
 /// depends on, a message for its sender, a collective for all members. The end of the update's tasks follows.
 void timeUpdates(program::ProgramT &program);
 
-/// Fills the communication orders of a program whose classes are planned, and runs every check on it. Empty, or what is wrong; `deadlock`
-/// says that no order exists.
-std::string finishPlan(program::ProgramT &program, bool &deadlock);
+/// Fills the communication orders of a program whose classes have their memory. Empty, or the deadlock that lets no order exist.
+std::string orderCommunication(program::ProgramT &program);
 
 } // namespace npar::memory

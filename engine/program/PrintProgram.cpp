@@ -1,0 +1,587 @@
+// One printer for classes of ranks and for single ranks: a rank's text has numbers where its class's has names of mesh axes.
+#include "engine/program/PrintProgram.h"
+
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
+#include "engine/program/Pieces.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
+
+#include <cstdio>
+#include <optional>
+
+namespace npar::program {
+namespace {
+
+std::string number(double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%g", value);
+  return text;
+}
+
+std::string humanBytes(uint64_t bytes) {
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
+    value /= 1024;
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.1f %s", value, units[unit]);
+  return text;
+}
+
+/// `[a, b, c]`
+template <typename Range> std::string list(const Range &values) {
+  std::string text;
+  for (auto value : values)
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return "[" + text + "]";
+}
+
+std::string placeOf(const SourcePlace *source) {
+  return source ? " at " + source->file()->str() + ":" + std::to_string(source->line()) : "";
+}
+
+const char *wordOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return "f32";
+  case ElementType::F64:
+    return "f64";
+  case ElementType::I32:
+    return "i32";
+  case ElementType::U8:
+    return "u8";
+  case ElementType::BF16:
+    return "bf16";
+  case ElementType::F16:
+    return "f16";
+  }
+  return "unknown";
+}
+
+const char *wordOf(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return "all_reduce";
+  case CollectiveKind::AllGather:
+    return "all_gather";
+  case CollectiveKind::ReduceScatter:
+    return "reduce_scatter";
+  case CollectiveKind::AllToAll:
+    return "all_to_all";
+  case CollectiveKind::Permute:
+    return "permute";
+  }
+  return "unknown";
+}
+
+const char *wordOf(ReduceOp op) {
+  switch (op) {
+  case ReduceOp::Sum:
+    return "sum";
+  case ReduceOp::Max:
+    return "max";
+  case ReduceOp::RoundedSum:
+    return "rounded_sum";
+  }
+  return "unknown";
+}
+
+const char *wordOf(VariableKind kind) {
+  switch (kind) {
+  case VariableKind::Parameter:
+    return "parameter";
+  case VariableKind::State:
+    return "state";
+  case VariableKind::Accumulator:
+    return "accumulator";
+  case VariableKind::Output:
+    return "output";
+  }
+  return "unknown";
+}
+
+const char *wordOf(InitKind kind) {
+  switch (kind) {
+  case InitKind::Zeros:
+    return "zeros";
+  case InitKind::Ones:
+    return "ones";
+  case InitKind::Normal:
+    return "normal";
+  case InitKind::Constant:
+    return "constant";
+  }
+  return "unknown";
+}
+
+const char *wordOf(CheckpointRuleKind kind) {
+  switch (kind) {
+  case CheckpointRuleKind::Rename:
+    return "rename";
+  case CheckpointRuleKind::Ignore:
+    return "ignore";
+  case CheckpointRuleKind::Same:
+    return "same";
+  case CheckpointRuleKind::Fresh:
+    return "fresh";
+  }
+  return "unknown";
+}
+
+const char *describe(Phase phase) {
+  switch (phase) {
+  case Phase::Prologue:
+    return "prologue";
+  case Phase::Forward:
+    return "forward";
+  case Phase::Backward:
+    return "backward";
+  case Phase::Update:
+    return "update";
+  case Phase::Weight:
+    return "weight gradient";
+  case Phase::Count:
+    return "count";
+  }
+  return "unknown";
+}
+
+/// What a stream of tokens gives an input.
+const char *describe(InputRole role) {
+  switch (role) {
+  case InputRole::Other:
+    return "";
+  case InputRole::Stream:
+    return ", a stream's tokens";
+  case InputRole::Shifted:
+    return ", a stream's next tokens";
+  }
+  return "unknown";
+}
+
+/// What is the same for all ranks.
+class TablePrinter {
+public:
+  explicit TablePrinter(const Program &program) : program(program) {}
+
+  std::string run() {
+    header();
+    variables();
+    inputs();
+    checkpointRules();
+    kernels();
+    return text;
+  }
+
+private:
+  const Program &program;
+  std::string text;
+
+  void line(const std::string &content) { text += content + "\n"; }
+
+  void header() {
+    line("program " + program.model()->str() + ", plan " + program.plan()->str() +
+         (program.train()->size() ? ", train " + program.train()->str() : ""));
+    std::string mesh, data;
+    for (const MeshAxis *axis : *program.mesh())
+      mesh += (mesh.empty() ? "" : ", ") + axis->name()->str() + " = " + std::to_string(axis->size());
+    for (uint32_t axis : *program.data_axes())
+      data += (data.empty() ? "" : ", ") + program.mesh()->Get(axis)->name()->str();
+    line("  " + std::to_string(worldOf(program)) + " ranks" + (mesh.empty() ? "" : ": " + mesh));
+    line("  batch " + std::to_string(program.batch()) + (data.empty() ? "" : " over " + data) + ", " +
+         std::to_string(program.micro_count()) + " micro-batches of " + std::to_string(program.micro()));
+    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + wordOf(program.compute()) + ", seed " +
+         std::to_string(program.seed()) + ", " + std::to_string(program.stages()) + " stages" +
+         (program.schedule()->size() ? " by " + program.schedule()->str() : ""));
+  }
+
+  /// `[embed 16, out 16]`
+  template <typename Axes, typename Sizes> static std::string shapeOf(const Axes &axes, const Sizes &sizes) {
+    std::string text;
+    for (uint32_t i = 0; i < sizes.size(); ++i)
+      text += (i ? ", " : "") + axes.Get(i)->str() + " " + std::to_string(sizes.Get(i));
+    return "[" + text + "]";
+  }
+
+  /// `  w.exp_avg: state f32 [embed 64], stored [64], zeros, exp_avg of w`
+  void variables() {
+    line("\nvariables");
+    for (const Variable *variable : *program.variables()) {
+      std::string more = ", " + std::string(wordOf(variable->init()));
+      if (variable->init() == InitKind::Normal || variable->init() == InitKind::Constant)
+        more += " " + number(variable->deviation());
+      if (variable->slot()->size())
+        more += ", " + variable->slot()->str();
+      if (variable->of() >= 0)
+        more += " of " + program.variables()->Get(variable->of())->name()->str();
+      if (variable->kind() == VariableKind::Accumulator)
+        more += " use " + std::to_string(variable->use());
+      line("  " + variable->name()->str() + ": " + wordOf(variable->kind()) + " " + wordOf(variable->type()) + " " +
+           shapeOf(*variable->axes(), *variable->shape()) + ", stored " + list(*variable->stored()) + more);
+    }
+  }
+
+  void inputs() {
+    if (program.inputs()->size() == 0)
+      return;
+    line("\ninputs");
+    for (const LogicalInput *input : *program.inputs()) {
+      std::string values = input->classes() ? ", 0 to " + std::to_string(input->classes() - 1) : ", any number";
+      if (input->axis()->size())
+        values += " of " + input->axis()->str() + placeOf(input->source());
+      if (input->ignore())
+        values += ", ignores " + std::to_string(*input->ignore());
+      line("  " + input->name()->str() + ": " + wordOf(input->type()) + " " + shapeOf(*input->axes(), *input->shape()) + values +
+           describe(input->role()));
+    }
+  }
+
+  void checkpointRules() {
+    if (program.checkpoint()->size() == 0)
+      return;
+    line("\nnames in files with weights");
+    for (const CheckpointRule *rule : *program.checkpoint())
+      line("  " + std::string(wordOf(rule->kind())) + " \"" + rule->file()->str() + "\" \"" + rule->model()->str() + "\"");
+  }
+
+  void kernels() {
+    if (program.kernels()->size() == 0)
+      return;
+    line("\nkernels");
+    for (const Kernel *kernel : *program.kernels())
+      line("  " + kernel->symbol()->str() + ": extent " + std::to_string(kernel->extent()) + ", " + number(kernel->flops()) + " flops");
+  }
+};
+
+/// A class, or one rank of it.
+class RankPrinter {
+public:
+  RankPrinter(const Program &program, const RankClass &rankClass, std::optional<int64_t> rank)
+      : program(program), rankClass(rankClass), rank(rank) {
+    if (rank)
+      coordinates = coordinatesOf(program, *rank);
+  }
+
+  std::string run() {
+    header();
+    memory();
+    for (const Fragment *fragment : *rankClass.fragments())
+      printFragment(*fragment);
+    tasks();
+    communication();
+    return text;
+  }
+
+private:
+  const Program &program;
+  const RankClass &rankClass;
+  const std::optional<int64_t> rank;
+  std::vector<int64_t> coordinates; ///< of the rank
+  std::string text;
+
+  void line(const std::string &content) { text += content + "\n"; }
+
+  std::string axisName(uint32_t axis) { return program.mesh()->Get(axis)->name()->str(); }
+
+  template <typename Axes> std::string axisNames(const Axes &axes) {
+    std::string names;
+    for (uint32_t axis : axes)
+      names += (names.empty() ? "" : ", ") + axisName(axis);
+    return names;
+  }
+
+  void header() {
+    std::string where;
+    if (!rank) {
+      for (const Coordinate *fixed : *rankClass.fixed())
+        where += (where.empty() ? " at " : ", ") + axisName(fixed->axis()) + " = " + std::to_string(fixed->value());
+      return line("class " + rankClass.name()->str() + where + ": " + describeRanks(program, rankClass));
+    }
+    for (uint32_t axis = 0; axis < coordinates.size(); ++axis)
+      where += (axis ? ", " : " at ") + axisName(axis) + " = " + std::to_string(coordinates[axis]);
+    line("rank " + std::to_string(*rank) + " of " + std::to_string(worldOf(program)) + where + ": " + rankClass.name()->str() + " of " +
+         program.model()->str() + ", plan " + program.plan()->str());
+  }
+
+  //===- Memory -------------------------------------------------------------------------------------------------------------===//
+
+  void memory() {
+    line("\narena " + std::to_string(rankClass.arena_bytes()) + " bytes (" + humanBytes(rankClass.arena_bytes()) + "): parameters " +
+         std::to_string(rankClass.parameter_bytes()) + ", gradients " + std::to_string(rankClass.gradient_bytes()) + ", optimizer " +
+         std::to_string(rankClass.optimizer_bytes()) + ", activations " + std::to_string(rankClass.activation_bytes()) + ", workspace " +
+         std::to_string(rankClass.workspace_bytes()));
+    for (const Region *region : *rankClass.regions())
+      if (region->bytes())
+        line("  " + region->name()->str() + ": " + std::to_string(region->slots()) + " x " + std::to_string(region->bytes()) +
+             " bytes at " + std::to_string(region->offset()));
+    for (const Piece *piece : *rankClass.pieces())
+      printPiece(*piece);
+    for (const Input *input : *rankClass.inputs())
+      printInput(*input);
+    for (const Output *output : *rankClass.outputs())
+      line("  output " + output->name()->str() + " at static[" + std::to_string(output->offset()) + ", 8]");
+  }
+
+  /// `  static[0, 33024] wte.weight [vocab 129 of 257 from 129, embed 64] owner`, with flat axes: `..., 3072 elements from 3072`; of a
+  /// class
+  /// `[vocab 129 of 257 by tp, embed 64]`.
+  void printPiece(const Piece &piece) {
+    const Variable *variable = program.variables()->Get(piece.variable());
+    std::string shape;
+    for (uint32_t i = 0; i < piece.dimensions()->size(); ++i) {
+      const PieceDimension *dimension = piece.dimensions()->Get(i);
+      shape += (i ? ", " : "") + variable->axes()->Get(i)->str() + " " + std::to_string(dimension->local());
+      if (dimension->axis_count() == 0)
+        continue;
+      shape += " of " + std::to_string(dimension->global());
+      if (rank)
+        shape += " from " + std::to_string(memberAlong(program, coordinates, piece, *dimension) * dimension->local());
+      else
+        shape += " by " + axisNames(axesOf(*piece.mesh_axes(), *dimension));
+    }
+    if (piece.flat_axes()->size() > 0) {
+      uint64_t elements = 1;
+      for (const PieceDimension *dimension : *piece.dimensions())
+        elements *= static_cast<uint64_t>(dimension->local());
+      uint64_t share = flatShare(elements, ranksAlong(program, *piece.flat_axes()));
+      shape += ", " + std::to_string(share) + " elements ";
+      if (rank)
+        shape += "from " + std::to_string(static_cast<uint64_t>(memberAlong(program, coordinates, *piece.flat_axes())) * share);
+      else
+        shape += "by " + axisNames(*piece.flat_axes());
+    }
+    line("  static[" + std::to_string(piece.offset()) + ", " + std::to_string(piece.bytes()) + "] " + variable->name()->str() + " [" +
+         shape + "]" + (piece.owner() ? " owner" : ""));
+  }
+
+  /// `  input tokens i32 [batch 2 of 4 from 2, seq 8] at 0`; in zigzag order what a rank holds does not begin anywhere: `seq 8 of 16 in
+  /// zigzag of 2`. Of a class `[batch 2 of 4 by dp, seq 8]`.
+  void printInput(const Input &input) {
+    const LogicalInput *logical = program.inputs()->Get(input.input());
+    std::string shape;
+    for (uint32_t i = 0; i < input.dimensions()->size(); ++i) {
+      const PieceDimension *dimension = input.dimensions()->Get(i);
+      shape += (i ? ", " : "") + logical->axes()->Get(i)->str() + " " + std::to_string(dimension->local());
+      if (dimension->axis_count())
+        shape += " of " + std::to_string(dimension->global());
+      if (dimension->axis_count() && !rank)
+        shape += " by " + axisNames(axesOf(*input.mesh_axes(), *dimension));
+      else if (dimension->axis_count() && !input.zigzag()->Get(i))
+        shape += " from " + std::to_string(memberAlong(program, coordinates, input, *dimension) * dimension->local());
+      if (input.zigzag()->Get(i))
+        shape += " in zigzag of " + std::to_string(input.zigzag()->Get(i));
+    }
+    line("  input " + logical->name()->str() + " " + wordOf(input.type()) + " [" + shape + "] at " + std::to_string(input.offset()));
+  }
+
+  /// The mesh axes that split a dimension.
+  static std::vector<uint32_t> axesOf(const flatbuffers::Vector<uint32_t> &axes, const PieceDimension &dimension) {
+    auto first = axes.begin() + dimension.first_axis();
+    return {first, first + dimension.axis_count()};
+  }
+
+  //===- Steps --------------------------------------------------------------------------------------------------------------===//
+
+  std::string place(const Operand &operand) {
+    return rankClass.regions()->Get(operand.region())->name()->str() + "[" + std::to_string(operand.offset()) + ", " +
+           std::to_string(operand.bytes()) + "]";
+  }
+
+  /// What is run, with the ranks that take part.
+  std::string action(const Step &step) {
+    switch (step.kind()) {
+    case StepKind::Kernel:
+      return "kernel " + program.kernels()->Get(step.payload())->symbol()->str();
+    case StepKind::Matmul: {
+      const Matmul *matmul = program.matmuls()->Get(step.payload());
+      int64_t batch = 1;
+      for (int64_t size : *matmul->batch())
+        batch *= size;
+      return "matmul " + (batch > 1 ? std::to_string(batch) + " x " : "") + std::to_string(matmul->m()) + " x " +
+             std::to_string(matmul->n()) + " x " + std::to_string(matmul->k()) + (matmul->accumulate() ? " accumulate" : "");
+    }
+    case StepKind::Collective:
+      return collective(step);
+    case StepKind::Send:
+      return "send " + transfer(step, "to");
+    case StepKind::Receive:
+      return "receive " + transfer(step, "from");
+    case StepKind::Zero:
+      return "zero";
+    case StepKind::Copy:
+      return "copy";
+    }
+    return "unknown";
+  }
+
+  std::string collective(const Step &step) {
+    const Collective *first = program.collectives()->Get(step.payload());
+    uint64_t count = 0;
+    for (uint32_t part = 0; part < partsOf(step); ++part)
+      count += program.collectives()->Get(step.payload() + part)->count();
+    std::string members = " over " + axisNames(*first->axes());
+    if (rank) {
+      members = " with ranks ";
+      bool isFirst = true;
+      for (int64_t member : groupOf(program, *first, *rank))
+        members += (isFirst ? "" : ", ") + std::to_string(member), isFirst = false;
+    }
+    return wordOf(first->kind()) + (" " + std::to_string(count)) + " elements" +
+           (partsOf(step) > 1 ? " in a bucket of " + std::to_string(partsOf(step)) : "") +
+           (first->shift() ? " by " + std::to_string(first->shift()) : "") + members;
+  }
+
+  std::string transfer(const Step &step, const std::string &direction) {
+    const Transfer *transfer = program.transfers()->Get(step.payload());
+    std::string peer = axisName(transfer->axis()) + " = " + std::to_string(transfer->peer());
+    if (rank) {
+      std::vector<int64_t> there = coordinates;
+      there[transfer->axis()] = transfer->peer();
+      peer = "rank " + std::to_string(rankAt(program, there));
+    }
+    return std::to_string(transfer->count()) + " elements " + direction + " " + peer + " event " + std::to_string(transfer->event());
+  }
+
+  /// What the action leaves out.
+  std::string details(const Step &step) {
+    switch (step.kind()) {
+    case StepKind::Matmul:
+      return matmulDetails(*program.matmuls()->Get(step.payload()));
+    case StepKind::Collective:
+      return collectiveDetails(step);
+    case StepKind::Send:
+    case StepKind::Receive:
+      return std::string(", ") + wordOf(program.transfers()->Get(step.payload())->type());
+    case StepKind::Kernel:
+    case StepKind::Zero:
+    case StepKind::Copy:
+      return "";
+    }
+    return "";
+  }
+
+  /// Strides: batch loops, row, column.
+  static std::string matmulDetails(const Matmul &matmul) {
+    auto strides = [](const flatbuffers::Vector<int64_t> &batch, int64_t row, int64_t column) {
+      std::vector<int64_t> all(batch.begin(), batch.end());
+      all.insert(all.end(), {row, column});
+      return list(all);
+    };
+    return std::string(", ") + wordOf(matmul.type()) +
+           (matmul.result() == matmul.type() ? "" : std::string(" to ") + wordOf(matmul.result())) +
+           (matmul.batch()->size() ? ", batch " + list(*matmul.batch()) : "") + ", a " +
+           strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +
+           strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1) +
+           (matmul.workspace() ? ", workspace " + std::to_string(matmul.workspace()) : "");
+  }
+
+  /// Layouts, geometry and cause of every part; parts with the same words are told once.
+  std::string collectiveDetails(const Step &step) {
+    const Collective *first = program.collectives()->Get(step.payload());
+    std::string text =
+        std::string(", ") + wordOf(first->op()) + " of " + wordOf(first->type()) + ", event " + std::to_string(first->event());
+    std::string before;
+    for (uint32_t part = 0; part < partsOf(step); ++part) {
+      const Collective *collective = program.collectives()->Get(step.payload() + part);
+      std::string words = reasons(*collective);
+      text += ", " + geometry(*collective) + (words == before ? "" : words);
+      before = words;
+    }
+    return text;
+  }
+
+  /// `[outer, split, inner]`; of an all_to_all `[outer, split, middle, concat, inner]`.
+  static std::string geometry(const Collective &collective) {
+    std::vector<int64_t> sizes = {collective.outer(), collective.split(), collective.inner()};
+    if (collective.kind() == CollectiveKind::AllToAll)
+      sizes = {collective.outer(), collective.split(), collective.middle(), collective.concat(), collective.inner()};
+    return list(sizes) + (collective.concat_first() ? " concat first" : "") +
+           (collective.whole() ? " of " + std::to_string(collective.whole()) : "");
+  }
+
+  std::string reasons(const Collective &collective) {
+    std::string text = " {" + collective.from()->str() + "} -> {" + collective.to()->str() + "}";
+    if (collective.cause()->size())
+      text += " because " + collective.cause()->str();
+    for (uint32_t rule : *collective.rules()) {
+      const Label *label = program.labels()->Get(rule);
+      text += ", rule '" + label->text()->str() + "'" + placeOf(label->source());
+    }
+    return text;
+  }
+
+  void printFragment(const Fragment &fragment) {
+    line("\nfragment " + fragment.name()->str() + ": " + describe(fragment.phase()) +
+         (fragment.chunk() ? ", chunk " + std::to_string(fragment.chunk()) : ""));
+    for (uint32_t index = 0; index < fragment.steps()->size(); ++index) {
+      const Step &step = *fragment.steps()->Get(index);
+      std::string content = "  " + std::to_string(index) + ": " + action(step) + " (";
+      for (uint32_t i = 0; i < uint32_t(step.inputs()) + step.outputs(); ++i) {
+        if (i == step.inputs())
+          content += ") -> (";
+        else if (i)
+          content += ", ";
+        content += place(*fragment.operands()->Get(step.first_operand() + i));
+      }
+      content += step.outputs() == 0 ? ") -> ()" : ")";
+      if (step.dependency_count()) {
+        content += " after";
+        for (uint32_t i = 0; i < step.dependency_count(); ++i)
+          content += " " + std::to_string(fragment.dependencies()->Get(step.first_dependency() + i));
+      }
+      const Label *label = program.labels()->Get(step.label());
+      line(content + "  # " + label->text()->str() + placeOf(label->source()) + ", begin " + number(step.begin()) + " end " +
+           number(step.end()) + (step.free() ? " free" : "") + (step.flops() != 0 ? ", " + number(step.flops()) + " flops" : "") +
+           details(step));
+    }
+  }
+
+  //===- Tasks --------------------------------------------------------------------------------------------------------------===//
+
+  void tasks() {
+    std::vector<std::string> waits(rankClass.tasks()->size());
+    for (const TaskDependency *edge : *rankClass.task_dependencies())
+      waits[edge->task()] += "  step " + std::to_string(edge->step()) + " after " + describeTask(rankClass, edge->on_task()) + " step " +
+                             std::to_string(edge->on_step());
+    line("\ntasks");
+    for (uint32_t index = 0; index < rankClass.tasks()->size(); ++index) {
+      const Task *task = rankClass.tasks()->Get(index);
+      std::string content = "  " + std::to_string(index) + ": " + describeTask(rankClass, index);
+      for (uint32_t region = 1; region < rankClass.regions()->size(); ++region) {
+        const Region *facts = rankClass.regions()->Get(region);
+        if (facts->slots() > 1 && facts->bytes())
+          content += "  " + facts->name()->str() + " " +
+                     std::to_string((rankClass.bases()->Get(task->first_base() + region) - facts->offset()) / facts->bytes());
+      }
+      line(content + waits[index] + "  # begin " + number(task->begin()) + " end " + number(task->end()));
+    }
+  }
+
+  void communication() {
+    if (rankClass.communication_order()->size() == 0)
+      return;
+    line("\ncommunication in this order");
+    for (const CommunicationRef *reference : *rankClass.communication_order()) {
+      const Fragment *fragment = rankClass.fragments()->Get(rankClass.tasks()->Get(reference->task())->fragment());
+      line("  " + describeTask(rankClass, reference->task()) + " step " + std::to_string(reference->step()) + ": " +
+           action(*fragment->steps()->Get(reference->step())));
+    }
+  }
+};
+
+} // namespace
+
+std::string printProgram(const Program &program) {
+  std::string text = TablePrinter(program).run();
+  for (const RankClass *rankClass : *program.classes())
+    text += "\n" + RankPrinter(program, *rankClass, std::nullopt).run();
+  return text;
+}
+
+std::string printRank(const Program &program, int64_t rank) {
+  return RankPrinter(program, *program.classes()->Get(classOf(program, rank)), rank).run();
+}
+
+} // namespace npar::program
