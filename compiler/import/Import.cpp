@@ -283,8 +283,8 @@ private:
     return op;
   }
 
-  /// This micro-batch's share of the mean over the tokens of the whole batch is added up over the micro-batches (N3). Where targets may
-  /// be ignored it is the plain sum: who reads it divides by the number of valid tokens.
+  /// This micro-batch's share of the mean over the tokens of the whole batch is added up over the micro-batches (RULES.md#N3). Where
+  /// targets may be ignored it is the plain sum: who reads it divides by the number of valid tokens.
   void addLoss() {
     const dsl::Node &node = model.nodes[model.loss];
     Location loc = location(node.location);
@@ -301,7 +301,8 @@ private:
     place(AccumulateOp::create(builder, loc, "#out.loss.sum", wide));
   }
 
-  /// The number of valid tokens of the global batch, known before the first forward (N3): @count once per micro-batch, then @start.
+  /// The number of valid tokens of the global batch, known before the first forward (RULES.md#N3): @count once per micro-batch, then
+  /// @start.
   void addPrologue(ModuleOp module) {
     const dsl::Node &node = model.nodes[model.loss];
     Location loc = location(node.location);

@@ -34,7 +34,7 @@ struct CommunicationError {
   std::vector<CircleLink> circle; ///< begins at that action; empty for another error
 };
 
-/// Empty when
+/// Empty when (RULES.md#S4, S5)
 ///   S4 each message between two stages has its send after the task that makes it and its receive before the task that uses it, both once,
 ///      and there are no others;
 ///   S5 all end, where each stage does one action after the other: a receive when its send has begun, a send when its receive has begun too

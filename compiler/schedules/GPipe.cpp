@@ -9,7 +9,7 @@
 //   stage 3  .. .. .. F0 F1 F2 F3 B0 B1 B2 B3 .. .. ..
 //
 // The paper runs the backwards in reverse; here they run in ascending order, so that gradients accumulate in the same order under every
-// schedule (N2). Makespan and bubble are the same, (m + p - 1) (F + B); every stage holds m micro-batches.
+// schedule (RULES.md#N2). Makespan and bubble are the same, (m + p - 1) (F + B); every stage holds m micro-batches.
 #include "compiler/schedules/Schedule.h"
 
 namespace npar::schedules {

@@ -8,7 +8,8 @@
 //   stage 1  .. F0 F1 F2 F3 f0 f1 f2 f3 .. .. b0 b1 b2 b3 B0 B1 B2 B3 ..
 //   stage 2  .. .. F0 F1 F2 F3 f0 f1 f2 f3 b0 b1 b2 b3 B0 B1 B2 B3 .. ..
 //
-// The bubble is (p - 1) (F + B) / v for m >= p; every stage holds all m micro-batches. As in gpipe the backwards of a chunk ascend (N2).
+// The bubble is (p - 1) (F + B) / v for m >= p; every stage holds all m micro-batches. As in gpipe the backwards of a chunk ascend
+// (RULES.md#N2).
 #include "compiler/schedules/Schedule.h"
 
 namespace npar::schedules {

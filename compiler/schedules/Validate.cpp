@@ -1,4 +1,4 @@
-// The checks S0 to S3 of a schedule.
+// The checks RULES.md#S0 to S3 of a schedule.
 #include "compiler/schedules/Validate.h"
 
 #include "compiler/schedules/Progress.h"

@@ -1,4 +1,4 @@
-// Derives D and M (P10).
+// Derives D and M (RULES.md#P10).
 #include "dsl/plan/Batch.h"
 
 #include "dsl/Suggestions.h"

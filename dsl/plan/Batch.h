@@ -1,4 +1,4 @@
-// How a plan divides the global batch: the size of a micro-batch, the ranks that share it (D) and how many there are (M), P10.
+// How a plan divides the global batch: the size of a micro-batch, the ranks that share it (D) and how many there are (M); RULES.md#P10.
 #pragma once
 
 #include "dsl/plan/PlanRule.h"

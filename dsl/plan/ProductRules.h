@@ -1,4 +1,5 @@
-// Rules on product axes: each factor takes what it can of the mesh axes, which are cut into finer ones where a factor takes a part (P8).
+// Rules on product axes: each factor takes what it can of the mesh axes, which are cut into finer ones where a factor takes a part
+// (RULES.md#P8).
 //
 //   axis head = kv_head * group, sizes 4 and 6; mesh dp = 2, tp = 8        head, hidden -> tp
 //   mesh dp = 2, tp.0 = 4, tp.1 = 2                                        kv_head -> tp.0   group -> tp.1   hidden -> tp.0, tp.1

@@ -44,8 +44,8 @@ public:
   virtual void zero(DeviceAddress target, uint64_t bytes) = 0;
   /// The ranges may be the same, not otherwise overlap.
   virtual void copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) = 0;
-  /// targets[i][j] = sources[0][j] op sources[1][j] op ... in this order for every i (N5). A target may be one of the sources. The two
-  /// lists are read before the call returns.
+  /// targets[i][j] = sources[0][j] op sources[1][j] op ... in this order for every i (RULES.md#N5). A target may be one of the sources. The
+  /// two lists are read before the call returns.
   virtual void reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
                       const DeviceAddress *targets, size_t targetCount, uint64_t count) = 0;
 

@@ -1,4 +1,4 @@
-// First values of parameters: a function of seed, name and logical index alone, hence the same under any plan (N1).
+// First values of parameters: a function of seed, name and logical index alone, hence the same under any plan (RULES.md#N1).
 #include "engine/runtime/Initialize.h"
 
 #include "engine/numbers/Philox.h"

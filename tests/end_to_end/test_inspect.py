@@ -91,7 +91,7 @@ class InspectTest(DriverTest):
         self.assertEqual({kind: count for kind, count in added.items() if count}, {"all_reduce": 8})
 
     def test_gathers_and_scatters_per_block_under_sequence_parallelism(self):
-        """4 all-gathers, 4 reduce-scatters and the 2 gathers that the backward pass repeats (P6); the norms' gradients and the biases'
+        """4 all-gathers, 4 reduce-scatters and the 2 gathers that the backward pass repeats (RULES.md#P6); the norms' gradients and the biases'
         are summed over tp once per training step and use."""
         added = self.added_by_two_blocks(sequence="true")
         self.assertEqual(added.get("reduce_scatter"), 8)

@@ -20,7 +20,7 @@ class DataParallelVolumeTest(DriverTest):
             self.assertEqual(volume.volume(summary), 2 * (4 * summary["parameters"] + SCALARS))
 
     def test_a_tied_weight_is_reduced_once_per_use(self):
-        """Each use of a tied weight is accumulated and reduced alone (N2): the table of tokens is sent twice."""
+        """Each use of a tied weight is accumulated and reduced alone (RULES.md#N2): the table of tokens is sent twice."""
         summary = self.npar_json("inspect", "gpt2", *settings(SMALL, mesh(dp=2, pp=1, tp=1), micro=8))
         table = SMALL["vocab"] * SMALL["width"]
         self.assertEqual(volume.counts(summary)["all_reduce"].bytes, 4 * (summary["parameters"] + table) + SCALARS)
@@ -48,7 +48,7 @@ class TensorParallelVolumeTest(DriverTest):
         self.assertEqual(update, {})
 
     def test_sequence_parallelism_moves_the_same_bytes(self):
-        """Four all-gathers and four reduce-scatters instead, of the same volume; the backward pass gathers again what it kept split (P6)."""
+        """Four all-gathers and four reduce-scatters instead, of the same volume; the backward pass gathers again what it kept split (RULES.md#P6)."""
         forward, backward, _ = self.added(sequence="true")
         megatron, _, _ = self.added()
         for phase in (forward, backward):

@@ -25,7 +25,7 @@ void storeLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector, mlir
 mlir::Value gatherLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value base, mlir::Type element, mlir::Value offsets,
                         mlir::Value mask);
 void scatterLanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector, mlir::Value base, mlir::Value offsets, mlir::Value mask);
-/// Lane halves combined until one is left: (0+8, 1+9, ...), then (0+4, ...): the written order of N6.
+/// Lane halves combined until one is left: (0+8, 1+9, ...), then (0+4, ...): the written order of RULES.md#N6.
 mlir::Value laneTree(mlir::OpBuilder &b, mlir::Location loc, mlir::Value vector,
                      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 /// Scalar lane of a vector.

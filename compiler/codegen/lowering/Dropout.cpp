@@ -1,4 +1,4 @@
-// Dropout: one Philox 4x32-10 draw per element, the same under every plan (N1).
+// Dropout: one Philox 4x32-10 draw per element, the same under every plan (RULES.md#N1).
 //
 //   key     = {low 32 bits of seed, low 32 bits of hash(site)} xor {0, high 32 bits of seed}
 //   counter = {low, high 32 bits of the global logical index, low, high 32 bits of the data step}

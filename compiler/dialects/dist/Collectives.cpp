@@ -1,4 +1,4 @@
-// Verifiers of the dist operations: the result's layout and local shape follow from the operand's and the attributes (C1, C2, C3 of each).
+// Verifiers of the dist operations: the result's layout and local shape follow from the operand's and the attributes (RULES.md#C1 to C3).
 #include "compiler/dialects/dist/Dist.h"
 
 #include "mlir/IR/Builders.h"

@@ -59,7 +59,8 @@ def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods
 
     `#dist.layout<embed : 768, hidden : 3072 {tp}, flat = {dp}>`: the row-major piece that the splits leave, seen as one dimension (named
     `#flat`), cut into blocks of 1,024 elements and dealt out over the flat axes, major to minor: a piece of n elements over D ranks gives
-    each ceil(ceil(n / 1024) / D) * 1024 of them in a row; what lies beyond n is zero (P7). The tensor's type has that one dimension.
+    each ceil(ceil(n / 1024) / D) * 1024 of them in a row; what lies beyond n is zero (RULES.md#P7). The tensor's type has that one
+    dimension.
   }];
   let parameters = (ins
     ArrayRefParameter<"::mlir::StringAttr">:$names,

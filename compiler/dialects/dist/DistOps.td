@@ -25,14 +25,14 @@ def Dist_ReshardOp : Dist_MoveOp<"reshard", (ins)> {
 }
 
 def Dist_AllReduceOp : Dist_MoveOp<"all_reduce", (ins StrArrayAttr:$axes, StrAttr:$op)> {
-  let summary = "reduces over mesh axes in ascending coordinate (N5); every rank of the group gets the result";
+  let summary = "reduces over mesh axes in ascending coordinate (RULES.md#N5); every rank of the group gets the result";
   let description = [{
     C1: `op` is `sum` or `max`. C2: the operand is partial over `axes` with that kind. C3: the result is the operand's layout without them.
   }];
 }
 
 def Dist_ReduceScatterOp : Dist_MoveOp<"reduce_scatter", (ins StrArrayAttr:$axes, StrAttr:$dim, StrAttr:$op)> {
-  let summary = "reduces over mesh axes in ascending coordinate (N5); each rank keeps its shard of `dim`";
+  let summary = "reduces over mesh axes in ascending coordinate (RULES.md#N5); each rank keeps its shard of `dim`";
   let description = [{
     C1: `op` is `sum` or `max`. C2: the operand is partial over `axes`. C3: in the result `axes` are the last (minor) splits of `dim`.
     With `dim = "#flat"` the operand is not flat, and the result is over `axes`; what its last blocks lack is zero.

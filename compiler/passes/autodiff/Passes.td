@@ -10,8 +10,8 @@ def AutodiffBackward : Pass<"autodiff-backward", "::mlir::ModuleOp"> {
     Walks @micro backwards from `nn.accumulate @"#out.loss.sum"`. An op's gradients come from its DifferentiableOpInterface; they get the
     op's location and place with phase B. A value's contributions are added as they arrive, the later use's sum on the right, at the
     place of the earlier use: what a pipeline stage sends back is one tensor. Selects of one value along one axis become one nn.stack.
-    Each nn.read of a parameter gets an accumulator of its own (N2). Where the prologue counts valid tokens, the gradient of
-    `out.loss.sum` is 1 / max(1, their number), else 1 (N3).
+    Each nn.read of a parameter gets an accumulator of its own (RULES.md#N2). Where the prologue counts valid tokens, the gradient of
+    `out.loss.sum` is 1 / max(1, their number), else 1 (RULES.md#N3).
 
     ```mlir
     %w = nn.read @w : T {at = #nn.at<F, "mlp", 0>}
@@ -58,7 +58,7 @@ def AutodiffUpdate : Pass<"autodiff-update", "::mlir::ModuleOp"> {
     parameter, outputs. A norm that is not finite skips the step: `nn.gate` tells the optimizer ops. A 16-bit parameter has an f32 state
     `master`, which the optimizer moves; its rounding is written to the parameter.
     With `compute fp16` the loss's gradient carries the state `loss_scale` (variable `#loss_scale`: no parameter can be called so); here
-    the norm and the factor are divided by it, and `nn.loss_scale` makes the next one (N7).
+    the norm and the factor are divided by it, and `nn.loss_scale` makes the next one (RULES.md#N7).
     `reduce bf16` leaves the unit attribute `dist.rounded_sums` for the export.
     Ops are placed (phase U) at the parameter's first use, those that concern all parameters at block -1.
   }];

@@ -157,7 +157,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return place(FillOp::create(builder, loc, norm.getType(), builder.getF64FloatAttr(1)), {});
   }
 
-  /// fp16 (N7): the scale of the next step's loss, and the number of steps that were not skipped.
+  /// fp16 (RULES.md#N7): the scale of the next step's loss, and the number of steps that were not skipped.
   void nextScale(OpBuilder &builder, Value scale, Value norm) {
     Location loc = getOperation().getLoc();
     Type scalar = scale.getType();

@@ -1,4 +1,4 @@
-// The mean over the tokens that count: where the targets may be ignored, dividing is left to who reads the sum of the losses (N3).
+// The mean over the tokens that count: where the targets may be ignored, dividing is left to who reads the sum of the losses (RULES.md#N3).
 #pragma once
 
 #include "compiler/dialects/nn/Nn.h"

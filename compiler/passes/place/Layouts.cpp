@@ -125,7 +125,7 @@ LayoutAttr Layouts::common(ArrayRef<LayoutAttr> layouts) {
 }
 
 /// A data buffer holds what all its uses on a rank have in common: the engine fills in just that, and nothing is ever sent. Its rows are
-/// the rank's share of the batch, whatever the uses say (P10).
+/// the rank's share of the batch, whatever the uses say (RULES.md#P10).
 void Layouts::placeInputs() {
   StringAttr batch = StringAttr::get(context, "batch");
   llvm::StringMap<SmallVector<LayoutAttr>> uses;
@@ -152,7 +152,7 @@ void Layouts::placeInputs() {
     }
 }
 
-/// P7: a dimension is split as far as all uses agree; what is left is stored flat.
+/// RULES.md#P7: a dimension is split as far as all uses agree; what is left is stored flat.
 LogicalResult Layouts::placeParameters() {
   llvm::StringMap<SmallVector<LayoutAttr>> uses;
   for (Operation *op : ops)
@@ -307,7 +307,8 @@ LayoutAttr Layouts::resultLayout(Value result) const {
   return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), partial, kinds);
 }
 
-/// P4: reduced once for all uses; scattered where every use of the same phase wants the same dimension split (P6: others gather again).
+/// RULES.md#P4: reduced once for all uses; scattered where every use of the same phase wants the same dimension split (RULES.md#P6: others
+/// gather again).
 LayoutAttr Layouts::reduced(Value value, LayoutAttr raw) const {
   SmallVector<LayoutAttr> near, all;
   for (OpOperand &use : value.getUses())

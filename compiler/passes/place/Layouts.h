@@ -1,4 +1,4 @@
-// The decision of placing before any IR changes: the layout of every value and what each use wants (P2, P4, P6, P7).
+// The decision of placing before any IR changes: the layout of every value and what each use wants (RULES.md#P2, P4, P6, P7).
 #pragma once
 
 #include "compiler/passes/place/Stores.h"
@@ -14,9 +14,9 @@ namespace npar::place {
 
 /// Decides on the global program; reads types and uses, changes nothing.
 ///
-/// Partial values (P4) are found by a fixed point: at first every partial value stays partial; a value some use of which does not accept it
-/// is reduced at its definition; then the layouts are derived again, until nothing changes. Values only ever leave the partial set.
-/// What the backward repeats of the forward has the layouts of its original: no sum may come in another place.
+/// Partial values (RULES.md#P4) are found by a fixed point: at first every partial value stays partial; a value some use of which does not
+/// accept it is reduced at its definition; then the layouts are derived again, until nothing changes. Values only ever leave the partial
+/// set. What the backward repeats of the forward has the layouts of its original: no sum may come in another place.
 class Layouts {
 public:
   Layouts(mlir::ModuleOp module, Rules &rules, const Stores &stores);
@@ -44,7 +44,7 @@ public:
 
   /// In @update, or in @start, which is like it: once per training step, on whole values.
   bool isUpdate(mlir::Operation *op) const { return updateBlocks.contains(op->getBlock()); }
-  /// Mesh axes over which square sums are added: all but those of `batch` over which no gradient is split (N4).
+  /// Mesh axes over which square sums are added: all but those of `batch` over which no gradient is split (RULES.md#N4).
   llvm::ArrayRef<mlir::StringAttr> squareSumAxes() const { return ownerAxes; }
 
 private:
@@ -64,7 +64,7 @@ private:
   dist::LayoutAttr accumulated(dist::LayoutAttr gradient) const;
   void sweep();
   void define(mlir::Operation *op);
-  /// The mesh axes over which all operands but indices are partial, if the operation accepts that (P4).
+  /// The mesh axes over which all operands but indices are partial, if the operation accepts that (RULES.md#P4).
   llvm::SmallVector<mlir::StringAttr> keptPartial(mlir::Operation *op) const;
   /// Whether an index would have to come in another layout than by the rules alone, by which data buffers are filled: data is never sent.
   bool wantsOtherIndices(mlir::Operation *op, const Assignment &assignment) const;
@@ -96,7 +96,7 @@ private:
   llvm::SmallVector<mlir::StringAttr> ownerAxes;
 };
 
-/// Whether all floating-point operands of an operation may be partial sums (P4).
+/// Whether all floating-point operands of an operation may be partial sums (RULES.md#P4).
 bool acceptsPartialOperands(mlir::Operation *op);
 
 /// F for operations without a place.

@@ -23,7 +23,8 @@ def PlaceMarkRing : Pass<"place-mark-ring", "::mlir::ModuleOp"> {
 def PlaceAssign : Pass<"place-assign", "::mlir::ModuleOp"> {
   let summary = "gives every value a layout by the plan's rules and reshards where definition and use disagree";
   let description = [{
-    Rules P1-P4, P6, P7. Types become rank-local with `#dist.layout`; variables too. `dist.stores` says what is dealt out flat: an array of
+    RULES.md#P1 to P4, P6, P7. Types become rank-local with `#dist.layout`; variables too. `dist.stores` says what is dealt out flat: an
+    array of
     `{what = "parameters" | "gradients" | "optimizer", mesh = ["dp"], per_step, loc = loc(...)}`. `dist.mesh_lines`: where the plan declares
     each mesh axis, for errors.
 
@@ -61,8 +62,8 @@ def PlaceAccountSaved : Pass<"place-account-saved", "::mlir::ModuleOp"> {
 def PlaceExpand : Pass<"place-expand", "::mlir::ModuleOp"> {
   let summary = "expands norms, softmax, attention and cross-entropy on local tensors";
   let description = [{
-    P5. A reduction over a split axis becomes a local reduction and a `dist.all_reduce` (sum or max); means divide by the global size.
-    Attention with `ring` becomes one block of work per rank of the ring with `dist.permute` between them.
+    RULES.md#P5. A reduction over a split axis becomes a local reduction and a `dist.all_reduce` (sum or max); means divide by the global
+    size. Attention with `ring` becomes one block of work per rank of the ring with `dist.permute` between them.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }
@@ -70,8 +71,9 @@ def PlaceExpand : Pass<"place-expand", "::mlir::ModuleOp"> {
 def PlaceMaskPadding : Pass<"place-mask-padding", "::mlir::ModuleOp"> {
   let summary = "zeroes padding where a contraction or a parameter's gradient would see it";
   let description = [{
-    P8. Invariant: padding of variables is zero. Reductions `nn.sum`, `nn.max`, `nn.pick` mask padding themselves; products do not: each
-    operand of an `nn.einsum` that contracts a padded axis must hold zeros there, which is derived, or made so by `dist.mask_padding`.
+    RULES.md#P8. Invariant: padding of variables is zero. Reductions `nn.sum`, `nn.max`, `nn.pick` mask padding themselves; products do
+    not: each operand of an `nn.einsum` that contracts a padded axis must hold zeros there, which is derived, or made so by
+    `dist.mask_padding`.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }
@@ -106,8 +108,8 @@ def PlacePrefetch : Pass<"place-prefetch", "::mlir::ModuleOp"> {
 def VerifyDist : Pass<"verify-dist", "::mlir::ModuleOp"> {
   let summary = "checks the placed program as a whole";
   let description = [{
-    V1: every tensor has a layout and the local shape that follows from it. V2: no dist.reshard and no composite operation is left. V3: only
-    linear operations have partial operands, all partial over the same axes (index operands aside). V4: an axis is
+    RULES.md#D1: every tensor has a layout and the local shape that follows from it. D2: no dist.reshard and no composite operation is
+    left. D3: only linear operations have partial operands, all partial over the same axes (index operands aside). D4: an axis is
     split alike in all operands and results of an operation, which are flat over the same mesh axes. (That variables agree with what is
     read, written and accumulated the nn dialect verifies itself.)
   }];

@@ -1,4 +1,4 @@
-// Phase place: layouts from the rules, reshards, local shapes (DESIGN.md, P1-P8).
+// Phase place: layouts from the rules, reshards, local shapes (RULES.md#P1 to P8).
 #pragma once
 
 #include <memory>

@@ -109,7 +109,7 @@ private:
   }
 
   /// Equal reshards are shared within a phase. What does not get larger moves behind the definition and is what the other phase keeps; what
-  /// gets larger is repeated in the other phase (P6).
+  /// gets larger is repeated in the other phase (RULES.md#P6).
   Value reshard(Value value, Value current, LayoutAttr wants, Operation *user) {
     Operation *definition = value.getDefiningOp();
     bool refetched = isa<nn::ReadOp, nn::InputOp>(definition);
@@ -125,7 +125,8 @@ private:
     return shared = create(place, current, wants, causeOfUse(value, wants, user));
   }
 
-  /// Behind the definition, once for all uses (P4). A reduced gradient goes back to its accumulator, so that it needs no other memory.
+  /// Behind the definition, once for all uses (RULES.md#P4). A reduced gradient goes back to its accumulator, so that it needs no other
+  /// memory.
   void reduce(Value value) {
     Operation *definition = value.getDefiningOp();
     builder.setInsertionPointAfter(definition);

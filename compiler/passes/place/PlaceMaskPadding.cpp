@@ -1,4 +1,4 @@
-// Derives where padding holds zeros and masks what a contraction or a gradient would otherwise pick up (P8).
+// Derives where padding holds zeros and masks what a contraction or a gradient would otherwise pick up (RULES.md#P8).
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Place.h"
 

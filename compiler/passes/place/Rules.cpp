@@ -1,4 +1,4 @@
-// Tries the rules in order over the loop axes of an operation, and refuses what cannot be (P1-P3).
+// Tries the rules in order over the loop axes of an operation, and refuses what cannot be (RULES.md#P1 to P3).
 #include "compiler/passes/place/Rules.h"
 
 #include "compiler/dialects/nn/LayerPattern.h"

@@ -1,4 +1,4 @@
-// The plan's rules as placing asks them: which mesh axes split which loop axes of one operation (P1-P3).
+// The plan's rules as placing asks them: which mesh axes split which loop axes of one operation (RULES.md#P1 to P3).
 #pragma once
 
 #include "compiler/dialects/dist/Dist.h"

@@ -1,4 +1,5 @@
-// The plan's store rules as placing asks them: over which mesh axes parameters, gradients and optimizer state are dealt out flat (P7).
+// The plan's store rules as placing asks them: over which mesh axes parameters, gradients and optimizer state are dealt out flat
+// (RULES.md#P7).
 #pragma once
 
 #include "compiler/passes/place/Rules.h"

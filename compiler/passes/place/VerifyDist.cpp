@@ -1,4 +1,4 @@
-// Checks the placed program as a whole, so that no later phase needs to doubt a layout (V1-V4 in Passes.td).
+// Checks the placed program as a whole, so that no later phase needs to doubt a layout (RULES.md#D1 to D4).
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/passes/place/Layouts.h"
 #include "compiler/passes/place/Place.h"
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  /// V1
+  /// RULES.md#D1
   LogicalResult checkType(Operation *op, Type type) {
     LayoutAttr layout = dist::layoutOf(type);
     if (!layout)
@@ -69,7 +69,7 @@ private:
     return success();
   }
 
-  /// V3
+  /// RULES.md#D3
   LogicalResult checkPartial(Operation *op) {
     if (isa<nn::AccumulateOp>(op)) // its variable may be partial over anything
       return success();
@@ -88,7 +88,7 @@ private:
     return success();
   }
 
-  /// V4
+  /// RULES.md#D4
   LogicalResult checkSplits(Operation *op) {
     if (!op->hasTrait<nn::AxesAgree>() && !op->hasTrait<nn::SplitsAgree>())
       return success();

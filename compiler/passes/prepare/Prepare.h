@@ -11,7 +11,7 @@ std::unique_ptr<mlir::Pass> createPreparePrecisionPass();
 std::unique_ptr<mlir::Pass> createPrepareCheckPass();
 std::unique_ptr<mlir::Pass> createPrepareInputsPass();
 /// Mixed precision, folds, removes dead code, checks, says which values inputs may have. Never merges reads of parameters: each use has its
-/// own gradient accumulator (N2).
+/// own gradient accumulator (RULES.md#N2).
 void buildPreparePipeline(mlir::OpPassManager &passes);
 void registerPreparePasses();
 

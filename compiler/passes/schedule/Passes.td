@@ -106,7 +106,7 @@ def ScheduleBuckets : Pass<"schedule-buckets", "::mlir::ModuleOp"> {
     accumulators go to the front, in the order in which the last backward of the stage completes the accumulators; as many as fit the size
     (at least one, and no more than `members`, for a step of a compiled program counts its operands in 16 bits), of one kind, operator,
     element type and group, are a bucket: one collective, launched as soon as the last of its gradients is there. Reductions of its
-    results over further mesh axes are a bucket again. What is added in which order does not change (N5).
+    results over further mesh axes are a bucket again. What is added in which order does not change (RULES.md#N5).
 
     ```mlir
     %a = nn.read @a.grad.0 : A
@@ -121,9 +121,9 @@ def ScheduleBuckets : Pass<"schedule-buckets", "::mlir::ModuleOp"> {
 def VerifyPipe : Pass<"verify-pipe", "::mlir::ModuleOp"> {
   let summary = "checks the scheduled program as a whole";
   let description = [{
-    V1: there is one pipe.program, F and B of each part once, C and W at most once, on the stage that has the part, and of each stage U
-    once, S at most once. V2: an event has one send and one recv of equal type, in fragments of the same phase, which name each other's
-    stage. V3: what a fragment unstashes another fragment of its stage has stashed once with that type, and the reverse. V4: every stage
+    RULES.md#V1: there is one pipe.program, F and B of each part once, C and W at most once, on the stage that has the part, and of each
+    stage U once, S at most once. V2: an event has one send and one recv of equal type, in fragments of the same phase, which name each
+    other's stage. V3: what a fragment unstashes another fragment of its stage has stashed once with that type, and the reverse. V4: every stage
     has one order with each C, F, B and W task of its fragments for each micro-batch once, its S task, and last its U task. V5: the tasks
     of micro-batches can run to the end in their orders, each after those that it takes values from. V6: the tasks of a fragment that
     accumulates ascend in micro-batches. V7: C tasks come first, then S.

@@ -1,4 +1,4 @@
-// Phase schedule: stages, fragments, transfers, and the order of tasks (DESIGN.md, P9, N2).
+// Phase schedule: stages, fragments, transfers, and the order of tasks (RULES.md#P9, N2).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// verify-pipe: the facts V1 to V7 of a scheduled module.
+// verify-pipe: the facts RULES.md#V1 to V7 of a scheduled module.
 #include "compiler/cost/Timeline.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/pipe/Pipe.h"

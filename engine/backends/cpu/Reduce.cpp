@@ -1,4 +1,4 @@
-// Reductions between ranks: added in ascending member order, whatever the blocking or the number of workers (N5).
+// Reductions between ranks: added in ascending member order, whatever the blocking or the number of workers (RULES.md#N5).
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/backends/cpu/Workers.h"
 #include "engine/numbers/NarrowFloat.h"

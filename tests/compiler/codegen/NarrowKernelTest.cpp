@@ -245,7 +245,7 @@ TYPED_TEST(NarrowKernel, AdamwMovesTheMaster) {
   EXPECT_EQ(skipped[2].template as<float>(), v);
 }
 
-// N7: doubled after an interval of good steps, halved after a bad one, never below 1; bad steps are not counted.
+// RULES.md#N7: doubled after an interval of good steps, halved after a bad one, never below 1; bad steps are not counted.
 TEST(LossScaleKernel, GrowsAndBacksOff) {
   std::string s = "tensor<f64, #nn.axes<>>";
   auto several = [&](int count) {

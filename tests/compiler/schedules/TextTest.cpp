@@ -103,7 +103,7 @@ TEST(ScheduleText, ReadsPyTorchsDumps) {
 }
 
 // PyTorch's looped breadth-first schedule runs the backwards of a chunk from the last micro-batch to the first: not the bits of others
-// (N2).
+// (RULES.md#N2).
 TEST(ScheduleText, RefusesBackwardsInDescendingOrder) {
   EXPECT_EQ(errors(recorded("looped_bfs_2x4x2")).find("1:39: '2B2' comes after '2B3': gradients must accumulate in ascending order"), 0u);
 }

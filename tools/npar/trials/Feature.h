@@ -23,7 +23,7 @@ struct SmallModel {
   std::vector<std::string> operations, constants;
 };
 
-/// Where a rule stands among the others: the first that takes a mesh axis has it (P2).
+/// Where a rule stands among the others: the first that takes a mesh axis has it (RULES.md#P2).
 enum class RulePlace { First, Batch, Narrowed, Tensor, Context, Sequence };
 
 struct FeatureRule {

@@ -69,7 +69,7 @@ def Nn_PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
 
 def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
   let cppNamespace = "::npar::nn";
-  let description = "What placing needs to know of an op (rules P1 to P4).";
+  let description = "What placing needs to know of an op (RULES.md#P1 to P4).";
   let methods = [
     InterfaceMethod<
       [{The op's loop axes in a fixed order. By default from the types: axes of a result are parallel, those of operands only reduce.}],
@@ -91,7 +91,7 @@ def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
 
 def Nn_PaddingOpInterface : OpInterface<"PaddingOpInterface"> {
   let cppNamespace = "::npar::nn";
-  let description = "What becomes of the padding of split axes (rule P8). The defaults are safe: they mask once too often.";
+  let description = "What becomes of the padding of split axes (RULES.md#P8). The defaults are safe: they mask once too often.";
   let methods = [
     InterfaceMethod<
       "Whether the results are zero in the padding of an axis.",

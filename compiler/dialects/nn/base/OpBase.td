@@ -9,7 +9,7 @@ include "compiler/dialects/nn/base/NnBase.td"
 def Nn_AxesAgree : NativeOpTrait<"AxesAgree"> { let cppNamespace = "::npar::nn"; }
 // Equal names are split alike, though their sizes may differ.
 def Nn_SplitsAgree : NativeOpTrait<"SplitsAgree"> { let cppNamespace = "::npar::nn"; }
-// An op that stays whole through autodiff and placing and is expanded into local ops afterwards (P5): passes/place/expand.
+// An op that stays whole through autodiff and placing and is expanded into local ops afterwards (RULES.md#P5): passes/place/expand.
 def Nn_Composite : NativeOpTrait<"Composite"> { let cppNamespace = "::npar::nn"; }
 
 // An op that a model's text can ask for; with further results it says their types.

@@ -5,7 +5,7 @@
 
 namespace npar::nn {
 
-/// How placing may treat a loop of an op (rule P1). Internal: reduced inside the op, and a result has it (softmax); splitting is legal,
+/// How placing may treat a loop of an op (RULES.md#P1). Internal: reduced inside the op, and a result has it (softmax); splitting is legal,
 /// the expansion communicates. Context: may be split by a rule that says how (`by gather`, `by ring`). Window: walked beside an axis of
 /// a result to address an operand, as a convolution's kernel is; not to be split, like Whole, which is any other loop that needs all of
 /// its axis.
@@ -22,7 +22,8 @@ enum class Reduction { None, Sum, Max };
 /// The word for it in layouts and collectives; not of None.
 llvm::StringRef stringifyReduction(Reduction reduction);
 
-/// Whether a result is zero in the padding of an axis (P8): not known, where all operands that have the axis are zero there, or always.
+/// Whether a result is zero in the padding of an axis (RULES.md#P8): not known, where all operands that have the axis are zero there, or
+/// always.
 enum class ZeroPadding { Unknown, WhereOperandsAre, Always };
 
 /// Where the value of an op comes from. Computed: from its operands, so that it is kept for later uses. Nothing: from no data, as indices

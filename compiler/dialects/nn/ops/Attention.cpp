@@ -1,4 +1,4 @@
-// Attention: softmax(scale * q k) v, one op through autodiff and placing (P5).
+// Attention: softmax(scale * q k) v, one op through autodiff and placing (RULES.md#P5).
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-// Attention, one op through autodiff and placing (P5).
+// Attention, one op through autodiff and placing (RULES.md#P5).
 #ifndef NPAR_NN_ATTENTION_TD
 #define NPAR_NN_ATTENTION_TD
 

@@ -58,7 +58,7 @@ def Nn_ConvertOp : Nn_UnaryOp<"convert", [Nn_Differentiable]> {
 }
 def Nn_DropoutOp : Nn_UnaryOp<"dropout", [Nn_Language, Nn_Differentiable, Nn_KeepsMask]> {
   let summary = "keeps an element iff philox(seed, site, data step, global logical index) >= rate, scaled by 1/(1-rate); 0 otherwise";
-  let description = "Its gradient is the same op on dy: equal sites draw the same mask, distinct ones are never merged (N1).";
+  let description = "Its gradient is the same op on dy: equal sites draw the same mask, distinct ones are never merged (RULES.md#N1).";
   let arguments = (ins Nn_Float:$x, F64Attr:$rate, StrAttr:$site);
   let hasFolder = 1;
   let zeroPadding = "WhereOperandsAre";

@@ -1,4 +1,4 @@
-// Normalisations over one axis, one op each through autodiff and placing (P5).
+// Normalisations over one axis, one op each through autodiff and placing (RULES.md#P5).
 #ifndef NPAR_NN_NORM_TD
 #define NPAR_NN_NORM_TD
 

@@ -5,7 +5,7 @@
 include "compiler/dialects/nn/base/OpBase.td"
 
 def Nn_CombineOp : Nn_PureOp<"combine"> {
-  let summary = "the sum of the gradients of a parameter's uses, in order; refuses partial operands, so that each is reduced first (N2)";
+  let summary = "the sum of the gradients of a parameter's uses, in order; refuses partial operands, so that each is reduced first (RULES.md#N2)";
   let arguments = (ins Variadic<Nn_Float>:$uses);
   let results = (outs Nn_Float:$result);
   let zeroPadding = "WhereOperandsAre";
@@ -13,7 +13,7 @@ def Nn_CombineOp : Nn_PureOp<"combine"> {
 
 // Local shapes of different parameters may split the same axis differently: no agreement of axes here.
 def Nn_SquareSumsOp : Nn_Op<"square_sums", [Pure, Nn_OwnLoopAxes, Nn_PaddingOpInterface, Nn_CostOpInterface]> {
-  let summary = "the gradients' squares in f64, summed per block of 1,024 elements, the blocks exactly (N4)";
+  let summary = "the gradients' squares in f64, summed per block of 1,024 elements, the blocks exactly (RULES.md#N4)";
   let description = [{
     The result is a sum in bins: bin b holds multiples of 2^(24 b - 320), its share of every block sum, so that additions of bins are exact
     (below 2^29 blocks) and neither their order nor the ranks among which blocks are dealt out change a bit. `parameters` are the numbers of
@@ -50,7 +50,7 @@ def Nn_ClipFactorOp : Nn_PureOp<"clip_factor"> {
 
 def Nn_LearningRateOp : Nn_PureOp<"learning_rate"> {
   let summary = "the rate of training step t: warm-up peak * (t + 1) / warmup, then constant, linear or cosine to `final` at `steps`";
-  let description = "t is the data step, or `counted` where steps can be skipped (N7).";
+  let description = "t is the data step, or `counted` where steps can be skipped (RULES.md#N7).";
   let arguments = (ins Optional<Nn_Scalar>:$counted, StrAttr:$schedule, F64Attr:$peak, I64Attr:$warmup, I64Attr:$steps, F64Attr:$final);
   let results = (outs Nn_Scalar:$result);
   let assemblyFormat = "$schedule (`counting` $counted^ `:` type($counted))? attr-dict `:` type($result)";
@@ -74,7 +74,7 @@ def Nn_AdamwOp : Nn_PureOp<"adamw"> {
   let summary = "PyTorch's AdamW on gradient * factor; the bias corrections use the training step";
   let description = [{
     The gradient may be of 16 bits. Where `factor` is not a number, nothing changes. With fp16, `counted` is the number of steps where it
-    was one (N7).
+    was one (RULES.md#N7).
   }];
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate,
                        Optional<Nn_Scalar>:$counted, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);

@@ -37,7 +37,7 @@ class Nn_VariableUse<string mnemonic, list<Trait> traits>
 
 def Nn_ReadOp : Nn_VariableUse<"read", []> {
   let summary = "the value of a variable";
-  let description = "`%w = nn.read @w : T`. One per textual use of a parameter: each has its own gradient accumulator (N2).";
+  let description = "`%w = nn.read @w : T`. One per textual use of a parameter: each has its own gradient accumulator (RULES.md#N2).";
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs Nn_Tensor:$result);
   let zeroPadding = "Always";

@@ -70,7 +70,7 @@ func.func @stack_of_selects(%p: !parts) -> !parts {
   return %2 : !parts
 }
 
-// A pure op without a use goes; two reads of a parameter stay two: each has its own accumulator (N2).
+// A pure op without a use goes; two reads of a parameter stay two: each has its own accumulator (RULES.md#N2).
 nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [2, 8], init = #nn.init<zeros>, index = 0 : i64}
 // CHECK-LABEL: @reads
 func.func @reads() -> (!x, !x) {

@@ -1,4 +1,4 @@
-// Normalisation, softmax, attention and cross-entropy keep one gradient op each: they are expanded after placing (P5).
+// Normalisation, softmax, attention and cross-entropy keep one gradient op each: they are expanded after placing (RULES.md#P5).
 // RUN: npar-opt %s -split-input-file -autodiff-backward -canonicalize | FileCheck %s
 
 !x = tensor<2x8xf64, #nn.axes<batch, embed>>

@@ -10,7 +10,7 @@
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [30, 4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 
-// A tied table has one accumulator per use (N2), numbered in order of the text.
+// A tied table has one accumulator per use (RULES.md#N2), numbered in order of the text.
 // CHECK: nn.variable @w.grad.0
 // CHECK: nn.variable @w.grad.1
 // CHECK-LABEL: @micro

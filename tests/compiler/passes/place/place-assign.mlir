@@ -1,4 +1,4 @@
-// What each rule of a plan does to single operations (P1, P2, P4, P7).
+// What each rule of a plan does to single operations (RULES.md#P1, P2, P4, P7).
 // RUN: npar-opt %s -split-input-file -place-assign | FileCheck %s
 
 // Data parallelism: the batch of a replicated parameter's product is split; the parameter's gradient is partial.

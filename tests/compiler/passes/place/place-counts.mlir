@@ -10,7 +10,7 @@
 // TP-NEXT: 2 F dist.all_reduce
 // TP-NOT: dist.
 
-// With sequence parallelism: 4 all_gathers, 4 reduce_scatters, and 2 gathers again of what the forward pass saved split (P6).
+// With sequence parallelism: 4 all_gathers, 4 reduce_scatters, and 2 gathers again of what the forward pass saved split (RULES.md#P6).
 // RUN: npar-opt %t.sp -autodiff -place | sed -nE 's/.*(dist\.[a-z_]*) .*nn\.at<([FB]), "h\.0.*/\2 \1/p' | sort | uniq -c | FileCheck %s --check-prefix=SP
 // SP: 4 B dist.all_gather
 // SP-NEXT: 2 B dist.reduce_scatter

@@ -1,4 +1,4 @@
-// Composite operations become local ones; a reduction over a split axis is completed by an all_reduce (P5).
+// Composite operations become local ones; a reduction over a split axis is completed by an all_reduce (RULES.md#P5).
 // What nothing uses is dropped, so each function returns what its operations make.
 // RUN: npar-opt %s -split-input-file -place-expand | FileCheck %s
 

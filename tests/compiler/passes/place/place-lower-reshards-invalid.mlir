@@ -1,4 +1,4 @@
-// A whole value cannot become partial (P4).
+// A whole value cannot become partial (RULES.md#P4).
 // RUN: npar-opt %s -allow-unregistered-dialect -split-input-file -place-lower-reshards -verify-diagnostics
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4>>

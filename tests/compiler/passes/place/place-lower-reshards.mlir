@@ -41,7 +41,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 }
 
 // -----
-// Flat pieces (P7): 3,000 elements are 3 blocks, of which each of two ranks gets 2. Slices and gathers of the row-major piece; a sum over
+// Flat pieces (RULES.md#P7): 3,000 elements are 3 blocks, of which each of two ranks gets 2. Slices and gathers of the row-major piece; a sum over
 // the flat axes is scattered, over others it is reduced afterwards, on the smaller piece.
 module attributes {dist.mesh = #dist.mesh<node = 2, dp = 2, tp = 2>} {
   // CHECK-LABEL: func.func @flat

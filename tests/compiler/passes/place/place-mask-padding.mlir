@@ -1,4 +1,4 @@
-// Padding that a product would sum, or that a variable would keep, is zeroed unless it is known to be zero (P8).
+// Padding that a product would sum, or that a variable would keep, is zeroed unless it is known to be zero (RULES.md#P8).
 // RUN: npar-opt %s -split-input-file -place-mask-padding | FileCheck %s
 
 !table = tensor<3x4xf32, #dist.layout<vocab : 5 {tp}, embed : 4>>

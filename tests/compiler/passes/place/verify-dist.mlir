@@ -1,4 +1,4 @@
-// What may not be left in a placed program (V1-V4).
+// What may not be left in a placed program (RULES.md#D1 to D4).
 // RUN: npar-opt %s -split-input-file -verify-dist -verify-diagnostics
 
 module {
