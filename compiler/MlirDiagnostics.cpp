@@ -1,4 +1,4 @@
-// Finds the line of the user's text behind an MLIR location and reports there.
+// Finds the line of the user's text that an MLIR location stands for and reports there.
 #include "compiler/MlirDiagnostics.h"
 
 #include "mlir/IR/BuiltinAttributes.h"

@@ -130,7 +130,7 @@ struct Rule {
   std::vector<std::string> mesh; ///< mesh axes tried, major to minor; empty for `-> none`
   std::string op, layer;         ///< narrowing (`in op`, `in layer`), empty when absent
   Location location;
-  std::string by = {}; ///< how attention sees the whole of a split sequence: "gather", "ring", "ring_zigzag"; empty when not said
+  std::string by = {}; ///< how attention sees the whole of a split sequence: "gather", "ring", "ring_zigzag"; empty when not given
 };
 
 struct Pipeline {
@@ -138,7 +138,7 @@ struct Pipeline {
   std::string mesh;                 ///< mesh axis
   std::string schedule;             ///< a name of FrontendOptions::schedules, or a file as the plan writes it
   Location location;
-  int chunks = 0;                   ///< per stage; 0: as many as the schedule has by itself
+  int chunks = 0;                   ///< per stage; 0: the schedule's own number
   std::string path = {};            ///< of the file, found from the folder of the text that names it; empty for a name
   std::string text = {};            ///< of the file; it was read and checked
   std::vector<int64_t> counts = {}; ///< blocks of each part along the chain, by hand; empty: balanced by cost

@@ -78,7 +78,7 @@ FailureOr<std::vector<uint8_t>> linkShared(ArrayRef<std::string> objects, Locati
   reading.number = ends[0], writing.number = ends[1];
   if (std::error_code error = writeAll(input, (*archive)->getBuffer()))
     return refuse(error);
-  // Of a pipe lld makes no temporary file beside it; a file in memory it would.
+  // The output is a pipe: beside a file in memory lld would make a temporary file.
   std::string inputPath = input.path(), outputPath = writing.path();
   const char *arguments[] = {
       "ld.lld",           "-shared",         "--hash-style=gnu", "-O2", "--build-id=none", "--threads=1", "-z", "noexecstack", "-o",

@@ -5,7 +5,7 @@
 
 namespace npar::cost {
 
-/// Every lane (a pipeline stage) runs instances of kinds of tasks (a fragment) for micro-batches; what depends on what is said per kind,
+/// Every lane (a pipeline stage) runs instances of kinds of tasks (a fragment) for micro-batches; dependencies are given per kind,
 /// so the description does not grow with the number of micro-batches.
 struct TaskGraph {
   struct Kind {

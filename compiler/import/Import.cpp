@@ -171,7 +171,7 @@ private:
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == Initial::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
     }
-    // With a '#', which no path of a parameter can have.
+    // Their names begin with a '#', which no path of a parameter can have.
     Type scalar = scalarOf(builder.getF64Type());
     Location loc = location(model.location);
     VariableOp::create(builder, loc, "#out.loss.sum", scalar, VariableKind::Accumulator);

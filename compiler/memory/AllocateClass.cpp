@@ -93,7 +93,7 @@ private:
           shared.keepers[value.stash] = "stash_" + fragment.name + users[value.stash];
   }
 
-  /// Each fragment after those that keep values for it.
+  /// Allocates each fragment after those that keep values for it.
   void allocateFragments() {
     nameStashes();
     result->fragments.resize(model.fragments.size());
@@ -112,7 +112,7 @@ private:
         if (!result->fragments[index] && !waits(model.fragments[index]))
           next = index;
       if (next == none) {
-        error = "fragments of '" + model.name + "' keep values for each other in a circle";
+        error = "fragments of '" + model.name + "' keep values for each other in a cycle";
         return;
       }
       const FragmentModel &fragment = model.fragments[next];

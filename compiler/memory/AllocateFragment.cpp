@@ -44,7 +44,7 @@ private:
     for (uint32_t value = 0; value < model.values.size(); ++value) {
       const ValueModel &facts = model.values[value];
       Buffer &storage = buffers[bufferOf(value)];
-      Place &place = storage.place;
+      ByteRange &place = storage.place;
       place.bytes = storage.bytes;
       switch (storage.home) {
       case Home::Scratch:
@@ -219,14 +219,14 @@ private:
     fragment.name = model.name;
     fragment.phase = model.phase;
     fragment.chunk = model.chunk;
-    auto addOperand = [&](const Place &place, uint64_t skip) {
+    auto addOperand = [&](const ByteRange &place, uint64_t skip) {
       fragment.operands.emplace_back(place.region, 0, place.offset + skip, place.bytes - skip);
     };
     for (uint32_t index = 0; index < items.size(); ++index) {
       const Item &item = items[index];
       uint32_t first = static_cast<uint32_t>(fragment.operands.size());
       if (item.action == none) {
-        const Place &from = buffers[bufferOf(item.copyFrom)].place;
+        const ByteRange &from = buffers[bufferOf(item.copyFrom)].place;
         addOperand(from, 0);
         if (item.copyTo != none)
           addOperand(buffers[bufferOf(item.copyTo)].place, 0);

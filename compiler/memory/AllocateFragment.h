@@ -10,7 +10,7 @@ namespace npar::memory {
 /// Regions that every class has, by index; those that fragments share per micro-batch (boxes and stashes) follow.
 enum RegionIndex : uint32_t { staticRegion = 0, scratchRegion = 1, inputRegion = 2, firstShared = 3 };
 
-struct Place {
+struct ByteRange {
   uint32_t region = 0;
   uint64_t offset = 0, bytes = 0;
 };
@@ -28,7 +28,7 @@ struct SharedStorage {
   std::vector<program::VariableKind> kinds;   ///< of the variables
   std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before any fragment
   std::map<std::string, uint32_t> stashes;    ///< name of a stash -> region
-  std::map<std::string, Place> kept;          ///< slot -> place
+  std::map<std::string, ByteRange> kept;      ///< slot -> place
   std::vector<SharedRegion> regions;          ///< region firstShared + i
 };
 

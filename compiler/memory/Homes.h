@@ -18,7 +18,7 @@ public:
     Home home = Home::Scratch;
     uint32_t index = 0; ///< variable or input
     uint64_t bytes = 0;
-    Place place; ///< filled by AllocateFragment.cpp
+    ByteRange place; ///< filled by AllocateFragment.cpp
   };
   std::vector<uint32_t> root;              ///< value -> the value that it is an alias of
   std::vector<uint32_t> def, lastUse;      ///< of roots: action index; none: not by an action, no use

@@ -18,7 +18,7 @@ struct SavedActivations {
     std::string operation; ///< that makes it
     std::string path;      ///< layer
     As as;
-    int64_t block;    ///< the first whose backward uses it there: -1 before the chain of blocks, `blocks` behind it
+    int64_t block;    ///< the first whose backward uses it there: -1 before the chain of blocks, `blocks` after it
     int64_t part;     ///< place in the chain of parts
     int64_t elements; ///< of one rank and micro-batch
     int64_t bytes;    ///< in the convention above

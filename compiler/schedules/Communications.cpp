@@ -1,4 +1,4 @@
-// Pairs sends with receives, then runs all stages without times to find the circles in which they wait for each other.
+// Pairs sends with receives, then runs all stages without times to find the cycles in which they wait for each other.
 #include "compiler/schedules/Communications.h"
 
 #include <algorithm>
@@ -112,7 +112,7 @@ private:
       error(receive, quoted(receive) + " comes after " + quoted(user) + ", which uses what it receives");
   }
 
-  /// Eager messages between two stages: the first receive takes what was sent first. Under rendezvous another order is a circle.
+  /// Eager messages between two stages: the first receive takes what was sent first. Under rendezvous another order is a cycle.
   void checkArrival() {
     std::map<std::pair<int, int>, std::vector<Where>> sent; // by sender and receiver, in order
     for (size_t stage = 0; stage < lists.size(); ++stage)
@@ -164,11 +164,11 @@ private:
         ready.push_back(other.stage);
       }
     }
-    findCircles();
+    findCycles();
   }
 
-  /// Walks from every stuck stage to the one that it waits for, until a stage repeats: that is a circle, unless an earlier walk was there.
-  void findCircles() {
+  /// Walks from every stuck stage to the one that it waits for, until a stage repeats: that is a cycle, unless an earlier walk was there.
+  void findCycles() {
     std::vector<int> walk(lists.size(), -1); // the walk that visited a stage
     for (int start = 0; start < static_cast<int>(lists.size()); ++start) {
       std::vector<int> path;
@@ -182,14 +182,14 @@ private:
         continue;
       path.erase(path.begin(), std::find(path.begin(), path.end(), stage));
       std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
-      CommunicationError circle{path.front(), next[path.front()], "", {}};
+      CommunicationError cycle{path.front(), next[path.front()], "", {}};
       for (int stuck : path) {
         Where other = otherEnd(lists[stuck][next[stuck]]);
-        circle.circle.push_back({stuck, next[stuck], true});
-        circle.circle.push_back({other.stage, other.place, false});
+        cycle.cycle.push_back({stuck, next[stuck], true});
+        cycle.cycle.push_back({other.stage, other.place, false});
       }
-      circle.reason = quoted(Where{circle.stage, circle.place}) + " never ends";
-      errors.push_back(std::move(circle));
+      cycle.reason = quoted(Where{cycle.stage, cycle.place}) + " never ends";
+      errors.push_back(std::move(cycle));
     }
   }
 

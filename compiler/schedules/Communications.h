@@ -21,9 +21,9 @@ std::string nameOf(const ListedAction &action);
 /// How a send ends: when its receive has begun too, as MPI and NCCL may do it, or by itself.
 enum class Sending { Rendezvous, Eager };
 
-/// One link of a circle: an action that does not end before the next one does, for that is the other end of its message, or comes before
+/// One link of a cycle: an action that does not end before the next one does, for that is the other end of its message, or comes before
 /// it in its own stage's list.
-struct CircleLink {
+struct CycleLink {
   int stage = 0, place = 0; ///< in the stage's list of actions
   bool otherEnd = false;    ///< whether the next link is the other end of the message
 };
@@ -31,7 +31,7 @@ struct CircleLink {
 struct CommunicationError {
   int stage = 0, place = 0; ///< in the stage's list of actions; its length when the list lacks something
   std::string reason;
-  std::vector<CircleLink> circle; ///< begins at that action; empty for another error
+  std::vector<CycleLink> cycle; ///< begins at that action; empty for another error
 };
 
 /// Empty when (RULES.md#S4, S5)
@@ -39,7 +39,7 @@ struct CommunicationError {
 ///      and there are no others;
 ///   S5 all end, where each stage does one action after the other: a receive when its send has begun, a send when its receive has begun too
 ///      (Rendezvous) or at once (Eager). Messages from one stage to another arrive in the order in which they were sent, as they carry no
-///      names. One error per circle of waiting.
+///      names. One error per cycle of waiting.
 /// The tasks in `lists` must be a schedule that passed S0 to S3. Whether a stage goes on computing after a send that has not ended makes
 /// no difference: only another message could depend on it, and that comes after the send. At most about 100 errors. Time grows with the
 /// number of actions.

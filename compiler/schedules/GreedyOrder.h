@@ -13,7 +13,7 @@ struct GreedyRule {
 };
 
 /// Whenever a stage is free, it takes a forward or backward that is ready (that of the chunk which is further in its direction), otherwise
-/// a W. A forward leaves room for one of each chunk behind it on the stage, so the oldest micro-batch can always go on and the run never
+/// a W. A forward leaves room for one of each chunk after it on the stage, so the oldest micro-batch can always go on and the run never
 /// gets stuck. No lists when the limit is below the number of chunks.
 Schedule greedyOrder(const Placement &placement, int chunks, int micros, const std::vector<StageCost> &costs, double transfer,
                      const GreedyRule &rule);

@@ -14,7 +14,7 @@ public:
       : schedule(schedule), needs(schedule), next(schedule.stages(), 0), asleep(schedule.stages()),
         done(schedule.stages(), std::vector<bool>(size_t{3} * schedule.chunks * schedule.micros)) {}
 
-  std::vector<Circle> run() {
+  std::vector<Cycle> run() {
     std::vector<int> ready;
     for (int stage = schedule.stages() - 1; stage >= 0; --stage)
       ready.push_back(stage);
@@ -27,7 +27,7 @@ public:
       std::vector<int> woken = std::exchange(asleep[stage], {});
       ready.insert(ready.end(), woken.begin(), woken.end());
     }
-    return circles();
+    return cycles();
   }
 
 private:
@@ -54,12 +54,12 @@ private:
     }
   }
 
-  /// Walks from every stuck stage to the one that it waits for, until a stage repeats: that is a circle, unless an earlier walk was there.
-  std::vector<Circle> circles() {
-    std::vector<Circle> result;
+  /// Walks from every stuck stage to the one that it waits for, until a stage repeats: that is a cycle, unless an earlier walk was there.
+  std::vector<Cycle> cycles() {
+    std::vector<Cycle> result;
     std::vector<int> walk(schedule.stages(), -1); // the walk that visited a stage
     for (int start = 0; start < schedule.stages(); ++start) {
-      Circle path;
+      Cycle path;
       int stage = start;
       while (next[stage] < static_cast<int>(schedule.lists[stage].size()) && walk[stage] < 0) {
         walk[stage] = start;
@@ -73,7 +73,7 @@ private:
       std::rotate(path.begin(), lowest, path.end());
       result.push_back(std::move(path));
     }
-    std::sort(result.begin(), result.end(), [](const Circle &a, const Circle &b) { return a[0].stage < b[0].stage; });
+    std::sort(result.begin(), result.end(), [](const Cycle &a, const Cycle &b) { return a[0].stage < b[0].stage; });
     return result;
   }
 
@@ -87,6 +87,6 @@ private:
 
 } // namespace
 
-std::vector<Circle> findCircles(const Schedule &schedule) { return Progress(schedule).run(); }
+std::vector<Cycle> findCycles(const Schedule &schedule) { return Progress(schedule).run(); }
 
 } // namespace npar::schedules

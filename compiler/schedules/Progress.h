@@ -1,4 +1,4 @@
-// Runs a schedule without times to find the circles in which stages wait for each other.
+// Runs a schedule without times to find the cycles in which stages wait for each other.
 #pragma once
 
 #include "compiler/schedules/Needs.h"
@@ -11,11 +11,11 @@ struct Wait {
   Need need;
 };
 
-/// Waits in a circle: each is for a task of the next one's stage, the last for one of the first's. It begins at the lowest stage.
-using Circle = std::vector<Wait>;
+/// Waits in a cycle: each is for a task of the next one's stage, the last for one of the first's. It begins at the lowest stage.
+using Cycle = std::vector<Wait>;
 
-/// Every circle once, in ascending order of their first stages; empty when all tasks run. The schedule must have passed S0 and S1 of
+/// Every cycle once, in ascending order of their first stages; empty when all tasks run. The schedule must have passed S0 and S1 of
 /// `validate`, so that what a task needs is somewhere.
-std::vector<Circle> findCircles(const Schedule &schedule);
+std::vector<Cycle> findCycles(const Schedule &schedule);
 
 } // namespace npar::schedules

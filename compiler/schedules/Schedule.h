@@ -57,7 +57,7 @@ struct StageCost {
 /// What a schedule is made for.
 struct Request {
   int stages = 1, micros = 1;
-  int chunks = 0;               ///< per stage; 0: as many as the schedule has by itself
+  int chunks = 0;               ///< per stage; 0: the schedule's own number
   std::vector<StageCost> costs; ///< per stage; empty: all 1
   double transfer = 0;          ///< time of a message between stages
   double memoryCap = 0;         ///< most forward activations of a stage (all its chunks: 1) held at once; 0: no limit
@@ -73,7 +73,7 @@ struct Made {
 struct ScheduleKind {
   const char *name;
   const char *source; ///< paper, figure
-  int chunks;         ///< that it has by itself; 0: it chooses
+  int chunks;         ///< its own number; 0: it chooses
   bool anyChunks;     ///< whether a request may ask for another number
   Made (*make)(const Request &request);
   int microsPerStage = 0; ///< a step has at least so many micro-batches for each stage; 0: any number

@@ -65,7 +65,7 @@ struct Action {
   bool isTask() const { return kind->listed && kind->what == What::Task; }
 };
 
-constexpr size_t mostLinks = 12; // of a circle of waiting that are written out
+constexpr size_t mostLinks = 12; // of a cycle of waiting that are written out
 
 class Reader {
 public:
@@ -99,10 +99,10 @@ public:
     std::vector<TextError> errors;
     for (const CommunicationError &error : schedules::checkCommunications(read.schedule.placement, read.schedule.micros, lists, sending)) {
       errors.push_back({places[error.stage][error.place], error.stage, error.place, error.reason, true, {}});
-      for (const CircleLink &link : error.circle)
-        errors.back().circle.push_back(
+      for (const CycleLink &link : error.cycle)
+        errors.back().cycle.push_back(
             {nameOf(lists[link.stage][link.place]), places[link.stage][link.place], link.stage, link.place, link.otherEnd});
-      errors.back().reason += describe(errors.back().circle);
+      errors.back().reason += describe(errors.back().cycle);
     }
     sort(errors);
     return errors;
@@ -116,16 +116,16 @@ private:
   }
 
   /// `: it waits for '1RECV_F1' (2:14), which comes after '1SEND_B0' (2:7); that waits for ...`
-  static std::string describe(const std::vector<TextLink> &circle) {
+  static std::string describe(const std::vector<TextLink> &cycle) {
     auto written = [](const TextLink &link) {
       return "'" + link.action + "' (" + std::to_string(link.at.row) + ":" + std::to_string(link.at.column) + ")";
     };
     std::string text;
-    for (size_t i = 0; i < circle.size() && i < mostLinks; ++i) {
-      const TextLink &next = circle[(i + 1) % circle.size()];
-      text += (!circle[i].otherEnd ? ", which comes after " : i == 0 ? ": it waits for " : "; that waits for ") + written(next);
+    for (size_t i = 0; i < cycle.size() && i < mostLinks; ++i) {
+      const TextLink &next = cycle[(i + 1) % cycle.size()];
+      text += (!cycle[i].otherEnd ? ", which comes after " : i == 0 ? ": it waits for " : "; that waits for ") + written(next);
     }
-    return circle.size() > mostLinks ? text + "; and so on, over " + std::to_string(circle.size() / 2) + " stages" : text;
+    return cycle.size() > mostLinks ? text + "; and so on, over " + std::to_string(cycle.size() / 2) + " stages" : text;
   }
 
   void error(TextPlace at, const std::string &reason) {

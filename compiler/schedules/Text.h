@@ -14,7 +14,7 @@ struct TextPlace {
   int row = 1, column = 1, length = 1;
 };
 
-/// A link of a circle of waiting: it ends only after the next one, the last only after the first.
+/// A link of a cycle of waiting: it ends only after the next one, the last only after the first.
 struct TextLink {
   std::string action; ///< as the text has it
   TextPlace at;
@@ -28,7 +28,7 @@ struct TextError {
   int place = 0; ///< in the stage's list of compute tasks; `ofCommunication`: of tasks and communications
   std::string reason;
   bool ofCommunication = false;
-  std::vector<TextLink> circle; ///< of sends and receives that wait for each other
+  std::vector<TextLink> cycle; ///< of sends and receives that wait for each other
 };
 
 /// A schedule as read; its `kind` is "csv".

@@ -12,7 +12,7 @@ namespace npar::schedules {
 namespace {
 
 constexpr size_t mostErrors = 100; // more are noise, and a text may ask for a million micro-batches
-constexpr size_t mostLinks = 12;   // of a circle of waiting that are written out
+constexpr size_t mostLinks = 12;   // of a cycle of waiting that are written out
 
 std::string count(int number, const std::string &word) { return std::to_string(number) + " " + word + (number == 1 ? "" : "s"); }
 
@@ -105,12 +105,12 @@ private:
   }
 
   void checkProgress() {
-    for (const Circle &circle : findCircles(schedule)) {
+    for (const Cycle &cycle : findCycles(schedule)) {
       if (full())
         return;
       std::string text;
-      for (size_t i = 0; i < circle.size() && i < mostLinks; ++i) {
-        const Wait &wait = circle[i];
+      for (size_t i = 0; i < cycle.size() && i < mostLinks; ++i) {
+        const Wait &wait = cycle[i];
         const Task &task = lists[wait.stage][wait.place];
         text += i == 0 ? name(wait.stage, task) + " never starts: it" : "; " + name(wait.stage, task);
         text += " waits for " + name(wait.need.stage, wait.need.task);
@@ -119,13 +119,13 @@ private:
           break;
         }
         text += " of stage " + std::to_string(wait.need.stage);
-        const Wait &next = circle[(i + 1) % circle.size()];
+        const Wait &next = cycle[(i + 1) % cycle.size()];
         if (const Task &head = lists[next.stage][next.place]; !(head == wait.need.task))
           text += ", which is ordered after " + name(next.stage, head);
       }
-      if (circle.size() > mostLinks)
-        text += "; and so on, over " + std::to_string(circle.size()) + " stages";
-      errors.push_back({circle[0].stage, circle[0].place, text});
+      if (cycle.size() > mostLinks)
+        text += "; and so on, over " + std::to_string(cycle.size()) + " stages";
+      errors.push_back({cycle[0].stage, cycle[0].place, text});
     }
   }
 

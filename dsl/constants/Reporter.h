@@ -43,7 +43,7 @@ public:
 
 private:
   bool first(Location at);
-  /// Ends elaboration when enough was said.
+  /// Ends elaboration when enough errors were reported.
   void checkCount() const;
   void addFrames(Diagnostic &diagnostic) const;
 

@@ -70,7 +70,7 @@ void ModelElaborator::checkShadowed() {
   auto textOf = [](const CheckpointRule &rule) { return rule.kind == CheckpointRuleKind::Fresh ? rule.model : rule.file; };
   for (size_t i = 0; i < rules.size(); ++i)
     for (size_t j = 0; j < rules.size(); ++j) {
-      // What is ignored is so whatever else is said; of two lines of one kind the first holds.
+      // An `ignore` line holds whatever other lines say; of two lines of one kind the first holds.
       bool ignored = rules[j].kind == CheckpointRuleKind::Ignore && rules[i].kind != CheckpointRuleKind::Fresh;
       bool earlier = rules[j].kind == rules[i].kind && j < i;
       if (i == j || !(earlier || (ignored && rules[i].kind != rules[j].kind)) || !coversPattern(textOf(rules[j]), textOf(rules[i])))

@@ -28,10 +28,10 @@ Instance *ModelElaborator::instantiate(const ast::Name &name, const std::string 
   const ast::Block &layer = *found.layer;
   const std::string what = "layer '" + layer.name.text + "'";
   if (std::find(openLayers.begin(), openLayers.end(), &layer) != openLayers.end()) {
-    std::string circle;
+    std::string cycle;
     for (auto it = std::find(openLayers.begin(), openLayers.end(), &layer); it != openLayers.end(); ++it)
-      circle += (*it)->name.text + " -> ";
-    reporter.fail(value.location, what + " contains itself: " + circle + layer.name.text);
+      cycle += (*it)->name.text + " -> ";
+    reporter.fail(value.location, what + " contains itself: " + cycle + layer.name.text);
   }
   if (openLayers.size() >= deepest)
     reporter.fail(value.location, "layers nest deeper than " + std::to_string(deepest));

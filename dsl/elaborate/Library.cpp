@@ -1,4 +1,4 @@
-// Reads files and imports; a circle of imports is reported with all its members.
+// Reads files and imports; a cycle of imports is reported with all its members.
 #include "dsl/elaborate/Library.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
@@ -30,10 +30,10 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
   std::string key = fs::weakly_canonical(path, error).string();
   if (key.empty())
     key = path;
-  if (auto circle = std::find(open.begin(), open.end(), key); circle != open.end()) {
+  if (auto cycle = std::find(open.begin(), open.end(), key); cycle != open.end()) {
     std::string members;
-    for (; circle != open.end(); ++circle)
-      members += fs::path(*circle).filename().string() + " -> ";
+    for (; cycle != open.end(); ++cycle)
+      members += fs::path(*cycle).filename().string() + " -> ";
     diagnostics.error(from, "circular import: " + members + fs::path(key).filename().string())
         .help(from, "move what both files need to a third one");
     return nullptr;

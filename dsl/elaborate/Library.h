@@ -40,7 +40,7 @@ private:
   Sources &sources;
   Diagnostics &diagnostics;
   std::map<std::string, std::unique_ptr<SourceFile>> files; ///< by canonical path
-  std::vector<std::string> open;                            ///< being read: an import of one of these is a circle
+  std::vector<std::string> open;                            ///< being read: an import of one of these is a cycle
 };
 
 } // namespace npar::dsl

@@ -189,7 +189,7 @@ std::vector<Operation> contractionOperations() {
         {"over", Formal::Axis, true},
         {"feature", Formal::Axis, true},
         {"causal", Formal::Truth, 0.0},
-        {"scale", Formal::Number, true}}, // 1 / sqrt(features) unless said
+        {"scale", Formal::Number, true}}, // 1 / sqrt(features) unless given
        attention,
        {{"attention",
          3,

@@ -8,7 +8,7 @@ namespace npar::dsl {
 
 struct ElaboratedTrain {
   Train train;
-  Location batchAt; ///< where the batch was said
+  Location batchAt; ///< where the batch is given
 };
 
 /// Errors are in the evaluator's reporter.

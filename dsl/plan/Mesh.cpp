@@ -65,7 +65,7 @@ std::vector<MeshAxis> readMesh(const ast::Plan &source, PlanText &text) {
       if (axis.size < 1)
         reporter.fail(at, what + " is " + std::to_string(axis.size) + ", the smallest is 1");
       if (__builtin_mul_overflow(world, axis.size, &world) || world > most) {
-        world = 0; // said once
+        world = 0; // reported once
         reporter.fail(at, "the mesh has more than " + std::to_string(most) + " ranks");
       }
     } catch (const Stop &) {

@@ -25,7 +25,7 @@ public:
   std::vector<Rule> rulesOf(const PlanRule &rule) const;
 
 private:
-  /// A part of a mesh axis by the sizes in front of it and with it: of 8 = 4 * 2 the parts are (1, 4) and (4, 8).
+  /// A part of a mesh axis by the products of the sizes before it and up to it: of 8 = 4 * 2 the parts are (1, 4) and (4, 8).
   struct Part {
     std::string mesh;
     int64_t from = 1, to = 1;

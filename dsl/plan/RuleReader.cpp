@@ -146,7 +146,7 @@ std::optional<ScheduleChoice> RuleReader::schedule(const ast::Rule &source) {
     helps.push_back("it is " + joined(names) + ", or a file such as \"mine.csv\"; for an axis of attention gather, ring or ring(zigzag)");
   if (!said)
     reporter.fail(chosen.at, "unknown schedule '" + chosen.name + "'", helps);
-  reporter.error(chosen.at, "unknown schedule '" + chosen.name + "'", said->location, "'" + source.schedule->text + "' is said here",
+  reporter.error(chosen.at, "unknown schedule '" + chosen.name + "'", said->location, "'" + source.schedule->text + "' has its value here",
                  helps);
   throw Stop{};
 }

@@ -18,7 +18,7 @@ struct StoredTensor {
   uint64_t elements() const;
 };
 
-/// A memory-mapped file whose header has been checked: every tensor has the bytes of its shape, and all of them lie one behind the other,
+/// A memory-mapped file whose header has been checked: every tensor has the bytes of its shape, and all of them lie one after the other,
 /// from the first byte of the data to the end of the file.
 class SafetensorsFile {
 public:

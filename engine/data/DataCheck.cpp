@@ -72,7 +72,7 @@ private:
     return Status::badInput(text);
   }
 
-  /// Of the tokens that some sample has as targets: 1 to `last`.
+  /// Checks the tokens that some sample has as targets, which are those from 1 to `last`.
   Result<std::vector<std::string>> checkTargets(int64_t last) const {
     if (!data.mask && !isPossible(ignore))
       return std::vector<std::string>();

@@ -22,7 +22,7 @@ public:
   int64_t size() const { return count; }
   int32_t at(int64_t index) const;
   TokenFormat format() const { return kind; }
-  /// Of the values that the format can hold.
+  /// The least and the largest value that the format can hold.
   int32_t least() const { return kind == TokenFormat::I32 ? INT32_MIN : 0; }
   int32_t largest() const { return kind == TokenFormat::Bytes ? UINT8_MAX : kind == TokenFormat::U16 ? UINT16_MAX : INT32_MAX; }
 

@@ -28,7 +28,7 @@ Destination destinationOf(const std::string &given) {
   Destination result;
   std::error_code unknown;
   fs::path path = fs::absolute(given, unknown);
-  constexpr int mostLinks = 40; // as the kernel; a circle ends here
+  constexpr int mostLinks = 40; // as the kernel; a cycle ends here
   for (int i = 0; i < mostLinks && !unknown; ++i) {
     // The folder's links are followed first: /dev/fd is one, and `..` after a link is not what it looks like.
     fs::path folder = fs::weakly_canonical(path.parent_path(), unknown);

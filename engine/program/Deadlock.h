@@ -1,5 +1,5 @@
 // The merged event graph of a program: it proves that no buffering, no network and no number of workers can make the ranks wait in a
-// circle. README.md argues why it proves that, and why classes are enough.
+// cycle. README.md argues why it proves that, and why classes are enough.
 //
 // Nodes: step instances; the members of one communication event (collective; send with its receive) are one node. Edges: data and memory
 // reuse (dependencies), the compute chain from task to task, task dependencies, and each rank's communication order. The graph has one

@@ -202,11 +202,11 @@ private:
     return "";
   }
 
-  using Place = std::pair<uint32_t, uint32_t>; // task, step
+  using TaskStep = std::pair<uint32_t, uint32_t>; // task, step
 
   /// Enters an access into the cells; an earlier one in conflict that it does not wait for, if any.
-  std::optional<Place> unordered(const TaskOrder &order, std::map<uint64_t, Cell> &cells, uint64_t begin, uint64_t end, Place self,
-                                 bool write) {
+  std::optional<TaskStep> unordered(const TaskOrder &order, std::map<uint64_t, Cell> &cells, uint64_t begin, uint64_t end, TaskStep self,
+                                    bool write) {
     splitCells(cells, begin);
     splitCells(cells, end);
     for (auto cell = cells.lower_bound(begin); begin < end; ++cell) {
@@ -216,8 +216,8 @@ private:
       }
       Cell &state = cell->second;
       begin = state.end;
-      auto early = [&](const Place &other) { return other != self && !order.waitsFor(other.first, other.second); };
-      for (const std::vector<Place> *others : {&state.writers, &state.asyncReaders, &state.readers}) {
+      auto early = [&](const TaskStep &other) { return other != self && !order.waitsFor(other.first, other.second); };
+      for (const std::vector<TaskStep> *others : {&state.writers, &state.asyncReaders, &state.readers}) {
         if (others != &state.writers && !write)
           break;
         if (auto found = std::find_if(others->begin(), others->end(), early); found != others->end())

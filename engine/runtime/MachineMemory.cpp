@@ -12,7 +12,7 @@
 namespace npar::engine {
 namespace {
 
-/// The number behind `name` in a table of lines such as `MemAvailable:  123 kB` or `inactive_file 123`.
+/// The number after `name` in a table of lines such as `MemAvailable:  123 kB` or `inactive_file 123`.
 uint64_t entry(const std::string &path, const std::string &name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -14,7 +14,7 @@ struct MemoryNeed {
   uint64_t total() const { return arenas + graph + weights; }
 };
 
-/// Of a verified program. `computes`: false for a backend that follows no pointer (null), whose arenas take nothing.
+/// The memory that a verified program takes. `computes` is false for a backend that follows no pointer (null), whose arenas take nothing.
 MemoryNeed memoryNeeded(const program::Program &program, bool computes);
 
 } // namespace npar::engine

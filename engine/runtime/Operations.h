@@ -13,7 +13,7 @@ namespace npar::engine {
 class Operations {
 public:
   Operations(const program::Program &program, const StepGraph &graph);
-  /// Of a node that communicates; its tag is the node's index.
+  /// The operation of a node that communicates; its tag is the node's index.
   Operation &at(uint32_t node) { return operations[place[node]]; }
   const Operation &at(uint32_t node) const { return operations[place[node]]; }
 

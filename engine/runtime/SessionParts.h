@@ -12,7 +12,7 @@ namespace npar::engine {
 
 struct SessionParts {
   std::unique_ptr<Backend> backend; ///< null: by SessionOptions.backend
-  /// Null: LocalCommunicator. Whatever it returns lives as long as the session.
+  /// Makes the communicator, which lives as long as the session; null stands for LocalCommunicator.
   std::function<std::shared_ptr<Communicator>(Backend &)> communicator;
   std::shared_ptr<const Clock> clock; ///< null: the machine's
 };

@@ -62,7 +62,7 @@ private:
     }
   }
 
-  /// Behind the chain's end come the steps of this fragment that no chain step of the fragment precedes; its new end are those that
+  /// After the chain's end come the steps of this fragment that no chain step of the fragment precedes; its new end are those that
   /// precede none. A join node keeps the number of edges linear.
   void joinChain(const Fragment &fragment, uint32_t first, std::vector<uint32_t> &chainEnd) {
     uint32_t count = fragment.steps()->size();

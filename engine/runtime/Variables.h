@@ -15,7 +15,7 @@ namespace npar::engine {
 
 class Variables {
 public:
-  /// Of the pieces that these ranks keep. `backend`: whose memory the arenas are; it outlives this.
+  /// Reads and writes the pieces that these ranks keep. The arenas are memory of `backend`, which outlives this.
   Variables(const program::Program &program, const std::vector<LocalRank> &ranks, Backend &backend);
 
   /// Index of a variable, or an error that names it.

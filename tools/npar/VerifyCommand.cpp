@@ -111,7 +111,7 @@ void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> 
   }
 }
 
-/// The plan in its own type, which float64 leaves out with all that stands behind `compute` and `keep`.
+/// The plan in its own type, which float64 leaves out with all that stands after `compute` and `keep`.
 ExitCode checkOwnType(const VerifyFlags &flags, const ElaboratedModel &written, ProgramPointer reference, std::vector<Check> &checks) {
   auto check = [&](const dsl::Program &text, std::vector<Check> &found) {
     Outcome<ProgramPointer> own = written.compilation->compile(text);

@@ -107,7 +107,7 @@ Lane Emitter::extract(Value tensor, ArrayRef<Lane> indices) {
     contiguous &= index.uniform || i + 1 == indices.size();
   }
   OpBuilder &b = at[lane.scope];
-  // The same memory under another shape (Lowering::flattened).
+  // A cast is the same memory under another shape (Lowering::flattened).
   if (auto cast = tensor.getDefiningOp<UnrealizedConversionCastOp>())
     tensor = cast.getOperand(0);
   Value pointer = pointers[tensor];

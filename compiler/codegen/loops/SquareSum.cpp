@@ -13,7 +13,7 @@ using namespace mlir;
 namespace npar::codegen {
 
 namespace {
-// Of any element type: gradients of 16, 32 and 64 bits add up alike.
+// The number of lanes is the same for every element type, so that gradients of 16, 32 and 64 bits add up alike.
 constexpr int64_t lanes = 16;
 static_assert(rank::SquareSumOp::blockSize() % lanes == 0);
 

@@ -80,7 +80,7 @@ bool Body::isPadded(Type type, StringAttr axis) {
 
 Scalar Body::isLogical(Type type, StringAttr axis) {
   dist::LayoutAttr layout = dist::layoutOf(type);
-  // Padding is behind everything in memory, whatever the order.
+  // Padding comes after everything in memory, whatever the order.
   return lessi(addi(index(axis), shardOffset(type, axis)), integer(layout.getSizes()[layout.dimOf(axis)]));
 }
 
@@ -174,7 +174,7 @@ LogicalResult Lowering::reduce(nn::KernelOpInterface op, ValueRange operands, do
   set(op->getResult(0), sum);
   if (compute == type.getElementType())
     return success();
-  // The one rounding, behind the last loop.
+  // The one rounding, after the last loop.
   return map(op, op->getResult(0), [](Body &, Scalars in) -> SmallVector<Scalar> { return {in[0]}; });
 }
 

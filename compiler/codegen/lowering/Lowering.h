@@ -89,7 +89,7 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> lowerToLinalg(rank::KernelOp 
 /// Attaches the lowerings of all prims.
 void registerLowerings(mlir::DialectRegistry &registry);
 
-// One per file of this folder.
+// Each is in a file of its own in this folder.
 void attachElementwise(mlir::MLIRContext *context);
 void attachReductions(mlir::MLIRContext *context);
 void attachShape(mlir::MLIRContext *context);

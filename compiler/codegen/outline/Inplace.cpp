@@ -12,7 +12,7 @@ static bool sameStorage(Type x, Type y) {
 
 SmallVector<std::pair<int64_t, int64_t>> inplacePairs(rank::KernelOp kernel) {
   Block &block = kernel.getBody().front();
-  // A row is walked once per phase; a value behind a reduction belongs to a later phase. Operands are read in any phase, so an element
+  // A row is walked once per phase; a value after a reduction belongs to a later phase. Operands are read in any phase, so an element
   // stored inside a row has to be of the last one; what is kept per row is stored at its end.
   llvm::DenseMap<Operation *, int> phase;
   SmallVector<StringAttr> reduced;

@@ -57,9 +57,9 @@ def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, Isolat
     $sym_name `stage` `(` $stage `)` (`place` `(` $place^ `)`)? `phase` `(` $phase `)` attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
-    /// Of its part in the chain; S and U have none.
+    /// The index of its part in the chain; S and U, which have none, give their stage.
     int64_t placeInChain() { return getPlace() ? *getPlace() : getStage(); }
-    /// Runs once per micro-batch.
+    /// Whether it runs once per micro-batch, not once per training step.
     bool isPerMicro() { return getPhase() != Phase::S && getPhase() != Phase::U; }
   }];
 }

@@ -122,7 +122,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     return success();
   }
 
-  /// Of the loss's gradient by itself: 1, in fp16 times the loss scale, which @update divides out again (RULES.md#N7).
+  /// The gradient of the loss by itself: 1, in fp16 times the loss scale, which @update divides out again (RULES.md#N7).
   Value seed(OpBuilder &builder, Location loc, Type type) {
     if (!precision.scalesLoss())
       return FillOp::create(builder, loc, type, builder.getF64FloatAttr(1));

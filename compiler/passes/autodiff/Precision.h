@@ -7,11 +7,11 @@ namespace npar::nn {
 
 /// Reads the attribute `nn.precision` that prepare-precision left; without it everything is as the parameters are.
 struct Precision {
-  /// Of a variable that belongs to no parameter: no identifier of a model can spell it. Its slot has the name without the `#`.
+  /// The symbol of a variable that belongs to no parameter: no identifier of a model can spell it. Its slot has the name without the `#`.
   static std::string symbolOf(llvm::StringRef slot) { return ("#" + slot).str(); }
   static constexpr llvm::StringLiteral lossScale = "loss_scale"; ///< a slot
   static constexpr double firstLossScale = 65536;
-  static constexpr int64_t growthInterval = 2000; ///< good steps on end after which the scale doubles
+  static constexpr int64_t growthInterval = 2000; ///< good steps in a row after which the scale doubles
 
   Precision() = default;
   explicit Precision(mlir::ModuleOp module) : attribute(module->getAttrOfType<mlir::DictionaryAttr>("nn.precision")) {}
@@ -19,7 +19,7 @@ struct Precision {
   bool scalesLoss() const { return word("compute") == "fp16"; }
   /// Sums of 16-bit floats between ranks round after each addition (`reduce bf16`), not once.
   bool roundsSums() const { return word("reduce") == "bf16" || word("reduce") == "fp16"; }
-  /// Of a parameter's accumulators: its own type, or f32 with `gradients f32`.
+  /// The type of a parameter's accumulators: the parameter's own, or f32 with `gradients f32`.
   mlir::Type gradientType(mlir::Type parameter) const {
     return isNarrow(parameter) && word("gradients") == "f32"
                ? mlir::Type(withElement(parameter, mlir::Float32Type::get(parameter.getContext())))

@@ -137,15 +137,15 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     // The norm is a sum over all ranks and tells each of them whether any gradient anywhere is not finite: the squares of 16- and 32-bit
     // floats do not overflow float64. Then no rank moves anything.
     factor = place(GateOp::create(builder, loc, scalar, factor, norm), {});
-    Value speed =
+    Value learningRate =
         place(LearningRateOp::create(builder, loc, scalar, counted, rate.getAs<StringAttr>("schedule"), rate.getAs<FloatAttr>("peak"),
                                      rate.getAs<IntegerAttr>("warmup"), rate.getAs<IntegerAttr>("steps"), rate.getAs<FloatAttr>("final")),
               {});
-    output(builder, "#out.lr", speed, {});
+    output(builder, "#out.lr", learningRate, {});
     OpBuilder outside(micro);
     bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
     for (Trained &each : trained)
-      adamw ? buildAdamw(builder, outside, each, factor, speed) : buildSgd(builder, outside, each, factor, speed);
+      adamw ? buildAdamw(builder, outside, each, factor, learningRate) : buildSgd(builder, outside, each, factor, learningRate);
     for (auto [variable, value] : atEnd)
       write(builder, variable, value, {});
   }
@@ -205,22 +205,22 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return variable;
   }
 
-  void buildAdamw(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value speed) {
+  void buildAdamw(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value learningRate) {
     AtAttr at = each.places.front();
     VariableOp trained = trainedVariable(outside, each);
     VariableOp mean = state(outside, each.parameter, "exp_avg"), square = state(outside, each.parameter, "exp_avg_sq");
     Value w = read(builder, trained, at), m = read(builder, mean, at), v = read(builder, square, at);
     auto attribute = [&](StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); };
-    auto step =
-        place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient, m, v,
-                              factor, speed, counted, attribute("beta1"), attribute("beta2"), attribute("epsilon"), attribute("decay")),
-              at);
+    auto step = place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient,
+                                      m, v, factor, learningRate, counted, attribute("beta1"), attribute("beta2"), attribute("epsilon"),
+                                      attribute("decay")),
+                      at);
     writeTrained(builder, each, trained, step.getNewW(), at);
     write(builder, mean, step.getNewM(), at);
     write(builder, square, step.getNewV(), at);
   }
 
-  void buildSgd(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value speed) {
+  void buildSgd(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value learningRate) {
     AtAttr at = each.places.front();
     double momentum = number(optimizer, "momentum");
     VariableOp trained = trainedVariable(outside, each), velocity;
@@ -231,7 +231,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       before = read(builder, velocity, at);
       results.push_back(w.getType());
     }
-    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, speed,
+    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, learningRate,
                                     builder.getF64FloatAttr(momentum), builder.getF64FloatAttr(number(optimizer, "decay")),
                                     builder.getBoolAttr(false)),
                       at);

@@ -1,4 +1,4 @@
-// One entry of the table per rule, in their order.
+// Writes one entry of the table for each rule, in their order.
 #include "compiler/passes/export/CheckpointTable.h"
 
 using namespace mlir;

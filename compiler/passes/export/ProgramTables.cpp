@@ -166,7 +166,7 @@ static program::InputRole roleOf(StringRef word) {
       .Default(static_cast<program::InputRole>(255)); // which the verifier refuses
 }
 
-/// From what prepare-inputs wrote down.
+/// Fills in the inputs from what prepare-inputs wrote on the module.
 static void fillInputs(ModuleOp module, program::ProgramT &program) {
   auto inputs = module->getAttrOfType<ArrayAttr>("npar.inputs");
   if (!inputs)

@@ -390,7 +390,7 @@ Operation *Layouts::originOfPartial(Value value) const {
   while (kept.contains(op)) {
     Operation *origin = nullptr;
     for (Value operand : op->getOperands()) {
-      // What was rewritten already has its operands behind reshards.
+      // What was rewritten already has reshards for its operands.
       while (auto reshard = operand.getDefiningOp<dist::ReshardOp>())
         operand = reshard.getInput();
       if (LayoutAttr found = layout(operand); !origin && found && found.isPartial())

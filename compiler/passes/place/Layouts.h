@@ -26,7 +26,7 @@ public:
   const std::vector<mlir::Operation *> &operations() const { return ops; }
   /// Layout in which the definition leaves the value.
   dist::LayoutAttr raw(mlir::Value value) const { return rawLayouts.lookup(value); }
-  /// Layout that uses find: `raw`, or reduced behind the definition.
+  /// Layout that uses find: `raw`, or reduced after the definition.
   dist::LayoutAttr layout(mlir::Value value) const { return layouts.lookup(value); }
   /// Layout that a use wants; null: it takes the value as it is.
   dist::LayoutAttr wanted(mlir::OpOperand &use) const;
@@ -42,7 +42,7 @@ public:
                              llvm::function_ref<mlir::StringAttr(mlir::StringAttr)> loopOf = {}) const;
   dist::LayoutAttr replicated(mlir::Type type) const { return layoutFor(type, Assignment()); }
 
-  /// In @update, or in @start, which is like it: once per training step, on whole values.
+  /// Whether an operation is in @update, or in @start, which is like it: it runs once per training step, on whole values.
   bool isUpdate(mlir::Operation *op) const { return updateBlocks.contains(op->getBlock()); }
   /// Mesh axes over which square sums are added: all but those of `batch` over which no gradient is split (RULES.md#N4).
   llvm::ArrayRef<mlir::StringAttr> squareSumAxes() const { return ownerAxes; }
@@ -83,7 +83,7 @@ private:
   const Stores &stores;
   llvm::SmallPtrSet<mlir::Block *, 2> updateBlocks;
   std::vector<mlir::Operation *> ops;
-  /// By the rules alone, and with the mesh axes of kept partial operands reserved.
+  /// How the mesh splits operations: by the rules alone, and with the mesh axes of operands that stay partial reserved.
   llvm::DenseMap<mlir::Operation *, Assignment> byRules, assignments;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::StringAttr>> kept;
   /// Layout of the parameter that an operation of @update works on.

@@ -1,4 +1,4 @@
-// Result layouts of local operations, and the all_reduce behind a reduction over a split axis (RULES.md#P5).
+// Result layouts of local operations, and the all_reduce after a reduction over a split axis (RULES.md#P5).
 #include "compiler/passes/place/LocalBuilder.h"
 
 #include "compiler/passes/place/Rules.h"

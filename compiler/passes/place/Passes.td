@@ -45,7 +45,7 @@ def PlaceAccountSaved : Pass<"place-account-saved", "::mlir::ModuleOp"> {
   let summary = "lists what the backward of a micro-batch needs of the forward";
   let description = [{
     Between place-assign and place-expand: shapes are local, and norms, softmax and attention are still single operations, whose gradients
-    say what they need. An entry for each forward value that a backward op uses (what was sliced behind its definition counts, what is
+    say what they need. An entry for each forward value that a backward op uses (what was sliced after its definition counts, what is
     gathered again does not), and for each mask that an op would keep (`SavingOpInterface`); ops of recomputed segments keep none.
     `home` is the block that makes the value, `uses` the blocks whose backward uses it, `crossings` those into which a recomputed segment
     goes on through an `nn.checkpoint`. `npar.products`: floating-point operations of products in forward and backward, and what

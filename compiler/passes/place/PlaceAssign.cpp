@@ -108,7 +108,7 @@ private:
     return product;
   }
 
-  /// Equal reshards are shared within a phase. What does not get larger moves behind the definition and is what the other phase keeps; what
+  /// Equal reshards are shared within a phase. What does not get larger moves after the definition and is what the other phase keeps; what
   /// gets larger is repeated in the other phase (RULES.md#P6).
   Value reshard(Value value, Value current, LayoutAttr wants, Operation *user) {
     Operation *definition = value.getDefiningOp();
@@ -125,8 +125,8 @@ private:
     return shared = create(place, current, wants, causeOfUse(value, wants, user));
   }
 
-  /// Behind the definition, once for all uses (RULES.md#P4). A reduced gradient goes back to its accumulator, so that it needs no other
-  /// memory.
+  /// Reduces a value after its definition, once for all uses (RULES.md#P4). A reduced gradient goes back to its accumulator, so that it
+  /// needs no other memory.
   void reduce(Value value) {
     Operation *definition = value.getDefiningOp();
     builder.setInsertionPointAfter(definition);
@@ -292,7 +292,7 @@ private:
       cause.rules.push_back(named);
   }
 
-  /// Of gathering what is stored flat, or of cutting the stored piece.
+  /// Why what is stored flat is gathered, or the stored piece cut.
   Cause causeOfStore(Value value, Operation *user) {
     std::string name = ("'" + user->getName().stripDialect() + "'").str();
     StringRef what = "optimizer";

@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  /// Mesh axes that the target adds behind the present splits of a dimension; none when these are no prefix of the target's.
+  /// Mesh axes that the target adds after the present splits of a dimension; none when these are no prefix of the target's.
   SmallVector<StringAttr> missing(int64_t dim) {
     SmallVector<StringAttr> have = from.splitsOf(dim), want = to.splitsOf(dim);
     if (have.size() >= want.size() || !std::equal(have.begin(), have.end(), want.begin()))

@@ -161,7 +161,7 @@ void Rules::refuseWhole(Entry &entry, Operation *op, StringAttr meshAxis) {
     entry.whole.emplace_back(op, meshAxis);
 }
 
-/// All kinds at once, so that the advice is the whole of what must change.
+/// Reports all kinds of operations at once, so that the advice is the whole of what must change.
 void Rules::reportWhole(const Entry &entry) const {
   dist::RuleAttr rule = entry.attribute;
   InFlightDiagnostic error = emitError(rule.getLoc());

@@ -15,7 +15,7 @@ public:
 
   /// Mesh axes, major to minor; none: kept as the rules of `split` leave it.
   llvm::ArrayRef<mlir::StringAttr> parameters() const { return entries[0].axes; }
-  /// Of the accumulators in each micro-batch; what is stored `per step` is none of them.
+  /// The mesh axes that the accumulators are dealt out over in each micro-batch; those stored `per step` are not among them.
   llvm::ArrayRef<mlir::StringAttr> gradients() const { return entries[1].perMicro; }
   llvm::ArrayRef<mlir::StringAttr> optimizer() const { return entries[2].axes; }
 

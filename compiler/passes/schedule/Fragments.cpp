@@ -34,7 +34,7 @@ Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stage
   }
 }
 
-void Fragments::add(OpBuilder &builder, Location location, Place place) {
+void Fragments::add(OpBuilder &builder, Location location, FragmentKey place) {
   auto fragment = FragmentOp::create(builder, location, fragmentName(place.phase, place.at), stageOf(place), IntegerAttr(), place.phase);
   if (!place.isOfStage() && parts() > stageCount)
     fragment.setPlaceAttr(builder.getI64IntegerAttr(place.at));
@@ -42,14 +42,14 @@ void Fragments::add(OpBuilder &builder, Location location, Place place) {
   fragments[number(place)] = fragment;
 }
 
-Operation *Fragments::clone(Operation *op, Place place) {
+Operation *Fragments::clone(Operation *op, FragmentKey place) {
   Operation *copy = end(place).clone(*op, mappings[number(place)]);
   copy->removeAttr(placeAttribute);
   copy->removeAttr(weightAttribute);
   return copy;
 }
 
-void Fragments::transfer(Value original, Place from, Place to, Location location) {
+void Fragments::transfer(Value original, FragmentKey from, FragmentKey to, Location location) {
   OpBuilder source = end(from), destination = end(to);
   SendOp::create(source, location, lookup(from, original), stageOf(to), events);
   map(to, original, RecvOp::create(destination, location, original.getType(), stageOf(from), events));

@@ -9,10 +9,10 @@
 namespace npar {
 
 /// Where an op runs: for C, F, B and W the place of its part in the chain, for S and U its stage.
-struct Place {
+struct FragmentKey {
   int64_t at;
   pipe::Phase phase;
-  bool operator==(const Place &other) const { return at == other.at && phase == other.phase; }
+  bool operator==(const FragmentKey &other) const { return at == other.at && phase == other.phase; }
   bool isOfStage() const { return phase == pipe::Phase::S || phase == pipe::Phase::U; }
 };
 
@@ -24,34 +24,34 @@ public:
 
   int64_t stages() const { return stageCount; }
   int64_t parts() const { return static_cast<int64_t>(stageOfPlace.size()); }
-  int64_t stageOf(Place place) const { return place.isOfStage() ? place.at : stageOfPlace[place.at]; }
+  int64_t stageOf(FragmentKey place) const { return place.isOfStage() ? place.at : stageOfPlace[place.at]; }
   /// Whether the backward of the part is B and W.
   bool isSplit(int64_t part) { return bool(at({part, pipe::Phase::W})); }
 
-  /// Null for what a part or stage does not have.
-  pipe::FragmentOp at(Place place) { return fragments[number(place)]; }
-  mlir::OpBuilder end(Place place) { return mlir::OpBuilder::atBlockEnd(&at(place).getBody().front()); }
+  /// The fragment; null when the part or stage has none of the phase.
+  pipe::FragmentOp at(FragmentKey place) { return fragments[number(place)]; }
+  mlir::OpBuilder end(FragmentKey place) { return mlir::OpBuilder::atBlockEnd(&at(place).getBody().front()); }
 
   /// The value that stands for `original` there; null when there is none yet.
-  mlir::Value lookup(Place place, mlir::Value original) { return mappings[number(place)].lookupOrNull(original); }
-  void map(Place place, mlir::Value original, mlir::Value value) { mappings[number(place)].map(original, value); }
+  mlir::Value lookup(FragmentKey place, mlir::Value original) { return mappings[number(place)].lookupOrNull(original); }
+  void map(FragmentKey place, mlir::Value original, mlir::Value value) { mappings[number(place)].map(original, value); }
 
   /// Copies an op to the end of a fragment; its operands must be there.
-  mlir::Operation *clone(mlir::Operation *op, Place place);
+  mlir::Operation *clone(mlir::Operation *op, FragmentKey place);
 
   /// Sends a value from the end of one fragment to the end of another of the same phase on another stage. Both ends are placed at once, so
   /// events have the same order in all fragments of a phase.
-  void transfer(mlir::Value original, Place from, Place to, mlir::Location location);
+  void transfer(mlir::Value original, FragmentKey from, FragmentKey to, mlir::Location location);
 
   /// A number for each place, to key maps.
-  unsigned number(Place place) const {
+  unsigned number(FragmentKey place) const {
     if (place.isOfStage())
       return static_cast<unsigned>(parts() * 4 + place.at * 2 + (place.phase == pipe::Phase::U));
     return static_cast<unsigned>(place.at * 4 + (place.phase == pipe::Phase::C ? 3 : static_cast<int>(place.phase)));
   }
 
 private:
-  void add(mlir::OpBuilder &builder, mlir::Location location, Place place);
+  void add(mlir::OpBuilder &builder, mlir::Location location, FragmentKey place);
 
   int64_t stageCount;
   llvm::SmallVector<int64_t> stageOfPlace;

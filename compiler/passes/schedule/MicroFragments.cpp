@@ -1,4 +1,4 @@
-// First finds how each value comes to every fragment that needs it, then copies the ops in their order, with the moves behind definitions.
+// First finds how each value comes to every fragment that needs it, then copies the ops in their order, with the moves after definitions.
 #include "compiler/passes/schedule/MicroFragments.h"
 
 #include "compiler/passes/schedule/WeightOps.h"
@@ -37,11 +37,11 @@ private:
 
   /// How a value comes to a fragment: kept by an earlier one of the stage, or sent by one of the same phase on another stage.
   struct Arrival {
-    Place from;
+    FragmentKey from;
     bool kept;
   };
 
-  Place placeOf(Operation *op) {
+  FragmentKey placeOf(Operation *op) {
     auto place = op->getAttrOfType<IntegerAttr>(placeAttribute);
     int64_t part = place ? place.getInt() : 0;
     nn::AtAttr at = nn::getAt(op);
@@ -51,13 +51,13 @@ private:
   }
 
   /// Whether for each micro-batch the task of `a` ends before that of `b` begins, wherever in the chain they are.
-  static bool precedes(Place a, Place b) {
+  static bool precedes(FragmentKey a, FragmentKey b) {
     if (a.phase == b.phase)
       return a.phase == Phase::F ? a.at < b.at : a.phase == Phase::B && a.at > b.at;
     return a.phase == Phase::F || (a.phase == Phase::B && b.phase == Phase::W && a.at >= b.at);
   }
 
-  LogicalResult need(Value value, Place place, Operation *user) {
+  LogicalResult need(Value value, FragmentKey place, Operation *user) {
     Operation *definition = value.getDefiningOp();
     if (isRepeated(definition)) {
       for (Value operand : definition->getOperands())
@@ -65,7 +65,7 @@ private:
           return failure();
       return success();
     }
-    Place home = placeOf(definition);
+    FragmentKey home = placeOf(definition);
     if (home == place)
       return success();
     auto refuse = [&](const char *what) {
@@ -87,18 +87,18 @@ private:
   }
 
   /// Along the stage where it has the value already; else by a message in the phase that flows that way, and then along the stage.
-  void route(Value value, Place home, Place place) {
+  void route(Value value, FragmentKey home, FragmentKey place) {
     if (home == place || arrivals.count({value, fragments.number(place)}))
       return;
-    SmallVector<Place> &here = holders.try_emplace({value, fragments.stageOf(place)}).first->second;
+    SmallVector<FragmentKey> &here = holders.try_emplace({value, fragments.stageOf(place)}).first->second;
     if (fragments.stageOf(home) == fragments.stageOf(place) && here.empty())
       here.push_back(home);
-    for (Place holder : here)
+    for (FragmentKey holder : here)
       if (precedes(holder, place))
         return arrive(value, place, {holder, true});
     bool isMessage = place.phase == Phase::F || (place.phase == Phase::B && (home.phase == Phase::B || place.at < home.at));
-    Place from =
-        isMessage ? Place{home.at, place.phase} : Place{place.at, home.phase == Phase::F && place.at > home.at ? Phase::F : Phase::B};
+    FragmentKey from = isMessage ? FragmentKey{home.at, place.phase}
+                                 : FragmentKey{place.at, home.phase == Phase::F && place.at > home.at ? Phase::F : Phase::B};
     route(value, home, from);
     arrive(value, place, {from, !isMessage});
     if (isMessage) {
@@ -108,20 +108,20 @@ private:
     }
   }
 
-  void arrive(Value value, Place place, Arrival arrival) {
+  void arrive(Value value, FragmentKey place, Arrival arrival) {
     arrivals.try_emplace({value, fragments.number(place)}, arrival);
     if (arrival.kept)
       kept.insert({value, fragments.number(arrival.from)});
   }
 
   /// Copies an op with the operands that it repeats or that come from elsewhere.
-  void copy(Operation *op, Place place) {
+  void copy(Operation *op, FragmentKey place) {
     for (Value operand : op->getOperands())
       provide(operand, place);
     fragments.clone(op, place);
   }
 
-  void provide(Value value, Place place) {
+  void provide(Value value, FragmentKey place) {
     if (fragments.lookup(place, value))
       return;
     Operation *definition = value.getDefiningOp();
@@ -136,13 +136,13 @@ private:
     fragments.map(place, value, UnstashOp::create(builder, definition->getLoc(), value.getType(), slot));
   }
 
-  void send(Value value, Place from, Place to) {
+  void send(Value value, FragmentKey from, FragmentKey to) {
     fragments.transfer(value, from, to, value.getLoc());
     stash(value, to);
   }
 
   /// Where a value has come to be: keeps it when later fragments of the stage take it from there.
-  void stash(Value value, Place place) {
+  void stash(Value value, FragmentKey place) {
     Key key{value, fragments.number(place)};
     if (!kept.contains(key))
       return;
@@ -151,21 +151,21 @@ private:
     StashOp::create(builder, value.getLoc(), fragments.lookup(place, value), slot);
   }
 
-  /// Behind the definition of a value: sends it where it is needed, and keeps it.
+  /// Called after the definition of a value: sends it where it is needed, and keeps it.
   void moveOn(Value value) {
-    Place home = placeOf(value.getDefiningOp());
-    SmallVector<Place> to = receivers.lookup(value);
-    llvm::sort(to, [](Place a, Place b) { return a.at < b.at; });
-    for (Place place : to)
+    FragmentKey home = placeOf(value.getDefiningOp());
+    SmallVector<FragmentKey> to = receivers.lookup(value);
+    llvm::sort(to, [](FragmentKey a, FragmentKey b) { return a.at < b.at; });
+    for (FragmentKey place : to)
       send(value, home, place);
     stash(value, home);
   }
 
   Fragments &fragments;
   llvm::DenseMap<Key, Arrival> arrivals;
-  llvm::DenseMap<std::pair<Value, int64_t>, SmallVector<Place>> holders; ///< on a stage: where it is defined or received
-  llvm::DenseMap<Value, SmallVector<Place>> receivers;                   ///< from where it is defined
-  llvm::DenseSet<Key> kept;                                              ///< by these for later fragments
+  llvm::DenseMap<std::pair<Value, int64_t>, SmallVector<FragmentKey>> holders; ///< on a stage: where it is defined or received
+  llvm::DenseMap<Value, SmallVector<FragmentKey>> receivers;                   ///< from where it is defined
+  llvm::DenseSet<Key> kept;                                                    ///< by these for later fragments
   llvm::DenseMap<Key, std::string> slotOf;
   SmallVector<int64_t> slots; ///< so far, per stage
 };

@@ -17,7 +17,7 @@ std::unique_ptr<mlir::Pass> createScheduleTasksPass();
 std::unique_ptr<mlir::Pass> createScheduleBucketsPass();
 std::unique_ptr<mlir::Pass> createVerifyPipePass();
 
-/// Only as far as parts and orders: @micro and @update stay.
+/// The phase only as far as parts and orders: @micro and @update stay.
 void buildTaskPipeline(mlir::OpPassManager &manager);
 
 /// The phase: placed program in (@micro and @update), pipe program out.

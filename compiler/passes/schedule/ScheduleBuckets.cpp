@@ -81,7 +81,7 @@ private:
           }
   }
 
-  /// Of a reduction of an accumulator as it is; null for all others.
+  /// When the gradient that an operation reduces is complete; null unless it reduces an accumulator as it is.
   const Completion *completionOf(Operation *op) const {
     auto read = op->getOperand(0).getDefiningOp<nn::ReadOp>();
     auto variable = read ? symbols.lookup<nn::VariableOp>(read.getVariableAttr().getAttr()) : nn::VariableOp();
@@ -114,7 +114,7 @@ private:
     return closed;
   }
 
-  /// Puts the members side by side before everything else of the update, and behind them the reductions of their results over further
+  /// Puts the members side by side before everything else of the update, and after them the reductions of their results over further
   /// mesh axes, which are a bucket again.
   void place(const Bucket &bucket) {
     auto number = IntegerAttr::get(IntegerType::get(module.getContext(), 64), count++);

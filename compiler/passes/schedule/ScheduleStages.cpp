@@ -86,7 +86,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     stateProgram(*pipeline, *parts, chain.transfer);
   }
 
-  /// Ops that passes have put in without a place have that of the op behind their first operand.
+  /// Ops that passes have put in without a place have that of the op after their first operand.
   LogicalResult completePlaces(func::FuncOp function) {
     for (Operation &op : function.getOps()) {
       if (nn::getAt(&op) || op.hasTrait<OpTrait::IsTerminator>())
@@ -192,7 +192,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return parts;
   }
 
-  /// One part per stage. Where the plan counts the blocks of more, only the costs are asked for: each stage has an equal share.
+  /// Cuts one part per stage. Where the plan counts the blocks of more, only the costs are asked for: each stage has an equal share.
   FailureOr<Parts> cutPlain(const Pipeline &pipeline, const Chain &chain) {
     schedules::Placement placement = schedules::loopPlacement(static_cast<int>(pipeline.stages), 1);
     if (pipeline.counts.empty() || pipeline.counts.size() == placement.size())
@@ -207,7 +207,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return Parts{{}, {}, std::vector<schedules::StageCost>(pipeline.stages, share), std::nullopt};
   }
 
-  /// By the plan's counts, or balanced.
+  /// Cuts the chain by the plan's counts or, where it has none, so that stages are balanced.
   FailureOr<Parts> cutFor(const Pipeline &pipeline, const Chain &chain, const schedules::Placement &placement, int chunks) {
     size_t stages = placement.size() / chunks;
     Parts parts{placement, {}, std::vector<schedules::StageCost>(stages, {0, 0, 0}), std::nullopt};

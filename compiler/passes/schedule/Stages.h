@@ -14,7 +14,7 @@ struct Pipeline {
   mlir::StringAttr text; ///< the schedule itself; null: the kind makes it
   int64_t stages = 1;
   int64_t micros = 1;
-  int64_t chunks = 0;                ///< per stage; 0: as many as the schedule has by itself
+  int64_t chunks = 0;                ///< per stage; 0: the schedule's own number
   llvm::SmallVector<int64_t> counts; ///< blocks of each part along the chain, as the plan has them; empty: balanced by cost
 };
 

@@ -79,7 +79,7 @@ private:
     return axes && llvm::is_contained(axes, pipelineAxis);
   }
 
-  /// Of the squares a stage sums those of the parameters that it owns; of all else it takes all operands.
+  /// Whether a stage takes an operand: of the squares those of the parameters that it owns, of all else every one.
   bool takes(Operation *op, size_t place, int64_t stage) {
     auto squares = dyn_cast<nn::SquareSumsOp>(op);
     return !squares || owners.lookup(squares.getParameters()[place]) == stage;
@@ -102,7 +102,7 @@ private:
           fragments.transfer(result, {homes[result].find_first(), Phase::U}, {stage, Phase::U}, op->getLoc());
   }
 
-  void copyTo(Operation *op, Place place) {
+  void copyTo(Operation *op, FragmentKey place) {
     auto squares = dyn_cast<nn::SquareSumsOp>(op);
     if (!squares) {
       fragments.clone(op, place);

@@ -258,7 +258,7 @@ private:
     cost::Timeline timeline = cost::simulate(graph);
     for (auto &[stage, order] : orders)
       if (size_t place = timeline.stuck[stage]; place < graph.lanes[stage].size())
-        refuse(order) << "V5: task " << order.getTasks()[place] << " never starts: what it needs is ordered behind it";
+        refuse(order) << "V5: task " << order.getTasks()[place] << " never starts: what it needs is ordered after it";
   }
 
   ModuleOp module;

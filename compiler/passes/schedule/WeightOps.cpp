@@ -1,4 +1,4 @@
-// One walk from the last op to the first: users come before definitions.
+// Finds what only weights need in one walk from the last op to the first: users come before definitions.
 #include "compiler/passes/schedule/WeightOps.h"
 
 #include "compiler/passes/schedule/Stages.h"

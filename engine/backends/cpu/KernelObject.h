@@ -19,7 +19,7 @@ public:
   static Result<std::shared_ptr<KernelObject>> load(const uint8_t *bytes, size_t size);
   KernelObject(const KernelObject &) = delete;
   ~KernelObject();
-  /// Null when the object has no such function.
+  /// The function of this name; null when the object has none.
   KernelFunction find(const std::string &symbol) const;
 
 private:

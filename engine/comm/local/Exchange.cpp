@@ -94,7 +94,7 @@ void permute(Backend &backend, const std::vector<Operation> &members, uint64_t s
 
 } // namespace
 
-/// Of one part.
+/// How two members differ in one part of a bucket; empty when they agree.
 static std::string differenceOf(const Operation &left, const Operation &right) {
   auto transfer = [](const Operation &operation) {
     return operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive;

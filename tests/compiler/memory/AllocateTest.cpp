@@ -463,7 +463,7 @@ TEST(Allocate, AllocatesPartsInTheOrderOfTheirValues) {
   model.fragments[3].values.emplace_back().bytes = 64;
   model.fragments[3].values.back().unstash = "d";
   EXPECT_FALSE(allocateClass(model, {}, error));
-  EXPECT_EQ(error, "fragments of '' keep values for each other in a circle");
+  EXPECT_EQ(error, "fragments of '' keep values for each other in a cycle");
 }
 
 } // namespace

@@ -17,7 +17,7 @@ static std::string errors(const std::string &text, Sending sending = Sending::Re
 }
 
 // The order of pytorch#172668: stage 0 sends its second activation before it takes the first gradient, stage 1 the other way round.
-TEST(Communications, CircleOfSends) {
+TEST(Communications, CycleOfSends) {
   const std::string text = "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
                            "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
   ReadSchedule read = checkCsv(text);
@@ -27,9 +27,9 @@ TEST(Communications, CircleOfSends) {
                           "'0RECV_B0' (1:27), which comes after '0SEND_F1' (1:18)");
   EXPECT_TRUE(error.ofCommunication);
   EXPECT_EQ(error.place, 3);
-  ASSERT_EQ(error.circle.size(), 4u);
-  EXPECT_EQ(error.circle[2].action, "1SEND_B0");
-  EXPECT_EQ(error.circle[2].place, 3);
+  ASSERT_EQ(error.cycle.size(), 4u);
+  EXPECT_EQ(error.cycle[2].action, "1SEND_B0");
+  EXPECT_EQ(error.cycle[2].place, 3);
   EXPECT_EQ(read.communications, 8);
   EXPECT_EQ(errors(text, Sending::Eager), "");
   EXPECT_EQ(errors("0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
@@ -160,10 +160,10 @@ static bool allEnd(const Words &words, Sending sending) {
   return true;
 }
 
-/// Whether each link of a circle is one: the two ends of a message, or an earlier place in a row.
-static void isCircle(const TextError &error, const Words &words) {
-  for (size_t i = 0; i < error.circle.size(); ++i) {
-    const TextLink &link = error.circle[i], &next = error.circle[(i + 1) % error.circle.size()];
+/// Whether each link of a cycle is one: the two ends of a message, or an earlier place in a row.
+static void isCycle(const TextError &error, const Words &words) {
+  for (size_t i = 0; i < error.cycle.size(); ++i) {
+    const TextLink &link = error.cycle[i], &next = error.cycle[(i + 1) % error.cycle.size()];
     EXPECT_EQ(words[link.stage][link.place], link.action);
     if (link.otherEnd) {
       EXPECT_NE(link.stage, next.stage);
@@ -192,7 +192,7 @@ TEST(Communications, FindsWhatASimulationFinds) {
       bool disordered = !read.errors.empty() && read.errors[0].reason.find("would take what") != std::string::npos;
       bool good = allEnd(words, sending);
       SCOPED_TRACE(join(words));
-      if (disordered) { // eager alone, and then a rendezvous would be a circle
+      if (disordered) { // eager alone, and then a rendezvous would be a cycle
         EXPECT_EQ(sending, Sending::Eager);
         EXPECT_FALSE(allEnd(words, Sending::Rendezvous));
         continue;
@@ -200,7 +200,7 @@ TEST(Communications, FindsWhatASimulationFinds) {
       EXPECT_EQ(read.errors.empty(), good);
       ++seen[{sending, good}];
       for (const TextError &error : read.errors)
-        isCircle(error, words);
+        isCycle(error, words);
       EXPECT_EQ(read.schedule, made.schedule);
     }
   }

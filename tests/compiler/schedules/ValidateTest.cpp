@@ -41,15 +41,15 @@ TEST(Validate, FindsTasksThatNeverStart) {
             "ordered after 'B0'\n");
 }
 
-// Stages 0 and 1 only wait for the circle between 2 and 3: it alone is said.
-TEST(Validate, NamesTheCircleAndNotWhoWaitsForIt) {
+// Stages 0 and 1 only wait for the cycle between 2 and 3: it alone is reported.
+TEST(Validate, NamesTheCycleAndNotWhoWaitsForIt) {
   std::vector<Task> good{F0, F1, B0, B1};
   EXPECT_EQ(reasons({good, good, {F0, B0, F1, B1}, {F1, F0, B0, B1}}, 2),
             "2:1: 'B0' never starts: it waits for 'B0' of stage 3, which is ordered after 'F1'; 'F1' waits for 'F1' of stage 2, which is "
             "ordered after 'B0'\n");
 }
 
-TEST(Validate, NamesEveryLinkOfALongCircle) {
+TEST(Validate, NamesEveryLinkOfALongCycle) {
   const Task a{Phase::F, 0, 0}, b{Phase::F, 0, 1}, c{Phase::B, 0, 1}, d{Phase::B, 0, 0};
   std::vector<ScheduleError> errors = validate({"", 1, 2, loopPlacement(3, 2), {{a, b, c, d}, {b, a, c, d}, {a, b, c, d}}});
   ASSERT_EQ(errors.size(), 1u);

@@ -112,7 +112,7 @@ std::optional<BadProgram> missingMember(PipelineShape shape) {
   return bad;
 }
 
-// Megatron-LM PR#5240: each rank makes the communicator to its next rank first, then the one from the rank before: a circle of all.
+// Megatron-LM PR#5240: each rank makes the communicator to its next rank first, then the one from the rank before: a cycle of all.
 std::optional<BadProgram> lazilyOrderedPairs(PipelineShape shape) {
   shape.ring = true;
   BadProgram bad{goodPipeline(shape), deadlock, {}};

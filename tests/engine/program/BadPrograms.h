@@ -14,7 +14,7 @@ struct BadProgram {
   std::string check;               ///< the check that must refuse it
   std::vector<std::string> texts;  ///< all in its message: steps that the damage concerns, reasons
   std::vector<uint32_t> classes{}; ///< whose example ranks must stand in its message
-  uint32_t steps = 0;              ///< length of the cycle; 0: not said
+  uint32_t steps = 0;              ///< length of the cycle; 0: not known
   bool anyOrder = false;           ///< it hangs whatever the order of communication: the message is the one without such an order
 };
 

@@ -49,21 +49,21 @@ private:
 
   static constexpr uint32_t actEvent = 1000, gradEvent = 2000, skipEvent = 3000, tiedEvent = 4000, ringEvent = 5000;
 
-  uint32_t kernel(const std::vector<Place> &inputs, const std::vector<Place> &outputs, const std::vector<uint32_t> &after,
+  uint32_t kernel(const std::vector<Span> &inputs, const std::vector<Span> &outputs, const std::vector<uint32_t> &after,
                   const char *label) {
     return addStep(program, *rankClass, fragment, StepKind::Kernel, 0, inputs, outputs, after, label);
   }
   uint32_t reduce(uint32_t payload, uint32_t after, const std::string &label) { return reduce(payload, after, label, {scratch, 0, 64}); }
-  uint32_t reduce(uint32_t payload, uint32_t after, const std::string &label, Place place) {
+  uint32_t reduce(uint32_t payload, uint32_t after, const std::string &label, Span place) {
     return addStep(program, *rankClass, fragment, StepKind::Collective, payload, {place}, {place}, {after}, label);
   }
-  Place box(const std::string &name) {
+  Span box(const std::string &name) {
     return {addRegion(*rankClass, name, 64, shape.slots ? std::min(shape.slots, shape.micros) : shape.micros), 0, 64};
   }
-  uint32_t receive(uint32_t peer, uint32_t event, Place into, const char *label) {
+  uint32_t receive(uint32_t peer, uint32_t event, Span into, const char *label) {
     return addStep(program, *rankClass, fragment, StepKind::Receive, addTransfer(program, ppAxis, peer, event, 16), {}, {into}, {}, label);
   }
-  uint32_t send(uint32_t peer, uint32_t event, Place from, uint32_t after, const char *label) {
+  uint32_t send(uint32_t peer, uint32_t event, Span from, uint32_t after, const char *label) {
     return addStep(program, *rankClass, fragment, StepKind::Send, addTransfer(program, ppAxis, peer, event, 16), {from}, {}, {after},
                    label);
   }
@@ -104,7 +104,7 @@ private:
 
   void forward(const std::string &name) {
     begin(name, Phase::Forward);
-    std::vector<Place> arrived;
+    std::vector<Span> arrived;
     std::vector<uint32_t> receives, inboxes;
     auto arrive = [&](uint32_t from, uint32_t event, const char *label) {
       arrived.push_back(box("inbox" + std::to_string(event)));
@@ -129,7 +129,7 @@ private:
 
   void backward(const std::string &name) {
     begin(name, Phase::Backward);
-    std::vector<Place> arrived;
+    std::vector<Span> arrived;
     std::vector<uint32_t> receives;
     if (stage + 1 < shape.stages) {
       arrived.push_back(box("inbox grad"));
@@ -147,7 +147,7 @@ private:
   void depart(std::optional<uint32_t> next, uint32_t event, uint32_t after, const char *label, const char *sendLabel, bool skips) {
     struct Departure {
       uint32_t peer, event;
-      Place from;
+      Span from;
       const char *label;
     };
     std::vector<Departure> departures;
@@ -156,7 +156,7 @@ private:
     for (uint32_t i = 0; skips && i < shape.skips.size(); ++i)
       if (shape.skips[i].first == stage)
         departures.push_back({shape.skips[i].second, skipEvent + i, box("outbox" + std::to_string(skipEvent + i)), "send skip"});
-    std::vector<Place> outboxes;
+    std::vector<Span> outboxes;
     for (const Departure &departure : departures)
       outboxes.push_back(departure.from);
     uint32_t close = kernel({{scratch, 0, 64}}, outboxes, {after}, label);
@@ -168,7 +168,7 @@ private:
     begin("U" + std::to_string(stage), Phase::Update);
     uint32_t last = kernel({}, {{scratch, 0, 64}}, {}, "gather");
     auto swap = [&](uint32_t to, uint32_t sendEvent, uint32_t from, uint32_t receiveEvent, const std::string &name) {
-      Place out = {addRegion(*rankClass, "outbox " + name, 64, 1), 0, 64}, in = {addRegion(*rankClass, "inbox " + name, 64, 1), 0, 64};
+      Span out = {addRegion(*rankClass, "outbox " + name, 64, 1), 0, 64}, in = {addRegion(*rankClass, "inbox " + name, 64, 1), 0, 64};
       uint32_t make = kernel({{scratch, 0, 64}}, {out}, {last}, ("make " + name).c_str());
       send(to, sendEvent, out, make, ("send " + name).c_str());
       uint32_t arrives = receive(from, receiveEvent, in, ("recv " + name).c_str());
@@ -181,7 +181,7 @@ private:
       swap((stage + 1) % shape.stages, ringEvent + stage, (stage + end) % shape.stages, ringEvent + (stage + end) % shape.stages, "ring");
     std::vector<uint32_t> ends = {last};
     if (shape.groups) { // in either order, as far as the data goes
-      Place other = {addRegion(*rankClass, "other", 64, 1), 0, 64};
+      Span other = {addRegion(*rankClass, "other", 64, 1), 0, 64};
       ends = {reduce(reducePp, last, "reduce pp"), reduce(reduceDpPp, kernel({}, {other}, {last}, "gather other"), "reduce dp pp", other)};
     }
     if (shape.norm)

@@ -17,7 +17,7 @@
 
 namespace npar::program {
 
-struct Place {
+struct Span {
   uint32_t region;
   uint64_t offset, bytes;
 };
@@ -110,15 +110,15 @@ inline uint32_t addAllReduce(ProgramT &program, std::vector<uint32_t> axes, uint
 }
 
 inline uint32_t addStep(ProgramT &program, RankClassT &rankClass, uint32_t fragment, StepKind kind, uint32_t payload,
-                        const std::vector<Place> &inputs, const std::vector<Place> &outputs, const std::vector<uint32_t> &dependencies,
+                        const std::vector<Span> &inputs, const std::vector<Span> &outputs, const std::vector<uint32_t> &dependencies,
                         const std::string &label) {
   FragmentT &owner = *rankClass.fragments[fragment];
   program.labels.push_back(std::make_unique<LabelT>());
   program.labels.back()->text = label;
   owner.steps.emplace_back(kind, 0, inputs.size(), outputs.size(), 0, owner.operands.size(), payload, owner.dependencies.size(),
                            dependencies.size(), program.labels.size() - 1, 0.0, 0.0, 0.0);
-  for (const std::vector<Place> *places : {&inputs, &outputs})
-    for (const Place &place : *places)
+  for (const std::vector<Span> *places : {&inputs, &outputs})
+    for (const Span &place : *places)
       owner.operands.emplace_back(place.region, 0, place.offset, place.bytes);
   owner.dependencies.insert(owner.dependencies.end(), dependencies.begin(), dependencies.end());
   return owner.steps.size() - 1;

@@ -27,9 +27,9 @@ inline ProgramT twoStages() {
     piece.dimensions = {{31, 16, 0, 1}};
     piece.mesh_axes = {1};
     piece.owner = true;
-    Place weight = {0, 0, 64}, sum = {0, 64, 64};
+    Span weight = {0, 0, 64}, sum = {0, 64, 64};
     uint32_t box = addRegion(rankClass, stage ? "inbox" : "outbox", 64, 1), scratch = addRegion(rankClass, "scratch", 128, 1);
-    Place boxed = {box, 0, 64}, local = {scratch, 0, 64}, other = {scratch, 64, 64};
+    Span boxed = {box, 0, 64}, local = {scratch, 0, 64}, other = {scratch, 64, 64};
     uint32_t start = addFragment(rankClass, "P", Phase::Prologue),
              forward = addFragment(rankClass, "F" + std::to_string(stage), Phase::Forward),
              update = addFragment(rankClass, "U" + std::to_string(stage), Phase::Update);

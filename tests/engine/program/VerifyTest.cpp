@@ -192,7 +192,7 @@ TEST(Verify, CrossedCollectives) {
   for (uint32_t stage = 0; stage < 2; ++stage) {
     RankClassT &rankClass = addClass(program, "stage" + std::to_string(stage), {{0, stage}}, 128);
     uint32_t update = addFragment(rankClass, "U", Phase::Update);
-    Place first = {0, 0, 64}, second = {0, 64, 64};
+    Span first = {0, 0, 64}, second = {0, 64, 64};
     addStep(program, rankClass, update, StepKind::Collective, stage ? b : a, {first}, {first}, {}, "first");
     addStep(program, rankClass, update, StepKind::Collective, stage ? a : b, {second}, {second}, {}, "second");
     addTask(rankClass, update, 0);
@@ -251,7 +251,7 @@ TEST(Verify, OutputThatIsAPartOfAnInput) {
 }
 
 /// The good program with a last task: a bucket of two collectives of a kind with these operands, which may lie in region 3 of 256 bytes.
-ProgramT withBucket(CollectiveKind kind, const std::vector<Place> &inputs, const std::vector<Place> &outputs) {
+ProgramT withBucket(CollectiveKind kind, const std::vector<Span> &inputs, const std::vector<Span> &outputs) {
   ProgramT program = twoStages();
   uint32_t first = addAllReduce(program, {0, 1}, 20, 16);
   addAllReduce(program, {0, 1}, 20, 16);
@@ -271,7 +271,7 @@ ProgramT withBucket(CollectiveKind kind, const std::vector<Place> &inputs, const
 }
 
 TEST(Verify, CollectivesInPlace) {
-  const Place a = {3, 0, 64}, b = {3, 64, 64}, c = {3, 128, 64}, d = {3, 192, 64};
+  const Span a = {3, 0, 64}, b = {3, 64, 64}, c = {3, 128, 64}, d = {3, 192, 64};
   for (const CheckResult &result : check(withBucket(CollectiveKind::AllReduce, {a, b}, {a, b})))
     EXPECT_TRUE(result.ok) << result.detail;
   for (const CheckResult &result : check(withBucket(CollectiveKind::Permute, {a, b}, {c, d})))

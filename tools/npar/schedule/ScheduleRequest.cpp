@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t mostForwards = 1'000'000; ///< more take minutes and no screen shows them
 
-/// `F=1,B=2.5,W=1,comm=0.1` into the costs; what is not said stays.
+/// `F=1,B=2.5,W=1,comm=0.1` into the costs; what is not given stays.
 ExitCode readCosts(const std::string &text, TimedSchedule &timed) {
   const std::vector<std::string> names = {"F", "B", "W", "comm"};
   std::set<std::string> given;
@@ -86,7 +86,7 @@ Outcome<TimedSchedule> importFile(const ScheduleFlags &flags, TimedSchedule time
                                         "': " + (std::filesystem::is_directory(flags.import) ? "it is a directory" : std::strerror(errno)));
   ReadSchedule read = checkCsv(*text, flags.sending());
   for (const TextError &error : read.errors)
-    timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column, error.ofCommunication, error.circle});
+    timed.faults.push_back({error.stage, error.place, error.reason, error.at.row, error.at.column, error.ofCommunication, error.cycle});
   timed.schedule = std::move(read.schedule);
   if (!timed.faults.empty())
     return timed;

@@ -19,7 +19,7 @@ struct ScheduleFault {
   std::string reason;
   int row = 0, column = 0;
   bool ofCommunication = false;
-  std::vector<schedules::TextLink> circle; ///< of sends and receives that wait for each other
+  std::vector<schedules::TextLink> cycle; ///< of sends and receives that wait for each other
 };
 
 /// A schedule beside the costs that it is looked at with.

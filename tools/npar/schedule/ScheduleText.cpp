@@ -126,9 +126,9 @@ std::string scheduleJson(const TimedSchedule &timed) {
     Json error{{"stage", fault.stage}, {"position", fault.place}, {"reason", fault.reason}};
     if (fault.row > 0)
       error.update({{"row", fault.row}, {"column", fault.column}});
-    if (!fault.circle.empty())
+    if (!fault.cycle.empty())
       error["cycle"] = Json::array();
-    for (const TextLink &link : fault.circle)
+    for (const TextLink &link : fault.cycle)
       error["cycle"].push_back({{"action", link.action},
                                 {"stage", link.stage},
                                 {"position", link.place},

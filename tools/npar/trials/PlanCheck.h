@@ -18,7 +18,7 @@ struct PlanResult {
   std::optional<double> error; ///< the largest relative one of all tensors
   std::string reason;          ///< of a refusal or failure: one line
   std::string at;              ///< of a refusal: the plan's line that is blamed
-  std::string output;          ///< of a failure: all that was said
+  std::string output;          ///< of a failure: all that the driver printed
 };
 
 struct PlanCheckOptions {

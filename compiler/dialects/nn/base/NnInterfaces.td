@@ -19,7 +19,7 @@ def Nn_LanguageOpInterface : OpInterface<"LanguageOpInterface"> {
   }];
   let methods = [
     StaticInterfaceMethod<
-      "The types of the results behind the first, whose type the language knows.",
+      "The types of the results after the first, whose type the language knows.",
       "::llvm::SmallVector<::mlir::Type>", "getFurtherTypes", (ins "::mlir::RankedTensorType":$first, "::mlir::DictionaryAttr":$attributes),
       "", [{ return {}; }]>];
 }

@@ -39,7 +39,7 @@ static LogicalResult requireAxes(Operation *op, Type type, StringRef what, Array
   return success();
 }
 
-/// Of probs or lse alone.
+/// Verifies the result that is kept for the backward pass: probs, or lse on a ring.
 template <typename Op> static LogicalResult verifyKept(Op op) {
   Type q = op.getQ().getType(), type = op.getProbs().getType();
   if (failed(requireAxis(op, type, kept(op), op.getSeqAttr())) || failed(requireNoAxis(op, type, kept(op), op.getFeatureAttr())))
@@ -153,7 +153,7 @@ template <typename Op> static double contractedSize(Op op) {
   return size;
 }
 
-/// One product with q or k and one with v for each pair.
+/// Operations of the products: one with q or k and one with v for each pair of positions.
 template <typename Op> static double productFlops(Op op) {
   return 2 * pairs(op) * (contractedSize(op) + static_cast<double>(sizeOf(op.getV().getType(), op.getFeatureAttr())));
 }

@@ -25,7 +25,7 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
                        UnitAttr:$ring);
   let results = (outs Nn_Float:$out, Nn_Float:$probs);
   let extra = [{
-    /// With `ring`: the second result.
+    /// The second result, which with `ring` is the logarithm of the sum of exponentials.
     ::mlir::Value getLse() { return getProbs(); }
   }];
 }
@@ -37,7 +37,7 @@ def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_Composite, Nn_OwnLoopNa
   let results = (outs Nn_Float:$dq, Nn_Float:$dk, Nn_Float:$dv);
   let reduction = "Sum";
   let extra = [{
-    /// With `ring`: the fourth operand.
+    /// The fourth operand, which with `ring` is the logarithm of the sum of exponentials.
     ::mlir::Value getLse() { return getProbs(); }
   }];
 }

@@ -44,7 +44,7 @@ LogicalResult StackOp::verify() {
 SmallVector<LoopAxis> SelectOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Whole); }
 SmallVector<LoopAxis> StackOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getAxisAttr(), LoopKind::Whole); }
 
-// One use alone: zeros elsewhere. Autodiff joins several selects of one value before it comes to this.
+// A single use has a gradient that is zero elsewhere. Autodiff joins several selects of one value before it comes to this.
 SmallVector<Value> SelectOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   int64_t size = sizeOf(getX().getType(), getAxisAttr());
   Value zero = size > 1 ? FillOp::create(builder, getLoc(), getType(), builder.getF64FloatAttr(0)).getResult() : Value();

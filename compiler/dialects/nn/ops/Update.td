@@ -64,7 +64,7 @@ def Nn_GateOp : Nn_PureOp<"gate"> {
 }
 
 def Nn_LossScaleOp : Nn_PureOp<"loss_scale"> {
-  let summary = "the next loss scale: doubled after `interval` good steps on end, halved (not below 1) after one whose norm is not finite";
+  let summary = "the next loss scale: doubled after `interval` good steps in a row, halved (not below 1) after one whose norm is not finite";
   let arguments = (ins Nn_Scalar:$scale, Nn_Scalar:$streak, Nn_Scalar:$counted, Nn_Scalar:$norm, I64Attr:$interval);
   let results = (outs Nn_Scalar:$new_scale, Nn_Scalar:$new_streak, Nn_Scalar:$new_counted);
   let hasVerifier = 0;

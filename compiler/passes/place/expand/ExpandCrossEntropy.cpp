@@ -23,7 +23,7 @@ static void expandCrossEntropy(nn::CrossEntropyOp op) {
   op->erase();
 }
 
-/// The padding of dlogits is zero, as the products behind it need (RULES.md#P8).
+/// The padding of dlogits is zero, as the products after it need (RULES.md#P8).
 static void expandCrossEntropyGrad(nn::CrossEntropyGradOp op) {
   LocalBuilder b(op);
   Type type = op.getDlogits().getType();

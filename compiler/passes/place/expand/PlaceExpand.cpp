@@ -35,19 +35,19 @@ struct PlaceExpand : impl::PlaceExpandBase<PlaceExpand> {
     llvm::SmallVector<ExpandableOpInterface> composites;
     getOperation().walk([&](ExpandableOpInterface op) { composites.push_back(op); });
     for (ExpandableOpInterface composite : composites) {
-      mlir::Operation *before = composite->getPrevNode(), *behind = composite->getNextNode();
+      mlir::Operation *before = composite->getPrevNode(), *after = composite->getNextNode();
       bool isOfSegment = composite->hasAttr(nn::recomputeAttribute);
       composite.expand();
       if (isOfSegment)
-        dropUnused(before, behind);
+        dropUnused(before, after);
     }
   }
 
   /// What an expansion has made between two ops for a result that nothing uses: an attention that the backward repeats needs no output.
-  void dropUnused(mlir::Operation *before, mlir::Operation *behind) {
-    if (!behind)
+  void dropUnused(mlir::Operation *before, mlir::Operation *after) {
+    if (!after)
       return;
-    for (mlir::Operation *op = behind->getPrevNode(); op && op != before;) {
+    for (mlir::Operation *op = after->getPrevNode(); op && op != before;) {
       mlir::Operation *previous = op->getPrevNode();
       if (mlir::isOpTriviallyDead(op))
         op->erase();

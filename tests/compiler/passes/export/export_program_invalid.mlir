@@ -99,7 +99,7 @@ module attributes {dist.mesh = #dist.mesh<>} {
 // -----
 
 // Two fragments that each take up what the other has kept.
-// expected-error @+1 {{internal error: fragments of 'stage0' keep values for each other in a circle}}
+// expected-error @+1 {{internal error: fragments of 'stage0' keep values for each other in a cycle}}
 module attributes {dist.mesh = #dist.mesh<>} {
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
   pipe.fragment @F0 stage(0) phase(F) {

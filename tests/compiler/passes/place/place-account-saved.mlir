@@ -39,7 +39,7 @@ module {
 
 // -----
 
-// What is sliced behind its definition is kept as the slice; what is gathered in the backward is kept as it was. Into another block of a
+// What is sliced after its definition is kept as the slice; what is gathered in the backward is kept as it was. Into another block of a
 // recomputed segment a value goes on through a checkpoint: that alone keeps nothing yet. The op of a segment keeps no mask.
 // CHECK: repeated = 0.000000e+00 : f64}
 // CHECK-SAME: npar.saved = [

@@ -23,7 +23,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>, dist.rules = [#dist.rule<axis
 }
 
 // -----
-// Column then row parallel: both weights are split, one reduction behind the second product.
+// Column then row parallel: both weights are split, one reduction after the second product.
 // CHECK: nn.variable @up : tensor<4x3xf32, #dist.layout<embed : 4, hidden : 6 {tp}>>
 // CHECK: nn.variable @down : tensor<3x4xf32, #dist.layout<hidden : 6 {tp}, embed : 4>>
 // CHECK-LABEL: func.func @micro
@@ -53,7 +53,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
 }
 
 // -----
-// Sums of partial values are reduced once, behind the addition; what is partial may be scaled and summed on.
+// Sums of partial values are reduced once, after the addition; what is partial may be scaled and summed on.
 // CHECK-LABEL: func.func @micro
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
   nn.variable @sum : tensor<2xf32, #nn.axes<batch>> {kind = #nn.kind<accumulator>}
@@ -272,7 +272,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis
 }
 
 // -----
-// Ulysses: what moves between two splits of one size does so once, behind its definition, for both phases.
+// Ulysses: what moves between two splits of one size does so once, after its definition, for both phases.
 // CHECK-LABEL: func.func @micro
 !h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
 !p = tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>

@@ -73,7 +73,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>, dist.bucket = 32 : i6
 
 // -----
 
-// Reductions of the results over a further mesh axis are a bucket again, right behind.
+// Reductions of the results over a further mesh axis are a bucket again, right after them.
 #w = #dist.layout<row : 4>
 #m = #dist.layout<row : 4, partial = {node : sum}>
 #n = #dist.layout<row : 4, partial = {node : sum, dp : sum}>

@@ -100,7 +100,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedu
 
 // -----
 
-// The prologue of the loss is where the loss is: behind the last block.
+// The prologue of the loss is where the loss is: after the last block.
 #t = #dist.layout<batch : 4>
 !i = tensor<4xi32, #t>
 !x = tensor<4xf64, #t>

@@ -277,7 +277,7 @@ pipe.fragment @B0 stage(0) phase(B) {
 }
 pipe.fragment @U0 stage(0) phase(U) {
 }
-// expected-error @below {{V5: task "B0:0" never starts: what it needs is ordered behind it}}
+// expected-error @below {{V5: task "B0:0" never starts: what it needs is ordered after it}}
 pipe.order stage(0) ["B0:0", "F0:0", "U0"]
 
 // -----
@@ -366,7 +366,7 @@ pipe.fragment @W0 stage(0) phase(W) {
 }
 pipe.fragment @U0 stage(0) phase(U) {
 }
-// expected-error @below {{V5: task "W0:0" never starts: what it needs is ordered behind it}}
+// expected-error @below {{V5: task "W0:0" never starts: what it needs is ordered after it}}
 pipe.order stage(0) ["F0:0", "W0:0", "B0:0", "U0"]
 
 // -----
@@ -385,7 +385,7 @@ pipe.fragment @B1 stage(0) place(1) phase(B) {
 }
 pipe.fragment @U0 stage(0) phase(U) {
 }
-// expected-error @below {{V5: task "F1:0" never starts: what it needs is ordered behind it}}
+// expected-error @below {{V5: task "F1:0" never starts: what it needs is ordered after it}}
 pipe.order stage(0) ["F1:0", "F0:0", "B1:0", "B0:0", "U0"]
 
 // -----
