@@ -134,16 +134,16 @@ private:
 } // namespace
 
 std::string findDeadlock(const Program &program, bool withCommunicationOrder) {
-  EventGraph graph(program, withCommunicationOrder);
-  if (graph.sort().size() == graph.eventCount())
+  if (EventGraph(program, GraphSteps::Meeting, withCommunicationOrder).isAcyclic())
     return "";
+  EventGraph graph(program, GraphSteps::All, withCommunicationOrder);
   return Explanation(graph, shortestCycle(graph.merged, graph.communicationEvents())).text();
 }
 
 std::string checkDeadlock(const Program &program) { return findDeadlock(program); }
 
 std::optional<std::vector<std::vector<CommunicationRef>>> orderCommunication(const Program &program) {
-  EventGraph graph(program, /*withCommunicationOrder=*/false);
+  EventGraph graph(program, GraphSteps::Meeting, /*withCommunicationOrder=*/false);
   std::vector<uint32_t> sorted = graph.sort();
   if (sorted.size() != graph.eventCount())
     return std::nullopt;

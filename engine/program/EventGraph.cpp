@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 
 namespace npar::program {
 namespace {
@@ -16,9 +18,11 @@ bool communicates(StepKind kind) { return kind == StepKind::Collective || kind =
 
 } // namespace
 
-EventGraph::EventGraph(const Program &program, bool withCommunicationOrder) : program(program) {
+EventGraph::EventGraph(const Program &program, GraphSteps steps, bool withCommunicationOrder) : program(program), steps(steps) {
   number();
   merge();
+  if (withCommunicationOrder && steps == GraphSteps::All)
+    addOrderPlaces();
   connect(withCommunicationOrder);
 }
 
@@ -39,15 +43,60 @@ size_t EventGraph::eventCount() const {
   return count;
 }
 
+/// The steps of a fragment that join tasks or ranks. What a Receive waits for is among them: the planned begin of a message is that of its
+/// send, so that only a node tells when the receiver is ready.
+static std::vector<bool> meetingSteps(const RankClass &rankClass, uint32_t index, const std::vector<std::vector<bool>> &joined) {
+  const Fragment &fragment = *rankClass.fragments()->Get(index);
+  std::vector<bool> wanted = joined[index];
+  for (uint32_t place = 0; place < wanted.size(); ++place) {
+    const Step &step = *fragment.steps()->Get(place);
+    if (communicates(step.kind()))
+      wanted[place] = true;
+    if (step.kind() == StepKind::Receive)
+      for (uint32_t i = 0; i < step.dependency_count(); ++i)
+        wanted[fragment.dependencies()->Get(step.first_dependency() + i)] = true;
+  }
+  return wanted;
+}
+
+/// By fragment and step: whether task dependencies begin or end there.
+static std::vector<std::vector<bool>> joinedSteps(const RankClass &rankClass) {
+  std::vector<std::vector<bool>> joined;
+  for (const Fragment *fragment : *rankClass.fragments())
+    joined.emplace_back(fragment->steps()->size(), false);
+  auto mark = [&](uint32_t task, uint32_t step) { joined[rankClass.tasks()->Get(task)->fragment()][step] = true; };
+  for (const TaskDependency *edge : *rankClass.task_dependencies()) {
+    mark(edge->on_task(), edge->on_step());
+    mark(edge->task(), edge->step());
+  }
+  return joined;
+}
+
+const FragmentWaits &EventGraph::waitsOf(uint32_t rankClass, uint32_t task) const {
+  return waits[rankClass][program.classes()->Get(rankClass)->tasks()->Get(task)->fragment()];
+}
+
+uint32_t EventGraph::nodeOf(uint32_t rankClass, uint32_t task, uint32_t step) const {
+  return first[rankClass][task] + waitsOf(rankClass, task).places[step];
+}
+
 void EventGraph::number() {
   for (uint32_t index = 0; index < program.classes()->size(); ++index) {
-    const RankClass *rankClass = program.classes()->Get(index);
+    const RankClass &rankClass = *program.classes()->Get(index);
+    std::vector<std::vector<bool>> joined;
+    if (steps == GraphSteps::Meeting)
+      joined = joinedSteps(rankClass);
+    waits.emplace_back();
+    for (uint32_t fragment = 0; fragment < rankClass.fragments()->size(); ++fragment)
+      waits.back().push_back(steps == GraphSteps::All
+                                 ? listedWaits(*rankClass.fragments()->Get(fragment))
+                                 : condensedWaits(*rankClass.fragments()->Get(fragment), meetingSteps(rankClass, fragment, joined)));
     first.emplace_back();
-    for (uint32_t task = 0; task < rankClass->tasks()->size(); ++task) {
-      first.back().push_back(nodes.size());
-      uint32_t steps = rankClass->fragments()->Get(rankClass->tasks()->Get(task)->fragment())->steps()->size();
-      for (uint32_t step = 0; step <= steps; ++step)
+    for (uint32_t task = 0; task < rankClass.tasks()->size(); ++task) {
+      first.back().push_back(static_cast<uint32_t>(nodes.size()));
+      for (uint32_t step : waitsOf(index, task).steps)
         nodes.push_back({index, task, step});
+      nodes.push_back({index, task, static_cast<uint32_t>(waitsOf(index, task).places.size())});
     }
   }
 }
@@ -56,8 +105,9 @@ void EventGraph::merge() {
   ClassMesh mesh(program);
   events.resize(nodes.size());
   nextMember.resize(nodes.size());
-  // Kind, the class that names the event (sender; first member), event, micro-batch.
-  std::map<std::tuple<bool, int64_t, uint32_t, uint32_t>, uint32_t> known;
+  // Kind, the class that names the event (sender; first member), event: numbered, so that an instance is a number and a micro-batch.
+  std::map<std::tuple<bool, int64_t, uint32_t>, uint32_t> numbers;
+  std::unordered_map<uint64_t, uint32_t> known;
   for (uint32_t node = 0; node < nodes.size(); ++node) {
     events[node] = nextMember[node] = node;
     if (!isCommunication(node))
@@ -76,7 +126,8 @@ void EventGraph::merge() {
       if (step.kind() == StepKind::Receive)
         name = mesh.neighbour(nodes[node].rankClass, transfer->axis(), transfer->peer());
     }
-    uint32_t stands = known.emplace(std::make_tuple(collective, name, event, taskOf(node).micro()), node).first->second;
+    uint64_t number = numbers.emplace(std::make_tuple(collective, name, event), numbers.size()).first->second;
+    uint32_t stands = known.emplace(number << 32 | taskOf(node).micro(), node).first->second;
     if (stands != node) {
       events[node] = stands;
       std::swap(nextMember[node], nextMember[stands]);
@@ -84,58 +135,76 @@ void EventGraph::merge() {
   }
 }
 
-void EventGraph::connect(bool withCommunicationOrder) {
-  std::vector<Edge> unsorted;
-  auto add = [&](uint32_t from, uint32_t to, WaitReason reason) { unsorted.push_back({from, to, reason}); };
-  for (uint32_t node = 0; node < nodes.size(); ++node) {
-    uint32_t task = nodes[node].task, begin = first[nodes[node].rankClass][task];
-    if (!isStep(node)) {
-      if (task > 0)
-        add(begin - 1, node, WaitReason::ComputeChain);
-      continue;
+/// After each communication of a rank, a node that stands for all of them up to there.
+void EventGraph::addOrderPlaces() {
+  firstPlace = static_cast<uint32_t>(nodes.size());
+  for (uint32_t index = 0; index < program.classes()->size(); ++index)
+    for (uint32_t place = 0; place < program.classes()->Get(index)->communication_order()->size(); ++place) {
+      events.push_back(static_cast<uint32_t>(nodes.size()));
+      nextMember.push_back(static_cast<uint32_t>(nodes.size()));
+      nodes.push_back({index, orderPlace, place});
     }
-    const Fragment &fragment = fragmentOf(node);
-    const Step &step = stepOf(node);
-    for (uint32_t i = 0; i < step.dependency_count(); ++i)
-      add(begin + fragment.dependencies()->Get(step.first_dependency() + i), node, WaitReason::Dependency);
-    if (!isAsync(step)) {
-      if (task > 0)
-        add(begin - 1, node, WaitReason::ComputeChain);
-      add(node, begin + fragment.steps()->size(), WaitReason::ComputeChain);
+}
+
+template <typename Visit> void EventGraph::forEachEdge(bool withCommunicationOrder, Visit visit) const {
+  for (uint32_t index = 0; index < program.classes()->size(); ++index) {
+    const RankClass &rankClass = *program.classes()->Get(index);
+    for (uint32_t task = 0; task < rankClass.tasks()->size(); ++task) {
+      const FragmentWaits &fragment = waitsOf(index, task);
+      uint32_t begin = first[index][task], end = begin + static_cast<uint32_t>(fragment.steps.size());
+      auto wait = fragment.waits.begin();
+      for (uint32_t node = begin; node <= end; ++node) {
+        for (; wait != fragment.waits.end() && begin + wait->to == node; ++wait)
+          visit(Edge{begin + wait->from, node, WaitReason::Dependency});
+        if (task > 0 && (node == end || fragment.afterEarlier[node - begin]))
+          visit(Edge{begin - 1, node, WaitReason::ComputeChain});
+        if (node < end && fragment.beforeLater[node - begin])
+          visit(Edge{node, end, WaitReason::ComputeChain});
+      }
     }
   }
+  uint32_t nextPlace = firstPlace;
   for (uint32_t index = 0; index < program.classes()->size(); ++index) {
-    const RankClass *rankClass = program.classes()->Get(index);
-    for (const TaskDependency *edge : *rankClass->task_dependencies())
-      add(first[index][edge->on_task()] + edge->on_step(), first[index][edge->task()] + edge->step(), WaitReason::TaskDependency);
+    const RankClass &rankClass = *program.classes()->Get(index);
+    for (const TaskDependency *edge : *rankClass.task_dependencies())
+      visit(Edge{nodeOf(index, edge->on_task(), edge->on_step()), nodeOf(index, edge->task(), edge->step()), WaitReason::TaskDependency});
     if (!withCommunicationOrder)
       continue;
-    uint32_t place = 0;
-    for (const CommunicationRef *reference : *rankClass->communication_order()) {
-      uint32_t node = first[index][reference->task()] + reference->step(), before = nodes.size() - 1;
-      events.push_back(nodes.size());
-      nextMember.push_back(nodes.size());
-      nodes.push_back({index, orderPlace, place});
-      if (place++ > 0) {
-        add(before, node, WaitReason::CommunicationOrder);
-        add(before, before + 1, WaitReason::CommunicationOrder);
+    std::optional<uint32_t> before;
+    for (const CommunicationRef *reference : *rankClass.communication_order()) {
+      uint32_t node = nodeOf(index, reference->task(), reference->step());
+      if (before)
+        visit(Edge{*before, node, WaitReason::CommunicationOrder});
+      if (steps == GraphSteps::All) {
+        if (before)
+          visit(Edge{*before, nextPlace, WaitReason::CommunicationOrder});
+        visit(Edge{node, nextPlace, WaitReason::CommunicationOrder});
+        node = nextPlace++;
       }
-      add(node, nodes.size() - 1, WaitReason::CommunicationOrder);
+      before = node;
     }
   }
+}
+
+void EventGraph::connect(bool withCommunicationOrder) {
   std::vector<uint32_t> &start = merged.start;
   start.assign(nodes.size() + 2, 0);
-  for (const Edge &edge : unsorted)
+  size_t count = 0;
+  forEachEdge(withCommunicationOrder, [&](const Edge &edge) {
     ++start[events[edge.from] + 2];
+    ++count;
+  });
   for (size_t i = 2; i < start.size(); ++i)
     start[i] += start[i - 1];
-  edges.resize(unsorted.size());
-  merged.heads.resize(unsorted.size());
-  for (const Edge &edge : unsorted) {
+  if (steps == GraphSteps::All)
+    edges.resize(count);
+  merged.heads.resize(count);
+  forEachEdge(withCommunicationOrder, [&](const Edge &edge) {
     uint32_t place = start[events[edge.from] + 1]++;
-    edges[place] = edge;
+    if (steps == GraphSteps::All)
+      edges[place] = edge;
     merged.heads[place] = events[edge.to];
-  }
+  });
   start.pop_back();
   merged.counted.resize(nodes.size());
   for (uint32_t node = 0; node < nodes.size(); ++node)
@@ -156,13 +225,34 @@ std::vector<double> EventGraph::begins() const {
   return begin;
 }
 
+std::vector<uint32_t> EventGraph::incoming() const {
+  std::vector<uint32_t> counts(nodes.size(), 0);
+  for (uint32_t head : merged.heads)
+    ++counts[head];
+  return counts;
+}
+
+bool EventGraph::isAcyclic() const {
+  std::vector<uint32_t> waiting = incoming(), ready;
+  for (uint32_t node = 0; node < nodes.size(); ++node)
+    if (events[node] == node && waiting[node] == 0)
+      ready.push_back(node);
+  size_t done = 0;
+  for (; !ready.empty(); ++done) {
+    uint32_t node = ready.back();
+    ready.pop_back();
+    for (uint32_t i = merged.start[node]; i < merged.start[node + 1]; ++i)
+      if (--waiting[merged.heads[i]] == 0)
+        ready.push_back(merged.heads[i]);
+  }
+  return done == eventCount();
+}
+
 std::vector<uint32_t> EventGraph::sort() const {
   using Entry = std::tuple<double, uint32_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
   std::vector<double> begin = begins();
-  std::vector<uint32_t> waiting(nodes.size(), 0), order;
-  for (uint32_t head : merged.heads)
-    ++waiting[head];
+  std::vector<uint32_t> waiting = incoming(), order;
   for (uint32_t node = 0; node < nodes.size(); ++node)
     if (events[node] == node && waiting[node] == 0)
       ready.emplace(begin[node], node);

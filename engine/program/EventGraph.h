@@ -1,6 +1,7 @@
 // The merged event graph of a program over its classes: who waits for whom, and why. Deadlock.h says what it proves.
 #pragma once
 
+#include "engine/program/FragmentWaits.h"
 #include "engine/program/Program_generated.h"
 #include "engine/program/ShortestCycle.h"
 
@@ -17,10 +18,17 @@ enum class WaitReason : uint8_t {
   CommunicationOrder
 };
 
+/// Which steps have nodes.
+enum class GraphSteps : uint8_t {
+  All,    ///< each step: for a cycle that is to be explained
+  Meeting ///< those that join tasks or ranks, and what stands between them as edges: it has cycles where the other has, and is much smaller
+};
+
 class EventGraph {
 public:
   /// A step of a task of a class; or what many steps wait for, and what counts nothing in a cycle: the end of the compute steps of a task
-  /// and of those before it (`step` == number of steps), a place in the communication order and all before it (`task` == `orderPlace`).
+  /// and of those before it (`step` == number of steps), a place in the communication order and all before it (`task` == `orderPlace`;
+  /// where all steps have nodes).
   struct Node {
     uint32_t rankClass, task, step;
   };
@@ -31,14 +39,14 @@ public:
   };
 
   /// Without `withCommunicationOrder`, that of an order yet to be chosen is left out. `checkStructure` must have passed.
-  EventGraph(const Program &program, bool withCommunicationOrder);
+  EventGraph(const Program &program, GraphSteps steps, bool withCommunicationOrder);
 
   const Program &program;
   std::vector<Node> nodes;
   std::vector<uint32_t> events;     ///< by node: the node that stands for its communication event; else itself
   std::vector<uint32_t> nextMember; ///< by node: another member of its event, in a ring
   Digraph merged;                   ///< between the nodes that stand for their event
-  std::vector<Edge> edges;          ///< by place in merged.heads
+  std::vector<Edge> edges;          ///< by place in merged.heads; only where all steps have nodes
 
   static constexpr uint32_t orderPlace = ~0u;
   bool isStep(uint32_t node) const { return nodes[node].task != orderPlace && nodes[node].step < fragmentOf(node).steps()->size(); }
@@ -49,6 +57,7 @@ public:
   const Step &stepOf(uint32_t node) const { return *fragmentOf(node).steps()->Get(nodes[node].step); }
   const Task &taskOf(uint32_t node) const;
 
+  bool isAcyclic() const;
   /// Events and steps in topological order, of those that are free the earliest planned first; those on or after a cycle are missing.
   std::vector<uint32_t> sort() const;
   /// Number of nodes that stand for an event, or are not part of one.
@@ -58,10 +67,18 @@ public:
   std::vector<uint32_t> communicationEvents() const;
 
 private:
-  std::vector<std::vector<uint32_t>> first; ///< [class][task]: node of step 0
+  const GraphSteps steps;
+  std::vector<std::vector<FragmentWaits>> waits; ///< [class][fragment]
+  std::vector<std::vector<uint32_t>> first;      ///< [class][task]: node of its first step that has one
+  uint32_t firstPlace = 0;                       ///< node of the first place in an order of communication
   void number();
   void merge();
+  void addOrderPlaces();
   void connect(bool withCommunicationOrder);
+  template <typename Visit> void forEachEdge(bool withCommunicationOrder, Visit visit) const;
+  uint32_t nodeOf(uint32_t rankClass, uint32_t task, uint32_t step) const;
+  const FragmentWaits &waitsOf(uint32_t rankClass, uint32_t task) const;
+  std::vector<uint32_t> incoming() const;
   std::vector<double> begins() const;
 };
 

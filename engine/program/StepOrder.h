@@ -1,6 +1,7 @@
 // Which steps of a fragment are ordered by its dependencies: reachability as bit sets, asked by the memory plan and the memory check.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -15,10 +16,13 @@ public:
   BitMatrix(size_t rows, size_t columns) : words((columns + 63) / 64), bits(rows * words) {}
   bool test(size_t row, size_t column) const { return bits[row * words + column / 64] >> (column % 64) & 1; }
   void set(size_t row, size_t column) { bits[row * words + column / 64] |= uint64_t(1) << (column % 64); }
-  void unite(size_t row, size_t other) {
+  void unite(size_t row, size_t other) { unite(row, *this, other); }
+  /// With a row of a matrix of as many columns.
+  void unite(size_t row, const BitMatrix &from, size_t other) {
     for (size_t i = 0; i < words; ++i)
-      bits[row * words + i] |= bits[other * words + i];
+      bits[row * words + i] |= from.bits[other * words + i];
   }
+  void clear(size_t row) { std::fill_n(bits.begin() + row * words, words, 0); }
 
 private:
   size_t words;
