@@ -62,6 +62,7 @@ TaskOrder::TaskOrder(const RankClass &rankClass) : rankClass(rankClass), sets(1)
   for (const Fragment *fragment : *rankClass.fragments()) {
     orders.emplace_back(*fragment);
     lines.emplace_back();
+    joined.emplace_back(fragment->steps()->size(), false);
     for (const Step *each : *fragment->steps())
       lines.back().push_back(program::isAsync(*each) ? lineCount++ : ~0u);
   }
@@ -71,6 +72,8 @@ TaskOrder::TaskOrder(const RankClass &rankClass) : rankClass(rankClass), sets(1)
   for (const TaskDependency *edge : *rankClass.task_dependencies()) {
     taskEdges.emplace(key(edge->task(), edge->step()), std::make_pair(edge->on_task(), edge->on_step()));
     kept.emplace(key(edge->on_task(), edge->on_step()), Known{});
+    joined[rankClass.tasks()->Get(edge->task())->fragment()][edge->step()] = true;
+    joined[rankClass.tasks()->Get(edge->on_task())->fragment()][edge->on_step()] = true;
   }
 }
 
@@ -111,7 +114,9 @@ void TaskOrder::enter(uint32_t newTask, uint32_t newStep) {
     uint32_t on = fragment.dependencies()->Get(entered.first_dependency() + i);
     learn(task, on, own[on]);
   }
-  for (auto [edge, end] = taskEdges.equal_range(key(task, step)); edge != end; ++edge)
+  bool isJoined = joined[rankClass.tasks()->Get(task)->fragment()][step];
+  auto [edge, last] = isJoined ? taskEdges.equal_range(key(task, step)) : std::make_pair(taskEdges.end(), taskEdges.end());
+  for (; edge != last; ++edge)
     learn(edge->second.first, edge->second.second, kept.at(key(edge->second.first, edge->second.second)));
   uint32_t after = before;
   if (async) {
@@ -120,9 +125,10 @@ void TaskOrder::enter(uint32_t newTask, uint32_t newStep) {
     sets.back().add(lines[rankClass.tasks()->Get(task)->fragment()][step], ordinal[task]);
   } else {
     nextChain = unite(nextChain, after);
-    front.unite(task, {step});
   }
   own.push_back({after, front});
+  if (!isJoined)
+    return;
   if (auto wanted = kept.find(key(task, step)); wanted != kept.end())
     wanted->second = own.back();
 }

@@ -49,12 +49,13 @@ private:
   };
   struct Known {
     uint32_t set; ///< in `sets`
-    Front front;  ///< of an async step; that of a compute step is the step itself
+    Front front;  ///< of an async step; none of a compute step, which is one itself
   };
 
   const RankClass &rankClass;
   std::vector<StepOrder> orders;                                              // by fragment
   std::vector<std::vector<uint32_t>> lines;                                   // [fragment][step]: of async steps
+  std::vector<std::vector<bool>> joined;                                      // [fragment][step]: whether task dependencies have it
   std::vector<uint32_t> ordinal;                                              // [task]: among the tasks of its fragment
   std::unordered_multimap<uint64_t, std::pair<uint32_t, uint32_t>> taskEdges; // step -> step of another task that it waits for
   std::unordered_map<uint64_t, Known> kept;                                   // of steps that later tasks wait for directly
