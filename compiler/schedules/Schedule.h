@@ -52,6 +52,7 @@ struct Schedule {
 /// `backward + weight`.
 struct StageCost {
   double forward = 1, backward = 1, weight = 1;
+  bool operator==(const StageCost &other) const { return forward == other.forward && backward == other.backward && weight == other.weight; }
 };
 
 /// What a schedule is made for.
@@ -61,6 +62,10 @@ struct Request {
   std::vector<StageCost> costs; ///< per stage; empty: all 1
   double transfer = 0;          ///< time of a message between stages
   double memoryCap = 0;         ///< most forward activations of a stage (all its chunks: 1) held at once; 0: no limit
+  bool operator==(const Request &other) const {
+    return stages == other.stages && micros == other.micros && chunks == other.chunks && costs == other.costs &&
+           transfer == other.transfer && memoryCap == other.memoryCap;
+  }
 };
 
 /// A schedule, or why there is none for the request.

@@ -1,6 +1,5 @@
 // The pipeline and the schedule that a module asks for.
 #include "compiler/passes/schedule/Stages.h"
-#include "compiler/schedules/Text.h"
 #include "compiler/schedules/Validate.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -59,8 +58,11 @@ static LogicalResult refuseUnknown(Operation *op, StringRef name) {
 }
 
 /// A schedule that the plan's file states: it must be for this pipeline.
-static FailureOr<schedules::Schedule> readText(Operation *op, StringRef name, StringRef text, const schedules::Request &request) {
-  schedules::ReadSchedule read = schedules::checkCsv(std::string_view(text.data(), text.size()));
+FailureOr<schedules::Schedule> ScheduleMaker::read(Operation *op, StringRef name, StringAttr text, const schedules::Request &request) {
+  auto [entry, isNew] = texts.try_emplace(text);
+  schedules::ReadSchedule &read = entry->second;
+  if (isNew)
+    read = schedules::checkCsv(std::string_view(text.data(), text.size()));
   for (const schedules::TextError &error : read.errors)
     op->emitError("schedule '") << name << "', line " << error.at.row << ", column " << error.at.column << ", stage " << error.stage << ": "
                                 << error.reason;
@@ -78,21 +80,27 @@ static FailureOr<schedules::Schedule> readText(Operation *op, StringRef name, St
   return read.schedule;
 }
 
-FailureOr<schedules::Schedule> makeSchedule(Operation *op, StringRef name, StringAttr text, const schedules::Request &request) {
+FailureOr<schedules::Schedule> ScheduleMaker::make(Operation *op, StringRef name, StringAttr text, schedules::Request request) {
   if (text)
-    return readText(op, name, text.getValue(), request);
+    return read(op, name, text, request);
   const schedules::ScheduleKind *kind = schedules::findSchedule(name.str());
   if (!kind)
     return refuseUnknown(op, name);
-  schedules::Made made = schedules::makeSchedule(*kind, request);
-  if (!made.refusal.empty())
-    return op->emitError(made.refusal);
-  std::vector<schedules::ScheduleError> errors = schedules::validate(made.schedule);
+  if (request.chunks == 0)
+    request.chunks = kind->chunks;
+  auto known = llvm::find_if(made, [&](const Entry &entry) { return entry.kind == kind && entry.request == request; });
+  if (known != made.end())
+    return known->schedule;
+  schedules::Made answer = schedules::makeSchedule(*kind, request);
+  if (!answer.refusal.empty())
+    return op->emitError(answer.refusal);
+  std::vector<schedules::ScheduleError> errors = schedules::validate(answer.schedule);
   for (const schedules::ScheduleError &error : errors)
     op->emitError("schedule '") << name << "', stage " << error.stage << ": " << error.reason;
   if (!errors.empty())
     return failure();
-  return made.schedule;
+  made.push_back({kind, std::move(request), answer.schedule});
+  return answer.schedule;
 }
 
 } // namespace npar

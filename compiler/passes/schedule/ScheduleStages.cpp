@@ -174,7 +174,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     if (failed(plain))
       return failure();
     request.costs = plain->costs;
-    FailureOr<schedules::Schedule> schedule = makeSchedule(getOperation(), pipeline.schedule, pipeline.text, request);
+    FailureOr<schedules::Schedule> schedule = getAnalysis<ScheduleMaker>().make(getOperation(), pipeline.schedule, pipeline.text, request);
     if (failed(schedule))
       return failure();
     if (schedule->placement == plain->placement)
@@ -184,7 +184,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       return failure();
     request.costs = parts->costs;
     request.chunks = schedule->chunks;
-    FailureOr<schedules::Schedule> again = makeSchedule(getOperation(), pipeline.schedule, pipeline.text, request);
+    FailureOr<schedules::Schedule> again = getAnalysis<ScheduleMaker>().make(getOperation(), pipeline.schedule, pipeline.text, request);
     if (failed(again))
       return failure();
     if (again->placement != schedule->placement)

@@ -20,7 +20,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     FailureOr<pipe::ProgramOp> program = programOf(getOperation());
     if (failed(program))
       return signalPassFailure();
-    FailureOr<schedules::Schedule> schedule = makeSchedule(*program, program->getSchedule(), program->getTextAttr(), requestOf(*program));
+    FailureOr<schedules::Schedule> schedule =
+        getAnalysis<ScheduleMaker>().make(*program, program->getSchedule(), program->getTextAttr(), requestOf(*program));
     if (failed(schedule) || failed(checkPlacement(*program, *schedule)))
       return signalPassFailure();
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());

@@ -3,7 +3,9 @@
 
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/pipe/Pipe.h"
-#include "compiler/schedules/Schedule.h"
+#include "compiler/schedules/Text.h"
+
+#include "mlir/Pass/AnalysisManager.h"
 
 namespace npar {
 
@@ -24,9 +26,28 @@ mlir::FailureOr<Pipeline> pipelineOf(mlir::ModuleOp module);
 /// The module's pipe.program; fails with an error at the module when there is none.
 mlir::FailureOr<pipe::ProgramOp> programOf(mlir::ModuleOp module);
 
-/// The schedule of this name, or what `text` says (null: nothing), made for a request and checked. Fails with an error at `op`.
-mlir::FailureOr<schedules::Schedule> makeSchedule(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text,
-                                                  const schedules::Request &request);
+/// Makes the schedules that passes ask for, or reads them, each once: a search takes long, and a file may be long. As an analysis it lasts
+/// from pass to pass; what passes change makes nothing in it wrong, for a schedule follows from the arguments alone.
+class ScheduleMaker {
+public:
+  explicit ScheduleMaker(mlir::Operation *) {}
+  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &) const { return false; }
+
+  /// The schedule of this name, or what `text` says (null: nothing), made for a request and checked. Fails with an error at `op`.
+  mlir::FailureOr<schedules::Schedule> make(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text, schedules::Request request);
+
+private:
+  struct Entry {
+    const schedules::ScheduleKind *kind;
+    schedules::Request request;
+    schedules::Schedule schedule;
+  };
+  std::vector<Entry> made;                                         ///< and found good
+  llvm::DenseMap<mlir::StringAttr, schedules::ReadSchedule> texts; ///< as checked
+
+  mlir::FailureOr<schedules::Schedule> read(mlir::Operation *op, llvm::StringRef name, mlir::StringAttr text,
+                                            const schedules::Request &request);
+};
 
 /// `F3`: the fragment of a phase for the part at a place of the chain; U of a stage.
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
