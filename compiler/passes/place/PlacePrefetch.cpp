@@ -5,7 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace npar {
 #define GEN_PASS_DEF_PLACEPREFETCH
@@ -24,18 +24,25 @@ struct PlacePrefetch : impl::PlacePrefetchBase<PlacePrefetch> {
     Operation *micro = getOperation().lookupSymbol("micro");
     if (!micro || micro->getNumRegions() != 1 || micro->getRegion(0).empty())
       return;
-    llvm::MapVector<Group, Operation *> begins; // in program order; what is moved is no beginning
+    llvm::DenseMap<Group, Operation *> previous;   // where the block before begins in the same phase; null for the first
+    llvm::DenseMap<nn::Phase, Operation *> latest; // beginning of each phase so far; what is moved is no beginning
+    llvm::DenseMap<Operation *, size_t> places;    // of reads and beginnings in the program as it becomes
     SmallVector<dist::AllGatherOp> gathers;
-    for (Operation &op : micro->getRegion(0).front()) {
-      if (auto gather = dyn_cast<dist::AllGatherOp>(op); gather && readOf(gather))
+    for (auto [place, op] : llvm::enumerate(micro->getRegion(0).front())) {
+      auto at = nn::getAt(&op);
+      if (auto gather = dyn_cast<dist::AllGatherOp>(op); gather && readOf(gather)) {
         gathers.push_back(gather);
-      else if (auto at = nn::getAt(&op); at && !isa<nn::ReadOp>(op))
-        begins.try_emplace({at.getPhase(), at.getBlock()}, &op);
+      } else if (isa<nn::ReadOp>(op)) {
+        places[&op] = place;
+      } else if (at && previous.try_emplace({at.getPhase(), at.getBlock()}, latest.lookup(at.getPhase())).second) {
+        latest[at.getPhase()] = &op;
+        places[&op] = place;
+      }
     }
     for (dist::AllGatherOp gather : gathers)
       if (auto at = nn::getAt(gather))
-        if (Operation *begin = previousOf({at.getPhase(), at.getBlock()}, begins))
-          moveBefore(gather, begin);
+        if (Operation *begin = previous.lookup({at.getPhase(), at.getBlock()}))
+          moveBefore(gather, begin, places);
   }
 
   /// The read of a parameter that is gathered from flat pieces.
@@ -43,22 +50,13 @@ struct PlacePrefetch : impl::PlacePrefetchBase<PlacePrefetch> {
     return dist::layoutOf(gather.getInput()).isFlat() ? gather.getInput().getDefiningOp<nn::ReadOp>() : nn::ReadOp();
   }
 
-  /// Where the block before begins in the same phase; null for the first.
-  static Operation *previousOf(Group group, const llvm::MapVector<Group, Operation *> &begins) {
-    Operation *previous = nullptr;
-    for (auto [other, begin] : begins) {
-      if (other == group)
-        return previous;
-      if (other.first == group.first)
-        previous = begin;
-    }
-    return nullptr;
-  }
-
-  static void moveBefore(dist::AllGatherOp gather, Operation *begin) {
+  /// (MLIR's own numbers of a block's operations would be made anew after every few moves.)
+  static void moveBefore(dist::AllGatherOp gather, Operation *begin, llvm::DenseMap<Operation *, size_t> &places) {
     nn::ReadOp read = readOf(gather);
-    if (begin->isBeforeInBlock(read))
+    if (size_t place = places.lookup(begin); place < places.lookup(read)) {
       read->moveBefore(begin);
+      places[read] = place;
+    }
     gather->moveBefore(begin);
   }
 };
