@@ -29,11 +29,17 @@ struct Kernel {
   }
   Value constant(int64_t value) { return constantI64(b, loc, value); }
   Value zero() { return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(0.0)); }
-  Value buffer(unsigned index) {
-    return LLVM::LoadOp::create(b, loc, pointer, address(b, loc, entry->getArgument(0), pointer, constant(index)));
-  }
+  Value buffer(Value index) { return LLVM::LoadOp::create(b, loc, pointer, address(b, loc, entry->getArgument(0), pointer, index)); }
+  Value buffer(unsigned index) { return buffer(constant(index)); }
   Value word(int64_t index) {
     return LLVM::LoadOp::create(b, loc, b.getI64Type(), address(b, loc, entry->getArgument(1), b.getI64Type(), constant(index)));
+  }
+  /// The address of constants that lie in the kernel's object.
+  Value table(ArrayRef<int64_t> values) {
+    OpBuilder top = OpBuilder::atBlockBegin(module->getBody());
+    auto type = LLVM::LLVMArrayType::get(b.getI64Type(), values.size());
+    auto global = LLVM::GlobalOp::create(top, loc, type, /*isConstant=*/true, LLVM::Linkage::Private, "table", b.getI64TensorAttr(values));
+    return LLVM::AddressOfOp::create(b, loc, global);
   }
   /// Carries `start` through the iterations; null when nothing is carried.
   Value loop(Value begin, Value end, int64_t step, Value start, llvm::function_ref<Value(Value index, Value carried)> body) {
@@ -156,24 +162,32 @@ void addToBins(Kernel &k, Value sum, Value bins) {
   }
 }
 
+// One loop over all gradients, however many there are: their numbers of blocks are data. (Code for each of hundreds of them took LLVM
+// seconds, with the square of their number.) The additions are exact, so their order is free.
 OwningOpRef<ModuleOp> emitBins(rank::KernelOp kernel, rank::BinSumsOp op) {
   Kernel k(kernel);
   OpBuilder &b = k.b;
   Location loc = k.loc;
   Type f64 = b.getF64Type();
-  Value out = k.buffer(kernel.getBody().getNumArguments());
+  int64_t buffers = kernel.getBody().getNumArguments();
+  SmallVector<int64_t> blocksOf(buffers, 0); // by buffer
+  for (Value operand : op.getSums())
+    blocksOf[numberOf(operand)] = cast<RankedTensorType>(operand.getType()).getNumElements();
+  Value out = k.buffer(buffers), counts = k.table(blocksOf);
   k.loop(k.entry->getArgument(2), k.entry->getArgument(3), 1, Value(), [&](Value, Value) {
     k.loop(k.constant(0), k.constant(nn::SquareSumsOp::bins), 1, Value(), [&](Value bin, Value) {
       LLVM::StoreOp::create(b, loc, k.zero(), address(b, loc, out, f64, bin));
       return Value();
     });
-    for (Value operand : op.getSums()) {
-      Value blocks = k.buffer(numberOf(operand)), count = k.constant(cast<RankedTensorType>(operand.getType()).getNumElements());
+    k.loop(k.constant(0), k.constant(buffers), 1, Value(), [&](Value number, Value) {
+      Value blocks = k.buffer(number);
+      Value count = LLVM::LoadOp::create(b, loc, b.getI64Type(), address(b, loc, counts, b.getI64Type(), number));
       k.loop(k.constant(0), count, 1, Value(), [&](Value index, Value) {
         addToBins(k, LLVM::LoadOp::create(b, loc, f64, address(b, loc, blocks, f64, index)), out);
         return Value();
       });
-    }
+      return Value();
+    });
     return Value();
   });
   func::ReturnOp::create(b, loc);
