@@ -175,15 +175,32 @@ void addVariables(const Program &program, const RankClass &rankClass, ClassMemor
 
 int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
-using Changes = std::map<std::pair<int64_t, MemoryKind>, int64_t>; // ns from the task's begin, kind -> bytes
+/// Bytes that get live or free, so many ns from the task's begin.
+struct Change {
+  int64_t at;
+  MemoryKind kind;
+  int64_t bytes;
+};
 
-void sharePatterns(std::vector<Changes> &changes, ClassView &view) {
+/// What a task changes, as ns, kind and bytes of each change in order; those of one time and kind are added up.
+std::vector<int64_t> patternOf(std::vector<Change> &changes) {
+  std::sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) { return a.at != b.at ? a.at < b.at : a.kind < b.kind; });
+  std::vector<int64_t> pattern;
+  for (size_t i = 0; i < changes.size();) {
+    size_t first = i;
+    int64_t bytes = 0;
+    for (; i < changes.size() && changes[i].at == changes[first].at && changes[i].kind == changes[first].kind; ++i)
+      bytes += changes[i].bytes;
+    if (bytes)
+      pattern.insert(pattern.end(), {changes[first].at, static_cast<int64_t>(changes[first].kind), bytes});
+  }
+  return pattern;
+}
+
+void sharePatterns(std::vector<std::vector<Change>> &changes, ClassView &view) {
   std::map<std::vector<int64_t>, uint32_t> known;
   for (size_t task = 0; task < changes.size(); ++task) {
-    std::vector<int64_t> key;
-    for (const auto &[at, bytes] : changes[task])
-      if (bytes)
-        key.insert(key.end(), {at.first, static_cast<int64_t>(at.second), bytes});
+    std::vector<int64_t> key = patternOf(changes[task]);
     auto [entry, isNew] = known.emplace(std::move(key), static_cast<uint32_t>(view.memory.patterns.size()));
     view.tasks[task].pattern = entry->second;
     if (!isNew)
@@ -217,14 +234,14 @@ void findPeak(ClassView &view) {
 void findLiveMemory(const Program &program, const RankClass &rankClass, const std::vector<ViewLabel> &labels, ClassView &view) {
   view.memory = ClassMemory();
   addVariables(program, rankClass, view.memory);
-  std::vector<Changes> changes(view.tasks.size());
+  std::vector<std::vector<Change>> changes(view.tasks.size());
   Walk(program, rankClass, view, [&](const Life &life) {
     int64_t bytes = static_cast<int64_t>(life.bytes);
     if (life.fromTask == noTask)
       view.memory.atStart[static_cast<size_t>(life.kind)] += life.bytes;
     else
-      changes[life.fromTask][{nanoseconds(life.from), life.kind}] += bytes;
-    changes[life.toTask][{nanoseconds(life.to), life.kind}] -= bytes;
+      changes[life.fromTask].push_back({nanoseconds(life.from), life.kind, bytes});
+    changes[life.toTask].push_back({nanoseconds(life.to), life.kind, -bytes});
   }).run();
   sharePatterns(changes, view);
   findPeak(view);
