@@ -72,8 +72,9 @@ TEST_F(OperationTableTest, EveryKindOfNodeIsAnOpOfTheLanguage) {
     EXPECT_EQ(kind.operands, operandCount(name)) << kind.name << ": operands";
     auto *precision = name.getInterface<nn::PrecisionOpInterface>();
     // An attention's own softmax is in f32 whatever is kept: there the word is for the language alone.
-    if (kind.name != "attention")
+    if (kind.name != "attention") {
       EXPECT_EQ(kind.keep, precision ? precision->getKeepWord().str() : "") << kind.name << ": the word of 'keep'";
+    }
   }
 }
 
