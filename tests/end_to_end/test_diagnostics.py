@@ -29,6 +29,10 @@ INTERNAL = {
     " is for no micro-batch: there are  ... , counted from 0": SCHEDULES,
     " comes after  ... : gradients must accumulate in ascending order of micro-batches": SCHEDULES,
     "internal error: no operation is said to make ' ... '": "nodeKinds lists what the operations of the language make",
+    "internal error: operation ' ... ' needs its attribute ' ... '": "operations add what their table lists; tests/compiler/import hands over others",
+    "internal error: operation ' ... ' has attributes that no table lists": "operations add what their table lists; tests/compiler/import hands over others",
+    "internal error: result  ...  lacks the loop ' ... ' and the op does not say what joins its parts":
+        "every op says so; tests/compiler/dialects/nn has one that forgets",
     "internal error: a checkpoint rule of unknown kind ' ... kind ... '": "import writes the four kinds that are read here",
     "internal error: kernel does not lower to the LLVM dialect": LIBRARY,
     "internal error: kernel does not translate to LLVM IR": LIBRARY,

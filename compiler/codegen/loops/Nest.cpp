@@ -1,5 +1,6 @@
 // Plans a kernel's loop nest from the axes that its generics name.
 #include "compiler/codegen/loops/Nest.h"
+#include "compiler/codegen/lowering/Lowering.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -9,9 +9,6 @@
 
 namespace npar::codegen {
 
-/// The array attribute on each linalg.generic that names its loops; equal names are one loop of the kernel.
-inline constexpr llvm::StringLiteral axesAttribute = "axes";
-
 /// One axis of the iteration space, or several that are contiguous everywhere and walked as one.
 struct Loop {
   llvm::SmallVector<mlir::StringAttr, 2> axes;

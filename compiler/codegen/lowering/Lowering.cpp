@@ -1,27 +1,52 @@
-// Builds linalg.generics with named loops, and indices in global coordinates from layouts.
+// Builds linalg.generics with named loops for formulas, and indices in global coordinates from layouts.
 #include "compiler/codegen/lowering/Lowering.h"
-#include "compiler/codegen/loops/Nest.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-
-#include "compiler/codegen/lowering/LowerableOpInterface.cpp.inc"
 
 using namespace mlir;
 
 namespace npar::codegen {
 
-Scalar Body::constant(double value, Type type) { return {b, arith::ConstantOp::create(b, b.getFloatAttr(type, value))}; }
-Scalar Body::integer(int64_t value) { return {b, arith::ConstantOp::create(b, b.getI64IntegerAttr(value))}; }
-Scalar Body::word(int64_t index) { return {b, rank::ContextOp::create(b, b.getI64Type(), b.getI64IntegerAttr(index))}; }
+using nn::Scalar, nn::computeType;
 
-Scalar Body::index(StringAttr axis) {
+namespace {
+/// Loops and indices of the linalg.generic that a formula is written into.
+class LinalgBody final : public nn::Body {
+public:
+  LinalgBody(ImplicitLocOpBuilder &b, ArrayRef<StringAttr> loops, dist::MeshAttr mesh, Operation *scope)
+      : Body(b), b(b), loops(loops), mesh(mesh), scope(scope) {}
+  Scalar index(StringAttr axis) override;
+  Scalar shardOffset(Type type, StringAttr axis) override;
+  Scalar globalIndex(Type type, StringAttr axis) override;
+  int64_t globalSize(Type type, StringAttr axis) override;
+  Scalar indexInPiece(StringAttr loop, Scalar piece, int64_t size, StringAttr axis, int64_t global) override;
+  Scalar member(ArrayRef<StringAttr> meshAxes) override;
+  bool isPadded(Type type, StringAttr axis) override;
+  Scalar isLogical(Type type, StringAttr axis) override;
+  // Words of the context.
+  Scalar step() override { return word(0); }
+  Scalar micro() override { return word(1); }
+  Scalar seed() override { return word(2); }
+  Scalar extract(Value tensor, ArrayRef<Scalar> indices) override;
+
+private:
+  Scalar coordinate(StringAttr meshAxis) { return word(3 + mesh.indexOf(meshAxis)); }
+  Scalar word(int64_t index) { return {b, rank::ContextOp::create(b, b.getI64Type(), b.getI64IntegerAttr(index))}; }
+  ImplicitLocOpBuilder &b;
+  ArrayRef<StringAttr> loops;
+  dist::MeshAttr mesh;
+  Operation *scope;
+};
+} // namespace
+
+Scalar LinalgBody::index(StringAttr axis) {
   unsigned dim = llvm::find(loops, axis) - loops.begin();
   Value index = linalg::IndexOp::create(b, dim);
   return {b, arith::IndexCastOp::create(b, b.getI64Type(), index)};
 }
 
-Scalar Body::shardOffset(Type type, StringAttr axis) {
+Scalar LinalgBody::shardOffset(Type type, StringAttr axis) {
   dist::LayoutAttr layout = dist::layoutOf(type);
   bool flat = layout && layout.isFlat();
   int64_t dim = flat ? 0 : layout ? layout.dimOf(axis) : -1;
@@ -31,7 +56,7 @@ Scalar Body::shardOffset(Type type, StringAttr axis) {
   return muli(number, integer(cast<RankedTensorType>(type).getDimSize(dim)));
 }
 
-Scalar Body::member(ArrayRef<StringAttr> meshAxes) {
+Scalar LinalgBody::member(ArrayRef<StringAttr> meshAxes) {
   Scalar number = integer(0);
   for (StringAttr axis : meshAxes)
     number = addi(muli(number, integer(mesh.sizeOf(axis))), coordinate(axis));
@@ -44,7 +69,7 @@ static bool isSplit(Type type, StringAttr axis) {
   return dim >= 0 && !layout.splitsOf(dim).empty();
 }
 
-Scalar Body::globalIndex(Type type, StringAttr axis) {
+Scalar LinalgBody::globalIndex(Type type, StringAttr axis) {
   if (!dist::zigzagOf(scope, axis))
     return isSplit(type, axis) ? addi(index(axis), shardOffset(type, axis)) : index(axis);
   dist::LayoutAttr layout = dist::layoutOf(type);
@@ -54,7 +79,7 @@ Scalar Body::globalIndex(Type type, StringAttr axis) {
   return indexInPiece(axis, member(splits), size, axis, layout ? layout.getSizes()[dim] : size);
 }
 
-Scalar Body::indexInPiece(StringAttr loop, Scalar piece, int64_t size, StringAttr axis, int64_t global) {
+Scalar LinalgBody::indexInPiece(StringAttr loop, Scalar piece, int64_t size, StringAttr axis, int64_t global) {
   int64_t ranks = dist::zigzagOf(scope, axis);
   if (!ranks)
     return addi(index(loop), muli(piece, integer(size)));
@@ -72,19 +97,24 @@ Scalar Body::indexInPiece(StringAttr loop, Scalar piece, int64_t size, StringAtt
   return addi(subi(position, muli(slot, length)), muli(chunkNumber, length));
 }
 
-bool Body::isPadded(Type type, StringAttr axis) {
+int64_t LinalgBody::globalSize(Type type, StringAttr axis) {
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  return layout ? layout.getSizes()[layout.dimOf(axis)] : nn::sizeOf(type, axis);
+}
+
+bool LinalgBody::isPadded(Type type, StringAttr axis) {
   dist::LayoutAttr layout = dist::layoutOf(type);
   int64_t dim = layout ? layout.dimOf(axis) : -1;
   return dim >= 0 && layout.isPadded(dim, mesh);
 }
 
-Scalar Body::isLogical(Type type, StringAttr axis) {
+Scalar LinalgBody::isLogical(Type type, StringAttr axis) {
   dist::LayoutAttr layout = dist::layoutOf(type);
   // Padding comes after everything in memory, whatever the order.
   return lessi(addi(index(axis), shardOffset(type, axis)), integer(layout.getSizes()[layout.dimOf(axis)]));
 }
 
-Scalar Body::extract(Value tensor, ArrayRef<Scalar> indices) {
+Scalar LinalgBody::extract(Value tensor, ArrayRef<Scalar> indices) {
   SmallVector<Value> positions;
   for (Scalar index : indices)
     positions.push_back(arith::IndexCastOp::create(b, b.getIndexType(), index));
@@ -92,18 +122,13 @@ Scalar Body::extract(Value tensor, ArrayRef<Scalar> indices) {
   return isa<FloatType>(value.type()) ? convert(value, computeType(value.type())) : value;
 }
 
-Type computeType(Type elementOrTensor) {
-  Type element = getElementTypeOrSelf(elementOrTensor);
-  return nn::isNarrow(element) ? Type(Float32Type::get(element.getContext())) : element;
-}
-
 static RankedTensorType plain(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
 }
 
-ValueRange Lowering::generic(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, ValueRange inits, Function body,
-                             ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
+ValueRange LinalgLowering::generic(Operation *op, ValueRange operands, ArrayRef<StringAttr> loops, ValueRange inits, Function body,
+                                   ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
   MLIRContext *context = b.getContext();
   SmallVector<AffineMap> maps;
   auto addMap = [&](Type type) {
@@ -128,7 +153,7 @@ ValueRange Lowering::generic(Operation *op, ValueRange operands, ArrayRef<String
   auto result = linalg::GenericOp::create(b, op->getLoc(), ValueRange(inits).getTypes(), inputs, inits, maps, iterators,
                                           [&](OpBuilder &inside, Location loc, ValueRange arguments) {
                                             ImplicitLocOpBuilder builder(loc, inside);
-                                            Body context(builder, loops, mesh, scope);
+                                            LinalgBody context(builder, loops, mesh, scope);
                                             SmallVector<Scalar> scalars;
                                             for (auto [i, argument] : llvm::enumerate(arguments)) {
                                               Scalar scalar(builder, argument);
@@ -147,14 +172,14 @@ ValueRange Lowering::generic(Operation *op, ValueRange operands, ArrayRef<String
   return result.getResults();
 }
 
-Value Lowering::flattened(Value operand) {
+Value LinalgLowering::flattened(Value operand) {
   Value lowered = get(operand);
   auto type = cast<RankedTensorType>(lowered.getType());
   auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
   return UnrealizedConversionCastOp::create(b, operand.getLoc(), flat, lowered).getResult(0);
 }
 
-LogicalResult Lowering::map(Operation *op, ValueRange operands, Function body, ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
+LogicalResult LinalgLowering::map(Operation *op, ValueRange operands, Function body, ArrayRef<std::pair<StringAttr, int64_t>> fixed) {
   SmallVector<Value> inits;
   for (Type type : op->getResultTypes())
     inits.push_back(tensor::EmptyOp::create(b, op->getLoc(), plain(type).getShape(), plain(type).getElementType()));
@@ -164,7 +189,7 @@ LogicalResult Lowering::map(Operation *op, ValueRange operands, Function body, A
   return success();
 }
 
-LogicalResult Lowering::reduce(nn::KernelOpInterface op, ValueRange operands, double neutral, Function body) {
+LogicalResult LinalgLowering::reduce(nn::KernelOpInterface op, ValueRange operands, double neutral, Function body) {
   RankedTensorType type = plain(op->getResult(0).getType());
   Type compute = computeType(type);
   Value empty = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), compute);
@@ -175,7 +200,7 @@ LogicalResult Lowering::reduce(nn::KernelOpInterface op, ValueRange operands, do
   if (compute == type.getElementType())
     return success();
   // The one rounding, after the last loop.
-  return map(op, op->getResult(0), [](Body &, Scalars in) -> SmallVector<Scalar> { return {in[0]}; });
+  return map(op, op->getResult(0), [](nn::Body &, Scalars in) -> SmallVector<Scalar> { return {in[0]}; });
 }
 
 FailureOr<OwningOpRef<ModuleOp>> lowerToLinalg(rank::KernelOp kernel, dist::MeshAttr mesh) {
@@ -189,12 +214,12 @@ FailureOr<OwningOpRef<ModuleOp>> lowerToLinalg(rank::KernelOp kernel, dist::Mesh
     results.push_back(plain(type));
   auto function = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType(operands, results));
   b.setInsertionPointToStart(function.addEntryBlock());
-  Lowering lowering(b, mesh, kernel);
+  LinalgLowering lowering(b, mesh, kernel);
   Block &block = kernel.getBody().front();
   for (auto [from, to] : llvm::zip(block.getArguments(), function.getArguments()))
     lowering.set(from, to);
   for (Operation &op : block.without_terminator()) {
-    auto prim = dyn_cast<LowerableOpInterface>(op);
+    auto prim = dyn_cast<nn::LowerableOpInterface>(op);
     if (!prim)
       return op.emitOpError("has no lowering to a kernel");
     if (failed(prim.lower(lowering)))
@@ -214,13 +239,8 @@ template <typename Op> struct OwnNest : nn::KernelOpInterface::ExternalModel<Own
 };
 
 void registerLowerings(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, nn::NnDialect *, dist::DistDialect *, rank::RankDialect *) {
+  registry.addExtension(+[](MLIRContext *context, rank::RankDialect *) {
     context->loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>();
-    attachElementwise(context);
-    attachReductions(context);
-    attachShape(context);
-    attachDropout(context);
-    attachUpdate(context);
     // Of no meaning as scalar formulas: loops/SquareSum.cpp writes their loops.
     rank::SquareSumOp::attachInterface<OwnNest<rank::SquareSumOp>>(*context);
     rank::BinSumsOp::attachInterface<OwnNest<rank::BinSumsOp>>(*context);

@@ -1,5 +1,4 @@
 // What fusion needs to know of a prim: its loops in walking order, what it reduces, which operands it must find in memory.
-#include "compiler/codegen/lowering/Lowering.h"
 #include "compiler/codegen/outline/Outline.h"
 
 using namespace mlir;
@@ -9,7 +8,7 @@ namespace npar::codegen {
 bool isFusable(Operation *op) {
   // Einsum too: what rewriteProducts left.
   auto asked = dyn_cast<nn::KernelOpInterface>(op);
-  return asked && (isa<LowerableOpInterface>(op) || asked.getNest() == nn::Nest::Own);
+  return asked && (isa<nn::LowerableOpInterface>(op) || asked.getNest() == nn::Nest::Own);
 }
 
 static int64_t sizeOf(Operation *op, StringAttr axis) {

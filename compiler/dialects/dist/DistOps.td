@@ -4,6 +4,9 @@
 
 include "compiler/dialects/dist/Dist.td"
 
+// What the local ops compute is in Local.cpp.
+def Nn_Lowerable : DeclareOpInterfaceMethods<Nn_LowerableOpInterface>;
+
 // What chooses between values has their padding.
 class Dist_Op<string mnemonic, list<Trait> traits = []>
     : Op<Dist_Dialect, mnemonic, !listconcat([Pure, Nn_PaddingOpInterface], traits)> {
@@ -58,7 +61,7 @@ def Dist_PermuteOp : Dist_MoveOp<"permute", (ins StrArrayAttr:$axes, I64Attr:$sh
   }];
 }
 
-def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim), [Nn_KernelOpInterface]> {
+def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim), [Nn_KernelOpInterface, Nn_Lowerable]> {
   let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return ::npar::nn::ZeroPadding::Always; }\n";
   let kernel = "bool readsElsewhere(unsigned) { return true; }";
   let summary = "keeps this rank's shard of `dim`; local";
@@ -68,7 +71,7 @@ def Dist_SliceOp : Dist_MoveOp<"slice", (ins StrArrayAttr:$axes, StrAttr:$dim), 
   }];
 }
 
-def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "result"]>, Nn_KernelOpInterface]> {
+def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "result"]>, Nn_KernelOpInterface, Nn_Lowerable]> {
   let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr axis);\n";
   let kernel = "static ::npar::nn::Effort getEffort() { return ::npar::nn::Effort::Little; }";
   let summary = "sets the elements beyond the global size of `dims` to zero; local and elementwise";
@@ -77,7 +80,7 @@ def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "resul
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 
-def Dist_ChooseOp : Dist_Op<"choose", [AllTypesMatch<["a", "b", "result"]>, Nn_KernelOpInterface]> {
+def Dist_ChooseOp : Dist_Op<"choose", [AllTypesMatch<["a", "b", "result"]>, Nn_KernelOpInterface, Nn_Lowerable]> {
   let kernel = "static ::npar::nn::Effort getEffort() { return ::npar::nn::Effort::Little; }";
   let summary = "`a` on members of `axes` whose number is at least `step`, else `b`; local and elementwise";
   let description = [{

@@ -83,6 +83,14 @@ private:
     return emitError(rule.getLoc());
   }
 
+  /// A loop that needs all of its axis knows its places by where they lie.
+  static bool countsPlaces(Operation *op, StringAttr axis) {
+    auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
+    return shardable && llvm::any_of(shardable.getLoopAxes(), [&](const nn::LoopAxis &loop) {
+             return loop.name == axis && (loop.kind == nn::LoopKind::Whole || loop.kind == nn::LoopKind::Window);
+           });
+  }
+
   /// What cannot have its axis in another order.
   void checkUses(StringAttr axis, dist::RuleAttr rule) {
     Operation *user = nullptr;
@@ -90,7 +98,7 @@ private:
     getOperation().walk([&](Operation *op) {
       if (auto variable = dyn_cast<nn::VariableOp>(op); variable && nn::hasAxis(variable.getType(), axis))
         user = op, what = ("parameter '" + variable.getSymName() + "' has it").str();
-      else if (isa<nn::SelectOp, nn::StackOp>(op) && op->getAttrOfType<StringAttr>("axis") == axis)
+      else if (countsPlaces(op, axis))
         user = op, what = ("operation '" + op->getName().stripDialect() + "' counts its places").str();
       return user ? WalkResult::interrupt() : WalkResult::advance();
     });

@@ -111,6 +111,26 @@ TEST_F(ImportTest, RefusesAnUnknownOperation) {
   EXPECT_EQ(message, "internal error: unknown operation 'conv3d'");
 }
 
+// The kind of a number is the table's: nothing is guessed from how it is written or what it is called.
+TEST_F(ImportTest, RefusesAttributesThatTheTableDoesNotList) {
+  auto message = [&](const std::string &op, const std::string &name, std::optional<dsl::Attribute> value) {
+    test::TinyGpt2 model(1);
+    for (dsl::Node &node : model.program.model.nodes)
+      if (node.op == op) {
+        node.attributes.erase(name);
+        if (value)
+          node.attributes[name] = *value;
+      }
+    std::string said;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) { said += diagnostic.str() + "\n"; });
+    EXPECT_FALSE(importProgram(context, model.program, sources));
+    return said;
+  };
+  EXPECT_EQ(message("attention", "scale", std::nullopt), "internal error: operation 'attention' needs its attribute 'scale'\n");
+  EXPECT_EQ(message("attention", "scale", int64_t(1)), "internal error: operation 'attention' needs its attribute 'scale'\n");
+  EXPECT_EQ(message("gelu", "scale", 0.5), "internal error: operation 'gelu' has attributes that no table lists\n");
+}
+
 TEST_F(ImportTest, ComputesInFloat64WhenThePlanSaysSo) {
   gpt2.program.plan.compute = dsl::ElementType::F64;
   OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);

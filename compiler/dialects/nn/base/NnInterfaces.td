@@ -126,6 +126,14 @@ def Nn_CostOpInterface : OpInterface<"CostOpInterface"> {
       "double", "getProductFlops", (ins), "", [{ return 0; }]>];
 }
 
+def Nn_LowerableOpInterface : OpInterface<"LowerableOpInterface"> {
+  let cppNamespace = "::npar::nn";
+  let description = [{
+    An op whose meaning is a formula over scalars (Meaning.h): what kernels are made of. It is written once, and serves every element type.
+  }];
+  let methods = [InterfaceMethod<"Hands the formula to `lowering`.", "::llvm::LogicalResult", "lower", (ins "::npar::nn::Lowering &":$lowering)>];
+}
+
 def Nn_KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::npar::nn";
   let description = "What fusion needs to know of an op that kernels are made of.";

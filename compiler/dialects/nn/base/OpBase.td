@@ -12,6 +12,8 @@ def Nn_SplitsAgree : NativeOpTrait<"SplitsAgree"> { let cppNamespace = "::npar::
 // An op that stays whole through autodiff and placing and is expanded into local ops afterwards (RULES.md#P5): passes/place/expand.
 def Nn_Composite : NativeOpTrait<"Composite"> { let cppNamespace = "::npar::nn"; }
 
+// An op whose meaning its family's .cpp writes as a formula over scalars.
+def Nn_Lowerable : DeclareOpInterfaceMethods<Nn_LowerableOpInterface>;
 // An op that a model's text can ask for; with further results it says their types.
 def Nn_Language : DeclareOpInterfaceMethods<Nn_LanguageOpInterface>;
 def Nn_LanguageOfMany : DeclareOpInterfaceMethods<Nn_LanguageOpInterface, ["getFurtherTypes"]>;

@@ -5,6 +5,8 @@
 
 namespace npar::nn {
 
+class Lowering; // Meaning.h
+
 /// How placing may treat a loop of an op (RULES.md#P1). Internal: reduced inside the op, and a result has it (softmax); splitting is legal,
 /// the expansion communicates. Context: may be split by a rule that says how (`by gather`, `by ring`). Window: walked beside an axis of
 /// a result to address an operand, as a convolution's kernel is; not to be split, like Whole, which is any other loop that needs all of

@@ -1,4 +1,5 @@
 // Cross-entropy of logits against target classes, per token, and what becomes of tokens that do not count.
+#include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -58,4 +59,11 @@ SmallVector<Value> CrossEntropyOp::buildGradients(OpBuilder &builder, ValueRange
   return {CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getTargets(), getLse(), gradients[0],
                                      getAxisAttr(), getIgnoreAttr()),
           Value()};
+}
+
+LogicalResult KeepValidOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar target = extend(in[1], body.builder().getI64Type());
+    return {select(equali(target, body.integer(static_cast<int64_t>(getIgnore()))), in[0].like(0.0), in[0])};
+  });
 }

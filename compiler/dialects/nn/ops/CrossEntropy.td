@@ -20,7 +20,7 @@ def Nn_CrossEntropyGradOp : Nn_PureOp<"cross_entropy_grad", [Nn_Composite, Nn_Ow
   let assemblyFormat = "operands `over` $axis (`ignore` $ignore^)? attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_KeepValidOp : Nn_PureOp<"keep_valid"> {
+def Nn_KeepValidOp : Nn_PureOp<"keep_valid", [Nn_Lowerable]> {
   let summary = "x, but 0 where the target is the value to ignore, whatever x is there; targets are broadcast by name";
   let arguments = (ins Nn_Float:$x, Nn_Integer:$targets, I64Attr:$ignore);
   let results = (outs Nn_Float:$result);

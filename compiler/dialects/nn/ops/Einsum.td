@@ -4,7 +4,7 @@
 
 include "compiler/dialects/nn/base/OpBase.td"
 
-def Nn_EinsumOp : Nn_PureOp<"einsum", [Nn_Language, Nn_Differentiable, Nn_OwnProducts]> {
+def Nn_EinsumOp : Nn_PureOp<"einsum", [Nn_Lowerable, Nn_Language, Nn_Differentiable, Nn_OwnProducts]> {
   let summary = "product of a and b, summed over the axes that the result lacks";
   let description = [{
     ```mlir

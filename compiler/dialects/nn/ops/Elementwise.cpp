@@ -1,4 +1,5 @@
-// Elementwise ops: verifiers, gradients, folds.
+// Elementwise ops: verifiers, gradients, meaning, folds.
+#include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -40,13 +41,6 @@ static LogicalResult verifyApproximate(Operation *op, StringRef approximate) {
   return success();
 }
 LogicalResult GeluOp::verify() { return failure(failed(verifyUnary(*this)) || failed(verifyApproximate(*this, getApproximate()))); }
-
-LogicalResult DropoutOp::verify() {
-  double rate = getRate().convertToDouble();
-  if (!(rate >= 0 && rate < 1))
-    return emitOpError() << "rate " << rate << " is outside [0, 1)";
-  return verifyUnary(*this);
-}
 
 static LogicalResult verifyGradient(Operation *op) {
   Type y = op->getResult(0).getType(), dy = op->getOperand(1).getType();
@@ -124,12 +118,6 @@ SmallVector<Value> SiluOp::buildGradients(OpBuilder &builder, ValueRange gradien
 SmallVector<Value> ConvertOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {ConvertOp::create(builder, getLoc(), getX().getType(), gradients[0])};
 }
-bool DropoutOp::keepsMask() { return true; }
-
-SmallVector<Value> DropoutOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  return {DropoutOp::create(builder, getLoc(), getX().getType(), gradients[0], getRateAttr(), getSiteAttr())};
-}
-
 SmallVector<Value> AddOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {reduceTo(builder, getLoc(), gradients[0], getA().getType()), reduceTo(builder, getLoc(), gradients[0], getB().getType())};
 }
@@ -162,6 +150,84 @@ SmallVector<Value> Max2Op::buildGradients(OpBuilder &builder, ValueRange gradien
   return {reduceTo(builder, getLoc(), toA, getA().getType()), reduceTo(builder, getLoc(), toB, getB().getType())};
 }
 
+//===- Meaning -----------------------------------------------------------------------------------------------------------===//
+
+static Scalar add(Scalar a, Scalar b) { return a + b; }
+static Scalar sub(Scalar a, Scalar b) { return a - b; }
+static Scalar mul(Scalar a, Scalar b) { return a * b; }
+static Scalar div(Scalar a, Scalar b) { return a / b; }
+static Scalar rsqrt(Scalar x) { return x.like(1.0) / sqrt(x); }
+static Scalar relu(Scalar x) { return maximum(x, x.like(0.0)); }
+static Scalar reluGrad(Scalar x, Scalar dy) { return select(greater(x, x.like(0.0)), dy, dy.like(0.0)); }
+static Scalar tanhGrad(Scalar y, Scalar dy) { return dy * (1.0 - y * y); }
+
+static Scalar silu(Scalar x) { return x / (1.0 + exp(0.0 - x)); }
+// s (1 + x (1 - s)) with the logistic function s.
+static Scalar siluGrad(Scalar x, Scalar dy) {
+  Scalar s = 1.0 / (1.0 + exp(0.0 - x));
+  return dy * (s * fma(x, 1.0 - s, x.like(1.0)));
+}
+
+constexpr double sqrtHalf = 0.70710678118654752, sqrt2OverPi = 0.79788456080286536, gaussian = 0.39894228040143268; // 1 / sqrt(2 pi)
+
+// x Phi(x), exact or GPT-2's approximation.
+static Scalar gelu(Scalar x, bool byTanh) {
+  if (!byTanh)
+    return 0.5 * x * (1.0 + erf(x * sqrtHalf));
+  Scalar u = sqrt2OverPi * (x * fma(x * x, x.like(0.044715), x.like(1.0)));
+  return 0.5 * x * (1.0 + tanh(u));
+}
+
+static Scalar geluGrad(Scalar x, Scalar dy, bool byTanh) {
+  if (!byTanh)
+    return dy * fma(x * gaussian, exp(-0.5 * (x * x)), 0.5 * (1.0 + erf(x * sqrtHalf)));
+  Scalar square = x * x;
+  Scalar t = tanh(sqrt2OverPi * (x * fma(square, x.like(0.044715), x.like(1.0))));
+  Scalar slope = sqrt2OverPi * fma(square, x.like(3 * 0.044715), x.like(1.0));
+  return dy * fma(0.5 * x * (1.0 - t * t), slope, 0.5 * (1.0 + t));
+}
+
+LogicalResult AddOp::lower(Lowering &lowering) { return lowerBinary<add>(*this, lowering); }
+LogicalResult SubOp::lower(Lowering &lowering) { return lowerBinary<sub>(*this, lowering); }
+LogicalResult MulOp::lower(Lowering &lowering) { return lowerBinary<mul>(*this, lowering); }
+LogicalResult DivOp::lower(Lowering &lowering) { return lowerBinary<div>(*this, lowering); }
+LogicalResult Max2Op::lower(Lowering &lowering) { return lowerBinary<maximum>(*this, lowering); }
+LogicalResult ExpOp::lower(Lowering &lowering) { return lowerUnary<exp>(*this, lowering); }
+LogicalResult LogOp::lower(Lowering &lowering) { return lowerUnary<log>(*this, lowering); }
+LogicalResult RsqrtOp::lower(Lowering &lowering) { return lowerUnary<rsqrt>(*this, lowering); }
+LogicalResult TanhOp::lower(Lowering &lowering) { return lowerUnary<tanh>(*this, lowering); }
+LogicalResult ReluOp::lower(Lowering &lowering) { return lowerUnary<relu>(*this, lowering); }
+LogicalResult SiluOp::lower(Lowering &lowering) { return lowerUnary<silu>(*this, lowering); }
+LogicalResult SiluGradOp::lower(Lowering &lowering) { return lowerBinary<siluGrad>(*this, lowering); }
+LogicalResult ReluGradOp::lower(Lowering &lowering) { return lowerBinary<reluGrad>(*this, lowering); }
+LogicalResult TanhGradOp::lower(Lowering &lowering) { return lowerBinary<tanhGrad>(*this, lowering); }
+
+LogicalResult GeluOp::lower(Lowering &lowering) {
+  bool byTanh = getApproximate() == "tanh";
+  return lowering.map(*this, getX(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {gelu(in[0], byTanh)}; });
+}
+
+LogicalResult GeluGradOp::lower(Lowering &lowering) {
+  bool byTanh = getApproximate() == "tanh";
+  return lowering.map(*this, getOperands(),
+                      [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {geluGrad(in[0], in[1], byTanh)}; });
+}
+
+LogicalResult ScaleOp::lower(Lowering &lowering) {
+  double factor = getFactor().convertToDouble();
+  return lowering.map(*this, getX(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {in[0] * factor}; });
+}
+
+LogicalResult ShiftOp::lower(Lowering &lowering) {
+  double value = getValue().convertToDouble();
+  return lowering.map(*this, getX(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {in[0] + value}; });
+}
+
+LogicalResult ConvertOp::lower(Lowering &lowering) {
+  Type element = getElementTypeOrSelf(getType());
+  return lowering.map(*this, getX(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {convert(in[0], element)}; });
+}
+
 //===- Folds -------------------------------------------------------------------------------------------------------------===//
 
 OpFoldResult ScaleOp::fold(FoldAdaptor) {
@@ -171,9 +237,6 @@ OpFoldResult ShiftOp::fold(FoldAdaptor) {
   return getValue().isZero() && getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
 }
 OpFoldResult ConvertOp::fold(FoldAdaptor) { return getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult(); }
-OpFoldResult DropoutOp::fold(FoldAdaptor) {
-  return getRate().isZero() && getX().getType() == getType() ? OpFoldResult(getX()) : OpFoldResult();
-}
 
 // Replaces `op` by another op that keeps its place in the model.
 template <typename New, typename... Args> static LogicalResult replaceWith(PatternRewriter &rewriter, Operation *op, Args &&...args) {

@@ -4,7 +4,8 @@
 
 include "compiler/dialects/nn/base/OpBase.td"
 
-class Nn_UnaryOp<string mnemonic, list<Trait> traits = [Nn_Language, Nn_Differentiable]> : Nn_PureOp<mnemonic, traits> {
+class Nn_UnaryOp<string mnemonic, list<Trait> traits = [Nn_Language, Nn_Differentiable]>
+    : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
   let arguments = (ins Nn_Float:$x);
   let results = (outs Nn_Float:$result);
 }
@@ -56,15 +57,8 @@ def Nn_ConvertOp : Nn_UnaryOp<"convert", [Nn_Differentiable]> {
   let madeAgain = 1;
   let effort = "Little";
 }
-def Nn_DropoutOp : Nn_UnaryOp<"dropout", [Nn_Language, Nn_Differentiable, Nn_KeepsMask]> {
-  let summary = "keeps an element iff philox(seed, site, data step, global logical index) >= rate, scaled by 1/(1-rate); 0 otherwise";
-  let description = "Its gradient is the same op on dy: equal sites draw the same mask, distinct ones are never merged (RULES.md#N1).";
-  let arguments = (ins Nn_Float:$x, F64Attr:$rate, StrAttr:$site);
-  let hasFolder = 1;
-  let zeroPadding = "WhereOperandsAre";
-}
 
-class Nn_GradientOp<string mnemonic, string first> : Nn_PureOp<mnemonic> {
+class Nn_GradientOp<string mnemonic, string first> : Nn_PureOp<mnemonic, [Nn_Lowerable]> {
   let arguments = (ins Nn_Float:$input, Nn_Float:$dy);
   let results = (outs Nn_Float:$result);
   let zeroPadding = "WhereOperandsAre";
@@ -77,7 +71,8 @@ def Nn_GeluGradOp : Nn_GradientOp<"gelu_grad", "operand"> {
 }
 def Nn_SiluGradOp : Nn_GradientOp<"silu_grad", "operand">;
 
-class Nn_BinaryOp<string mnemonic, list<Trait> traits = [Nn_Language, Nn_Differentiable]> : Nn_PureOp<mnemonic, traits> {
+class Nn_BinaryOp<string mnemonic, list<Trait> traits = [Nn_Language, Nn_Differentiable]>
+    : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
   let summary = "elementwise with broadcast by name: operand axes are a subset of the result's, each of which an operand has";
   let arguments = (ins Nn_Float:$a, Nn_Float:$b);
   let results = (outs Nn_Float:$result);

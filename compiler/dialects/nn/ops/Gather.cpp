@@ -1,4 +1,5 @@
 // Table lookups and their inverses: gather, scatter_add, pick, one_hot.
+#include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -90,4 +91,38 @@ SmallVector<Value> PickOp::buildGradients(OpBuilder &builder, ValueRange gradien
 LogicalResult OneHotOp::verify() {
   return failure(failed(requireAxis(*this, getType(), "the result", getAxisAttr())) ||
                  failed(requireWithout(*this, getIdx().getType(), "the index", getType(), "the result", {getAxisAttr()})));
+}
+
+// Rows of other shards give 0: the result is then partial over the table's split.
+LogicalResult GatherOp::lower(Lowering &lowering) {
+  auto table = cast<RankedTensorType>(getTable().getType());
+  return lowering.map(*this, getIdx(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    int64_t size = sizeOf(table, getAxisAttr());
+    Scalar row = subi(extend(in[0], body.builder().getI64Type()), body.shardOffset(table, getAxisAttr()));
+    SmallVector<Scalar> indices;
+    for (StringAttr axis : axesOf(table))
+      indices.push_back(axis == getAxisAttr() ? clampIndex(row, size) : body.index(axis));
+    Scalar value = body.extract(lowering.get(getTable()), indices);
+    Scalar inside = both(lessi(body.integer(-1), row), lessi(row, body.integer(size)));
+    return {select(inside, value, value.like(0.0))};
+  });
+}
+
+LogicalResult PickOp::lower(Lowering &lowering) {
+  StringAttr axis = getAxisAttr();
+  Type type = getX().getType();
+  return lowering.reduce(*this, {getX(), getIdx()}, 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar wanted = extend(in[1], body.builder().getI64Type());
+    Value here = equali(body.globalIndex(type, axis), wanted);
+    return {in[2] + select(here, in[0], in[0].like(0.0))};
+  });
+}
+
+LogicalResult OneHotOp::lower(Lowering &lowering) {
+  Type element = computeType(getType());
+  return lowering.map(*this, getIdx(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar wanted = extend(in[0], body.builder().getI64Type());
+    Value here = equali(body.globalIndex(getType(), getAxisAttr()), wanted);
+    return {select(here, body.constant(1.0, element), body.constant(0.0, element))};
+  });
 }

@@ -4,7 +4,7 @@
 
 include "compiler/dialects/nn/base/OpBase.td"
 
-def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Language, Nn_Differentiable, Nn_Indexing, Nn_OwnLoopAxes]> {
+def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Lowerable, Nn_Language, Nn_Differentiable, Nn_Indexing, Nn_OwnLoopAxes]> {
   let summary = "rows of a table: result[idx axes, table axes without `axis`] = table[idx, ...]; linear in the table";
   let arguments = (ins Nn_Float:$table, Nn_Integer:$idx, StrAttr:$axis);
   let results = (outs Nn_Float:$result);
@@ -29,7 +29,7 @@ def Nn_ScatterAddOp : Nn_PureOp<"scatter_add", [Nn_OwnLoopAxes]> {
   let assemblyFormat = "$idx `,` $dy `over` $axis attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_PickOp : Nn_PureOp<"pick", [Nn_Differentiable, Nn_Indexing]> {
+def Nn_PickOp : Nn_PureOp<"pick", [Nn_Lowerable, Nn_Differentiable, Nn_Indexing]> {
   let summary = "sum over `axis` of (global index == idx ? x : 0); linear in x";
   let arguments = (ins Nn_Float:$x, Nn_Integer:$idx, StrAttr:$axis);
   let results = (outs Nn_Float:$result);
@@ -40,7 +40,7 @@ def Nn_PickOp : Nn_PureOp<"pick", [Nn_Differentiable, Nn_Indexing]> {
   let assemblyFormat = "$x `,` $idx `over` $axis attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_OneHotOp : Nn_PureOp<"one_hot"> {
+def Nn_OneHotOp : Nn_PureOp<"one_hot", [Nn_Lowerable]> {
   let summary = "global index along `axis` == idx ? 1 : 0; rows of padding are 0";
   let arguments = (ins Nn_Integer:$idx, StrAttr:$axis);
   let results = (outs Nn_Float:$result);

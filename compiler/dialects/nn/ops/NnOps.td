@@ -4,6 +4,7 @@
 
 include "compiler/dialects/nn/ops/Attention.td"
 include "compiler/dialects/nn/ops/CrossEntropy.td"
+include "compiler/dialects/nn/ops/Dropout.td"
 include "compiler/dialects/nn/ops/Einsum.td"
 include "compiler/dialects/nn/ops/Elementwise.td"
 include "compiler/dialects/nn/ops/Gather.td"

@@ -11,6 +11,7 @@ namespace npar::nn {
 // Each family adds its ops to the dialect: one function per .td, in the .cpp of that name.
 void addAttention(NnDialect &dialect);
 void addCrossEntropy(NnDialect &dialect);
+void addDropout(NnDialect &dialect);
 void addEinsum(NnDialect &dialect);
 void addElementwise(NnDialect &dialect);
 void addGather(NnDialect &dialect);

@@ -1,4 +1,5 @@
 // Sums, maxima and broadcasts.
+#include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -62,3 +63,40 @@ SmallVector<Value> MaxOp::buildGradients(OpBuilder &builder, ValueRange gradient
 SmallVector<Value> BroadcastOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   return {reduceTo(builder, getLoc(), gradients[0], getX().getType())};
 }
+
+// Padding of a split axis enters with the neutral element.
+// Axes of `type` that the result lacks and whose shards hold padding: i1 "all of them are logical", or null.
+static Value logical(Body &body, Type type, Type result) {
+  Value all;
+  for (StringAttr axis : axesOf(type)) {
+    if (hasAxis(result, axis) || !body.isPadded(type, axis))
+      continue;
+    Scalar inside = body.isLogical(type, axis);
+    all = all ? Value(both(Scalar(body.builder(), all), inside)) : Value(inside);
+  }
+  return all;
+}
+
+LogicalResult SumOp::lower(Lowering &lowering) {
+  return lowering.reduce(*this, getX(), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Value mask = logical(body, getX().getType(), getType());
+    return {in[1] + (mask ? select(mask, in[0], in[0].like(0.0)) : in[0])};
+  });
+}
+
+LogicalResult MaxOp::lower(Lowering &lowering) {
+  double lowest = -std::numeric_limits<double>::infinity();
+  return lowering.reduce(*this, getX(), lowest, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Value mask = logical(body, getX().getType(), getType());
+    return {maximum(in[1], mask ? select(mask, in[0], in[0].like(lowest)) : in[0])};
+  });
+}
+
+LogicalResult IsMaxOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getOperands(), [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
+    return {select(equal(in[0], in[1]), in[0].like(1.0), in[0].like(0.0))};
+  });
+}
+
+static Scalar same(Scalar x) { return x; }
+LogicalResult BroadcastOp::lower(Lowering &lowering) { return lowerUnary<same>(*this, lowering); }

@@ -4,7 +4,7 @@
 
 include "compiler/dialects/nn/base/OpBase.td"
 
-class Nn_ReduceOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, traits> {
+class Nn_ReduceOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
   let summary = mnemonic # " over the axes that the result lacks";
   let arguments = (ins Nn_Float:$x);
   let results = (outs Nn_Float:$result);
@@ -24,14 +24,14 @@ def Nn_MaxOp : Nn_ReduceOp<"max", [Nn_Language, Nn_Differentiable]> {
   let description = "Its gradient is shared evenly by the elements that are equal to the maximum.";
   let reduction = "Max";
 }
-def Nn_IsMaxOp : Nn_PureOp<"is_max"> {
+def Nn_IsMaxOp : Nn_PureOp<"is_max", [Nn_Lowerable]> {
   let summary = "1 where x is equal to its maximum, else 0; the maximum is broadcast by name";
   let arguments = (ins Nn_Float:$x, Nn_Float:$max);
   let results = (outs Nn_Float:$result);
   let effort = "Little";
 }
 
-def Nn_BroadcastOp : Nn_PureOp<"broadcast", [Nn_Differentiable]> {
+def Nn_BroadcastOp : Nn_PureOp<"broadcast", [Nn_Lowerable, Nn_Differentiable]> {
   let summary = "repeats x along the axes that it lacks; the order of the result's axes is free";
   let arguments = (ins Nn_Float:$x);
   let results = (outs Nn_Float:$result);

@@ -1,4 +1,5 @@
 // Ops that only pick, join, rename or cut axes, and the causal mask.
+#include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -139,3 +140,34 @@ LogicalResult CausalMaskOp::verify() {
       failed(requireAxis(*this, x, "the operand", getQueryAttr())) || failed(requireAxis(*this, x, "the operand", getKeyAttr())));
 }
 SmallVector<LoopAxis> CausalMaskOp::getLoopAxes() { return defaultLoopAxes(*this); }
+
+LogicalResult SelectOp::lower(Lowering &lowering) {
+  auto copy = [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {in[0]}; };
+  return lowering.map(*this, getX(), copy, {{getAxisAttr(), int64_t(getIndex())}});
+}
+
+LogicalResult StackOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getXs(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar index = body.index(getAxisAttr()), value = in[0];
+    for (unsigned i = 1; i < getXs().size(); ++i)
+      value = select(equali(index, body.integer(i)), in[i], value);
+    return {value};
+  });
+}
+
+// Position of a key in the block that came `step` places round the ring, in the sequence of the queries.
+static Scalar blockIndex(CausalMaskOp op, Body &body) {
+  int64_t global = body.globalSize(op.getType(), op.getQueryAttr()), size = sizeOf(op.getType(), op.getKeyAttr());
+  Scalar own = body.member(llvm::to_vector(op.getRing()->getAsRange<StringAttr>()));
+  Scalar source = subi(own, body.integer(op.getStep()));
+  source = select(lessi(source, body.integer(0)), addi(source, body.integer(global / size)), source);
+  return body.indexInPiece(op.getKeyAttr(), source, size, op.getQueryAttr(), global);
+}
+
+LogicalResult CausalMaskOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getX(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar query = body.globalIndex(getType(), getQueryAttr());
+    Scalar key = getRing() ? blockIndex(*this, body) : body.globalIndex(getType(), getKeyAttr());
+    return {select(lessi(query, key), in[0].like(-1e30), in[0])};
+  });
+}

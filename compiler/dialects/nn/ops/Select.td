@@ -4,7 +4,7 @@
 
 include "compiler/dialects/nn/base/OpBase.td"
 
-def Nn_SelectOp : Nn_PureOp<"select", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
+def Nn_SelectOp : Nn_PureOp<"select", [Nn_Lowerable, Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
   let summary = "one index of an axis, which the result lacks";
   let arguments = (ins Nn_Float:$x, StrAttr:$axis, I64Attr:$index);
   let results = (outs Nn_Float:$result);
@@ -15,7 +15,7 @@ def Nn_SelectOp : Nn_PureOp<"select", [Nn_Language, Nn_Differentiable, Nn_OwnLoo
   let hasFolder = 1;
 }
 
-def Nn_StackOp : Nn_PureOp<"stack", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
+def Nn_StackOp : Nn_PureOp<"stack", [Nn_Lowerable, Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
   let summary = "joins tensors along a new axis, which has one index per operand";
   let arguments = (ins Variadic<Nn_Float>:$xs, StrAttr:$axis);
   let results = (outs Nn_Float:$result);
@@ -60,7 +60,7 @@ def Nn_CheckpointOp : Nn_Op<"checkpoint", [Pure, Nn_AxesAgree, Nn_ShardableOpInt
   let linear = 1;
 }
 
-def Nn_CausalMaskOp : Nn_PureOp<"causal_mask", [Nn_OwnLoopAxes]> {
+def Nn_CausalMaskOp : Nn_PureOp<"causal_mask", [Nn_Lowerable, Nn_OwnLoopAxes]> {
   let summary = "x where key <= query (global coordinates), -1e30 elsewhere";
   let description = [{
     With `ring` (mesh axes) the keys are the block of the rank `step` places before this one on the ring, out of the sequence that the

@@ -4,7 +4,7 @@
 
 include "compiler/dialects/nn/base/OpBase.td"
 
-def Nn_CombineOp : Nn_PureOp<"combine"> {
+def Nn_CombineOp : Nn_PureOp<"combine", [Nn_Lowerable]> {
   let summary = "the sum of the gradients of a parameter's uses, in order; refuses partial operands, so that each is reduced first (RULES.md#N2)";
   let arguments = (ins Variadic<Nn_Float>:$uses);
   let results = (outs Nn_Float:$result);
@@ -33,14 +33,14 @@ def Nn_SquareSumsOp : Nn_Op<"square_sums", [Pure, Nn_OwnLoopAxes, Nn_PaddingOpIn
   }];
 }
 
-def Nn_GradNormOp : Nn_PureOp<"grad_norm", [Nn_OwnLoopAxes]> {
+def Nn_GradNormOp : Nn_PureOp<"grad_norm", [Nn_Lowerable, Nn_OwnLoopAxes]> {
   let summary = "the square root of a sum in bins, which are added in ascending order";
   let arguments = (ins Nn_Float:$sums);
   let results = (outs Nn_Scalar:$result);
   let readsElsewhere = 1;
 }
 
-def Nn_ClipFactorOp : Nn_PureOp<"clip_factor"> {
+def Nn_ClipFactorOp : Nn_PureOp<"clip_factor", [Nn_Lowerable]> {
   let summary = "min(1, max_norm / (norm + 1e-6))";
   let arguments = (ins Nn_Scalar:$norm, F64Attr:$max_norm);
   let results = (outs Nn_Scalar:$result);
@@ -48,7 +48,7 @@ def Nn_ClipFactorOp : Nn_PureOp<"clip_factor"> {
   let hasVerifier = 0;
 }
 
-def Nn_LearningRateOp : Nn_PureOp<"learning_rate"> {
+def Nn_LearningRateOp : Nn_PureOp<"learning_rate", [Nn_Lowerable]> {
   let summary = "the rate of training step t: warm-up peak * (t + 1) / warmup, then constant, linear or cosine to `final` at `steps`";
   let description = "t is the data step, or `counted` where steps can be skipped (RULES.md#N7).";
   let arguments = (ins Optional<Nn_Scalar>:$counted, StrAttr:$schedule, F64Attr:$peak, I64Attr:$warmup, I64Attr:$steps, F64Attr:$final);
@@ -56,21 +56,21 @@ def Nn_LearningRateOp : Nn_PureOp<"learning_rate"> {
   let assemblyFormat = "$schedule (`counting` $counted^ `:` type($counted))? attr-dict `:` type($result)";
 }
 
-def Nn_GateOp : Nn_PureOp<"gate"> {
+def Nn_GateOp : Nn_PureOp<"gate", [Nn_Lowerable]> {
   let summary = "factor, but not a number where the norm is not finite: no optimizer op then changes anything";
   let arguments = (ins Nn_Scalar:$factor, Nn_Scalar:$norm);
   let results = (outs Nn_Scalar:$result);
   let hasVerifier = 0;
 }
 
-def Nn_LossScaleOp : Nn_PureOp<"loss_scale"> {
+def Nn_LossScaleOp : Nn_PureOp<"loss_scale", [Nn_Lowerable]> {
   let summary = "the next loss scale: doubled after `interval` good steps in a row, halved (not below 1) after one whose norm is not finite";
   let arguments = (ins Nn_Scalar:$scale, Nn_Scalar:$streak, Nn_Scalar:$counted, Nn_Scalar:$norm, I64Attr:$interval);
   let results = (outs Nn_Scalar:$new_scale, Nn_Scalar:$new_streak, Nn_Scalar:$new_counted);
   let hasVerifier = 0;
 }
 
-def Nn_AdamwOp : Nn_PureOp<"adamw"> {
+def Nn_AdamwOp : Nn_PureOp<"adamw", [Nn_Lowerable]> {
   let summary = "PyTorch's AdamW on gradient * factor; the bias corrections use the training step";
   let description = [{
     The gradient may be of 16 bits. Where `factor` is not a number, nothing changes. With fp16, `counted` is the number of steps where it
@@ -82,7 +82,7 @@ def Nn_AdamwOp : Nn_PureOp<"adamw"> {
   let zeroPadding = "WhereOperandsAre";
 }
 
-def Nn_SgdOp : Nn_PureOp<"sgd"> {
+def Nn_SgdOp : Nn_PureOp<"sgd", [Nn_Lowerable]> {
   let summary = "PyTorch's SGD on gradient * factor; without momentum there is neither the operand nor the result";
   let description = "The gradient may be of 16 bits. Where `factor` is not a number, nothing changes.";
   let arguments = (ins Nn_Float:$w, Nn_Float:$g, Optional<Nn_Float>:$velocity, Nn_Scalar:$factor, Nn_Scalar:$rate,

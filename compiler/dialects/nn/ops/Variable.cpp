@@ -1,4 +1,5 @@
 // Variables and their uses; inputs, indices and constants.
+#include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -117,4 +118,28 @@ LogicalResult IndexOp::verify() {
   if (axesOf(getType()).size() != 1)
     return emitOpError() << "needs a result of exactly 1 axis, not " << axesOf(getType()).size();
   return success();
+}
+
+LogicalResult FillOp::lower(Lowering &lowering) {
+  return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    return {body.constant(getValue().convertToDouble(), computeType(getType()))};
+  });
+}
+
+LogicalResult IndexOp::lower(Lowering &lowering) {
+  return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    Scalar index = body.globalIndex(getType(), axesOf(getType())[0]);
+    return {index.make<arith::TruncIOp>(body.builder().getI32Type(), index)};
+  });
+}
+
+LogicalResult SinusoidOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getPositions(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Type f32 = body.builder().getF32Type(), f64 = body.builder().getF64Type();
+    auto rounded = [&](Scalar x) { return convert(convert(x, f32), f64); };
+    Scalar exponent = rounded(toFloat(body.globalIndex(getType(), getAxisAttr()), f64) / double(body.globalSize(getType(), getAxisAttr())));
+    Scalar frequency = rounded(1.0 / rounded(pow(exponent.like(getBase().convertToDouble()), exponent)));
+    Scalar angle = toFloat(in[0], f64) * frequency;
+    return {convert(getWave() == "cos" ? cos(angle) : sin(angle), getElementTypeOrSelf(getType()))};
+  });
 }

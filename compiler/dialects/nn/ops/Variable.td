@@ -71,7 +71,7 @@ def Nn_InputOp : Nn_PureOp<"input", [Nn_Language]> {
   let hasVerifier = 0;
 }
 
-def Nn_IndexOp : Nn_PureOp<"index", [Nn_Language]> {
+def Nn_IndexOp : Nn_PureOp<"index", [Nn_Lowerable, Nn_Language]> {
   let summary = "0, 1, 2, ... along the result's only axis, in global coordinates";
   let results = (outs Nn_Integer:$result);
   let origin = "Nothing";
@@ -79,7 +79,7 @@ def Nn_IndexOp : Nn_PureOp<"index", [Nn_Language]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def Nn_SinusoidOp : Nn_PureOp<"sinusoid", [Nn_Language]> {
+def Nn_SinusoidOp : Nn_PureOp<"sinusoid", [Nn_Lowerable, Nn_Language]> {
   let summary = "cos or sin (`wave`) of position * base^(-i / n), i = 0 .. n-1 along `axis` of size n, in global coordinates";
   let description = [{
     The table of rotary positions: `%c = nn.sinusoid %index along "half" base 10000.0 wave "cos" : (tensor<8xi32, #nn.axes<seq>>)
@@ -93,7 +93,7 @@ def Nn_SinusoidOp : Nn_PureOp<"sinusoid", [Nn_Language]> {
   let assemblyFormat = "$positions `along` $axis `base` $base `wave` $wave attr-dict `:` functional-type(operands, results)";
 }
 
-def Nn_FillOp : Nn_PureOp<"fill", [Nn_Language]> {
+def Nn_FillOp : Nn_PureOp<"fill", [Nn_Lowerable, Nn_Language]> {
   let summary = "a constant: `nn.fill 0.5 : T`";
   let arguments = (ins F64Attr:$value);
   let results = (outs Nn_Float:$result);

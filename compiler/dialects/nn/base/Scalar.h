@@ -1,11 +1,11 @@
-// Scalar expressions for the bodies of lowerings, so that a formula reads as one: `half * x * (tanh(u) + 1.0)`.
+// Scalar expressions for what ops compute, so that a formula reads as one: `half * x * (tanh(u) + 1.0)`.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
-namespace npar::codegen {
+namespace npar::nn {
 
 /// A scalar value and the builder of the body it lives in. Operators build floating-point arith ops; a double operand becomes a constant
 /// of the other operand's type.
@@ -67,7 +67,7 @@ inline Scalar equali(Scalar x, Scalar y) { return x.make<mlir::arith::CmpIOp>(ml
 inline Scalar both(Scalar x, Scalar y) { return x.make<mlir::arith::AndIOp>(x, y); }
 inline Scalar extend(Scalar x, mlir::Type to) { return x.make<mlir::arith::ExtSIOp>(to, x); }
 inline Scalar toFloat(Scalar x, mlir::Type to) { return x.make<mlir::arith::SIToFPOp>(to, x); }
-/// Between floating-point types; no value of a body is of 16 bits but what it loads and yields (`Lowering.cpp`).
+/// Between floating-point types; no value of a body is of 16 bits but what it loads and yields (codegen/lowering).
 inline Scalar convert(Scalar x, mlir::Type to) {
   if (x.type() == to)
     return x;
@@ -78,4 +78,4 @@ inline Scalar convert(Scalar x, mlir::Type to) {
              : x.make<mlir::arith::TruncFOp>(mlir::TypeRange(to), mlir::ValueRange(mlir::Value(x)));
 }
 
-} // namespace npar::codegen
+} // namespace npar::nn

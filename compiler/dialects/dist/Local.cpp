@@ -1,0 +1,65 @@
+// What the ops of the dist dialect that stay on their rank compute: slices, padding masks, choices by place on a ring.
+#include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/nn/base/Meaning.h"
+
+using namespace mlir;
+
+namespace npar::dist {
+
+using namespace nn;
+
+LogicalResult ChooseOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar later = lessi(body.member(stringsOf(getAxes())), body.integer(getStep()));
+    return {select(later, in[1], in[0])};
+  });
+}
+
+// Consecutive elements of the row-major operand, which is seen as one dimension; lanes beyond its end are 0.
+static LogicalResult lowerFlatSlice(SliceOp op, Lowering &lowering) {
+  Type result = op.getResult().getType();
+  Value whole = lowering.flattened(op.getInput());
+  return lowering.map(op, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    StringAttr axis = axesOf(result).front();
+    return {body.extract(whole, {addi(body.index(axis), body.shardOffset(result, axis))})};
+  });
+}
+
+// This rank's shard of a whole dimension; what lies beyond the logical end is 0.
+LogicalResult SliceOp::lower(Lowering &lowering) {
+  Type input = getInput().getType(), result = getResult().getType();
+  if (layoutOf(result).isFlat() && !layoutOf(input).isFlat())
+    return lowerFlatSlice(*this, lowering);
+  return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    SmallVector<Scalar> indices;
+    Scalar inside;
+    for (StringAttr axis : axesOf(input)) {
+      Scalar index = body.index(axis);
+      if (axis.getValue() == getDim()) {
+        // The minor splits that the result has and the operand lacks.
+        int64_t size = sizeOf(input, axis);
+        index = subi(addi(index, body.shardOffset(result, axis)), body.shardOffset(input, axis));
+        if (body.isPadded(result, axis)) {
+          inside = lessi(index, body.integer(size));
+          if (axis != axesOf(input).back())
+            index = clampIndex(index, size);
+        }
+      }
+      indices.push_back(index);
+    }
+    Scalar value = body.extract(lowering.get(getInput()), indices);
+    return {Value(inside) ? select(inside, value, value.like(0.0)) : value};
+  });
+}
+
+LogicalResult MaskPaddingOp::lower(Lowering &lowering) {
+  return lowering.map(*this, getInput(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar value = in[0];
+    for (StringAttr axis : stringsOf(getDims()))
+      if (body.isPadded(getType(), axis))
+        value = select(body.isLogical(getType(), axis), value, value.like(0.0));
+    return {value};
+  });
+}
+
+} // namespace npar::dist
