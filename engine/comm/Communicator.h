@@ -52,18 +52,46 @@ struct PendingOperation {
   std::vector<int64_t> missing; ///< members that have not joined
 };
 
-/// All calls are thread-safe. A communicator may serve many ranks of one process. Any implementation passes
-/// tests/engine/comm/CommunicatorConformance.h.
+/// The ranks that meet in a collective, in member order.
+struct CommunicationGroup {
+  uint32_t partition = 0; ///< groups of one partition have no rank in common; the numbers are the same in every session
+  const int64_t *members = nullptr;
+  uint32_t memberCount = 0;
+};
+
+/// What a session will ask of its communicator, known before anything is posted. Members and operations stay valid as long as the session.
+struct CommunicationPlan {
+  std::vector<uint32_t> sessionOf;        ///< by rank of the world: the session that holds it
+  std::vector<int64_t> ranks;             ///< of this session, ascending
+  std::vector<CommunicationGroup> groups; ///< with a member among `ranks`, by partition and first member; a transfer needs none
+  /// All that one training step posts here. In the program's order if the communicator needs it: one order of all communication of the
+  /// world, which each session restricts to its own ranks.
+  std::vector<const Operation *> operations;
+};
+
+/// How the ranks of one session reach each other and those of other sessions (processes, or threads that stand for them). A session has one
+/// communicator, for all of its ranks. All calls are thread-safe. Any implementation passes tests/engine/comm/CommunicatorConformance.h.
 class Communicator {
 public:
   virtual ~Communicator() = default;
+  /// Called once, before the first `post`.
+  virtual Status prepare(const CommunicationPlan &plan) = 0;
+  /// Whether operations must be posted in the order of the plan, as where a transport matches them by the order they come in. Then
+  /// OrderedCommunicator stands before this one.
+  virtual bool needsOrder() const = 0;
   /// Starts one rank's part; never blocks. `members` must stay valid until the completion; the buffers belong to the communicator
   /// until then. Completes with an error when members disagree in kind, type, operator or sizes, or after `abort`.
   virtual void post(const Operation &operation) = 0;
-  /// Completes everything pending and everything posted later with this error. The first abort wins.
+  /// Completes everything pending and everything posted later, in every session, with this error. The first abort wins.
   virtual void abort(const Status &status) = 0;
   /// What is waiting for whom, for reports.
   virtual std::vector<PendingOperation> pending() const = 0;
+  /// The reason when another session has aborted first; success when none has.
+  virtual Status abortedElsewhere() const = 0;
+  /// Between training steps: every session gives some bytes and gets those of all sessions, by session. All sessions call it equally often,
+  /// in the same order; it blocks until the last one does. An error after an abort, or when `timeoutSeconds` have passed: then it aborts.
+  /// May be called before `prepare`.
+  virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) = 0;
 };
 
 const char *nameOf(OperationKind kind);

@@ -17,14 +17,14 @@ Arenas::~Arenas() {
     backend.release(ranks[i].arena, sizes[i]);
 }
 
-Status Arenas::allocate(const Program &program) {
+Status Arenas::allocate(const Program &program, const std::vector<int64_t> &which) {
   uint64_t total = 0;
-  for (int64_t rank = 0; rank < worldOf(program); ++rank) {
+  for (int64_t rank : which) {
     uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
     Result<DeviceAddress> arena = backend.allocate(bytes);
     if (!arena.ok())
       return Status(arena.status().code(), "rank " + std::to_string(rank) + ": " + arena.status().message() + "; " + std::to_string(total) +
-                                               " bytes were allocated for " + std::to_string(rank) + " ranks before it");
+                                               " bytes were allocated for " + std::to_string(ranks.size()) + " ranks before it");
     ranks.push_back({rank, *arena});
     sizes.push_back(bytes);
     total += bytes;

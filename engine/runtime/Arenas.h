@@ -13,8 +13,8 @@ public:
   explicit Arenas(Backend &backend) : backend(backend) {}
   Arenas(const Arenas &) = delete;
   ~Arenas();
-  /// One zeroed arena per rank.
-  Status allocate(const program::Program &program);
+  /// One zeroed arena for each of these ranks.
+  Status allocate(const program::Program &program, const std::vector<int64_t> &which);
   const std::vector<LocalRank> &all() const { return ranks; }
 
 private:

@@ -1,4 +1,4 @@
-// Runs the step graph once per training step as a oneTBB flow graph; communication is posted and never blocks a worker.
+// Runs the step graph once per training step as a oneTBB flow graph; what goes on elsewhere never blocks a worker.
 #include "engine/runtime/Executor.h"
 
 #include "engine/program/Ranks.h"
@@ -39,32 +39,37 @@ private:
 struct Executor::State {
   using Joint = tbb::flow::continue_node<continue_msg>;
 
-  /// A communicating step is two nodes: `post` joins the predecessors and posts; the completion feeds the successors through `done`.
-  /// In between the graph is told to wait though no task of it exists.
-  struct Communication final : Completion {
-    Communication(State &state, uint32_t node) : state(state), node(node), done(*state.flow) {}
-    void completed(const Status &status) override { state.finishCommunication(*this, status); }
+  /// A step that goes on after the worker has left it (communication; all work of an asynchronous backend) is two nodes: the first joins
+  /// the predecessors and starts it; the completion feeds the successors through `done`. In between the graph is told to wait though no
+  /// task of it exists.
+  struct Started final : Completion {
+    Started(State &state, uint32_t node) : state(state), node(node), done(*state.flow) {}
+    void completed(const Status &status) override { state.finish(*this, status); }
     State &state;
     uint32_t node;
     double begin = 0;
     tbb::flow::broadcast_node<continue_msg> done;
   };
 
-  State(const program::Program &program, const StepGraph &graph, Backend &backend, Communicator &communicator, const Clock &clock,
-        const ExecutorOptions &options)
-      : program(program), graph(graph), backend(backend), communicator(communicator), clock(clock), options(options),
+  State(const program::Program &program, const StepGraph &graph, Operations &operations, Backend &backend, Communicator &communicator,
+        const Clock &clock, const ExecutorOptions &options)
+      : program(program), graph(graph), operations(operations), backend(backend), communicator(communicator), clock(clock),
+        options(options),
         control(tbb::global_control::max_allowed_parallelism, std::max<size_t>(options.threads, tbb::info::default_concurrency())),
-        arena(options.threads, 1), announcer(arena, backend), operations(program, graph),
-        failure(program, graph, size_t(program::worldOf(program))), watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
+        arena(options.threads, 1), announcer(arena, backend), failure(program, graph),
+        watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
     backend.enterThread();
     arena.initialize();
     arena.execute([&] { build(); });
   }
 
   void build();
+  void fillContexts();
+  bool endsElsewhere(const StepNode &node) const { return node.communicates() || (backend.asynchronous() && !node.joins()); }
+  Status startWork(const StepNode &node);
   void runNode(uint32_t index);
-  void postNode(Communication &communication);
-  void finishCommunication(Communication &communication, const Status &status);
+  void startNode(Started &started);
+  void finish(Started &started, const Status &status);
   void fail(uint32_t node, const Status &status);
   void expire();
   void record(uint32_t node, double begin, double end);
@@ -72,6 +77,7 @@ struct Executor::State {
 
   const program::Program &program;
   const StepGraph &graph;
+  Operations &operations;
   Backend &backend;
   Communicator &communicator;
   const Clock &clock;
@@ -79,15 +85,14 @@ struct Executor::State {
   tbb::global_control control;
   tbb::task_arena arena;
   Announcer announcer;
-  Operations operations;
-  std::vector<int64_t> contexts; ///< one per rank and micro-batch, contextSize each
+  std::vector<int64_t> contexts; ///< one per rank of the session and micro-batch, contextSize each
   size_t contextSize = 0;
   std::unique_ptr<tbb::flow::graph> flow; ///< made inside the arena, so that its tasks run there
   std::unique_ptr<tbb::flow::broadcast_node<continue_msg>> start;
   std::deque<Joint> nodes;
-  std::deque<Communication> communications;
-  std::vector<uint32_t> communicationOf; ///< node -> index, noIndex for the others
-  VirtualTimeline timeline;              ///< when the backend does not compute
+  std::deque<Started> startedNodes;
+  std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex where the worker stays to the end
+  VirtualTimeline timeline;        ///< when the backend does not compute
   double virtualOrigin = 0;
   std::vector<uint32_t> labelIds, laneIds; ///< in the trace: of labels, of nodes
   int64_t trainingStep = 0;
@@ -99,13 +104,14 @@ struct Executor::State {
 void Executor::State::build() {
   flow = std::make_unique<tbb::flow::graph>();
   start = std::make_unique<tbb::flow::broadcast_node<continue_msg>>(*flow);
-  communicationOf.assign(graph.nodes.size(), noIndex);
+  startedOf.assign(graph.nodes.size(), noIndex);
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    if (graph.nodes[i].communicates()) {
-      communicationOf[i] = static_cast<uint32_t>(communications.size());
-      Communication &communication = communications.emplace_back(*this, i);
-      operations.at(i).completion = &communication;
-      nodes.emplace_back(*flow, [this, &communication](const continue_msg &) { postNode(communication); });
+    if (endsElsewhere(graph.nodes[i])) {
+      startedOf[i] = static_cast<uint32_t>(startedNodes.size());
+      Started &started = startedNodes.emplace_back(*this, i);
+      if (graph.nodes[i].communicates())
+        operations.at(i).completion = &started;
+      nodes.emplace_back(*flow, [this, &started](const continue_msg &) { startNode(started); });
     } else {
       nodes.emplace_back(*flow, [this, i](const continue_msg &) { runNode(i); });
     }
@@ -115,29 +121,32 @@ void Executor::State::build() {
       tbb::flow::make_edge(*start, nodes[i]);
     for (uint32_t e = graph.firstSuccessor[i]; e < graph.firstSuccessor[i + 1]; ++e) {
       Joint &to = nodes[graph.successors[e]];
-      if (communicationOf[i] == noIndex)
+      if (startedOf[i] == noIndex)
         tbb::flow::make_edge(nodes[i], to);
       else
-        tbb::flow::make_edge(communications[communicationOf[i]].done, to);
+        tbb::flow::make_edge(startedNodes[startedOf[i]].done, to);
     }
   }
-
-  // Kernel contexts: {data step, micro index, seed, coordinates...}.
-  size_t micros = static_cast<size_t>(std::max<int64_t>(program.micro_count(), 1)), world = size_t(program::worldOf(program));
-  contextSize = 3 + program.mesh()->size();
-  contexts.resize(world * micros * contextSize);
-  for (size_t rank = 0; rank < world; ++rank) {
-    std::vector<int64_t> coordinates = program::coordinatesOf(program, static_cast<int64_t>(rank));
-    for (size_t micro = 0; micro < micros; ++micro) {
-      int64_t *context = &contexts[(rank * micros + micro) * contextSize];
-      context[1] = static_cast<int64_t>(micro), context[2] = static_cast<int64_t>(options.seed);
-      std::copy(coordinates.begin(), coordinates.end(), context + 3);
-    }
-  }
+  fillContexts();
   if (!backend.computes())
     timeline = planTimeline(graph, operations);
   if (options.trace)
     registerTrace(program, graph, operations, *options.trace, labelIds, laneIds);
+}
+
+/// Kernel contexts: {data step, micro index, seed, coordinates...}.
+void Executor::State::fillContexts() {
+  size_t micros = static_cast<size_t>(std::max<int64_t>(program.micro_count(), 1));
+  contextSize = 3 + program.mesh()->size();
+  contexts.resize(graph.ranks.size() * micros * contextSize);
+  for (size_t local = 0; local < graph.ranks.size(); ++local) {
+    std::vector<int64_t> coordinates = program::coordinatesOf(program, graph.ranks[local].rank);
+    for (size_t micro = 0; micro < micros; ++micro) {
+      int64_t *context = &contexts[(local * micros + micro) * contextSize];
+      context[1] = static_cast<int64_t>(micro), context[2] = static_cast<int64_t>(options.seed);
+      std::copy(coordinates.begin(), coordinates.end(), context + 3);
+    }
+  }
 }
 
 void Executor::State::record(uint32_t index, double begin, double end) {
@@ -147,6 +156,29 @@ void Executor::State::record(uint32_t index, double begin, double end) {
   options.trace->record({node.rank, laneIds[index], labelIds[node.label], node.task, node.step, node.micro, trainingStep, begin, end});
 }
 
+Status Executor::State::startWork(const StepNode &node) {
+  const DeviceAddress *buffers = graph.buffers.data() + node.firstBuffer;
+  switch (node.kind) {
+  case StepKind::Kernel: {
+    const int64_t *context = &contexts[(size_t(node.local) * size_t(program.micro_count()) + node.micro) * contextSize];
+    return backend.runKernel(node.payload, buffers, size_t(node.inputs) + node.outputs, context, node.bytes);
+  }
+  case StepKind::Matmul:
+    return backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2], node.outputs > 1 ? buffers[3] : DeviceAddress());
+  case StepKind::Zero:
+    backend.zero(buffers[0], node.firstBytes);
+    return {};
+  case StepKind::Copy:
+    backend.copy(buffers[1], buffers[0], node.firstBytes);
+    return {};
+  case StepKind::Collective:
+  case StepKind::Send:
+  case StepKind::Receive:
+    break; // the communicator's
+  }
+  return Status(Code::Internal, "this step is no work for a backend");
+}
+
 void Executor::State::runNode(uint32_t index) {
   const StepNode &node = graph.nodes[index];
   progress.fetch_add(1, std::memory_order_relaxed);
@@ -154,62 +186,49 @@ void Executor::State::runNode(uint32_t index) {
     return;
   failure.began(index);
   double begin = options.trace ? clock.now() : 0;
-  const DeviceAddress *buffers = graph.buffers.data() + node.firstBuffer;
-  Status status;
-  switch (node.kind) {
-  case StepKind::Kernel: {
-    const int64_t *context = &contexts[(size_t(node.rank) * size_t(program.micro_count()) + node.micro) * contextSize];
-    status = backend.runKernel(node.payload, buffers, size_t(node.inputs) + node.outputs, context, node.bytes);
-    break;
-  }
-  case StepKind::Matmul:
-    status = backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2], node.outputs > 1 ? buffers[3] : DeviceAddress());
-    break;
-  case StepKind::Zero:
-    backend.zero(buffers[0], node.firstBytes);
-    break;
-  case StepKind::Copy:
-    backend.copy(buffers[1], buffers[0], node.firstBytes);
-    break;
-  default:
-    break;
-  }
+  Status status = startWork(node);
   if (options.trace)
     record(index, begin, clock.now());
   if (!status.ok())
     fail(index, status);
 }
 
-void Executor::State::postNode(Communication &communication) {
+void Executor::State::startNode(Started &started) {
+  const StepNode &node = graph.nodes[started.node];
   progress.fetch_add(1, std::memory_order_relaxed);
   if (failure.happened()) {
-    communication.done.try_put(continue_msg());
+    started.done.try_put(continue_msg());
     return;
   }
-  failure.began(communication.node);
-  communication.begin = options.trace ? clock.now() : 0;
+  failure.began(started.node);
+  started.begin = options.trace ? clock.now() : 0;
   flow->reserve_wait();
-  communicator.post(operations.at(communication.node));
+  if (node.communicates())
+    return communicator.post(operations.at(started.node));
+  if (Status status = startWork(node); !status.ok())
+    return finish(started, status);
+  backend.whenDone(started);
 }
 
-void Executor::State::finishCommunication(Communication &communication, const Status &status) {
+void Executor::State::finish(Started &started, const Status &status) {
   progress.fetch_add(1, std::memory_order_relaxed);
-  if (!status.ok()) {
-    if (failure.happened())
-      failure.interrupted(communication.node);
-    else
-      fail(communication.node, status);
-  } else if (options.trace) {
-    record(communication.node, communication.begin, clock.now());
-  }
-  communication.done.try_put(continue_msg());
+  if (!status.ok())
+    fail(started.node, status);
+  else if (options.trace)
+    record(started.node, started.begin, clock.now());
+  started.done.try_put(continue_msg());
   flow->release_wait();
 }
 
+/// The first cause stops every rank of this session, and of the others. A communicating node may be cut off by another session's cause,
+/// which then is this one's too.
 void Executor::State::fail(uint32_t node, const Status &status) {
-  if (failure.raise(node, status))
-    communicator.abort(Status(status.code(), "stopped because another rank failed"));
-  else
+  bool communicates = node != noIndex && graph.nodes[node].communicates();
+  Status elsewhere = communicates ? communicator.abortedElsewhere() : Status();
+  bool cause = elsewhere.ok(), first = cause ? failure.raise(node, status) : failure.raise(noIndex, elsewhere);
+  if (first)
+    communicator.abort(failure.reason());
+  if (node != noIndex && !(first && cause))
     failure.interrupted(node);
 }
 
@@ -250,7 +269,7 @@ Status Executor::State::run(int64_t step) {
   virtualOrigin += timeline.length;
   if (failure.happened())
     return failure.report();
-  uint64_t expected = nodes.size() + communications.size();
+  uint64_t expected = nodes.size() + startedNodes.size();
   if (progress.load() - before != expected) {
     fail(noIndex, Status(Code::Internal, "the step graph ended after " + std::to_string(progress.load() - before) + " of " +
                                              std::to_string(expected) + " events"));
@@ -259,9 +278,9 @@ Status Executor::State::run(int64_t step) {
   return {};
 }
 
-Executor::Executor(const program::Program &program, const StepGraph &graph, Backend &backend, Communicator &communicator,
-                   const Clock &clock, const ExecutorOptions &options)
-    : state(new State(program, graph, backend, communicator, clock, options)) {}
+Executor::Executor(const program::Program &program, const StepGraph &graph, Operations &operations, Backend &backend,
+                   Communicator &communicator, const Clock &clock, const ExecutorOptions &options)
+    : state(new State(program, graph, operations, backend, communicator, clock, options)) {}
 
 Executor::~Executor() = default;
 

@@ -1,10 +1,11 @@
-// Runs the step graph once per training step as a oneTBB flow graph; communication is posted and never blocks a worker.
+// Runs the step graph once per training step as a oneTBB flow graph; what goes on elsewhere never blocks a worker.
 #pragma once
 
 #include "engine/comm/Communicator.h"
 #include "engine/device/Backend.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Clock.h"
+#include "engine/runtime/Operations.h"
 #include "engine/runtime/StepGraph.h"
 #include "engine/status/Status.h"
 
@@ -21,11 +22,11 @@ struct ExecutorOptions {
 
 class Executor {
 public:
-  /// Builds the flow graph. Everything referred to must outlive the executor.
-  Executor(const program::Program &program, const StepGraph &graph, Backend &backend, Communicator &communicator, const Clock &clock,
-           const ExecutorOptions &options);
+  /// Builds the flow graph; sets the completions of the operations. Everything referred to must outlive the executor.
+  Executor(const program::Program &program, const StepGraph &graph, Operations &operations, Backend &backend, Communicator &communicator,
+           const Clock &clock, const ExecutorOptions &options);
   ~Executor();
-  /// One training step of all ranks. After a failure every further call returns the same error.
+  /// One training step of the graph's ranks. After a failure every further call returns the same error.
   Status run(int64_t step);
 
 private:

@@ -7,8 +7,8 @@ namespace {
 constexpr size_t listedRanks = 64;
 } // namespace
 
-Failure::Failure(const program::Program &program, const StepGraph &graph, size_t ranks)
-    : program(program), graph(graph), last(ranks), waiting(ranks, noIndex) {
+Failure::Failure(const program::Program &program, const StepGraph &graph)
+    : program(program), graph(graph), last(graph.ranks.size()), waiting(graph.ranks.size(), noIndex) {
   for (auto &node : last)
     node.store(noIndex);
 }
@@ -25,19 +25,27 @@ bool Failure::raise(uint32_t node, const Status &status) {
 
 void Failure::interrupted(uint32_t node) {
   std::lock_guard<std::mutex> lock(mutex);
-  uint32_t &first = waiting[graph.nodes[node].rank];
+  uint32_t &first = waiting[graph.nodes[node].local];
   if (first == noIndex || node < first)
     first = node;
 }
 
-Status Failure::report() const {
+Status Failure::reason() const {
   std::lock_guard<std::mutex> lock(mutex);
-  if (cause.ok())
+  if (causeNode == noIndex)
+    return cause;
+  return {cause.code(), describeNode(program, graph.nodes[causeNode]) + ": " + cause.message()};
+}
+
+Status Failure::report() const {
+  Status why = reason();
+  if (why.ok())
     return {};
-  std::string text = causeNode == noIndex ? cause.message() : describeNode(program, graph.nodes[causeNode]) + ": " + cause.message();
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string text = why.message();
   size_t listed = 0;
   for (size_t rank = 0; rank < waiting.size(); ++rank) {
-    if (causeNode != noIndex && graph.nodes[causeNode].rank == rank)
+    if (causeNode != noIndex && graph.nodes[causeNode].local == rank)
       continue;
     if (listed++ == listedRanks) {
       text += "\n  ... and " + std::to_string(waiting.size() - rank) + " more ranks";
@@ -49,9 +57,9 @@ Status Failure::report() const {
     else if (at != noIndex)
       text += "\n  " + describeNode(program, graph.nodes[at]) + ": stopped after this step";
     else
-      text += "\n  rank " + std::to_string(rank) + ": stopped before its first step";
+      text += "\n  rank " + std::to_string(graph.ranks[rank].rank) + ": stopped before its first step";
   }
-  return {cause.code(), text};
+  return {why.code(), text};
 }
 
 } // namespace npar::engine

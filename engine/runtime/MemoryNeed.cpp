@@ -7,16 +7,20 @@ namespace npar::engine {
 
 using namespace program;
 
-MemoryNeed memoryNeeded(const Program &program, bool computes) {
+MemoryNeed memoryNeeded(const Program &program, bool computes, const std::vector<int64_t> &ranks) {
   // Measured with plans of 256 to 5,000 ranks, 400 to 570: node, flow-graph node, operation, edges and buffers of a step.
   constexpr uint64_t bytesPerStep = 600;
   MemoryNeed need;
-  for (const RankClass *rankClass : *program.classes()) {
-    uint64_t ranks = ranksOf(program, *rankClass).size(), steps = 0;
+  std::vector<uint64_t> local(program.classes()->size()); // by class
+  for (int64_t rank : ranks)
+    ++local[classOf(program, rank)];
+  for (uint32_t index = 0; index < program.classes()->size(); ++index) {
+    const RankClass *rankClass = program.classes()->Get(index);
+    uint64_t count = ranks.empty() ? ranksOf(program, *rankClass).size() : local[index], steps = 0;
     for (const Task *task : *rankClass->tasks())
       steps += rankClass->fragments()->Get(task->fragment())->steps()->size();
-    need.arenas += computes ? ranks * rankClass->arena_bytes() : 0;
-    need.graph += ranks * steps * bytesPerStep;
+    need.arenas += computes ? count * rankClass->arena_bytes() : 0;
+    need.graph += count * steps * bytesPerStep;
   }
   for (const Variable *variable : *program.variables()) {
     uint64_t bytes = variable->type() == ElementType::F64 ? 8 : 4; // narrower ones are written as float32

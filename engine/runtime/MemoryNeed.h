@@ -4,6 +4,7 @@
 #include "engine/program/Program_generated.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace npar::engine {
 
@@ -14,7 +15,8 @@ struct MemoryNeed {
   uint64_t total() const { return arenas + graph + weights; }
 };
 
-/// The memory that a verified program takes. `computes` is false for a backend that follows no pointer (null), whose arenas take nothing.
-MemoryNeed memoryNeeded(const program::Program &program, bool computes);
+/// The memory that the ranks of a session take of a verified program; `ranks` is empty for all of the world. `computes` is false for a
+/// backend without memory (null), whose arenas take nothing.
+MemoryNeed memoryNeeded(const program::Program &program, bool computes, const std::vector<int64_t> &ranks = {});
 
 } // namespace npar::engine

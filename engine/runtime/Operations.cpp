@@ -84,10 +84,10 @@ void registerTrace(const Program &program, const StepGraph &graph, const Operati
         trace.addLabel(label->text()->str(),
                        place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : ""));
   }
-  for (int64_t rank = 0; rank < worldOf(program); ++rank) {
-    const RankClass &rankClass = *program.classes()->Get(classOf(program, rank));
+  for (const LocalRank &local : graph.ranks) {
+    const RankClass &rankClass = *program.classes()->Get(classOf(program, local.rank));
     for (uint32_t task = 0; task < rankClass.tasks()->size(); ++task)
-      trace.addTask(static_cast<uint32_t>(rank), task, describeTask(rankClass, task));
+      trace.addTask(static_cast<uint32_t>(local.rank), task, describeTask(rankClass, task));
   }
   uint32_t compute = trace.addLane("compute");
   laneIds.assign(graph.nodes.size(), compute);

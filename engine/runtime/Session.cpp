@@ -3,19 +3,23 @@
 
 #include "engine/backends/Backends.h"
 #include "engine/comm/local/LocalCommunicator.h"
+#include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Masters.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Arenas.h"
+#include "engine/runtime/CommunicationPlan.h"
 #include "engine/runtime/Executor.h"
 #include "engine/runtime/Initialize.h"
 #include "engine/runtime/Inputs.h"
+#include "engine/runtime/SessionMap.h"
 #include "engine/runtime/SessionParts.h"
 #include "engine/runtime/Variables.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -27,6 +31,12 @@ namespace npar::engine {
 using namespace program;
 
 namespace {
+
+/// What a rank reports of a step. Of ranks that report the same the first one counts, in whichever session it is.
+struct ReportedOutput {
+  int64_t rank = -1; ///< -1: the ranks of this session do not report it
+  double value = 0;
+};
 
 enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, outputCount };
 constexpr const char *outputNames[outputCount] = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
@@ -47,15 +57,25 @@ public:
 
 private:
   bool computes() const { return parts.backend->computes(); }
+  bool isAlone() const { return static_cast<int64_t>(arenas->all().size()) == worldOf(program); }
+  Status openParts();
+  Status openRanks();
+  Status buildGraph(std::vector<uint32_t> sessionOf);
+  void begin(const char *phase) const;
   Status initialiseParameters();
   /// `to` gets the initial values of `from`, in T.
   template <typename T> Status initialise(uint32_t from, uint32_t to);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
   template <typename T> Status writeFrom(const std::string &name, const std::vector<T> &values);
 
+  struct OutputPlace {
+    int64_t rank = -1; ///< the first of this session that has it
+    DeviceAddress memory;
+  };
+  OutputPlace findOutput(const std::string &name) const;
   Result<StepResult> readOutputs();
-  /// Where a scalar of a step lies, in the first rank that has it; null: the program does not report it.
-  DeviceAddress findOutput(const std::string &name) const;
+  /// Of all sessions: each by the lowest rank that reports it.
+  Status gatherOutputs(ReportedOutput *outputs) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -65,49 +85,86 @@ private:
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<Variables> variables;
   Inputs inputs;
-  std::vector<DeviceAddress> outputs; ///< by `outputNames`
+  std::vector<OutputPlace> outputs; ///< by `outputNames`
   StepGraph graph;
+  std::unique_ptr<Operations> operations;
   std::unique_ptr<Executor> executor;
   std::vector<uint32_t> accumulators; ///< zeroed here when the program brings no prologue
+  Status broken;                      ///< why no further step is possible, though the executor is well
 };
 
+void LocalSession::begin(const char *phase) const {
+  if (options.onPhase)
+    options.onPhase(phase);
+}
+
 Status LocalSession::open() {
-  auto begin = [this](const char *phase) {
-    if (options.onPhase)
-      options.onPhase(phase);
-  };
-  if (Status status = loaded->status(); !status.ok())
+  if (Status status = openParts(); !status.ok())
     return status;
-  begin("loading its kernels");
+  Status status = openRanks();
+  if (!status.ok())
+    communicator->abort(status); // other sessions need not wait for this one
+  return status;
+}
+
+Status LocalSession::openParts() {
   if (options.threads <= 0)
     options.threads = tbb::info::default_concurrency();
-  int64_t world = worldOf(program);
+  if (!parts.clock)
+    parts.clock = std::make_shared<SystemClock>();
   if (!parts.backend) {
-    Result<std::unique_ptr<Backend>> backend =
-        createBackend(options.backend, {options.threads, options.threads > 1 && world < 2 * options.threads});
+    bool fewRanks = (options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size())) < 2 * options.threads;
+    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, {options.threads, options.threads > 1 && fewRanks});
     if (!backend.ok())
       return backend.status();
     parts.backend = std::move(*backend);
   }
+  communicator = parts.communicator ? parts.communicator(*parts.backend) : std::make_shared<LocalCommunicator>(*parts.backend);
+  if (communicator->needsOrder())
+    communicator = std::make_shared<OrderedCommunicator>(communicator);
+  return {};
+}
+
+Status LocalSession::openRanks() {
+  if (Status status = loaded->status(); !status.ok())
+    return status;
+  Result<std::vector<int64_t>> ranks = localRanks(program, options.ranks);
+  if (!ranks.ok())
+    return ranks.status();
+  begin("loading its kernels");
   if (Status status = parts.backend->load(program); !status.ok())
     return status;
-  communicator = parts.communicator ? parts.communicator(*parts.backend) : std::make_shared<LocalCommunicator>(*parts.backend);
-  if (!parts.clock)
-    parts.clock = std::make_shared<SystemClock>();
+  Result<std::vector<uint32_t>> sessionOf = mapSessions(*loaded, *ranks, options.seed, *communicator, options.timeoutSeconds);
+  if (!sessionOf.ok())
+    return sessionOf.status();
 
   begin("taking memory");
   arenas = std::make_unique<Arenas>(*parts.backend);
-  if (Status status = arenas->allocate(program); !status.ok())
+  if (Status status = arenas->allocate(program, *ranks); !status.ok())
     return status;
-  variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend);
+  GatherBytes gather;
+  if (!isAlone())
+    gather = [this](const std::vector<uint8_t> &own) { return communicator->gather(own, options.timeoutSeconds); };
+  variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, std::move(gather));
   inputs = Inputs(program, arenas->all());
   if (computes())
     for (const char *name : outputNames)
       outputs.push_back(findOutput(name));
 
   begin("building the graph of steps");
+  if (Status status = buildGraph(std::move(*sessionOf)); !status.ok())
+    return status;
+  begin("initialising the parameters");
+  return computes() ? initialiseParameters() : Status();
+}
+
+Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
   graph = expandProgram(program, arenas->all());
-  executor = std::make_unique<Executor>(program, graph, *parts.backend, *communicator, *parts.clock,
+  operations = std::make_unique<Operations>(program, graph);
+  CommunicationPlan plan = planCommunication(program, graph, *operations, std::move(sessionOf), communicator->needsOrder());
+  if (Status status = communicator->prepare(plan); !status.ok())
+    return status;
+  executor = std::make_unique<Executor>(program, graph, *operations, *parts.backend, *communicator, *parts.clock,
                                         ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace});
   bool prologue = false;
   for (const RankClass *rankClass : *program.classes())
@@ -116,8 +173,7 @@ Status LocalSession::open() {
   for (uint32_t i = 0; i < program.variables()->size() && !prologue; ++i)
     if (program.variables()->Get(i)->kind() == VariableKind::Accumulator)
       accumulators.push_back(i);
-  begin("initialising the parameters");
-  return computes() ? initialiseParameters() : Status();
+  return {};
 }
 
 template <typename T> Status LocalSession::initialise(uint32_t from, uint32_t to) {
@@ -149,40 +205,77 @@ Status LocalSession::initialiseParameters() {
 }
 
 Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
+  if (!broken.ok())
+    return broken;
+  auto stopAll = [&](const Status &status) {
+    if (!isAlone()) {
+      communicator->abort(status);
+      broken = status;
+    }
+    return status;
+  };
   if (computes()) {
     if (Status status = inputs.fill(*parts.backend, batch); !status.ok())
-      return status;
+      return stopAll(status);
     for (uint32_t accumulator : accumulators)
       variables->zero(accumulator);
     if (Status status = waitUntilDone(*parts.backend); !status.ok())
-      return status;
+      return stopAll(status);
   }
-  if (Status status = executor->run(step); !status.ok())
+  auto inStep = [&](const Status &status) {
     return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
-  return computes() ? readOutputs() : StepResult();
+  };
+  if (Status status = executor->run(step); !status.ok())
+    return inStep(status);
+  if (!computes())
+    return StepResult();
+  Result<StepResult> result = readOutputs();
+  return result.ok() ? result : stopAll(inStep(result.status()));
 }
 
 Result<StepResult> LocalSession::readOutputs() {
-  double values[outputCount] = {};
+  ReportedOutput reported[outputCount];
   for (int i = 0; i < outputCount; ++i)
-    if (outputs[i])
-      parts.backend->copyOut(&values[i], outputs[i], sizeof(double));
+    if (reported[i].rank = outputs[i].rank; outputs[i].rank >= 0)
+      parts.backend->copyOut(&reported[i].value, outputs[i].memory, sizeof(double));
   if (Status status = waitUntilDone(*parts.backend); !status.ok())
     return status;
-  for (double &value : values)
-    if (std::isnan(value)) // which sign it has depends on the processor and means nothing
-      value = std::numeric_limits<double>::quiet_NaN();
-  StepResult result = {values[Loss], values[GradNorm], values[LearningRate], values[LossScale], !std::isfinite(values[GradNorm])};
-  if (outputs[ValidTokens])
-    result.validTokens = static_cast<int64_t>(values[ValidTokens]);
+  if (!isAlone())
+    if (Status status = gatherOutputs(reported); !status.ok())
+      return status;
+  for (ReportedOutput &output : reported)
+    if (std::isnan(output.value)) // which sign it has depends on the processor and means nothing
+      output.value = std::numeric_limits<double>::quiet_NaN();
+  StepResult result = {reported[Loss].value, reported[GradNorm].value, reported[LearningRate].value, reported[LossScale].value,
+                       !std::isfinite(reported[GradNorm].value)};
+  if (reported[ValidTokens].rank >= 0)
+    result.validTokens = static_cast<int64_t>(reported[ValidTokens].value);
   return result;
 }
 
-DeviceAddress LocalSession::findOutput(const std::string &name) const {
+Status LocalSession::gatherOutputs(ReportedOutput *outputs) const {
+  constexpr size_t size = outputCount * sizeof(ReportedOutput);
+  auto *bytes = reinterpret_cast<const uint8_t *>(outputs);
+  Result<std::vector<std::vector<uint8_t>>> all = communicator->gather({bytes, bytes + size}, options.timeoutSeconds);
+  if (!all.ok())
+    return all.status();
+  for (const std::vector<uint8_t> &session : *all) {
+    ReportedOutput theirs[outputCount];
+    if (session.size() != size)
+      return Status(Code::Internal, "sessions do not call the same things in the same order");
+    std::memcpy(theirs, session.data(), size);
+    for (int i = 0; i < outputCount; ++i)
+      if (theirs[i].rank >= 0 && (outputs[i].rank < 0 || theirs[i].rank < outputs[i].rank))
+        outputs[i] = theirs[i];
+  }
+  return {};
+}
+
+LocalSession::OutputPlace LocalSession::findOutput(const std::string &name) const {
   for (const LocalRank &rank : arenas->all())
     for (const Output *output : *program.classes()->Get(classOf(program, rank.rank))->outputs())
       if (output->name()->str() == name)
-        return rank.arena + output->offset();
+        return {rank.rank, rank.arena + output->offset()};
   return {};
 }
 
@@ -236,9 +329,9 @@ std::vector<ArenaUse> LocalSession::arenaUse() const {
   for (const RankClass *rankClass : *program.classes())
     marks.push_back(highWaterMark(program, *rankClass));
   std::vector<ArenaUse> uses;
-  for (int64_t rank = 0; rank < worldOf(program); ++rank) {
-    uint32_t rankClass = classOf(program, rank);
-    uses.push_back({rank, program.classes()->Get(rankClass)->arena_bytes(), marks[rankClass]});
+  for (const LocalRank &local : arenas->all()) {
+    uint32_t rankClass = classOf(program, local.rank);
+    uses.push_back({local.rank, program.classes()->Get(rankClass)->arena_bytes(), marks[rankClass]});
   }
   return uses;
 }

@@ -22,13 +22,14 @@ struct SessionOptions {
   std::string backend = "cpu"; ///< "cpu" or "null" (no arithmetic, planned times)
   uint64_t seed = 0;           ///< of initialisation and dropout
   Trace *trace = nullptr;      ///< not owned; null: no trace
+  std::vector<int64_t> ranks;  ///< of this session; empty: all of the world. Others need a communicator (SessionParts.h)
   double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
   /// Told what `create` begins to do, such as "taking memory"; null: nobody is.
   std::function<void(const std::string &)> onPhase;
 };
 
-/// Scalars of one finished training step, read from the ranks that own them: loss, grad_norm, lr; with fp16 the loss scale that the step
-/// was done with (else 0); valid_tokens. `skipped`: the norm is not finite, so parameters and optimizer state are those of before.
+/// Scalars of one finished training step, read from the first ranks that have them: loss, grad_norm, lr; with fp16 the loss scale that the
+/// step was done with (else 0); valid_tokens. `skipped`: the norm is not finite, so parameters and optimizer state are those of before.
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
   bool skipped = false;
@@ -41,10 +42,14 @@ struct ArenaUse {
   uint64_t planned = 0, used = 0; ///< bytes; used: the high-water mark of everything bound
 };
 
-/// Owns every rank's arena and the step graph. Not thread-safe. All ranks live in this process.
+/// Owns the arenas of its ranks and their step graph. Not thread-safe.
+///
+/// Where ranks are in other sessions (processes, say), all sessions are created at the same time, of one program and with one seed; `step`,
+/// `read`, `readFloat` and `parameterHash` are then called by all of them, in the same order with the same arguments, and return the same
+/// to each. So is `write`, which communicates nothing. What fails in one session fails in all, with the same cause.
 class Session {
 public:
-  /// Verifies the program, allocates exactly the planned arenas, builds the step graph, initialises parameters from the seed.
+  /// Verifies the program, allocates exactly the planned arenas of its ranks, builds the step graph, initialises parameters from the seed.
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<const program::LoadedProgram> program, const SessionOptions &options);
   virtual ~Session() = default;
 
@@ -64,6 +69,7 @@ public:
 
   /// XXH3-128 over all logical parameters (of 16-bit ones over their masters) in program order, as 32 hex digits.
   virtual std::string parameterHash() const = 0;
+  /// Of the ranks of this session.
   virtual std::vector<ArenaUse> arenaUse() const = 0;
 };
 

@@ -1,4 +1,4 @@
-// A session from parts of the caller's choice: how tests put faulty communicators and other clocks in.
+// A session from parts of the caller's choice: communicators to other sessions, and what tests put in, such as faults and clocks.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -12,7 +12,8 @@ namespace npar::engine {
 
 struct SessionParts {
   std::unique_ptr<Backend> backend; ///< null: by SessionOptions.backend
-  /// Makes the communicator, which lives as long as the session; null stands for LocalCommunicator.
+  /// Makes the communicator, which lives as long as the session; null stands for LocalCommunicator, which reaches this session's ranks
+  /// only.
   std::function<std::shared_ptr<Communicator>(Backend &)> communicator;
   std::shared_ptr<const Clock> clock; ///< null: the machine's
 };

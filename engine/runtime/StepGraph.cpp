@@ -1,4 +1,4 @@
-// The program expanded for every rank of this process: one node per step instance, with addresses and edges. Pure data, no TBB.
+// The program expanded for every rank of this session: one node per step instance, with addresses and edges. Pure data, no TBB.
 #include "engine/runtime/StepGraph.h"
 
 #include "engine/program/Classes.h"
@@ -18,8 +18,9 @@ public:
   Expansion(const Program &program, const std::vector<LocalRank> &ranks) : program(program), ranks(ranks) {}
 
   StepGraph run() {
-    for (const LocalRank &rank : ranks)
-      expandRank(rank, *program.classes()->Get(classOf(program, rank.rank)));
+    graph.ranks = ranks;
+    for (local = 0; local < ranks.size(); ++local)
+      expandRank(ranks[local], *program.classes()->Get(classOf(program, ranks[local].rank)));
     sortEdges();
     return std::move(graph);
   }
@@ -45,7 +46,7 @@ private:
       const Step &step = *fragment.steps()->Get(i);
       StepNode node;
       node.kind = step.kind(), node.payload = step.payload(), node.label = step.label();
-      node.rank = static_cast<uint32_t>(rank.rank), node.task = index, node.step = i, node.micro = task.micro();
+      node.rank = static_cast<uint32_t>(rank.rank), node.local = local, node.task = index, node.step = i, node.micro = task.micro();
       node.inputs = step.inputs(), node.outputs = step.outputs();
       node.seconds = std::max(0.0, step.end() - step.begin());
       node.firstBuffer = static_cast<uint32_t>(graph.buffers.size());
@@ -88,7 +89,7 @@ private:
       return;
     if (chainEnd.size() > 1 && starts.size() > 1) {
       StepNode join;
-      join.rank = graph.nodes[first].rank, join.task = graph.nodes[first].task;
+      join.rank = graph.nodes[first].rank, join.local = local, join.task = graph.nodes[first].task;
       uint32_t index = static_cast<uint32_t>(graph.nodes.size());
       graph.nodes.push_back(join);
       for (uint32_t end : chainEnd)
@@ -119,6 +120,7 @@ private:
 
   const Program &program;
   const std::vector<LocalRank> &ranks;
+  uint32_t local = 0; ///< the rank that is being expanded
   StepGraph graph;
   std::vector<std::pair<uint32_t, uint32_t>> edges;
 };

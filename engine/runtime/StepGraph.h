@@ -1,4 +1,4 @@
-// The program expanded for every rank of this process: one node per step instance, with addresses and edges. Pure data, no TBB.
+// The program expanded for every rank of this session: one node per step instance, with addresses and edges. Pure data, no TBB.
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -15,7 +15,8 @@ constexpr uint32_t noIndex = ~uint32_t{0};
 /// One step of one task on one rank; or a join of the compute chain (step == noIndex), which does nothing.
 struct StepNode {
   program::StepKind kind = program::StepKind::Kernel;
-  uint32_t rank = 0, task = 0, step = noIndex, micro = 0;
+  uint32_t rank = 0, local = 0; ///< of the world; its place in StepGraph::ranks
+  uint32_t task = 0, step = noIndex, micro = 0;
   uint32_t payload = 0, label = 0;
   uint32_t firstBuffer = 0; ///< of inputs, then outputs, in StepGraph::buffers
   uint16_t inputs = 0, outputs = 0;
@@ -29,6 +30,7 @@ struct StepNode {
 };
 
 struct StepGraph {
+  std::vector<LocalRank> ranks; ///< whose steps these are
   std::vector<StepNode> nodes;
   std::vector<DeviceAddress> buffers;
   std::vector<uint32_t> firstSuccessor; ///< nodes + 1 entries into successors
@@ -36,8 +38,9 @@ struct StepGraph {
   std::vector<uint32_t> predecessorCount;
 };
 
-/// Expands fragments x tasks x ranks. Edges: fragment dependencies, task dependencies, and the compute chain: all Kernel, Matmul, Zero,
-/// Copy and Collective steps of a task but free ones wait for those of the rank's previous task. The program must have been verified.
+/// Expands fragments x tasks x ranks of this session. Edges: fragment dependencies, task dependencies, and the compute chain: all Kernel,
+/// Matmul, Zero, Copy and Collective steps of a task but free ones wait for those of the rank's previous task. The program must have been
+/// verified.
 StepGraph expandProgram(const program::Program &program, const std::vector<LocalRank> &ranks);
 
 /// `rank 3, task B0:1, step 12 'all_reduce h.3.attn' (gpt2.npar:14:3)`.

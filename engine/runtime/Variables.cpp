@@ -17,7 +17,8 @@ using namespace program;
 
 int64_t Variables::Dimension::valid() const { return std::clamp<int64_t>(global - start, 0, local); }
 
-Variables::Variables(const Program &program, const std::vector<LocalRank> &ranks, Backend &backend) : backend(backend) {
+Variables::Variables(const Program &program, const std::vector<LocalRank> &ranks, Backend &backend, GatherBytes gather)
+    : program(program), backend(backend), gather(std::move(gather)) {
   for (const Variable *variable : *program.variables()) {
     Entry entry;
     entry.name = variable->name()->str();
@@ -51,6 +52,7 @@ static bool owns(const Program &program, const std::vector<int64_t> &coordinates
 Variables::Placement Variables::placementOf(const Program &program, int64_t rank, const Piece &piece) {
   std::vector<int64_t> coordinates = coordinatesOf(program, rank);
   Placement placement;
+  placement.rank = rank;
   placement.bytes = piece.bytes();
   placement.elements = 1;
   for (const PieceDimension *dimension : *piece.dimensions()) {
@@ -158,28 +160,80 @@ uint64_t Variables::validElements(const Placement &placement) {
   return valid;
 }
 
+Status Variables::copyOut(const Placement &placement, std::vector<uint8_t> &bytes, ElementType type) const {
+  bytes.resize(placement.elements * sizeOf(type));
+  backend.copyOut(bytes.data(), placement.memory, bytes.size());
+  return waitUntilDone(backend);
+}
+
+template <typename T>
+uint64_t Variables::scatter(const Placement &placement, ElementType type, const uint8_t *piece, std::vector<T> &values) {
+  uint64_t covered = 0;
+  withType(type, [&](auto stored) {
+    forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
+      convert<T, decltype(stored)>(&values[logical], piece + local * sizeof(stored), count);
+      covered += count;
+    });
+  });
+  return covered;
+}
+
 template <typename T> Status Variables::read(uint32_t variable, std::vector<T> &values) const {
   const Entry &entry = entries[variable];
   values.resize(entry.elements);
   uint64_t covered = 0;
-  std::vector<uint8_t> piece;
-  for (const Placement &placement : entry.placements)
-    if (placement.owned) {
-      piece.resize(placement.elements * sizeOf(entry.type));
-      backend.copyOut(piece.data(), placement.memory, piece.size());
-      if (Status status = waitUntilDone(backend); !status.ok())
-        return status;
-      withType(entry.type, [&](auto stored) {
-        forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
-          convert<T, decltype(stored)>(&values[logical], piece.data() + local * sizeof(stored), count);
-          covered += count;
-        });
-      });
-    }
+  if (gather) {
+    Result<uint64_t> all = scatterAll(variable, values);
+    if (!all.ok())
+      return all.status();
+    covered = *all;
+  } else {
+    std::vector<uint8_t> piece;
+    for (const Placement &placement : entry.placements)
+      if (placement.owned) {
+        if (Status status = copyOut(placement, piece, entry.type); !status.ok())
+          return status;
+        covered += scatter(placement, entry.type, piece.data(), values);
+      }
+  }
   if (covered != entry.elements)
     return Status(Code::Internal, "the ranks own " + std::to_string(covered) + " of the " + std::to_string(entry.elements) +
                                       " elements of variable '" + entry.name + "'");
   return {};
+}
+
+Result<std::vector<std::vector<uint8_t>>> Variables::gatherPieces(const Entry &entry) const {
+  std::vector<uint8_t> own, piece;
+  for (const Placement &placement : entry.placements)
+    if (placement.owned) {
+      if (Status status = copyOut(placement, piece, entry.type); !status.ok())
+        return status;
+      auto *rank = reinterpret_cast<const uint8_t *>(&placement.rank);
+      own.insert(own.end(), rank, rank + sizeof(placement.rank));
+      own.insert(own.end(), piece.begin(), piece.end());
+    }
+  return gather(own);
+}
+
+template <typename T> Result<uint64_t> Variables::scatterAll(uint32_t variable, std::vector<T> &values) const {
+  const Entry &entry = entries[variable];
+  Result<std::vector<std::vector<uint8_t>>> all = gatherPieces(entry);
+  if (!all.ok())
+    return all.status();
+  uint64_t covered = 0;
+  for (const std::vector<uint8_t> &bytes : *all)
+    for (size_t at = 0; at < bytes.size();) {
+      int64_t rank;
+      std::memcpy(&rank, &bytes[at], sizeof(rank));
+      at += sizeof(rank);
+      for (const Piece *piece : *program.classes()->Get(classOf(program, rank))->pieces())
+        if (piece->variable() == variable) {
+          Placement placement = placementOf(program, rank, *piece);
+          covered += scatter(placement, entry.type, &bytes[at], values);
+          at += placement.elements * sizeOf(entry.type);
+        }
+    }
+  return covered;
 }
 
 Status Variables::readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const {
@@ -211,11 +265,9 @@ template <typename T> Status Variables::write(uint32_t variable, const T *values
   std::vector<uint8_t> piece;
   for (const Placement &placement : entry.placements) {
     piece.resize(placement.elements * sizeOf(entry.type));
-    // Padding stays as it is.
-    if (validElements(placement) < placement.elements)
-      backend.copyOut(piece.data(), placement.memory, piece.size());
-    if (Status status = waitUntilDone(backend); !status.ok())
-      return status;
+    if (validElements(placement) < placement.elements) // padding stays as it is
+      if (Status status = copyOut(placement, piece, entry.type); !status.ok())
+        return status;
     withType(entry.type, [&](auto stored) {
       forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
         convert<decltype(stored), T>(reinterpret_cast<decltype(stored) *>(piece.data()) + local, values + logical, count);

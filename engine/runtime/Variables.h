@@ -7,26 +7,32 @@
 #include "engine/status/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace npar::engine {
 
+/// Gives bytes to all sessions and gets those of all, by session: Communicator::gather.
+using GatherBytes = std::function<Result<std::vector<std::vector<uint8_t>>>(const std::vector<uint8_t> &own)>;
+
 class Variables {
 public:
-  /// Reads and writes the pieces that these ranks keep. The arenas are memory of `backend`, which outlives this.
-  Variables(const program::Program &program, const std::vector<LocalRank> &ranks, Backend &backend);
+  /// Reads and writes the pieces that these ranks keep. The arenas are memory of `backend`. `gather` reaches the ranks of other sessions;
+  /// null says that there are none. What is referred to outlives this.
+  Variables(const program::Program &program, const std::vector<LocalRank> &ranks, Backend &backend, GatherBytes gather);
 
   /// Index of a variable, or an error that names it.
   Result<uint32_t> find(const std::string &name) const;
   uint64_t elements(uint32_t variable) const { return entries[variable].elements; }
 
-  /// The logical tensor, row-major without padding, converted to T: each element from the one rank that owns it.
+  /// The logical tensor, row-major without padding, converted to T: each element from the one rank that owns it. With ranks in other
+  /// sessions all of them must read, in the same order, and each gets the tensor.
   template <typename T> Status read(uint32_t variable, std::vector<T> &values) const;
   /// The same as raw bytes of the variable's type (16-bit floats: as float32).
   Status readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const;
-  /// To every rank that keeps a piece. `values` holds elements(variable) numbers.
+  /// To every rank of this session that keeps a piece. `values` holds elements(variable) numbers.
   template <typename T> Status write(uint32_t variable, const T *values);
   /// Zeroes every piece, padding included; done when the backend says so.
   void zero(uint32_t variable);
@@ -38,6 +44,7 @@ private:
   };
   /// What a rank keeps of a variable.
   struct Placement {
+    int64_t rank = 0;
     DeviceAddress memory;
     uint64_t bytes = 0;    ///< of memory
     uint64_t elements = 0; ///< that the piece has, padding included
@@ -52,6 +59,14 @@ private:
     std::vector<Placement> placements;
   };
   static Placement placementOf(const program::Program &program, int64_t rank, const program::Piece &piece);
+  /// Copies the piece into `bytes`, padding included.
+  Status copyOut(const Placement &placement, std::vector<uint8_t> &bytes, program::ElementType type) const;
+  /// Puts a piece's elements where they belong in the logical tensor; returns how many there are.
+  template <typename T>
+  static uint64_t scatter(const Placement &placement, program::ElementType type, const uint8_t *piece, std::vector<T> &values);
+  /// The owned pieces of all sessions, each with its rank, as `scatterAll` takes them.
+  Result<std::vector<std::vector<uint8_t>>> gatherPieces(const Entry &entry) const;
+  template <typename T> Result<uint64_t> scatterAll(uint32_t variable, std::vector<T> &values) const;
   /// Calls run(logical offset, local offset, count) for each contiguous run of elements.
   template <typename Run> static void forEachRun(const Placement &placement, Run run);
   /// The same before the share is taken: local offsets count the elements of `dimensions`.
@@ -59,7 +74,9 @@ private:
   /// Elements of the piece that are no padding.
   static uint64_t validElements(const Placement &placement);
 
+  const program::Program &program;
   Backend &backend;
+  GatherBytes gather;
   std::vector<Entry> entries;
   std::map<std::string, uint32_t> names;
 };

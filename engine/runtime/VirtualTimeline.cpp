@@ -7,6 +7,19 @@
 
 namespace npar::engine {
 
+namespace {
+
+/// How many members are ranks of this session.
+size_t localMembers(const StepGraph &graph, const Operation &operation) {
+  size_t count = 0;
+  for (const int64_t *member = operation.members; member < operation.members + operation.memberCount; ++member)
+    count += std::binary_search(graph.ranks.begin(), graph.ranks.end(), LocalRank{*member, {}},
+                                [](const LocalRank &a, const LocalRank &b) { return a.rank < b.rank; });
+  return count;
+}
+
+} // namespace
+
 VirtualTimeline planTimeline(const StepGraph &graph, const Operations &operations) {
   size_t count = graph.nodes.size();
   VirtualTimeline timeline{std::vector<double>(count, 0), std::vector<double>(count, 0), 0};
@@ -27,7 +40,11 @@ VirtualTimeline planTimeline(const StepGraph &graph, const Operations &operation
     }
   }
 
-  std::map<std::tuple<uint32_t, uint32_t, int64_t, int64_t>, std::vector<uint32_t>> events; // members that are ready
+  struct Event {
+    size_t awaited = 0; ///< members that are ranks of this session
+    std::vector<uint32_t> ready;
+  };
+  std::map<std::tuple<uint32_t, uint32_t, int64_t, int64_t>, Event> events;
   std::vector<uint32_t> runnable;
   for (uint32_t i = 0; i < count; ++i)
     if (open[i] == 0)
@@ -56,10 +73,13 @@ VirtualTimeline planTimeline(const StepGraph &graph, const Operations &operation
     }
     const Operation &operation = operations.at(node);
     auto key = std::make_tuple(operation.event, operation.micro, operation.members[0], operation.members[operation.memberCount - 1]);
-    events[key].push_back(node);
-    if (events[key].size() < operation.memberCount)
+    Event &event = events[key];
+    if (event.ready.empty())
+      event.awaited = localMembers(graph, operation);
+    event.ready.push_back(node);
+    if (event.ready.size() < event.awaited)
       continue;
-    std::vector<uint32_t> members = std::move(events[key]);
+    std::vector<uint32_t> members = std::move(event.ready);
     events.erase(key);
     double begin = 0, seconds = 0;
     for (uint32_t member : members)

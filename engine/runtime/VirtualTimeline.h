@@ -11,7 +11,7 @@ struct VirtualTimeline {
 };
 
 /// Every rank has one compute lane, which takes its steps in program order; members of a communication event begin together, when the last
-/// of them is ready, and end together.
+/// of them is ready, and end together; those of other sessions are taken to be ready.
 VirtualTimeline planTimeline(const StepGraph &graph, const Operations &operations);
 
 } // namespace npar::engine

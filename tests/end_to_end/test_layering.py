@@ -27,6 +27,23 @@ class LayeringTest(unittest.TestCase):
     def test_engine_includes_no_compiler(self):
         self.assertEqual(includes("engine", r"(mlir|llvm|mlir-c|llvm-c|lld|compiler|dsl|tools)/"), [])
 
+    def test_the_engine_knows_devices_by_their_interface(self):
+        """The runtime makes a backend by its name; what is in one (oneDNN, OpenMP, kernels) is seen by itself alone."""
+        others = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name != "backends"]
+        self.assertEqual([line for folder in others for line in includes(folder, r"(engine/backends/\w+/|oneapi/dnnl|dnnl|omp\.h)")], [])
+        self.assertEqual(includes("engine/comm", r"engine/(backends|runtime)/"), [])
+
+    def test_backends_alone_follow_device_addresses(self):
+        """`devicePointer` makes a pointer of an address: right in the backend whose memory it is, wrong wherever memory may be a device's."""
+        files = [
+            str(path.relative_to(ROOT))
+            for folder in ("compiler", "engine", "tools")
+            for path in sorted((ROOT / folder).rglob("*"))
+            if path.suffix in SOURCES and "devicePointer" in path.read_text(errors="replace")
+        ]
+        self.assertTrue(files)
+        self.assertEqual([name for name in files if not name.startswith(("engine/backends/", "engine/device/"))], [])
+
     def test_compiler_and_dsl_include_no_engine_dependency(self):
         pattern = r"(tbb/|oneapi/|dnnl|omp\.h|mpi|cuda|cublas|cudnn|nccl)"
         self.assertEqual(includes("compiler", pattern) + includes("dsl", pattern), [])

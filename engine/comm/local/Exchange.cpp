@@ -1,4 +1,4 @@
-// The data movement of a collective whose members' buffers all lie in this process.
+// The data movement of an operation whose members' buffers all lie in this session's memory.
 #include "engine/comm/local/Exchange.h"
 
 #include "engine/program/Elements.h"
@@ -11,8 +11,11 @@ namespace {
 
 void allReduce(Backend &backend, const std::vector<Operation> &members) {
   std::vector<DeviceAddress> sources, targets;
-  for (const Operation &member : members)
-    sources.push_back(member.input), targets.push_back(member.output);
+  for (const Operation &member : members) {
+    sources.push_back(member.input);
+    if (member.output)
+      targets.push_back(member.output);
+  }
   backend.reduce(members[0].type, members[0].op, sources.data(), sources.size(), targets.data(), targets.size(), members[0].count);
 }
 
@@ -26,7 +29,7 @@ void allGatherShares(Backend &backend, const std::vector<Operation> &members, ui
   uint64_t run = members[0].inner * size;
   for (const Operation &target : members)
     for (const Operation &source : members)
-      for (uint64_t outer = 0; outer < source.outer; ++outer)
+      for (uint64_t outer = 0; target.output && outer < source.outer; ++outer)
         backend.copy(target.output + (outer * source.whole + source.member * source.split) * run, source.input + outer * source.split * run,
                      validOf(source) * run);
 }
@@ -34,6 +37,8 @@ void allGatherShares(Backend &backend, const std::vector<Operation> &members, ui
 void reduceScatterShares(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
   std::vector<DeviceAddress> sources(members.size());
   for (const Operation &target : members) {
+    if (!target.output)
+      continue;
     uint64_t valid = validOf(target);
     for (size_t i = 0; i < members.size() && valid > 0; ++i)
       sources[i] = members[i].input + target.member * target.split * size;
@@ -48,7 +53,7 @@ void allGather(Backend &backend, const std::vector<Operation> &members, uint64_t
   uint64_t run = members[0].split * members[0].inner * size;
   for (const Operation &target : members)
     for (const Operation &source : members)
-      for (uint64_t outer = 0; outer < source.outer; ++outer)
+      for (uint64_t outer = 0; target.output && outer < source.outer; ++outer)
         backend.copy(target.output + (outer * members.size() + source.member) * run, source.input + outer * run, run);
 }
 
@@ -56,7 +61,7 @@ void reduceScatter(Backend &backend, const std::vector<Operation> &members, uint
   uint64_t elements = members[0].split * members[0].inner, run = elements * size;
   std::vector<DeviceAddress> sources(members.size());
   for (const Operation &target : members)
-    for (uint64_t outer = 0; outer < target.outer; ++outer) {
+    for (uint64_t outer = 0; target.output && outer < target.outer; ++outer) {
       for (size_t i = 0; i < members.size(); ++i)
         sources[i] = members[i].input + (outer * members.size() + target.member) * run;
       DeviceAddress output = target.output + outer * run;
@@ -76,7 +81,7 @@ void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t 
       if (any.concatFirst)
         std::swap(from[0], from[1]), std::swap(to[0], to[1]), std::swap(lengths[0], lengths[1]);
       uint64_t run = second * any.inner * size;
-      for (uint64_t outer = 0; outer < any.outer; ++outer)
+      for (uint64_t outer = 0; target.output && outer < any.outer; ++outer)
         for (uint64_t i = 0; i < first; ++i)
           for (uint64_t middle = 0; middle < any.middle; ++middle) {
             auto place = [&](const uint64_t *block, const uint64_t *length) {
@@ -89,7 +94,8 @@ void allToAll(Backend &backend, const std::vector<Operation> &members, uint64_t 
 
 void permute(Backend &backend, const std::vector<Operation> &members, uint64_t size) {
   for (const Operation &source : members)
-    backend.copy(members[(source.member + source.shift) % members.size()].output, source.input, source.count * size);
+    if (DeviceAddress output = members[(source.member + source.shift) % members.size()].output)
+      backend.copy(output, source.input, source.count * size);
 }
 
 } // namespace
@@ -146,7 +152,9 @@ static void movePart(Backend &backend, const std::vector<Operation> &members) {
     return permute(backend, members, size);
   case OperationKind::Send:
   case OperationKind::Receive:
-    return backend.copy(members[1].output, members[0].input, members[0].count * size);
+    if (members[1].output)
+      backend.copy(members[1].output, members[0].input, members[0].count * size);
+    return;
   }
 }
 

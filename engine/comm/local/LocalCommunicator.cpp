@@ -5,9 +5,11 @@
 
 namespace npar::engine {
 
-const char *nameOf(OperationKind kind) {
-  static const char *const names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute", "send", "recv"};
-  return names[static_cast<size_t>(kind)];
+Status LocalCommunicator::prepare(const CommunicationPlan &plan) {
+  if (plan.ranks.size() < plan.sessionOf.size())
+    return Status::badInput(std::to_string(plan.sessionOf.size() - plan.ranks.size()) + " of " + std::to_string(plan.sessionOf.size()) +
+                            " ranks are in other sessions, which the local communicator does not reach");
+  return {};
 }
 
 size_t LocalCommunicator::Hash::operator()(const Key &key) const {
@@ -32,6 +34,17 @@ std::string LocalCommunicator::join(Rendezvous &meeting, const Operation &operat
   ++meeting.arrived;
   return "";
 }
+
+/// Data on its way between members of this session; deletes itself.
+struct LocalCommunicator::Moving final : Completion {
+  Moving(LocalCommunicator &owner, std::vector<Operation> members) : owner(owner), members(std::move(members)) {}
+  void completed(const Status &status) override {
+    std::unique_ptr<Moving> self(this);
+    owner.complete(members, status);
+  }
+  LocalCommunicator &owner;
+  std::vector<Operation> members;
+};
 
 void LocalCommunicator::post(const Operation &operation) {
   if (aborted.load())
@@ -62,8 +75,16 @@ void LocalCommunicator::post(const Operation &operation) {
     return;
   }
   moveData(backend, ready);
-  for (const Operation &member : ready)
-    member.completion->completed({});
+  if (backend.asynchronous())
+    return backend.whenDone(*new Moving(*this, std::move(ready)));
+  complete(ready, {});
+}
+
+void LocalCommunicator::complete(const std::vector<Operation> &members, const Status &status) {
+  if (!status.ok())
+    abort(status);
+  for (const Operation &member : members)
+    member.completion->completed(status);
 }
 
 void LocalCommunicator::abort(const Status &status) {

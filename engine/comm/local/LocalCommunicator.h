@@ -16,11 +16,18 @@ namespace npar::engine {
 class LocalCommunicator final : public Communicator {
 public:
   explicit LocalCommunicator(Backend &backend) : backend(backend) {}
+  Status prepare(const CommunicationPlan &plan) override;
+  bool needsOrder() const override { return false; }
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
   std::vector<PendingOperation> pending() const override;
+  Status abortedElsewhere() const override { return {}; }
+  Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double) override {
+    return std::vector<std::vector<uint8_t>>{own};
+  }
 
 private:
+  struct Moving;
   struct Key {
     uint32_t event, micro;
     bool transfer;       ///< sends and collectives are numbered apart
@@ -43,6 +50,7 @@ private:
   /// Under the shard's lock: empty, or why the operation cannot join.
   static std::string join(Rendezvous &meeting, const Operation &operation);
   Status abortStatus() const;
+  void complete(const std::vector<Operation> &members, const Status &status);
 
   Backend &backend;
   std::array<Shard, 64> shards;

@@ -1,24 +1,43 @@
-// What every communicator must do, as one suite: include it, give it a way to make a communicator, and instantiate it.
+// What every communicator must do, as one suite: include it, give it a way to make the sessions of a world, and instantiate it.
 #pragma once
 
 #include "engine/comm/Communicator.h"
+#include "engine/device/Backend.h"
 
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
+#include <vector>
 
 namespace npar::testing {
 
-/// A communicator with whatever it needs to live.
+/// One session's communicator and the memory that it works in.
+struct Endpoint {
+  engine::Backend *backend;
+  engine::Communicator *communicator;
+};
+
+/// All sessions of a world of `ranks` ranks, which take turns: rank r is in session r modulo their number.
+struct World {
+  static constexpr size_t ranks = 24;
+  std::vector<Endpoint> sessions;
+  std::shared_ptr<void> parts; ///< what the endpoints are of
+
+  const Endpoint &of(int64_t rank) const { return sessions[static_cast<size_t>(rank) % sessions.size()]; }
+  void post(const engine::Operation &operation) const { of(operation.rank()).communicator->post(operation); }
+  /// Tells every session which ranks it has; of no operations.
+  void prepare() const;
+};
+
 struct CommunicatorCase {
   const char *name;
-  std::function<std::shared_ptr<engine::Communicator>()> make;
+  std::function<World()> make;
 };
 
 class CommunicatorConformance : public ::testing::TestWithParam<CommunicatorCase> {
 protected:
-  void SetUp() override { communicator = GetParam().make(); }
-  std::shared_ptr<engine::Communicator> communicator;
+  void SetUp() override { world = GetParam().make(), world.prepare(); }
+  World world;
 };
 
 } // namespace npar::testing

@@ -24,9 +24,15 @@ class FaultyCommunicator final : public Communicator {
 public:
   FaultyCommunicator(Communicator &inner, std::vector<Fault> faults);
   ~FaultyCommunicator() override;
+  Status prepare(const CommunicationPlan &plan) override { return inner.prepare(plan); }
+  bool needsOrder() const override { return inner.needsOrder(); }
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
   std::vector<PendingOperation> pending() const override { return inner.pending(); }
+  Status abortedElsewhere() const override { return inner.abortedElsewhere(); }
+  Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) override {
+    return inner.gather(own, timeoutSeconds);
+  }
 
 private:
   struct Delayed {

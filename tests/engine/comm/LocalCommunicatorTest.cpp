@@ -4,6 +4,7 @@
 #include "engine/comm/local/Exchange.h"
 #include "tests/engine/comm/CommunicatorConformance.h"
 #include "tests/engine/comm/FaultyCommunicator.h"
+#include "tests/engine/device/OffsetBackend.h"
 
 namespace npar::testing {
 namespace {
@@ -11,23 +12,25 @@ namespace {
 using namespace engine;
 
 struct Local {
-  explicit Local(int threads) : backend(Spread{threads, true}), communicator(backend) {}
-  CpuBackend backend;
+  Local(int threads) : backend(std::make_unique<CpuBackend>(Spread{threads, true})), communicator(*backend) {}
+  Local(bool queued)
+      : backend(std::make_unique<OffsetBackend>(std::make_unique<CpuBackend>(Spread{1, false}), queued)), communicator(*backend) {}
+  std::unique_ptr<Backend> backend;
   LocalCommunicator communicator;
 };
 
-std::shared_ptr<Communicator> makeLocal(int threads) {
-  auto local = std::make_shared<Local>(threads);
-  return {local, &local->communicator};
+template <typename Of> World makeLocal(Of of) {
+  auto local = std::make_shared<Local>(of);
+  return {{{local->backend.get(), &local->communicator}}, local};
 }
 
-std::shared_ptr<Communicator> makeWithoutFaults() {
+World makeWithoutFaults() {
   struct Both {
     Local local{1};
     FaultyCommunicator faulty{local.communicator, {}};
   };
   auto both = std::make_shared<Both>();
-  return {both, &both->faulty};
+  return {{{both->local.backend.get(), &both->faulty}}, both};
 }
 
 /// Part after part of a bucket of rank `rank` of two.
@@ -51,9 +54,20 @@ TEST(ExchangeTest, membersAgreeInEveryPart) {
   EXPECT_EQ(disagreement(left[0], right[0]), "number of elements of rank 0 is 8, of rank 1 is 9");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CommunicatorConformance,
-                         ::testing::Values(CommunicatorCase{"localOneThread", [] { return makeLocal(1); }},
-                                           CommunicatorCase{"localFourThreads", [] { return makeLocal(4); }},
+TEST(LocalCommunicatorTest, ranksInOtherSessionsAreRefused) {
+  Local local(1);
+  CommunicationPlan plan;
+  plan.sessionOf = {0, 0, 1, 1}, plan.ranks = {0, 1};
+  EXPECT_EQ(local.communicator.prepare(plan).message(), "2 of 4 ranks are in other sessions, which the local communicator does not reach");
+}
+
+// The names say where the memory is that ranks work in: the processor's; one that only its backend can follow; the same, but work goes on
+// after the call that starts it.
+INSTANTIATE_TEST_SUITE_P(Local, CommunicatorConformance,
+                         ::testing::Values(CommunicatorCase{"oneThread", [] { return makeLocal(1); }},
+                                           CommunicatorCase{"fourThreads", [] { return makeLocal(4); }},
+                                           CommunicatorCase{"offset", [] { return makeLocal(false); }},
+                                           CommunicatorCase{"queued", [] { return makeLocal(true); }},
                                            CommunicatorCase{"faultyWithoutFaults", makeWithoutFaults}),
                          [](const auto &info) { return info.param.name; });
 

@@ -1,0 +1,121 @@
+// A device that the processor cannot see into: the processor's backend behind addresses that nobody can follow, and with work that goes on
+// after the call.
+#include "tests/engine/device/OffsetBackend.h"
+
+#include <vector>
+
+namespace npar::testing {
+
+using namespace engine;
+
+namespace {
+
+/// Bits 47 to 63 of a pointer of x86-64 and of AArch64 are equal (in user space 0): an address with this bit faults wherever it is
+/// followed.
+constexpr uint64_t offset = uint64_t{1} << 62;
+
+DeviceAddress faked(DeviceAddress real) { return real + offset; }
+DeviceAddress real(DeviceAddress fake) { return fake ? fake + (0 - offset) : fake; }
+
+std::vector<DeviceAddress> real(const DeviceAddress *fakes, size_t count) {
+  std::vector<DeviceAddress> result;
+  for (size_t i = 0; i < count; ++i)
+    result.push_back(real(fakes[i]));
+  return result;
+}
+
+} // namespace
+
+OffsetBackend::OffsetBackend(std::unique_ptr<Backend> inner, bool queued) : inner(std::move(inner)), queued(queued) {
+  if (queued)
+    thread = std::thread([this] { run(); });
+}
+
+OffsetBackend::~OffsetBackend() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stopping = true;
+  }
+  wake.notify_all();
+  if (thread.joinable())
+    thread.join();
+}
+
+void OffsetBackend::run() {
+  inner->enterThread();
+  std::unique_lock<std::mutex> lock(mutex);
+  while (true) {
+    wake.wait(lock, [&] { return stopping || !queue.empty(); });
+    if (queue.empty())
+      return;
+    Work work = std::move(queue.front());
+    queue.pop_front();
+    lock.unlock();
+    if (Status status = work(); failed.ok())
+      failed = status;
+    lock.lock();
+  }
+}
+
+Status OffsetBackend::start(Work work) {
+  if (!queued)
+    return work();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    queue.push_back(std::move(work));
+  }
+  wake.notify_one();
+  return {};
+}
+
+Result<DeviceAddress> OffsetBackend::allocate(uint64_t bytes) {
+  Result<DeviceAddress> memory = inner->allocate(bytes);
+  return memory.ok() ? Result<DeviceAddress>(faked(*memory)) : memory;
+}
+
+void OffsetBackend::release(DeviceAddress memory, uint64_t bytes) { inner->release(real(memory), bytes); }
+
+void OffsetBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) {
+  (void)start([=] { return inner->copyIn(real(target), source, bytes), Status(); });
+}
+
+void OffsetBackend::copyOut(void *target, DeviceAddress source, uint64_t bytes) {
+  (void)start([=] { return inner->copyOut(target, real(source), bytes), Status(); });
+}
+
+void OffsetBackend::zero(DeviceAddress target, uint64_t bytes) {
+  (void)start([=] { return inner->zero(real(target), bytes), Status(); });
+}
+
+void OffsetBackend::copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) {
+  (void)start([=] { return inner->copy(real(target), real(source), bytes), Status(); });
+}
+
+void OffsetBackend::reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
+                           const DeviceAddress *targets, size_t targetCount, uint64_t count) {
+  (void)start([this, type, op, from = real(sources, sourceCount), to = real(targets, targetCount), count] {
+    inner->reduce(type, op, from.data(), from.size(), to.data(), to.size(), count);
+    return Status();
+  });
+}
+
+Status OffsetBackend::runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) {
+  return start([this, kernel, to = real(buffers, bufferCount), context, bytes] {
+    return inner->runKernel(kernel, to.data(), to.size(), context, bytes);
+  });
+}
+
+Status OffsetBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c, DeviceAddress scratch) {
+  return start([=] { return inner->runMatmul(matmul, real(a), real(b), real(c), real(scratch)); });
+}
+
+void OffsetBackend::whenDone(Completion &completion) {
+  if (!queued)
+    return completion.completed({});
+  (void)start([this, &completion] {
+    completion.completed(std::exchange(failed, Status()));
+    return Status();
+  });
+}
+
+} // namespace npar::testing

@@ -1,0 +1,57 @@
+// A device that the processor cannot see into: the processor's backend behind addresses that nobody can follow, and with work that goes on
+// after the call.
+#pragma once
+
+#include "engine/device/Backend.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace npar::testing {
+
+/// Hands out addresses that no process can have, so that whoever follows one instead of asking for a copy crashes. With `queued` one thread
+/// of its own does the work in the order it is started in, and completions come from there; else all is done when a call returns.
+class OffsetBackend final : public engine::Backend {
+public:
+  OffsetBackend(std::unique_ptr<engine::Backend> inner, bool queued);
+  ~OffsetBackend() override;
+  std::string name() const override { return queued ? "queued" : "offset"; }
+  bool computes() const override { return inner->computes(); }
+  bool asynchronous() const override { return queued; }
+  engine::Status load(const program::Program &program) override { return inner->load(program); }
+  void enterThread() override { inner->enterThread(); }
+  engine::Result<engine::DeviceAddress> allocate(uint64_t bytes) override;
+  void release(engine::DeviceAddress memory, uint64_t bytes) override;
+  void copyIn(engine::DeviceAddress target, const void *source, uint64_t bytes) override;
+  void copyOut(void *target, engine::DeviceAddress source, uint64_t bytes) override;
+  void zero(engine::DeviceAddress target, uint64_t bytes) override;
+  void copy(engine::DeviceAddress target, engine::DeviceAddress source, uint64_t bytes) override;
+  void reduce(program::ElementType type, program::ReduceOp op, const engine::DeviceAddress *sources, size_t sourceCount,
+              const engine::DeviceAddress *targets, size_t targetCount, uint64_t count) override;
+  engine::Status runKernel(uint32_t kernel, const engine::DeviceAddress *buffers, size_t bufferCount, const int64_t *context,
+                           uint64_t bytes) override;
+  engine::Status runMatmul(uint32_t matmul, engine::DeviceAddress a, engine::DeviceAddress b, engine::DeviceAddress c,
+                           engine::DeviceAddress scratch) override;
+  void whenDone(engine::Completion &completion) override;
+
+private:
+  using Work = std::function<engine::Status()>;
+  /// Does it now, or gives it to the thread.
+  engine::Status start(Work work);
+  void run();
+
+  std::unique_ptr<engine::Backend> inner;
+  bool queued;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<Work> queue;
+  bool stopping = false;
+  engine::Status failed; ///< of work since the last completion; of the thread alone
+  std::thread thread;
+};
+
+} // namespace npar::testing

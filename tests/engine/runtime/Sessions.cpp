@@ -1,0 +1,89 @@
+// One program in several sessions, threads in place of processes: ranks of different sessions share no memory and reach each other by
+// messages.
+#include "tests/engine/runtime/Sessions.h"
+
+#include "engine/backends/Backends.h"
+#include "engine/comm/local/LocalCommunicator.h"
+#include "engine/program/Ranks.h"
+#include "tests/engine/device/OffsetBackend.h"
+
+namespace npar::testing {
+
+using namespace engine;
+
+namespace {
+
+std::vector<int64_t> ranksOf(const SessionsOptions &options, size_t session, int64_t world) {
+  if (auto given = options.ranks.find(session); given != options.ranks.end())
+    return given->second;
+  std::vector<int64_t> ranks;
+  auto count = static_cast<int64_t>(options.count);
+  for (int64_t rank = 0; rank < world; ++rank)
+    if ((options.inTurns ? rank % count : rank * count / world) == static_cast<int64_t>(session))
+      ranks.push_back(rank);
+  return ranks;
+}
+
+std::shared_ptr<Communicator> communicatorOf(const SessionsOptions &options, size_t session, std::shared_ptr<ByteQueues> queues,
+                                             Backend &backend) {
+  struct Both {
+    std::unique_ptr<Communicator> inner;
+    FaultyCommunicator faulty;
+    Both(std::unique_ptr<Communicator> given, const std::vector<Fault> &faults) : inner(std::move(given)), faulty(*inner, faults) {}
+  };
+  std::unique_ptr<Communicator> inner;
+  if (options.local)
+    inner = std::make_unique<LocalCommunicator>(backend);
+  else
+    inner = std::make_unique<BytesCommunicator>(backend, std::move(queues), session, options.bytes);
+  if (options.faults.empty())
+    return inner;
+  auto both = std::make_shared<Both>(std::move(inner), options.faults);
+  return {both, &both->faulty};
+}
+
+} // namespace
+
+Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const SessionsOptions &options)
+    : opened(options.count), sessions(options.count) {
+  auto queues = std::make_shared<ByteQueues>(options.count);
+  int64_t world = program::worldOf(program->root());
+  inThreads([&](size_t i) {
+    SessionOptions own = options.session;
+    own.ranks = ranksOf(options, i, world);
+    if (options.alter)
+      options.alter(i, own);
+    SessionParts parts;
+    if (options.memory != "cpu")
+      parts.backend = std::make_unique<OffsetBackend>(std::move(*createBackend("cpu", {own.threads, false})), options.memory == "queued");
+    parts.communicator = [&, i](Backend &backend) { return communicatorOf(options, i, queues, backend); };
+    auto session = createSession(program, own, std::move(parts));
+    opened[i] = session.status();
+    if (session.ok())
+      sessions[i] = std::move(*session);
+  });
+}
+
+Sessions::~Sessions() = default;
+
+std::vector<Status> Sessions::step(const Batch &batch, int64_t step) {
+  std::vector<Status> statuses(sessions.size());
+  results.resize(sessions.size());
+  inThreads([&](size_t i) {
+    auto result = sessions[i]->step(batch, step);
+    statuses[i] = result.status();
+    if (result.ok())
+      results[i] = *result;
+  });
+  return statuses;
+}
+
+void Sessions::inThreads(const std::function<void(size_t)> &body) {
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    threads.emplace_back([&, i] { body(i); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace npar::testing

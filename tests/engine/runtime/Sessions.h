@@ -1,0 +1,53 @@
+// One program in several sessions, threads in place of processes: ranks of different sessions share no memory and reach each other by
+// messages.
+#pragma once
+
+#include "engine/runtime/SessionParts.h"
+#include "tests/engine/comm/BytesCommunicator.h"
+#include "tests/engine/comm/FaultyCommunicator.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace npar::testing {
+
+struct SessionsOptions {
+  size_t count = 2;
+  bool inTurns = false;                         ///< rank r is in session r modulo their number; else each has as many neighbours
+  std::string memory = "cpu";                   ///< "offset", "queued": memory that only its backend can follow (OffsetBackend.h)
+  BytesOptions bytes;                           ///< how messages meet
+  bool local = false;                           ///< of one session: the local communicator
+  engine::SessionOptions session;               ///< of each, but for the ranks
+  std::vector<engine::Fault> faults;            ///< of whichever session has the rank
+  std::map<size_t, std::vector<int64_t>> ranks; ///< of these sessions, whatever the rule says
+  std::function<void(size_t session, engine::SessionOptions &options)> alter; ///< null: all are alike
+};
+
+/// Opens them all at once.
+class Sessions {
+public:
+  Sessions(std::shared_ptr<const program::LoadedProgram> program, const SessionsOptions &options);
+  ~Sessions();
+
+  /// What call(session) returns, of all sessions at once, each in its thread.
+  template <typename Call> auto each(Call call) {
+    std::vector<decltype(call(*sessions[0]))> results(sessions.size());
+    inThreads([&](size_t i) { results[i] = call(*sessions[i]); });
+    return results;
+  }
+  /// One training step; the statuses of all, and their results where they are good.
+  std::vector<engine::Status> step(const engine::Batch &batch, int64_t step);
+
+  std::vector<engine::Status> opened;
+  std::vector<engine::StepResult> results; ///< of the last step
+  std::vector<std::unique_ptr<engine::Session>> sessions;
+
+private:
+  void inThreads(const std::function<void(size_t)> &body);
+};
+
+} // namespace npar::testing
