@@ -12,14 +12,22 @@ double stepSeconds(const Machine &machine, Work work, double flops, double bytes
 
 double transferSeconds(const Machine &machine, double bytes) { return machine.linkLatency + bytes / machine.linkBytes; }
 
-double collectiveSeconds(const Machine &machine, CollectiveKind kind, double bytes, int members) {
+double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, int members) {
   if (members <= 1)
     return 0;
-  if (kind == CollectiveKind::Permute)
-    return transferSeconds(machine, bytes);
   // A round passes 1/members of the vector to the neighbour; an all-reduce is a reduce-scatter and an all-gather.
-  int rounds = (kind == CollectiveKind::AllReduce ? 2 : 1) * (members - 1);
-  return rounds * transferSeconds(machine, bytes / members);
+  auto rounds = [&](int count) { return count * transferSeconds(machine, bytes / members); };
+  switch (kind) {
+  case program::CollectiveKind::Permute:
+    return transferSeconds(machine, bytes);
+  case program::CollectiveKind::AllReduce:
+    return rounds(2 * (members - 1));
+  case program::CollectiveKind::AllGather:
+  case program::CollectiveKind::ReduceScatter:
+  case program::CollectiveKind::AllToAll:
+    break;
+  }
+  return rounds(members - 1);
 }
 
 } // namespace npar::cost

@@ -1,6 +1,8 @@
 // How long steps and messages take on a machine: the numbers that stage balance and the planned timeline are made from.
 #pragma once
 
+#include "engine/program/Enums_generated.h"
+
 namespace npar::cost {
 
 /// What one rank has to itself, and what joins ranks. The defaults describe one core of the reference machine with ranks in one process.
@@ -13,7 +15,6 @@ struct Machine {
 };
 
 enum class Work { Matmul, Vector };
-enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, Permute };
 
 /// Seconds of a step that computes `flops` and moves `bytes` through memory (roofline: the slower of both).
 double stepSeconds(const Machine &machine, Work work, double flops, double bytes);
@@ -24,6 +25,6 @@ double transferSeconds(const Machine &machine, double bytes);
 /// Seconds of a collective of `members` ranks by the ring algorithm (Thakur et al. 2005, "Optimization of collective communication
 /// operations in MPICH", section 4). `bytes` is the whole vector: the input of all_reduce, reduce_scatter and all_to_all, the result of
 /// all_gather; the piece of permute, which is one message.
-double collectiveSeconds(const Machine &machine, CollectiveKind kind, double bytes, int members);
+double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, int members);
 
 } // namespace npar::cost

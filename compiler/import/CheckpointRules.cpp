@@ -1,26 +1,13 @@
 // Copies the lines of a model's checkpoint block to the module; `emit` writes them into the compiled program.
 #include "compiler/import/CheckpointRules.h"
+#include "compiler/import/Enumerations.h"
 
 using namespace mlir;
-
-static StringRef wordOf(npar::dsl::CheckpointRuleKind kind) {
-  switch (kind) {
-  case npar::dsl::CheckpointRuleKind::Rename:
-    return "rename";
-  case npar::dsl::CheckpointRuleKind::Ignore:
-    return "ignore";
-  case npar::dsl::CheckpointRuleKind::Same:
-    return "same";
-  case npar::dsl::CheckpointRuleKind::Fresh:
-    return "fresh";
-  }
-  llvm_unreachable("a kind that no switch knows");
-}
 
 void npar::setCheckpointRules(ModuleOp module, const dsl::Model &model, Builder &builder) {
   SmallVector<Attribute> rules;
   for (const dsl::CheckpointRule &rule : model.checkpoint)
-    rules.push_back(builder.getDictionaryAttr({builder.getNamedAttr("kind", builder.getStringAttr(wordOf(rule.kind))),
+    rules.push_back(builder.getDictionaryAttr({builder.getNamedAttr("kind", builder.getStringAttr(wordOf(seamOf(rule.kind)))),
                                                builder.getNamedAttr("file", builder.getStringAttr(rule.file)),
                                                builder.getNamedAttr("model", builder.getStringAttr(rule.model))}));
   if (!rules.empty())

@@ -1,8 +1,10 @@
 // Imports an elaborated program: each node becomes the nn op of its name, mechanically, as the language's table of nodes says.
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/import/CheckpointRules.h"
+#include "compiler/import/Enumerations.h"
 #include "compiler/import/PlanClauses.h"
 #include "dsl/Nodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,7 +19,7 @@ class Importer {
 public:
   Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources)
       : builder(&context), program(program), model(program.model), sources(sources) {
-    compute = floatType(program.plan.compute, builder);
+    compute = typeOf(seamOf(program.plan.compute));
     for (const dsl::Axis &axis : model.axes)
       sizes[axis.name] = axis.size;
   }
@@ -57,6 +59,9 @@ private:
     return FileLineColRange::get(builder.getStringAttr(sources.name(at.file)), at.line, at.column, at.column + at.length);
   }
 
+  Type typeOf(program::ElementType type) { return nn::typeOf(type, builder.getContext()); }
+
+  /// Integers are i32 wherever they are computed with.
   RankedTensorType typeOf(const dsl::TensorType &type) {
     SmallVector<StringAttr> names;
     SmallVector<int64_t> shape;
@@ -64,7 +69,7 @@ private:
       names.push_back(builder.getStringAttr(axis));
       shape.push_back(sizes.lookup(axis));
     }
-    return withAxes(dsl::isInteger(type.element) ? Type(builder.getI32Type()) : compute, names, shape);
+    return withAxes(dsl::isInteger(type.element) ? typeOf(program::ElementType::I32) : compute, names, shape);
   }
 
   void beginFunction(ModuleOp module, StringRef name) {
@@ -165,10 +170,8 @@ private:
       }
       auto variable = VariableOp::create(builder, location(parameter.location), parameter.path, type, VariableKind::Parameter);
       variable.setStoredAttr(builder.getI64ArrayAttr(stored));
-      Initial initial = parameter.init == dsl::InitKind::Normal ? Initial::Normal
-                        : parameter.init == dsl::InitKind::Ones ? Initial::Ones
-                                                                : Initial::Zeros;
-      variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == Initial::Normal ? parameter.deviation : 0));
+      InitKind initial = seamOf(parameter.init);
+      variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
     }
     // Their names begin with a '#', which no path of a parameter can have.
@@ -240,11 +243,11 @@ private:
   LogicalResult addNode(const dsl::Node &node) {
     if (node.op == "parameter") {
       auto read = ReadOp::create(builder, location(node.location), typeOf(node.type), text(node, "name"));
-      setAt(read, Phase::F, node.path, node.block);
+      setAt(read, Phase::Forward, node.path, node.block);
       values.push_back(read);
       return success();
     }
-    Operation *op = createOp(node, Phase::F);
+    Operation *op = createOp(node, Phase::Forward);
     if (!op)
       return failure();
     values.push_back(op->getResult(0));
@@ -253,9 +256,7 @@ private:
 
   /// What a batch brings for an input that is of this type here: floats are f32 whatever the plan computes in.
   Type valuesOf(dsl::ElementType type) {
-    return type == dsl::ElementType::U8    ? Type(builder.getI8Type())
-           : type == dsl::ElementType::I32 ? Type(builder.getI32Type())
-                                           : Type(builder.getF32Type());
+    return typeOf(dsl::isInteger(type) ? seamOf(type) : program::ElementType::F32);
   }
 
   /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
@@ -291,7 +292,7 @@ private:
     auto perToken = llvm::cast<RankedTensorType>(values[model.loss].getType());
     double tokens = static_cast<double>(perToken.getNumElements()) * static_cast<double>(program.plan.microCount);
     auto place = [&](auto op) {
-      setAt(op, Phase::F, node.path, node.block);
+      setAt(op, Phase::Forward, node.path, node.block);
       return op;
     };
     Value sum = place(SumOp::create(builder, loc, scalarOf(compute), values[model.loss]));
@@ -312,20 +313,20 @@ private:
       return op;
     };
     beginFunction(module, "count");
-    Operation *targets = createOp(model.nodes[node.operands[1]], Phase::C); // an input: the language takes nothing else there
-    setAt(targets, Phase::C, node.path, node.block);
+    Operation *targets = createOp(model.nodes[node.operands[1]], Phase::Count); // an input: the language takes nothing else there
+    setAt(targets, Phase::Count, node.path, node.block);
     auto read = llvm::cast<RankedTensorType>(targets->getResult(0).getType());
     Type type = withAxes(builder.getF64Type(), axesOf(read), read.getShape());
-    Value one = place(FillOp::create(builder, loc, type, builder.getF64FloatAttr(1)), Phase::C);
+    Value one = place(FillOp::create(builder, loc, type, builder.getF64FloatAttr(1)), Phase::Count);
     Value valid =
-        place(KeepValidOp::create(builder, loc, type, one, targets->getResult(0), builder.getI64IntegerAttr(*ignored())), Phase::C);
-    Value count = place(SumOp::create(builder, loc, scalar, valid), Phase::C);
-    place(AccumulateOp::create(builder, loc, "#out.valid_tokens.sum", count), Phase::C);
+        place(KeepValidOp::create(builder, loc, type, one, targets->getResult(0), builder.getI64IntegerAttr(*ignored())), Phase::Count);
+    Value count = place(SumOp::create(builder, loc, scalar, valid), Phase::Count);
+    place(AccumulateOp::create(builder, loc, "#out.valid_tokens.sum", count), Phase::Count);
     func::ReturnOp::create(builder, loc);
 
     beginFunction(module, "start");
-    Value total = place(ReadOp::create(builder, loc, scalar, "#out.valid_tokens.sum"), Phase::S);
-    place(WriteOp::create(builder, loc, "#out.valid_tokens", total), Phase::S);
+    Value total = place(ReadOp::create(builder, loc, scalar, "#out.valid_tokens.sum"), Phase::Prologue);
+    place(WriteOp::create(builder, loc, "#out.valid_tokens", total), Phase::Prologue);
     func::ReturnOp::create(builder, loc);
   }
 };

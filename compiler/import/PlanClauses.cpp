@@ -1,6 +1,9 @@
 // Copies the clauses of a plan to module attributes; what they mean is decided by the phases that read them.
 #include "compiler/import/PlanClauses.h"
 
+#include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/import/Enumerations.h"
+
 using namespace mlir;
 
 namespace npar {
@@ -9,20 +12,32 @@ namespace {
 using Locate = llvm::function_ref<LocationAttr(const dsl::Location &)>;
 using Entries = SmallVector<NamedAttribute>;
 
-const char *wordOf(dsl::ElementType type) {
-  switch (type) {
-  case dsl::ElementType::F64:
-    return "f64";
-  case dsl::ElementType::BF16:
-    return "bf16";
-  case dsl::ElementType::F16:
-    return "fp16";
-  case dsl::ElementType::F32:
-  case dsl::ElementType::U8:
-  case dsl::ElementType::I32: // the language computes in no integers
+const char *wordOf(dsl::StoreKind kind) {
+  switch (kind) {
+  case dsl::StoreKind::Parameters:
+    return "parameters";
+  case dsl::StoreKind::Gradients:
+    return "gradients";
+  case dsl::StoreKind::Optimizer:
     break;
   }
-  return "f32";
+  return "optimizer";
+}
+
+const char *wordOf(dsl::RecomputeKind kind) {
+  switch (kind) {
+  case dsl::RecomputeKind::None:
+    return "none";
+  case dsl::RecomputeKind::Attention:
+    return "attention";
+  case dsl::RecomputeKind::Block:
+    return "block";
+  case dsl::RecomputeKind::Every:
+    return "every";
+  case dsl::RecomputeKind::Layers:
+    break;
+  }
+  return "layers";
 }
 
 ArrayAttr strings(Builder &builder, const std::vector<std::string> &list) {
@@ -30,10 +45,9 @@ ArrayAttr strings(Builder &builder, const std::vector<std::string> &list) {
 }
 
 void setStores(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
-  static const char *const words[] = {"parameters", "gradients", "optimizer"};
   SmallVector<Attribute> stores;
   for (const dsl::Store &store : plan.stores) {
-    Entries entries{builder.getNamedAttr("what", builder.getStringAttr(words[static_cast<int>(store.what)])),
+    Entries entries{builder.getNamedAttr("what", builder.getStringAttr(wordOf(store.what))),
                     builder.getNamedAttr("mesh", strings(builder, store.mesh)), builder.getNamedAttr("loc", location(store.location))};
     if (store.perStep)
       entries.push_back(builder.getNamedAttr("per_step", builder.getUnitAttr()));
@@ -48,10 +62,9 @@ void setStores(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate 
 }
 
 void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Builder &builder, Locate location) {
-  static const char *const words[] = {"none", "attention", "block", "every", "layers"};
   if (recompute.kind == dsl::RecomputeKind::None)
     return;
-  Entries entries{builder.getNamedAttr("kind", builder.getStringAttr(words[static_cast<int>(recompute.kind)])),
+  Entries entries{builder.getNamedAttr("kind", builder.getStringAttr(wordOf(recompute.kind))),
                   builder.getNamedAttr("loc", location(recompute.location))};
   if (recompute.kind == dsl::RecomputeKind::Every)
     entries.push_back(builder.getNamedAttr("k", builder.getI64IntegerAttr(recompute.every)));
@@ -63,16 +76,18 @@ void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Builder &bui
 void setPrecision(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
   if (plan.compute != dsl::ElementType::BF16 && plan.compute != dsl::ElementType::F16)
     return;
-  auto word = [&](StringRef name, dsl::ElementType type) { return builder.getNamedAttr(name, builder.getStringAttr(wordOf(type))); };
-  Entries entries{word("compute", plan.compute)};
+  auto type = [&](StringRef name, dsl::ElementType type) {
+    return builder.getNamedAttr(name, TypeAttr::get(nn::typeOf(seamOf(type), builder.getContext())));
+  };
+  Entries entries{type("compute", plan.compute)};
   if (plan.gradients)
-    entries.push_back(word("gradients", *plan.gradients));
+    entries.push_back(type("gradients", *plan.gradients));
   if (plan.reduce)
-    entries.push_back(word("reduce", *plan.reduce));
+    entries.push_back(type("reduce", *plan.reduce));
   SmallVector<Attribute> keeps;
   for (const dsl::Keep &keep : plan.keeps)
     keeps.push_back(builder.getDictionaryAttr({builder.getNamedAttr("what", builder.getStringAttr(keep.what)),
-                                               builder.getNamedAttr("layer", builder.getBoolAttr(keep.layer)), word("type", keep.type),
+                                               builder.getNamedAttr("layer", builder.getBoolAttr(keep.layer)), type("type", keep.type),
                                                builder.getNamedAttr("loc", location(keep.location))}));
   entries.push_back(builder.getNamedAttr("keep", builder.getArrayAttr(keeps)));
   module->setAttr("nn.precision", builder.getDictionaryAttr(entries));
@@ -93,22 +108,6 @@ void setLimits(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate 
 }
 
 } // namespace
-
-Type floatType(dsl::ElementType type, Builder &builder) {
-  switch (type) {
-  case dsl::ElementType::F64:
-    return builder.getF64Type();
-  case dsl::ElementType::BF16:
-    return builder.getBF16Type();
-  case dsl::ElementType::F16:
-    return builder.getF16Type();
-  case dsl::ElementType::F32:
-  case dsl::ElementType::U8:
-  case dsl::ElementType::I32: // the language computes in no integers
-    break;
-  }
-  return builder.getF32Type();
-}
 
 void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
   setStores(module, plan, builder, location);

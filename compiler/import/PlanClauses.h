@@ -8,13 +8,10 @@
 
 namespace npar {
 
-/// f32, f64, bf16 or f16.
-mlir::Type floatType(dsl::ElementType type, mlir::Builder &builder);
-
 /// Sets, each only where the plan says something:
 /// `dist.stores` = [{what = "gradients", mesh = ["dp"], per_step, loc}], `dist.bucket` in bytes, `dist.hierarchical`;
 /// `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc};
-/// `nn.precision` = {compute = "bf16", gradients = "f32", reduce = "f32", keep = [{what, layer, type, loc}]};
+/// `nn.precision` = {compute = bf16, gradients = f32, reduce = f32, keep = [{what, layer, type, loc}]};
 /// `npar.require` = {memory in bytes, memory_loc, bubble as a share, bubble_loc}.
 void setPlanClauses(mlir::ModuleOp module, const dsl::Plan &plan, mlir::Builder &builder,
                     llvm::function_ref<mlir::LocationAttr(const dsl::Location &)> location);

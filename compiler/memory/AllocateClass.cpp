@@ -51,7 +51,7 @@ private:
     shared.variables.assign(model.variables.size(), 0);
     for (const VariableModel &variable : model.variables)
       shared.kinds.push_back(variable.kind);
-    for (VariableKind kind : {VariableKind::Parameter, VariableKind::State, VariableKind::Accumulator, VariableKind::Output})
+    for (VariableKind kind : program::EnumValuesVariableKind())
       for (uint32_t index = 0; index < model.variables.size(); ++index) {
         const VariableModel &variable = model.variables[index];
         if (variable.kind != kind)
@@ -205,12 +205,19 @@ private:
   void countMemory() {
     for (const VariableModel &variable : model.variables) {
       uint64_t bytes = aligned(variable.bytes);
-      if (variable.kind == VariableKind::Parameter)
+      switch (variable.kind) {
+      case VariableKind::Parameter:
         result->parameter_bytes += bytes;
-      else if (variable.kind == VariableKind::State)
+        break;
+      case VariableKind::State:
         result->optimizer_bytes += bytes;
-      else if (variable.kind == VariableKind::Accumulator)
+        break;
+      case VariableKind::Accumulator:
         result->gradient_bytes += bytes;
+        break;
+      case VariableKind::Output: // an activation, of 8 bytes
+        break;
+      }
     }
     result->workspace_bytes = scratch > scratchWithoutWorkspace ? scratch - scratchWithoutWorkspace : 0;
     result->activation_bytes =

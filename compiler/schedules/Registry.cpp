@@ -1,6 +1,8 @@
 // The schedules by the names that plans use, and their text form.
 #include "compiler/schedules/Schedule.h"
 
+#include "engine/program/Words.h"
+
 #include <algorithm>
 
 namespace npar::schedules {
@@ -51,7 +53,19 @@ Made makeSchedule(const ScheduleKind &kind, Request request) {
   return kind.make(request);
 }
 
-char letter(Phase phase) { return "FBW"[static_cast<int>(phase)]; }
+program::Phase seamOf(Phase phase) {
+  switch (phase) {
+  case Phase::F:
+    return program::Phase::Forward;
+  case Phase::B:
+    return program::Phase::Backward;
+  case Phase::W:
+    break;
+  }
+  return program::Phase::Weight;
+}
+
+char letter(Phase phase) { return wordOf(seamOf(phase))[0]; }
 
 std::string print(const TaskLists &lists) {
   bool chunks = false;

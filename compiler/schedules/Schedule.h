@@ -1,6 +1,8 @@
 // A pipeline schedule is data: where the chunks of the model are, and for each stage the order of its compute tasks. Transfers follow.
 #pragma once
 
+#include "engine/program/Enums_generated.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -110,6 +112,10 @@ Made makeSchedule(const ScheduleKind &kind, Request request);
 /// One line per stage, such as `F0 F1 B0 B1`; chunks after a dot where there are several (`F0.1`).
 std::string print(const TaskLists &lists);
 
+/// The phase of a training step that tasks of a phase belong to.
+program::Phase seamOf(Phase phase);
+
+/// The word of that phase: 'F', 'B' or 'W'.
 char letter(Phase phase);
 
 } // namespace npar::schedules

@@ -34,16 +34,36 @@ std::string numberText(double value) {
   return text;
 }
 
-const char *nameOf(ElementType type) { return type == ElementType::F16 ? "float16" : type == ElementType::BF16 ? "bfloat16" : "float32"; }
+const char *nameOf(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return "float16";
+  case ElementType::BF16:
+    return "bfloat16";
+  case ElementType::F64:
+    return "float64";
+  case ElementType::F32:
+  case ElementType::I32: // written as float32
+  case ElementType::U8:
+    break;
+  }
+  return "float32";
+}
 
 bool fits(double value, ElementType type) {
-  if (type == ElementType::F64)
-    return std::isfinite(value);
   auto narrow = static_cast<float>(value);
-  if (type == ElementType::F16)
-    narrow = static_cast<float>(program::Float16(narrow));
-  if (type == ElementType::BF16)
-    narrow = static_cast<float>(program::BFloat16(narrow));
+  switch (type) {
+  case ElementType::F64:
+    return std::isfinite(value);
+  case ElementType::F16:
+    return std::isfinite(static_cast<float>(program::Float16(narrow)));
+  case ElementType::BF16:
+    return std::isfinite(static_cast<float>(program::BFloat16(narrow)));
+  case ElementType::F32:
+  case ElementType::I32:
+  case ElementType::U8:
+    break;
+  }
   return std::isfinite(narrow);
 }
 

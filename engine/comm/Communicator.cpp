@@ -1,26 +1,28 @@
 // The words for what ranks do together.
 #include "engine/comm/Communicator.h"
 
+#include "engine/program/Words.h"
+
 namespace npar::engine {
 
 const char *nameOf(OperationKind kind) {
   switch (kind) {
   case OperationKind::AllReduce:
-    return "all_reduce";
+    return wordOf(program::CollectiveKind::AllReduce);
   case OperationKind::AllGather:
-    return "all_gather";
+    return wordOf(program::CollectiveKind::AllGather);
   case OperationKind::ReduceScatter:
-    return "reduce_scatter";
+    return wordOf(program::CollectiveKind::ReduceScatter);
   case OperationKind::AllToAll:
-    return "all_to_all";
+    return wordOf(program::CollectiveKind::AllToAll);
   case OperationKind::Permute:
-    return "permute";
+    return wordOf(program::CollectiveKind::Permute);
   case OperationKind::Send:
     return "send";
   case OperationKind::Receive:
-    return "recv";
+    break;
   }
-  return "?"; // only for a number that is no kind
+  return "recv";
 }
 
 } // namespace npar::engine

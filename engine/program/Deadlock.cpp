@@ -94,9 +94,14 @@ private:
       return "its receiver";
     case StepKind::Receive:
       return "its sender";
-    default:
-      return "a member of its group";
+    case StepKind::Collective:
+    case StepKind::Kernel:
+    case StepKind::Matmul:
+    case StepKind::Zero:
+    case StepKind::Copy:
+      break;
     }
+    return "a member of its group";
   }
 
   struct Bytes {

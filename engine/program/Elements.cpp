@@ -1,4 +1,4 @@
-// The size of each element type.
+// What elements of a type are.
 #include "engine/program/Elements.h"
 
 namespace npar::program {
@@ -17,6 +17,20 @@ uint64_t sizeOf(ElementType type) {
     break;
   }
   return 1;
+}
+
+bool isNarrow(ElementType type) {
+  switch (type) {
+  case ElementType::BF16:
+  case ElementType::F16:
+    return true;
+  case ElementType::F32:
+  case ElementType::F64:
+  case ElementType::I32:
+  case ElementType::U8:
+    break;
+  }
+  return false;
 }
 
 } // namespace npar::program

@@ -3,6 +3,7 @@
 #include "engine/program/ClassMesh.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Words.h"
 
 #include <map>
 #include <tuple>
@@ -36,11 +37,11 @@ uint32_t microOf(const Instance &instance) { return instance.rankClass->tasks()-
 /// How two members of one group differ; empty when they agree.
 std::string difference(const Collective &left, const Collective &right) {
   if (left.kind() != right.kind())
-    return std::string("kind ") + EnumNameCollectiveKind(left.kind()) + " and " + EnumNameCollectiveKind(right.kind());
+    return std::string("kind ") + wordOf(left.kind()) + " and " + wordOf(right.kind());
   if (left.op() != right.op())
-    return std::string("operator ") + EnumNameReduceOp(left.op()) + " and " + EnumNameReduceOp(right.op());
+    return std::string("operator ") + wordOf(left.op()) + " and " + wordOf(right.op());
   if (left.type() != right.type())
-    return std::string("type ") + EnumNameElementType(left.type()) + " and " + EnumNameElementType(right.type());
+    return std::string("type ") + wordOf(left.type()) + " and " + wordOf(right.type());
   if (left.count() != right.count())
     return "count " + std::to_string(left.count()) + " and " + std::to_string(right.count());
   if (left.outer() != right.outer() || left.split() != right.split() || left.inner() != right.inner() || left.middle() != right.middle() ||
@@ -93,9 +94,8 @@ std::string checkTransfers(const Program &program) {
                     std::to_string(sent->peer()) + ", but " + describe(program, receive) + " at " + axis + " = " + std::to_string(own) +
                     " receives it");
     if (sent->count() != transfer->count() || sent->type() != transfer->type())
-      return report(describe(program, found->second) + " sends " + std::to_string(sent->count()) + " " + EnumNameElementType(sent->type()) +
-                    ", but " + describe(program, receive) + " receives " + std::to_string(transfer->count()) + " " +
-                    EnumNameElementType(transfer->type()));
+      return report(describe(program, found->second) + " sends " + std::to_string(sent->count()) + " " + wordOf(sent->type()) + ", but " +
+                    describe(program, receive) + " receives " + std::to_string(transfer->count()) + " " + wordOf(transfer->type()));
     sends.erase(found);
   });
   if (wrong.empty() && !sends.empty())

@@ -3,6 +3,7 @@
 #include "engine/program/Elements.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
+#include "engine/program/Words.h"
 
 #include <set>
 
@@ -139,7 +140,7 @@ std::string checkInputs(const Program &program) {
     if (std::string wrong = checkLogical(program, *input); !wrong.empty())
       return wrong;
     if (input->role() != InputRole::Other && !roles.insert(input->role()).second)
-      return name + " is a second one that a stream of tokens feeds as " + EnumNameInputRole(input->role());
+      return name + " is a second one that a stream of tokens feeds as " + wordOf(input->role());
   }
   auto share = static_cast<int64_t>(ranksAlong(program, *program.data_axes()));
   bool whole = program.micro() >= 1 && program.batch() >= 1 &&

@@ -1,11 +1,13 @@
 // One printer for classes of ranks and for single ranks: a rank's text has numbers where its class's has names of mesh axes.
 #include "engine/program/PrintProgram.h"
 
+#include "engine/program/Cause.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Words.h"
 
 #include <cstdio>
 #include <optional>
@@ -42,114 +44,8 @@ std::string placeOf(const SourcePlace *source) {
   return source ? " at " + source->file()->str() + ":" + std::to_string(source->line()) : "";
 }
 
-const char *wordOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return "f32";
-  case ElementType::F64:
-    return "f64";
-  case ElementType::I32:
-    return "i32";
-  case ElementType::U8:
-    return "u8";
-  case ElementType::BF16:
-    return "bf16";
-  case ElementType::F16:
-    return "f16";
-  }
-  return "unknown";
-}
-
-const char *wordOf(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    return "all_reduce";
-  case CollectiveKind::AllGather:
-    return "all_gather";
-  case CollectiveKind::ReduceScatter:
-    return "reduce_scatter";
-  case CollectiveKind::AllToAll:
-    return "all_to_all";
-  case CollectiveKind::Permute:
-    return "permute";
-  }
-  return "unknown";
-}
-
-const char *wordOf(ReduceOp op) {
-  switch (op) {
-  case ReduceOp::Sum:
-    return "sum";
-  case ReduceOp::Max:
-    return "max";
-  case ReduceOp::RoundedSum:
-    return "rounded_sum";
-  }
-  return "unknown";
-}
-
-const char *wordOf(VariableKind kind) {
-  switch (kind) {
-  case VariableKind::Parameter:
-    return "parameter";
-  case VariableKind::State:
-    return "state";
-  case VariableKind::Accumulator:
-    return "accumulator";
-  case VariableKind::Output:
-    return "output";
-  }
-  return "unknown";
-}
-
-const char *wordOf(InitKind kind) {
-  switch (kind) {
-  case InitKind::Zeros:
-    return "zeros";
-  case InitKind::Ones:
-    return "ones";
-  case InitKind::Normal:
-    return "normal";
-  case InitKind::Constant:
-    return "constant";
-  }
-  return "unknown";
-}
-
-const char *wordOf(CheckpointRuleKind kind) {
-  switch (kind) {
-  case CheckpointRuleKind::Rename:
-    return "rename";
-  case CheckpointRuleKind::Ignore:
-    return "ignore";
-  case CheckpointRuleKind::Same:
-    return "same";
-  case CheckpointRuleKind::Fresh:
-    return "fresh";
-  }
-  return "unknown";
-}
-
-const char *describe(Phase phase) {
-  switch (phase) {
-  case Phase::Prologue:
-    return "prologue";
-  case Phase::Forward:
-    return "forward";
-  case Phase::Backward:
-    return "backward";
-  case Phase::Update:
-    return "update";
-  case Phase::Weight:
-    return "weight gradient";
-  case Phase::Count:
-    return "count";
-  }
-  return "unknown";
-}
-
 /// What a stream of tokens gives an input.
-const char *describe(InputRole role) {
+const char *streamOf(InputRole role) {
   switch (role) {
   case InputRole::Other:
     return "";
@@ -234,7 +130,7 @@ private:
       if (input->ignore())
         values += ", ignores " + std::to_string(*input->ignore());
       line("  " + input->name()->str() + ": " + wordOf(input->type()) + " " + shapeOf(*input->axes(), *input->shape()) + values +
-           describe(input->role()));
+           streamOf(input->role()));
     }
   }
 
@@ -503,8 +399,11 @@ private:
 
   std::string reasons(const Collective &collective) {
     std::string text = " {" + collective.from()->str() + "} -> {" + collective.to()->str() + "}";
-    if (collective.cause()->size())
-      text += " because " + collective.cause()->str();
+    if (collective.cause()) {
+      CauseT cause;
+      collective.cause()->UnPackTo(&cause);
+      text += " because " + describe(cause);
+    }
     for (uint32_t rule : *collective.rules()) {
       const Label *label = program.labels()->Get(rule);
       text += ", rule '" + label->text()->str() + "'" + placeOf(label->source());

@@ -10,6 +10,9 @@ namespace npar::program {
 /// Whether fragments of the phase run once per micro-batch, not once per training step.
 bool runsPerMicro(Phase phase);
 
+/// Whether fragments of the phase are what a pipeline is there for: the rest of the time between the first and the last of them is bubble.
+bool isWork(Phase phase);
+
 /// Whether a step orders itself by its dependencies alone, outside of the compute chain: Send, Receive, and collectives that are free.
 inline bool isAsync(const Step &step) { return step.kind() == StepKind::Send || step.kind() == StepKind::Receive || step.free(); }
 

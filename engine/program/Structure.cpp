@@ -7,6 +7,7 @@
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
 #include <limits>
@@ -128,20 +129,21 @@ private:
     for (const Matmul *matmul : *program.matmuls()) {
       uint64_t work = 0, batch = 0;
       std::vector<int64_t> sizes = {matmul->m(), matmul->n(), matmul->k()};
-      bool narrow = matmul->type() == ElementType::BF16 || matmul->type() == ElementType::F16;
+      bool narrow = isNarrow(matmul->type());
       if (!product(sizes, work) || !product(*matmul->batch(), batch) || !known(matmul->type()) || !known(matmul->result()) ||
           matmul->a_batch()->size() != matmul->batch()->size() || matmul->b_batch()->size() != matmul->batch()->size() ||
           matmul->c_batch()->size() != matmul->batch()->size())
         return fail("a matrix product has impossible sizes");
       bool multiplied = narrow || matmul->type() == ElementType::F32 || matmul->type() == ElementType::F64;
       if (!multiplied || (matmul->result() != matmul->type() && !(narrow && matmul->result() == ElementType::F32)))
-        return fail("a matrix product of " + std::string(EnumNameElementType(matmul->type())) + " with a result of " +
-                    EnumNameElementType(matmul->result()));
+        return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " with a result of " + wordOf(matmul->result()));
     }
     for (const Collective *collective : *program.collectives()) {
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largest / 8 ||
           collective->axes()->size() == 0)
         return fail("a collective of an unknown kind, or without mesh axes");
+      if (collective->cause() && !known(collective->cause()->kind()))
+        return fail("a collective with an unknown cause");
       for (uint32_t rule : *collective->rules())
         if (rule >= program.labels()->size())
           return fail("a collective asked for by rule " + number(rule) + " of " + number(program.labels()->size()) + " labels");
@@ -157,7 +159,7 @@ private:
         return fail("a collective of " + number(collective->count()) + " elements whose shares of " + std::to_string(collective->split()) +
                     " elements for " + number(members) + " ranks do not fit the whole of " + number(collective->whole()));
       if (!exchange && (collective->middle() != 1 || collective->concat() != 1 || collective->concat_first()))
-        return fail("a collective of kind " + std::string(EnumNameCollectiveKind(collective->kind())) + " with the geometry of AllToAll");
+        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " with the geometry of all_to_all");
       if (!shares && (gather || scatter || exchange) &&
           (!product(geometry, piece) || Wide(piece) * (gather ? 1 : members) != collective->count()))
         return fail("a collective of " + number(collective->count()) + " elements whose geometry " + std::to_string(collective->outer()) +
@@ -166,8 +168,8 @@ private:
                     std::to_string(collective->inner()) + " does not match");
       bool permute = collective->kind() == CollectiveKind::Permute;
       if (permute ? collective->shift() == 0 || collective->shift() >= members : collective->shift() != 0)
-        return fail("a collective of kind " + std::string(EnumNameCollectiveKind(collective->kind())) + " of " + number(members) +
-                    " members with shift " + number(collective->shift()));
+        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " of " + number(members) + " members with shift " +
+                    number(collective->shift()));
     }
     for (const Transfer *transfer : *program.transfers())
       if (transfer->axis() >= program.mesh()->size() || !known(transfer->type()) || transfer->count() > largest / 8 ||

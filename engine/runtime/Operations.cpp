@@ -9,6 +9,22 @@ namespace npar::engine {
 
 using namespace program;
 
+static OperationKind operationOf(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return OperationKind::AllReduce;
+  case CollectiveKind::AllGather:
+    return OperationKind::AllGather;
+  case CollectiveKind::ReduceScatter:
+    return OperationKind::ReduceScatter;
+  case CollectiveKind::AllToAll:
+    return OperationKind::AllToAll;
+  case CollectiveKind::Permute:
+    break;
+  }
+  return OperationKind::Permute;
+}
+
 Operations::Operations(const Program &program, const StepGraph &graph) : place(graph.nodes.size(), noIndex) {
   // Groups by collective and first member: listed once per group, not once per rank, whose number of members may be as large as the world.
   std::map<std::pair<uint32_t, int64_t>, const std::vector<int64_t> *> known;
@@ -32,9 +48,7 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
       if (!group)
         group = keep(groupOf(program, collective, first));
       members = group;
-      static const OperationKind kinds[] = {OperationKind::AllReduce, OperationKind::AllGather, OperationKind::ReduceScatter,
-                                            OperationKind::AllToAll, OperationKind::Permute};
-      operation.kind = kinds[static_cast<size_t>(collective.kind())];
+      operation.kind = operationOf(collective.kind());
       operation.op = collective.op(), operation.type = collective.type(), operation.event = collective.event();
     } else {
       const Transfer &transfer = *program.transfers()->Get(node.payload);

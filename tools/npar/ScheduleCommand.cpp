@@ -26,7 +26,7 @@ std::string scheduleSvg(const TimedSchedule &timed) {
       const schedules::Task &task = timed.schedule.lists[stage][i];
       const cost::Span &span = timed.times->timeline.spans[stage][i];
       picture.lanes.back().boxes.push_back(
-          {span.begin, span.end, static_cast<int>(task.phase), task.micro, task.chunk,
+          {span.begin, span.end, seamOf(task.phase), task.micro, task.chunk,
            fmt::format("{} on stage {}, {:.6g} to {:.6g}", taskLabel(timed.schedule, task), stage, span.begin, span.end)});
     }
   }

@@ -2,6 +2,8 @@
 // in float64.
 #include "tools/npar/Command.h"
 
+#include "engine/program/Verify.h"
+#include "engine/program/Words.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
@@ -177,7 +179,7 @@ ExitCode verifyCompiled(const VerifyFlags &flags) {
 /// Why a program cannot be compared with the text's one-rank program; empty when it can.
 std::string difference(const program::Program &program, const program::Program &reference) {
   if (program.compute() != program::ElementType::F64)
-    return "it computes in " + std::string(program::EnumNameElementType(program.compute())) +
+    return "it computes in " + std::string(program::wordOf(program.compute())) +
            ", and programs are compared in float64: compile it with --set compute=f64";
   auto numbers = [](const program::Program &one) {
     engine::BatchShape shape = engine::BatchShape::of(one);

@@ -2,13 +2,35 @@
 // conversions, which are single instructions where there is F16C.
 #include "compiler/codegen/loops/Narrow.h"
 
+#include "compiler/dialects/nn/base/Axes.h"
+#include "compiler/dialects/nn/base/Elements.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace npar::codegen {
 
-Type storageType(Type element) { return element.isBF16() || element.isF16() ? Type(IntegerType::get(element.getContext(), 16)) : element; }
+Type storageType(Type element) {
+  return isa<FloatType>(element) && nn::isNarrow(element) ? Type(IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth()))
+                                                          : element;
+}
+
+/// Whether LLVM's own conversions of a narrow type are single instructions and right.
+static bool convertsByLlvm(Type narrow) {
+  switch (nn::elementTypeOf(narrow).value()) {
+  case program::ElementType::F16:
+    return true;
+  case program::ElementType::BF16:
+    return false;
+  case program::ElementType::F32:
+  case program::ElementType::F64:
+  case program::ElementType::I32:
+  case program::ElementType::U8:
+    break;
+  }
+  llvm_unreachable("is stored as it is");
+}
 
 // `element` in the shape of `like`.
 static Type shaped(Type element, Value like) {
@@ -25,7 +47,7 @@ static Value constant(OpBuilder &b, Location loc, Type type, uint32_t value) {
 
 Value widen(OpBuilder &b, Location loc, Value bits, Type narrow) {
   Type f32 = shaped(b.getF32Type(), bits), i32 = shaped(b.getI32Type(), bits);
-  if (narrow.isF16()) {
+  if (convertsByLlvm(narrow)) {
     Value half = arith::BitcastOp::create(b, loc, shaped(narrow, bits), bits);
     return arith::ExtFOp::create(b, loc, TypeRange(f32), ValueRange(half));
   }
@@ -35,7 +57,7 @@ Value widen(OpBuilder &b, Location loc, Value bits, Type narrow) {
 
 Value narrow(OpBuilder &b, Location loc, Value value, Type narrow) {
   Type i32 = shaped(b.getI32Type(), value), i16 = shaped(b.getI16Type(), value);
-  if (narrow.isF16()) {
+  if (convertsByLlvm(narrow)) {
     Value half = arith::TruncFOp::create(b, loc, shaped(narrow, value), value);
     return arith::BitcastOp::create(b, loc, i16, half);
   }

@@ -95,13 +95,20 @@ int64_t MeshAttr::world() const { return sizeOf(getNames()); }
 // --- layout ---
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
-  SmallVector<StringAttr> names, partialAxes, partialKinds, flatAxes;
+  SmallVector<StringAttr> names, partialAxes, flatAxes;
+  std::optional<program::ReduceOp> reduction;
   SmallVector<int64_t> sizes;
   SmallVector<ArrayAttr> splits;
   SMLoc start = parser.getCurrentLocation();
   MLIRContext *context = parser.getContext();
   auto partial = [&]() -> ParseResult {
-    return failure(parseName(parser, partialAxes.emplace_back()) || parser.parseColon() || parseName(parser, partialKinds.emplace_back()));
+    StringAttr word;
+    if (parseName(parser, partialAxes.emplace_back()) || parser.parseColon() || parseName(parser, word))
+      return failure();
+    if (!isReduction(word) || (reduction && wordOf(*reduction) != word))
+      return parser.emitError(start) << "partial kinds are all 'sum' or all 'max', not '" << word.getValue() << "'";
+    reduction = program::valueOf<program::ReduceOp>(word.getValue());
+    return success();
   };
   auto flat = [&]() -> ParseResult { return parseName(parser, flatAxes.emplace_back()); };
   auto entry = [&]() -> ParseResult {
@@ -123,8 +130,8 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, entry))
     return {};
-  return LayoutAttr::getChecked([&] { return parser.emitError(start); }, context, names, sizes, splits, partialAxes, partialKinds,
-                                flatAxes);
+  return LayoutAttr::getChecked([&] { return parser.emitError(start); }, context, names, sizes, splits, partialAxes,
+                                reduction.value_or(program::ReduceOp::Sum), flatAxes);
 }
 
 void LayoutAttr::print(AsmPrinter &printer) const {
@@ -147,9 +154,9 @@ void LayoutAttr::print(AsmPrinter &printer) const {
   }
   if (isPartial()) {
     printer << StringRef(comma) << "partial = {";
-    llvm::interleaveComma(llvm::zip(getPartialAxes(), getPartialKinds()), printer, [&](auto axis) {
-      printer.printKeywordOrString(std::get<0>(axis));
-      printer << " : " << std::get<1>(axis).getValue();
+    llvm::interleaveComma(getPartialAxes(), printer, [&](StringAttr axis) {
+      printer.printKeywordOrString(axis);
+      printer << " : " << wordOf(getReduction());
     });
     printer << "}";
   }
@@ -157,9 +164,9 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 }
 
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes,
-                                 ArrayRef<ArrayAttr> splits, ArrayRef<StringAttr> partialAxes, ArrayRef<StringAttr> partialKinds,
+                                 ArrayRef<ArrayAttr> splits, ArrayRef<StringAttr> partialAxes, program::ReduceOp,
                                  ArrayRef<StringAttr> flatAxes) {
-  assert(names.size() == sizes.size() && names.size() == splits.size() && partialAxes.size() == partialKinds.size());
+  assert(names.size() == sizes.size() && names.size() == splits.size());
   StringAttr duplicate;
   if (hasDuplicate(names, duplicate))
     return emitError() << "axis '" << duplicate.getValue() << "' appears twice in a layout";
@@ -172,9 +179,6 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
   llvm::append_range(used, flatAxes);
   if (hasDuplicate(used, duplicate))
     return emitError() << "mesh axis '" << duplicate.getValue() << "' is used twice in a layout";
-  for (StringAttr kind : partialKinds)
-    if (kind != partialKinds.front() || (kind.getValue() != "sum" && kind.getValue() != "max"))
-      return emitError() << "partial kinds are all 'sum' or all 'max', not '" << kind.getValue() << "'";
   return success();
 }
 
@@ -212,15 +216,28 @@ bool LayoutAttr::isPadded(int64_t dim, MeshAttr mesh) const { return getSizes()[
 LayoutAttr LayoutAttr::withSplits(int64_t dim, ArrayRef<StringAttr> meshAxes) const {
   SmallVector<ArrayAttr> splits(getSplits());
   splits[dim] = stringArray(getContext(), meshAxes);
-  return LayoutAttr::get(getContext(), getNames(), getSizes(), splits, getPartialAxes(), getPartialKinds(), getFlatAxes());
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), splits, getPartialAxes(), getReduction(), getFlatAxes());
 }
 
 LayoutAttr LayoutAttr::withoutPartial() const {
-  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), ArrayRef<StringAttr>(), ArrayRef<StringAttr>(), getFlatAxes());
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), ArrayRef<StringAttr>(), getReduction(), getFlatAxes());
 }
 
 LayoutAttr LayoutAttr::withFlat(ArrayRef<StringAttr> meshAxes) const {
-  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), getPartialAxes(), getPartialKinds(), meshAxes);
+  return LayoutAttr::get(getContext(), getNames(), getSizes(), getSplits(), getPartialAxes(), getReduction(), meshAxes);
+}
+
+// --- cause ---
+
+LogicalResult CauseAttr::verify(function_ref<InFlightDiagnostic()> emitError, program::CauseKind, StringAttr, StringAttr, ArrayAttr axes,
+                                ArrayAttr rules, StringAttr, StringAttr) {
+  if ((axes ? axes.size() : 0) != (rules ? rules.size() : 0))
+    return emitError() << "C1: a cause has " << (axes ? axes.size() : 0) << " axes and " << (rules ? rules.size() : 0) << " rules";
+  for (ArrayAttr list : {axes, rules})
+    for (Attribute text : list ? list.getValue() : ArrayRef<Attribute>())
+      if (!isa<StringAttr>(text))
+        return emitError() << "C1: axes and rules of a cause are texts, not " << text;
+  return success();
 }
 
 // --- rule ---

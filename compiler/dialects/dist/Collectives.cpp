@@ -7,6 +7,8 @@
 
 using namespace mlir;
 
+#include "compiler/dialects/dist/DistInterfaces.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "compiler/dialects/dist/DistOps.cpp.inc"
 
@@ -70,15 +72,12 @@ LogicalResult checkAxes(Operation *op, MeshAttr mesh, ArrayAttr axes) {
   return success();
 }
 
-LogicalResult checkPartial(Operation *op, const Move &move, ArrayAttr axes, StringAttr kind) {
-  if (kind.getValue() != "sum" && kind.getValue() != "max")
-    return op->emitOpError() << "reduces with '" << kind.getValue() << "', neither 'sum' nor 'max'";
+LogicalResult checkPartial(Operation *op, const Move &move, ArrayAttr axes, program::ReduceOp reduction) {
   for (StringAttr axis : stringsOf(axes)) {
-    const auto *found = llvm::find(move.from.getPartialAxes(), axis);
-    if (found == move.from.getPartialAxes().end())
+    if (!llvm::is_contained(move.from.getPartialAxes(), axis))
       return op->emitOpError() << "reduces over '" << axis.getValue() << "', along which its operand is not partial";
-    if (move.from.getPartialKinds()[found - move.from.getPartialAxes().begin()] != kind)
-      return op->emitOpError() << "reduces with '" << kind.getValue() << "' what is partial with the other kind";
+    if (move.from.getReduction() != reduction)
+      return op->emitOpError() << "reduces with '" << wordOf(reduction) << "' what is partial with the other kind";
   }
   return success();
 }
@@ -127,16 +126,14 @@ LogicalResult ReshardOp::verify() {
 
 LogicalResult AllReduceOp::verify() {
   Move move;
-  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) ||
-      failed(checkPartial(*this, move, getAxes(), getOpAttr())))
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) || failed(checkPartial(*this, move, getAxes(), getOp())))
     return failure();
   return expect(*this, move, withoutPartial(move.from, stringsOf(getAxes())));
 }
 
 LogicalResult ReduceScatterOp::verify() {
   Move move;
-  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) ||
-      failed(checkPartial(*this, move, getAxes(), getOpAttr())))
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) || failed(checkPartial(*this, move, getAxes(), getOp())))
     return failure();
   LayoutAttr reduced = withoutPartial(move.from, stringsOf(getAxes()));
   if (isFlat(*this, getDimAttr()) && !move.from.isFlat())

@@ -21,6 +21,21 @@ void DistDialect::initialize() {
       >();
 }
 
+bool isReduction(Attribute attribute) {
+  auto word = dyn_cast<StringAttr>(attribute);
+  std::optional<program::ReduceOp> reduction = word ? program::valueOf<program::ReduceOp>(word.getValue()) : std::nullopt;
+  if (!reduction)
+    return false;
+  switch (*reduction) {
+  case program::ReduceOp::Sum:
+  case program::ReduceOp::Max:
+    return true;
+  case program::ReduceOp::RoundedSum:
+    break;
+  }
+  return false;
+}
+
 MeshAttr meshOf(Operation *op) {
   for (Operation *parent = op; parent; parent = parent->getParentOp())
     if (auto mesh = parent->getAttrOfType<MeshAttr>("dist.mesh"))
@@ -47,22 +62,20 @@ RankedTensorType localType(Type element, LayoutAttr layout, MeshAttr mesh) {
 }
 
 LayoutAttr withoutPartial(LayoutAttr layout, ArrayRef<StringAttr> axes) {
-  SmallVector<StringAttr> kept, kinds;
-  for (auto [axis, kind] : llvm::zip(layout.getPartialAxes(), layout.getPartialKinds()))
-    if (!llvm::is_contained(axes, axis)) {
+  SmallVector<StringAttr> kept;
+  for (StringAttr axis : layout.getPartialAxes())
+    if (!llvm::is_contained(axes, axis))
       kept.push_back(axis);
-      kinds.push_back(kind);
-    }
-  return LayoutAttr::get(layout.getContext(), layout.getNames(), layout.getSizes(), layout.getSplits(), kept, kinds, layout.getFlatAxes());
+  return LayoutAttr::get(layout.getContext(), layout.getNames(), layout.getSizes(), layout.getSplits(), kept, layout.getReduction(),
+                         layout.getFlatAxes());
 }
 
 LayoutAttr makeLayout(MLIRContext *context, ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes, ArrayRef<SmallVector<StringAttr>> splits,
-                      ArrayRef<StringAttr> partial, StringRef kind) {
+                      ArrayRef<StringAttr> partial, program::ReduceOp reduction) {
   SmallVector<ArrayAttr> arrays;
   for (const SmallVector<StringAttr> &split : splits)
     arrays.push_back(stringArray(context, split));
-  SmallVector<StringAttr> kinds(partial.size(), StringAttr::get(context, kind));
-  return LayoutAttr::get(context, names, sizes, arrays, partial, kinds);
+  return LayoutAttr::get(context, names, sizes, arrays, partial, reduction);
 }
 
 SmallVector<StringAttr> stringsOf(ArrayAttr array) {

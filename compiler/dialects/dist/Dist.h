@@ -12,6 +12,11 @@
 
 #include "compiler/dialects/dist/DistDialect.h.inc"
 
+namespace npar::dist {
+/// Whether an attribute is the word of a reduction that values may be partial with. How a sum rounds is no property of a value.
+bool isReduction(mlir::Attribute attribute);
+} // namespace npar::dist
+
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/dist/DistAttrs.h.inc"
 
@@ -19,6 +24,8 @@ namespace npar::dist {
 /// Values take their padding along. A flat piece has zeros in all of it, wherever it goes.
 nn::ZeroPadding zeroPaddingOfMove(mlir::Type input);
 } // namespace npar::dist
+
+#include "compiler/dialects/dist/DistInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "compiler/dialects/dist/DistOps.h.inc"
@@ -43,10 +50,10 @@ mlir::RankedTensorType localType(mlir::Type element, LayoutAttr layout, MeshAttr
 /// Removes from partial values the given axes, wherever they are.
 LayoutAttr withoutPartial(LayoutAttr layout, llvm::ArrayRef<mlir::StringAttr> axes);
 
-/// Makes a layout from dimensions; partial axes of one kind ("sum" or "max"), which may be empty.
+/// Makes a layout from dimensions; partial axes, which may be empty, and how what lies along them is reduced.
 LayoutAttr makeLayout(mlir::MLIRContext *context, llvm::ArrayRef<mlir::StringAttr> names, llvm::ArrayRef<int64_t> sizes,
                       llvm::ArrayRef<llvm::SmallVector<mlir::StringAttr>> splits, llvm::ArrayRef<mlir::StringAttr> partial = {},
-                      llvm::StringRef kind = "sum");
+                      program::ReduceOp reduction = program::ReduceOp::Sum);
 
 /// Strings of an array attribute.
 llvm::SmallVector<mlir::StringAttr> stringsOf(mlir::ArrayAttr array);

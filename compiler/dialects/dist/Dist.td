@@ -2,6 +2,7 @@
 #ifndef NPAR_COMPILER_DIALECTS_DIST_DIST_TD
 #define NPAR_COMPILER_DIALECTS_DIST_DIST_TD
 
+include "compiler/dialects/Words.td"
 include "compiler/dialects/nn/base/NnInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
@@ -67,13 +68,15 @@ def Dist_LayoutAttr : Dist_Attr<"Layout", "layout", [DeclareAttrInterfaceMethods
     ArrayRefParameter<"int64_t">:$sizes,
     ArrayRefParameter<"::mlir::ArrayAttr">:$splits,
     ArrayRefParameter<"::mlir::StringAttr">:$partialAxes,
-    ArrayRefParameter<"::mlir::StringAttr">:$partialKinds,
+    "::npar::program::ReduceOp":$reduction,
     ArrayRefParameter<"::mlir::StringAttr">:$flatAxes
   );
+  // A layout that is not partial has the reduction Sum, so that equal layouts are one attribute.
+  let skipDefaultBuilders = 1;
   let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::mlir::StringAttr>":$names, "::llvm::ArrayRef<int64_t>":$sizes,
                                    "::llvm::ArrayRef<::mlir::ArrayAttr>":$splits, "::llvm::ArrayRef<::mlir::StringAttr>":$partialAxes,
-                                   "::llvm::ArrayRef<::mlir::StringAttr>":$partialKinds),
-    [{ return $_get($_ctxt, names, sizes, splits, partialAxes, partialKinds, ::llvm::ArrayRef<::mlir::StringAttr>()); }]>];
+                                   "::npar::program::ReduceOp":$reduction, CArg<"::llvm::ArrayRef<::mlir::StringAttr>", "{}">:$flatAxes),
+    [{ return $_get($_ctxt, names, sizes, splits, partialAxes, partialAxes.empty() ? ::npar::program::ReduceOp::Sum : reduction, flatAxes); }]>];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     /// Elements of a block that no rank shares with another.
@@ -112,6 +115,19 @@ def Dist_RuleAttr : Dist_Attr<"Rule", "rule"> {
     /// The rule as the user would write it: `head -> tp in op attention`.
     ::std::string text() const;
   }];
+}
+
+def Dist_CauseAttr : Dist_Attr<"Cause", "cause"> {
+  let summary = "why a collective is there";
+  let description = [{
+    `#dist.cause<kind = sums_over_split, operation = "einsum", axes = ["hidden"], rules = ["hidden -> tp"]>`: the table Cause of the
+    compiled program, which says what each field means; empty ones are left out. Every axis has its rule, perhaps an empty one (C1).
+  }];
+  let parameters = (ins Npar_Word<"CauseKind">:$kind, OptionalParameter<"::mlir::StringAttr">:$operation,
+                        OptionalParameter<"::mlir::StringAttr">:$variable, OptionalParameter<"::mlir::ArrayAttr">:$axes,
+                        OptionalParameter<"::mlir::ArrayAttr">:$rules, OptionalParameter<"::mlir::StringAttr">:$mesh_axis,
+                        OptionalParameter<"::mlir::StringAttr">:$store);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 #endif

@@ -3,6 +3,15 @@
 #define NPAR_COMPILER_DIALECTS_DIST_DISTOPS_TD
 
 include "compiler/dialects/dist/Dist.td"
+include "compiler/dialects/dist/DistInterfaces.td"
+
+/// A reduction, in the text its word; operations get and are built with the value.
+def Dist_Reduction : Attr<CPred<"::npar::dist::isReduction($_self)">, "'sum' or 'max'"> {
+  let storageType = "::mlir::StringAttr";
+  let returnType = "::npar::program::ReduceOp";
+  let convertFromStorage = "*::npar::program::valueOf<::npar::program::ReduceOp>($_self.getValue())";
+  let constBuilderCall = "$_builder.getStringAttr(::npar::program::wordOf($0))";
+}
 
 // What the local ops compute is in Local.cpp.
 def Nn_Lowerable : DeclareOpInterfaceMethods<Nn_LowerableOpInterface>;
@@ -17,7 +26,7 @@ class Dist_Op<string mnemonic, list<Trait> traits = []>
 }
 
 class Dist_MoveOp<string mnemonic, dag attributes, list<Trait> traits = []> : Dist_Op<mnemonic, traits> {
-  let arguments = !con((ins AnyRankedTensor:$input), attributes, (ins OptionalAttr<StrAttr>:$cause));
+  let arguments = !con((ins AnyRankedTensor:$input), attributes, (ins OptionalAttr<Dist_CauseAttr>:$cause));
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let padding = "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return zeroPaddingOfMove(getInput().getType()); }\n";
@@ -27,14 +36,22 @@ def Dist_ReshardOp : Dist_MoveOp<"reshard", (ins)> {
   let summary = "the same logical value in another layout; lowered by place-lower-reshards";
 }
 
-def Dist_AllReduceOp : Dist_MoveOp<"all_reduce", (ins StrArrayAttr:$axes, StrAttr:$op)> {
+/// A move that communicates.
+class Dist_CollectiveOp<string mnemonic, string kind, dag attributes>
+    : Dist_MoveOp<mnemonic, attributes, [DeclareOpInterfaceMethods<Dist_CollectiveOpInterface, ["getCollective"]>]> {
+  let extraClassDefinition = [{
+    ::npar::program::CollectiveKind $cppClass::getCollective() { return ::npar::program::CollectiveKind::}] # kind # [{; }
+  }];
+}
+
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", "AllReduce", (ins StrArrayAttr:$axes, Dist_Reduction:$op)> {
   let summary = "reduces over mesh axes in ascending coordinate (RULES.md#N5); every rank of the group gets the result";
   let description = [{
     C1: `op` is `sum` or `max`. C2: the operand is partial over `axes` with that kind. C3: the result is the operand's layout without them.
   }];
 }
 
-def Dist_ReduceScatterOp : Dist_MoveOp<"reduce_scatter", (ins StrArrayAttr:$axes, StrAttr:$dim, StrAttr:$op)> {
+def Dist_ReduceScatterOp : Dist_CollectiveOp<"reduce_scatter", "ReduceScatter", (ins StrArrayAttr:$axes, StrAttr:$dim, Dist_Reduction:$op)> {
   let summary = "reduces over mesh axes in ascending coordinate (RULES.md#N5); each rank keeps its shard of `dim`";
   let description = [{
     C1: `op` is `sum` or `max`. C2: the operand is partial over `axes`. C3: in the result `axes` are the last (minor) splits of `dim`.
@@ -42,19 +59,19 @@ def Dist_ReduceScatterOp : Dist_MoveOp<"reduce_scatter", (ins StrArrayAttr:$axes
   }];
 }
 
-def Dist_AllGatherOp : Dist_MoveOp<"all_gather", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
+def Dist_AllGatherOp : Dist_CollectiveOp<"all_gather", "AllGather", (ins StrArrayAttr:$axes, StrAttr:$dim)> {
   let summary = "puts the shards of `dim` together";
   let description = [{
     C1: `axes` are the last (minor) splits of `dim` in the operand; the result lacks them. With `dim = "#flat"` they are its flat axes.
   }];
 }
 
-def Dist_AllToAllOp : Dist_MoveOp<"all_to_all", (ins StrArrayAttr:$axes, StrAttr:$split, StrAttr:$concat)> {
+def Dist_AllToAllOp : Dist_CollectiveOp<"all_to_all", "AllToAll", (ins StrArrayAttr:$axes, StrAttr:$split, StrAttr:$concat)> {
   let summary = "moves a split from dimension `concat` to dimension `split`";
   let description = [{ C1: `axes` are the last splits of `concat` in the operand and the last splits of `split` in the result. }];
 }
 
-def Dist_PermuteOp : Dist_MoveOp<"permute", (ins StrArrayAttr:$axes, I64Attr:$shift)> {
+def Dist_PermuteOp : Dist_CollectiveOp<"permute", "Permute", (ins StrArrayAttr:$axes, I64Attr:$shift)> {
   let summary = "a ring: the piece of member i of the mesh axes goes to member (i + shift) mod members";
   let description = [{
     The logical value is another one afterwards: its pieces have moved on. C1: 0 < shift < members. C2: operand and result have one layout.

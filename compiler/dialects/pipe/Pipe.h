@@ -1,6 +1,7 @@
 // The pipe dialect: fragments per stage and phase, transfers, stashes and the order of tasks (PipeOps.td).
 #pragma once
 
+#include "compiler/dialects/Words.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -16,6 +17,8 @@
 
 namespace npar::pipe {
 
+using program::Phase;
+
 /// An entry of pipe.order: `F0:2` is fragment F0 for micro-batch 2, `U0` runs once per training step (micro 0).
 struct TaskName {
   llvm::StringRef fragment;
@@ -29,7 +32,6 @@ std::optional<TaskName> parseTaskName(llvm::StringRef text);
 } // namespace npar::pipe
 
 #include "compiler/dialects/pipe/PipeDialect.h.inc"
-#include "compiler/dialects/pipe/PipeEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/pipe/PipeAttributes.h.inc"

@@ -5,7 +5,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "compiler/dialects/pipe/PipeDialect.cpp.inc"
-#include "compiler/dialects/pipe/PipeEnums.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/pipe/PipeAttributes.cpp.inc"

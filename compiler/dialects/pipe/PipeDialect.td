@@ -2,8 +2,8 @@
 #ifndef NPAR_PIPE_DIALECT
 #define NPAR_PIPE_DIALECT
 
+include "compiler/dialects/Words.td"
 include "mlir/IR/CommonAttrConstraints.td"
-include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 
 def Pipe_Dialect : Dialect {
@@ -13,25 +13,17 @@ def Pipe_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
 }
 
-def Pipe_Phase : I32EnumAttr<"Phase", "the part of a training step that a fragment is", [
-  I32EnumAttrCase<"F", 0>, // forward of a micro-batch
-  I32EnumAttrCase<"B", 1>, // backward of a micro-batch; where there is a W, what other parts of the model wait for
-  I32EnumAttrCase<"W", 2>, // the rest of a split backward of a micro-batch: the gradients of the parameters
-  I32EnumAttrCase<"U", 3>, // update, once per training step
-  I32EnumAttrCase<"C", 4>, // prologue: counts in the data of a micro-batch
-  I32EnumAttrCase<"S", 5>  // prologue, once per training step: from the counts of all micro-batches to what F and B read
-]> {
-  let cppNamespace = "::npar::pipe";
-  let genSpecializedAttr = 0;
-}
-
 /// A stage, event or count: signed in C++, never negative.
 def Pipe_Number : ConfinedAttr<I64Attr, [IntNonNegative]> {
   let returnType = "int64_t";
   let convertFromStorage = "$_self.getInt()";
 }
 
-def Pipe_PhaseAttr : EnumAttr<Pipe_Dialect, Pipe_Phase, "phase"> {
+// F: forward of a micro-batch. B: its backward; where there is a W, what other parts of the model wait for. W: the rest of a split backward,
+// the gradients of the parameters. U: update, once per training step. C: counts in the data of a micro-batch. P: once per training step, from
+// the counts of all micro-batches to what F and B read.
+def Pipe_PhaseAttr : Npar_WordAttr<Pipe_Dialect, "Phase", "Phase", "phase"> {
+  let summary = "the part of a training step that a fragment is";
   let assemblyFormat = "`` $value";
 }
 

@@ -40,7 +40,7 @@ def Pipe_ProgramOp : Pipe_Op<"program", [HasParent<"::mlir::ModuleOp">]> {
 
 def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, NoRegionArguments, NoTerminator,
                                            SingleBlock, Symbol]> {
-  let summary = "what one stage does for one part in one phase, once per micro-batch (C, F, B, W), or once per training step (S, U)";
+  let summary = "what one stage does for one part in one phase, once per micro-batch (C, F, B, W), or once per training step (P, U)";
   let description = [{
     The part is the one at `place` of the chain; where that is the number of the stage, as it is with one part per stage, `place` is left
     out.
@@ -60,7 +60,7 @@ def Pipe_FragmentOp : Pipe_Op<"fragment", [HasParent<"::mlir::ModuleOp">, Isolat
     /// The index of its part in the chain; S and U, which have none, give their stage.
     int64_t placeInChain() { return getPlace() ? *getPlace() : getStage(); }
     /// Whether it runs once per micro-batch, not once per training step.
-    bool isPerMicro() { return getPhase() != Phase::S && getPhase() != Phase::U; }
+    bool isPerMicro() { return getPhase() != Phase::Prologue && getPhase() != Phase::Update; }
   }];
 }
 

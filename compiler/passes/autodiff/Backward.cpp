@@ -20,7 +20,7 @@ struct PlaceListener : OpBuilder::Listener {
   Operation *forward = nullptr;
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (AtAttr at = getAt(forward))
-      setAt(op, Phase::B, at.getPath(), at.getBlock());
+      setAt(op, Phase::Backward, at.getPath(), at.getBlock());
   }
 };
 
@@ -130,7 +130,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     std::string symbol = Precision::symbolOf(Precision::lossScale);
     auto scale = VariableOp::create(outside, loc, symbol, type, VariableKind::State);
     scale.setSlot(Precision::lossScale);
-    scale.setInitAttr(InitAttr::get(&getContext(), Initial::Constant, Precision::firstLossScale));
+    scale.setInitAttr(InitAttr::get(&getContext(), InitKind::Constant, Precision::firstLossScale));
     return ReadOp::create(builder, loc, type, symbol);
   }
 

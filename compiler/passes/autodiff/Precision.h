@@ -16,20 +16,21 @@ struct Precision {
   Precision() = default;
   explicit Precision(mlir::ModuleOp module) : attribute(module->getAttrOfType<mlir::DictionaryAttr>("nn.precision")) {}
 
-  bool scalesLoss() const { return word("compute") == "fp16"; }
+  bool scalesLoss() const { return given("compute") && given("compute").isF16(); }
   /// Sums of 16-bit floats between ranks round after each addition (`reduce bf16`), not once.
-  bool roundsSums() const { return word("reduce") == "bf16" || word("reduce") == "fp16"; }
+  bool roundsSums() const { return given("reduce") && isNarrow(given("reduce")); }
   /// The type of a parameter's accumulators: the parameter's own, or f32 with `gradients f32`.
   mlir::Type gradientType(mlir::Type parameter) const {
-    return isNarrow(parameter) && word("gradients") == "f32"
-               ? mlir::Type(withElement(parameter, mlir::Float32Type::get(parameter.getContext())))
+    return isNarrow(parameter) && given("gradients") && !isNarrow(given("gradients"))
+               ? mlir::Type(withElement(parameter, given("gradients")))
                : parameter;
   }
 
 private:
-  llvm::StringRef word(llvm::StringRef key) const {
-    auto text = attribute ? attribute.getAs<mlir::StringAttr>(key) : mlir::StringAttr();
-    return text ? text.getValue() : llvm::StringRef();
+  /// Null where the plan says nothing.
+  mlir::Type given(llvm::StringRef key) const {
+    auto type = attribute ? attribute.getAs<mlir::TypeAttr>(key) : mlir::TypeAttr();
+    return type ? type.getValue() : mlir::Type();
   }
   mlir::DictionaryAttr attribute;
 };

@@ -24,7 +24,7 @@ public:
     SmallVector<Operation *> backward;
     for (Operation &op : micro.front().without_terminator()) {
       AtAttr at = getAt(&op);
-      if (at && at.getPhase() == Phase::B)
+      if (at && at.getPhase() == Phase::Backward)
         backward.push_back(&op);
       else
         enlist(&op);
@@ -72,7 +72,7 @@ private:
     for (Operation *each : needed) {
       Operation *copy = builder.clone(*each);
       AtAttr at = getAt(each);
-      setAt(copy, Phase::B, at.getPath(), at.getBlock());
+      setAt(copy, Phase::Backward, at.getPath(), at.getBlock());
       copies[each] = copy;
       redirect(builder, copy, segment);
     }

@@ -52,7 +52,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
 
   void collect() {
     llvm::StringMap<AtAttr> places;
-    AtAttr none = AtAttr::get(&getContext(), Phase::U, "", -1);
+    AtAttr none = AtAttr::get(&getContext(), Phase::Update, "", -1);
     for (auto accumulate : micro.getOps<AccumulateOp>())
       places[accumulate.getVariable()] = getAt(accumulate) ? getAt(accumulate) : none;
     llvm::StringMap<size_t> numbers; // in `trained`
@@ -75,7 +75,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   //===- Ops with a place ------------------------------------------------------------------------------------------------===//
 
   template <typename Op> Op place(Op op, AtAttr at) {
-    setAt(op, Phase::U, at ? at.getPath() : "", at ? at.getBlock() : -1);
+    setAt(op, Phase::Update, at ? at.getPath() : "", at ? at.getBlock() : -1);
     return op;
   }
   Value read(OpBuilder &builder, VariableOp variable, AtAttr at) {

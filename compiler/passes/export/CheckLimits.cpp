@@ -2,6 +2,7 @@
 #include "compiler/passes/export/CheckLimits.h"
 
 #include "compiler/dialects/dist/Dist.h"
+#include "engine/program/Steps.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -149,8 +150,7 @@ private:
     double first = INFINITY, last = 0, busy = 0;
     for (const auto &rankClass : program.classes)
       for (const program::Task &task : rankClass->tasks) {
-        program::Phase phase = rankClass->fragments[task.fragment()]->phase;
-        if (phase == program::Phase::Prologue || phase == program::Phase::Count || phase == program::Phase::Update)
+        if (!program::isWork(rankClass->fragments[task.fragment()]->phase))
           continue;
         first = std::min(first, task.begin()), last = std::max(last, task.end());
         busy += task.end() - task.begin();

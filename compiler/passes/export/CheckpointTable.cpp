@@ -1,6 +1,8 @@
 // Writes one entry of the table for each rule, in their order.
 #include "compiler/passes/export/CheckpointTable.h"
 
+#include "engine/program/Words.h"
+
 using namespace mlir;
 
 LogicalResult npar::fillCheckpointRules(ModuleOp module, program::ProgramT &program) {
@@ -13,10 +15,8 @@ LogicalResult npar::fillCheckpointRules(ModuleOp module, program::ProgramT &prog
       return attribute ? attribute.str() : std::string();
     };
     auto entry = std::make_unique<program::CheckpointRuleT>();
-    auto kind = llvm::find_if(program::EnumValuesCheckpointRuleKind(), [&](program::CheckpointRuleKind each) {
-      return StringRef(program::EnumNameCheckpointRuleKind(each)).equals_insensitive(text("kind"));
-    });
-    if (kind == std::end(program::EnumValuesCheckpointRuleKind()))
+    std::optional<program::CheckpointRuleKind> kind = program::valueOf<program::CheckpointRuleKind>(text("kind"));
+    if (!kind)
       return module.emitError("internal error: a checkpoint rule of unknown kind '") << text("kind") << "'";
     entry->kind = *kind;
     entry->file = text("file");

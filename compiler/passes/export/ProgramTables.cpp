@@ -3,29 +3,10 @@
 
 #include "engine/program/Pieces.h"
 #include "mlir/IR/Location.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
 namespace npar {
-
-std::optional<program::ElementType> elementTypeOf(Type type) {
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
-    type = tensor.getElementType();
-  if (type.isF32())
-    return program::ElementType::F32;
-  if (type.isF64())
-    return program::ElementType::F64;
-  if (type.isBF16())
-    return program::ElementType::BF16;
-  if (type.isF16())
-    return program::ElementType::F16;
-  if (type.isInteger(32))
-    return program::ElementType::I32;
-  if (type.isInteger(8))
-    return program::ElementType::U8;
-  return std::nullopt;
-}
 
 uint64_t storageBytes(Type tensor) {
   auto ranked = cast<RankedTensorType>(tensor);
@@ -36,8 +17,8 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   auto result = std::make_unique<program::VariableT>();
   RankedTensorType type = variable.getTensorType();
   result->name = variable.getSymName().str();
-  result->kind = static_cast<program::VariableKind>(variable.getKind());
-  result->type = elementTypeOf(type).value_or(program::ElementType::F32);
+  result->kind = variable.getKind();
+  result->type = *elementTypeOf(type);
   dist::LayoutAttr layout = dist::layoutOf(type);
   ArrayRef<int64_t> shape = layout ? layout.getSizes() : type.getShape();
   result->shape.assign(shape.begin(), shape.end());
@@ -49,7 +30,7 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
   else
     result->stored = result->shape;
   if (std::optional<nn::InitAttr> init = variable.getInit()) {
-    result->init = static_cast<program::InitKind>(init->getInitial());
+    result->init = init->getInitial();
     if (init->getDeviation())
       result->deviation = init->getDeviation().getValueAsDouble();
   }
@@ -92,7 +73,7 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
 
 std::unique_ptr<program::InputT> inputOf(RankedTensorType type, Operation *scope) {
   auto input = std::make_unique<program::InputT>();
-  input->type = elementTypeOf(type).value_or(program::ElementType::F32);
+  input->type = *elementTypeOf(type);
   dist::LayoutAttr layout = dist::layoutOf(type);
   dist::MeshAttr mesh = dist::meshOf(scope);
   for (auto [dim, local] : llvm::enumerate(type.getShape())) {
@@ -159,13 +140,6 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
   }
 }
 
-static program::InputRole roleOf(StringRef word) {
-  return llvm::StringSwitch<program::InputRole>(word)
-      .Case("stream", program::InputRole::Stream)
-      .Case("shifted", program::InputRole::Shifted)
-      .Default(static_cast<program::InputRole>(255)); // which the verifier refuses
-}
-
 /// Fills in the inputs from what prepare-inputs wrote on the module.
 static void fillInputs(ModuleOp module, program::ProgramT &program) {
   auto inputs = module->getAttrOfType<ArrayAttr>("npar.inputs");
@@ -186,8 +160,8 @@ static void fillInputs(ModuleOp module, program::ProgramT &program) {
     entry.axis = input.getAs<StringAttr>("axis").str();
     if (auto source = input.getAs<LocationAttr>("source"))
       entry.source = sourceOf(source);
-    if (auto role = input.getAs<StringAttr>("role")) // none: Other
-      entry.role = roleOf(role.getValue());
+    if (auto role = input.getAs<StringAttr>("role")) // none: Other; what the verifier refuses where the word is none
+      entry.role = program::valueOf<program::InputRole>(role.getValue()).value_or(static_cast<program::InputRole>(255));
     if (auto ignore = input.getAs<IntegerAttr>("ignore"))
       entry.ignore = static_cast<int32_t>(ignore.getInt());
   }

@@ -2,14 +2,12 @@
 #pragma once
 
 #include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/nn/base/Elements.h"
 #include "engine/program/Program_generated.h"
-
-#include <optional>
 
 namespace npar {
 
-/// Nothing for an element type that no program holds.
-std::optional<program::ElementType> elementTypeOf(mlir::Type type);
+using nn::elementTypeOf;
 
 /// Bytes of a rank-local tensor.
 uint64_t storageBytes(mlir::Type tensor);

@@ -1,5 +1,6 @@
 // Reads the ops of one fragment as actions over values.
 #include "compiler/cost/CostModel.h"
+#include "compiler/dialects/dist/Cause.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/schedule/Stages.h"
@@ -21,7 +22,7 @@ public:
 
   LogicalResult run() {
     model.name = fragment.getSymName().str();
-    model.phase = phaseOf(fragment.getPhase());
+    model.phase = fragment.getPhase();
     model.chunk = chunk;
     for (Operation &op : fragment.getBody().front()) {
       ++order;
@@ -42,24 +43,6 @@ private:
   uint32_t order = 0;
   IntegerAttr openBucket; ///< of the collective that was read last
   double bucketBytes = 0; ///< of its action so far
-
-  static program::Phase phaseOf(pipe::Phase phase) {
-    switch (phase) {
-    case pipe::Phase::F:
-      return program::Phase::Forward;
-    case pipe::Phase::B:
-      return program::Phase::Backward;
-    case pipe::Phase::W:
-      return program::Phase::Weight;
-    case pipe::Phase::C:
-      return program::Phase::Count;
-    case pipe::Phase::S:
-      return program::Phase::Prologue;
-    case pipe::Phase::U:
-      break;
-    }
-    return program::Phase::Update;
-  }
 
   memory::ValueModel &define(Value result) {
     values[result] = static_cast<uint32_t>(model.values.size());
@@ -129,14 +112,12 @@ private:
         .Case([&](pipe::SendOp send) {
           model.values[values.lookup(send.getValue())].sent.push_back(static_cast<uint32_t>(send.getEvent()));
           Action &action = act(program::StepKind::Send, "send", op, send.getValue(), {});
-          transfer(action, send.getValue().getType(), send.getTo(), send.getEvent());
-          return success();
+          return transfer(op, action, send.getValue().getType(), send.getTo(), send.getEvent());
         })
         .Case([&](pipe::RecvOp receive) {
           Action &action = act(program::StepKind::Receive, "receive", op, {}, receive.getValue());
           model.values[values.lookup(receive.getValue())].event = static_cast<uint32_t>(receive.getEvent());
-          transfer(action, receive.getValue().getType(), receive.getFrom(), receive.getEvent());
-          return success();
+          return transfer(op, action, receive.getValue().getType(), receive.getFrom(), receive.getEvent());
         })
         .Case([&](pipe::StashOp stash) {
           model.values[values.lookup(stash.getValue())].stash = stash.getSlot().str();
@@ -146,30 +127,27 @@ private:
           define(unstash.getValue()).unstash = unstash.getSlot().str();
           return success();
         })
-        .Case([&](dist::AllReduceOp reduce) {
-          return failure(!collective(op, program::CollectiveKind::AllReduce, reduce.getAxes(), reduce.getOp(), reduce.getCause()));
-        })
+        .Case([&](dist::AllReduceOp reduce) { return failure(!collective(reduce, reduce.getOp())); })
         .Case([&](dist::AllGatherOp gather) {
-          program::CollectiveT *entry = collective(op, program::CollectiveKind::AllGather, gather.getAxes(), "sum", gather.getCause());
+          program::CollectiveT *entry = collective(gather);
           if (entry)
             cut(*entry, gather.getInput().getType(), gather.getResult().getType(), gather.getDim(), ranksAlong(gather.getAxes()));
           return failure(!entry);
         })
         .Case([&](dist::ReduceScatterOp scatter) {
-          program::CollectiveT *entry =
-              collective(op, program::CollectiveKind::ReduceScatter, scatter.getAxes(), scatter.getOp(), scatter.getCause());
+          program::CollectiveT *entry = collective(scatter, scatter.getOp());
           if (entry)
             cut(*entry, scatter.getResult().getType(), scatter.getInput().getType(), scatter.getDim(), ranksAlong(scatter.getAxes()));
           return failure(!entry);
         })
         .Case([&](dist::AllToAllOp exchange) {
-          program::CollectiveT *entry = collective(op, program::CollectiveKind::AllToAll, exchange.getAxes(), "sum", exchange.getCause());
+          program::CollectiveT *entry = collective(exchange);
           if (entry)
             cutTwice(*entry, exchange);
           return failure(!entry);
         })
         .Case([&](dist::PermuteOp permute) {
-          program::CollectiveT *entry = collective(op, program::CollectiveKind::Permute, permute.getAxes(), "sum", permute.getCause());
+          program::CollectiveT *entry = collective(permute);
           if (entry)
             entry->shift = static_cast<uint32_t>(permute.getShift());
           return failure(!entry);
@@ -181,6 +159,8 @@ private:
 
   LogicalResult readInput(nn::InputOp input) {
     auto type = cast<RankedTensorType>(input.getResult().getType());
+    if (!elementTypeOf(type))
+      return input.emitOpError("has an element type that no program holds");
     auto [entry, isNew] = reader.inputs.try_emplace(input.getName(), static_cast<uint32_t>(reader.model.inputs.size()));
     if (isNew) {
       reader.model.inputs.push_back({storageBytes(type), inputOf(type, input)});
@@ -253,16 +233,20 @@ private:
     return success();
   }
 
-  void transfer(Action &action, Type type, int64_t peer, int64_t event) {
+  LogicalResult transfer(Operation *op, Action &action, Type type, int64_t peer, int64_t event) {
+    std::optional<program::ElementType> element = elementTypeOf(type);
+    if (!element)
+      return op->emitOpError("has an element type that no program holds");
     action.payload = static_cast<uint32_t>(tables.program.transfers.size());
     tables.program.transfers.push_back(std::make_unique<program::TransferT>());
     program::TransferT &entry = *tables.program.transfers.back();
     entry.axis = tables.pipelineAxis ? static_cast<uint32_t>(tables.mesh.indexOf(tables.pipelineAxis)) : 0;
     entry.peer = static_cast<uint32_t>(peer);
     entry.event = static_cast<uint32_t>(event);
-    entry.type = elementTypeOf(type).value_or(program::ElementType::F32);
+    entry.type = *element;
     entry.count = static_cast<uint64_t>(cast<RankedTensorType>(type).getNumElements());
     action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)));
+    return success();
   }
 
   /// What stands between the brackets of `#dist.layout<...>`.
@@ -276,20 +260,20 @@ private:
   }
 
   /// Adds a step and its entry, whose geometry is left to the caller; null after an error.
-  program::CollectiveT *collective(Operation *op, program::CollectiveKind kind, ArrayAttr axes, StringRef reduce,
-                                   std::optional<StringRef> cause) {
+  program::CollectiveT *collective(dist::CollectiveOpInterface op, program::ReduceOp reduce = program::ReduceOp::Sum) {
     Value input = op->getOperand(0), result = op->getResult(0);
+    program::CollectiveKind kind = op.getCollective();
     std::optional<program::ElementType> element = elementTypeOf(input.getType());
     if (!element)
       return op->emitOpError("has an element type that no program holds"), nullptr;
     auto entry = std::make_unique<program::CollectiveT>();
     entry->kind = kind;
     bool rounds = nn::isNarrow(input.getType()) && op->getParentOfType<ModuleOp>()->hasAttr("dist.rounded_sums");
-    entry->op = reduce == "max" ? program::ReduceOp::Max : rounds ? program::ReduceOp::RoundedSum : program::ReduceOp::Sum;
+    entry->op = reduce == program::ReduceOp::Sum && rounds ? program::ReduceOp::RoundedSum : reduce;
     entry->type = *element;
     bool spans = false;
     int64_t members = 1;
-    for (StringAttr axis : axes.getAsRange<StringAttr>()) {
+    for (StringAttr axis : op.getAxes().getAsRange<StringAttr>()) {
       if (tables.mesh.indexOf(axis) < 0)
         return op->emitOpError("works over mesh axis '") << axis.getValue() << "', which the mesh does not have", nullptr;
       entry->axes.push_back(static_cast<uint32_t>(tables.mesh.indexOf(axis)));
@@ -299,8 +283,7 @@ private:
     entry->event = spans ? spanningEvent() : tables.nextEvent++;
     entry->count = static_cast<uint64_t>(cast<RankedTensorType>(input.getType()).getNumElements());
     entry->outer = entry->inner = entry->split = 1;
-    if (cause)
-      entry->cause = cause->str();
+    entry->cause = dist::causeOf(op.getCauseAttr());
     entry->from = layoutText(input.getType());
     entry->to = layoutText(result.getType());
     if (auto rules = op->getAttrOfType<ArrayAttr>("dist.rule"))
@@ -333,7 +316,7 @@ private:
     if (kind == program::CollectiveKind::AllReduce)
       action.inplace.emplace_back(part, part);
     bucketBytes += bytes;
-    action.seconds = cost::collectiveSeconds(machine, static_cast<cost::CollectiveKind>(kind), bucketBytes, static_cast<int>(members));
+    action.seconds = cost::collectiveSeconds(machine, kind, bucketBytes, static_cast<int>(members));
     return tables.program.collectives.back().get();
   }
 

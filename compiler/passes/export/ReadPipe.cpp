@@ -37,7 +37,7 @@ uint32_t variableIn(ClassReader &reader, Tables &tables, StringRef name) {
     nn::VariableOp variable = tables.symbols.lookup<nn::VariableOp>(name);
     VariableModel &model = reader.model.variables.emplace_back();
     model.variable = tables.variables.lookup(name);
-    model.kind = static_cast<program::VariableKind>(variable.getKind());
+    model.kind = variable.getKind();
     model.piece = pieceOf(variable);
     model.piece->variable = model.variable;
     model.bytes = model.piece->bytes;

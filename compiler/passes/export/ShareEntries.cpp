@@ -41,10 +41,19 @@ auto keyOf(const program::MatmulT &m) {
 
 auto keyOf(const program::TransferT &t) { return std::make_tuple(t.axis, t.peer, t.event, t.type, t.count); }
 
+auto keyOf(const program::CauseT *c) {
+  std::vector<std::pair<std::string, std::string>> axes;
+  for (size_t i = 0; c && i < c->axes.size(); ++i)
+    axes.emplace_back(c->axes[i]->axis, c->axes[i]->rule);
+  program::CauseT none;
+  const program::CauseT &cause = c ? *c : none;
+  return std::make_tuple(c != nullptr, cause.kind, cause.operation, cause.variable, axes, cause.mesh_axis, cause.store);
+}
+
 /// But for the rules, whose numbers change.
 auto keyOf(const program::CollectiveT &c) {
   return std::make_tuple(c.kind, c.op, c.type, c.axes, c.event, c.count, c.outer, c.split, c.inner, c.whole, c.middle, c.concat,
-                         c.concat_first, c.shift, c.cause, c.from, c.to);
+                         c.concat_first, c.shift, keyOf(c.cause.get()), c.from, c.to);
 }
 
 class Sharing {

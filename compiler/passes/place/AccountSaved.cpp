@@ -35,7 +35,7 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
       return;
     SmallVector<Attribute> entries;
     for (Operation &op : micro.getOps()) {
-      if (!isPhase(&op, nn::Phase::F) || nn::isOperandItself(&op) || isFetched(&op))
+      if (!isPhase(&op, nn::Phase::Forward) || nn::isOperandItself(&op) || isFetched(&op))
         continue;
       for (OpResult result : op.getResults()) {
         Uses uses;
@@ -55,7 +55,7 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     double forward = 0, backward = 0, repeated = 0;
     for (Operation &op : micro.getOps())
       if (auto costly = dyn_cast<nn::CostOpInterface>(op))
-        (isPhase(&op, nn::Phase::F) ? forward : op.hasAttr(nn::recomputeAttribute) ? repeated : backward) += costly.getProductFlops();
+        (isPhase(&op, nn::Phase::Forward) ? forward : op.hasAttr(nn::recomputeAttribute) ? repeated : backward) += costly.getProductFlops();
     Builder builder(&getContext());
     getOperation()->setAttr("npar.products",
                             builder.getDictionaryAttr({builder.getNamedAttr("forward", builder.getF64FloatAttr(forward)),
@@ -77,7 +77,7 @@ struct PlaceAccountSaved : ::npar::impl::PlaceAccountSavedBase<PlaceAccountSaved
     for (Operation *user : value.getUsers())
       if (nn::isOperandItself(user))
         collect(user->getResult(0), uses);
-      else if (isPhase(user, nn::Phase::B))
+      else if (isPhase(user, nn::Phase::Backward))
         (isa<nn::CheckpointOp>(user) ? uses.crossings : uses.blocks).insert(nn::getAt(user).getBlock());
   }
 

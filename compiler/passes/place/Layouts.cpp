@@ -11,7 +11,7 @@ namespace npar::place {
 
 nn::Phase phaseOf(Operation *op) {
   auto at = nn::getAt(op);
-  return at ? at.getPhase() : nn::Phase::F;
+  return at ? at.getPhase() : nn::Phase::Forward;
 }
 
 bool acceptsPartialOperands(Operation *op) {
@@ -257,7 +257,7 @@ SmallVector<StringAttr> Layouts::keptPartial(Operation *op) const {
     if (!isSummand(operand))
       continue;
     LayoutAttr other = layouts.lookup(operand);
-    if (!other || !other.isPartial() || other.getPartialKinds().front().getValue() != "sum" ||
+    if (!other || !other.isPartial() || other.getReduction() != program::ReduceOp::Sum ||
         (first && other.getPartialAxes() != first.getPartialAxes()))
       return {};
     first = other;
@@ -302,9 +302,10 @@ LayoutAttr Layouts::resultLayout(Value result) const {
   }
   if (partial.empty())
     return layout;
-  nn::Reduction reduction = kept.contains(op) ? nn::Reduction::Sum : shardable.getReduction();
-  SmallVector<StringAttr> kinds(partial.size(), StringAttr::get(context, nn::stringifyReduction(reduction)));
-  return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), partial, kinds);
+  std::optional<program::ReduceOp> reduction = kept.contains(op) ? program::ReduceOp::Sum : shardable.getReduction();
+  if (!reduction)
+    llvm::report_fatal_error("internal error: nothing joins the parts of an op's result");
+  return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), partial, *reduction);
 }
 
 /// RULES.md#P4: reduced once for all uses; scattered where every use of the same phase wants the same dimension split (RULES.md#P6: others
@@ -377,8 +378,7 @@ LayoutAttr Layouts::wanted(OpOperand &use) const {
   LayoutAttr layout = operandLayout(use, assignment(use.getOwner()));
   if (!isSummand(use.get()))
     return layout;
-  SmallVector<StringAttr> kinds(found->second.size(), StringAttr::get(context, "sum"));
-  return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), found->second, kinds);
+  return LayoutAttr::get(context, layout.getNames(), layout.getSizes(), layout.getSplits(), found->second, program::ReduceOp::Sum);
 }
 
 bool Layouts::acceptsPartial(OpOperand &use) const {

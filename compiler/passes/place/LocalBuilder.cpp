@@ -56,7 +56,7 @@ Value LocalBuilder::scale(Value x, double factor, Type result) {
 
 Value LocalBuilder::shift(Value x, double value) { return build("shift", x.getType(), x, {{"value", builder.getF64FloatAttr(value)}}); }
 
-Value LocalBuilder::reduce(StringRef name, nn::Reduction reduction, Value x, StringAttr axis, ValueRange operands, Attributes attributes,
+Value LocalBuilder::reduce(StringRef name, program::ReduceOp reduction, Value x, StringAttr axis, ValueRange operands, Attributes attributes,
                            Type result) {
   LayoutAttr layout = dist::layoutOf(x);
   SmallVector<StringAttr> axes;
@@ -68,17 +68,16 @@ Value LocalBuilder::reduce(StringRef name, nn::Reduction reduction, Value x, Str
   if (splits.empty())
     return build(name, whole, operands, attributes);
   LayoutAttr to = dist::layoutOf(whole);
-  StringAttr kind = builder.getStringAttr(nn::stringifyReduction(reduction));
   SmallVector<StringAttr> ordered;
   for (StringAttr meshAxis : mesh.getNames())
     if (llvm::is_contained(splits, meshAxis))
       ordered.push_back(meshAxis);
-  LayoutAttr from = LayoutAttr::get(op->getContext(), to.getNames(), to.getSizes(), to.getSplits(), ordered,
-                                    SmallVector<StringAttr>(ordered.size(), kind));
+  LayoutAttr from = LayoutAttr::get(op->getContext(), to.getNames(), to.getSizes(), to.getSplits(), ordered, reduction);
   Value partial = build(name, dist::localType(whole.getElementType(), from, mesh), operands, attributes);
-  std::string cause = ("'" + op->getName().stripDialect() + "' reduces over '" + axis.getValue() + "', which is split").str();
-  auto all = dist::AllReduceOp::create(builder, op->getLoc(), whole, partial, dist::stringArray(op->getContext(), ordered), kind,
-                                       builder.getStringAttr(cause));
+  auto cause = dist::CauseAttr::get(op->getContext(), program::CauseKind::ReducesSplit, builder.getStringAttr(op->getName().stripDialect()),
+                                    {}, builder.getArrayAttr({axis}), builder.getStrArrayAttr({""}), {}, {});
+  auto all =
+      dist::AllReduceOp::create(builder, op->getLoc(), whole, partial, dist::stringArray(op->getContext(), ordered), reduction, cause);
   if (SmallVector<Attribute> rules = namedRules(op, axis, ordered); !rules.empty())
     all->setAttr(ruleAttrName, builder.getArrayAttr(rules));
   if (auto at = nn::getAt(op))
@@ -105,7 +104,7 @@ Type LocalBuilder::renamed(Type type, StringAttr from, StringAttr to) {
   SmallVector<StringAttr> names(layout.getNames());
   llvm::replace(names, from, to);
   LayoutAttr renamed =
-      LayoutAttr::get(op->getContext(), names, layout.getSizes(), layout.getSplits(), layout.getPartialAxes(), layout.getPartialKinds());
+      LayoutAttr::get(op->getContext(), names, layout.getSizes(), layout.getSplits(), layout.getPartialAxes(), layout.getReduction());
   return dist::localType(cast<RankedTensorType>(type).getElementType(), renamed, mesh);
 }
 

@@ -44,9 +44,9 @@ public:
 private:
   template <typename Op>
   mlir::Value reduce(mlir::Value x, mlir::StringAttr axis, mlir::ValueRange operands, Attributes attributes = {}, mlir::Type result = {}) {
-    return reduce(Op::getOperationName().split('.').second, Op::getReduction(), x, axis, operands, attributes, result);
+    return reduce(Op::getOperationName().split('.').second, *Op::getReduction(), x, axis, operands, attributes, result);
   }
-  mlir::Value reduce(llvm::StringRef name, nn::Reduction reduction, mlir::Value x, mlir::StringAttr axis, mlir::ValueRange operands,
+  mlir::Value reduce(llvm::StringRef name, program::ReduceOp reduction, mlir::Value x, mlir::StringAttr axis, mlir::ValueRange operands,
                      Attributes attributes, mlir::Type result);
   mlir::Type typeOf(mlir::Value like, llvm::ArrayRef<mlir::Value> sources, llvm::ArrayRef<mlir::StringAttr> axes);
 

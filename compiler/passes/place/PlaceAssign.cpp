@@ -1,4 +1,5 @@
 // Rewrites the global program to local types by the decided layouts, with dist.reshard where definition and use differ.
+#include "compiler/dialects/dist/Cause.h"
 #include "compiler/passes/place/Layouts.h"
 #include "compiler/passes/place/Place.h"
 
@@ -165,15 +166,31 @@ private:
            });
   }
 
-  /// Why a reshard is there: a sentence, and the rules that it names.
+  /// Why a reshard is there, and the lines of the rules that have a part in it.
   struct Cause {
-    std::string text;
+    program::CauseT why;
     SmallVector<Attribute> rules;
+
+    explicit Cause(program::CauseKind kind, Operation *asks = nullptr) {
+      why.kind = kind;
+      if (asks)
+        why.operation = asks->getName().stripDialect().str();
+    }
+    /// By what an axis of the model is split; an empty rule is none.
+    void add(StringAttr axis, std::string rule) {
+      why.axes.push_back(std::make_unique<program::CauseAxisT>());
+      why.axes.back()->axis = axis ? axis.str() : "";
+      why.axes.back()->rule = std::move(rule);
+    }
+    void list(Attribute rule) {
+      if (rule && !llvm::is_contained(rules, rule))
+        rules.push_back(rule);
+    }
   };
 
   Value create(Operation *place, Value from, LayoutAttr layout, const Cause &cause) {
     Type type = dist::localType(cast<RankedTensorType>(from.getType()).getElementType(), layout, mesh);
-    auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, builder.getStringAttr(cause.text));
+    auto op = dist::ReshardOp::create(builder, place->getLoc(), type, from, dist::attributeOf(builder.getContext(), cause.why));
     if (!cause.rules.empty())
       op->setAttr(ruleAttrName, builder.getArrayAttr(cause.rules));
     if (auto at = nn::getAt(place))
@@ -196,15 +213,14 @@ private:
     sums->setAttr("owners", builder.getArrayAttr(owners));
   }
 
-  /// "rule 'head -> tp'", which the cause then lists; empty when no rule took the mesh axis.
+  /// `head -> tp`, which the cause then lists; empty when no rule took the mesh axis.
   std::string ruleText(const Assignment &assignment, StringAttr meshAxis, Cause &cause) {
     int index = assignment.ruleOf(meshAxis);
     if (index < 0)
       return "";
     dist::RuleAttr rule = rules.rule(index);
-    if (Attribute named = namedRule(rule); named && !llvm::is_contained(cause.rules, named))
-      cause.rules.push_back(named);
-    return "rule '" + rule.text() + "'";
+    cause.list(namedRule(rule));
+    return rule.text();
   }
 
   /// The rules by which ranks own different parameters.
@@ -213,104 +229,91 @@ private:
     for (StringAttr axis : layouts.squareSumAxes()) {
       for (dist::RuleAttr rule : list ? llvm::to_vector(list.getAsRange<dist::RuleAttr>()) : SmallVector<dist::RuleAttr>())
         if (rule.getAxis().getValue() != "batch" && llvm::is_contained(rule.getMesh(), axis))
-          if (Attribute named = namedRule(rule); named && !llvm::is_contained(cause.rules, named))
-            cause.rules.push_back(named);
+          cause.list(namedRule(rule));
       if (llvm::is_contained(stores.optimizer(), axis))
-        addStore(cause, "optimizer");
+        cause.list(stores.named("optimizer"));
     }
   }
 
   Cause causeOfReduction(Value value) {
-    Cause cause;
     Operation *origin = layouts.originOfPartial(value);
-    std::string name = ("'" + origin->getName().stripDialect() + "'").str();
-    auto read = dyn_cast<nn::ReadOp>(origin);
-    if (!read && isa<nn::SquareSumsOp>(origin)) {
-      cause.text = name + " adds what each rank owns";
+    if (auto read = dyn_cast<nn::ReadOp>(origin))
+      return causeOfAccumulated(value, read);
+    if (isa<nn::SquareSumsOp>(origin)) {
+      Cause cause(program::CauseKind::AddsOwned, origin);
       nameSplits(cause);
       return cause;
     }
-    std::string stored;
-    if (read) {
-      cause.text = "'" + read.getVariable().str() + "' was accumulated from each rank's share";
-      if (layouts.layout(value).isFlat()) {
-        stored = ", stored by " + storeText("optimizer");
-        addStore(cause, "optimizer");
-      }
-      origin = accumulated.count(read.getVariable()) ? layouts.originOfPartial(accumulated.lookup(read.getVariable())) : nullptr;
-      if (!origin) {
-        cause.text += stored;
-        return cause;
-      }
-    }
-    ArrayRef<StringAttr> axes = layouts.raw(value).getPartialAxes();
+    bool sums = layouts.raw(value).getReduction() == program::ReduceOp::Sum;
+    Cause cause(sums ? program::CauseKind::SumsOverSplit : program::CauseKind::ReducesSplit, origin);
     const Assignment &assignment = layouts.assignment(origin);
-    for (StringAttr axis : axes) {
-      StringAttr loop = assignment.axisOf(axis);
+    for (StringAttr axis : layouts.raw(value).getPartialAxes())
+      cause.add(assignment.axisOf(axis), ruleText(assignment, axis, cause));
+    return cause;
+  }
+
+  Cause causeOfAccumulated(Value value, nn::ReadOp read) {
+    Cause cause(program::CauseKind::Accumulated);
+    cause.why.variable = read.getVariable().str();
+    if (layouts.layout(value).isFlat())
+      setStore(cause, "optimizer");
+    Value added = accumulated.lookup(read.getVariable());
+    Operation *origin = added ? layouts.originOfPartial(added) : nullptr;
+    if (!origin)
+      return cause;
+    const Assignment &assignment = layouts.assignment(origin);
+    for (StringAttr axis : layouts.raw(value).getPartialAxes()) {
       std::string rule = ruleText(assignment, axis, cause);
-      if (read && loop)
-        cause.text += (axis == axes.front() ? " of '" : ", of '") + loop.str() + "' by " + rule;
-      else if (!read && axis == axes.front())
-        cause.text = name + " sums over '" + (loop ? loop.str() : "") + "', split by " + rule;
+      if (StringAttr loop = assignment.axisOf(axis))
+        cause.add(loop, rule);
     }
-    cause.text += stored;
     return cause;
   }
 
   Cause causeOfUse(Value value, LayoutAttr wants, Operation *user) {
-    Cause cause;
-    std::string name = ("'" + user->getName().stripDialect() + "'").str();
     LayoutAttr found = layouts.layout(value);
     if (wants.isFlat() || (found && found.isFlat()))
       return causeOfStore(value, user);
     for (auto [dim, axis] : llvm::enumerate(wants.getNames())) {
       for (StringAttr meshAxis : wants.splitsOf(dim))
         if (!llvm::is_contained(found.splitsOf(dim), meshAxis) && !isUpdate(user)) {
-          cause.text = name + " wants '" + axis.str() + "' split by " + ruleText(layouts.assignment(user), meshAxis, cause);
+          Cause cause(program::CauseKind::WantsSplit, user);
+          cause.add(axis, ruleText(layouts.assignment(user), meshAxis, cause));
           return cause;
         }
       for (StringAttr meshAxis : found.splitsOf(dim))
         if (!llvm::is_contained(wants.splitsOf(dim), meshAxis)) {
-          cause.text = name + " wants '" + axis.str() + "' whole over '" + meshAxis.str() + "'";
-          std::string taker = isUpdate(user) ? "" : ruleText(layouts.assignment(user), meshAxis, cause);
-          if (!taker.empty())
-            cause.text += ", which there goes by " + taker;
+          Cause cause(program::CauseKind::WantsWhole, user);
+          cause.add(axis, isUpdate(user) ? "" : ruleText(layouts.assignment(user), meshAxis, cause));
+          cause.why.mesh_axis = meshAxis.str();
           for (Attribute rule : namedRules(value.getDefiningOp(), axis, meshAxis)) // what split it before
-            if (!llvm::is_contained(cause.rules, rule))
-              cause.rules.push_back(rule);
+            cause.list(rule);
           return cause;
         }
     }
-    cause.text = name + " wants another order of splits";
-    return cause;
+    return Cause(program::CauseKind::WantsOrder, user);
   }
 
-  std::string storeText(StringRef what) { return "rule '" + stores.text(what) + "'"; }
-
-  void addStore(Cause &cause, StringRef what) {
-    if (Attribute named = stores.named(what); named && !llvm::is_contained(cause.rules, named))
-      cause.rules.push_back(named);
+  void setStore(Cause &cause, StringRef what) {
+    cause.why.store = stores.text(what);
+    cause.list(stores.named(what));
   }
 
   /// Why what is stored flat is gathered, or the stored piece cut.
   Cause causeOfStore(Value value, Operation *user) {
-    std::string name = ("'" + user->getName().stripDialect() + "'").str();
-    StringRef what = "optimizer";
-    Cause cause;
-    auto read = value.getDefiningOp<nn::ReadOp>();
-    if (auto accumulate = dyn_cast<nn::AccumulateOp>(user)) {
-      what = "gradients";
-      cause.text = "'" + accumulate.getVariable().str() + "' is stored by " + storeText(what);
-    } else if (auto write = dyn_cast<nn::WriteOp>(user)) {
-      cause.text = "'" + write.getVariable().str() + "' is used whole but updated by " + storeText(what);
-    } else if (read && !isUpdate(user)) {
-      what = "parameters";
-      cause.text = name + " uses '" + read.getVariable().str() + "' whole, stored by " + storeText(what);
-    } else {
-      cause.text = name + " updates what is stored by " + storeText(what);
-    }
-    addStore(cause, what);
-    return cause;
+    auto of = [&](program::CauseKind kind, Operation *asks, StringRef variable, StringRef what) {
+      Cause cause(kind, asks);
+      cause.why.variable = variable.str();
+      setStore(cause, what);
+      return cause;
+    };
+    if (auto accumulate = dyn_cast<nn::AccumulateOp>(user))
+      return of(program::CauseKind::StoresShare, nullptr, accumulate.getVariable(), "gradients");
+    if (auto write = dyn_cast<nn::WriteOp>(user))
+      return of(program::CauseKind::UpdatedInShares, nullptr, write.getVariable(), "optimizer");
+    if (auto read = value.getDefiningOp<nn::ReadOp>(); read && !isUpdate(user))
+      return of(program::CauseKind::StoredInShares, user, read.getVariable(), "parameters");
+    return of(program::CauseKind::UpdatesShare, user, "", "optimizer");
   }
 
   bool isUpdate(Operation *op) { return layouts.isUpdate(op); }

@@ -61,10 +61,10 @@ private:
       if (isPartial(axes.front())) {
         if (!even)
           continue;
-        StringAttr axis = axes.front(), kind = kindOf(axis);
+        StringAttr axis = axes.front();
         LayoutAttr next = dist::withoutPartial(from, {axis});
         emit(dist::ReduceScatterOp::getOperationName(), next.withSplits(dim, joined(dim, {axis})), {axis},
-             {{"dim", name(dim)}, {"op", kind}});
+             {{"dim", name(dim)}, {"op", reduction()}});
         return true;
       }
       size_t count = llvm::find_if(axes, [&](StringAttr axis) { return isPartial(axis) || from.splitsOver(axis); }) - axes.begin();
@@ -95,7 +95,7 @@ private:
       return false;
     if (llvm::all_of(axes, [&](StringAttr axis) { return isPartial(axis); })) {
       emit(dist::ReduceScatterOp::getOperationName(), dist::withoutPartial(from, axes).withFlat(axes), axes,
-           {{"dim", flatName()}, {"op", kindOf(axes.front())}});
+           {{"dim", flatName()}, {"op", reduction()}});
       return true;
     }
     if (llvm::any_of(axes, [&](StringAttr axis) { return isPartial(axis); }))
@@ -126,7 +126,7 @@ private:
       return false;
     inHierarchy = true;
     emit(dist::ReduceScatterOp::getOperationName(), dist::withoutPartial(from, {last}).withFlat({last}), {last},
-         {{"dim", flatName()}, {"op", kindOf(last)}});
+         {{"dim", flatName()}, {"op", reduction()}});
     return true;
   }
 
@@ -134,7 +134,7 @@ private:
     SmallVector<StringAttr> axes = leavingPartial();
     if (axes.empty())
       return false;
-    emit(dist::AllReduceOp::getOperationName(), dist::withoutPartial(from, axes), axes, {{"op", kindOf(axes.front())}});
+    emit(dist::AllReduceOp::getOperationName(), dist::withoutPartial(from, axes), axes, {{"op", reduction()}});
     return true;
   }
 
@@ -177,9 +177,7 @@ private:
 
   StringAttr flatName() { return cast<dist::DistDialect>(*op->getDialect()).flatName; }
   StringAttr name(int64_t dim) { return from.getNames()[dim]; }
-  StringAttr kindOf(StringAttr axis) {
-    return from.getPartialKinds()[llvm::find(from.getPartialAxes(), axis) - from.getPartialAxes().begin()];
-  }
+  StringAttr reduction() { return StringAttr::get(op.getContext(), wordOf(from.getReduction())); }
   SmallVector<StringAttr> joined(int64_t dim, ArrayRef<StringAttr> axes) {
     SmallVector<StringAttr> splits = from.splitsOf(dim);
     llvm::append_range(splits, axes);

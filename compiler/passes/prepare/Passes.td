@@ -11,7 +11,7 @@ def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
     `nn.convert` around it, its gradients follow. Norms, softmax, the loss and all scalars stay in f32 unless the plan says otherwise.
 
     ```mlir
-    // nn.precision = {compute = "bf16"}
+    // nn.precision = {compute = bf16}
     %n = nn.layer_norm %x, %g, %b over "embed" epsilon 1.0e-5 : (tensor<..xf32, ..>, ..)
     %y = nn.einsum %n, %w : ..
     // becomes

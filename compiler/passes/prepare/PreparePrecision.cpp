@@ -3,7 +3,6 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringSwitch.h"
 
 #define GEN_PASS_DEF_PREPAREPRECISION
 #include "compiler/passes/prepare/Passes.h.inc"
@@ -39,8 +38,8 @@ struct PreparePrecision : ::impl::PreparePrecisionBase<PreparePrecision> {
     auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
     if (!precision || !micro)
       return;
-    auto word = precision.getAs<StringAttr>("compute");
-    compute = word ? typeNamed(word.getValue()) : Type();
+    auto type = precision.getAs<TypeAttr>("compute");
+    compute = type ? type.getValue() : Type();
     if (!isNarrowOrNull(compute) || computesInF64()) {
       getOperation()->removeAttr("nn.precision"); // nothing is mixed
       return;
@@ -55,14 +54,6 @@ private:
   Type compute;
   SmallVector<Keep> keeps;
 
-  Type typeNamed(StringRef word) {
-    return StringSwitch<Type>(word)
-        .Case("f32", Float32Type::get(&getContext()))
-        .Case("f64", Float64Type::get(&getContext()))
-        .Case("bf16", BFloat16Type::get(&getContext()))
-        .Case("fp16", Float16Type::get(&getContext()))
-        .Default(Type());
-  }
   static bool isNarrowOrNull(Type type) { return type && isNarrow(type); }
 
   bool computesInF64() {
@@ -77,8 +68,7 @@ private:
     for (Attribute each : list ? list.getValue() : ArrayRef<Attribute>()) {
       auto entry = cast<DictionaryAttr>(each);
       auto layer = entry.getAs<BoolAttr>("layer");
-      keeps.push_back(
-          {entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(), typeNamed(entry.getAs<StringAttr>("type").getValue())});
+      keeps.push_back({entry.getAs<StringAttr>("what").getValue(), layer && layer.getValue(), entry.getAs<TypeAttr>("type").getValue()});
     }
   }
 

@@ -20,17 +20,17 @@ Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stage
   mappings.resize(fragments.size());
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   for (int64_t part : countedParts(module)) {
-    add(builder, program.getLoc(), {part, Phase::C});
-    if (!at({stageOfPlace[part], Phase::S}))
-      add(builder, program.getLoc(), {stageOfPlace[part], Phase::S});
+    add(builder, program.getLoc(), {part, Phase::Count});
+    if (!at({stageOfPlace[part], Phase::Prologue}))
+      add(builder, program.getLoc(), {stageOfPlace[part], Phase::Prologue});
   }
   for (int64_t part = 0; part < parts(); ++part) {
-    add(builder, program.getLoc(), {part, Phase::F});
-    add(builder, program.getLoc(), {part, Phase::B});
-    if (scheduled.contains(fragmentName(Phase::W, part)))
-      add(builder, program.getLoc(), {part, Phase::W});
+    add(builder, program.getLoc(), {part, Phase::Forward});
+    add(builder, program.getLoc(), {part, Phase::Backward});
+    if (scheduled.contains(fragmentName(Phase::Weight, part)))
+      add(builder, program.getLoc(), {part, Phase::Weight});
     if (int64_t stage = stageOfPlace[part]; last[stage] == part)
-      add(builder, program.getLoc(), {stage, Phase::U});
+      add(builder, program.getLoc(), {stage, Phase::Update});
   }
 }
 

@@ -8,25 +8,25 @@
 
 namespace npar {
 
-/// Where an op runs: for C, F, B and W the place of its part in the chain, for S and U its stage.
+/// Where an op runs: for C, F, B and W the place of its part in the chain, for P and U its stage.
 struct FragmentKey {
   int64_t at;
   pipe::Phase phase;
   bool operator==(const FragmentKey &other) const { return at == other.at && phase == other.phase; }
-  bool isOfStage() const { return phase == pipe::Phase::S || phase == pipe::Phase::U; }
+  bool isOfStage() const { return phase == pipe::Phase::Prologue || phase == pipe::Phase::Update; }
 };
 
 class Fragments {
 public:
   /// Makes the empty fragments at the end of the module: F and B of every part, W of those with a W in the module's orders, C of those
-  /// that @count has ops for and S of their stages, U of every stage.
+  /// that @count has ops for and P of their stages, U of every stage.
   explicit Fragments(pipe::ProgramOp program);
 
   int64_t stages() const { return stageCount; }
   int64_t parts() const { return static_cast<int64_t>(stageOfPlace.size()); }
   int64_t stageOf(FragmentKey place) const { return place.isOfStage() ? place.at : stageOfPlace[place.at]; }
   /// Whether the backward of the part is B and W.
-  bool isSplit(int64_t part) { return bool(at({part, pipe::Phase::W})); }
+  bool isSplit(int64_t part) { return bool(at({part, pipe::Phase::Weight})); }
 
   /// The fragment; null when the part or stage has none of the phase.
   pipe::FragmentOp at(FragmentKey place) { return fragments[number(place)]; }
@@ -45,9 +45,23 @@ public:
 
   /// A number for each place, to key maps.
   unsigned number(FragmentKey place) const {
-    if (place.isOfStage())
-      return static_cast<unsigned>(parts() * 4 + place.at * 2 + (place.phase == pipe::Phase::U));
-    return static_cast<unsigned>(place.at * 4 + (place.phase == pipe::Phase::C ? 3 : static_cast<int>(place.phase)));
+    auto ofPart = [&](int64_t index) { return static_cast<unsigned>(place.at * 4 + index); };
+    auto ofStage = [&](int64_t index) { return static_cast<unsigned>(parts() * 4 + place.at * 2 + index); };
+    switch (place.phase) {
+    case pipe::Phase::Forward:
+      return ofPart(0);
+    case pipe::Phase::Backward:
+      return ofPart(1);
+    case pipe::Phase::Weight:
+      return ofPart(2);
+    case pipe::Phase::Count:
+      return ofPart(3);
+    case pipe::Phase::Prologue:
+      return ofStage(0);
+    case pipe::Phase::Update:
+      break;
+    }
+    return ofStage(1);
   }
 
 private:

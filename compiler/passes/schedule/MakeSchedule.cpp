@@ -37,7 +37,10 @@ FailureOr<pipe::ProgramOp> programOf(ModuleOp module) {
   return *programs.begin();
 }
 
-std::string fragmentName(pipe::Phase phase, int64_t placeOrStage) { return (stringifyPhase(phase) + Twine(placeOrStage)).str(); }
+std::string fragmentName(pipe::Phase phase, int64_t placeOrStage) {
+  // `export` adds a fragment P0 that clears what is accumulated; what @start does comes after the counts.
+  return (Twine(phase == pipe::Phase::Prologue ? "S" : wordOf(phase)) + Twine(placeOrStage)).str();
+}
 
 SmallVector<int64_t> countedParts(ModuleOp module) {
   SmallVector<int64_t> parts;

@@ -45,16 +45,16 @@ private:
     auto place = op->getAttrOfType<IntegerAttr>(placeAttribute);
     int64_t part = place ? place.getInt() : 0;
     nn::AtAttr at = nn::getAt(op);
-    if (!at || at.getPhase() != nn::Phase::B)
-      return {part, Phase::F};
-    return {part, op->hasAttr(weightAttribute) && fragments.isSplit(part) ? Phase::W : Phase::B};
+    if (!at || at.getPhase() != nn::Phase::Backward)
+      return {part, Phase::Forward};
+    return {part, op->hasAttr(weightAttribute) && fragments.isSplit(part) ? Phase::Weight : Phase::Backward};
   }
 
   /// Whether for each micro-batch the task of `a` ends before that of `b` begins, wherever in the chain they are.
   static bool precedes(FragmentKey a, FragmentKey b) {
     if (a.phase == b.phase)
-      return a.phase == Phase::F ? a.at < b.at : a.phase == Phase::B && a.at > b.at;
-    return a.phase == Phase::F || (a.phase == Phase::B && b.phase == Phase::W && a.at >= b.at);
+      return a.phase == Phase::Forward ? a.at < b.at : a.phase == Phase::Backward && a.at > b.at;
+    return a.phase == Phase::Forward || (a.phase == Phase::Backward && b.phase == Phase::Weight && a.at >= b.at);
   }
 
   LogicalResult need(Value value, FragmentKey place, Operation *user) {
@@ -74,13 +74,13 @@ private:
       error.attachNote(definition->getLoc()) << "the value is defined here";
       return error;
     };
-    if (home.phase == Phase::W)
+    if (home.phase == Phase::Weight)
       return refuse("a value of the weight gradients is used outside of them");
-    if (home.phase == Phase::B && place.phase == Phase::F)
+    if (home.phase == Phase::Backward && place.phase == Phase::Forward)
       return refuse("the forward uses a value of the backward");
-    if (home.phase == Phase::F && place.phase == Phase::F && home.at > place.at)
+    if (home.phase == Phase::Forward && place.phase == Phase::Forward && home.at > place.at)
       return refuse("a value flows to an earlier part in the forward");
-    if (home.phase == Phase::B && home.at < place.at)
+    if (home.phase == Phase::Backward && home.at < place.at)
       return refuse("a gradient flows to a later part");
     route(value, home, place);
     return success();
@@ -96,9 +96,9 @@ private:
     for (FragmentKey holder : here)
       if (precedes(holder, place))
         return arrive(value, place, {holder, true});
-    bool isMessage = place.phase == Phase::F || (place.phase == Phase::B && (home.phase == Phase::B || place.at < home.at));
+    bool isMessage = place.phase == Phase::Forward || (place.phase == Phase::Backward && (home.phase == Phase::Backward || place.at < home.at));
     FragmentKey from = isMessage ? FragmentKey{home.at, place.phase}
-                                 : FragmentKey{place.at, home.phase == Phase::F && place.at > home.at ? Phase::F : Phase::B};
+                                 : FragmentKey{place.at, home.phase == Phase::Forward && place.at > home.at ? Phase::Forward : Phase::Backward};
     route(value, home, from);
     arrive(value, place, {from, !isMessage});
     if (isMessage) {

@@ -19,17 +19,25 @@ static double bytesOfAll(TypeRange types) {
   return bytes;
 }
 
+/// The whole vector of the cost model's terms.
+static Type wholeOf(dist::CollectiveOpInterface op) {
+  switch (op.getCollective()) {
+  case program::CollectiveKind::AllGather:
+    return op->getResult(0).getType();
+  case program::CollectiveKind::AllReduce:
+  case program::CollectiveKind::ReduceScatter:
+  case program::CollectiveKind::AllToAll:
+  case program::CollectiveKind::Permute:
+    break;
+  }
+  return op->getOperand(0).getType();
+}
+
 double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mesh) {
-  auto collective = [&](cost::CollectiveKind kind, ArrayAttr axes, Type whole) {
-    return cost::collectiveSeconds(machine, kind, tensorBytes(whole), mesh.sizeOf(dist::stringsOf(axes)));
-  };
   return llvm::TypeSwitch<Operation *, double>(op)
-      .Case<dist::AllReduceOp>([&](auto op) { return collective(cost::CollectiveKind::AllReduce, op.getAxes(), op.getInput().getType()); })
-      .Case<dist::AllGatherOp>([&](auto op) { return collective(cost::CollectiveKind::AllGather, op.getAxes(), op.getResult().getType()); })
-      .Case<dist::ReduceScatterOp>(
-          [&](auto op) { return collective(cost::CollectiveKind::ReduceScatter, op.getAxes(), op.getInput().getType()); })
-      .Case<dist::AllToAllOp>([&](auto op) { return collective(cost::CollectiveKind::AllToAll, op.getAxes(), op.getInput().getType()); })
-      .Case<dist::PermuteOp>([&](auto op) { return collective(cost::CollectiveKind::Permute, op.getAxes(), op.getInput().getType()); })
+      .Case<dist::CollectiveOpInterface>([&](auto op) {
+        return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)), mesh.sizeOf(dist::stringsOf(op.getAxes())));
+      })
       .Case<nn::CostOpInterface>([&](auto op) {
         if (op.getProductFlops() > 0)
           return cost::stepSeconds(machine, cost::Work::Matmul, op.getFlops(),

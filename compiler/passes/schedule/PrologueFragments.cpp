@@ -10,7 +10,7 @@ LogicalResult outlinePrologue(func::FuncOp function, Phase phase, Fragments &fra
   for (Operation &op : function.getBody().front().without_terminator()) {
     auto attribute = op.getAttrOfType<IntegerAttr>(placeAttribute);
     int64_t part = attribute ? attribute.getInt() : 0;
-    FragmentKey place{phase == Phase::C ? part : fragments.stageOf({part, Phase::C}), phase};
+    FragmentKey place{phase == Phase::Count ? part : fragments.stageOf({part, Phase::Count}), phase};
     if (!fragments.at(place))
       return op.emitError("the prologue counts nothing on stage ") << fragments.stageOf(place);
     for (Value operand : op.getOperands())

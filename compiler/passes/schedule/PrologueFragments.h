@@ -7,7 +7,7 @@
 
 namespace npar {
 
-/// `phase` is C for @count, S for @start. Nothing is sent: fails with an error at an op whose operand belongs elsewhere, or that is on a
+/// `phase` is C for @count, P for @start. Nothing is sent: fails with an error at an op whose operand belongs elsewhere, or that is on a
 /// stage without a count.
 mlir::LogicalResult outlinePrologue(mlir::func::FuncOp function, pipe::Phase phase, Fragments &fragments);
 

@@ -168,7 +168,7 @@ struct ScheduleBuckets : impl::ScheduleBucketsBase<ScheduleBuckets> {
       return;
     SymbolTable symbols(getOperation());
     for (FragmentOp fragment : getOperation().getOps<FragmentOp>())
-      if (fragment.getPhase() == Phase::U && !fragment.getBody().front().empty())
+      if (fragment.getPhase() == Phase::Update && !fragment.getBody().front().empty())
         Buckets(getOperation(), symbols, fragment, limit.getInt(), members).run();
   }
 };

@@ -30,7 +30,7 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
       return signalPassFailure();
     Fragments fragments(*program);
     SmallVector<func::FuncOp> prologue;
-    for (auto [name, phase] : {std::pair("count", pipe::Phase::C), std::pair("start", pipe::Phase::S)})
+    for (auto [name, phase] : {std::pair("count", pipe::Phase::Count), std::pair("start", pipe::Phase::Prologue)})
       if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
         prologue.push_back(function);
         if (failed(outlinePrologue(function, phase, fragments)))

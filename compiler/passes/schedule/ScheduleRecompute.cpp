@@ -32,7 +32,7 @@ struct ScheduleRecompute : impl::ScheduleRecomputeBase<ScheduleRecompute> {
       ops.push_back(&op);
     for (Operation *op : llvm::reverse(ops)) {
       nn::AtAttr at = nn::getAt(op);
-      if (at && at.getPhase() == nn::Phase::B && isOpTriviallyDead(op))
+      if (at && at.getPhase() == nn::Phase::Backward && isOpTriviallyDead(op))
         op->erase();
       else
         op->removeAttr(nn::recomputeAttribute);

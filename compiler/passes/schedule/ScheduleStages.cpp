@@ -120,7 +120,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       if (!at)
         continue;
       int64_t block = at.getBlock();
-      bool isForward = at.getPhase() == nn::Phase::F;
+      bool isForward = at.getPhase() == nn::Phase::Forward;
       schedules::StageCost &cost = block < 0 ? chain.before : block >= length ? chain.after : chain.blocks[block];
       (isForward ? cost.forward : op.hasAttr(weightAttribute) ? cost.weight : cost.backward) += opSeconds(&op, cost::Machine(), mesh);
       if (!isForward || isRepeated(&op) || block >= length)

@@ -58,9 +58,9 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     for (int64_t part : countedParts(getOperation()))
       if (program.getStageOfPlace()[part] == stage)
         for (int64_t micro = 0; micro < program.getMicroCount(); ++micro)
-          names.push_back(fragmentName(pipe::Phase::C, part) + ":" + std::to_string(micro));
+          names.push_back(fragmentName(pipe::Phase::Count, part) + ":" + std::to_string(micro));
     if (!names.empty())
-      names.push_back(fragmentName(pipe::Phase::S, stage));
+      names.push_back(fragmentName(pipe::Phase::Prologue, stage));
     return names;
   }
 
@@ -81,11 +81,11 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       names.push_back(fragmentName(phase, places[task.chunk]) + ":" + std::to_string(task.micro));
     };
     for (const schedules::Task &task : schedule.lists[stage]) {
-      add(static_cast<pipe::Phase>(task.phase), task);
+      add(seamOf(task.phase), task);
       if (task.phase == schedules::Phase::B && split[task.chunk] && !weights.contains({task.chunk, task.micro}))
-        add(pipe::Phase::W, task);
+        add(pipe::Phase::Weight, task);
     }
-    names.push_back(fragmentName(pipe::Phase::U, stage));
+    names.push_back(fragmentName(pipe::Phase::Update, stage));
     return names;
   }
 };

@@ -95,11 +95,11 @@ private:
 
   void copy(Operation *op) {
     for (int64_t stage : needs[op].set_bits())
-      copyTo(op, {stage, Phase::U});
+      copyTo(op, {stage, Phase::Update});
     for (Value result : op->getResults())
       if (auto fetch = fetches.find(result); fetch != fetches.end())
         for (int64_t stage : fetch->second.set_bits())
-          fragments.transfer(result, {homes[result].find_first(), Phase::U}, {stage, Phase::U}, op->getLoc());
+          fragments.transfer(result, {homes[result].find_first(), Phase::Update}, {stage, Phase::Update}, op->getLoc());
   }
 
   void copyTo(Operation *op, FragmentKey place) {

@@ -58,7 +58,7 @@ private:
 
   std::string owner(Phase phase, int64_t where) {
     bool chunks = static_cast<int64_t>(stageOfPlace.size()) > program.getStages();
-    return (phase == Phase::S || phase == Phase::U || !chunks ? "stage " : "part ") + std::to_string(where);
+    return (phase == Phase::Prologue || phase == Phase::Update || !chunks ? "stage " : "part ") + std::to_string(where);
   }
 
   void checkFragments() {
@@ -76,17 +76,16 @@ private:
                          << " is on stage " << stageOfPlace[where];
       auto [other, added] = fragments.try_emplace({where, fragment.getPhase()}, fragment);
       if (!added)
-        refuse(fragment) << "V1: " << owner(fragment.getPhase(), where) << " has two fragments of phase "
-                         << stringifyPhase(fragment.getPhase()) << ": '" << other->second.getSymName() << "' and '" << fragment.getSymName()
-                         << "'";
+        refuse(fragment) << "V1: " << owner(fragment.getPhase(), where) << " has two fragments of phase " << wordOf(fragment.getPhase())
+                         << ": '" << other->second.getSymName() << "' and '" << fragment.getSymName() << "'";
     }
     for (int64_t place = 0; place < static_cast<int64_t>(stageOfPlace.size()); ++place)
-      for (Phase phase : {Phase::F, Phase::B})
+      for (Phase phase : {Phase::Forward, Phase::Backward})
         if (!fragments.count({place, phase}))
-          refuse(program) << "V1: " << owner(phase, place) << " has no fragment of phase " << stringifyPhase(phase);
+          refuse(program) << "V1: " << owner(phase, place) << " has no fragment of phase " << wordOf(phase);
     for (int64_t stage = 0; stage < program.getStages(); ++stage)
-      if (!fragments.count({stage, Phase::U}))
-        refuse(program) << "V1: " << owner(Phase::U, stage) << " has no fragment of phase U";
+      if (!fragments.count({stage, Phase::Update}))
+        refuse(program) << "V1: " << owner(Phase::Update, stage) << " has no fragment of phase U";
   }
 
   void checkEvents() {
@@ -120,8 +119,8 @@ private:
       refuse(send) << "V2: event " << event << " goes from stage " << source.getStage() << " to " << send.getTo()
                    << " but is received on stage " << target.getStage() << " from " << recv.getFrom();
     if (source.getPhase() != target.getPhase())
-      refuse(send) << "V2: event " << event << " is sent in phase " << stringifyPhase(source.getPhase()) << " and received in phase "
-                   << stringifyPhase(target.getPhase());
+      refuse(send) << "V2: event " << event << " is sent in phase " << wordOf(source.getPhase()) << " and received in phase "
+                   << wordOf(target.getPhase());
     if (send.getValue().getType() != recv.getType())
       refuse(send) << "V2: event " << event << " is sent as " << send.getValue().getType() << " and received as " << recv.getType();
   }
@@ -201,7 +200,7 @@ private:
       auto fragment = symbols.lookup<FragmentOp>(task.fragment);
       if (!fragment)
         continue;
-      int turn = fragment.getPhase() == Phase::C ? 0 : fragment.getPhase() == Phase::S ? 1 : 2;
+      int turn = fragment.getPhase() == Phase::Count ? 0 : fragment.getPhase() == Phase::Prologue ? 1 : 2;
       if (furthest && turn < furthest->first)
         refuse(order) << "V7: '" << text << "' of the prologue comes after '" << furthest->second << "'";
       else
@@ -242,8 +241,8 @@ private:
     for (auto &[where, fragment] : fragments) {
       if (!fragment.isPerMicro())
         continue;
-      if (fragment.getPhase() == Phase::B || fragment.getPhase() == Phase::W)
-        after(fragment, fragments[{where.first, fragment.getPhase() == Phase::B ? Phase::F : Phase::B}]);
+      if (fragment.getPhase() == Phase::Backward || fragment.getPhase() == Phase::Weight)
+        after(fragment, fragments[{where.first, fragment.getPhase() == Phase::Backward ? Phase::Forward : Phase::Backward}]);
       for (auto send : fragment.getBody().getOps<SendOp>())
         after(receivers.lookup(send.getEvent()), fragment);
       for (auto unstash : fragment.getBody().getOps<UnstashOp>())

@@ -20,7 +20,7 @@ namespace {
 
 bool isBackward(Operation *op) {
   nn::AtAttr at = nn::getAt(op);
-  return at && at.getPhase() == nn::Phase::B;
+  return at && at.getPhase() == nn::Phase::Backward;
 }
 
 /// Whether a use of a value of `op` by `user`, or by what a repeated user passes it on to, keeps `op` in B.

@@ -121,17 +121,16 @@ private:
   uint64_t scratch = 0;
 };
 
-template <typename Narrow> Result<std::shared_ptr<Matmul>> createAs(const MatmulShape &shape) {
+} // namespace
+
+template <typename Narrow> Result<std::shared_ptr<Matmul>> createConvertedMatmul(const MatmulShape &shape) {
   auto product = std::make_shared<ConvertedMatmul<Narrow>>(shape);
   if (Status status = product->prepare(); !status.ok())
     return status;
   return std::shared_ptr<Matmul>(product);
 }
 
-} // namespace
-
-Result<std::shared_ptr<Matmul>> createConvertedMatmul(const MatmulShape &shape) {
-  return shape.type == program::ElementType::BF16 ? createAs<program::BFloat16>(shape) : createAs<program::Float16>(shape);
-}
+template Result<std::shared_ptr<Matmul>> createConvertedMatmul<program::BFloat16>(const MatmulShape &shape);
+template Result<std::shared_ptr<Matmul>> createConvertedMatmul<program::Float16>(const MatmulShape &shape);
 
 } // namespace npar::engine

@@ -2,6 +2,8 @@
 #include "engine/backends/cpu/Matmul.h"
 
 #include "engine/backends/cpu/ConvertedMatmul.h"
+#include "engine/numbers/NarrowFloat.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
 #include <map>
@@ -141,10 +143,21 @@ Result<std::shared_ptr<Matmul>> Matmul::create(const MatmulShape &shape) {
     return Status::badInput("matrix product of size " + describe(shape) + " is empty");
   if ((shape.aRow != 1 && shape.aColumn != 1) || (shape.bRow != 1 && shape.bColumn != 1))
     return Status::badInput("matrix product " + describe(shape) + ": neither the row nor the column stride of an operand is 1");
-  if (shape.type == program::ElementType::F64)
+  switch (shape.type) {
+  case program::ElementType::F64:
     return std::shared_ptr<Matmul>(new PlainMatmul(shape));
+  case program::ElementType::F32:
+    return createLibraryMatmul(shape);
   // Not the library's own bf16 product: with it the bits of a plan (ZeRO-3 on 8 ranks) changed with the number of threads.
-  return shape.type == program::ElementType::F32 ? createLibraryMatmul(shape) : createConvertedMatmul(shape);
+  case program::ElementType::BF16:
+    return createConvertedMatmul<program::BFloat16>(shape);
+  case program::ElementType::F16:
+    return createConvertedMatmul<program::Float16>(shape);
+  case program::ElementType::I32:
+  case program::ElementType::U8:
+    break;
+  }
+  return Status::badInput("matrix product " + describe(shape) + " is of " + wordOf(shape.type) + ", which is not multiplied");
 }
 
 void useOneOpenMpThread() { omp_set_num_threads(1); }

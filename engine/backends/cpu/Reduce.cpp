@@ -55,21 +55,27 @@ template <typename Narrow>
 void reduceNarrow(program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount,
                   uint64_t begin, uint64_t end) {
   auto reduce = [&](auto combine) { reduceNarrow<Narrow>(sources, sourceCount, targets, targetCount, begin, end, combine); };
-  if (op == program::ReduceOp::Sum)
-    reduce([](float a, float b) { return a + b; });
-  else if (op == program::ReduceOp::RoundedSum)
-    reduce([](float a, float b) { return static_cast<float>(Narrow(a + b)); });
-  else
-    reduce([](float a, float b) { return a > b || a != a ? a : b; });
+  switch (op) {
+  case program::ReduceOp::Sum:
+    return reduce([](float a, float b) { return a + b; });
+  case program::ReduceOp::RoundedSum:
+    return reduce([](float a, float b) { return static_cast<float>(Narrow(a + b)); });
+  case program::ReduceOp::Max:
+    return reduce([](float a, float b) { return a > b || a != a ? a : b; });
+  }
 }
 
 template <typename T>
 void reduceRange(program::ReduceOp op, const void *const *sources, size_t sourceCount, void *const *targets, size_t targetCount,
                  uint64_t begin, uint64_t end) {
-  if (op != program::ReduceOp::Max)
-    reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, [](T a, T b) { return static_cast<T>(a + b); });
-  else // NaN wins, so that it is seen
-    reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, [](T a, T b) { return a > b || a != a ? a : b; });
+  auto reduce = [&](auto combine) { reduceRange<T>(sources, sourceCount, targets, targetCount, begin, end, combine); };
+  switch (op) {
+  case program::ReduceOp::Sum:
+  case program::ReduceOp::RoundedSum:
+    return reduce([](T a, T b) { return static_cast<T>(a + b); });
+  case program::ReduceOp::Max: // NaN wins, so that it is seen
+    return reduce([](T a, T b) { return a > b || a != a ? a : b; });
+  }
 }
 
 } // namespace

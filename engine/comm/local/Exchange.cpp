@@ -2,6 +2,7 @@
 #include "engine/comm/local/Exchange.h"
 
 #include "engine/program/Elements.h"
+#include "engine/program/Words.h"
 
 #include <algorithm>
 
@@ -111,13 +112,13 @@ static std::string differenceOf(const Operation &left, const Operation &right) {
   if (transfer(left) != transfer(right) || (!transfer(left) && left.kind != right.kind))
     return differ("kind", nameOf(left.kind), nameOf(right.kind));
   if (left.type != right.type)
-    return differ("element type", EnumNameElementType(left.type), EnumNameElementType(right.type));
+    return differ("element type", wordOf(left.type), wordOf(right.type));
   if (left.count != right.count)
     return differ("number of elements", std::to_string(left.count), std::to_string(right.count));
   if (transfer(left))
     return "";
   if (left.op != right.op)
-    return differ("operator", EnumNameReduceOp(left.op), EnumNameReduceOp(right.op));
+    return differ("operator", wordOf(left.op), wordOf(right.op));
   if (left.memberCount != right.memberCount)
     return differ("group size", std::to_string(left.memberCount), std::to_string(right.memberCount));
   if (left.outer != right.outer || left.split != right.split || left.inner != right.inner || left.middle != right.middle ||

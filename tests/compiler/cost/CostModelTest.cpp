@@ -17,10 +17,10 @@ TEST(CostModel, AMessageTakesLatencyAndBytes) { EXPECT_DOUBLE_EQ(transferSeconds
 
 TEST(CostModel, RingCollectives) {
   // 3 rounds of 10 bytes: 3 * (2 + 2)
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, CollectiveKind::AllGather, 40, 4), 12);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, CollectiveKind::ReduceScatter, 40, 4), 12);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, CollectiveKind::AllReduce, 40, 4), 24);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, CollectiveKind::AllReduce, 40, 1), 0);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllGather, 40, 4), 12);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::ReduceScatter, 40, 4), 12);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, 4), 24);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, 1), 0);
 }
 
 } // namespace npar::cost

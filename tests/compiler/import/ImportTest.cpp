@@ -64,7 +64,7 @@ TEST_F(ImportTest, CountsValidTokensBeforeTheStep) {
   EXPECT_EQ(countOf<WriteOp>(start), 1);
   EXPECT_EQ(countOf<ScaleOp>(micro), 0) << "who reads the sum divides it";
   // The prologue is where the loss is: after the last block.
-  for (auto [function, phase] : {std::pair(count, Phase::C), std::pair(start, Phase::S)})
+  for (auto [function, phase] : {std::pair(count, Phase::Count), std::pair(start, Phase::Prologue)})
     for (Operation &op : function.front().without_terminator())
       EXPECT_EQ(getAt(&op), AtAttr::get(&context, phase, "", 3)) << textOf(&op);
 }

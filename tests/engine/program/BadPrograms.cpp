@@ -136,7 +136,7 @@ std::optional<BadProgram> unequalCounts(PipelineShape shape) {
   FragmentT &fragment = *recvAct.owner().fragments.back();
   const Operand old = fragment.operands[step.first_operand()];
   fragment.operands[step.first_operand()] = Operand(old.region(), 0, old.offset(), 32);
-  bad.texts = {"sends 16 F32", "receives 8 F32"};
+  bad.texts = {"sends 16 f32", "receives 8 f32"};
   return bad;
 }
 

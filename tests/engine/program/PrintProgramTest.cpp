@@ -81,11 +81,12 @@ TEST(PrintProgram, SaysWhyACollectiveIsThere) {
   program.labels.back()->source->file = "p.npar", program.labels.back()->source->line = 3;
   CollectiveT &collective = *program.collectives[0];
   collective.from = "embed : 16, partial = {tp : sum}", collective.to = "embed : 16";
-  collective.cause = "'relu' is not linear";
+  collective.cause = std::make_unique<CauseT>();
+  collective.cause->kind = CauseKind::AddsOwned, collective.cause->operation = "square_sums";
   collective.rules = {static_cast<uint32_t>(program.labels.size() - 1)};
   expectLine(printProgram(load(program)->root()),
              ", sum of f32, event 0, [1, 1, 1] {embed : 16, partial = {tp : sum}} -> {embed : 16} because "
-             "'relu' is not linear, rule 'batch -> tp' at p.npar:3\n");
+             "'square_sums' adds what each rank owns, rule 'batch -> tp' at p.npar:3\n");
 }
 
 } // namespace

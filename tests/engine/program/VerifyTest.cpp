@@ -2,6 +2,7 @@
 #include "tests/engine/program/TwoStages.h"
 
 #include "engine/program/Verify.h"
+#include "engine/program/Words.h"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +55,7 @@ TEST(Verify, SwappedPeers) {
 TEST(Verify, UnequalCounts) {
   ProgramT program = twoStages();
   program.transfers[1]->type = ElementType::I32;
-  expectRefused(program, "sends and receives match", "sends 16 F32, but stage1 (ranks 2-3) task F1:0 step 0 \"receive\" receives 16 I32");
+  expectRefused(program, "sends and receives match", "sends 16 f32, but stage1 (ranks 2-3) task F1:0 step 0 \"receive\" receives 16 i32");
 }
 
 TEST(Verify, ReceiveOfAnotherEvent) {
@@ -90,7 +91,15 @@ TEST(Verify, MembersDisagree) {
   ProgramT program = twoStages();
   uint32_t other = addAllReduce(program, {0, 1}, 9, 16, ElementType::F32, ReduceOp::Max);
   step(program, 1, 2, 1).mutate_payload(other);
-  expectRefused(program, "collectives agree", "disagree: operator Sum and Max");
+  expectRefused(program, "collectives agree", "disagree: operator sum and max");
+}
+
+TEST(Verify, UnknownCause) {
+  ProgramT program = twoStages();
+  program.collectives[0]->cause = std::make_unique<CauseT>();
+  EXPECT_TRUE(check(program)[0].ok);
+  program.collectives[0]->cause->kind = static_cast<CauseKind>(static_cast<int>(CauseKind::MAX) + 1);
+  expectRefused(program, "well formed", "a collective with an unknown cause");
 }
 
 TEST(Verify, PermuteByNothingOrARound) {
@@ -98,7 +107,7 @@ TEST(Verify, PermuteByNothingOrARound) {
     ProgramT program = twoStages();
     CollectiveT &collective = *program.collectives[addAllReduce(program, {0, 1}, 20, 16)];
     collective.kind = CollectiveKind::Permute, collective.shift = shift;
-    expectRefused(program, "well formed", "a collective of kind Permute of 4 members with shift " + std::to_string(shift));
+    expectRefused(program, "well formed", "a collective of kind permute of 4 members with shift " + std::to_string(shift));
   }
 }
 
@@ -429,10 +438,9 @@ TEST(Verify, ProductOfTypesThatAreNotMultiplied) {
     MatmulT &matmul = *program.matmuls.back();
     matmul.m = matmul.n = matmul.k = 1, matmul.type = type, matmul.result = result;
     if (good)
-      EXPECT_TRUE(check(program)[0].ok) << EnumNameElementType(type);
+      EXPECT_TRUE(check(program)[0].ok) << wordOf(type);
     else
-      expectRefused(program, "well formed",
-                    std::string("a matrix product of ") + EnumNameElementType(type) + " with a result of " + EnumNameElementType(result));
+      expectRefused(program, "well formed", std::string("a matrix product of ") + wordOf(type) + " with a result of " + wordOf(result));
   }
 }
 

@@ -104,8 +104,16 @@ TEST(ScheduleExplain, NamesWhomAStageWaitsFor) {
 }
 
 TEST(ScheduleSvg, DrawsEveryTaskOnce) {
-  SchedulePicture picture{
-      "a < b", "", {{"one", {{0, 1, 0, 0, 0, "F"}, {1, 2, 1, 12, 1, "B"}, {2, 3, 2, 0, 0, "W"}, {3, 3, 0, 1, 0, "none"}}}}, 3, 2};
+  using Part = program::Phase;
+  SchedulePicture picture{"a < b",
+                          "",
+                          {{"one",
+                            {{0, 1, Part::Forward, 0, 0, "F"},
+                             {1, 2, Part::Backward, 12, 1, "B"},
+                             {2, 3, Part::Weight, 0, 0, "W"},
+                             {3, 3, Part::Forward, 1, 0, "none"}}}},
+                          3,
+                          2};
   std::string svg = drawSchedule(picture);
   auto count = [&](const std::string &part) {
     int found = 0;

@@ -55,7 +55,8 @@ TEST(ViewPage, NoNameEndsTheScript) {
   const std::string hostile = "</script><script>alert(1)</script><!-- {{title}} /*script*/ \xff & \"";
   ProgramT program = timedStages();
   program.model = hostile;
-  program.collectives[0]->cause = hostile;
+  program.collectives[0]->cause = std::make_unique<CauseT>();
+  program.collectives[0]->cause->kind = CauseKind::WantsOrder, program.collectives[0]->cause->operation = hostile;
   for (auto &label : program.labels) {
     label->text = label->path = hostile;
     label->source = std::make_unique<SourcePlaceT>();

@@ -66,9 +66,14 @@ TEST(View, SortsClassesByStage) {
 
 TEST(View, CausesThatDifferInAPathCountTogether) {
   ProgramT program = timedStages();
-  program.collectives[0]->cause = "'h.0.w.grad.0' was accumulated";
+  auto accumulated = [](const std::string &variable) {
+    auto cause = std::make_unique<CauseT>();
+    cause->kind = CauseKind::Accumulated, cause->variable = variable;
+    return cause;
+  };
+  program.collectives[0]->cause = accumulated("h.0.w.grad.0");
   uint32_t second = addAllReduce(program, {1}, 3, 8);
-  program.collectives[second]->cause = "'h.1.w.grad.0' was accumulated";
+  program.collectives[second]->cause = accumulated("h.1.w.grad.0");
   FragmentT &forward = *program.classes[0]->fragments[1];
   uint32_t box = forward.operands[forward.steps[1].first_operand()].region();
   addStep(program, *program.classes[0], 1, StepKind::Collective, second, {{box, 0, 32}}, {{box, 0, 32}}, {}, "all_reduce again");
@@ -81,7 +86,7 @@ TEST(View, CausesThatDifferInAPathCountTogether) {
   EXPECT_EQ(use.count, 4u);
   EXPECT_EQ(use.bytes, 2u * (64 + 32));
   EXPECT_EQ(use.path, "h.*.attn");
-  EXPECT_EQ(use.cause, "each of these was accumulated");
+  EXPECT_EQ(describe(use.cause), "each of these was accumulated from each rank's share");
   EXPECT_EQ(use.phase, "forward");
 }
 
@@ -98,13 +103,14 @@ TEST(View, AProgramWithoutTimesIsShownInProgramOrder) {
 
 TEST(ViewText, ShowsTimelinePeakAndCollectives) {
   ProgramT program = timedStages();
-  program.collectives[0]->cause = "because of tp";
+  program.collectives[0]->cause = std::make_unique<CauseT>();
+  program.collectives[0]->cause->kind = CauseKind::WantsOrder, program.collectives[0]->cause->operation = "add";
   Packed packed(program);
   std::string text = viewText(viewOf(packed.root()), 38);
   EXPECT_TRUE(has(text, "PPPPFFFFFFFF............UUUU\n")) << text;
   EXPECT_TRUE(has(text, "PPPP....FFFFFFFF........UUUU\n")) << text;
   EXPECT_TRUE(has(text, "bubble 33.3 %")) << text;
-  EXPECT_TRUE(has(text, "because of tp")) << text;
+  EXPECT_TRUE(has(text, "'add' wants another order of splits")) << text;
   EXPECT_TRUE(has(text, "live memory peaks on stage")) << text;
 }
 
@@ -115,6 +121,7 @@ TEST(ViewJson, AddsWhatThePictureShows) {
   addView(json, view);
   EXPECT_EQ(json["schedule"], "1f1b");
   EXPECT_NEAR(json["bubble"].get<double>(), 1.0 / 3, 1e-12);
+  EXPECT_EQ(json["classes"][0]["causes"][0]["reason"]["kind"], "none");
   const auto &one = json["classes"][1];
   EXPECT_EQ(one["tasks"].size(), 4u);
   EXPECT_EQ(one["tasks"][1]["phase"], "Forward");

@@ -21,7 +21,10 @@ ProgramT withRules() {
   uint32_t rule = static_cast<uint32_t>(program.labels.size()) - 1, second = addAllReduce(program, {1}, 3, 16);
   for (uint32_t index : {0u, second}) {
     CollectiveT &collective = *program.collectives[index];
-    collective.cause = "'einsum' sums over 'hidden', split by rule 'hidden -> tp'";
+    collective.cause = std::make_unique<CauseT>();
+    collective.cause->kind = CauseKind::SumsOverSplit, collective.cause->operation = "einsum";
+    collective.cause->axes.push_back(std::make_unique<CauseAxisT>());
+    collective.cause->axes.back()->axis = "hidden", collective.cause->axes.back()->rule = "hidden -> tp";
     collective.from = "embed : 16, partial = {tp : sum}", collective.to = "embed : 16";
     collective.rules = {rule};
   }
@@ -54,7 +57,12 @@ TEST(Why, EqualBlocksAreOneEntry) {
   std::string text = whyText(view);
   EXPECT_NE(text.find("h.*.mlp: 2 x"), std::string::npos) << text;
   EXPECT_NE(text.find("asked for by p.npar:5:9  hidden -> tp"), std::string::npos) << text;
-  EXPECT_EQ(whyJson(view, view.classes[0])[0]["rules"][0]["source"], "p.npar:5:9");
+  EXPECT_NE(text.find("cause        'einsum' sums over 'hidden', split by rule 'hidden -> tp'"), std::string::npos) << text;
+  nlohmann::ordered_json json = whyJson(view, view.classes[0])[0];
+  EXPECT_EQ(json["rules"][0]["source"], "p.npar:5:9");
+  EXPECT_EQ(json["reason"]["kind"], "sums_over_split");
+  EXPECT_EQ(json["reason"]["operation"], "einsum");
+  EXPECT_EQ(json["reason"]["axes"][0]["rule"], "hidden -> tp");
 }
 
 // What is moved to another layout is another entry, even when kind, cause and rule agree.
@@ -67,11 +75,11 @@ TEST(Why, OtherLayoutsAreOtherEntries) {
 }
 
 TEST(Why, SentBytesAreThoseOfTheBestAlgorithms) {
-  EXPECT_EQ(sentBytes("all_reduce", 400, 4), 600u);
-  EXPECT_EQ(sentBytes("reduce_scatter", 400, 4), 300u);
-  EXPECT_EQ(sentBytes("all_gather", 100, 4), 300u);
-  EXPECT_EQ(sentBytes("all_to_all", 400, 4), 300u);
-  EXPECT_EQ(sentBytes("all_reduce", 400, 1), 0u);
+  EXPECT_EQ(sentBytes(CollectiveKind::AllReduce, 400, 4), 600u);
+  EXPECT_EQ(sentBytes(CollectiveKind::ReduceScatter, 400, 4), 300u);
+  EXPECT_EQ(sentBytes(CollectiveKind::AllGather, 100, 4), 300u);
+  EXPECT_EQ(sentBytes(CollectiveKind::AllToAll, 400, 4), 300u);
+  EXPECT_EQ(sentBytes(CollectiveKind::AllReduce, 400, 1), 0u);
 }
 
 TEST(ParameterBytes, CountsEachKindOfState) {

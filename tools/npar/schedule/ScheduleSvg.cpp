@@ -11,6 +11,8 @@ namespace npar::driver {
 
 namespace {
 
+using program::Phase;
+
 struct Colour {
   int red, green, blue;
 };
@@ -22,14 +24,28 @@ struct Style {
   const char *ink;
 };
 
-constexpr Style styles[] = {
-    {"forward", {0x56, 0xB4, 0xE9}, {0xCF, 0xEA, 0xFA}, "#000"},
-    {"backward", {0x00, 0x3F, 0x66}, {0x2F, 0x7F, 0xB8}, "#FFF"},
-    {"weight", {0xE6, 0x9F, 0x00}, {0xF9, 0xDF, 0xA0}, "#000"},
-};
+constexpr Style forward = {"forward", {0x56, 0xB4, 0xE9}, {0xCF, 0xEA, 0xFA}, "#000"},
+                backward = {"backward", {0x00, 0x3F, 0x66}, {0x2F, 0x7F, 0xB8}, "#FFF"},
+                weight = {"weight", {0xE6, 0x9F, 0x00}, {0xF9, 0xDF, 0xA0}, "#000"};
 
-std::string colourOf(int phase, int chunk, int chunks) {
-  const Style &style = styles[phase];
+/// Schedules have tasks of three phases; what else a training step does is no picture of theirs.
+const Style &styleOf(Phase phase) {
+  switch (phase) {
+  case Phase::Backward:
+    return backward;
+  case Phase::Weight:
+    return weight;
+  case Phase::Forward:
+  case Phase::Prologue:
+  case Phase::Count:
+  case Phase::Update:
+    break;
+  }
+  return forward;
+}
+
+std::string colourOf(Phase phase, int chunk, int chunks) {
+  const Style &style = styleOf(phase);
   double share = chunks > 1 ? static_cast<double>(chunk) / (chunks - 1) : 0;
   auto mix = [&](int from, int to) { return static_cast<int>(std::lround(from + share * (to - from))); };
   return fmt::format("#{:02X}{:02X}{:02X}", mix(style.first.red, style.last.red), mix(style.first.green, style.last.green),
@@ -82,14 +98,14 @@ private:
     for (int chunk = 0; chunk < picture.chunks; ++chunk)
       text += fmt::format("<pattern id=\"w{}\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><rect width=\"5\" height=\"5\" "
                           "fill=\"{}\"/><path d=\"M-1 1L1 -1M0 5L5 0M4 6L6 4\" stroke=\"#7A4F00\" stroke-width=\"0.8\"/></pattern>\n",
-                          chunk, colourOf(2, chunk, picture.chunks));
+                          chunk, colourOf(Phase::Weight, chunk, picture.chunks));
     text += fmt::format("</defs>\n<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#FFF\"/>\n", wide, high);
     text += fmt::format("<text x=\"16\" y=\"24\" font-size=\"15\" font-weight=\"bold\" fill=\"#222\">{}</text>\n", escaped(picture.title));
     text += fmt::format("<text x=\"16\" y=\"42\" font-size=\"12\" fill=\"#444\">{}</text>\n", escaped(picture.remark));
   }
 
-  std::string fill(int phase, int chunk) const {
-    return phase == 2 ? fmt::format("url(#w{})", chunk) : colourOf(phase, chunk, picture.chunks);
+  std::string fill(Phase phase, int chunk) const {
+    return phase == Phase::Weight ? fmt::format("url(#w{})", chunk) : colourOf(phase, chunk, picture.chunks);
   }
 
   void drawBox(const ScheduleBox &box, double at) {
@@ -100,11 +116,11 @@ private:
     if (wide + 0.01 >= number) {
       double middle = x(box.begin) + wide / 2, line = at + lane / 2 + 4;
       // Numbers on hatching stand on a plain patch.
-      if (box.phase == 2)
+      if (box.phase == Phase::Weight)
         text += fmt::format("<rect x=\"{:.2f}\" y=\"{:g}\" width=\"{:.1f}\" height=\"{:g}\" fill=\"{}\"/>", middle - number / 2 + 1.5,
-                            at + lane / 2 - 5.5, number - 3, 11.0, colourOf(2, box.chunk, picture.chunks));
-      text += fmt::format("<text x=\"{:.2f}\" y=\"{:g}\" text-anchor=\"middle\" fill=\"{}\">{}</text>", middle, line, styles[box.phase].ink,
-                          box.micro);
+                            at + lane / 2 - 5.5, number - 3, 11.0, colourOf(Phase::Weight, box.chunk, picture.chunks));
+      text += fmt::format("<text x=\"{:.2f}\" y=\"{:g}\" text-anchor=\"middle\" fill=\"{}\">{}</text>", middle, line,
+                          styleOf(box.phase).ink, box.micro);
     }
     text += "</g>\n";
   }
@@ -123,7 +139,7 @@ private:
   /// One sample per phase that the picture has; with several chunks, its shades beside each other.
   void legend(double at) {
     double across = left;
-    for (int phase = 0; phase < 3; ++phase) {
+    for (Phase phase : {Phase::Forward, Phase::Backward, Phase::Weight}) {
       bool used = std::any_of(picture.lanes.begin(), picture.lanes.end(), [&](const ScheduleLane &one) {
         return std::any_of(one.boxes.begin(), one.boxes.end(), [&](const ScheduleBox &box) { return box.phase == phase; });
       });
@@ -135,7 +151,7 @@ private:
         text += fmt::format("<rect x=\"{:g}\" y=\"{:g}\" width=\"14\" height=\"14\" fill=\"{}\"/>", across, at, fill(phase, chunk));
       }
       std::string chunks = picture.chunks > 1 ? fmt::format(" (chunks 0 to {})", picture.chunks - 1) : "";
-      text += fmt::format("<text x=\"{:g}\" y=\"{:g}\" fill=\"#222\">{}{}</text>\n", across + 5, at + 11.5, styles[phase].name, chunks);
+      text += fmt::format("<text x=\"{:g}\" y=\"{:g}\" fill=\"#222\">{}{}</text>\n", across + 5, at + 11.5, styleOf(phase).name, chunks);
       across += 90 + 6.2 * static_cast<double>(chunks.size());
     }
     text += fmt::format("<rect x=\"{:g}\" y=\"{:g}\" width=\"14\" height=\"14\" fill=\"#F1F1F1\" stroke=\"#BBB\"/>"

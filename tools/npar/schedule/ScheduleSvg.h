@@ -1,6 +1,8 @@
 // A picture of lanes with boxes in time: knows phases, chunks and micro-batches, nothing of where they come from.
 #pragma once
 
+#include "engine/program/Enums_generated.h"
+
 #include <string>
 #include <vector>
 
@@ -8,7 +10,7 @@ namespace npar::driver {
 
 struct ScheduleBox {
   double begin = 0, end = 0;
-  int phase = 0; ///< 0: forward, 1: backward (input part, or the whole), 2: weight part
+  program::Phase phase = program::Phase::Forward; ///< Backward: its input part, or the whole
   int micro = 0;
   int chunk = 0;
   std::string label; ///< shown on hover

@@ -139,15 +139,34 @@ static engine::Result<BothSteps> stepBoth(Session &session, Session &reference, 
   return BothSteps{*result, *expected};
 }
 
+namespace {
+
+/// How far a type's own rounding may lead losses and gradient norms apart.
+struct Bounds {
+  const char *name;
+  double loss, norm;
+};
+
+Bounds boundsOf(program::ElementType compute) {
+  switch (compute) {
+  case program::ElementType::BF16:
+    return {"bf16", 5e-3, 2e-2};
+  case program::ElementType::F16:
+    return {"fp16", 1e-3, 5e-3};
+  case program::ElementType::F32:
+  case program::ElementType::F64: // never narrower than float32
+  case program::ElementType::I32:
+  case program::ElementType::U8:
+    break;
+  }
+  return {"f32", 1e-5, 1e-4};
+}
+
+} // namespace
+
 Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                       std::vector<Check> &checks) {
-  struct Bounds {
-    const char *name;
-    double loss, norm;
-  };
-  Bounds bounds = program.compute() == program::ElementType::BF16  ? Bounds{"bf16", 5e-3, 2e-2}
-                  : program.compute() == program::ElementType::F16 ? Bounds{"fp16", 1e-3, 5e-3}
-                                                                   : Bounds{"f32", 1e-5, 1e-4};
+  Bounds bounds = boundsOf(program.compute());
   ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss),
       norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
   for (Session *one : {&session, &reference})

@@ -202,6 +202,7 @@ void countKinds(const View &planned, const std::vector<Event> &events, Actual &a
     const ClassView &one = planned.classes[event.of];
     const ViewStep &step = one.fragments[one.tasks[event.task].fragment].steps[event.step];
     KindTime &kind = kinds[kindOf(step)];
+    kind.computes = !step.communicates(), kind.transfers = step.transfers();
     kind.count += share;
     kind.planned += share * (step.end - step.begin);
     kind.measured += share * (event.end - event.begin);
@@ -295,18 +296,16 @@ void advise(const View &planned, Actual &actual) {
                                    100 * measured.bubble, 100 * planned.bubble));
   }
   for (const KindTime &kind : actual.kinds) {
-    bool computes = kind.kind == "Matmul" || kind.kind == "Kernel";
     if (kind.planned <= 0 || kind.measured < 0.05 * measured.span)
       continue;
     double ratio = kind.measured / kind.planned;
     std::string times = fmt::format("{:.{}f}", ratio, ratio < 10 ? 1 : 0);
-    if (computes && (ratio > 2 || ratio < 0.5))
+    if (kind.computes && (ratio > 2 || ratio < 0.5))
       advice.push_back(fmt::format("{} steps take {} times their plan, {:.3g} Gflop/s: the plan's machine is not this one, so trust its "
                                    "balance and bubble less",
                                    kind.kind, times, kind.flops / kind.measured * 1e-9));
     // A receive is posted early and waits by design; a collective should not.
-    bool transfers = kind.kind == "send" || kind.kind == "receive";
-    if (!computes && !transfers && ratio > 3)
+    if (!kind.computes && !kind.transfers && ratio > 3)
       advice.push_back(fmt::format("{} takes {:.0f} % of the step, {} times its plan: ranks wait there for the slowest of their group or "
                                    "for a worker",
                                    kind.kind, 100 * kind.measured / measured.span, times));

@@ -13,6 +13,7 @@ struct KindTime {
   std::string kind;                            ///< "Kernel", "Matmul", "all_reduce tp", "send"
   double count = 0, planned = 0, measured = 0; ///< seconds; of communication the measured time holds the waiting for peers
   double flops = 0;
+  bool computes = false, transfers = false; ///< neither: a collective
 };
 
 /// A rank that computes longer than the others of its class, which do the same work.

@@ -28,20 +28,10 @@ std::string joinedPath(const std::string &a, const std::string &b) {
   return i == a.size() && j == b.size() ? result : result.substr(0, result.find_last_of('.') + 1) + "...";
 }
 
-std::string withoutPaths(const std::string &cause) {
-  std::string result;
-  for (size_t at = 0; at < cause.size();) {
-    size_t close = cause[at] == '\'' ? cause.find('\'', at + 1) : std::string::npos;
-    if (close == std::string::npos) {
-      result += cause[at++];
-      continue;
-    }
-    std::string quoted = cause.substr(at, close + 1 - at);
-    bool isPath = quoted.find('.') != std::string::npos && quoted.find(" -> ") == std::string::npos;
-    result += isPath ? "each of these" : quoted;
-    at = close + 1;
-  }
-  return result;
+program::CauseT withoutPath(program::CauseT cause) {
+  if (cause.variable.find('.') != std::string::npos)
+    cause.variable.clear();
+  return cause;
 }
 
 } // namespace npar::driver

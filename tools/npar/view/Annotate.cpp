@@ -106,7 +106,7 @@ private:
             bool inBlock = !blockOf(view.labels[step.label].path, source.model.repeats).empty();
             Counts &counts = lines[line];
             ++(!lookOf(part.fragments[index].phase).perMicro ? counts.update : inBlock ? counts.block : counts.elsewhere)[message.kind];
-            sent[line] += times[index] * sentBytes(message.kind, step.bytes, message.members);
+            sent[line] += times[index] * sentBytes(message.collective, step.bytes, message.members);
           }
       for (auto [line, bytes] : sent)
         lines[line].sent = std::max(lines[line].sent, bytes);
@@ -248,7 +248,7 @@ private:
     for (const ViewFragment &fragment : view.classes.front().fragments)
       for (const ViewStep &step : fragment.steps)
         if (step.kind == program::StepKind::Collective && !lookOf(fragment.phase).perMicro)
-          sent[step.message.over] += sentBytes(step.message.kind, step.bytes, step.message.members);
+          sent[step.message.over] += sentBytes(step.message.collective, step.bytes, step.message.members);
     std::string text;
     for (const auto &[over, bytes] : sent)
       text += fmt::format("{}{} over {}", text.empty() ? "" : ", ", humanBytes(static_cast<double>(bytes)), over);

@@ -6,9 +6,9 @@
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Words.h"
 #include "tools/npar/view/Alike.h"
 #include "tools/npar/view/LiveMemory.h"
-#include "tools/npar/view/Summary.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -46,9 +46,11 @@ ViewMessage messageOf(const Program &program, const RankClass &rankClass, const 
   ViewMessage message;
   if (step.kind() == StepKind::Collective) {
     const Collective &collective = *program.collectives()->Get(step.payload());
-    message.kind = nameOf(collective.kind());
+    message.collective = collective.kind();
+    message.kind = wordOf(collective.kind());
     message.over = axesText(program, *collective.axes());
-    message.cause = collective.cause()->str();
+    if (collective.cause())
+      collective.cause()->UnPackTo(&message.cause);
     message.event = collective.event();
     message.from = collective.from()->str(), message.to = collective.to()->str();
     message.rules.assign(collective.rules()->begin(), collective.rules()->end());
@@ -57,7 +59,7 @@ ViewMessage messageOf(const Program &program, const RankClass &rankClass, const 
   } else if (step.kind() == StepKind::Send || step.kind() == StepKind::Receive) {
     const Transfer &transfer = *program.transfers()->Get(step.payload());
     int64_t difference = static_cast<int64_t>(transfer.peer()) - fixedCoordinate(rankClass, transfer.axis());
-    message.kind = step.kind() == StepKind::Send ? "send" : "receive";
+    message.kind = wordOf(step.kind());
     message.over = fmt::format("{}{:+d}", program.mesh()->Get(transfer.axis())->name()->str(), difference);
     message.event = transfer.event();
     message.peerClass = static_cast<int32_t>(neighbourClass(program, rankClass, transfer.axis(), transfer.peer()));
@@ -130,12 +132,13 @@ void countCollectives(const std::vector<ViewLabel> &labels, ClassView &view) {
       if (step.kind != StepKind::Collective || !times[index])
         continue;
       const ViewLabel &label = labels[step.label];
-      std::string phase = lookOf(view.fragments[index].phase).word, cause = withoutPaths(step.message.cause);
-      auto [entry, isNew] = uses.try_emplace({step.message.kind, step.message.over, cause, phase});
+      std::string phase = lookOf(view.fragments[index].phase).word;
+      CauseT cause = withoutPath(step.message.cause);
+      auto [entry, isNew] = uses.try_emplace({step.message.kind, step.message.over, describe(cause), phase});
       CollectiveUse &use = entry->second;
       if (isNew)
-        use = {step.message.kind, step.message.over, step.message.cause, phase, label.path, {}, 0, 0, 0};
-      else if (use.cause != step.message.cause)
+        use = {step.message.kind, step.message.over, phase, step.message.cause, label.path, {}, 0, 0, 0};
+      else if (use.cause.variable != step.message.cause.variable)
         use.cause = cause;
       use.path = isNew ? label.path : joinedPath(use.path, label.path);
       if (std::string place = label.place(); std::find(use.places.begin(), use.places.end(), place) == use.places.end())

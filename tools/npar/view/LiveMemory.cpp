@@ -161,13 +161,24 @@ private:
   }
 };
 
+MemoryKind kindOf(VariableKind kind) {
+  switch (kind) {
+  case VariableKind::Parameter:
+    return MemoryKind::Parameters;
+  case VariableKind::State:
+    return MemoryKind::Optimizer;
+  case VariableKind::Accumulator:
+    return MemoryKind::Gradients;
+  case VariableKind::Output:
+    break;
+  }
+  return MemoryKind::Scratch;
+}
+
 void addVariables(const Program &program, const RankClass &rankClass, ClassMemory &memory) {
   for (const Piece *piece : *rankClass.pieces()) {
     const Variable &variable = *program.variables()->Get(piece->variable());
-    MemoryKind kind = variable.kind() == VariableKind::Parameter     ? MemoryKind::Parameters
-                      : variable.kind() == VariableKind::State       ? MemoryKind::Optimizer
-                      : variable.kind() == VariableKind::Accumulator ? MemoryKind::Gradients
-                                                                     : MemoryKind::Scratch;
+    MemoryKind kind = kindOf(variable.kind());
     memory.always[static_cast<size_t>(kind)] += piece->bytes();
     memory.peak.push_back({kind, variable.name()->str(), "", piece->bytes(), 1});
   }

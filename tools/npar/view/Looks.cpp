@@ -1,27 +1,49 @@
 // The table of Looks.h.
 #include "tools/npar/view/Looks.h"
 
+#include "engine/program/Steps.h"
+#include "engine/program/Words.h"
+
 namespace npar::driver {
 
-const std::vector<Look> &phaseLooks() {
-  static const std::vector<Look> looks = {
-      {"Prologue", "prologue", 'P', false, false, "#CC79A7", "#000000", Hatch::None},
-      {"Count", "count of valid tokens", 'C', true, false, "#CC79A7", "#000000", Hatch::Dots},
-      {"Forward", "forward", 'F', true, true, "#8CCBF0", "#000000", Hatch::None},
-      {"Backward", "backward", 'B', true, true, "#0072B2", "#FFFFFF", Hatch::None},
-      {"Weight", "weight gradient", 'W', true, true, "#4DBF9F", "#000000", Hatch::Rising},
-      {"Update", "update", 'U', false, false, "#E69F00", "#000000", Hatch::Falling},
-  };
-  return looks;
+using program::Phase;
+
+static Look make(Phase phase, const char *fill, const char *ink, Hatch hatch) {
+  return {EnumNamePhase(phase), describe(phase), wordOf(phase)[0], runsPerMicro(phase), isWork(phase), fill, ink, hatch};
 }
 
-const Look &lookOf(program::Phase phase) {
-  static const Look unknown = {"", "other", '?', true, true, "#BBBBBB", "#000000", Hatch::None};
-  std::string name = program::EnumNamePhase(phase);
-  for (const Look &look : phaseLooks())
-    if (name == look.name)
-      return look;
-  return unknown;
+const Look &lookOf(Phase phase) {
+  static const Look prologue = make(Phase::Prologue, "#CC79A7", "#000000", Hatch::None),
+                    count = make(Phase::Count, "#CC79A7", "#000000", Hatch::Dots),
+                    forward = make(Phase::Forward, "#8CCBF0", "#000000", Hatch::None),
+                    backward = make(Phase::Backward, "#0072B2", "#FFFFFF", Hatch::None),
+                    weight = make(Phase::Weight, "#4DBF9F", "#000000", Hatch::Rising),
+                    update = make(Phase::Update, "#E69F00", "#000000", Hatch::Falling);
+  switch (phase) {
+  case Phase::Prologue:
+    return prologue;
+  case Phase::Count:
+    return count;
+  case Phase::Forward:
+    return forward;
+  case Phase::Backward:
+    return backward;
+  case Phase::Weight:
+    return weight;
+  case Phase::Update:
+    break;
+  }
+  return update;
+}
+
+const std::vector<Look> &phaseLooks() {
+  static const std::vector<Look> looks = [] {
+    std::vector<Look> all;
+    for (Phase phase : program::EnumValuesPhase())
+      all.push_back(lookOf(phase));
+    return all;
+  }();
+  return looks;
 }
 
 const Look &collectiveLook() {
@@ -35,17 +57,33 @@ const Look &transferLook() {
 }
 
 const MemoryLook &lookOf(MemoryKind kind) {
-  static const std::array<MemoryLook, memoryKinds> looks = {{
-      {"parameters", "#0072B2", "weights, there all the time"},
-      {"optimizer", "#E69F00", "the optimizer's state, there all the time"},
-      {"gradients", "#CC79A7", "gradient accumulators, reserved for the whole step"},
-      {"inputs", "#999999", "data of the training step, until its last use"},
-      {"boxes", "#F0E442", "sent and received values"},
-      {"stash", "#56B4E9", "what forward tasks keep for their backward tasks"},
-      {"scratch", "#009E73", "temporaries of a task, and outputs"},
-      {"workspace", "#D55E00", "the library's workspace"},
-  }};
-  return looks[static_cast<size_t>(kind)];
+  static const MemoryLook parameters = {"parameters", "#0072B2", "weights, there all the time"},
+                          optimizer = {"optimizer", "#E69F00", "the optimizer's state, there all the time"},
+                          gradients = {"gradients", "#CC79A7", "gradient accumulators, reserved for the whole step"},
+                          inputs = {"inputs", "#999999", "data of the training step, until its last use"},
+                          boxes = {"boxes", "#F0E442", "sent and received values"},
+                          stash = {"stash", "#56B4E9", "what forward tasks keep for their backward tasks"},
+                          scratch = {"scratch", "#009E73", "temporaries of a task, and outputs"},
+                          workspace = {"workspace", "#D55E00", "the library's workspace"};
+  switch (kind) {
+  case MemoryKind::Parameters:
+    return parameters;
+  case MemoryKind::Optimizer:
+    return optimizer;
+  case MemoryKind::Gradients:
+    return gradients;
+  case MemoryKind::Inputs:
+    return inputs;
+  case MemoryKind::Boxes:
+    return boxes;
+  case MemoryKind::Stash:
+    return stash;
+  case MemoryKind::Scratch:
+    return scratch;
+  case MemoryKind::Workspace:
+    break;
+  }
+  return workspace;
 }
 
 } // namespace npar::driver

@@ -4,7 +4,7 @@
 // too, so that a picture survives a black-and-white print.
 #pragma once
 
-#include "engine/program/Program_generated.h"
+#include "engine/program/Enums_generated.h"
 
 #include <array>
 #include <string>
@@ -24,9 +24,8 @@ struct Look {
   Hatch hatch;
 };
 
-/// Found by the schema's name, so that a phase that is added there needs a line in Looks.cpp and nothing else.
 const Look &lookOf(program::Phase phase);
-/// All phases in the order of legends.
+/// All phases in the order of legends, which is the schema's.
 const std::vector<Look> &phaseLooks();
 
 /// The look of collectives and of messages between stages.

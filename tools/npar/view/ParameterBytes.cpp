@@ -21,9 +21,10 @@ std::string lineOf(const Variable &variable) {
     return variable.of() >= 0 ? "gradients" : "";
   case VariableKind::State:
     return variable.slot()->str();
-  default:
-    return "";
+  case VariableKind::Output:
+    break;
   }
+  return "";
 }
 
 double perParameter(const Program &program, uint64_t bytes) {

@@ -5,6 +5,7 @@
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
+#include "engine/program/Words.h"
 
 namespace npar::driver {
 
@@ -23,7 +24,7 @@ void addCollective(const Program &program, const Step &step, uint64_t times, Cla
   if (collective.axes())
     for (uint32_t axis : *collective.axes())
       over += (over.empty() ? "" : ",") + axisName(program, axis);
-  std::string kind = nameOf(collective.kind());
+  std::string kind = wordOf(collective.kind());
   uint64_t bytes = 0;
   for (uint32_t part = 0; part < partsOf(step); ++part)
     bytes += program.collectives()->Get(step.payload() + part)->count() * sizeOf(collective.type()) * times;
@@ -85,22 +86,6 @@ ClassSummary summarizeClass(const Program &program, const RankClass &rankClass) 
 }
 
 } // namespace
-
-const char *nameOf(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    return "all_reduce";
-  case CollectiveKind::AllGather:
-    return "all_gather";
-  case CollectiveKind::ReduceScatter:
-    return "reduce_scatter";
-  case CollectiveKind::AllToAll:
-    return "all_to_all";
-  case CollectiveKind::Permute:
-    return "permute";
-  }
-  return "?";
-}
 
 Summary summarize(const Program &program) {
   Summary summary;

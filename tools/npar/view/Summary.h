@@ -12,7 +12,7 @@
 namespace npar::driver {
 
 struct CollectiveSummary {
-  std::string kind; ///< "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"
+  std::string kind; ///< the word: "all_reduce"
   std::string over; ///< mesh axes, major to minor: "tp", "pp,tp"
   uint64_t count = 0;
   uint64_t bytes = 0; ///< of the rank's input
@@ -50,7 +50,5 @@ Summary summarize(const program::Program &program);
 nlohmann::ordered_json summaryJson(const Summary &summary);
 /// The summary as a table for people.
 std::string summaryTable(const Summary &summary);
-
-const char *nameOf(program::CollectiveKind kind);
 
 } // namespace npar::driver

@@ -8,6 +8,7 @@
 // Pure: needs no compiler and no run time. Times are the program's planned seconds from the step's start, or measured ones (Actual.h).
 #pragma once
 
+#include "engine/program/Cause.h"
 #include "tools/npar/view/Looks.h"
 
 #include <array>
@@ -29,14 +30,15 @@ struct ViewLabel {
 
 /// What a step sends, receives or reduces.
 struct ViewMessage {
-  std::string kind;            ///< "all_reduce", ..., "send", "receive"; empty: the step computes
-  std::string over;            ///< mesh axes "tp", or a transfer's coordinate difference "pp+1"
-  std::string cause;           ///< of a collective: why the compiler inserted it
-  std::string from, to;        ///< of a collective: the layouts of its input and output
-  std::vector<uint32_t> rules; ///< of a collective: labels of the plan's rules that ask for it
-  int64_t members = 1;         ///< of a collective: ranks in a group
-  uint32_t event = 0;          ///< the same for all members
-  int32_t peerClass = -1;      ///< of a transfer: index into View::classes
+  std::string kind;                        ///< "all_reduce", ..., "send", "receive"; empty: the step computes
+  program::CollectiveKind collective = {}; ///< of a collective: what `kind` is the word of
+  std::string over;                        ///< mesh axes "tp", or a transfer's coordinate difference "pp+1"
+  program::CauseT cause;                   ///< of a collective: why the compiler inserted it
+  std::string from, to;                    ///< of a collective: the layouts of its input and output
+  std::vector<uint32_t> rules;             ///< of a collective: labels of the plan's rules that ask for it
+  int64_t members = 1;                     ///< of a collective: ranks in a group
+  uint32_t event = 0;                      ///< the same for all members
+  int32_t peerClass = -1;                  ///< of a transfer: index into View::classes
 };
 
 struct ViewStep {
@@ -95,7 +97,8 @@ struct ClassMemory {
 };
 
 struct CollectiveUse {
-  std::string kind, over, cause, phase;
+  std::string kind, over, phase;
+  program::CauseT cause;
   std::string path;                ///< of the operations that made it; numbers of blocks that differ are `*`
   std::vector<std::string> places; ///< their source lines
   uint64_t count = 0, bytes = 0;

@@ -1,11 +1,20 @@
 // Writes a View's findings as JSON.
 #include "tools/npar/view/ViewJson.h"
 
+#include "engine/program/Words.h"
 #include "tools/npar/view/Timeline.h"
 
 namespace npar::driver {
 
 using Json = nlohmann::ordered_json;
+
+Json reasonJson(const program::CauseT &cause) {
+  Json axes = Json::array();
+  for (const auto &axis : cause.axes)
+    axes.push_back(Json{{"axis", axis->axis}, {"rule", axis->rule}});
+  return {{"kind", wordOf(cause.kind)},   {"operation", cause.operation}, {"variable", cause.variable}, {"axes", axes},
+          {"mesh_axis", cause.mesh_axis}, {"store", cause.store}};
+}
 
 namespace {
 
@@ -30,7 +39,8 @@ Json causesJson(const ClassView &one) {
                         {"bytes", use.bytes},
                         {"path", use.path},
                         {"source", use.places},
-                        {"cause", use.cause}});
+                        {"cause", describe(use.cause)},
+                        {"reason", reasonJson(use.cause)}});
   return list;
 }
 

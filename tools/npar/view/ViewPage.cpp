@@ -77,7 +77,7 @@ void writeStep(std::string &text, const ViewStep &step) {
   writeList(text, step.dependencies, [&](uint32_t dependency) { fmt::format_to(Out(text), "{}", dependency); });
   if (step.communicates())
     fmt::format_to(Out(text), ",[{},{},{},{},{}]", quoted(step.message.kind), quoted(step.message.over), step.message.event,
-                   step.message.peerClass, quoted(step.message.cause));
+                   step.message.peerClass, quoted(describe(step.message.cause)));
   text += ']';
 }
 
@@ -144,7 +144,7 @@ void writeCollectives(std::string &text, const ClassView &one) {
   text += R"(,"collectives":)";
   writeList(text, one.collectives, [&](const CollectiveUse &use) {
     fmt::format_to(Out(text), "[{},{},{},{},{},{},{},{},{}]", quoted(use.kind), quoted(use.over), quoted(use.phase), use.count, use.bytes,
-                   nanoseconds(use.seconds), quoted(use.path), quoted(use.places.front()), quoted(use.cause));
+                   nanoseconds(use.seconds), quoted(use.path), quoted(use.places.front()), quoted(describe(use.cause)));
   });
 }
 

@@ -114,10 +114,10 @@ std::string collectivesText(const View &view) {
       }
       text += fmt::format("  {:>12} {:>6} times {:<15} {:<8}{:<16} {}\n", humanBytes(static_cast<double>(use.bytes)), use.count, use.kind,
                           use.over, use.phase, cut(use.path, 40));
-      std::string place = use.places.front();
+      std::string place = use.places.front(), cause = describe(use.cause);
       if (use.places.size() > 1)
         place += fmt::format(" and {} more line{}", use.places.size() - 1, use.places.size() > 2 ? "s" : "");
-      text += fmt::format("  {:>12}   {}{}{}\n", "", place, place.empty() || use.cause.empty() ? "" : ": ", use.cause);
+      text += fmt::format("  {:>12}   {}{}{}\n", "", place, place.empty() || cause.empty() ? "" : ": ", cause);
     }
   }
   return text;

@@ -1,7 +1,9 @@
 // Groups equal collectives and says what asks for them.
 #include "tools/npar/view/Why.h"
 
+#include "engine/program/Words.h"
 #include "tools/npar/view/Alike.h"
+#include "tools/npar/view/ViewJson.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,15 +11,6 @@
 
 namespace npar::driver {
 namespace {
-
-/// The text between the first two quotes after `word`.
-std::string quotedAfter(const std::string &text, const std::string &word) {
-  size_t begin = text.find(word + "'");
-  if (begin == std::string::npos)
-    return "";
-  begin += word.size() + 1;
-  return text.substr(begin, text.find('\'', begin) - begin);
-}
 
 std::string namesOf(const std::vector<std::pair<std::string, std::string>> &rules) {
   std::string text;
@@ -27,22 +20,33 @@ std::string namesOf(const std::vector<std::pair<std::string, std::string>> &rule
 }
 
 std::string remedyOf(const WhyEntry &entry) {
-  std::string operation = entry.cause.substr(0, 1) == "'" ? quotedAfter(entry.cause, "") : "";
-  if (entry.cause.find("was accumulated from") != std::string::npos)
+  const program::CauseT &cause = entry.cause;
+  switch (cause.kind) {
+  case program::CauseKind::Accumulated:
     return entry.rules.empty() ? "nothing: gradients of shares of the batch must be added"
                                : "nothing while " + namesOf(entry.rules) +
                                      " deals out what the gradients sum over; it runs once per training step, whatever the micro-batches";
-  if (operation == "square_sums")
+  case program::CauseKind::AddsOwned:
     return "'clip none' in the train block; with clipping nothing while ranks own different parameters" +
            (entry.rules.empty() ? ", by stages" : ", by stages or " + namesOf(entry.rules));
-  if (entry.rules.empty())
-    return "no rule of the plan asks for it";
-  std::string axis = quotedAfter(entry.cause, "sums over ");
-  if (axis.empty())
-    axis = quotedAfter(entry.cause, "reduces over ");
-  if (!axis.empty() && !operation.empty())
-    return fmt::format("leaving out {}, or exempting the operation: '{} -> none in op {}'", namesOf(entry.rules), axis, operation);
-  return "leaving out " + namesOf(entry.rules);
+  case program::CauseKind::SumsOverSplit:
+  case program::CauseKind::ReducesSplit:
+    if (!entry.rules.empty() && !cause.axes.empty() && !cause.axes.front()->axis.empty())
+      return fmt::format("leaving out {}, or exempting the operation: '{} -> none in op {}'", namesOf(entry.rules),
+                         cause.axes.front()->axis, cause.operation);
+    break;
+  case program::CauseKind::None:
+  case program::CauseKind::WantsSplit:
+  case program::CauseKind::WantsWhole:
+  case program::CauseKind::WantsOrder:
+  case program::CauseKind::StoresShare:
+  case program::CauseKind::UpdatedInShares:
+  case program::CauseKind::StoredInShares:
+  case program::CauseKind::UpdatesShare:
+  case program::CauseKind::PassesRound:
+    break;
+  }
+  return entry.rules.empty() ? "no rule of the plan asks for it" : "leaving out " + namesOf(entry.rules);
 }
 
 std::string layoutText(const std::string &layout) { return layout.empty() ? "a scalar on each rank" : layout; }
@@ -51,13 +55,20 @@ std::string timesText(uint64_t count) { return count == 1 ? "once" : fmt::format
 
 } // namespace
 
-uint64_t sentBytes(const std::string &kind, uint64_t inputBytes, int64_t members) {
+uint64_t sentBytes(program::CollectiveKind kind, uint64_t inputBytes, int64_t members) {
   uint64_t n = static_cast<uint64_t>(std::max<int64_t>(1, members));
-  if (kind == "all_gather")
+  switch (kind) {
+  case program::CollectiveKind::AllGather:
     return inputBytes * (n - 1);
-  if (kind == "permute")
+  case program::CollectiveKind::Permute:
     return n > 1 ? inputBytes : 0;
-  return (kind == "all_reduce" ? 2 : 1) * inputBytes * (n - 1) / n;
+  case program::CollectiveKind::AllReduce:
+    return 2 * inputBytes * (n - 1) / n;
+  case program::CollectiveKind::ReduceScatter:
+  case program::CollectiveKind::AllToAll:
+    break;
+  }
+  return inputBytes * (n - 1) / n;
 }
 
 std::vector<WhyEntry> whyOf(const View &view, const ClassView &part) {
@@ -72,27 +83,29 @@ std::vector<WhyEntry> whyOf(const View &view, const ClassView &part) {
         continue;
       const ViewMessage &message = step.message;
       const ViewLabel &label = view.labels[step.label];
-      std::string phase = lookOf(part.fragments[index].phase).word, cause = withoutPaths(message.cause);
-      std::vector<std::string> key = {message.kind, message.over, phase, cause, message.from, message.to};
+      std::string phase = lookOf(part.fragments[index].phase).word;
+      program::CauseT cause = withoutPath(message.cause);
+      std::vector<std::string> key = {message.kind, message.over, phase, describe(cause), message.from, message.to};
       for (uint32_t rule : message.rules)
         key.push_back(view.labels[rule].text + view.labels[rule].place());
       auto [place, isNew] = known.try_emplace(key, entries.size());
       if (isNew) {
-        entries.push_back({message.kind, message.over, phase, message.cause, message.from, message.to, label.path, {}, {}, 0, 0, 0, 0, ""});
+        entries.push_back({message.kind, message.over, phase, message.from, message.to, message.cause, label.path, {}, {}, 0, 0, 0, 0, ""});
         for (uint32_t rule : message.rules)
           entries.back().rules.emplace_back(view.labels[rule].text, view.labels[rule].place());
       }
       WhyEntry &entry = entries[place->second];
       if (!isNew) {
         entry.path = joinedPath(entry.path, label.path);
-        entry.cause = entry.cause == message.cause ? entry.cause : cause;
+        if (entry.cause.variable != message.cause.variable)
+          entry.cause = cause;
       }
       if (std::string at = label.place(); !at.empty() && std::find(entry.places.begin(), entry.places.end(), at) == entry.places.end())
         entry.places.push_back(at);
       entry.steps += 1;
       entry.count += times[index];
       entry.bytes += times[index] * step.bytes;
-      entry.sent += times[index] * sentBytes(message.kind, step.bytes, message.members);
+      entry.sent += times[index] * sentBytes(message.collective, step.bytes, message.members);
     }
   for (WhyEntry &entry : entries)
     entry.remedy = remedyOf(entry);
@@ -112,7 +125,7 @@ std::string whyText(const View &view) {
                           entry.path.empty() ? "" : entry.path + ": ", entry.steps == 1 ? "1 x" : fmt::format("{} x", entry.steps));
       text += fmt::format("    how often    {}, {}{} in all, {} sent\n", timesText(entry.count), each,
                           humanBytes(static_cast<double>(entry.bytes)), humanBytes(static_cast<double>(entry.sent)));
-      text += fmt::format("    cause        {}\n", entry.cause);
+      text += fmt::format("    cause        {}\n", describe(entry.cause));
       for (const auto &[rule, place] : entry.rules)
         text += fmt::format("    asked for by {}{}\n", place.empty() ? "" : place + "  ", rule);
       for (const std::string &place : entry.places)
@@ -141,7 +154,8 @@ nlohmann::ordered_json whyJson(const View &view, const ClassView &part) {
                         {"sent_bytes", entry.sent},
                         {"from", entry.from},
                         {"to", entry.to},
-                        {"cause", entry.cause},
+                        {"cause", describe(entry.cause)},
+                        {"reason", reasonJson(entry.cause)},
                         {"rules", rules},
                         {"source", entry.places},
                         {"remedy", entry.remedy}});

@@ -9,7 +9,8 @@ namespace npar::driver {
 
 /// Collectives that are alike in all but the block they belong to.
 struct WhyEntry {
-  std::string kind, over, phase, cause, from, to;
+  std::string kind, over, phase, from, to;
+  program::CauseT cause;
   std::string path;                                       ///< numbers of blocks that differ are `*`
   std::vector<std::pair<std::string, std::string>> rules; ///< of the plan: text and place
   std::vector<std::string> places;                        ///< source lines of the operations
@@ -24,7 +25,7 @@ struct WhyEntry {
 std::vector<WhyEntry> whyOf(const View &view, const ClassView &part);
 
 /// Bytes that each of `members` ranks sends at least: an all-reduce 2 (n - 1) / n of its input, and so on.
-uint64_t sentBytes(const std::string &kind, uint64_t inputBytes, int64_t members);
+uint64_t sentBytes(program::CollectiveKind kind, uint64_t inputBytes, int64_t members);
 
 std::string whyText(const View &view);
 nlohmann::ordered_json whyJson(const View &view, const ClassView &part);

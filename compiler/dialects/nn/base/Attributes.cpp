@@ -9,7 +9,6 @@ using namespace npar::nn;
 
 #include "compiler/dialects/nn/base/NnAttrInterfaces.cpp.inc"
 #include "compiler/dialects/nn/base/NnDialect.cpp.inc"
-#include "compiler/dialects/nn/base/NnEnums.cpp.inc"
 #include "compiler/dialects/nn/base/NnOpInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
@@ -67,22 +66,18 @@ void AxesAttr::print(AsmPrinter &printer) const {
 
 //===- #nn.init ----------------------------------------------------------------------------------------------------------===//
 
-InitAttr InitAttr::get(MLIRContext *context, Initial initial, double deviation) {
+InitAttr InitAttr::get(MLIRContext *context, InitKind initial, double deviation) {
   return get(context, initial, FloatAttr::get(Float64Type::get(context), deviation));
 }
 
 Attribute InitAttr::parse(AsmParser &parser, Type) {
-  StringRef word;
   double deviation = 0;
-  SMLoc at = parser.getCurrentLocation();
-  if (failed(parser.parseLess()) || failed(parser.parseKeyword(&word)))
+  if (failed(parser.parseLess()))
     return {};
-  std::optional<Initial> initial = symbolizeInitial(word);
-  if (!initial) {
-    parser.emitError(at) << "unknown initial values '" << word << "'; zeros, ones, normal and constant exist";
+  FailureOr<InitKind> initial = parseWord<InitKind>(parser);
+  if (failed(initial))
     return {};
-  }
-  if ((*initial == Initial::Normal || *initial == Initial::Constant) &&
+  if ((*initial == InitKind::Normal || *initial == InitKind::Constant) &&
       (failed(parser.parseComma()) || failed(parser.parseFloat(deviation))))
     return {};
   if (failed(parser.parseGreater()))
@@ -91,8 +86,8 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
 }
 
 void InitAttr::print(AsmPrinter &printer) const {
-  printer << "<" << stringifyInitial(getInitial());
-  if (getInitial() == Initial::Normal || getInitial() == Initial::Constant) {
+  printer << "<" << wordOf(getInitial());
+  if (getInitial() == InitKind::Normal || getInitial() == InitKind::Constant) {
     printer << ", ";
     printer.printFloat(getDeviation().getValue());
   }
@@ -100,6 +95,10 @@ void InitAttr::print(AsmPrinter &printer) const {
 }
 
 //===- at ----------------------------------------------------------------------------------------------------------------===//
+
+LogicalResult AtAttr::verify(function_ref<InFlightDiagnostic()> emitError, Phase phase, StringRef, int64_t) {
+  return phase == Phase::Weight ? emitError() << "C1: an op is of no phase W, of which fragments alone are" : success();
+}
 
 AtAttr nn::getAt(Operation *op) { return op->getAttrOfType<AtAttr>("at"); }
 

@@ -1,5 +1,7 @@
 // Types with named axes and the default loop axes of ops.
 #include "compiler/dialects/nn/base/Base.h"
+#include "compiler/dialects/nn/base/Elements.h"
+#include "engine/program/Elements.h"
 
 using namespace mlir;
 using namespace npar;
@@ -50,7 +52,10 @@ RankedTensorType nn::withoutAxes(RankedTensorType type, ArrayRef<StringAttr> axe
   return withAxes(type.getElementType(), names, sizes);
 }
 
-bool nn::isNarrow(Type type) { return getElementTypeOrSelf(type).isBF16() || getElementTypeOrSelf(type).isF16(); }
+bool nn::isNarrow(Type type) {
+  std::optional<program::ElementType> element = elementTypeOf(type);
+  return element && program::isNarrow(*element);
+}
 
 RankedTensorType nn::scalarOf(Type element) { return withAxes(element, {}, {}); }
 
@@ -70,18 +75,6 @@ StringRef nn::stringifyLoopKind(LoopKind kind) {
     return "whole";
   }
   llvm_unreachable("a loop kind without a word");
-}
-
-StringRef nn::stringifyReduction(Reduction reduction) {
-  switch (reduction) {
-  case Reduction::Sum:
-    return "sum";
-  case Reduction::Max:
-    return "max";
-  case Reduction::None:
-    break;
-  }
-  llvm::report_fatal_error("internal error: nothing joins the parts of an op's result");
 }
 
 static void addAxes(SmallVector<LoopAxis> &axes, TypeRange types, LoopKind kind) {
@@ -150,7 +143,7 @@ double nn::loopVolume(Operation *op) {
 
 /// A result that lacks a loop which may be split is put together from parts: the op has to say how.
 static LogicalResult verifyReduction(ShardableOpInterface op) {
-  if (op.getReduction() != Reduction::None)
+  if (op.getReduction())
     return success();
   for (OpResult result : op->getResults()) {
     auto isWalked = [&](StringAttr loop) {

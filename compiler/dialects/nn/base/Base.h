@@ -1,6 +1,7 @@
 // What all ops of the nn dialect stand on: its attributes, interfaces and traits, tensors with named axes, and an op's place in the model.
 #pragma once
 
+#include "compiler/dialects/Words.h"
 #include "compiler/dialects/nn/base/Axes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
@@ -14,7 +15,11 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "compiler/dialects/nn/base/NnEnums.h.inc"
+namespace npar::nn {
+using program::InitKind;
+using program::Phase;
+using program::VariableKind;
+} // namespace npar::nn
 
 #include "compiler/dialects/nn/base/NnAttrInterfaces.h.inc"
 #include "compiler/dialects/nn/base/NnDialect.h.inc"

@@ -3,9 +3,9 @@
 #define NPAR_NN_BASE_TD
 
 include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/TensorEncoding.td"
+include "compiler/dialects/Words.td"
 include "compiler/dialects/nn/base/NnInterfaces.td"
 
 def Nn_Dialect : Dialect {
@@ -29,44 +29,29 @@ def Nn_AxesAttr : Nn_Attr<"Axes", "axes", [
   let genVerifyDecl = 1;
 }
 
-def Nn_Phase : I32EnumAttr<"Phase", "part of a training step", [
-    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"B", 1>, I32EnumAttrCase<"U", 2>, I32EnumAttrCase<"C", 3>, I32EnumAttrCase<"S", 4>]> {
-  let cppNamespace = "::npar::nn";
-  let genSpecializedAttr = 0;
-}
-
 def Nn_AtAttr : Nn_Attr<"At", "at"> {
   let summary = "an op's place: phase, layer path, place in the chain of repeated blocks";
   let description = [{
     `at = #nn.at<F, "h.3.attn", 3>`. Block -1 is before the first repeat, 0..n-1 are blocks, n is after. Phases are forward (F) and
-    backward (B) of @micro, @update (U), and the two of the prologue: @count (C) and @start (S).
+    backward (B) of @micro, @update (U), and the two of the prologue: @count (C) and @start (P). C1: no op is of phase W: which part of the
+    backward can wait is decided by the schedule.
   }];
-  let parameters = (ins EnumParameter<Nn_Phase>:$phase, StringRefParameter<>:$path, "int64_t":$block);
+  let parameters = (ins Npar_Word<"Phase">:$phase, StringRefParameter<>:$path, "int64_t":$block);
+  let genVerifyDecl = 1;
   let assemblyFormat = "`<` $phase `,` $path `,` $block `>`";
 }
 
-def Nn_VariableKind : I32EnumAttr<"VariableKind", "what a variable holds", [
-    I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"State", 1, "state">,
-    I32EnumAttrCase<"Accumulator", 2, "accumulator">, I32EnumAttrCase<"Output", 3, "output">]> {
-  let cppNamespace = "::npar::nn";
-  let genSpecializedAttr = 0;
-}
-
-def Nn_VariableKindAttr : EnumAttr<Nn_Dialect, Nn_VariableKind, "kind"> { let assemblyFormat = "`<` $value `>`"; }
-
-def Nn_Initial : I32EnumAttr<"Initial", "distribution of initial values", [
-    I32EnumAttrCase<"Zeros", 0, "zeros">, I32EnumAttrCase<"Ones", 1, "ones">, I32EnumAttrCase<"Normal", 2, "normal">,
-    I32EnumAttrCase<"Constant", 3, "constant">]> {
-  let cppNamespace = "::npar::nn";
-  let genSpecializedAttr = 0;
+def Nn_VariableKindAttr : Npar_WordAttr<Nn_Dialect, "VariableKind", "VariableKind", "kind"> {
+  let summary = "what a variable holds";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Nn_InitAttr : Nn_Attr<"Init", "init"> {
   let summary = "initial values: `#nn.init<zeros>`, `#nn.init<ones>`, `#nn.init<normal, 0.02>` (mean 0, standard deviation), "
                 "`#nn.init<constant, 65536.0>`";
-  let parameters = (ins EnumParameter<Nn_Initial>:$initial, "::mlir::FloatAttr":$deviation);
+  let parameters = (ins Npar_Word<"InitKind">:$initial, "::mlir::FloatAttr":$deviation);
   let hasCustomAssemblyFormat = 1;
-  let builders = [AttrBuilder<(ins "Initial":$initial, "double":$deviation)>];
+  let builders = [AttrBuilder<(ins "::npar::program::InitKind":$initial, "double":$deviation)>];
 }
 
 //===- Types ------------------------------------------------------------------------------------------------------------===//

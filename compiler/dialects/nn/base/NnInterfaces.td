@@ -79,8 +79,8 @@ def Nn_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
         partial sums.}],
       "bool", "isLinear", (ins), "", [{ return false; }]>,
     StaticInterfaceMethod<
-      [{What joins the parts of a result over a split loop that it lacks. An op with such a loop has to say: its verifier refuses None.}],
-      "::npar::nn::Reduction", "getReduction", (ins), "", [{ return ::npar::nn::Reduction::None; }]>,
+      [{What joins the parts of a result over a split loop that it lacks. An op with such a loop has to say: its verifier refuses nothing.}],
+      "::std::optional<::npar::program::ReduceOp>", "getReduction", (ins), "", [{ return ::std::nullopt; }]>,
     InterfaceMethod<
       "The loop that walks an axis of an operand: the axis itself but for ops that know it under an alias (keys are the sequence).",
       "::mlir::StringAttr", "loopOfOperand", (ins "unsigned":$operand, "::mlir::StringAttr":$axis), "", [{ return axis; }]>,

@@ -48,7 +48,7 @@ class Nn_Op<string mnemonic, list<Trait> traits = []> : Op<Nn_Dialect, mnemonic,
   let extraClassDeclaration =
       !if(linear, "bool isLinear() { return true; }\n", "")
       # !if(!empty(reduction), "",
-            "static ::npar::nn::Reduction getReduction() { return ::npar::nn::Reduction::" # reduction # "; }\n")
+            "static ::std::optional<::npar::program::ReduceOp> getReduction() { return ::npar::program::ReduceOp::" # reduction # "; }\n")
       # !if(!empty(zeroPadding), "",
             "::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr) { return ::npar::nn::ZeroPadding::" # zeroPadding # "; }\n")
       # !if(masksPadding, "bool needsZeroPadding(unsigned, ::mlir::StringAttr) { return false; }\n", "")

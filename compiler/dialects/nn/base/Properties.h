@@ -19,11 +19,6 @@ struct LoopAxis {
   LoopKind kind;
 };
 
-/// What joins the results of the parts of a loop that a result lacks. None: nothing does, so that no such loop may be split.
-enum class Reduction { None, Sum, Max };
-/// The word for it in layouts and collectives; not of None.
-llvm::StringRef stringifyReduction(Reduction reduction);
-
 /// Whether a result is zero in the padding of an axis (RULES.md#P8): not known, where all operands that have the axis are zero there, or
 /// always.
 enum class ZeroPadding { Unknown, WhereOperandsAre, Always };

@@ -1,4 +1,5 @@
 // Variables and their uses; inputs, indices and constants.
+#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
@@ -25,9 +26,12 @@ void VariableOp::build(OpBuilder &builder, OperationState &state, StringRef name
 LogicalResult VariableOp::verify() {
   auto require = [&](bool present, StringRef attribute) -> LogicalResult {
     if (!present)
-      return emitOpError() << "of kind " << stringifyVariableKind(getKind()) << " needs the attribute '" << attribute << "'";
+      return emitOpError() << "of kind " << wordOf(getKind()) << " needs the attribute '" << attribute << "'";
     return success();
   };
+  if (!elementTypeOf(getType()))
+    return emitOpError() << "has element type " << getTensorType().getElementType() << ", and programs hold "
+                         << program::wordsOf<program::ElementType>();
   switch (getKind()) {
   case VariableKind::Parameter: {
     if (failed(require(getStored().has_value(), "stored")) || failed(require(getInit().has_value(), "init")) ||

@@ -190,9 +190,9 @@ private:
   // --- what differs between ranks ---
 
   Value shift(Value x) {
-    auto moved = dist::PermuteOp::create(
-        b.builder, op.getLoc(), x.getType(), x, dist::stringArray(op.getContext(), axes), 1,
-        b.builder.getStringAttr(("'attention' passes '" + key.getValue() + "' round the ring of '" + seq.getValue() + "'").str()));
+    auto cause = dist::CauseAttr::get(op.getContext(), program::CauseKind::PassesRound, b.builder.getStringAttr("attention"), {},
+                                      b.builder.getArrayAttr({key, seq}), b.builder.getStrArrayAttr({"", ""}), {}, {});
+    auto moved = dist::PermuteOp::create(b.builder, op.getLoc(), x.getType(), x, dist::stringArray(op.getContext(), axes), 1, cause);
     if (SmallVector<Attribute> rules = namedRules(op, seq, axes); !rules.empty())
       moved->setAttr(ruleAttrName, b.builder.getArrayAttr(rules));
     if (auto at = nn::getAt(op))

@@ -27,7 +27,7 @@ module attributes {x = #dist.rule<mesh = ["tp"]>} {}
 // -----
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   %x = "test.source"() : () -> tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>>
-  // expected-error @below {{reduces with 'min', neither 'sum' nor 'max'}}
+  // expected-error @below {{failed to satisfy constraint: 'sum' or 'max'}}
   %y = dist.all_reduce %x {axes = ["tp"], op = "min"} : tensor<4xf32, #dist.layout<a : 4, partial = {tp : sum}>> -> tensor<4xf32, #dist.layout<a : 4>>
 }
 
@@ -183,3 +183,15 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   // expected-error @below {{gathers over mesh axes that are not those over which its operand is flat}}
   %0 = dist.all_gather %x {axes = ["tp"], dim = "#flat"} : tensor<1024xf32, #dist.layout<a : 4, flat = {dp, tp}>> -> tensor<1024xf32, #dist.layout<a : 4, flat = {dp}>>
 }
+
+// -----
+// expected-error @below {{C1: a cause has 1 axes and 0 rules}}
+module attributes {x = #dist.cause<kind = sums_over_split, axes = ["a"]>} {}
+
+// -----
+// expected-error @below {{C1: axes and rules of a cause are texts, not 1}}
+module attributes {x = #dist.cause<kind = sums_over_split, axes = [1], rules = ["r"]>} {}
+
+// -----
+// expected-error @below {{'bored' is none of none, sums_over_split}}
+module attributes {x = #dist.cause<kind = bored>} {}

@@ -19,8 +19,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
     // CHECK: dist.reshard
     %r = dist.reshard %x : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
         -> tensor<4x3xf32, #dist.layout<batch : 4, seq : 3>>
-    // CHECK: dist.all_reduce {{.*}} {axes = ["tp"], cause = "rule", op = "sum"}
-    %a = dist.all_reduce %x {axes = ["tp"], op = "sum", cause = "rule"} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
+    // CHECK: dist.all_reduce {{.*}} {axes = ["tp"], cause = #dist.cause<kind = sums_over_split, operation = "einsum", axes = ["hidden"], rules = ["hidden -> tp"]>, op = "sum"}
+    %a = dist.all_reduce %x {axes = ["tp"], op = "sum", cause = #dist.cause<operation = "einsum", kind = sums_over_split, axes = ["hidden"], rules = ["hidden -> tp"]>} : tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3, partial = {tp : sum}>>
         -> tensor<2x3xf32, #dist.layout<batch : 4 {dp}, seq : 3>>
     // CHECK: dist.reduce_scatter {{.*}} {axes = ["tp"], dim = "seq", op = "sum"}
     %s = dist.reduce_scatter %x {axes = ["tp"], dim = "seq", op = "sum"}

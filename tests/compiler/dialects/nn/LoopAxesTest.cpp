@@ -33,7 +33,7 @@ func.func @f(%tokens: !tokens, %rows: !rows, %x: !x, %e: !e, %h: !h, %p: !p, %qk
 struct Described {
   std::string axes;
   bool linear = false;
-  Reduction reduction = Reduction::None;
+  std::optional<npar::program::ReduceOp> reduction;
   double flops = 0;
 };
 
@@ -131,11 +131,11 @@ TEST(LoopAxesTest, NormsSumEveryGradient) {
 }
 
 TEST(LoopAxesTest, EachReductionSaysWhatJoinsItsParts) {
-  EXPECT_EQ(describe("%0 = nn.sum %x : (!x) -> !e").reduction, Reduction::Sum);
-  EXPECT_EQ(describe("%0 = nn.max %x : (!x) -> !e").reduction, Reduction::Max);
-  EXPECT_EQ(describe("%0 = nn.einsum %x, %table : (!x, !table) -> !logits").reduction, Reduction::Sum);
-  EXPECT_EQ(describe("%0 = nn.gather %table, %tokens over \"vocab\" : (!table, !tokens) -> !x").reduction, Reduction::Sum);
-  EXPECT_EQ(describe("%0 = nn.exp %x : (!x) -> !x").reduction, Reduction::None);
+  EXPECT_EQ(describe("%0 = nn.sum %x : (!x) -> !e").reduction, npar::program::ReduceOp::Sum);
+  EXPECT_EQ(describe("%0 = nn.max %x : (!x) -> !e").reduction, npar::program::ReduceOp::Max);
+  EXPECT_EQ(describe("%0 = nn.einsum %x, %table : (!x, !table) -> !logits").reduction, npar::program::ReduceOp::Sum);
+  EXPECT_EQ(describe("%0 = nn.gather %table, %tokens over \"vocab\" : (!table, !tokens) -> !x").reduction, npar::program::ReduceOp::Sum);
+  EXPECT_EQ(describe("%0 = nn.exp %x : (!x) -> !x").reduction, std::nullopt);
 }
 
 // A new op that reduces and leaves the kind of reduction out: every program with it is refused, none is summed in silence.

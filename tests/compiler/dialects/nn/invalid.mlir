@@ -16,7 +16,7 @@ func.func private @f(tensor<2x?xf32, #nn.axes<batch, seq>>)
 
 // -----
 
-// expected-error @+1 {{unknown initial values 'uniform'; zeros, ones, normal and constant exist}}
+// expected-error @+1 {{'uniform' is none of zeros, ones, normal, constant}}
 #i = #nn.init<uniform, 1.0>
 
 // -----
@@ -471,3 +471,13 @@ func.func @f(%h: !h, %v: !v) {
   %o, %p = nn.attention %h, %h, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!h, !h, !v) -> (!v, !p)
   return
 }
+
+// -----
+
+// expected-error @+1 {{has element type 'f8E5M2', and programs hold f32, f64, i32, u8, bf16, f16}}
+nn.variable @w : tensor<4xf8E5M2, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+
+// -----
+
+// expected-error @+1 {{C1: an op is of no phase W, of which fragments alone are}}
+#a = #nn.at<W, "h.0", 0>

@@ -70,3 +70,8 @@ pipe.fragment @F0 stage(0) phase(F) {
   // expected-error @below {{using value defined outside the region}}
   pipe.stash %x slot("s0") : tensor<4xf32>
 }
+
+// -----
+// expected-error @below {{'S' is none of P, C, F, B, W, U}}
+pipe.fragment @F0 stage(0) phase(S) {
+}

@@ -10,7 +10,7 @@
 // CHECK: module {
 module attributes {
   nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1},
-  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = "bf16"}
+  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = bf16}
 } {
 // CHECK-DAG: nn.variable @w.grad.0 : tensor<4x4xbf16
 // CHECK-DAG: nn.variable @w.master : tensor<4x4xf32, {{.*}} {kind = #nn.kind<state>, of = @w, slot = "master"}
@@ -50,7 +50,7 @@ func.func @micro() {
 module attributes {
   nn.optimizer = {kind = "sgd", momentum = 0.0, decay = 0.0},
   nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9},
-  nn.precision = {compute = "bf16", gradients = "f32", reduce = "bf16"}
+  nn.precision = {compute = bf16, gradients = f32, reduce = bf16}
 } {
 // CHECK-DAG: nn.variable @w.grad.0 : tensor<4x4xf32
 // CHECK-DAG: nn.variable @t.grad.0 : tensor<9x4xf32
@@ -87,7 +87,7 @@ func.func @micro() {
 // CHECK: module {
 module attributes {
   nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}, nn.clip = 1.0,
-  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = "fp16"}
+  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 9}, nn.precision = {compute = f16}
 } {
 // CHECK: nn.variable @loss_scale : {{.*}}kind = #nn.kind<parameter>
 // CHECK-DAG: nn.variable @"#loss_scale" : {{.*}} {init = #nn.init<constant, 6.553600e+04>, kind = #nn.kind<state>, slot = "loss_scale"}

@@ -49,7 +49,7 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
   }
   pipe.fragment @U0 stage(0) phase(U) {
     %a = nn.read @w0.grad.0 : tensor<16x16xf32, #g>
-    %g = dist.all_reduce %a {axes = ["dp"], cause = "its shares differ", dist.rule = [loc("batch -> dp"("p.npar":3:5))], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
+    %g = dist.all_reduce %a {axes = ["dp"], cause = #dist.cause<kind = adds_owned, operation = "square_sums">, dist.rule = [loc("batch -> dp"("p.npar":3:5))], op = "sum"} : tensor<16x16xf32, #g> -> tensor<16x16xf32, #w>
     %w = nn.read @w0 : tensor<16x16xf32, #w>
     %n = rank.launch @sgd(%w, %g) : (tensor<16x16xf32, #w>, tensor<16x16xf32, #w>) -> tensor<16x16xf32, #w>
     nn.write @w0, %n : tensor<16x16xf32, #w>
@@ -113,7 +113,7 @@ module attributes {npar.model = "Two", npar.plan = "p", npar.batch = 16 : i64, n
 // CHECK: fragment U0: update
 // CHECK-NEXT: 0: all_reduce 256 elements over dp (static[1024, 1024]) -> (static[1024, 1024])  # all_reduce
 // CHECK-SAME: sum of f32, event 0, [1, 1, 1] {embed : 16, out : 16, partial = {dp : sum}} -> {embed : 16, out : 16}
-// CHECK-SAME: because its shares differ, rule 'batch -> dp' at p.npar:3
+// CHECK-SAME: because 'square_sums' adds what each rank owns, rule 'batch -> dp' at p.npar:3
 // CHECK-NEXT: 1: kernel sgd (static[0, 1024], static[1024, 1024]) -> (static[0, 1024]) after 0
 // CHECK: tasks
 // CHECK-NEXT: 0: P0  stash_F0_B0 0  outbox0 0  inbox1 0  # begin

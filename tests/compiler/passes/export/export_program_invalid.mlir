@@ -20,9 +20,13 @@ module {
 
 // A library product has a type of the program's tables.
 module attributes {dist.mesh = #dist.mesh<>} {
+  rank.kernel @fill attributes {extent = 4 : i64, flops = 1.0 : f64} {
+    %0 = nn.fill 1.0 : tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>
+    rank.yield %0 : tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>
+  }
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
   pipe.fragment @F0 stage(0) phase(F) {
-    %x = nn.input "x" : tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>
+    %x = rank.launch @fill() : () -> tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>
     // expected-error @+1 {{has an element type that no program holds}}
     %0 = rank.matmul %x, %x {batch = array<i64>, m = 4 : i64, n = 4 : i64, k = 4 : i64, a = array<i64: 4, 1>, b = array<i64: 4, 1>,
         c = array<i64: 4, 1>} : (tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>, tensor<4x4xf8E5M2, #dist.layout<row : 4, column : 4>>)
@@ -51,11 +55,32 @@ module attributes {dist.mesh = #dist.mesh<>} {
 
 // And so has what ranks exchange.
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  rank.kernel @fill attributes {extent = 4 : i64, flops = 1.0 : f64} {
+    %0 = nn.fill 1.0 : tensor<2xf8E5M2, #dist.layout<embed : 4 {tp}>>
+    rank.yield %0 : tensor<2xf8E5M2, #dist.layout<embed : 4 {tp}>>
+  }
   pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
   pipe.fragment @F0 stage(0) phase(F) {
-    %x = nn.input "x" : tensor<2xf8E5M2, #dist.layout<embed : 4 {tp}>>
+    %x = rank.launch @fill() : () -> tensor<2xf8E5M2, #dist.layout<embed : 4 {tp}>>
     // expected-error @+1 {{has an element type that no program holds}}
     %0 = dist.all_gather %x {axes = ["tp"], dim = "embed"} : tensor<2xf8E5M2, #dist.layout<embed : 4 {tp}>> -> tensor<4xf8E5M2, #dist.layout<embed : 4>>
+  }
+  pipe.order stage(0) ["F0:0"]
+}
+
+// -----
+
+// Between stages too.
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  rank.kernel @fill attributes {extent = 4 : i64, flops = 1.0 : f64} {
+    %0 = nn.fill 1.0 : tensor<2xf8E5M2, #dist.layout<embed : 2>>
+    rank.yield %0 : tensor<2xf8E5M2, #dist.layout<embed : 2>>
+  }
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
+  pipe.fragment @F0 stage(0) phase(F) {
+    %x = rank.launch @fill() : () -> tensor<2xf8E5M2, #dist.layout<embed : 2>>
+    // expected-error @+1 {{has an element type that no program holds}}
+    pipe.send %x to(1) event(0) : tensor<2xf8E5M2, #dist.layout<embed : 2>>
   }
   pipe.order stage(0) ["F0:0"]
 }
@@ -183,4 +208,16 @@ module attributes {dist.mesh = #dist.mesh<>} {
     %1 = rank.launch @add(%new, %old) : (tensor<4xf32, #v>, tensor<4xf32, #v>) -> tensor<4xf32, #v>
   }
   pipe.order stage(0) ["U0"]
+}
+
+// -----
+
+// What data are, too.
+module attributes {dist.mesh = #dist.mesh<>} {
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+  pipe.fragment @F0 stage(0) phase(F) {
+    // expected-error @+1 {{has an element type that no program holds}}
+    %x = nn.input "x" : tensor<4xf8E5M2, #dist.layout<row : 4>>
+  }
+  pipe.order stage(0) ["F0:0"]
 }

@@ -38,7 +38,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
     // CHECK: %[[H:.*]] = nn.einsum {{.*}} -> tensor<2x3xf32, #dist.layout<batch : 2, hidden : 6 {tp}>>
     %h = nn.einsum %x, %u : (tensor<2x4xf32, #nn.axes<batch, embed>>, tensor<4x6xf32, #nn.axes<embed, hidden>>) -> tensor<2x6xf32, #nn.axes<batch, hidden>>
     // CHECK: %[[P:.*]] = nn.einsum %[[H]]{{.*}} -> tensor<2x4xf32, #dist.layout<batch : 2, embed : 4, partial = {tp : sum}>>
-    // CHECK: %[[Y:.*]] = dist.reshard %[[P]] {cause = "'einsum' sums over 'hidden', split by rule 'hidden -> tp'"}
+    // CHECK: %[[Y:.*]] = dist.reshard %[[P]] {cause = #dist.cause<kind = sums_over_split, operation = "einsum", axes = ["hidden"], rules = ["hidden -> tp"]>}
     // CHECK-SAME: -> tensor<2x4xf32, #dist.layout<batch : 2, embed : 4>>
     %y = nn.einsum %h, %v : (tensor<2x6xf32, #nn.axes<batch, hidden>>, tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<2x4xf32, #nn.axes<batch, embed>>
     // CHECK: nn.gelu %[[Y]]
@@ -85,7 +85,7 @@ module attributes {dist.mesh = #dist.mesh<a = 2, b = 2, one = 1>,
     %x = nn.input "x" : tensor<8x4xf32, #nn.axes<batch, embed>>
     // CHECK: nn.exp {{.*}} -> tensor<2x4xf32, #dist.layout<batch : 8 {a, b}, embed : 4>>
     %e = nn.exp %x : (tensor<8x4xf32, #nn.axes<batch, embed>>) -> tensor<8x4xf32, #nn.axes<batch, embed>>
-    // CHECK: dist.reshard {{.*}} {cause = "'broadcast' wants 'batch' whole over 'b', which there goes by rule 'hidden -> b'"}
+    // CHECK: dist.reshard {{.*}} {cause = #dist.cause<kind = wants_whole, operation = "broadcast", axes = ["batch"], rules = ["hidden -> b"], mesh_axis = "b">}
     // CHECK: nn.broadcast {{.*}} -> tensor<4x4x3xf32, #dist.layout<batch : 8 {a}, embed : 4, hidden : 6 {b}>>
     %b = nn.broadcast %e : (tensor<8x4xf32, #nn.axes<batch, embed>>) -> tensor<8x4x6xf32, #nn.axes<batch, embed, hidden>>
     return
@@ -317,7 +317,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
   // CHECK-LABEL: func.func @start
   func.func @start() {
     // CHECK: %[[PARTIAL:.*]] = nn.read @n.sum
-    // CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[PARTIAL]] {cause = "'n.sum' was accumulated from each rank's share of 'batch' by rule 'batch -> dp', of 'seq' by rule 'seq -> tp'"}
+    // CHECK-NEXT: %[[WHOLE:.*]] = dist.reshard %[[PARTIAL]] {cause = #dist.cause<kind = accumulated, variable = "n.sum", axes = ["batch", "seq"], rules = ["batch -> dp", "seq -> tp"]>}
     // CHECK-NEXT: nn.write @n, %[[WHOLE]]
     %s = nn.read @n.sum : tensor<f64, #nn.axes<>>
     nn.write @n, %s : tensor<f64, #nn.axes<>>
@@ -344,7 +344,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
     %x = nn.input "x" : tensor<4x6xf32, #nn.axes<batch, hidden>>
     %w = nn.read @w : tensor<6x4xf32, #nn.axes<hidden, embed>>
     %y = nn.einsum %x, %w : (tensor<4x6xf32, #nn.axes<batch, hidden>>, tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<4x4xf32, #nn.axes<batch, embed>>
-    // CHECK: dist.reshard {{.*}} {cause = "'einsum' sums over 'hidden', split by rule 'hidden -> tp'", dist.rule = [#[[$HIDDEN]]]}
+    // CHECK: dist.reshard {{.*}} {cause = #dist.cause<kind = sums_over_split, operation = "einsum", axes = ["hidden"], rules = ["hidden -> tp"]>, dist.rule = [#[[$HIDDEN]]]}
     %z = nn.relu %y : (tensor<4x4xf32, #nn.axes<batch, embed>>) -> tensor<4x4xf32, #nn.axes<batch, embed>>
     %d = nn.einsum %x, %z : (tensor<4x6xf32, #nn.axes<batch, hidden>>, tensor<4x4xf32, #nn.axes<batch, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
     nn.accumulate @w.grad.0, %d : tensor<6x4xf32, #nn.axes<hidden, embed>>
@@ -353,7 +353,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
   // CHECK-LABEL: func.func @update
   func.func @update() {
     %g = nn.read @w.grad.0 : tensor<6x4xf32, #nn.axes<hidden, embed>>
-    // CHECK: dist.reshard {{.*}} {cause = "'w.grad.0' was accumulated from each rank's share of 'batch' by rule 'batch -> dp'", dist.rule = [#[[$BATCH]]]}
+    // CHECK: dist.reshard {{.*}} {cause = #dist.cause<kind = accumulated, variable = "w.grad.0", axes = ["batch"], rules = ["batch -> dp"]>, dist.rule = [#[[$BATCH]]]}
     %s = nn.scale %g by 2.0 : (tensor<6x4xf32, #nn.axes<hidden, embed>>) -> tensor<6x4xf32, #nn.axes<hidden, embed>>
     nn.write @w, %s : tensor<6x4xf32, #nn.axes<hidden, embed>>
     return

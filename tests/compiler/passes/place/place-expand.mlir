@@ -12,7 +12,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     %x = nn.input "x" : !x
     %g = nn.input "g" : !w
     // CHECK: %[[S:.*]] = nn.sum {{.*}} -> tensor<2xf32, #dist.layout<batch : 2, partial = {tp : sum}>>
-    // CHECK: %[[R:.*]] = dist.all_reduce %[[S]] {axes = ["tp"], cause = "'layer_norm' reduces over 'embed', which is split", op = "sum"}
+    // CHECK: %[[R:.*]] = dist.all_reduce %[[S]] {axes = ["tp"], cause = #dist.cause<kind = reduces_split, operation = "layer_norm", axes = ["embed"], rules = [""]>, op = "sum"}
     // CHECK: nn.scale %[[R]] by 0.166666
     // CHECK: nn.sub
     // CHECK: nn.mul
@@ -39,14 +39,14 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     %g = nn.input "g" : !w
     // CHECK: nn.mul
     // CHECK: %[[S:.*]] = nn.sum
-    // CHECK: %[[R:.*]] = dist.all_reduce %[[S]] {axes = ["tp"], cause = "'rms_norm' reduces over 'embed', which is split", op = "sum"}
+    // CHECK: %[[R:.*]] = dist.all_reduce %[[S]] {axes = ["tp"], cause = #dist.cause<kind = reduces_split, operation = "rms_norm", axes = ["embed"], rules = [""]>, op = "sum"}
     // CHECK: nn.scale %[[R]] by 0.166666
     // CHECK: nn.shift
     // CHECK: nn.rsqrt
     // CHECK-NOT: dist.all_reduce
     %y, %r = nn.rms_norm %x, %g over "embed" epsilon 1.0e-05 : (!x, !w) -> (!x, !s)
     // CHECK: nn.sum
-    // CHECK: dist.all_reduce {{.*}} {axes = ["tp"], cause = "'rms_norm_grad' reduces over 'embed', which is split", op = "sum"}
+    // CHECK: dist.all_reduce {{.*}} {axes = ["tp"], cause = #dist.cause<kind = reduces_split, operation = "rms_norm_grad", axes = ["embed"], rules = [""]>, op = "sum"}
     // CHECK: nn.sum {{.*}} -> tensor<3xf32, #dist.layout<embed : 6 {tp}, partial = {dp : sum}>>
     // CHECK-NOT: dist.all_reduce
     // CHECK-NOT: nn.rms_norm

@@ -6,8 +6,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @single() {
     %p = "test.source"() : () -> tensor<4x6xf32, #dist.layout<a : 4, b : 6, partial = {dp : sum, tp : sum}>>
     // One reduction over both axes.
-    // CHECK: dist.all_reduce {{.*}} {axes = ["dp", "tp"], cause = "why", op = "sum"}
-    %0 = dist.reshard %p {cause = "why"} : tensor<4x6xf32, #dist.layout<a : 4, b : 6, partial = {dp : sum, tp : sum}>> -> tensor<4x6xf32, #dist.layout<a : 4, b : 6>>
+    // CHECK: dist.all_reduce {{.*}} {axes = ["dp", "tp"], cause = #dist.cause<kind = wants_order, operation = "add">, op = "sum"}
+    %0 = dist.reshard %p {cause = #dist.cause<kind = wants_order, operation = "add">} : tensor<4x6xf32, #dist.layout<a : 4, b : 6, partial = {dp : sum, tp : sum}>> -> tensor<4x6xf32, #dist.layout<a : 4, b : 6>>
     // The place goes along.
     // CHECK: dist.reduce_scatter {{.*}} {at = #nn.at<F, "h", 1>, axes = ["tp"], dim = "b", op = "sum"} : {{.*}} -> tensor<4x3xf32, #dist.layout<a : 4, b : 6 {tp}, partial = {dp : sum}>>
     // CHECK-NEXT: dist.all_reduce {{.*}} {at = #nn.at<F, "h", 1>, axes = ["dp"], op = "sum"}

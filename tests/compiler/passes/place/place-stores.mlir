@@ -36,7 +36,7 @@ module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.
   // CHECK-LABEL: func.func @micro
   func.func @micro() {
     // CHECK: %[[W:.*]] = nn.read @w
-    // THREE: %[[G:.*]] = dist.all_gather %[[W]] {{.*}}cause = "'mul' uses 'w' whole, stored by rule 'parameters -> dp'"{{.*}} -> tensor<4xf32
+    // THREE: %[[G:.*]] = dist.all_gather %[[W]] {{.*}}cause = #dist.cause<kind = stored_in_shares, operation = "mul", variable = "w", store = "parameters -> dp">{{.*}} -> tensor<4xf32
     // THREE: nn.mul %{{.*}}, %[[G]]
     %x = nn.input "x" : !x
     %w = nn.read @w : !w
@@ -47,7 +47,7 @@ module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.
     %z = nn.mul %y, %w {at = #nn.at<B, "h", 0>} : (!x, !w) -> !x
     %g = nn.sum %z {at = #nn.at<B, "h", 0>} : (!x) -> !w
     // ONE-NOT: = dist.
-    // TWO: %[[S:.*]] = dist.reduce_scatter {{.*}}axes = ["dp"], cause = "'w.grad.0' is stored by rule 'gradients -> dp'", dim = "#flat"
+    // TWO: %[[S:.*]] = dist.reduce_scatter {{.*}}axes = ["dp"], cause = #dist.cause<kind = stores_share, variable = "w.grad.0", store = "gradients -> dp">, dim = "#flat"
     // TWO: nn.accumulate @w.grad.0, %[[S]]
     // THREE: dist.reduce_scatter
     nn.accumulate @w.grad.0, %g {at = #nn.at<B, "h", 0>} : !w
@@ -82,7 +82,7 @@ module attributes {dist.mesh = #dist.mesh<one = 1, dp = 2>, dist.rules = [#dist.
     // THREE-NOT: = dist.
     // THREE: %[[NEW:[^:, ]*]]{{.*}} = nn.sgd
     %v, %k = nn.sgd %w, %g, %m, %f, %n {momentum = 0.9, decay = 0.0, nesterov = false} : (!w, !w, !w, !s, !s) -> (!w, !w)
-    // ONE: %[[ALL:.*]] = dist.all_gather %[[NEW]]{{.*}} {axes = ["dp"], cause = "'w' is used whole but updated by rule 'optimizer -> dp'", dim = "#flat"}
+    // ONE: %[[ALL:.*]] = dist.all_gather %[[NEW]]{{.*}} {axes = ["dp"], cause = #dist.cause<kind = updated_in_shares, variable = "w", store = "optimizer -> dp">, dim = "#flat"}
     // ONE: nn.write @w, %[[ALL]]
     // TWO: dist.all_gather
     // THREE: nn.write @w, %[[NEW]]

@@ -11,7 +11,7 @@
 !f = tensor<f32, #nn.axes<>>
 !s = tensor<f64, #nn.axes<>>
 // CHECK-LABEL: module attributes {nn.precision
-module attributes {nn.precision = {compute = "bf16"}} {
+module attributes {nn.precision = {compute = bf16}} {
 // CHECK: nn.variable @t : tensor<9x8xbf16
 // CHECK: nn.variable @g : tensor<8xbf16
 // CHECK: nn.variable @w : tensor<8x4xbf16
@@ -59,10 +59,10 @@ func.func @micro() {
 !y = tensor<2x8xf32, #nn.axes<batch, hidden>>
 !r = tensor<2xf32, #nn.axes<batch>>
 // CHECK-LABEL: module attributes {nn.precision
-module attributes {nn.precision = {compute = "fp16", keep = [
-    {what = "norm", layer = false, type = "f32"}, {what = "gelu", layer = false, type = "f32"}, {what = "h.*.mlp", layer = true, type = "f32"},
-    {what = "*.mlp", layer = true, type = "fp16"}, {what = "*.*.*.*.*", layer = true, type = "fp16"},
-    {what = "layer_norm", layer = false, type = "fp16"}]}} {
+module attributes {nn.precision = {compute = f16, keep = [
+    {what = "norm", layer = false, type = f32}, {what = "gelu", layer = false, type = f32}, {what = "h.*.mlp", layer = true, type = f32},
+    {what = "*.mlp", layer = true, type = f16}, {what = "*.*.*.*.*", layer = true, type = f16},
+    {what = "layer_norm", layer = false, type = f16}]}} {
 // CHECK: nn.variable @h.0.mlp.w : tensor<8x8xf32
 // CHECK: nn.variable @g : tensor<8xf16
 nn.variable @h.0.mlp.w : !w {kind = #nn.kind<parameter>, stored = [8, 8], init = #nn.init<zeros>, index = 0 : i64}
@@ -87,7 +87,7 @@ func.func @micro() {
 
 // In f64 there is nothing to mix.
 // CHECK-LABEL: module {
-module attributes {nn.precision = {compute = "bf16"}} {
+module attributes {nn.precision = {compute = bf16}} {
 // CHECK: nn.variable @w : tensor<8xf64
 nn.variable @w : tensor<8xf64, #nn.axes<embed>> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
 func.func @micro() {

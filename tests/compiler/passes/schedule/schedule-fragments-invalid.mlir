@@ -112,7 +112,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 1 : i64}
   func.func @start() {
     // expected-error @below {{the prologue counts nothing on stage 1}}
-    %a = nn.fill 1.0 {pipe.place = 1 : i64, at = #nn.at<S, "", 2>} : !s
+    %a = nn.fill 1.0 {pipe.place = 1 : i64, at = #nn.at<P, "", 2>} : !s
     return
   }
   func.func @micro() {

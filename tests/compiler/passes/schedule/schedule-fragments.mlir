@@ -387,8 +387,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     return
   }
   func.func @start() {
-    %s = nn.read @n.sum {pipe.place = 1 : i64, at = #nn.at<S, "", 2>} : !s
-    nn.write @n, %s {pipe.place = 1 : i64, at = #nn.at<S, "", 2>} : !s
+    %s = nn.read @n.sum {pipe.place = 1 : i64, at = #nn.at<P, "", 2>} : !s
+    nn.write @n, %s {pipe.place = 1 : i64, at = #nn.at<P, "", 2>} : !s
     return
   }
   func.func @micro() {
@@ -406,7 +406,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 // CHECK-NEXT: %[[S:.*]] = nn.sum %[[V]]
 // CHECK-NEXT: nn.accumulate @n.sum, %[[S]]
 // CHECK-NEXT: {{^ *[}]}}
-// CHECK-LABEL: pipe.fragment @S1 stage(1) phase(S)
+// CHECK-LABEL: pipe.fragment @S1 stage(1) phase(P)
 // CHECK-NEXT: %[[N:.*]] = nn.read @n.sum
 // CHECK-NEXT: nn.write @n, %[[N]]
 // CHECK-NEXT: {{^ *[}]}}

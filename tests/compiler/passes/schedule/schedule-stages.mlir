@@ -122,9 +122,9 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp"} {
   // CHECK-LABEL: func.func @start
   func.func @start() {
     // CHECK: nn.read {{.*}}pipe.place = 1
-    %s = nn.read @n.sum {at = #nn.at<S, "", 2>} : !s
+    %s = nn.read @n.sum {at = #nn.at<P, "", 2>} : !s
     // CHECK: nn.write {{.*}}pipe.place = 1
-    nn.write @n, %s {at = #nn.at<S, "", 2>} : !s
+    nn.write @n, %s {at = #nn.at<P, "", 2>} : !s
     return
   }
   // CHECK-LABEL: func.func @micro

@@ -410,7 +410,7 @@ pipe.order stage(0) ["F0:0", "F0:1", "B0:1", "B0:0", "W0:1", "W0:0", "U0"]
 pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 2 : i64}
 pipe.fragment @C0 stage(0) phase(C) {
 }
-pipe.fragment @S0 stage(0) phase(S) {
+pipe.fragment @S0 stage(0) phase(P) {
 }
 pipe.fragment @F0 stage(0) phase(F) {
 }
@@ -425,7 +425,7 @@ pipe.order stage(0) ["C0:0", "S0", "C0:1", "F0:0", "B0:0", "F0:1", "B0:1", "U0"]
 pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 1 : i64}
 pipe.fragment @C0 stage(0) phase(C) {
 }
-pipe.fragment @S0 stage(0) phase(S) {
+pipe.fragment @S0 stage(0) phase(P) {
 }
 pipe.fragment @F0 stage(0) phase(F) {
 }

@@ -1,0 +1,255 @@
+// The tables behind Words.h. No switch here has a default, so that the compiler names the word that a new value lacks.
+#include "engine/program/Words.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace npar::program {
+namespace {
+
+[[noreturn]] void refuse(const char *enumeration, unsigned number) {
+  std::fprintf(stderr, "internal error: %u is no %s\n", number, enumeration);
+  std::abort();
+}
+
+template <typename Enum> struct Values;
+template <> struct Values<ElementType> { static constexpr auto &all = EnumValuesElementType; };
+template <> struct Values<Phase> { static constexpr auto &all = EnumValuesPhase; };
+template <> struct Values<StepKind> { static constexpr auto &all = EnumValuesStepKind; };
+template <> struct Values<CollectiveKind> { static constexpr auto &all = EnumValuesCollectiveKind; };
+template <> struct Values<ReduceOp> { static constexpr auto &all = EnumValuesReduceOp; };
+template <> struct Values<VariableKind> { static constexpr auto &all = EnumValuesVariableKind; };
+template <> struct Values<InitKind> { static constexpr auto &all = EnumValuesInitKind; };
+template <> struct Values<InputRole> {
+  static constexpr auto &all = EnumValuesInputRole;
+};
+template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
+template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
+
+} // namespace
+
+const char *wordOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return "f32";
+  case ElementType::F64:
+    return "f64";
+  case ElementType::I32:
+    return "i32";
+  case ElementType::U8:
+    return "u8";
+  case ElementType::BF16:
+    return "bf16";
+  case ElementType::F16:
+    return "f16";
+  }
+  refuse("element type", static_cast<unsigned>(type));
+}
+
+const char *wordOf(Phase phase) {
+  switch (phase) {
+  case Phase::Prologue:
+    return "P";
+  case Phase::Count:
+    return "C";
+  case Phase::Forward:
+    return "F";
+  case Phase::Backward:
+    return "B";
+  case Phase::Weight:
+    return "W";
+  case Phase::Update:
+    return "U";
+  }
+  refuse("phase", static_cast<unsigned>(phase));
+}
+
+const char *wordOf(StepKind kind) {
+  switch (kind) {
+  case StepKind::Kernel:
+    return "kernel";
+  case StepKind::Matmul:
+    return "matmul";
+  case StepKind::Collective:
+    return "collective";
+  case StepKind::Send:
+    return "send";
+  case StepKind::Receive:
+    return "receive";
+  case StepKind::Zero:
+    return "zero";
+  case StepKind::Copy:
+    return "copy";
+  }
+  refuse("kind of step", static_cast<unsigned>(kind));
+}
+
+const char *wordOf(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return "all_reduce";
+  case CollectiveKind::AllGather:
+    return "all_gather";
+  case CollectiveKind::ReduceScatter:
+    return "reduce_scatter";
+  case CollectiveKind::AllToAll:
+    return "all_to_all";
+  case CollectiveKind::Permute:
+    return "permute";
+  }
+  refuse("kind of collective", static_cast<unsigned>(kind));
+}
+
+const char *wordOf(ReduceOp op) {
+  switch (op) {
+  case ReduceOp::Sum:
+    return "sum";
+  case ReduceOp::Max:
+    return "max";
+  case ReduceOp::RoundedSum:
+    return "rounded_sum";
+  }
+  refuse("reduction", static_cast<unsigned>(op));
+}
+
+const char *wordOf(VariableKind kind) {
+  switch (kind) {
+  case VariableKind::Parameter:
+    return "parameter";
+  case VariableKind::State:
+    return "state";
+  case VariableKind::Accumulator:
+    return "accumulator";
+  case VariableKind::Output:
+    return "output";
+  }
+  refuse("kind of variable", static_cast<unsigned>(kind));
+}
+
+const char *wordOf(InitKind kind) {
+  switch (kind) {
+  case InitKind::Zeros:
+    return "zeros";
+  case InitKind::Ones:
+    return "ones";
+  case InitKind::Normal:
+    return "normal";
+  case InitKind::Constant:
+    return "constant";
+  }
+  refuse("kind of initial values", static_cast<unsigned>(kind));
+}
+
+const char *wordOf(InputRole role) {
+  switch (role) {
+  case InputRole::Other:
+    return "other";
+  case InputRole::Stream:
+    return "stream";
+  case InputRole::Shifted:
+    return "shifted";
+  }
+  refuse("role of an input", static_cast<unsigned>(role));
+}
+
+const char *wordOf(CheckpointRuleKind kind) {
+  switch (kind) {
+  case CheckpointRuleKind::Rename:
+    return "rename";
+  case CheckpointRuleKind::Ignore:
+    return "ignore";
+  case CheckpointRuleKind::Same:
+    return "same";
+  case CheckpointRuleKind::Fresh:
+    return "fresh";
+  }
+  refuse("kind of checkpoint rule", static_cast<unsigned>(kind));
+}
+
+const char *wordOf(CauseKind kind) {
+  switch (kind) {
+  case CauseKind::None:
+    return "none";
+  case CauseKind::SumsOverSplit:
+    return "sums_over_split";
+  case CauseKind::ReducesSplit:
+    return "reduces_split";
+  case CauseKind::AddsOwned:
+    return "adds_owned";
+  case CauseKind::Accumulated:
+    return "accumulated";
+  case CauseKind::WantsSplit:
+    return "wants_split";
+  case CauseKind::WantsWhole:
+    return "wants_whole";
+  case CauseKind::WantsOrder:
+    return "wants_order";
+  case CauseKind::StoresShare:
+    return "stores_share";
+  case CauseKind::UpdatedInShares:
+    return "updated_in_shares";
+  case CauseKind::StoredInShares:
+    return "stored_in_shares";
+  case CauseKind::UpdatesShare:
+    return "updates_share";
+  case CauseKind::PassesRound:
+    return "passes_round";
+  }
+  refuse("kind of cause", static_cast<unsigned>(kind));
+}
+
+const char *describe(Phase phase) {
+  switch (phase) {
+  case Phase::Prologue:
+    return "prologue";
+  case Phase::Count:
+    return "count of valid tokens";
+  case Phase::Forward:
+    return "forward";
+  case Phase::Backward:
+    return "backward";
+  case Phase::Weight:
+    return "weight gradient";
+  case Phase::Update:
+    return "update";
+  }
+  refuse("phase", static_cast<unsigned>(phase));
+}
+
+template <typename Enum> std::optional<Enum> valueOf(std::string_view word) {
+  for (Enum value : Values<Enum>::all())
+    if (word == wordOf(value))
+      return value;
+  return std::nullopt;
+}
+
+template <typename Enum> std::string wordsOf() {
+  std::string words;
+  for (Enum value : Values<Enum>::all())
+    words += (words.empty() ? "" : ", ") + std::string(wordOf(value));
+  return words;
+}
+
+template std::optional<ElementType> valueOf(std::string_view);
+template std::optional<Phase> valueOf(std::string_view);
+template std::optional<StepKind> valueOf(std::string_view);
+template std::optional<CollectiveKind> valueOf(std::string_view);
+template std::optional<ReduceOp> valueOf(std::string_view);
+template std::optional<VariableKind> valueOf(std::string_view);
+template std::optional<InitKind> valueOf(std::string_view);
+template std::optional<InputRole> valueOf(std::string_view);
+template std::optional<CheckpointRuleKind> valueOf(std::string_view);
+template std::optional<CauseKind> valueOf(std::string_view);
+
+template std::string wordsOf<ElementType>();
+template std::string wordsOf<Phase>();
+template std::string wordsOf<StepKind>();
+template std::string wordsOf<CollectiveKind>();
+template std::string wordsOf<ReduceOp>();
+template std::string wordsOf<VariableKind>();
+template std::string wordsOf<InitKind>();
+template std::string wordsOf<InputRole>();
+template std::string wordsOf<CheckpointRuleKind>();
+template std::string wordsOf<CauseKind>();
+
+} // namespace npar::program

@@ -1,0 +1,34 @@
+// The words of the seam's enumerations, one table each, both ways: dialects print and parse them, JSON and messages show them.
+#pragma once
+
+#include "engine/program/Enums_generated.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace npar::program {
+
+/// The one word of a value, which `valueOf` reads back: "bf16", "all_gather". A phase's is the letter that its tasks are named by: P, C, F,
+/// B, W, U. The value must be one of the enumeration's, as `checkStructure` has made sure of in every program.
+const char *wordOf(ElementType type);
+const char *wordOf(Phase phase);
+const char *wordOf(StepKind kind);
+const char *wordOf(CollectiveKind kind);
+const char *wordOf(ReduceOp op);
+const char *wordOf(VariableKind kind);
+const char *wordOf(InitKind kind);
+const char *wordOf(InputRole role);
+const char *wordOf(CheckpointRuleKind kind);
+const char *wordOf(CauseKind kind);
+
+/// The value that a word stands for; none when no value has this word.
+template <typename Enum> std::optional<Enum> valueOf(std::string_view word);
+
+/// All words in the order of the schema, for messages: "sum, max, rounded_sum".
+template <typename Enum> std::string wordsOf();
+
+/// A phase as people say it: "weight gradient".
+const char *describe(Phase phase);
+
+} // namespace npar::program
