@@ -21,9 +21,17 @@ bool compare(Operator op, int order) {
     return order <= 0;
   case Operator::Greater:
     return order > 0;
-  default:
-    return order >= 0;
+  case Operator::GreaterEqual:
+  case Operator::Or: // and what follows: no comparisons
+  case Operator::And:
+  case Operator::Add:
+  case Operator::Subtract:
+  case Operator::Multiply:
+  case Operator::Divide:
+  case Operator::Modulo:
+    break;
   }
+  return order >= 0;
 }
 
 bool isComparison(Operator op) { return op >= Operator::Equal && op <= Operator::GreaterEqual; }
@@ -42,7 +50,8 @@ Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t 
   case Operator::Multiply:
     overflow = __builtin_mul_overflow(a, b, &result);
     break;
-  default:
+  case Operator::Divide:
+  case Operator::Modulo:
     if (b == 0)
       reporter.fail(at, "division by zero: " + both());
     if (a == INT64_MIN && b == -1) {
@@ -58,6 +67,16 @@ Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t 
       reporter.fail(at, both() + " is not a whole number", helps);
     }
     result = a / b;
+    break;
+  case Operator::Or: // and what follows: not for numbers, or done before
+  case Operator::And:
+  case Operator::Equal:
+  case Operator::NotEqual:
+  case Operator::Less:
+  case Operator::LessEqual:
+  case Operator::Greater:
+  case Operator::GreaterEqual:
+    break;
   }
   if (overflow)
     reporter.fail(at, "integer overflow: " + both() + " is beyond 64 bits");

@@ -166,15 +166,25 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
     return TensorValue{a ? shift(x, -number) : shift(scale(x, -1), number)};
   case Operator::Multiply:
     return TensorValue{scale(x, number)};
-  default:
-    if (a) {
-      if (number == 0)
-        reporter.fail(at, "division of a tensor by zero");
-      return TensorValue{scale(x, 1 / number)};
-    }
-    int fill = graph.add(at, "fill", {}, graph.floating({}), {{"value", number}});
-    return withTensors(graph, reporter, op, at, fill, x);
+  case Operator::Divide:
+  case Operator::Or: // and what follows: refused before
+  case Operator::And:
+  case Operator::Equal:
+  case Operator::NotEqual:
+  case Operator::Less:
+  case Operator::LessEqual:
+  case Operator::Greater:
+  case Operator::GreaterEqual:
+  case Operator::Modulo:
+    break;
   }
+  if (a) {
+    if (number == 0)
+      reporter.fail(at, "division of a tensor by zero");
+    return TensorValue{scale(x, 1 / number)};
+  }
+  int fill = graph.add(at, "fill", {}, graph.floating({}), {{"value", number}});
+  return withTensors(graph, reporter, op, at, fill, x);
 }
 
 } // namespace npar::dsl
