@@ -1,8 +1,8 @@
 // Imports an elaborated program: each node becomes the nn op of its name, mechanically, as the language's table of nodes says.
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
-#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/import/CheckpointRules.h"
 #include "compiler/import/Enumerations.h"
 #include "compiler/import/PlanClauses.h"
@@ -255,9 +255,7 @@ private:
   }
 
   /// What a batch brings for an input that is of this type here: floats are f32 whatever the plan computes in.
-  Type valuesOf(dsl::ElementType type) {
-    return typeOf(dsl::isInteger(type) ? seamOf(type) : program::ElementType::F32);
-  }
+  Type valuesOf(dsl::ElementType type) { return typeOf(dsl::isInteger(type) ? seamOf(type) : program::ElementType::F32); }
 
   /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
   Operation *createOp(const dsl::Node &node, Phase phase) {

@@ -20,9 +20,7 @@ template <> struct Values<CollectiveKind> { static constexpr auto &all = EnumVal
 template <> struct Values<ReduceOp> { static constexpr auto &all = EnumValuesReduceOp; };
 template <> struct Values<VariableKind> { static constexpr auto &all = EnumValuesVariableKind; };
 template <> struct Values<InitKind> { static constexpr auto &all = EnumValuesInitKind; };
-template <> struct Values<InputRole> {
-  static constexpr auto &all = EnumValuesInputRole;
-};
+template <> struct Values<InputRole> { static constexpr auto &all = EnumValuesInputRole; };
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
 template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
 

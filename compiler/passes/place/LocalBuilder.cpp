@@ -56,8 +56,8 @@ Value LocalBuilder::scale(Value x, double factor, Type result) {
 
 Value LocalBuilder::shift(Value x, double value) { return build("shift", x.getType(), x, {{"value", builder.getF64FloatAttr(value)}}); }
 
-Value LocalBuilder::reduce(StringRef name, program::ReduceOp reduction, Value x, StringAttr axis, ValueRange operands, Attributes attributes,
-                           Type result) {
+Value LocalBuilder::reduce(StringRef name, program::ReduceOp reduction, Value x, StringAttr axis, ValueRange operands,
+                           Attributes attributes, Type result) {
   LayoutAttr layout = dist::layoutOf(x);
   SmallVector<StringAttr> axes;
   for (StringAttr kept : layout.getNames())

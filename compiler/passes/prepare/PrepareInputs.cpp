@@ -75,7 +75,8 @@ struct PrepareInputs : ::impl::PrepareInputsBase<PrepareInputs> {
     if (Attribute source = lines && axis ? lines.get(axis) : Attribute())
       result.set("source", source);
     if (input == stream || input == shifted)
-      result.set("role", builder.getStringAttr(npar::program::wordOf(input == stream ? npar::program::InputRole::Stream : npar::program::InputRole::Shifted)));
+      result.set("role", builder.getStringAttr(npar::program::wordOf(input == stream ? npar::program::InputRole::Stream
+                                                                                     : npar::program::InputRole::Shifted)));
     if (ignore)
       result.set("ignore", ignore);
     return result.getDictionary(&getContext());

@@ -96,9 +96,11 @@ private:
     for (FragmentKey holder : here)
       if (precedes(holder, place))
         return arrive(value, place, {holder, true});
-    bool isMessage = place.phase == Phase::Forward || (place.phase == Phase::Backward && (home.phase == Phase::Backward || place.at < home.at));
-    FragmentKey from = isMessage ? FragmentKey{home.at, place.phase}
-                                 : FragmentKey{place.at, home.phase == Phase::Forward && place.at > home.at ? Phase::Forward : Phase::Backward};
+    bool isMessage =
+        place.phase == Phase::Forward || (place.phase == Phase::Backward && (home.phase == Phase::Backward || place.at < home.at));
+    FragmentKey from = isMessage
+                           ? FragmentKey{home.at, place.phase}
+                           : FragmentKey{place.at, home.phase == Phase::Forward && place.at > home.at ? Phase::Forward : Phase::Backward};
     route(value, home, from);
     arrive(value, place, {from, !isMessage});
     if (isMessage) {
