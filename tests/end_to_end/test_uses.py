@@ -344,6 +344,17 @@ class UsesTest(unittest.TestCase):
 
         run_rows(rows, check)
 
+    def test_every_flag_of_every_command_has_a_row(self):
+        """A flag that no row uses, in one of its spellings, has no test of what it refuses."""
+        words = {word.partition("=")[0] for row in read_table() if isinstance(row, Row) for word in row.command.split()}
+        for command in ("", "compile", "run", "inspect", "verify", "compat", "schedule", "schedule diff", "schedule explain"):
+            text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
+            flags = [line.split()[0].split(",") for line in text.splitlines() if re.match(r"  -{1,2}[a-zA-Z]", line)]
+            self.assertIn(["-h", "--help"], flags)
+            for spellings in flags:
+                with self.subTest(command=command):
+                    self.assertTrue(words.intersection(spellings), f"{TABLE.name} has no row with {' or '.join(spellings)}")
+
 
 def record(text):
     table = read_table()
