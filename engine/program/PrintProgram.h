@@ -9,7 +9,7 @@
 namespace npar::program {
 
 /// The whole program: its tables, then each class of ranks with what its ranks share. A step is a line: number, what is done, operands,
-/// what it waits for; behind the `#` its label, place in the text, planned times and the rest of what the step says.
+/// what it waits for; after the `#` its label, place in the text, planned times and the rest of what the step says.
 std::string printProgram(const Program &program);
 
 /// A rank's own program: the same of its class, with the rank's coordinates, its part of each variable and its peers' numbers filled in.

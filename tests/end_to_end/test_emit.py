@@ -26,7 +26,7 @@ class EmitTest(DriverTest):
                 self.assertEqual(self.opt(text), text)
 
     def test_the_exported_program(self):
-        """Variables and kernels read back; the program behind them is the one that npar-opt exports, but for what a library asks of memory."""
+        """Variables and kernels read back; the program after them is the one that npar-opt exports, but for what a library asks of memory."""
         kernels, program = self.emit("rank").split("\nprogram ", 1)
         self.assertEqual(self.opt(kernels), kernels)
         exported = self.opt(self.emit("pipe"), "--export-outline-kernels", "--export-program")
