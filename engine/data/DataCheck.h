@@ -17,10 +17,10 @@ struct TokenData {
   bool isTarget(int64_t index) const { return index > 0 && (!mask || mask->isTarget(index)); }
 };
 
-/// Of a program that a stream of tokens feeds. Refuses, with file, sample, position and value, a token or a target that the program has no
-/// class for (targets that the mask leaves out or that the program ignores are exempt); a target that counts by the mask but has the value
-/// that the program ignores; data with fewer samples than a batch; and data without any target that counts. Returns remarks on what is
-/// legal but worth knowing.
+/// Checks the data of a program that a stream of tokens feeds. Refuses, with file, sample, position and value, a token or a target without
+/// a class in the program (targets that the mask leaves out or that the program ignores are exempt); a target that counts by the mask but
+/// has the value that the program ignores; data with fewer samples than a batch; and data without any target that counts. Returns remarks
+/// on what is legal but worth knowing.
 Result<std::vector<std::string>> checkData(const TokenData &data, const BatchShape &shape);
 
 } // namespace npar::engine

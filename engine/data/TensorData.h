@@ -17,7 +17,7 @@ public:
 
   int64_t samples() const { return count; }
   const std::vector<std::string> &remarks() const { return worthKnowing; }
-  /// The batch of these samples.
+  /// The batch that consists of these samples.
   Batch batch(const std::vector<int64_t> &samples) const;
 
 private:

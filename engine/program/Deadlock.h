@@ -16,7 +16,7 @@ namespace npar::program {
 
 /// Empty when the graph is acyclic, else a cycle with the fewest steps (members of one event count once): the first line says how many
 /// steps on which ranks, the lines after it name rank, task, step, label and source place of each and why it waits for the next.
-/// Without `withCommunicationOrder`, that of an order yet to be chosen is left out. Events should be complete (`checkTransfers`,
+/// Without `withCommunicationOrder` the communication order, yet to be chosen, adds no edges. Events should be complete (`checkTransfers`,
 /// `checkCollectives`): a member that is missing makes no cycle.
 std::string findDeadlock(const Program &program, bool withCommunicationOrder = true);
 

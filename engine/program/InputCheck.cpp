@@ -58,7 +58,7 @@ bool becomes(ElementType values, ElementType kept) {
   return false;
 }
 
-/// Mesh axes in range, each of them splitting one dimension.
+/// The mesh axes of an input are in range, and none is named twice.
 std::string checkAxes(const Program &program, const Input &input, const std::string &which) {
   std::set<uint32_t> seen;
   for (uint32_t axis : *input.mesh_axes()) {
@@ -70,7 +70,7 @@ std::string checkAxes(const Program &program, const Input &input, const std::str
   return "";
 }
 
-/// `size`: of the dimension in one micro-batch.
+/// `size` is the size of the dimension in one micro-batch.
 std::string checkDimension(const Program &program, const Input &input, uint32_t index, int64_t size, const std::string &which) {
   const PieceDimension &dimension = *input.dimensions()->Get(index);
   std::string what = which + ": dimension " + number(index);

@@ -10,7 +10,7 @@
 
 namespace npar::engine {
 
-/// Row-major over the input's shape (program::LogicalInput), samples first. The alternative is the input's type: I32, U8, F32.
+/// Values of an input, row-major over its shape (program::LogicalInput), samples first. The alternative is its type: I32, U8, F32.
 using InputValues = std::variant<std::vector<int32_t>, std::vector<uint8_t>, std::vector<float>>;
 
 /// The element type of the values.

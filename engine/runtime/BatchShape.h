@@ -40,7 +40,7 @@ struct InputShape {
   std::string rangeText() const;
   uint64_t elementsOfSample() const;
   uint64_t elements() const { return elementsOfSample() * static_cast<uint64_t>(shape[0]); }
-  /// "i32 [batch 8, seq 16]"
+  /// Type and shape in words: "i32 [batch 8, seq 16]".
   std::string typeText() const;
   /// Where an element of a sample lies: " at position 17", " at position [3, 5]"; nothing for the one element of a sample.
   std::string positionText(uint64_t element) const;

@@ -10,11 +10,11 @@ namespace npar::engine {
 class Inputs {
 public:
   Inputs() = default;
-  /// Of a verified program; `ranks`: those that this session feeds, each from the whole global batch.
+  /// Feeds the inputs of a verified program to `ranks`, those of this session, each from the whole global batch.
   Inputs(const program::Program &program, const std::vector<LocalRank> &ranks);
 
-  /// Micro-batch m is the samples [m D micro, (m+1) D micro) of the batch, dealt out in rows over D data-parallel ranks (RULES.md#P10). Refuses what
-  /// checkBatch refuses, before anything is written.
+  /// Micro-batch m is the samples [m D micro, (m+1) D micro) of the batch, dealt out in rows over D data-parallel ranks (RULES.md#P10).
+  /// Refuses what checkBatch refuses, before anything is written.
   Status fill(Backend &backend, const Batch &batch);
 
 private:

@@ -33,7 +33,7 @@ struct SessionOptions {
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
   bool skipped = false;
-  /// Targets of the global batch that counted in the loss, of a program that ignores some.
+  /// How many targets of the global batch counted in the loss; nothing for a program that ignores none.
   std::optional<int64_t> validTokens = std::nullopt;
 };
 

@@ -37,7 +37,7 @@ Variables::Variables(const Program &program, const std::vector<LocalRank> &ranks
     }
 }
 
-/// Of the ranks of the class that owns the variable, those at coordinate 0 of every mesh axis that replicates the piece.
+/// Whether the rank's piece is the one that is read: the rank has coordinate 0 on every mesh axis that replicates the piece.
 static bool owns(const Program &program, const std::vector<int64_t> &coordinates, const RankClass &rankClass, const Piece &piece) {
   auto splits = [&](uint32_t axis) {
     auto among = [&](const flatbuffers::Vector<uint32_t> &axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };

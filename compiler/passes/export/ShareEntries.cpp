@@ -112,7 +112,7 @@ private:
     return table.add(std::move(key), [&] { table.entries.push_back(std::make_unique<Entry>(entry)); });
   }
 
-  /// The parts of a bucket one after the other.
+  /// Shares the parts of a bucket, which lie one after the other, as a whole.
   uint32_t collective(const program::Step &step) {
     std::vector<CollectiveKey> key;
     for (uint32_t part = 0; part < program::partsOf(step); ++part) {

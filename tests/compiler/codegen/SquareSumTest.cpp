@@ -133,7 +133,7 @@ TEST(SquareSum, BlocksCrossRows) {
   EXPECT_EQ(f.run({x})[0].as<double>(), expected(x));
 }
 
-// Of the replicas along tp the first counts; what the others hold is not looked at.
+// The first of the replicas along tp counts; what the others hold is not looked at.
 TEST(SquareSum, OnlyTheOwnerCounts) {
   CompiledFunction f(module("dist.mesh = #dist.mesh<dp = 2, tp = 2>", "tensor<2000xf32, #dist.layout<embed : 2000>>",
                             "tensor<56xf64, #dist.layout<bin : 56, partial = {tp : sum}>>"));

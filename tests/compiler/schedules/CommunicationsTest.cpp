@@ -51,7 +51,7 @@ TEST(Communications, BehindTheirTaskAndBeforeTheirUse) {
             "1:1: '0SEND_F0' comes before '0F0', which makes what it sends\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n"),
             "2:5: '1RECV_F0' comes after '1F0', which uses what it receives\n");
-  // Of a backward in halves the input part makes and uses gradients.
+  // Where a backward is split, its input part makes and uses gradients.
   EXPECT_EQ(errors("0F0,0SEND_F0,0I0,0RECV_B0,0W0\n1RECV_F0,1F0,1I0,1SEND_B0,1W0\n"),
             "1:18: '0RECV_B0' comes after '0I0', which uses what it receives\n");
   EXPECT_EQ(errors("0F0,0SEND_F0,0WAIT_SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"), "");

@@ -19,7 +19,7 @@ inline Schedule make(const char *kind, int stages, int micros, int chunks = 0) {
   return made.schedule;
 }
 
-/// With F = B = W = 1.
+/// Simulates with F = B = W = 1.
 inline Simulation simulateEqual(const Schedule &schedule) { return simulate(schedule, std::vector<StageCost>(schedule.stages())); }
 
 inline double most(const std::vector<double> &values) { return *std::max_element(values.begin(), values.end()); }

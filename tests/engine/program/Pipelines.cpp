@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t dpAxis = 0, ppAxis = 1, cpAxis = 2, tpAxis = 3;
 
-/// Of a box in a task: what fills it and what empties it.
+/// What fills a box in a task and what empties it.
 struct BoxUse {
   uint32_t region, fills, empties;
 };

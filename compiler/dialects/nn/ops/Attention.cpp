@@ -161,7 +161,7 @@ template <typename Op> static double productFlops(Op op) {
 // Two products forward, four backward, and the softmax.
 double AttentionOp::getFlops() { return productFlops(*this) + 7 * pairs(*this); }
 double AttentionGradOp::getFlops() { return 2 * productFlops(*this) + 6 * pairs(*this); }
-/// Of an attention that is repeated for its probabilities only the scores.
+/// An attention that is repeated for its probabilities only computes the scores.
 double AttentionOp::getProductFlops() { return getOut().use_empty() ? 2 * pairs(*this) * contractedSize(*this) : productFlops(*this); }
 double AttentionGradOp::getProductFlops() { return 2 * productFlops(*this); }
 

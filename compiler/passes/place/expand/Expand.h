@@ -15,7 +15,7 @@ template <typename Op, void (*function)(Op)> struct ExpandedBy : ExpandableOpInt
 /// Attaches the expansions of all composite ops.
 void registerExpansions(mlir::DialectRegistry &registry);
 
-// One per family of this folder.
+// Each family is a file of this folder.
 void attachAttention(mlir::MLIRContext *context);
 void attachCrossEntropy(mlir::MLIRContext *context);
 void attachLayerNorm(mlir::MLIRContext *context);
