@@ -19,7 +19,7 @@ namespace {
 /// events that the class takes part in, so every session finds the same order, whichever classes its ranks are of. Ranks of a class meet in
 /// the same event in groups of their own, which the first member tells apart.
 void sortByProgramOrder(const Program &program, const StepGraph &graph, std::vector<const Operation *> &operations) {
-  EventGraph events(program, /*withCommunicationOrder=*/true);
+  EventGraph events(program, GraphSteps::Meeting, /*withCommunicationOrder=*/true);
   std::vector<uint32_t> placeOf(events.nodes.size(), 0);
   uint32_t place = 0;
   for (uint32_t event : events.sort())
