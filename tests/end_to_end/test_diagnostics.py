@@ -33,6 +33,8 @@ INTERNAL = {
     "internal error: operation ' ... ' has attributes that no table lists": "operations add what their table lists; tests/compiler/import hands over others",
     "internal error: result  ...  lacks the loop ' ... ' and the op does not say what joins its parts":
         "every op says so; tests/compiler/dialects/nn has one that forgets",
+    "internal error: input ' ... ' is of  ... , which programs do not have": "the language has no input of another type",
+    "internal error: input ' ... ' has the role ' ... ', which there is not": "prepare-inputs writes words of the table that is read here",
     "internal error: a checkpoint rule of unknown kind ' ... kind ... '": "import writes the four kinds that are read here",
     "internal error: kernel does not lower to the LLVM dialect": LIBRARY,
     "internal error: kernel does not translate to LLVM IR": LIBRARY,

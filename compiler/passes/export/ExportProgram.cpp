@@ -46,8 +46,7 @@ void eraseScheduled(ModuleOp module) {
 FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module, const compiler::WorkspaceOracle *oracle) {
   memory::Tables tables(module);
   tables.oracle = oracle;
-  fillProgram(module, tables.program);
-  if (failed(fillCheckpointRules(module, tables.program)))
+  if (failed(fillProgram(module, tables.program)) || failed(fillCheckpointRules(module, tables.program)))
     return failure();
   FailureOr<std::vector<memory::ClassModel>> classes = memory::readPipe(tables);
   if (failed(classes) || failed(allocateAll(tables, *classes)))

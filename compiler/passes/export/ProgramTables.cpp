@@ -141,16 +141,19 @@ static void fillVariables(ModuleOp module, program::ProgramT &program) {
 }
 
 /// Fills in the inputs from what prepare-inputs wrote on the module.
-static void fillInputs(ModuleOp module, program::ProgramT &program) {
+static LogicalResult fillInputs(ModuleOp module, program::ProgramT &program) {
   auto inputs = module->getAttrOfType<ArrayAttr>("npar.inputs");
   if (!inputs)
-    return;
+    return success();
   for (auto input : inputs.getAsRange<DictionaryAttr>()) {
     program.inputs.push_back(std::make_unique<program::LogicalInputT>());
     program::LogicalInputT &entry = *program.inputs.back();
     entry.name = input.getAs<StringAttr>("name").str();
     auto type = cast<RankedTensorType>(input.getAs<TypeAttr>("type").getValue());
-    entry.type = elementTypeOf(type).value_or(program::ElementType::F64); // which no input is of: the verifier says so
+    std::optional<program::ElementType> element = elementTypeOf(type);
+    if (!element)
+      return module.emitError("internal error: input '") << entry.name << "' is of " << type << ", which programs do not have";
+    entry.type = *element;
     for (StringAttr axis : nn::axesOf(type))
       entry.axes.push_back(axis.str());
     entry.shape.assign(type.getShape().begin(), type.getShape().end());
@@ -160,14 +163,19 @@ static void fillInputs(ModuleOp module, program::ProgramT &program) {
     entry.axis = input.getAs<StringAttr>("axis").str();
     if (auto source = input.getAs<LocationAttr>("source"))
       entry.source = sourceOf(source);
-    if (auto role = input.getAs<StringAttr>("role")) // none: Other; what the verifier refuses where the word is none
-      entry.role = program::valueOf<program::InputRole>(role.getValue()).value_or(static_cast<program::InputRole>(255));
+    if (auto word = input.getAs<StringAttr>("role")) {
+      std::optional<program::InputRole> role = program::valueOf<program::InputRole>(word.getValue());
+      if (!role)
+        return module.emitError("internal error: input '") << entry.name << "' has the role '" << word.getValue() << "', which there is not";
+      entry.role = *role;
+    }
     if (auto ignore = input.getAs<IntegerAttr>("ignore"))
       entry.ignore = static_cast<int32_t>(ignore.getInt());
   }
+  return success();
 }
 
-void fillProgram(ModuleOp module, program::ProgramT &program) {
+LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
   program.model = text(module, "npar.model");
   program.plan = text(module, "npar.plan");
   program.train = text(module, "npar.train");
@@ -183,7 +191,7 @@ void fillProgram(ModuleOp module, program::ProgramT &program) {
     program.mesh.back()->size = static_cast<uint32_t>(size);
   }
   fillVariables(module, program);
-  fillInputs(module, program);
+  return fillInputs(module, program);
 }
 
 void fillSamples(const program::InputT &input, program::ProgramT &program) {

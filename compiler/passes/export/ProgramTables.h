@@ -26,7 +26,7 @@ std::unique_ptr<program::SourcePlaceT> sourceOf(mlir::Location location);
 
 /// All facts of a program that do not depend on ranks: model, plan, mesh, variables, inputs, batch. How the batch is dealt out is known
 /// when a data buffer is, see `fillSamples`.
-void fillProgram(mlir::ModuleOp module, program::ProgramT &program);
+mlir::LogicalResult fillProgram(mlir::ModuleOp module, program::ProgramT &program);
 
 /// Micro-batch and data axes, which are those of any data buffer.
 void fillSamples(const program::InputT &input, program::ProgramT &program);
