@@ -6,8 +6,10 @@ using namespace mlir;
 namespace npar {
 
 FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(ModuleOp module, program::ProgramT &program, KernelCode code) {
-  program.kernel_object = std::move(code.object);
-  program.target_features = std::move(code.targetFeatures);
+  if (!code.object.empty()) {
+    auto &device = program.codes.emplace_back(std::make_unique<program::DeviceCodeT>());
+    device->backend = "cpu", device->features = std::move(code.targetFeatures), device->object = std::move(code.object);
+  }
   auto loaded = program::LoadedProgram::fromTables(program);
   if (!loaded.ok())
     return module.emitError("internal error: ") << loaded.status().message(), failure();

@@ -27,7 +27,7 @@ public:
   /// Whether work may go on after the call that starts it: then only `whenDone` says when it is done.
   virtual bool asynchronous() const = 0;
 
-  /// Takes over kernels and matrix products of a verified program: finds its own code among the program's and refuses what this device
+  /// Takes over kernels and matrix products of a verified program: finds its own code (program::DeviceCode) and refuses what this device
   /// cannot run, or what would need more scratch memory than planned. Called once, before anything runs.
   virtual Status load(const program::Program &program) = 0;
   /// Called by every thread before it starts its first work here.

@@ -34,13 +34,20 @@ Status CpuBackend::loadKernels(const program::Program &program) {
   auto *list = program.kernels();
   if (!list || list->size() == 0)
     return {};
-  auto *bytes = program.kernel_object();
-  if (!bytes || bytes->size() == 0)
+  std::string others;
+  const program::DeviceCode *own = nullptr;
+  for (const program::DeviceCode *code : *program.codes())
+    if (code->backend()->str() == name())
+      own = code;
+    else
+      others += (others.empty() ? "" : ", ") + code->backend()->str();
+  if (!own && others.empty())
     return Status::badInput("the program was compiled without kernels: it runs on the null backend only");
-  if (program.target_features())
-    if (Status status = checkTargetFeatures(program.target_features()->str()); !status.ok())
-      return status;
-  auto loaded = KernelObject::load(bytes->data(), bytes->size());
+  if (!own)
+    return Status::badInput("the program's kernels are for " + others + ", not for " + name() + ": compile it for this backend");
+  if (Status status = checkTargetFeatures(own->features()->str()); !status.ok())
+    return status;
+  auto loaded = KernelObject::load(own->object()->data(), own->object()->size());
   if (!loaded.ok())
     return loaded.status();
   object = *loaded;

@@ -27,7 +27,7 @@ int main(int count, char **arguments) {
   std::mt19937 chance(seed);
   ProgramT good;
   (*loaded)->root().UnPackTo(&good);
-  good.kernel_object.clear(); // nothing runs here
+  good.codes.clear(); // nothing runs here
   Packed base(good);
   if (Simulated outcome = simulate(base.root(), chance); outcome.fate != Fate::Ends) {
     std::cerr << "the program hangs: " << outcome.why << '\n';

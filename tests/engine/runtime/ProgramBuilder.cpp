@@ -86,8 +86,10 @@ uint32_t ProgramBuilder::label(const std::string &text) {
 
 void ProgramBuilder::useTestKernels() {
   std::ifstream file(NPAR_TEST_KERNELS, std::ios::binary);
-  program.kernel_object.assign(std::istreambuf_iterator<char>(file), {});
-  ASSERT_FALSE(program.kernel_object.empty()) << NPAR_TEST_KERNELS;
+  auto &code = program.codes.emplace_back(std::make_unique<DeviceCodeT>());
+  code->backend = "cpu";
+  code->object.assign(std::istreambuf_iterator<char>(file), {});
+  ASSERT_FALSE(code->object.empty()) << NPAR_TEST_KERNELS;
 }
 
 std::vector<uint8_t> ProgramBuilder::bytes() {

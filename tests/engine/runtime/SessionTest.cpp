@@ -206,9 +206,22 @@ TEST(SessionTest, missingKernelIsNamed) {
 
 TEST(SessionTest, brokenKernelObjectIsRefused) {
   auto builder = pipelineProgram({});
-  builder->program.kernel_object.resize(100);
+  builder->program.codes[0]->object.resize(100);
   Status status = Session::create(builder->load(), withThreads(1)).status();
   EXPECT_EQ(status.message().rfind("cannot load the program's kernels: ", 0), 0u) << status.message();
+}
+
+// A program may hold code for several kinds of devices; a backend takes its own.
+TEST(SessionTest, aBackendTakesItsOwnCode) {
+  auto builder = pipelineProgram({});
+  auto &codes = builder->program.codes;
+  auto gpu = std::make_unique<program::DeviceCodeT>(*codes[0]);
+  gpu->backend = "gpu", gpu->features = "+warp", gpu->object = {1, 2, 3};
+  codes.insert(codes.begin(), std::move(gpu));
+  EXPECT_TRUE(Session::create(builder->load(), withThreads(1)).ok());
+  codes.pop_back();
+  EXPECT_EQ(Session::create(builder->load(), withThreads(1)).status().message(),
+            "the program's kernels are for gpu, not for cpu: compile it for this backend");
 }
 
 /// A session whose communication suffers the faults.
