@@ -48,11 +48,10 @@ void OffsetBackend::run() {
     wake.wait(lock, [&] { return stopping || !queue.empty(); });
     if (queue.empty())
       return;
-    Work work = std::move(queue.front());
+    std::function<void()> work = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
-    if (Status status = work(); failed.ok())
-      failed = status;
+    work();
     lock.lock();
   }
 }
@@ -62,7 +61,10 @@ Status OffsetBackend::start(Work work) {
     return work();
   {
     std::lock_guard<std::mutex> lock(mutex);
-    queue.push_back(std::move(work));
+    queue.push_back([this, work = std::move(work), starter = std::this_thread::get_id()] {
+      if (Status status = work(); !status.ok())
+        failed.emplace(starter, status);
+    });
   }
   wake.notify_one();
   return {};
@@ -100,6 +102,8 @@ void OffsetBackend::reduce(program::ElementType type, program::ReduceOp op, cons
 }
 
 Status OffsetBackend::runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) {
+  if (kernels++ == lostAtKernel)
+    return start([] { return Status::runFailed("the device was lost"); });
   return start([this, kernel, to = real(buffers, bufferCount), context, bytes] {
     return inner->runKernel(kernel, to.data(), to.size(), context, bytes);
   });
@@ -112,8 +116,13 @@ Status OffsetBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress 
 void OffsetBackend::whenDone(Completion &completion) {
   if (!queued)
     return completion.completed({});
-  (void)start([this, &completion] {
-    completion.completed(std::exchange(failed, Status()));
+  (void)start([this, &completion, starter = std::this_thread::get_id()] {
+    Status status;
+    if (auto found = failed.find(starter); found != failed.end()) {
+      status = found->second;
+      failed.erase(found);
+    }
+    completion.completed(status);
     return Status();
   });
 }

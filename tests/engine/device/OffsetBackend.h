@@ -4,9 +4,11 @@
 
 #include "engine/device/Backend.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -38,6 +40,9 @@ public:
                            engine::DeviceAddress scratch) override;
   void whenDone(engine::Completion &completion) override;
 
+  /// The kernel with this number among all that are run fails; set before the first one.
+  int64_t lostAtKernel = -1;
+
 private:
   using Work = std::function<engine::Status()>;
   /// Does it now, or gives it to the thread.
@@ -46,11 +51,12 @@ private:
 
   std::unique_ptr<engine::Backend> inner;
   bool queued;
+  std::atomic<int64_t> kernels{0}; ///< that were started
   std::mutex mutex;
   std::condition_variable wake;
-  std::deque<Work> queue;
+  std::deque<std::function<void()>> queue;
   bool stopping = false;
-  engine::Status failed; ///< of work since the last completion; of the thread alone
+  std::map<std::thread::id, engine::Status> failed; ///< of work since the last completion, by who started it; of the thread alone
   std::thread thread;
 };
 

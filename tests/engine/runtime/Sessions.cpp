@@ -54,8 +54,11 @@ Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const 
     if (options.alter)
       options.alter(i, own);
     SessionParts parts;
-    if (options.memory != "cpu")
-      parts.backend = std::make_unique<OffsetBackend>(std::move(*createBackend("cpu", {own.threads, false})), options.memory == "queued");
+    if (options.memory != "cpu") {
+      auto device = std::make_unique<OffsetBackend>(std::move(*createBackend("cpu", {own.threads, false})), options.memory == "queued");
+      device->lostAtKernel = i == 0 ? options.lostAtKernel : -1;
+      parts.backend = std::move(device);
+    }
     parts.communicator = [&, i](Backend &backend) { return communicatorOf(options, i, queues, backend); };
     auto session = createSession(program, own, std::move(parts));
     opened[i] = session.status();

@@ -20,6 +20,7 @@ struct SessionsOptions {
   bool inTurns = false;                         ///< rank r is in session r modulo their number; else each has as many neighbours
   std::string memory = "cpu";                   ///< "offset", "queued": memory that only its backend can follow (OffsetBackend.h)
   BytesOptions bytes;                           ///< how messages meet
+  int64_t lostAtKernel = -1;                    ///< of such memory's device: the kernel that fails, in the session of rank 0
   bool local = false;                           ///< of one session: the local communicator
   engine::SessionOptions session;               ///< of each, but for the ranks
   std::vector<engine::Fault> faults;            ///< of whichever session has the rank

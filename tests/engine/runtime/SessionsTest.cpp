@@ -1,5 +1,6 @@
 // A program in several sessions that share no memory: the same numbers as in one, one cause where something breaks, never a hang.
 #include "tests/engine/runtime/Sessions.h"
+#include "engine/logging/Trace.h"
 #include "engine/program/Classes.h"
 #include "engine/runtime/CommunicationPlan.h"
 #include "tests/engine/runtime/PipelineProgram.h"
@@ -123,6 +124,42 @@ TEST(SessionsTest, whatBreaksInOneSessionStopsAllWithItsCause) {
       EXPECT_NE(status.message().find("rank 1, task F1:2, step 0 'recv x' (hand.npar:"), std::string::npos) << status.message();
       EXPECT_NE(status.message().find("injected failure"), std::string::npos) << status.message();
     }
+}
+
+// An asynchronous device tells of it after the call that started the kernel.
+TEST(SessionsTest, aDeviceThatFailsIsBlamedAtItsStep) {
+  std::vector<int32_t> tokens = tokensOf({});
+  for (const char *memory : {"offset", "queued"})
+    for (size_t count : {1, 2}) {
+      SessionsOptions options = optionsOf(count, memory);
+      options.lostAtKernel = 0;
+      Sessions sessions(pipelineProgram({})->load(), options);
+      for (const Status &status : sessions.step({tokens}, 0)) {
+        EXPECT_EQ(status.code(), Code::RunFailed);
+        EXPECT_EQ(status.message().rfind("training step 0: rank ", 0), 0u) << status.message();
+        EXPECT_NE(status.message().find(", task F0:0, step 0 'scale' (hand.npar:"), std::string::npos) << status.message();
+        EXPECT_NE(status.message().find("the device was lost"), std::string::npos) << status.message();
+      }
+    }
+}
+
+// Without arithmetic a session still runs its own ranks' steps, in planned time.
+TEST(SessionsTest, nullBackendsMeetToo) {
+  SessionsOptions options = optionsOf(2);
+  options.session.backend = "null";
+  std::vector<Trace> traces(2);
+  options.alter = [&](size_t session, SessionOptions &own) { own.trace = &traces[session]; };
+  Sessions sessions(pipelineProgram({2, 4, 4, true, false})->load(), options);
+  for (const Status &status : sessions.step({}, 0))
+    EXPECT_TRUE(status.ok()) << status.message();
+  for (uint32_t session = 0; session < 2; ++session) {
+    std::vector<TraceEvent> events = traces[session].events();
+    EXPECT_FALSE(events.empty());
+    for (const TraceEvent &event : events) {
+      EXPECT_EQ(event.rank / 2, session);
+      EXPECT_NEAR(event.end - event.begin, 1e-6, 1e-12);
+    }
+  }
 }
 
 TEST(SessionsTest, aLostMessageEndsAllInATimeout) {
