@@ -1,4 +1,4 @@
-// The tables behind Words.h. No switch here has a default, so that the compiler names the word that a new value lacks.
+// The tables of Words.h. No switch here has a default, so that the compiler names the word that a new value lacks.
 #include "engine/program/Words.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A device that the processor cannot see into: the processor's backend behind addresses that nobody can follow, and with work that goes on
+// A device that the processor cannot see into: the processor's backend with addresses that nobody can follow, and with work that goes on
 // after the call.
 #include "tests/engine/device/OffsetBackend.h"
 
