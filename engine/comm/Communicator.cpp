@@ -5,24 +5,6 @@
 
 namespace npar::engine {
 
-const char *nameOf(OperationKind kind) {
-  switch (kind) {
-  case OperationKind::AllReduce:
-    return wordOf(program::CollectiveKind::AllReduce);
-  case OperationKind::AllGather:
-    return wordOf(program::CollectiveKind::AllGather);
-  case OperationKind::ReduceScatter:
-    return wordOf(program::CollectiveKind::ReduceScatter);
-  case OperationKind::AllToAll:
-    return wordOf(program::CollectiveKind::AllToAll);
-  case OperationKind::Permute:
-    return wordOf(program::CollectiveKind::Permute);
-  case OperationKind::Send:
-    return "send";
-  case OperationKind::Receive:
-    break;
-  }
-  return "recv";
-}
+const char *nameOf(const Operation &operation) { return operation.transfers() ? wordOf(operation.step) : wordOf(operation.kind); }
 
 } // namespace npar::engine

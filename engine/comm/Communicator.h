@@ -12,8 +12,6 @@
 
 namespace npar::engine {
 
-enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute, Send, Receive };
-
 /// One rank's part in one communication event. Geometry as in Program.fbs: with n members and a piece of [outer, split, inner]
 ///   all_reduce       count -> count                                  may work in place
 ///   all_gather       [outer, split, inner] -> [outer, n * split, inner], member i's piece at position i
@@ -26,7 +24,8 @@ enum class OperationKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToA
 ///   reduce_scatter   [whole] -> [split]                              padding becomes zeros
 /// Reductions add in ascending member order.
 struct Operation {
-  OperationKind kind = OperationKind::AllReduce;
+  program::StepKind step = program::StepKind::Collective;            ///< Collective, Send or Receive
+  program::CollectiveKind kind = program::CollectiveKind::AllReduce; ///< of a Collective
   program::ReduceOp op = program::ReduceOp::Sum;
   program::ElementType type = program::ElementType::F32;
   uint32_t event = 0, micro = 0; ///< with the members: the instance that they meet in, once per training step; transfers are numbered apart
@@ -43,6 +42,7 @@ struct Operation {
   const Operation *next = nullptr; ///< of a bucket: its next part, with geometry and buffers of its own; valid until the completion
 
   int64_t rank() const { return members[member]; }
+  bool transfers() const { return step != program::StepKind::Collective; }
 };
 
 /// An operation that has been posted and not completed.
@@ -94,6 +94,7 @@ public:
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) = 0;
 };
 
-const char *nameOf(OperationKind kind);
+/// "all_gather", "send": the word of what the ranks do.
+const char *nameOf(const Operation &operation);
 
 } // namespace npar::engine

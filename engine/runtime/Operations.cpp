@@ -9,22 +9,6 @@ namespace npar::engine {
 
 using namespace program;
 
-static OperationKind operationOf(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::AllReduce:
-    return OperationKind::AllReduce;
-  case CollectiveKind::AllGather:
-    return OperationKind::AllGather;
-  case CollectiveKind::ReduceScatter:
-    return OperationKind::ReduceScatter;
-  case CollectiveKind::AllToAll:
-    return OperationKind::AllToAll;
-  case CollectiveKind::Permute:
-    break;
-  }
-  return OperationKind::Permute;
-}
-
 Operations::Operations(const Program &program, const StepGraph &graph) : place(graph.nodes.size(), noIndex) {
   // Groups by collective and first member: listed once per group, not once per rank, whose number of members may be as large as the world.
   std::map<std::pair<uint32_t, int64_t>, const std::vector<int64_t> *> known;
@@ -36,6 +20,7 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
     Operation operation;
     operation.tag = i;
     operation.micro = node.micro;
+    operation.step = node.kind;
     const std::vector<int64_t> *members = nullptr;
     if (node.kind == StepKind::Collective) {
       const Collective &collective = *program.collectives()->Get(node.payload);
@@ -48,7 +33,7 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
       if (!group)
         group = keep(groupOf(program, collective, first));
       members = group;
-      operation.kind = operationOf(collective.kind());
+      operation.kind = collective.kind();
       operation.op = collective.op(), operation.type = collective.type(), operation.event = collective.event();
     } else {
       const Transfer &transfer = *program.transfers()->Get(node.payload);
@@ -57,7 +42,6 @@ Operations::Operations(const Program &program, const StepGraph &graph) : place(g
       int64_t peer = rankAt(program, coordinates), self = node.rank;
       bool send = node.kind == StepKind::Send;
       members = keep(send ? std::vector<int64_t>{self, peer} : std::vector<int64_t>{peer, self});
-      operation.kind = send ? OperationKind::Send : OperationKind::Receive;
       operation.member = send ? 0 : 1;
       operation.type = transfer.type(), operation.event = transfer.event(), operation.count = transfer.count();
       if (send)
@@ -112,7 +96,7 @@ void registerTrace(const Program &program, const StepGraph &graph, const Operati
       continue;
     auto [lane, fresh] = lanes.emplace(std::make_pair(node.kind, node.payload), 0);
     if (fresh) {
-      std::string name = nameOf(operations.at(i).kind);
+      std::string name = nameOf(operations.at(i));
       if (node.kind == StepKind::Collective) {
         name = "group";
         for (uint32_t axis : *program.collectives()->Get(node.payload)->axes())

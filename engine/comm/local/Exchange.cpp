@@ -103,19 +103,16 @@ void permute(Backend &backend, const std::vector<Operation> &members, uint64_t s
 
 /// How two members differ in one part of a bucket; empty when they agree.
 static std::string differenceOf(const Operation &left, const Operation &right) {
-  auto transfer = [](const Operation &operation) {
-    return operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive;
-  };
   auto differ = [&](const std::string &what, const std::string &a, const std::string &b) {
     return what + " of rank " + std::to_string(left.rank()) + " is " + a + ", of rank " + std::to_string(right.rank()) + " is " + b;
   };
-  if (transfer(left) != transfer(right) || (!transfer(left) && left.kind != right.kind))
-    return differ("kind", nameOf(left.kind), nameOf(right.kind));
+  if (left.transfers() != right.transfers() || (!left.transfers() && left.kind != right.kind))
+    return differ("kind", nameOf(left), nameOf(right));
   if (left.type != right.type)
     return differ("element type", wordOf(left.type), wordOf(right.type));
   if (left.count != right.count)
     return differ("number of elements", std::to_string(left.count), std::to_string(right.count));
-  if (transfer(left))
+  if (left.transfers())
     return "";
   if (left.op != right.op)
     return differ("operator", wordOf(left.op), wordOf(right.op));
@@ -140,22 +137,22 @@ std::string disagreement(const Operation &left, const Operation &right) {
 
 static void movePart(Backend &backend, const std::vector<Operation> &members) {
   uint64_t size = program::sizeOf(members[0].type);
-  switch (members[0].kind) {
-  case OperationKind::AllReduce:
-    return allReduce(backend, members);
-  case OperationKind::AllGather:
-    return members[0].whole ? allGatherShares(backend, members, size) : allGather(backend, members, size);
-  case OperationKind::ReduceScatter:
-    return members[0].whole ? reduceScatterShares(backend, members, size) : reduceScatter(backend, members, size);
-  case OperationKind::AllToAll:
-    return allToAll(backend, members, size);
-  case OperationKind::Permute:
-    return permute(backend, members, size);
-  case OperationKind::Send:
-  case OperationKind::Receive:
+  if (members[0].transfers()) {
     if (members[1].output)
       backend.copy(members[1].output, members[0].input, members[0].count * size);
     return;
+  }
+  switch (members[0].kind) {
+  case program::CollectiveKind::AllReduce:
+    return allReduce(backend, members);
+  case program::CollectiveKind::AllGather:
+    return members[0].whole ? allGatherShares(backend, members, size) : allGather(backend, members, size);
+  case program::CollectiveKind::ReduceScatter:
+    return members[0].whole ? reduceScatterShares(backend, members, size) : reduceScatter(backend, members, size);
+  case program::CollectiveKind::AllToAll:
+    return allToAll(backend, members, size);
+  case program::CollectiveKind::Permute:
+    return permute(backend, members, size);
   }
 }
 

@@ -49,7 +49,7 @@ struct LocalCommunicator::Moving final : Completion {
 void LocalCommunicator::post(const Operation &operation) {
   if (aborted.load())
     return operation.completion->completed(abortStatus());
-  bool transfer = operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive;
+  bool transfer = operation.transfers();
   Key key{operation.event, operation.micro, transfer, operation.members[0], operation.members[operation.memberCount - 1]};
   Shard &shard = shards[Hash()(key) >> 3 & 63];
   std::vector<Operation> ready;
@@ -64,7 +64,7 @@ void LocalCommunicator::post(const Operation &operation) {
     }
   }
   if (!wrong.empty()) {
-    Status status = Status::runFailed(std::string(nameOf(operation.kind)) + ": members disagree: " + wrong);
+    Status status = Status::runFailed(std::string(nameOf(operation)) + ": members disagree: " + wrong);
     abort(status);
     return operation.completion->completed(status);
   }

@@ -18,7 +18,7 @@ void OrderedCommunicator::post(const Operation &operation) {
     bool unknown = !aborted;
     lock.unlock();
     if (unknown)
-      abort(Status(Code::Internal, std::string(nameOf(operation.kind)) + " of rank " + std::to_string(operation.rank()) +
+      abort(Status(Code::Internal, std::string(nameOf(operation)) + " of rank " + std::to_string(operation.rank()) +
                                        " is not in the order of communication"));
     return inner->post(operation);
   }

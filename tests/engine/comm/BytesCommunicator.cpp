@@ -50,7 +50,7 @@ private:
   size_t at = 0;
 };
 
-bool isTransfer(const Operation &operation) { return operation.kind == OperationKind::Send || operation.kind == OperationKind::Receive; }
+bool isTransfer(const Operation &operation) { return operation.transfers(); }
 
 } // namespace
 
@@ -162,7 +162,7 @@ void BytesCommunicator::handlePost(const Operation &operation) {
       parameters.input = parameters.output = DeviceAddress();
       parameters.completion = nullptr, parameters.next = nullptr, parameters.members = nullptr;
       message.put(parameters);
-      std::vector<uint8_t> input(part.kind == OperationKind::Receive ? 0 : part.count * program::sizeOf(part.type));
+      std::vector<uint8_t> input(part.step == program::StepKind::Receive ? 0 : part.count * program::sizeOf(part.type));
       backend.copyOut(input.data(), part.input, input.size());
       (void)waitUntilDone(backend); // an error is told again when the data are moved
       message.put(static_cast<uint64_t>(input.size()));
@@ -211,7 +211,7 @@ void BytesCommunicator::meet(Meeting &meeting) {
     if (share.inputs.empty())
       here.push_back(share.parts.front());
     if (std::string differs = disagreement(shares[0].parts.front(), share.parts.front()); status.ok() && !differs.empty())
-      status = Status::runFailed(std::string(nameOf(share.parts.front().kind)) + ": members disagree: " + differs);
+      status = Status::runFailed(std::string(nameOf(share.parts.front())) + ": members disagree: " + differs);
   }
   if (status.ok())
     status = move(shares);

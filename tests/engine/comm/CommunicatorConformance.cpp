@@ -14,8 +14,10 @@ namespace npar::testing {
 namespace {
 
 using namespace engine;
+using program::CollectiveKind;
 using program::ElementType;
 using program::ReduceOp;
+using program::StepKind;
 
 /// Whether it becomes true: another thread may be at work.
 bool soon(const std::function<bool()> &condition) {
@@ -173,7 +175,7 @@ TEST_P(CommunicatorConformance, maxPassesNanOn) {
 TEST_P(CommunicatorConformance, allGatherInterleavesTheOuterDimension) {
   for (size_t n = 1; n <= 8; ++n) {
     Group<float> group(world, n, 2 * 3 * 5, n * 2 * 3 * 5);
-    group.prototype.kind = OperationKind::AllGather;
+    group.prototype.kind = CollectiveKind::AllGather;
     group.prototype.outer = 2, group.prototype.split = 3, group.prototype.inner = 5;
     for (size_t r = 0; r < n; ++r)
       for (size_t i = 0; i < 30; ++i)
@@ -190,7 +192,7 @@ TEST_P(CommunicatorConformance, allGatherInterleavesTheOuterDimension) {
 TEST_P(CommunicatorConformance, reduceScatterIsAllReduceThenSlice) {
   for (size_t n = 1; n <= 8; ++n) {
     Group<float> group(world, n, n * 30, 30);
-    group.prototype.kind = OperationKind::ReduceScatter;
+    group.prototype.kind = CollectiveKind::ReduceScatter;
     group.prototype.outer = 2, group.prototype.split = 3, group.prototype.inner = 5;
     for (size_t r = 0; r < n; ++r)
       for (size_t i = 0; i < n * 30; ++i)
@@ -215,7 +217,7 @@ TEST_P(CommunicatorConformance, sharesOfARowDropAndFillTheirPadding) {
     for (uint64_t whole : {uint64_t(1), share, n * share - 5, n * share}) {
       Group<float> gather(world, n, share, whole), scatter(world, n, whole, share);
       for (auto *group : {&gather, &scatter}) {
-        group->prototype.kind = group == &gather ? OperationKind::AllGather : OperationKind::ReduceScatter;
+        group->prototype.kind = group == &gather ? CollectiveKind::AllGather : CollectiveKind::ReduceScatter;
         group->prototype.event = event++, group->prototype.split = share, group->prototype.whole = whole;
       }
       for (size_t r = 0; r < n; ++r) {
@@ -247,7 +249,7 @@ TEST_P(CommunicatorConformance, shardsOfAPaddedDimensionAreGathered) {
   for (size_t n = 1; n <= 8; ++n)
     for (uint64_t whole : {uint64_t(1), split, n * split - 2, n * split}) {
       Group<float> gather(world, n, outer * split * inner, outer * whole * inner);
-      gather.prototype.kind = OperationKind::AllGather, gather.prototype.event = event++;
+      gather.prototype.kind = CollectiveKind::AllGather, gather.prototype.event = event++;
       gather.prototype.outer = outer, gather.prototype.split = split, gather.prototype.inner = inner, gather.prototype.whole = whole;
       for (size_t r = 0; r < n; ++r)
         for (uint64_t i = 0; i < outer * split * inner; ++i) {
@@ -264,7 +266,7 @@ TEST_P(CommunicatorConformance, shardsOfAPaddedDimensionAreGathered) {
 TEST_P(CommunicatorConformance, allToAllTransposesBlocks) {
   for (size_t n = 1; n <= 8; ++n) {
     Group<int32_t> group(world, n, n * 4, n * 4);
-    group.prototype.kind = OperationKind::AllToAll, group.prototype.inner = 4;
+    group.prototype.kind = CollectiveKind::AllToAll, group.prototype.inner = 4;
     for (size_t r = 0; r < n; ++r)
       for (size_t i = 0; i < n * 4; ++i)
         group.input[r][i] = static_cast<int32_t>(1000 * r + i);
@@ -283,7 +285,7 @@ TEST_P(CommunicatorConformance, allToAllMovesASplitFromOneDimensionToAnother) {
     for (bool concatFirst : {false, true}) {
       size_t wholeB = n * blockB, wholeD = n * blockD, count = a * wholeB * c * wholeD * e / n;
       Group<int32_t> group(world, n, count, count);
-      group.prototype.kind = OperationKind::AllToAll, group.prototype.concatFirst = concatFirst;
+      group.prototype.kind = CollectiveKind::AllToAll, group.prototype.concatFirst = concatFirst;
       group.prototype.outer = a, group.prototype.middle = c, group.prototype.inner = e;
       group.prototype.split = concatFirst ? blockD : blockB, group.prototype.concat = concatFirst ? blockB : blockD;
       // The value of a place is its number in the global tensor; `cutB`: rank r has the places [r blockB, (r + 1) blockB) of b, else of d.
@@ -311,7 +313,7 @@ TEST_P(CommunicatorConformance, permuteGoesRoundTheRing) {
   for (size_t n = 2; n <= 8; ++n)
     for (uint32_t shift = 1; shift < n; ++shift) {
       Group<double> group(world, n, 5, 5);
-      group.prototype.kind = OperationKind::Permute, group.prototype.shift = shift, group.prototype.event = shift;
+      group.prototype.kind = CollectiveKind::Permute, group.prototype.shift = shift, group.prototype.event = shift;
       for (size_t r = 0; r < n; ++r)
         for (size_t i = 0; i < 5; ++i)
           group.input[r][i] = value<double>(r, i);
@@ -328,7 +330,7 @@ TEST_P(CommunicatorConformance, transferReachesItsReceiverInEitherOrder) {
     for (size_t i = 0; i < 7; ++i)
       pair.input[0][i] = 0.5 * double(i);
     Operation send = pair.operation(0), receive = pair.operation(1);
-    send.kind = OperationKind::Send, receive.kind = OperationKind::Receive;
+    send.step = StepKind::Send, receive.step = StepKind::Receive;
     world.post(receiveFirst ? receive : send);
     EXPECT_EQ(pair.answers[0].calls + pair.answers[1].calls, 0) << "nobody completes before both are there";
     world.post(receiveFirst ? send : receive);
@@ -343,15 +345,15 @@ TEST_P(CommunicatorConformance, oppositeTransfersOfOneEventDoNotMeet) {
   std::vector<int64_t> back{pair.members[1], pair.members[0]};
   pair.input = {{1}, {2}};
   Answer answers[4];
-  auto post = [&](OperationKind kind, size_t self, const int64_t *members, uint32_t member, Answer &answer) {
+  auto post = [&](StepKind step, size_t self, const int64_t *members, uint32_t member, Answer &answer) {
     Operation operation = pair.operation(self);
-    operation.kind = kind, operation.members = members, operation.member = member, operation.completion = &answer;
+    operation.step = step, operation.members = members, operation.member = member, operation.completion = &answer;
     world.post(operation);
   };
-  post(OperationKind::Send, 0, pair.members.data(), 0, answers[0]);
-  post(OperationKind::Send, 1, back.data(), 0, answers[1]);
-  post(OperationKind::Receive, 0, back.data(), 1, answers[2]);
-  post(OperationKind::Receive, 1, pair.members.data(), 1, answers[3]);
+  post(StepKind::Send, 0, pair.members.data(), 0, answers[0]);
+  post(StepKind::Send, 1, back.data(), 0, answers[1]);
+  post(StepKind::Receive, 0, back.data(), 1, answers[2]);
+  post(StepKind::Receive, 1, pair.members.data(), 1, answers[3]);
   for (Answer &answer : answers)
     ASSERT_TRUE(answer.done());
   pair.fetch();
@@ -364,7 +366,7 @@ TEST_P(CommunicatorConformance, aTransferAndACollectiveOfOneNumberDoNotMeet) {
   Group<float> group(world, 2, 4, 4), pair(world, 2, 4, 4);
   pair.input[0] = {1, 2, 3, 4};
   Operation send = pair.operation(0), receive = pair.operation(1);
-  send.kind = OperationKind::Send, receive.kind = OperationKind::Receive;
+  send.step = StepKind::Send, receive.step = StepKind::Receive;
   world.post(receive);
   group.run();
   world.post(send);
@@ -424,7 +426,7 @@ TEST_P(CommunicatorConformance, disagreementIsAnErrorForAll) {
       wrong.type = ElementType::F64;
       break;
     case 3:
-      wrong.kind = OperationKind::AllToAll;
+      wrong.kind = CollectiveKind::AllToAll;
       break;
     case 4:
       wrong.shift = 1;

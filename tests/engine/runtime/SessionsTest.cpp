@@ -248,12 +248,12 @@ TEST(CommunicationPlanTest, everyRanksPartIsItsCommunicationOrder) {
 
 TEST(CommunicationPlanTest, sessionsHavePartsOfOneOrder) {
   auto loaded = pipelineProgram(fourReplicas())->load();
-  using Id = std::tuple<OperationKind, uint32_t, uint32_t, int64_t>;
+  using Id = std::tuple<StepKind, uint32_t, uint32_t, int64_t>;
   auto order = [&](const std::vector<int64_t> &ranks, const std::vector<int64_t> &of) {
     std::vector<Id> ids;
     for (const Operation *operation : Planned(loaded->root(), ranks).plan.operations)
       if (std::count(of.begin(), of.end(), operation->rank()))
-        ids.emplace_back(operation->kind, operation->event, operation->micro, operation->rank());
+        ids.emplace_back(operation->step, operation->event, operation->micro, operation->rank());
     return ids;
   };
   std::vector<int64_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
