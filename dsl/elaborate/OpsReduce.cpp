@@ -30,7 +30,8 @@ Value maximum(OperationCall &call) {
     return call.add("max", {tensor->node}, without(call.axesOf(tensor->node), reduced(call, tensor->node)));
   }
   if (tensor || call.isNamed(1))
-    call.reporter.fail(call.place(0), "argument 'x' of 'max' must be a float tensor, this is " + (tensor ? "an i32 tensor" : kindOf(x)));
+    call.reporter.fail(call.place(0), "argument 'x' of 'max' must be a float tensor, this is " +
+                                          (tensor ? "a tensor of " + call.graph.integerName(tensor->node) : kindOf(x)));
   Value constant;
   call.elaborator.callConstant(
       "max", call.at, {call.elaborator.constant(call.place(0), x), call.elaborator.constant(call.place(1), call.value(1))}, constant);
