@@ -85,7 +85,7 @@ TEST(PrintProgram, SaysWhyACollectiveIsThere) {
   collective.cause->kind = CauseKind::AddsOwned, collective.cause->operation = "square_sums";
   collective.rules = {static_cast<uint32_t>(program.labels.size() - 1)};
   expectLine(printProgram(load(program)->root()),
-             ", sum of f32, event 0, [1, 1, 1] {embed : 16, partial = {tp : sum}} -> {embed : 16} because "
+             ", sum of f32, event 0, [0, 0, 0] {embed : 16, partial = {tp : sum}} -> {embed : 16} because "
              "'square_sums' adds what each rank owns, rule 'batch -> tp' at p.npar:3\n");
 }
 
