@@ -151,7 +151,7 @@ TEST(Verify, InputThatIsDeclaredTwice) {
   expectRefused(program, "well formed", "input 'tokens' is twice in the program");
   program.inputs[1]->name = "targets";
   program.inputs[0]->role = program.inputs[1]->role = InputRole::Shifted;
-  expectRefused(program, "well formed", "input 'targets' is a second one that a stream of tokens feeds as Shifted");
+  expectRefused(program, "well formed", "input 'targets' is a second one that a stream of tokens feeds as shifted");
 }
 
 TEST(Verify, BatchThatIsNotItsMicroBatches) {
