@@ -117,7 +117,6 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   pipe::ProgramOp scheduled = *programs.begin();
   tables.mesh = dist::meshOf(scheduled);
   tables.pipelineAxis = scheduled.getAxisAttr();
-  tables.program.schedule = scheduled.getSchedule().str();
   for (auto [index, variable] : llvm::enumerate(module.getOps<nn::VariableOp>()))
     tables.variables[variable.getSymName()] = static_cast<uint32_t>(index);
 

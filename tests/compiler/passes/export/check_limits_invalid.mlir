@@ -10,7 +10,7 @@
 module attributes {dist.mesh = #dist.mesh<dp = 4, pp = 2>, dist.rules = [#dist.rule<axis = "batch", mesh = ["dp"]>],
                    npar.require = {memory = 6144 : i64}} {
   nn.variable @w : tensor<256xf32, #w> {kind = #nn.kind<parameter>, stages = [1], stored = [256], init = #nn.init<ones>, index = 0 : i64}
-  nn.variable @w.exp_avg : tensor<1024xf32, #m> {kind = #nn.kind<state>, stages = [1]}
+  nn.variable @w.exp_avg : tensor<1024xf32, #m> {kind = #nn.kind<state>, slot = "exp_avg", stages = [1]}
   nn.variable @w.grad.0 : tensor<256xf32, #w> {kind = #nn.kind<accumulator>, of = @w, use = 0 : i64, stages = [1]}
   rank.kernel @fill attributes {extent = 1 : i64, flops = 1.0 : f64} {
     %0 = nn.fill 1.0 : tensor<512xf32, #x>
