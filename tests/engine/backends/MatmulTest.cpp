@@ -165,7 +165,7 @@ TEST(MatmulTest, sixteenBitOperandsRoundOnce) {
     for (bool wide : {false, true}) {
       s.type = program::ElementType::BF16, s.result = wide ? program::ElementType::F32 : s.type;
       expectNarrowProduct<program::BFloat16>(s, Matmul::create);
-      expectNarrowProduct<program::BFloat16>(s, createConvertedMatmul);
+      expectNarrowProduct<program::BFloat16>(s, createConvertedMatmul<program::BFloat16>);
       s.type = program::ElementType::F16, s.result = wide ? program::ElementType::F32 : s.type;
       expectNarrowProduct<program::Float16>(s, Matmul::create);
     }
@@ -177,8 +177,8 @@ TEST(MatmulTest, sixteenBitOperandsNeedWhatTheirBlocksNeed) {
   MatmulShape s = shapeOf(1, 1, k, false, false, true);
   uint64_t panels = sizeof(float) * (k + k + 16), plain = (*Matmul::create(shapeOf(1, 1, k, false, false, false)))->scratchBytes();
   s.type = s.result = program::ElementType::BF16;
-  EXPECT_EQ((*createConvertedMatmul(s))->scratchBytes(), (plain + panels + 63) / 64 * 64);
-  EXPECT_LE((*createConvertedMatmul(s))->scratchBytes(), matmulWorkspace(s));
+  EXPECT_EQ((*createConvertedMatmul<program::BFloat16>(s))->scratchBytes(), (plain + panels + 63) / 64 * 64);
+  EXPECT_LE((*createConvertedMatmul<program::BFloat16>(s))->scratchBytes(), matmulWorkspace(s));
 }
 
 TEST(MatmulTest, refusesWhatItCannotDo) {

@@ -142,8 +142,9 @@ double nn::loopVolume(Operation *op) {
 }
 
 /// A result that lacks a loop which may be split is put together from parts: the op has to say how.
-static LogicalResult verifyReduction(ShardableOpInterface op) {
-  if (op.getReduction())
+LogicalResult nn::verifyReduction(Operation *operation) {
+  auto op = llvm::dyn_cast<ShardableOpInterface>(operation);
+  if (!op || op.getReduction())
     return success();
   for (OpResult result : op->getResults()) {
     auto isWalked = [&](StringAttr loop) {
@@ -190,6 +191,5 @@ LogicalResult nn::verifyAxesAgree(Operation *op) {
       }
     return success();
   };
-  return failure(failed(check(op->getOperandTypes(), "operand")) || failed(check(op->getResultTypes(), "result")) ||
-                 (shardable && failed(verifyReduction(shardable))));
+  return failure(failed(check(op->getOperandTypes(), "operand")) || failed(check(op->getResultTypes(), "result")));
 }

@@ -35,12 +35,15 @@ struct VariableResource : mlir::SideEffects::Resource::Base<VariableResource> {
   llvm::StringRef getName() final { return "nn.variables"; }
 };
 
-/// Verifies that every loop has one size over all operands and results, and that the op says what joins the parts of a result over a loop
-/// that the result lacks.
+/// Verifies that every loop has one size over all operands and results.
 mlir::LogicalResult verifyAxesAgree(mlir::Operation *op);
+/// Verifies that the op says what joins the parts of a result over a loop that the result lacks.
+mlir::LogicalResult verifyReduction(mlir::Operation *op);
 
 template <typename Op> struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree> {
   static mlir::LogicalResult verifyTrait(mlir::Operation *op) { return verifyAxesAgree(op); }
+  /// After the op's own verifier: what that finds is told first.
+  static mlir::LogicalResult verifyRegionTrait(mlir::Operation *op) { return verifyReduction(op); }
 };
 
 /// Marks an op whose axes are split alike where they have one name, although their sizes may differ.

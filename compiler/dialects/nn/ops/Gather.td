@@ -12,6 +12,7 @@ def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Lowerable, Nn_Language, Nn_Differentia
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";
   let masksPadding = 1;
+  let keepWord = "embedding";
   let extra = "bool readsElsewhere(unsigned operand) { return operand == 0; }";
   let assemblyFormat = "$table `,` $idx `over` $axis attr-dict `:` functional-type(operands, results)";
 }

@@ -193,5 +193,6 @@ module attributes {x = #dist.cause<kind = sums_over_split, axes = ["a"]>} {}
 module attributes {x = #dist.cause<kind = sums_over_split, axes = [1], rules = ["r"]>} {}
 
 // -----
-// expected-error @below {{'bored' is none of none, sums_over_split}}
+// expected-error @+2 {{'bored' is none of none, sums_over_split}}
+// expected-error @+1 {{failed to parse Dist_CauseAttr parameter 'kind'}}
 module attributes {x = #dist.cause<kind = bored>} {}

@@ -72,6 +72,7 @@ pipe.fragment @F0 stage(0) phase(F) {
 }
 
 // -----
-// expected-error @below {{'S' is none of P, C, F, B, W, U}}
+// expected-error @+2 {{'S' is none of P, C, F, B, W, U}}
+// expected-error @+1 {{failed to parse Pipe_PhaseAttr parameter}}
 pipe.fragment @F0 stage(0) phase(S) {
 }

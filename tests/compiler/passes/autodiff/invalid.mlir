@@ -8,7 +8,7 @@ nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 func.func @micro() {
   %w = nn.read @w : !x
   // expected-error @+1 {{has no gradient, but the loss depends on a parameter through it}}
-  %s = nn.max %w : (!x) -> !s
+  %s = nn.grad_norm %w : (!x) -> !s
   nn.accumulate @"#out.loss.sum", %s : !s
   return
 }

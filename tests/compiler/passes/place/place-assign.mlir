@@ -364,6 +364,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>,
 // What is the largest of a rank's part is partial by max, and reduced before anything is done with it: no sum takes it as it is.
 // CHECK-LABEL: func.func @micro
 module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis = "hidden", mesh = ["tp"]>]} {
+  nn.variable @hits : tensor<f32, #nn.axes<>> {kind = #nn.kind<accumulator>}
   nn.variable @sum : tensor<f32, #nn.axes<>> {kind = #nn.kind<accumulator>}
   func.func @micro() {
     %x = nn.input "x" : tensor<2x6xf32, #nn.axes<batch, hidden>>
@@ -377,7 +378,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, dist.rules = [#dist.rule<axis
     %s = nn.sum %m : (tensor<2xf32, #nn.axes<batch>>) -> tensor<f32, #nn.axes<>>
     %d = nn.sum %c : (tensor<2xf32, #nn.axes<batch>>) -> tensor<f32, #nn.axes<>>
     nn.accumulate @sum, %s : tensor<f32, #nn.axes<>>
-    nn.accumulate @sum, %d : tensor<f32, #nn.axes<>>
+    nn.accumulate @hits, %d : tensor<f32, #nn.axes<>>
     return
   }
 }
