@@ -1,8 +1,8 @@
 // A timeline of every step of every rank as Chrome/Perfetto JSON, with the plan's ids so that plan and measurement can be joined.
 #include "engine/logging/Trace.h"
 
-#include "engine/logging/Json.h"
 #include "engine/files/AtomicFile.h"
+#include "engine/logging/Json.h"
 
 #include <algorithm>
 #include <atomic>

@@ -166,7 +166,8 @@ static LogicalResult fillInputs(ModuleOp module, program::ProgramT &program) {
     if (auto word = input.getAs<StringAttr>("role")) {
       std::optional<program::InputRole> role = program::valueOf<program::InputRole>(word.getValue());
       if (!role)
-        return module.emitError("internal error: input '") << entry.name << "' has the role '" << word.getValue() << "', which there is not";
+        return module.emitError("internal error: input '")
+               << entry.name << "' has the role '" << word.getValue() << "', which there is not";
       entry.role = *role;
     }
     if (auto ignore = input.getAs<IntegerAttr>("ignore"))

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/program/Program_generated.h"
-#include "tools/npar/verify/Equivalence.h"
 #include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/verify/Equivalence.h"
 
 #include <vector>
 
