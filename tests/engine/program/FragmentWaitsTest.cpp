@@ -28,20 +28,34 @@ FragmentT randomFragment(std::mt19937 &chance) {
   return fragment;
 }
 
+/// A random fragment, of whose steps about half are wanted, and what is left of its waits then.
+struct Trial {
+  explicit Trial(std::mt19937 &chance) : random(randomFragment(chance)), fragment(packed()), whole(fragment) {
+    std::vector<bool> wanted(random.steps.size());
+    for (size_t step = 0; step < wanted.size(); ++step)
+      wanted[step] = chance() % 2;
+    waits = condensedWaits(fragment, wanted);
+  }
+  const Fragment &packed() {
+    builder.Finish(Fragment::Pack(builder, &random));
+    return *flatbuffers::GetRoot<Fragment>(builder.GetBufferPointer());
+  }
+
+  flatbuffers::FlatBufferBuilder builder;
+  FragmentT random;
+  const Fragment &fragment;
+  StepOrder whole;
+  FragmentWaits waits;
+};
+
 // Of every two wanted steps one waits for the other as in the whole fragment; without any one of the waits that would not be so.
 TEST(FragmentWaits, CondensedAreTheSameOrderAndNoMore) {
   std::mt19937 chance(1);
   size_t found = 0;
   for (int round = 0; round < 500; ++round) {
-    flatbuffers::FlatBufferBuilder builder;
-    FragmentT random = randomFragment(chance);
-    builder.Finish(Fragment::Pack(builder, &random));
-    const Fragment &fragment = *flatbuffers::GetRoot<Fragment>(builder.GetBufferPointer());
-    std::vector<bool> wanted(random.steps.size());
-    for (size_t step = 0; step < wanted.size(); ++step)
-      wanted[step] = chance() % 2;
-    FragmentWaits waits = condensedWaits(fragment, wanted);
-    StepOrder whole(fragment);
+    Trial trial(chance);
+    const FragmentWaits &waits = trial.waits;
+    const StepOrder &whole = trial.whole;
     auto orderWithout = [&](size_t left) {
       StepOrder order(waits.steps.size());
       for (size_t index = 0; index < waits.waits.size(); ++index)
@@ -64,15 +78,10 @@ TEST(FragmentWaits, CondensedAreTheSameOrderAndNoMore) {
 TEST(FragmentWaits, CondensedKeepTheComputeChain) {
   std::mt19937 chance(2);
   for (int round = 0; round < 500; ++round) {
-    flatbuffers::FlatBufferBuilder builder;
-    FragmentT random = randomFragment(chance);
-    builder.Finish(Fragment::Pack(builder, &random));
-    const Fragment &fragment = *flatbuffers::GetRoot<Fragment>(builder.GetBufferPointer());
-    std::vector<bool> wanted(random.steps.size());
-    for (size_t step = 0; step < wanted.size(); ++step)
-      wanted[step] = chance() % 2;
-    FragmentWaits waits = condensedWaits(fragment, wanted);
-    StepOrder whole(fragment), condensed(waits.steps.size());
+    Trial trial(chance);
+    const FragmentWaits &waits = trial.waits;
+    const StepOrder &whole = trial.whole;
+    StepOrder condensed(waits.steps.size());
     for (const FragmentWaits::Wait &wait : waits.waits)
       condensed.add(wait.to, wait.from);
     auto reaches = [](const StepOrder &order, uint32_t earlier, uint32_t later) {
@@ -80,8 +89,8 @@ TEST(FragmentWaits, CondensedKeepTheComputeChain) {
     };
     for (uint32_t place = 0; place < waits.steps.size(); ++place) {
       bool after = false, before = false, keptAfter = false, keptBefore = false;
-      for (uint32_t step = 0; step < random.steps.size(); ++step) {
-        bool chained = !isAsync(random.steps[step]);
+      for (uint32_t step = 0; step < trial.random.steps.size(); ++step) {
+        bool chained = !isAsync(trial.random.steps[step]);
         after |= chained && reaches(whole, step, waits.steps[place]);
         before |= chained && reaches(whole, waits.steps[place], step);
       }
