@@ -1,0 +1,36 @@
+// Stored tensors, wherever they lie: in one safetensors file, in a folder of several with an index, or in a checkpoint. Read by ranges.
+#pragma once
+
+#include "engine/checkpoint/Safetensors.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace npar::engine {
+
+/// A tensor as its file describes it: `type` is the file's word ("F32", "BF16", ...), `shape` the stored one, row-major.
+struct StoreEntry {
+  std::string type;
+  std::vector<int64_t> shape;
+};
+
+/// Named tensors that are read piece by piece, so that nothing needs to be whole in memory. What is stored is not trusted: names, types,
+/// shapes and the places of the bytes have been checked when the store is opened. Reads may come from several threads.
+class TensorStore {
+public:
+  virtual ~TensorStore() = default;
+  /// As messages call it: "weights 'model.safetensors'", "checkpoint 'run/step-100'".
+  virtual const std::string &description() const = 0;
+  virtual const std::map<std::string, StoreEntry> &tensors() const = 0;
+  /// Bytes of `count` elements from the row-major element `first` on, in the stored type (little-endian). Fails when the file has shrunk
+  /// or cannot be read; the message names file and tensor.
+  virtual Status read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const = 0;
+};
+
+/// Opens what `path` is: a .safetensors file, a folder with model.safetensors or model.safetensors.index.json, or a checkpoint (a folder
+/// with a manifest, or one of checkpoints, whose newest is taken).
+Result<std::shared_ptr<const TensorStore>> openTensorStore(const std::string &path);
+
+} // namespace npar::engine
