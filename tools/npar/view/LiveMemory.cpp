@@ -193,6 +193,17 @@ struct Change {
   int64_t bytes;
 };
 
+/// Neighbouring segments get live and free together, so most changes are added to one of the last few.
+void addChange(std::vector<Change> &changes, const Change &change) {
+  size_t oldest = changes.size() > 4 ? changes.size() - 4 : 0;
+  for (size_t i = changes.size(); i-- > oldest;)
+    if (changes[i].at == change.at && changes[i].kind == change.kind) {
+      changes[i].bytes += change.bytes;
+      return;
+    }
+  changes.push_back(change);
+}
+
 /// What a task changes, as ns, kind and bytes of each change in order; those of one time and kind are added up.
 std::vector<int64_t> patternOf(std::vector<Change> &changes) {
   std::sort(changes.begin(), changes.end(), [](const Change &a, const Change &b) { return a.at != b.at ? a.at < b.at : a.kind < b.kind; });
@@ -251,8 +262,8 @@ void findLiveMemory(const Program &program, const RankClass &rankClass, const st
     if (life.fromTask == noTask)
       view.memory.atStart[static_cast<size_t>(life.kind)] += life.bytes;
     else
-      changes[life.fromTask].push_back({nanoseconds(life.from), life.kind, bytes});
-    changes[life.toTask].push_back({nanoseconds(life.to), life.kind, -bytes});
+      addChange(changes[life.fromTask], {nanoseconds(life.from), life.kind, bytes});
+    addChange(changes[life.toTask], {nanoseconds(life.to), life.kind, -bytes});
   }).run();
   sharePatterns(changes, view);
   findPeak(view);
