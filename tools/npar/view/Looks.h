@@ -34,7 +34,7 @@ const Look &transferLook();
 
 /// What a byte of the arena is for.
 enum class MemoryKind { Parameters, Optimizer, Gradients, Inputs, Boxes, Stash, Scratch, Workspace };
-constexpr size_t memoryKinds = 8;
+constexpr size_t memoryKinds = static_cast<size_t>(MemoryKind::Workspace) + 1;
 struct MemoryLook {
   const char *name; ///< "stash"
   const char *fill;
