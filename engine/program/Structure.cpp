@@ -113,9 +113,35 @@ private:
     return checkAxes(*program.data_axes(), "data_axes");
   }
 
+  /// What a kind of collective does with its geometry: [outer, split, inner] is cut to `split` or joined along it, blocks are exchanged,
+  /// the members are shifted. Of the other kinds these fields say nothing.
+  struct Geometry {
+    bool gather = false, scatter = false, exchange = false, permute = false;
+  };
+  static Geometry geometryOf(CollectiveKind kind) {
+    Geometry geometry;
+    switch (kind) {
+    case CollectiveKind::AllGather:
+      geometry.gather = true;
+      break;
+    case CollectiveKind::ReduceScatter:
+      geometry.scatter = true;
+      break;
+    case CollectiveKind::AllToAll:
+      geometry.exchange = true;
+      break;
+    case CollectiveKind::Permute:
+      geometry.permute = true;
+      break;
+    case CollectiveKind::AllReduce:
+      break;
+    }
+    return geometry;
+  }
+
   /// Whether the members' pieces are shares of `whole`: blocks of a row, or gathered shards of a dimension whose last ones hold padding.
   static bool areShares(const Collective &collective, uint64_t members) {
-    bool gather = collective.kind() == CollectiveKind::AllGather, scatter = collective.kind() == CollectiveKind::ReduceScatter;
+    bool gather = geometryOf(collective.kind()).gather, scatter = geometryOf(collective.kind()).scatter;
     uint64_t piece = 0, whole = collective.whole(), split = static_cast<uint64_t>(collective.split());
     std::vector<int64_t> geometry = {collective.outer(), collective.split(), collective.inner()};
     if (!(gather || scatter) || whole > largest / 8 || !product(geometry, piece) || piece / split > largest / 8 / whole)
@@ -152,8 +178,7 @@ private:
       uint64_t piece = 0, members = ranksAlong(program, *collective->axes());
       std::vector<int64_t> geometry = {collective->outer(), collective->split(), collective->middle(), collective->concat(),
                                        collective->inner()};
-      bool gather = collective->kind() == CollectiveKind::AllGather, scatter = collective->kind() == CollectiveKind::ReduceScatter,
-           exchange = collective->kind() == CollectiveKind::AllToAll;
+      auto [gather, scatter, exchange, permute] = geometryOf(collective->kind());
       bool shares = collective->whole() != 0;
       if (shares && !areShares(*collective, members))
         return fail("a collective of " + number(collective->count()) + " elements whose shares of " + std::to_string(collective->split()) +
@@ -166,7 +191,6 @@ private:
                     " x " + std::to_string(collective->split()) +
                     (exchange ? " x " + std::to_string(collective->middle()) + " x " + std::to_string(collective->concat()) : "") + " x " +
                     std::to_string(collective->inner()) + " does not match");
-      bool permute = collective->kind() == CollectiveKind::Permute;
       if (permute ? collective->shift() == 0 || collective->shift() >= members : collective->shift() != 0)
         return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " of " + number(members) + " members with shift " +
                     number(collective->shift()));
@@ -340,12 +364,12 @@ private:
             !std::equal(collective->axes()->begin(), collective->axes()->end(), first->axes()->begin(), first->axes()->end()))
           return fail(which + " is a bucket of collectives that differ in more than geometry");
         uint64_t members = ranksAlong(program, *collective->axes()), size = sizeOf(collective->type()), input = collective->count() * size;
-        bool gather = collective->kind() == CollectiveKind::AllGather;
+        Geometry geometry = geometryOf(collective->kind());
         auto split = static_cast<uint64_t>(collective->split());
-        uint64_t output = collective->whole() ? (gather ? collective->count() / split * collective->whole() : split) * size
-                          : gather            ? input * members
-                          : collective->kind() == CollectiveKind::ReduceScatter ? input / members
-                                                                                : input;
+        uint64_t output = collective->whole() ? (geometry.gather ? collective->count() / split * collective->whole() : split) * size
+                          : geometry.gather   ? input * members
+                          : geometry.scatter  ? input / members
+                                              : input;
         if (bytes(part) != input || bytes(parts + part) != output)
           return mismatch();
       }

@@ -54,6 +54,14 @@ class LayeringTest(unittest.TestCase):
     def test_mlir_is_seen_by_the_compiler_only(self):
         self.assertEqual(includes("dsl", r"(mlir|llvm)/") + includes("tools/npar", r"(mlir|llvm)/"), [])
 
+    def test_every_schedule_is_registered(self):
+        """A schedule is a function `Made name(const Request &)` in a file of its own: one that the registry lacks, no plan can ask for."""
+        folder = ROOT / "compiler" / "schedules"
+        made = {name for path in folder.glob("*.cpp") for name in re.findall(r"^Made (\w+)\(const Request &", path.read_text(), re.MULTILINE)}
+        registered = set(re.findall(r"\{\"\w+\", .*?, (?:true|false), (\w+)", (folder / "Registry.cpp").read_text()))
+        self.assertGreater(len(made), 10)
+        self.assertEqual(made, registered)
+
     def test_antlr_headers_in_one_folder(self):
         files = {line.split(":")[0] for folder in ("dsl", "compiler", "engine", "tools") for line in includes(folder, r"antlr4|Npar(Lexer|Parser)")}
         self.assertEqual({str(Path(name).parent) for name in files}, {"dsl/parse"}, files)
