@@ -22,8 +22,8 @@
 #include <cstring>
 #include <limits>
 #include <oneapi/tbb/info.h>
-#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <type_traits>
 #include <xxhash.h>
 
 namespace npar::engine {
@@ -50,8 +50,9 @@ public:
   Result<StepResult> step(const Batch &batch, int64_t step) override;
   Result<std::vector<double>> read(const std::string &variable) const override { return readAs<double>(variable); }
   Result<std::vector<float>> readFloat(const std::string &variable) const override { return readAs<float>(variable); }
-  Status write(const std::string &variable, const std::vector<double> &values) override { return writeFrom(variable, values); }
-  Status writeFloat(const std::string &variable, const std::vector<float> &values) override { return writeFrom(variable, values); }
+  Status write(const std::string &variable, const std::vector<double> &values) override { return writeAll(variable, values); }
+  Status writeFloat(const std::string &variable, const std::vector<float> &values) override { return writeAll(variable, values); }
+  Status writeFrom(const std::string &variable, const ElementSource &source) override;
   std::string parameterHash() const override;
   std::vector<ArenaUse> arenaUse() const override;
 
@@ -63,10 +64,8 @@ private:
   Status buildGraph(std::vector<uint32_t> sessionOf);
   void begin(const char *phase) const;
   Status initialiseParameters();
-  /// `to` gets the initial values of `from`, in T.
-  template <typename T> Status initialise(uint32_t from, uint32_t to);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
-  template <typename T> Status writeFrom(const std::string &name, const std::vector<T> &values);
+  template <typename T> Status writeAll(const std::string &name, const std::vector<T> &values);
 
   struct OutputPlace {
     int64_t rank = -1; ///< the first of this session that has it
@@ -176,14 +175,13 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
   return {};
 }
 
-template <typename T> Status LocalSession::initialise(uint32_t from, uint32_t to) {
-  constexpr uint64_t part = 1 << 16;
-  uint64_t count = variables->elements(from);
-  std::vector<T> values(count);
-  tbb::parallel_for(uint64_t{0}, (count + part - 1) / part, [&](uint64_t i) {
-    initialValues(*program.variables()->Get(from), options.seed, i * part, std::min(part, count - i * part), &values[i * part]);
-  });
-  return variables->write(to, values.data());
+/// The initial values of a variable, as T.
+template <typename T> static ElementSource initialSource(const Variable &variable, uint64_t seed) {
+  return {std::is_same_v<T, double> ? ElementType::F64 : ElementType::F32,
+          [&variable, seed](uint64_t first, uint64_t count, uint8_t *elements) {
+            initialValues(variable, seed, first, count, reinterpret_cast<T *>(elements));
+            return Status();
+          }};
 }
 
 Status LocalSession::initialiseParameters() {
@@ -195,8 +193,9 @@ Status LocalSession::initialiseParameters() {
       // Everything else begins with the zeros of the arena.
       if (variable.kind() != VariableKind::Parameter && !master && variable.init() != InitKind::Constant)
         continue;
-      uint32_t from = master ? static_cast<uint32_t>(variable.of()) : i;
-      Status status = variable.type() == ElementType::F64 ? initialise<double>(from, i) : initialise<float>(from, i);
+      const Variable &of = master ? *program.variables()->Get(static_cast<uint32_t>(variable.of())) : variable;
+      Status status = variables->write({i}, variable.type() == ElementType::F64 ? initialSource<double>(of, options.seed)
+                                                                                : initialSource<float>(of, options.seed));
       if (!status.ok())
         return status;
     }
@@ -291,19 +290,31 @@ template <typename T> Result<std::vector<T>> LocalSession::readAs(const std::str
   return values;
 }
 
-template <typename T> Status LocalSession::writeFrom(const std::string &name, const std::vector<T> &values) {
+template <typename T> Status LocalSession::writeAll(const std::string &name, const std::vector<T> &values) {
   Result<uint32_t> variable = variables->find(name);
   if (!variable.ok())
     return variable.status();
   if (values.size() != variables->elements(*variable))
     return Status::badInput("variable '" + name + "' has " + std::to_string(variables->elements(*variable)) + " elements, " +
                             std::to_string(values.size()) + " were given");
+  return writeFrom(
+      name, {std::is_same_v<T, double> ? ElementType::F64 : ElementType::F32, [&](uint64_t first, uint64_t count, uint8_t *elements) {
+               std::memcpy(elements, &values[first], count * sizeof(T));
+               return Status();
+             }});
+}
+
+Status LocalSession::writeFrom(const std::string &name, const ElementSource &source) {
+  Result<uint32_t> variable = variables->find(name);
+  if (!variable.ok())
+    return variable.status();
   if (!computes())
     return {};
-  if (Status status = variables->write(*variable, values.data()); !status.ok())
-    return status;
-  int64_t master = masterOf(program, *variable);
-  return master >= 0 ? variables->write(static_cast<uint32_t>(master), values.data()) : Status();
+  std::vector<uint32_t> written = {*variable};
+  if (int64_t master = masterOf(program, *variable); master >= 0)
+    written.push_back(static_cast<uint32_t>(master));
+  tbb::task_arena workers(options.threads);
+  return workers.execute([&] { return variables->write(written, source); });
 }
 
 std::string LocalSession::parameterHash() const {

@@ -3,6 +3,7 @@
 
 #include "engine/program/Loader.h"
 #include "engine/runtime/Batch.h"
+#include "engine/runtime/ElementSource.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -46,7 +47,7 @@ struct ArenaUse {
 ///
 /// Where ranks are in other sessions (processes, say), all sessions are created at the same time, of one program and with one seed; `step`,
 /// `read`, `readFloat` and `parameterHash` are then called by all of them, in the same order with the same arguments, and return the same
-/// to each. So is `write`, which communicates nothing. What fails in one session fails in all, with the same cause.
+/// to each. So are `write` and `writeFrom`, which communicate nothing. What fails in one session fails in all, with the same cause.
 class Session {
 public:
   /// Verifies the program, allocates exactly the planned arenas of its ranks, builds the step graph, initialises parameters from the seed.
@@ -63,6 +64,9 @@ public:
   /// Writes a logical variable to every rank that keeps a piece of it, a 16-bit parameter to its float32 master too; the size must be that
   /// of Variable.shape.
   virtual Status write(const std::string &variable, const std::vector<double> &values) = 0;
+  /// As `write`, from a source that is read by ranges, in parallel: what the ranks of this session keep is read once, and nothing is whole
+  /// in memory. A variable is left written in part when reading fails.
+  virtual Status writeFrom(const std::string &variable, const ElementSource &source) = 0;
   /// Float32 form of read/write for checkpoints (no detour through double).
   virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;
   virtual Status writeFloat(const std::string &variable, const std::vector<float> &values) = 0;

@@ -1,21 +1,18 @@
 // Logical variables against the pieces that the ranks keep: gathers and scatters, with padding and replicas.
 #include "engine/runtime/Variables.h"
 
-#include "engine/numbers/NarrowFloat.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
+#include "engine/runtime/Convert.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace npar::engine {
 
 using namespace program;
-
-int64_t Variables::Dimension::valid() const { return std::clamp<int64_t>(global - start, 0, local); }
 
 Variables::Variables(const Program &program, const std::vector<LocalRank> &ranks, Backend &backend, GatherBytes gather)
     : program(program), backend(backend), gather(std::move(gather)) {
@@ -55,17 +52,20 @@ Variables::Placement Variables::placementOf(const Program &program, int64_t rank
   placement.rank = rank;
   placement.bytes = piece.bytes();
   placement.elements = 1;
+  std::vector<KeptDimension> dimensions;
+  uint64_t begin = 0, end = UINT64_MAX; // of the share
   for (const PieceDimension *dimension : *piece.dimensions()) {
-    placement.dimensions.push_back(
+    dimensions.push_back(
         {dimension->global(), dimension->local(), memberAlong(program, coordinates, piece, *dimension) * dimension->local()});
     placement.elements *= static_cast<uint64_t>(dimension->local());
   }
   if (piece.flat_axes()->size() > 0) {
     uint64_t share = flatShare(placement.elements, ranksAlong(program, *piece.flat_axes()));
-    placement.begin = static_cast<uint64_t>(memberAlong(program, coordinates, *piece.flat_axes())) * share;
-    placement.end = placement.begin + share;
+    begin = static_cast<uint64_t>(memberAlong(program, coordinates, *piece.flat_axes())) * share;
+    end = begin + share;
     placement.elements = share;
   }
+  placement.runs = PieceRuns(dimensions, begin, end);
   placement.owned = owns(program, coordinates, *program.classes()->Get(classOf(program, rank)), piece);
   return placement;
 }
@@ -75,89 +75,6 @@ Result<uint32_t> Variables::find(const std::string &name) const {
   if (found == names.end())
     return Status::badInput("the program has no variable '" + name + "'");
   return found->second;
-}
-
-template <typename Run> void Variables::forEachRun(const Placement &placement, Run run) {
-  forEachRowMajorRun(placement.dimensions, [&](uint64_t logical, uint64_t local, uint64_t count) {
-    uint64_t first = std::max(local, placement.begin), last = std::min(local + count, placement.end);
-    if (first < last)
-      run(logical + (first - local), first - placement.begin, last - first);
-  });
-}
-
-template <typename Run> void Variables::forEachRowMajorRun(const std::vector<Dimension> &dimensions, Run run) {
-  for (const Dimension &dimension : dimensions)
-    if (dimension.valid() == 0)
-      return;
-  // Whole trailing dimensions and the one before them make one contiguous run.
-  size_t outer = dimensions.size();
-  uint64_t whole = 1;
-  while (outer > 0 && dimensions[outer - 1].local == dimensions[outer - 1].global)
-    whole *= static_cast<uint64_t>(dimensions[--outer].global);
-  uint64_t length = whole;
-  if (outer > 0)
-    length *= static_cast<uint64_t>(dimensions[--outer].valid());
-  uint64_t logicalBase = 0, stride = 1;
-  std::vector<uint64_t> logicalStride(dimensions.size()), localStride(dimensions.size());
-  uint64_t localRun = 1;
-  for (size_t d = dimensions.size(); d-- > 0;) {
-    logicalStride[d] = stride, localStride[d] = localRun;
-    logicalBase += static_cast<uint64_t>(dimensions[d].start) * stride;
-    stride *= static_cast<uint64_t>(dimensions[d].global), localRun *= static_cast<uint64_t>(dimensions[d].local);
-  }
-  std::vector<int64_t> index(outer, 0);
-  while (true) {
-    uint64_t logical = logicalBase, local = 0;
-    for (size_t d = 0; d < outer; ++d)
-      logical += index[d] * logicalStride[d], local += index[d] * localStride[d];
-    run(logical, local, length);
-    size_t d = outer;
-    while (d > 0 && ++index[d - 1] == dimensions[d - 1].valid())
-      index[--d] = 0;
-    if (d == 0)
-      return;
-  }
-}
-
-namespace {
-template <typename To, typename From> void convert(To *to, const void *from, uint64_t count) {
-  if constexpr (std::is_same_v<To, From>) {
-    std::memcpy(to, from, count * sizeof(To));
-    return;
-  }
-  const From *source = static_cast<const From *>(from);
-  constexpr bool narrow = sizeof(From) == 2 || sizeof(To) == 2; // 16-bit floats know float only
-  for (uint64_t i = 0; i < count; ++i)
-    if constexpr (narrow)
-      to[i] = static_cast<To>(static_cast<float>(source[i]));
-    else
-      to[i] = static_cast<To>(source[i]);
-}
-} // namespace
-
-/// Calls with(value of the C++ type that holds elements of `type`).
-template <typename With> static auto withType(ElementType type, With with) {
-  switch (type) {
-  case ElementType::F32:
-    return with(float{});
-  case ElementType::F64:
-    return with(double{});
-  case ElementType::BF16:
-    return with(BFloat16{});
-  case ElementType::F16:
-    return with(Float16{});
-  case ElementType::I32:
-    return with(int32_t{});
-  case ElementType::U8:
-    return with(uint8_t{});
-  }
-  std::abort(); // a verified program has no other type
-}
-
-uint64_t Variables::validElements(const Placement &placement) {
-  uint64_t valid = 0;
-  forEachRun(placement, [&](uint64_t, uint64_t, uint64_t count) { valid += count; });
-  return valid;
 }
 
 Status Variables::copyOut(const Placement &placement, std::vector<uint8_t> &bytes, ElementType type) const {
@@ -170,10 +87,11 @@ template <typename T>
 uint64_t Variables::scatter(const Placement &placement, ElementType type, const uint8_t *piece, std::vector<T> &values) {
   uint64_t covered = 0;
   withType(type, [&](auto stored) {
-    forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
-      convert<T, decltype(stored)>(&values[logical], piece + local * sizeof(stored), count);
-      covered += count;
-    });
+    for (uint64_t i = 0; i < placement.runs.size(); ++i) {
+      ElementRun run = placement.runs.at(i);
+      convert<T, decltype(stored)>(&values[run.logical], piece + run.local * sizeof(stored), run.count);
+      covered += run.count;
+    }
   });
   return covered;
 }
@@ -260,26 +178,6 @@ Status Variables::readBytes(uint32_t variable, std::vector<uint8_t> &bytes) cons
   return take(int32_t{});
 }
 
-template <typename T> Status Variables::write(uint32_t variable, const T *values) {
-  const Entry &entry = entries[variable];
-  std::vector<uint8_t> piece;
-  for (const Placement &placement : entry.placements) {
-    piece.resize(placement.elements * sizeOf(entry.type));
-    if (validElements(placement) < placement.elements) // padding stays as it is
-      if (Status status = copyOut(placement, piece, entry.type); !status.ok())
-        return status;
-    withType(entry.type, [&](auto stored) {
-      forEachRun(placement, [&](uint64_t logical, uint64_t local, uint64_t count) {
-        convert<decltype(stored), T>(reinterpret_cast<decltype(stored) *>(piece.data()) + local, values + logical, count);
-      });
-    });
-    backend.copyIn(placement.memory, piece.data(), piece.size());
-    if (Status status = waitUntilDone(backend); !status.ok())
-      return status;
-  }
-  return {};
-}
-
 void Variables::zero(uint32_t variable) {
   for (const Placement &placement : entries[variable].placements)
     backend.zero(placement.memory, placement.bytes);
@@ -287,7 +185,5 @@ void Variables::zero(uint32_t variable) {
 
 template Status Variables::read(uint32_t, std::vector<float> &) const;
 template Status Variables::read(uint32_t, std::vector<double> &) const;
-template Status Variables::write(uint32_t, const float *);
-template Status Variables::write(uint32_t, const double *);
 
 } // namespace npar::engine

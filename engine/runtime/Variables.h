@@ -3,7 +3,9 @@
 
 #include "engine/device/Backend.h"
 #include "engine/program/Program_generated.h"
+#include "engine/runtime/ElementSource.h"
 #include "engine/runtime/LocalRanks.h"
+#include "engine/runtime/PieceRuns.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -32,16 +34,14 @@ public:
   template <typename T> Status read(uint32_t variable, std::vector<T> &values) const;
   /// The same as raw bytes of the variable's type (16-bit floats: as float32).
   Status readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const;
-  /// To every rank of this session that keeps a piece. `values` holds elements(variable) numbers.
-  template <typename T> Status write(uint32_t variable, const T *values);
+  /// To every rank of this session that keeps a piece, of each of these variables, which have one shape (a parameter and its master, say).
+  /// Reads what these ranks keep, each range once, and little more; the tensor is nowhere whole in memory. Padding stays as it is. Spread
+  /// over the workers of the task arena that it is called in.
+  Status write(const std::vector<uint32_t> &variables, const ElementSource &source);
   /// Zeroes every piece, padding included; done when the backend says so.
   void zero(uint32_t variable);
 
 private:
-  struct Dimension {
-    int64_t global, local, start;
-    int64_t valid() const; ///< local indices that are no padding
-  };
   /// What a rank keeps of a variable.
   struct Placement {
     int64_t rank = 0;
@@ -49,8 +49,7 @@ private:
     uint64_t bytes = 0;    ///< of memory
     uint64_t elements = 0; ///< that the piece has, padding included
     bool owned = false;    ///< this rank's elements are read: each element of the variable has one such rank
-    std::vector<Dimension> dimensions;
-    uint64_t begin = 0, end = UINT64_MAX; ///< the share that is kept of the row-major elements of `dimensions` (Piece.flat_axes)
+    PieceRuns runs;        ///< what is no padding
   };
   struct Entry {
     std::string name;
@@ -67,12 +66,11 @@ private:
   /// The owned pieces of all sessions, each with its rank, as `scatterAll` takes them.
   Result<std::vector<std::vector<uint8_t>>> gatherPieces(const Entry &entry) const;
   template <typename T> Result<uint64_t> scatterAll(uint32_t variable, std::vector<T> &values) const;
-  /// Calls run(logical offset, local offset, count) for each contiguous run of elements.
-  template <typename Run> static void forEachRun(const Placement &placement, Run run);
-  /// The same before the share is taken: local offsets count the elements of `dimensions`.
-  template <typename Run> static void forEachRowMajorRun(const std::vector<Dimension> &dimensions, Run run);
-  /// Elements of the piece that are no padding.
-  static uint64_t validElements(const Placement &placement);
+  /// The logical elements from `begin` to `end`.
+  Status writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end);
+  /// What a piece keeps of the elements `begin` to `end`, which `values` holds as `from`. `piece` is room to work in.
+  Status writePart(const Placement &placement, program::ElementType type, program::ElementType from, const std::vector<uint8_t> &values,
+                   uint64_t begin, uint64_t end, std::vector<uint8_t> &piece);
 
   const program::Program &program;
   Backend &backend;

@@ -1,0 +1,116 @@
+// Scatters a logical tensor over the pieces of ranks, block by block and from several threads, so that it is nowhere whole in memory.
+#include "engine/program/Elements.h"
+#include "engine/runtime/Convert.h"
+#include "engine/runtime/Variables.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <oneapi/tbb/parallel_for.h>
+
+namespace npar::engine {
+
+using program::ElementType;
+
+namespace {
+
+/// Elements of the logical tensor that one task takes on: in a processor's own cache, with what they become.
+constexpr uint64_t blockElements = uint64_t{1} << 17;
+/// What lies between two ranges that are wanted is read along when it is less than a page or two: asking again costs more.
+constexpr uint64_t smallGap = 2048;
+
+struct Range {
+  uint64_t begin, end;
+};
+
+/// What several pieces want, ascending, joined where little lies between.
+std::vector<Range> joined(std::vector<Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) { return a.begin < b.begin; });
+  std::vector<Range> result;
+  for (const Range &range : ranges)
+    if (!result.empty() && range.begin <= result.back().end + smallGap)
+      result.back().end = std::max(result.back().end, range.end);
+    else
+      result.push_back(range);
+  return result;
+}
+
+/// The parts of a piece's runs that lie in a block.
+template <typename Visit> void forEachRunIn(const PieceRuns &runs, const Range &block, Visit visit) {
+  for (uint64_t i = runs.from(block.begin); i < runs.size(); ++i) {
+    ElementRun run = runs.at(i);
+    if (run.logical >= block.end)
+      return;
+    uint64_t begin = std::max(run.logical, block.begin), end = std::min(run.logical + run.count, block.end);
+    visit(ElementRun{begin, run.local + (begin - run.logical), end - begin});
+  }
+}
+
+} // namespace
+
+Status Variables::write(const std::vector<uint32_t> &variables, const ElementSource &source) {
+  uint64_t elements = entries[variables.front()].elements, blocks = (elements + blockElements - 1) / blockElements;
+  std::mutex mutex;
+  Status failure;
+  std::atomic<uint64_t> failed{UINT64_MAX}; // the first block that failed: the same whatever the threads do
+  tbb::parallel_for(uint64_t{0}, blocks, [&](uint64_t block) {
+    if (failed < block)
+      return;
+    backend.enterThread();
+    Status status = writeBlock(variables, source, block * blockElements, std::min(elements, (block + 1) * blockElements));
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!status.ok() && block < failed)
+      failed = block, failure = status;
+  });
+  return failure;
+}
+
+Status Variables::writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end) {
+  Range block = {begin, end};
+  std::vector<Range> wanted;
+  for (uint32_t variable : variables)
+    for (const Placement &placement : entries[variable].placements)
+      forEachRunIn(placement.runs, block, [&](const ElementRun &run) {
+        if (!wanted.empty() && wanted.back().end == run.logical)
+          wanted.back().end += run.count;
+        else
+          wanted.push_back({run.logical, run.logical + run.count});
+      });
+  uint64_t size = sizeOf(source.type);
+  std::vector<uint8_t> values((end - begin) * size), piece;
+  for (const Range &range : joined(std::move(wanted)))
+    if (Status status = source.read(range.begin, range.end - range.begin, values.data() + (range.begin - begin) * size); !status.ok())
+      return status;
+  for (uint32_t variable : variables)
+    for (const Placement &placement : entries[variable].placements)
+      if (Status status = writePart(placement, entries[variable].type, source.type, values, begin, end, piece); !status.ok())
+        return status;
+  return {};
+}
+
+Status Variables::writePart(const Placement &placement, ElementType type, ElementType from, const std::vector<uint8_t> &values,
+                            uint64_t begin, uint64_t end, std::vector<uint8_t> &piece) {
+  uint64_t size = sizeOf(type);
+  piece.resize((end - begin) * size);
+  uint64_t used = 0, sent = 0, next = 0; // elements in `piece`, of them on their way, and where the next one would follow them
+  auto send = [&] {
+    if (used > sent)
+      backend.copyIn(placement.memory + (next - (used - sent)) * size, piece.data() + sent * size, (used - sent) * size);
+    sent = used;
+  };
+  forEachRunIn(placement.runs, {begin, end}, [&](const ElementRun &run) {
+    if (run.local != next)
+      send();
+    uint8_t *to = piece.data() + used * size;
+    withType(from, [&](auto given) {
+      const uint8_t *source = values.data() + (run.logical - begin) * sizeof(given);
+      withType(type,
+               [&](auto kept) { convert<decltype(kept), decltype(given)>(reinterpret_cast<decltype(kept) *>(to), source, run.count); });
+    });
+    used += run.count, next = run.local + run.count;
+  });
+  send();
+  return used > 0 ? waitUntilDone(backend) : Status();
+}
+
+} // namespace npar::engine
