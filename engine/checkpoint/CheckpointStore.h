@@ -1,0 +1,41 @@
+// The tensors of a checkpoint as one store: whichever pieces its plan cut them into, any other plan reads its own ranges.
+#pragma once
+
+#include "engine/checkpoint/Manifest.h"
+#include "engine/checkpoint/TensorStore.h"
+
+#include <functional>
+
+namespace npar::engine {
+
+/// A committed checkpoint, opened: the manifest has been checked, and that each shard has the tensors that the manifest says. Tensors have
+/// their logical names ("wte.weight", "wte.weight.exp_avg") and stored shapes. Hashes are checked by `verify` alone.
+class CheckpointStore : public TensorStore {
+public:
+  virtual const Manifest &manifest() const = 0;
+  /// The folder of the checkpoint.
+  virtual const std::string &folder() const = 0;
+  /// Bytes of `count` elements of a piece, from its element `first` on. Fails when the file has changed its size or cannot be read.
+  virtual Status readPiece(const ManifestTensor &tensor, const ManifestPiece &piece, uint64_t first, uint64_t count,
+                           uint8_t *bytes) const = 0;
+  /// Reads the pieces number `part`, `part` + `parts` ... of all and compares their hashes, in parallel. The error names file and tensor.
+  /// `progress` (may be null) is told the bytes done, from any thread.
+  virtual Status verify(uint64_t part = 0, uint64_t parts = 1, const std::function<void(uint64_t)> &progress = nullptr) const = 0;
+};
+
+/// `path` is a checkpoint's folder, or a folder of checkpoints, of which the newest is taken.
+Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::string &path);
+
+/// Whether `path` is a checkpoint or a folder that holds one.
+bool isCheckpoint(const std::string &path);
+
+/// A committed checkpoint in a folder of them.
+struct CommittedCheckpoint {
+  uint64_t step = 0;
+  std::string path;
+};
+
+/// The committed checkpoints of a folder ("step-100"), ascending; none where the folder does not exist.
+Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder);
+
+} // namespace npar::engine

@@ -1,0 +1,19 @@
+// JSON that was written elsewhere, as a tree: nesting, number of values and equal names are checked while it is read.
+#pragma once
+
+#include "engine/status/Status.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace npar::engine {
+
+struct JsonLimits {
+  size_t depth = 16;
+  size_t values = 20'000'000; ///< lists and objects included
+};
+
+/// Throws nothing. The error begins in the middle of a sentence: "no valid JSON at byte 17", "the name 'step' occurs twice".
+Result<nlohmann::json> parseJsonTree(const std::string &text, const JsonLimits &limits = {});
+
+} // namespace npar::engine
