@@ -1,13 +1,12 @@
 // What a manifest says, whether its pieces store every element once, and how it is written.
 #include "engine/checkpoint/Manifest.h"
 
+#include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Safetensors.h"
 #include "engine/logging/Json.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
-#include <xxhash.h>
 
 namespace npar::engine {
 
@@ -126,14 +125,6 @@ uint64_t bytesOfType(const std::string &type) {
   static const std::map<std::string, uint64_t> sizes = {{"F64", 8}, {"I64", 8}, {"F32", 4}, {"I32", 4}, {"BF16", 2}, {"F16", 2}, {"U8", 1}};
   auto found = sizes.find(type);
   return found == sizes.end() ? 0 : found->second;
-}
-
-std::string hashText(const void *bytes, size_t size) {
-  XXH128_hash_t hash = XXH3_128bits(bytes, size);
-  char text[33];
-  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return text;
 }
 
 std::string wrongPieces(const ManifestTensor &tensor) {

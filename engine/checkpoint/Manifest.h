@@ -113,7 +113,4 @@ std::string wrongPieces(const ManifestTensor &tensor);
 /// Bytes of one element of a stored type; 0 when it is unknown.
 uint64_t bytesOfType(const std::string &type);
 
-/// XXH3-128 as 32 hex digits.
-std::string hashText(const void *bytes, size_t size);
-
 } // namespace npar::engine

@@ -2,6 +2,7 @@
 #include "engine/checkpoint/Manifest.h"
 
 #include "engine/checkpoint/JsonTree.h"
+#include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Safetensors.h"
 #include "engine/files/AtomicFile.h"
 

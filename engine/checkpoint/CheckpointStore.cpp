@@ -1,0 +1,209 @@
+// Opens a checkpoint with all its shards, and reads ranges of its tensors from the pieces that hold them.
+#include "engine/checkpoint/CheckpointStore.h"
+
+#include "engine/checkpoint/PieceGrid.h"
+#include "engine/checkpoint/PieceHash.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <mutex>
+#include <oneapi/tbb/parallel_for.h>
+#include <sys/stat.h>
+
+namespace npar::engine {
+
+namespace {
+
+/// Bytes that are read at once to be hashed.
+constexpr uint64_t hashedAtOnce = uint64_t{4} << 20;
+
+class OpenCheckpoint final : public CheckpointStore {
+public:
+  OpenCheckpoint(std::string folder, Manifest manifest)
+      : path(std::move(folder)), text("checkpoint '" + path + "'"), content(std::move(manifest)) {}
+  Status open();
+
+  const std::string &description() const override { return text; }
+  const std::map<std::string, StoreEntry> &tensors() const override { return entries; }
+  Status read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const override;
+  const Manifest &manifest() const override { return content; }
+  const std::string &folder() const override { return path; }
+  Status readPiece(const ManifestTensor &tensor, const ManifestPiece &piece, uint64_t first, uint64_t count, uint8_t *bytes) const override;
+  Status verify(uint64_t part, uint64_t parts, const std::function<void(uint64_t)> &progress) const override;
+
+private:
+  Status openShard(const ManifestFile &file);
+  Status checkPiece(const ManifestTensor &tensor, const ManifestPiece &piece) const;
+  Status verifyPiece(const ManifestTensor &tensor, const ManifestPiece &piece, const std::function<void(uint64_t)> &progress) const;
+  Status failure(const std::string &why) const { return Status::badInput(text + ": " + why); }
+  std::string placeOf(const ManifestTensor &tensor, const ManifestPiece &piece) const {
+    return "file '" + content.files[piece.file].name + "', tensor " + quotedName(tensor.name);
+  }
+
+  std::string path, text;
+  Manifest content;
+  std::vector<std::shared_ptr<SafetensorsFile>> shards; ///< by Manifest::files
+  std::map<std::string, StoreEntry> entries;
+  std::map<std::string, PieceGrid> grids;
+};
+
+Status OpenCheckpoint::openShard(const ManifestFile &file) {
+  std::string name = path + "/" + file.name;
+  struct stat info;
+  if (::lstat(name.c_str(), &info) != 0)
+    return failure("file '" + file.name + "': " + std::strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    return failure("file '" + file.name + "' is no regular file");
+  if (static_cast<uint64_t>(info.st_size) != file.bytes)
+    return failure("file '" + file.name + "' has " + std::to_string(info.st_size) + " bytes, its manifest says " +
+                   std::to_string(file.bytes));
+  Result<std::shared_ptr<SafetensorsFile>> shard = SafetensorsFile::open(name, "checkpoint");
+  if (!shard.ok())
+    return shard.status();
+  shards.push_back(std::move(*shard));
+  return {};
+}
+
+Status OpenCheckpoint::checkPiece(const ManifestTensor &tensor, const ManifestPiece &piece) const {
+  const auto &there = shards[piece.file]->tensors();
+  auto found = there.find(piece.tensor);
+  if (found == there.end())
+    return failure(placeOf(tensor, piece) + ": the file has no tensor " + quotedName(piece.tensor));
+  if (found->second.type != tensor.type || found->second.elements() != piece.elements())
+    return failure(placeOf(tensor, piece) + ": the file has " + std::to_string(found->second.elements()) + " elements of " +
+                   found->second.type + ", the manifest says " + std::to_string(piece.elements()) + " of " + tensor.type);
+  return {};
+}
+
+Status OpenCheckpoint::open() {
+  for (const ManifestFile &file : content.files)
+    if (Status status = openShard(file); !status.ok())
+      return status;
+  for (const ManifestTensor &tensor : content.tensors) {
+    for (const ManifestPiece &piece : tensor.pieces)
+      if (Status status = checkPiece(tensor, piece); !status.ok())
+        return status;
+    entries[tensor.name] = {tensor.type, tensor.stored};
+    grids.emplace(tensor.name, PieceGrid(tensor));
+  }
+  return {};
+}
+
+Status OpenCheckpoint::readPiece(const ManifestTensor &tensor, const ManifestPiece &piece, uint64_t first, uint64_t count,
+                                 uint8_t *bytes) const {
+  const SafetensorsFile &shard = *shards[piece.file];
+  uint64_t unit = bytesOfType(tensor.type);
+  std::memcpy(bytes, shard.bytes(shard.tensors().at(piece.tensor)) + first * unit, count * unit);
+  return {};
+}
+
+Status OpenCheckpoint::read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const {
+  auto grid = grids.find(name);
+  const ManifestTensor *tensor = grid == grids.end() ? nullptr : &grid->second.of();
+  if (!tensor || first > tensor->elements() || count > tensor->elements() - first)
+    return failure("it has no elements " + std::to_string(first) + " to " + std::to_string(first + count) + " of " + quotedName(name));
+  uint64_t unit = bytesOfType(tensor->type);
+  while (count > 0) {
+    PieceGrid::Found found = grid->second.find(first);
+    uint64_t take = std::min(found.count, count);
+    if (Status status = readPiece(*tensor, *found.piece, found.first, take, bytes); !status.ok())
+      return status;
+    first += take, count -= take, bytes += take * unit;
+  }
+  return {};
+}
+
+Status OpenCheckpoint::verifyPiece(const ManifestTensor &tensor, const ManifestPiece &piece,
+                                   const std::function<void(uint64_t)> &progress) const {
+  uint64_t unit = bytesOfType(tensor.type), atOnce = hashedAtOnce / unit;
+  std::vector<uint8_t> block(std::min(atOnce, piece.elements()) * unit);
+  PieceHash hash;
+  for (uint64_t at = 0; at < piece.elements(); at += atOnce) {
+    uint64_t count = std::min(atOnce, piece.elements() - at);
+    if (Status status = readPiece(tensor, piece, at, count, block.data()); !status.ok())
+      return status;
+    hash.add(block.data(), count * unit);
+    if (progress)
+      progress(count * unit);
+  }
+  return hash.text() == piece.hash ? Status() : failure(placeOf(tensor, piece) + ": its bytes are not those that were written");
+}
+
+Status OpenCheckpoint::verify(uint64_t part, uint64_t parts, const std::function<void(uint64_t)> &progress) const {
+  std::vector<std::pair<const ManifestTensor *, const ManifestPiece *>> pieces;
+  uint64_t number = 0;
+  for (const ManifestTensor &tensor : content.tensors)
+    for (const ManifestPiece &piece : tensor.pieces)
+      if (number++ % parts == part)
+        pieces.emplace_back(&tensor, &piece);
+  std::mutex mutex;
+  Status failed;
+  std::atomic<size_t> firstFailed{pieces.size()}; // the first in the manifest: the same whatever the threads do
+  tbb::parallel_for(size_t{0}, pieces.size(), [&](size_t i) {
+    if (firstFailed < i)
+      return;
+    Status status = verifyPiece(*pieces[i].first, *pieces[i].second, progress);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!status.ok() && i < firstFailed)
+      firstFailed = i, failed = status;
+  });
+  return failed;
+}
+
+/// The number of a committed checkpoint's name, "step-100".
+std::optional<uint64_t> stepOf(const std::string &name) {
+  const std::string prefix = "step-";
+  std::string digits = name.compare(0, prefix.size(), prefix) == 0 ? name.substr(prefix.size()) : "";
+  bool number = !digits.empty() && digits.size() <= 18 && digits.find_first_not_of("0123456789") == std::string::npos;
+  return number && (digits == "0" || digits[0] != '0') ? std::optional<uint64_t>(std::stoull(digits)) : std::nullopt;
+}
+
+} // namespace
+
+Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder) {
+  std::vector<CommittedCheckpoint> found;
+  DIR *entries = ::opendir(folder.c_str());
+  if (!entries && errno == ENOENT)
+    return found;
+  if (!entries)
+    return Status::badInput("cannot read the folder of checkpoints '" + folder + "': " + std::strerror(errno));
+  while (const dirent *entry = ::readdir(entries))
+    if (std::optional<uint64_t> step = stepOf(entry->d_name))
+      found.push_back({*step, folder + "/" + entry->d_name});
+  ::closedir(entries);
+  std::sort(found.begin(), found.end(), [](const CommittedCheckpoint &a, const CommittedCheckpoint &b) { return a.step < b.step; });
+  return found;
+}
+
+bool isCheckpoint(const std::string &path) {
+  if (hasManifest(path))
+    return true;
+  Result<std::vector<CommittedCheckpoint>> found = committedCheckpoints(path);
+  return found.ok() && !found->empty();
+}
+
+Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::string &path) {
+  std::string folder = path;
+  while (folder.size() > 1 && folder.back() == '/')
+    folder.pop_back();
+  if (!hasManifest(folder)) {
+    Result<std::vector<CommittedCheckpoint>> found = committedCheckpoints(folder);
+    if (!found.ok())
+      return found.status();
+    if (found->empty())
+      return Status::badInput("'" + path + "' holds no checkpoint: it has neither a " + Manifest::fileName + " nor a folder 'step-N'");
+    folder = found->back().path;
+  }
+  Result<Manifest> manifest = readManifest(folder);
+  if (!manifest.ok())
+    return manifest.status();
+  auto store = std::make_shared<OpenCheckpoint>(folder, std::move(*manifest));
+  if (Status status = store->open(); !status.ok())
+    return status;
+  return std::shared_ptr<const CheckpointStore>(std::move(store));
+}
+
+} // namespace npar::engine
