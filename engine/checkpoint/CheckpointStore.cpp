@@ -3,12 +3,12 @@
 
 #include "engine/checkpoint/PieceGrid.h"
 #include "engine/checkpoint/PieceHash.h"
+#include "engine/files/Folders.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <dirent.h>
 #include <mutex>
 #include <oneapi/tbb/parallel_for.h>
 #include <sys/stat.h>
@@ -164,16 +164,13 @@ std::optional<uint64_t> stepOf(const std::string &name) {
 } // namespace
 
 Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string &folder) {
+  Result<std::vector<std::string>> names = program::namesIn(folder);
+  if (!names.ok())
+    return names.status();
   std::vector<CommittedCheckpoint> found;
-  DIR *entries = ::opendir(folder.c_str());
-  if (!entries && errno == ENOENT)
-    return found;
-  if (!entries)
-    return Status::badInput("cannot read the folder of checkpoints '" + folder + "': " + std::strerror(errno));
-  while (const dirent *entry = ::readdir(entries))
-    if (std::optional<uint64_t> step = stepOf(entry->d_name))
-      found.push_back({*step, folder + "/" + entry->d_name});
-  ::closedir(entries);
+  for (const std::string &name : *names)
+    if (std::optional<uint64_t> step = stepOf(name))
+      found.push_back({*step, folder + "/" + name});
   std::sort(found.begin(), found.end(), [](const CommittedCheckpoint &a, const CommittedCheckpoint &b) { return a.step < b.step; });
   return found;
 }

@@ -5,6 +5,7 @@
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Arenas.h"
@@ -22,6 +23,7 @@
 #include <cstring>
 #include <limits>
 #include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <type_traits>
 #include <xxhash.h>
@@ -53,6 +55,9 @@ public:
   Status write(const std::string &variable, const std::vector<double> &values) override { return writeAll(variable, values); }
   Status writeFloat(const std::string &variable, const std::vector<float> &values) override { return writeAll(variable, values); }
   Status writeFrom(const std::string &variable, const ElementSource &source) override;
+  Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const override;
+  std::vector<int64_t> ranks() const override;
+  Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override;
   std::string parameterHash() const override;
   std::vector<ArenaUse> arenaUse() const override;
 
@@ -141,10 +146,10 @@ Status LocalSession::openRanks() {
   arenas = std::make_unique<Arenas>(*parts.backend);
   if (Status status = arenas->allocate(program, *ranks); !status.ok())
     return status;
-  GatherBytes gather;
+  GatherBytes gatherAll;
   if (!isAlone())
-    gather = [this](const std::vector<uint8_t> &own) { return communicator->gather(own, options.timeoutSeconds); };
-  variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, std::move(gather));
+    gatherAll = [this](const std::vector<uint8_t> &own) { return communicator->gather(own, options.timeoutSeconds); };
+  variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, std::move(gatherAll));
   inputs = Inputs(program, arenas->all());
   if (computes())
     for (const char *name : outputNames)
@@ -315,6 +320,38 @@ Status LocalSession::writeFrom(const std::string &name, const ElementSource &sou
     written.push_back(static_cast<uint32_t>(master));
   tbb::task_arena workers(options.threads);
   return workers.execute([&] { return variables->write(written, source); });
+}
+
+Status LocalSession::readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const {
+  std::vector<uint64_t> places; // in `bytes`
+  uint64_t size = 0;
+  for (const OwnedPiece &piece : pieces) {
+    places.push_back(size);
+    size += piece.elements() * sizeOf(program.variables()->Get(piece.variable)->type());
+  }
+  std::vector<Status> results(pieces.size());
+  tbb::task_arena workers(options.threads);
+  workers.execute([&] {
+    tbb::parallel_for(size_t{0}, pieces.size(), [&](size_t i) {
+      parts.backend->enterThread();
+      results[i] = variables->readPiece(pieces[i].variable, pieces[i].rank, bytes + places[i]);
+    });
+  });
+  auto failed = std::find_if(results.begin(), results.end(), [](const Status &status) { return !status.ok(); });
+  return failed == results.end() ? Status() : *failed;
+}
+
+std::vector<int64_t> LocalSession::ranks() const {
+  std::vector<int64_t> result;
+  for (const LocalRank &rank : arenas->all())
+    result.push_back(rank.rank);
+  return result;
+}
+
+Result<std::vector<std::vector<uint8_t>>> LocalSession::gather(const std::vector<uint8_t> &own) const {
+  if (isAlone())
+    return std::vector<std::vector<uint8_t>>{own};
+  return communicator->gather(own, options.timeoutSeconds);
 }
 
 std::string LocalSession::parameterHash() const {

@@ -6,6 +6,7 @@
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Convert.h"
+#include "engine/runtime/OwnedPieces.h"
 
 #include <algorithm>
 #include <cstring>
@@ -34,18 +35,6 @@ Variables::Variables(const Program &program, const std::vector<LocalRank> &ranks
     }
 }
 
-/// Whether the rank's piece is the one that is read: the rank has coordinate 0 on every mesh axis that replicates the piece.
-static bool owns(const Program &program, const std::vector<int64_t> &coordinates, const RankClass &rankClass, const Piece &piece) {
-  auto splits = [&](uint32_t axis) {
-    auto among = [&](const flatbuffers::Vector<uint32_t> &axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
-    return among(*piece.mesh_axes()) || among(*piece.flat_axes());
-  };
-  for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
-    if (coordinates[axis] > 0 && fixedCoordinate(rankClass, axis) < 0 && !splits(axis))
-      return false;
-  return piece.owner();
-}
-
 Variables::Placement Variables::placementOf(const Program &program, int64_t rank, const Piece &piece) {
   std::vector<int64_t> coordinates = coordinatesOf(program, rank);
   Placement placement;
@@ -66,7 +55,7 @@ Variables::Placement Variables::placementOf(const Program &program, int64_t rank
     placement.elements = share;
   }
   placement.runs = PieceRuns(dimensions, begin, end);
-  placement.owned = owns(program, coordinates, *program.classes()->Get(classOf(program, rank)), piece);
+  placement.owned = ownsPiece(program, coordinates, *program.classes()->Get(classOf(program, rank)), piece);
   return placement;
 }
 
@@ -176,6 +165,26 @@ Status Variables::readBytes(uint32_t variable, std::vector<uint8_t> &bytes) cons
     break;
   }
   return take(int32_t{});
+}
+
+Status Variables::readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const {
+  const Entry &entry = entries[variable];
+  auto placement = std::find_if(entry.placements.begin(), entry.placements.end(), [&](const Placement &each) { return each.rank == rank; });
+  if (placement == entry.placements.end())
+    return Status(Code::Internal, "rank " + std::to_string(rank) + " keeps nothing of variable '" + entry.name + "' in this session");
+  const PieceRuns &runs = placement->runs;
+  uint64_t size = sizeOf(entry.type), elements = runs.elements();
+  if (elements == 0)
+    return {};
+  if (ElementRun last = runs.at(runs.size() - 1); last.local + last.count == elements) // padding, if any, comes after all of them
+    backend.copyOut(bytes, placement->memory, elements * size);
+  else
+    for (uint64_t i = 0, done = 0; i < runs.size(); ++i) {
+      ElementRun run = runs.at(i);
+      backend.copyOut(bytes + done * size, placement->memory + run.local * size, run.count * size);
+      done += run.count;
+    }
+  return waitUntilDone(backend);
 }
 
 void Variables::zero(uint32_t variable) {

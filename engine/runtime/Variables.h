@@ -34,6 +34,9 @@ public:
   template <typename T> Status read(uint32_t variable, std::vector<T> &values) const;
   /// The same as raw bytes of the variable's type (16-bit floats: as float32).
   Status readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const;
+  /// The elements that a rank of this session keeps, in order, without padding, as they are: those of its OwnedPiece where it owns them.
+  /// Thread-safe.
+  Status readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const;
   /// To every rank of this session that keeps a piece, of each of these variables, which have one shape (a parameter and its master, say).
   /// Reads what these ranks keep, each range once, and little more; the tensor is nowhere whole in memory. Padding stays as it is. Spread
   /// over the workers of the task arena that it is called in.

@@ -53,6 +53,10 @@ public:
   }
   engine::Result<std::vector<float>> readFloat(const std::string &) const override { return std::vector<float>(); }
   engine::Status writeFloat(const std::string &, const std::vector<float> &) override { return {}; }
+  engine::Status writeFrom(const std::string &, const engine::ElementSource &) override { return {}; }
+  engine::Status readPieces(const std::vector<engine::OwnedPiece> &, uint8_t *) const override { return {}; }
+  std::vector<int64_t> ranks() const override { return {0}; }
+  engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override { return {{own}}; }
   std::string parameterHash() const override { return ""; }
   std::vector<engine::ArenaUse> arenaUse() const override { return {{0, 64, used}}; }
   uint64_t used = 64;

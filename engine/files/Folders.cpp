@@ -1,0 +1,90 @@
+// POSIX calls, each of which says what went wrong.
+#include "engine/files/Folders.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace npar::program {
+
+using engine::Result;
+using engine::Status;
+
+static Status failure(const std::string &what, const std::string &path, int error) {
+  return Status::badInput("cannot " + what + " '" + path + "': " + std::strerror(error));
+}
+
+Status makeFolder(const std::string &path) {
+  if (::mkdir(path.c_str(), 0777) == 0)
+    return {};
+  int error = errno;
+  struct stat info;
+  if (error == EEXIST && ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode))
+    error = ENOTDIR;
+  return error == EEXIST ? Status() : failure("make the folder", path, error);
+}
+
+Status syncFolder(const std::string &path) {
+  int file = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0)
+    return failure("sync the folder", path, errno);
+  int error = ::fsync(file) == 0 ? 0 : errno;
+  ::close(file);
+  if (error == EINVAL || error == EROFS || error == ENOTSUP) // a file system that cannot sync folders
+    return {};
+  return error ? failure("sync the folder", path, error) : Status();
+}
+
+Status renameFolder(const std::string &from, const std::string &to) {
+  return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : failure("rename '" + from + "' to", to, errno);
+}
+
+Result<std::vector<std::string>> namesIn(const std::string &folder) {
+  std::vector<std::string> names;
+  DIR *entries = ::opendir(folder.c_str());
+  if (!entries && errno == ENOENT)
+    return names;
+  if (!entries)
+    return failure("read the folder", folder, errno);
+  while (const dirent *entry = ::readdir(entries))
+    if (std::string name = entry->d_name; name != "." && name != "..")
+      names.push_back(std::move(name));
+  ::closedir(entries);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status removeFolder(const std::string &path) {
+  Result<std::vector<std::string>> names = namesIn(path);
+  if (!names.ok())
+    return names.status();
+  for (const std::string &name : *names) {
+    std::string inside = path + "/" + name;
+    struct stat info;
+    if (::lstat(inside.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+      if (Status status = removeFolder(inside); !status.ok())
+        return status;
+    } else if (::unlink(inside.c_str()) != 0 && errno != ENOENT)
+      return failure("remove", inside, errno);
+  }
+  return ::rmdir(path.c_str()) == 0 || errno == ENOENT ? Status() : failure("remove the folder", path, errno);
+}
+
+Result<std::unique_ptr<FolderLock>> FolderLock::take(const std::string &folder) {
+  int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0)
+    return failure("open the folder", folder, errno);
+  std::unique_ptr<FolderLock> lock(new FolderLock(file));
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Status::badInput("cannot write to '" + folder + "': another run is using it");
+  return lock;
+}
+
+FolderLock::~FolderLock() { ::close(file); }
+
+} // namespace npar::program

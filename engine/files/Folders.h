@@ -1,0 +1,42 @@
+// Folders that take their place as a whole: made, synced, renamed, removed.
+#pragma once
+
+#include "engine/status/Status.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npar::program {
+
+/// Makes a folder in one that exists; one that is there already is good.
+engine::Status makeFolder(const std::string &path);
+
+/// What has been made, renamed or removed in a folder is on the disk afterwards.
+engine::Status syncFolder(const std::string &path);
+
+/// Gives a folder another name, which no other one may have unless it is empty.
+engine::Status renameFolder(const std::string &from, const std::string &to);
+
+/// Removes a folder with all that is in it; links are removed, not followed. One that is not there is good.
+engine::Status removeFolder(const std::string &path);
+
+/// The names in a folder, ascending, without `.` and `..`. None where there is no such folder.
+engine::Result<std::vector<std::string>> namesIn(const std::string &folder);
+
+/// Held by one process at a time, by a lock of the operating system that ends with its holder whatever ended that. A file system without
+/// locks lets everyone pass.
+class FolderLock {
+public:
+  /// An error that says so when another process holds it.
+  static engine::Result<std::unique_ptr<FolderLock>> take(const std::string &folder);
+  ~FolderLock();
+  FolderLock(const FolderLock &) = delete;
+  FolderLock &operator=(const FolderLock &) = delete;
+
+private:
+  explicit FolderLock(int file) : file(file) {}
+  int file;
+};
+
+} // namespace npar::program

@@ -1,0 +1,95 @@
+// Turns a class's pieces into rectangles of logical elements: padding is cut off, and a share is counted without it.
+#include "engine/runtime/OwnedPieces.h"
+
+#include "engine/program/Classes.h"
+#include "engine/program/Pieces.h"
+#include "engine/program/Ranks.h"
+
+#include <algorithm>
+
+namespace npar::engine {
+
+using namespace program;
+
+bool outlivesStep(const Variable &variable) {
+  switch (variable.kind()) {
+  case VariableKind::Parameter:
+  case VariableKind::State:
+    return true;
+  case VariableKind::Accumulator:
+  case VariableKind::Output:
+    return false;
+  }
+  return false;
+}
+
+bool ownsPiece(const Program &program, const std::vector<int64_t> &coordinates, const RankClass &rankClass, const Piece &piece) {
+  auto splits = [&](uint32_t axis) {
+    auto among = [&](const flatbuffers::Vector<uint32_t> &axes) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    return among(*piece.mesh_axes()) || among(*piece.flat_axes());
+  };
+  for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
+    if (coordinates[axis] > 0 && fixedCoordinate(rankClass, axis) < 0 && !splits(axis))
+      return false;
+  return piece.owner();
+}
+
+/// How many of the first `count` row-major elements of a piece with these local sizes are no padding, where `valid` of each size are none.
+static uint64_t validAmong(uint64_t count, const std::vector<int64_t> &local, const std::vector<int64_t> &valid) {
+  uint64_t stride = 1, inside = 1; // elements of the dimensions after, with padding and without
+  for (size_t d = 0; d < local.size(); ++d)
+    stride *= static_cast<uint64_t>(local[d]), inside *= static_cast<uint64_t>(valid[d]);
+  if (count >= stride)
+    return inside;
+  uint64_t before = 0;
+  for (size_t d = 0; d < local.size(); ++d) {
+    stride /= static_cast<uint64_t>(local[d]), inside /= static_cast<uint64_t>(valid[d]);
+    uint64_t place = count / stride;
+    if (place >= static_cast<uint64_t>(valid[d]))
+      return before + static_cast<uint64_t>(valid[d]) * inside;
+    before += place * inside;
+    count %= stride;
+  }
+  return before;
+}
+
+static OwnedPiece ownedPiece(const Program &program, int64_t rank, const std::vector<int64_t> &coordinates, const Piece &piece) {
+  OwnedPiece owned;
+  owned.variable = piece.variable(), owned.rank = rank;
+  std::vector<int64_t> local;
+  uint64_t kept = 1;
+  bool empty = false;
+  for (const PieceDimension *dimension : *piece.dimensions()) {
+    int64_t start = memberAlong(program, coordinates, piece, *dimension) * dimension->local();
+    local.push_back(dimension->local());
+    kept *= static_cast<uint64_t>(dimension->local());
+    owned.start.push_back(start);
+    owned.shape.push_back(std::clamp<int64_t>(dimension->global() - start, 0, dimension->local()));
+    empty |= owned.shape.back() == 0;
+  }
+  if (empty)
+    return owned;
+  uint64_t begin = 0, end = kept;
+  if (piece.flat_axes()->size() > 0) {
+    uint64_t share = flatShare(kept, ranksAlong(program, *piece.flat_axes()));
+    begin = static_cast<uint64_t>(memberAlong(program, coordinates, *piece.flat_axes())) * share;
+    end = begin + share;
+  }
+  owned.begin = validAmong(begin, local, owned.shape), owned.end = validAmong(end, local, owned.shape);
+  return owned;
+}
+
+std::vector<OwnedPiece> ownedPieces(const Program &program, const std::vector<int64_t> &ranks) {
+  std::vector<OwnedPiece> all;
+  for (int64_t rank : ranks) {
+    std::vector<int64_t> coordinates = coordinatesOf(program, rank);
+    const RankClass &rankClass = *program.classes()->Get(classOf(program, rank));
+    for (const Piece *piece : *rankClass.pieces())
+      if (outlivesStep(*program.variables()->Get(piece->variable())) && ownsPiece(program, coordinates, rankClass, *piece))
+        if (OwnedPiece owned = ownedPiece(program, rank, coordinates, *piece); owned.elements() > 0)
+          all.push_back(std::move(owned));
+  }
+  return all;
+}
+
+} // namespace npar::engine
