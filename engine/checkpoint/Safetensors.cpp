@@ -1,67 +1,102 @@
-// The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
+// Opens a file, and reads of its tensors what is asked for.
 #include "engine/checkpoint/Safetensors.h"
 
+#include "engine/checkpoint/StoredType.h"
 #include "engine/numbers/NarrowFloat.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace npar::engine {
 
 namespace {
 
-constexpr uint64_t largestHeader = 100'000'000; // the format's own limit
-
-template <typename T> T load(const uint8_t *p) {
-  T value;
-  std::memcpy(&value, p, sizeof(T));
-  return value;
+template <typename Stored, typename T> void widenAs(const uint8_t *bytes, uint64_t count, T *values) {
+  for (uint64_t i = 0; i < count; ++i) {
+    Stored value;
+    std::memcpy(&value, bytes + i * sizeof(Stored), sizeof(Stored));
+    if constexpr (std::is_arithmetic_v<Stored>)
+      values[i] = static_cast<T>(value);
+    else
+      values[i] = static_cast<T>(static_cast<float>(value));
+  }
 }
 
 } // namespace
 
-template <typename T> std::vector<T> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const {
-  std::vector<T> values(count);
-  const uint8_t *p = data + tensor.begin + first * ((tensor.end - tensor.begin) / std::max<uint64_t>(1, tensor.elements()));
-  if (tensor.type == "F32")
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<T>(load<float>(p + 4 * i));
-  else if (tensor.type == "F64")
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<T>(load<double>(p + 8 * i));
-  else if (tensor.type == "BF16")
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<T>(static_cast<float>(load<program::BFloat16>(p + 2 * i)));
+template <typename T> void widen(const std::string &type, const uint8_t *bytes, uint64_t count, T *values) {
+  if (type == "F32")
+    widenAs<float>(bytes, count, values);
+  else if (type == "F64")
+    widenAs<double>(bytes, count, values);
+  else if (type == "BF16")
+    widenAs<program::BFloat16>(bytes, count, values);
   else
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<T>(static_cast<float>(load<program::Float16>(p + 2 * i)));
+    widenAs<program::Float16>(bytes, count, values);
+}
+
+template void widen(const std::string &type, const uint8_t *bytes, uint64_t count, float *values);
+template void widen(const std::string &type, const uint8_t *bytes, uint64_t count, double *values);
+
+Status SafetensorsFile::readBytes(const StoredTensor &tensor, uint64_t offset, uint64_t size, void *bytes) const {
+  Status status = file.read(data + tensor.begin + offset, size, bytes);
+  if (status.ok())
+    return {};
+  std::string which;
+  for (const auto &[name, each] : table)
+    if (each.begin == tensor.begin && each.end == tensor.end)
+      which = name;
+  return Status(status.code(), status.message() + " (reading tensor " + quotedName(which) + ")");
+}
+
+template <typename T> Result<std::vector<T>> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const {
+  uint64_t each = findStoredType(tensor.type)->bits / 8;
+  std::vector<uint8_t> bytes(count * each);
+  if (Status status = readBytes(tensor, first * each, bytes.size(), bytes.data()); !status.ok())
+    return status;
+  std::vector<T> values(count);
+  widen(tensor.type, bytes.data(), count, values.data());
   return values;
 }
 
-template std::vector<float> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
-template std::vector<double> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
+template Result<std::vector<float>> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
+template Result<std::vector<double>> SafetensorsFile::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
 
-bool SafetensorsFile::isFloating(const std::string &type) { return type == "F32" || type == "F64" || type == "F16" || type == "BF16"; }
+bool SafetensorsFile::isFloating(const std::string &type) {
+  const StoredType *found = findStoredType(type);
+  return found && found->floating;
+}
 
 Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path, const std::string &what) {
-  auto failure = [&](const std::string &why) { return Status::badInput("cannot read " + what + " '" + path + "': " + why); };
-  Result<program::MappedFile> mapped = program::MappedFile::open(path, what);
-  if (!mapped.ok())
-    return mapped.status();
-  std::shared_ptr<SafetensorsFile> result(new SafetensorsFile(std::move(*mapped)));
-  const uint8_t *bytes = result->file.data();
-  size_t length = result->file.size();
+  Result<program::RangeFile> opened = program::RangeFile::open(path, what);
+  if (!opened.ok())
+    return opened.status();
+  std::shared_ptr<SafetensorsFile> result(new SafetensorsFile(std::move(*opened)));
+  const program::RangeFile &file = result->file;
+  auto failure = [&](const std::string &why) { return Status::badInput("cannot read " + file.description() + ": " + why); };
+  uint64_t length = file.size();
   if (length < 8)
     return failure("its " + std::to_string(length) + " bytes are too few for a safetensors file");
-  uint64_t header = load<uint64_t>(bytes);
-  if (header > largestHeader || header > length - 8)
+  uint8_t prefix[8];
+  if (Status status = file.read(0, sizeof(prefix), prefix); !status.ok())
+    return status;
+  uint64_t header = 0;
+  for (size_t i = 0; i < sizeof(prefix); ++i)
+    header |= uint64_t{prefix[i]} << (8 * i);
+  if (header > length - 8)
     return failure("it claims a header of " + std::to_string(header) + " bytes, but has " + std::to_string(length) +
                    " bytes in all: no safetensors file, or cut short");
-  auto table = parseSafetensorsHeader(reinterpret_cast<const char *>(bytes) + 8, header, length - 8 - header);
-  if (!table.ok())
-    return failure(table.status().message());
-  result->table = std::move(*table);
-  result->data = bytes + 8 + header;
+  if (header > largestSafetensorsHeader)
+    return failure("it claims a header of " + std::to_string(header) + " bytes; the format allows " +
+                   std::to_string(largestSafetensorsHeader));
+  std::string text(header, '\0');
+  if (Status status = file.read(8, header, text.data()); !status.ok())
+    return status;
+  Result<SafetensorsHeader> parsed = parseSafetensorsHeader(text.data(), header, length - 8 - header);
+  if (!parsed.ok())
+    return failure(parsed.status().message());
+  result->table = std::move(parsed->tensors);
+  result->words = std::move(parsed->metadata);
+  result->data = 8 + header;
   return result;
 }
 

@@ -1,7 +1,8 @@
 // The safetensors file format: an 8-byte header length, a JSON header, raw little-endian tensors. Files are not trusted.
 #pragma once
 
-#include "engine/files/MappedFile.h"
+#include "engine/files/InsideFolder.h"
+#include "engine/files/RangeFile.h"
 
 #include <cstdint>
 #include <map>
@@ -11,43 +12,64 @@
 
 namespace npar::engine {
 
+using program::quotedName;
+
 struct StoredTensor {
-  std::string type; ///< "F32", "F64", "F16", "BF16", or another that is only listed
+  std::string type; ///< a word of StoredType.h
   std::vector<int64_t> shape;
   uint64_t begin = 0, end = 0; ///< in the data part
   uint64_t elements() const;
 };
 
-/// A memory-mapped file whose header has been checked: every tensor has the bytes of its shape, and all of them lie one after the other,
-/// from the first byte of the data to the end of the file.
+/// An open file whose header has been checked: every tensor has the bytes of its shape, and all of them lie one after the other, from the
+/// first byte of the data to the end of the file. Bytes are read when asked for, by ranges and not through a mapping: where the file has
+/// been cut or the disk fails meanwhile, that read is an error which names the tensor. Reads may come from several threads.
 class SafetensorsFile {
 public:
   /// `what` words errors: "cannot read WHAT 'PATH': ...".
   static Result<std::shared_ptr<SafetensorsFile>> open(const std::string &path, const std::string &what = "weights");
   const std::map<std::string, StoredTensor> &tensors() const { return table; }
-  /// `count` elements from `first` on, converted to float or double; the tensor must be of this file and of a floating type (`isFloating`).
-  template <typename T> std::vector<T> read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
-  template <typename T> std::vector<T> read(const StoredTensor &tensor) const { return read<T>(tensor, 0, tensor.elements()); }
+  /// The header's own words, "format" say.
+  const std::map<std::string, std::string> &metadata() const { return words; }
+  /// `size` of the tensor's own bytes from its byte `offset` on; the tensor must be of this file and have them.
+  Status readBytes(const StoredTensor &tensor, uint64_t offset, uint64_t size, void *bytes) const;
+  /// `count` elements from `first` on, converted to float or double; the tensor's type must be floating (`isFloating`).
+  template <typename T> Result<std::vector<T>> read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
+  template <typename T> Result<std::vector<T>> read(const StoredTensor &tensor) const { return read<T>(tensor, 0, tensor.elements()); }
   static bool isFloating(const std::string &type);
-  /// The tensor's own bytes, at any alignment.
-  const uint8_t *bytes(const StoredTensor &tensor) const { return data + tensor.begin; }
+  /// "WHAT 'PATH'".
+  const std::string &description() const { return file.description(); }
 
 private:
-  explicit SafetensorsFile(program::MappedFile file) : file(std::move(file)) {}
-  program::MappedFile file;
-  const uint8_t *data = nullptr;
+  explicit SafetensorsFile(program::RangeFile file) : file(std::move(file)) {}
+  program::RangeFile file;
+  uint64_t data = 0; ///< where the data part begins
   std::map<std::string, StoredTensor> table;
+  std::map<std::string, std::string> words;
 };
 
-/// The tensors of a JSON header over `dataBytes` bytes of data, or what is wrong with it.
-Result<std::map<std::string, StoredTensor>> parseSafetensorsHeader(const char *text, size_t size, uint64_t dataBytes);
+/// Stored little-endian values of a floating type as floats (F64 rounded) or doubles.
+template <typename T> void widen(const std::string &type, const uint8_t *bytes, uint64_t count, T *values);
+
+/// The format's own limit, in bytes.
+constexpr uint64_t largestSafetensorsHeader = 100'000'000;
+
+struct SafetensorsHeader {
+  std::map<std::string, StoredTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// What a JSON header over `dataBytes` bytes of data says, or what is wrong with it and where (bytes are counted from the file's first).
+/// At most a million tensors of at most 64 dimensions, and 100,000 words of metadata.
+Result<SafetensorsHeader> parseSafetensorsHeader(const char *text, size_t size, uint64_t dataBytes);
+
+/// The bytes that a tensor needs. An error, which follows the tensor's name, for an unknown type and for a shape that no file can hold.
+Result<uint64_t> bytesOfTensor(const std::string &type, const std::vector<int64_t> &shape);
 
 /// The header part of a file (length, JSON, padding to 8 bytes) for tensors laid one after the other in the given order; fills begin and
-/// end.
-std::string safetensorsHeader(std::vector<std::pair<std::string, StoredTensor>> &tensors);
-
-/// A name of a file as messages show it: in quotes, bytes that are not printable as \\x1b.
-std::string quotedName(const std::string &name);
+/// end. SafetensorsWriter checks what it is given; this takes it as it is.
+std::string safetensorsHeader(std::vector<std::pair<std::string, StoredTensor>> &tensors,
+                              const std::map<std::string, std::string> &metadata = {{"format", "pt"}});
 
 /// `[64, 192]`.
 std::string shapeText(const std::vector<int64_t> &shape);

@@ -69,26 +69,30 @@ bool fits(double value, ElementType type) {
 
 } // namespace
 
-std::optional<std::string> firstUnfit(const SafetensorsFile &file, const StoredTensor &tensor, ElementType type) {
+Result<std::optional<std::string>> firstUnfit(const SafetensorsFile &file, const StoredTensor &tensor, ElementType type) {
   for (uint64_t begin = 0, count = tensor.elements(); begin < count; begin += block) {
-    std::vector<double> values = file.read<double>(tensor, begin, std::min(block, count - begin));
-    for (size_t i = 0; i < values.size(); ++i)
-      if (!fits(values[i], type))
-        return numberText(values[i]) + " at " + indexText(begin + i, tensor.shape) +
-               (std::isfinite(values[i]) ? std::string(", beyond ") + nameOf(type) : "");
+    Result<std::vector<double>> values = file.read<double>(tensor, begin, std::min(block, count - begin));
+    if (!values.ok())
+      return values.status();
+    for (size_t i = 0; i < values->size(); ++i)
+      if (double value = (*values)[i]; !fits(value, type))
+        return std::optional(numberText(value) + " at " + indexText(begin + i, tensor.shape) +
+                             (std::isfinite(value) ? std::string(", beyond ") + nameOf(type) : ""));
   }
-  return std::nullopt;
+  return std::optional<std::string>();
 }
 
-std::optional<std::string> firstDifference(const SafetensorsFile &file, const StoredTensor &one, const StoredTensor &other) {
+Result<std::optional<std::string>> firstDifference(const SafetensorsFile &file, const StoredTensor &one, const StoredTensor &other) {
   for (uint64_t begin = 0, count = one.elements(); begin < count; begin += block) {
     uint64_t size = std::min(block, count - begin);
-    std::vector<double> left = file.read<double>(one, begin, size), right = file.read<double>(other, begin, size);
+    Result<std::vector<double>> left = file.read<double>(one, begin, size), right = file.read<double>(other, begin, size);
+    if (!left.ok() || !right.ok())
+      return left.ok() ? right.status() : left.status();
     for (size_t i = 0; i < size; ++i)
-      if (!(left[i] == right[i]))
-        return numberText(left[i]) + " and " + numberText(right[i]) + " at " + indexText(begin + i, one.shape);
+      if (double a = (*left)[i], b = (*right)[i]; !(a == b))
+        return std::optional(numberText(a) + " and " + numberText(b) + " at " + indexText(begin + i, one.shape));
   }
-  return std::nullopt;
+  return std::optional<std::string>();
 }
 
 } // namespace npar::engine

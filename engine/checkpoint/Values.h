@@ -10,10 +10,10 @@
 namespace npar::engine {
 
 /// "nan at [0, 3]" or "1e+300 at [7], beyond float32": the first value that is not finite, or would not be as `type`; nothing when all
-/// are good. Subnormals and negative zeros are good.
-std::optional<std::string> firstUnfit(const SafetensorsFile &file, const StoredTensor &tensor, program::ElementType type);
+/// are good. Subnormals and negative zeros are good. Fails when the file cannot be read.
+Result<std::optional<std::string>> firstUnfit(const SafetensorsFile &file, const StoredTensor &tensor, program::ElementType type);
 
 /// "0.5 and 0.25 at [0, 3]": the first place where two tensors of one shape differ; nothing when they hold the same values.
-std::optional<std::string> firstDifference(const SafetensorsFile &file, const StoredTensor &one, const StoredTensor &other);
+Result<std::optional<std::string>> firstDifference(const SafetensorsFile &file, const StoredTensor &one, const StoredTensor &other);
 
 } // namespace npar::engine

@@ -2,10 +2,10 @@
 #include "engine/checkpoint/Weights.h"
 
 #include "engine/checkpoint/FileNames.h"
+#include "engine/checkpoint/SafetensorsWriter.h"
+#include "engine/checkpoint/StoredType.h"
 #include "engine/checkpoint/Values.h"
 #include "engine/program/Masters.h"
-
-#include <cstring>
 
 namespace npar::engine {
 
@@ -48,22 +48,29 @@ void append(std::string &message, const std::string &what, const std::vector<std
     message += " and " + std::to_string(list.size() - 5) + " more";
 }
 
-/// Says which values of a file, whose names and shapes fit, cannot be loaded; empty when all can.
-std::string wrongValues(const SafetensorsFile &file, const FileNames &names,
-                        const std::map<const Variable *, const NamedTensor *> &loaded) {
+/// Says which values of a file, whose names and shapes fit, cannot be loaded; empty when all can. Fails when the file cannot be read.
+Result<std::string> wrongValues(const SafetensorsFile &file, const FileNames &names,
+                                const std::map<const Variable *, const NamedTensor *> &loaded) {
   std::vector<std::string> unfit;
-  for (const NamedTensor &each : names.loaded)
-    if (auto value = firstUnfit(file, *each.tensor, each.parameter->type()))
-      unfit.push_back("tensor " + quotedName(each.name) + " holds " + *value);
+  for (const NamedTensor &each : names.loaded) {
+    Result<std::optional<std::string>> value = firstUnfit(file, *each.tensor, each.parameter->type());
+    if (!value.ok())
+      return value.status();
+    if (*value)
+      unfit.push_back("tensor " + quotedName(each.name) + " holds " + **value);
+  }
   std::string wrong;
   append(wrong, "values that the model cannot hold", unfit);
   if (!wrong.empty())
     return wrong;
   for (const NamedTensor &each : names.same) {
     const NamedTensor &other = *loaded.at(each.parameter);
-    if (auto values = firstDifference(file, *each.tensor, *other.tensor))
+    Result<std::optional<std::string>> values = firstDifference(file, *each.tensor, *other.tensor);
+    if (!values.ok())
+      return values.status();
+    if (*values)
       wrong +=
-          "\n  tensors " + quotedName(each.name) + " and " + quotedName(other.name) + " must hold the same values and differ: " + *values;
+          "\n  tensors " + quotedName(each.name) + " and " + quotedName(other.name) + " must hold the same values and differ: " + **values;
   }
   return wrong;
 }
@@ -85,7 +92,7 @@ Result<size_t> loadWeights(Session &session, const Program &program, const std::
         wrong +=
             "\n  tensor " + quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
       else if (!SafetensorsFile::isFloating(each.tensor->type))
-        wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; F32, F64, F16 and BF16 can be loaded";
+        wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
       if (list == &names.loaded)
         loaded[each.parameter] = &each;
       else if (!loaded.count(each.parameter))
@@ -95,15 +102,21 @@ Result<size_t> loadWeights(Session &session, const Program &program, const std::
   append(wrong, "missing in the file", quoted(names.missing));
   append(wrong, "unknown to the model", quoted(names.unknown));
   append(wrong, "two tensors for one parameter", names.ambiguous);
-  if (wrong.empty())
-    wrong = wrongValues(file, names, loaded);
+  if (wrong.empty()) {
+    Result<std::string> values = wrongValues(file, names, loaded);
+    if (!values.ok())
+      return values.status();
+    wrong = *values;
+  }
   if (!wrong.empty())
     return Status::badInput("weights '" + path + "' do not fit the model:" + wrong);
 
   for (const NamedTensor &each : names.loaded) {
     std::string name = each.parameter->name()->str();
-    Status status = each.parameter->type() == ElementType::F64 ? session.write(name, file.read<double>(*each.tensor))
-                                                               : session.writeFloat(name, file.read<float>(*each.tensor));
+    auto apply = [&](const auto &values, auto write) { return values.ok() ? write(*values) : values.status(); };
+    Status status = each.parameter->type() == ElementType::F64
+                        ? apply(file.read<double>(*each.tensor), [&](const auto &values) { return session.write(name, values); })
+                        : apply(file.read<float>(*each.tensor), [&](const auto &values) { return session.writeFloat(name, values); });
     if (!status.ok())
       return status;
   }
@@ -111,29 +124,24 @@ Result<size_t> loadWeights(Session &session, const Program &program, const std::
 }
 
 Status saveWeights(const Session &session, const Program &program, const std::string &path) {
-  std::vector<std::pair<std::string, StoredTensor>> tensors;
-  std::vector<const Variable *> parameters = parametersOf(program);
-  for (const Variable *variable : parameters) {
-    StoredTensor tensor;
-    tensor.type = variable->type() == ElementType::F64 ? "F64" : "F32";
-    tensor.shape.assign(variable->stored()->begin(), variable->stored()->end());
-    tensors.emplace_back(variable->name()->str(), tensor);
-  }
-  std::string header = safetensorsHeader(tensors);
-  std::vector<uint8_t> bytes(header.begin(), header.end());
-  bytes.reserve(bytes.size() + (tensors.empty() ? 0 : tensors.back().second.end));
-  auto append = [&](const auto &values) -> Status {
-    if (!values.ok())
-      return values.status();
-    auto *from = reinterpret_cast<const uint8_t *>(values->data());
-    bytes.insert(bytes.end(), from, from + values->size() * sizeof((*values)[0]));
-    return {};
-  };
-  for (const auto &[name, tensor] : tensors)
-    if (Status status = tensor.type == "F64" ? append(session.read(name)) : append(session.readFloat(savedName(program, name)));
+  std::vector<TensorToWrite> tensors;
+  for (const Variable *variable : parametersOf(program))
+    tensors.push_back({variable->name()->str(),
+                       storedWord(variable->type() == ElementType::F64 ? ElementType::F64 : ElementType::F32),
+                       {variable->stored()->begin(), variable->stored()->end()}});
+  Result<std::unique_ptr<SafetensorsWriter>> writer = SafetensorsWriter::create(path, tensors);
+  if (!writer.ok())
+    return writer.status();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    auto write = [&](const auto &values) {
+      return values.ok() ? (*writer)->write(i, 0, values->data(), values->size() * sizeof((*values)[0])) : values.status();
+    };
+    const std::string &name = tensors[i].name;
+    if (Status status = tensors[i].type == "F64" ? write(session.read(name)) : write(session.readFloat(savedName(program, name)));
         !status.ok())
       return status;
-  return writeFileAtomically(path, bytes.data(), bytes.size());
+  }
+  return (*writer)->commit();
 }
 
 } // namespace npar::engine

@@ -53,6 +53,7 @@ public:
   int64_t samples() const override { return order.samples(); }
   std::vector<std::string> remarks() const override { return data.remarks(); }
   Batch batch(int64_t step) const override { return data.batch(order.batch(step)); }
+  Status intact() const override { return data.intact(); }
 
 private:
   TensorData data;

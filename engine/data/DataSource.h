@@ -17,6 +17,8 @@ public:
   /// How many samples there are before they repeat; 0: no end.
   virtual int64_t samples() const = 0;
 
+  /// Not good once the file could not be read any more, because something cut it say: batches since then are not of the data.
+  virtual Status intact() const { return {}; }
   /// What is legal about the data but worth knowing, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
 

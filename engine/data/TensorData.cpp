@@ -1,6 +1,8 @@
 // Training data as tensors, checked whole before anything is trained.
 #include "engine/data/TensorData.h"
 
+#include "engine/checkpoint/StoredType.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,17 +21,19 @@ const std::vector<std::string> &typesFor(ElementType type) {
   return type == ElementType::F32 ? floats : integers;
 }
 
+constexpr uint64_t block = 1 << 16; ///< elements that are looked at together
+
 template <typename T> T load(const uint8_t *at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
   return value;
 }
 
-/// Calls `use(index, value)` for `length` integers from `first` on until it returns false.
-template <typename Use> void forIntegers(const StoredTensor &tensor, const uint8_t *bytes, uint64_t first, uint64_t length, Use use) {
+/// Calls `use(index, value)` for every integer of these bytes until it returns false.
+template <typename Use> void forIntegers(const StoredTensor &tensor, const std::vector<uint8_t> &bytes, Use use) {
   auto run = [&](auto zero) {
     using T = decltype(zero);
-    for (uint64_t i = first; i < first + length && use(i, static_cast<int64_t>(load<T>(bytes + i * sizeof(T)))); ++i)
+    for (uint64_t i = 0; i < bytes.size() / sizeof(T) && use(i, static_cast<int64_t>(load<T>(bytes.data() + i * sizeof(T)))); ++i)
       ;
   };
   if (tensor.type == "I64")
@@ -105,12 +109,17 @@ Status TensorData::checkValues(const InputShape &input, const StoredTensor &tens
 Status TensorData::checkIntegers(const InputShape &input, const StoredTensor &tensor) {
   uint64_t sample = input.elementsOfSample(), wrong = tensor.elements();
   int64_t value = 0, ignored = 0, counting = 0;
-  forIntegers(tensor, file->bytes(tensor), 0, tensor.elements(), [&](uint64_t i, int64_t found) {
-    if (!input.takes(found))
-      return wrong = i, value = found, false;
-    ++(input.ignore && found == *input.ignore ? ignored : counting);
-    return true;
-  });
+  for (uint64_t first = 0; first < tensor.elements() && wrong == tensor.elements(); first += block) {
+    Result<std::vector<uint8_t>> bytes = read(tensor, first, std::min(block, tensor.elements() - first));
+    if (!bytes.ok())
+      return bytes.status();
+    forIntegers(tensor, *bytes, [&](uint64_t i, int64_t found) {
+      if (!input.takes(found))
+        return wrong = first + i, value = found, false;
+      ++(input.ignore && found == *input.ignore ? ignored : counting);
+      return true;
+    });
+  }
   if (wrong < tensor.elements())
     return Status::badInput("sample " + number(static_cast<int64_t>(wrong / sample)) + " of '" + path + "' has '" + input.name + "' " +
                             number(value) + input.positionText(wrong % sample) + ", but " + input.rangeText());
@@ -125,18 +134,31 @@ Status TensorData::checkIntegers(const InputShape &input, const StoredTensor &te
 
 Status TensorData::checkFloats(const InputShape &input, const StoredTensor &tensor) const {
   uint64_t sample = input.elementsOfSample(), elements = tensor.elements();
-  constexpr uint64_t part = 1 << 16;
-  for (uint64_t first = 0; first < elements; first += part) {
-    std::vector<float> values = file->read<float>(tensor, first, std::min(part, elements - first));
-    for (uint64_t i = 0; i < values.size(); ++i)
-      if (!std::isfinite(values[i])) {
-        std::string what = std::isnan(values[i]) ? "NaN" : "infinity";
+  for (uint64_t first = 0; first < elements; first += block) {
+    Result<std::vector<float>> values = file->read<float>(tensor, first, std::min(block, elements - first));
+    if (!values.ok())
+      return values.status();
+    for (uint64_t i = 0; i < values->size(); ++i)
+      if (float value = (*values)[i]; !std::isfinite(value)) {
+        std::string what = std::isnan(value) ? "NaN" : "infinity";
         uint64_t at = first + i;
         return Status::badInput("sample " + number(static_cast<int64_t>(at / sample)) + " of '" + path + "' has '" + input.name + "' " +
                                 what + input.positionText(at % sample) + ": data must be finite");
       }
   }
   return {};
+}
+
+Result<std::vector<uint8_t>> TensorData::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const {
+  uint64_t each = findStoredType(tensor.type)->bits / 8;
+  std::vector<uint8_t> bytes(count * each);
+  Status status = file->readBytes(tensor, first * each, bytes.size(), bytes.data());
+  return status.ok() ? Result(std::move(bytes)) : status;
+}
+
+Status TensorData::intact() const {
+  std::lock_guard<std::mutex> lock(failure->mutex);
+  return failure->first;
 }
 
 Batch TensorData::batch(const std::vector<int64_t> &samples) const {
@@ -150,27 +172,29 @@ InputValues TensorData::valuesOf(size_t index, const std::vector<int64_t> &sampl
   const InputShape &input = shape.inputs[index];
   const StoredTensor &tensor = tensors[index];
   uint64_t size = input.elementsOfSample();
-  auto integers = [&](auto zero) -> InputValues {
-    std::vector<decltype(zero)> values;
-    values.reserve(size * samples.size());
-    for (int64_t sample : samples)
-      forIntegers(tensor, file->bytes(tensor), static_cast<uint64_t>(sample) * size, size, [&](uint64_t, int64_t value) {
-        values.push_back(static_cast<decltype(zero)>(value));
-        return true;
-      });
+  // The samples' values one after the other, by what turns the bytes of one sample into values.
+  auto gather = [&](auto zero, auto convert) -> InputValues {
+    std::vector<decltype(zero)> values(size * samples.size());
+    for (size_t i = 0; i < samples.size(); ++i) {
+      Result<std::vector<uint8_t>> bytes = read(tensor, static_cast<uint64_t>(samples[i]) * size, size);
+      if (bytes.ok())
+        convert(*bytes, values.data() + i * size);
+      else if (std::lock_guard<std::mutex> lock(failure->mutex); failure->first.ok())
+        failure->first = bytes.status();
+    }
     return values;
   };
+  auto integers = [&](const std::vector<uint8_t> &bytes, auto *values) {
+    forIntegers(tensor, bytes, [&](uint64_t i, int64_t value) {
+      values[i] = static_cast<std::remove_reference_t<decltype(*values)>>(value);
+      return true;
+    });
+  };
   if (input.type == ElementType::I32)
-    return integers(int32_t{0});
+    return gather(int32_t{0}, integers);
   if (input.type == ElementType::U8)
-    return integers(uint8_t{0});
-  std::vector<float> values;
-  values.reserve(size * samples.size());
-  for (int64_t sample : samples) {
-    std::vector<float> part = file->read<float>(tensor, static_cast<uint64_t>(sample) * size, size);
-    values.insert(values.end(), part.begin(), part.end());
-  }
-  return values;
+    return gather(uint8_t{0}, integers);
+  return gather(0.0f, [&](const std::vector<uint8_t> &bytes, float *values) { widen(tensor.type, bytes.data(), size, values); });
 }
 
 } // namespace npar::engine

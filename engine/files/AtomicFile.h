@@ -10,9 +10,7 @@
 
 namespace npar::program {
 
-/// Writes to a temporary file beside the one that `path` leads to (symbolic links are followed), syncs it, renames it into place and syncs
-/// the directory. On any failure (full disk included) the old file is untouched and the temporary one is gone; where the file system has
-/// files without a name also when the process is killed. A device, a pipe, and /dev/stdout whatever it is, are written to directly.
+/// Writes an OutputFile in one piece: on any failure (full disk included) the old file is untouched.
 engine::Status writeFileAtomically(const std::string &path, const void *data, size_t size);
 
 /// Reads a whole regular file.

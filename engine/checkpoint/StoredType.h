@@ -1,0 +1,28 @@
+// The safetensors format's words for element types: the one table of their sizes and meanings.
+#pragma once
+
+#include "engine/program/Enums_generated.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace npar::engine {
+
+struct StoredType {
+  const char *word;                            ///< "F32"
+  unsigned bits;                               ///< of an element
+  bool floating;                               ///< a real floating-point type whose values SafetensorsFile::read converts
+  std::optional<program::ElementType> element; ///< the engine's own, if there is one
+};
+
+/// Null for a word that the format does not know.
+const StoredType *findStoredType(const std::string &word);
+
+/// The word for an element type of the engine.
+const char *storedWord(program::ElementType type);
+
+/// "F32, F64, F16 and BF16": those whose values can be loaded.
+const std::string &floatingWords();
+
+} // namespace npar::engine
