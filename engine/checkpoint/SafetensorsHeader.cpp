@@ -3,6 +3,7 @@
 #include "engine/checkpoint/StoredType.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -154,7 +155,8 @@ std::string problemOfOrder(const std::map<std::string, StoredTensor> &tensors, u
   for (size_t i = 0; i <= order.size(); ++i) {
     uint64_t begin = i < order.size() ? order[i]->second.begin : dataBytes;
     if (begin < end)
-      return "tensors " + quotedName(order[i - 1]->first) + " and " + quotedName(order[i]->first) + " overlap";
+      return "tensors " + quotedName(order[i - 1]->first) + " and " + quotedName(order[i]->first) + " overlap at byte " +
+             std::to_string(begin) + " of " + std::to_string(dataBytes);
     if (begin > end)
       return "bytes " + std::to_string(end) + " to " + std::to_string(begin) + " of " + std::to_string(dataBytes) + " belong to no tensor";
     end = i < order.size() ? order[i]->second.end : end;
@@ -198,6 +200,9 @@ Result<SafetensorsHeader> parseSafetensorsHeader(const char *text, size_t size, 
   };
   if (size == 0 || *text != '{')
     return failure(" at byte " + std::to_string(prefix), "it must begin with '{'");
+  // The scanner takes a zero byte for the end of the text.
+  if (const void *zero = std::memchr(text, 0, size))
+    return failure(" at byte " + std::to_string(prefix + static_cast<size_t>(static_cast<const char *>(zero) - text)), "no valid JSON");
   HeaderReader reader(dataBytes);
   const char *reached = text;
   // nlohmann's scanner throws nothing here: errors go to parse_error.

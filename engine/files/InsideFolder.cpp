@@ -1,9 +1,12 @@
 // Looks at the words of a name first, then at where its links lead.
 #include "engine/files/InsideFolder.h"
 
+#include "engine/files/Destination.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 
 namespace npar::program {
 
@@ -13,13 +16,14 @@ using engine::Result;
 using engine::Status;
 
 std::string quotedName(const std::string &name) {
+  constexpr size_t longest = 200; // a hostile one may have millions
   std::string text = "'";
-  for (unsigned char c : name) {
+  for (unsigned char c : std::string_view(name).substr(0, longest)) {
     char escaped[5];
     std::snprintf(escaped, sizeof(escaped), "\\x%02x", c);
     text += c < 0x20 || c == 0x7f ? std::string(escaped) : std::string(1, static_cast<char>(c));
   }
-  return text + "'";
+  return text + (name.size() > longest ? "'... of " + std::to_string(name.size()) + " bytes" : "'");
 }
 
 Result<std::string> pathInside(const std::string &folder, const std::string &name) {
@@ -43,9 +47,7 @@ Result<std::string> pathInside(const std::string &folder, const std::string &nam
   fs::path root = fs::canonical(folder, unknown);
   if (unknown)
     return Status::badInput("cannot read folder '" + folder + "': " + unknown.message());
-  fs::path real = fs::weakly_canonical(root / name, unknown);
-  if (unknown)
-    return failure("cannot be followed: " + unknown.message());
+  fs::path real = destinationOf((root / name).string()).path; // follows links to nothing too
   if (std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first != root.end())
     return failure("is a link to '" + real.string() + "', outside of folder '" + folder + "'; put a copy of the file there");
   return (fs::path(folder) / name).string();

@@ -12,7 +12,7 @@ namespace npar::program {
 /// it says so.
 engine::Result<std::string> pathInside(const std::string &folder, const std::string &name);
 
-/// A name as messages show it: in quotes, bytes that are not printable as \\x1b.
+/// A name as messages show it: in quotes, bytes that are not printable as \\x1b, at most 200 of them.
 std::string quotedName(const std::string &name);
 
 } // namespace npar::program
