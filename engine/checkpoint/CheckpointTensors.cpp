@@ -1,0 +1,112 @@
+// Goes through a program's variables: what outlives a step is stored, a parameter in 16 bits through its master.
+#include "engine/checkpoint/CheckpointTensors.h"
+
+#include "engine/checkpoint/PieceHash.h"
+#include "engine/checkpoint/Safetensors.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Masters.h"
+
+#include <algorithm>
+
+namespace npar::engine {
+
+using namespace program;
+
+/// The format's word for what a variable's elements are.
+static const char *storedWordOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return "F32";
+  case ElementType::F64:
+    return "F64";
+  case ElementType::BF16:
+    return "BF16";
+  case ElementType::F16:
+    return "F16";
+  case ElementType::I32:
+    return "I32";
+  case ElementType::U8:
+    return "U8";
+  }
+  return "";
+}
+
+/// Whether the variable's own pieces are stored, not those of its master.
+static bool isStored(const Program &program, uint32_t index) {
+  const Variable &variable = *program.variables()->Get(index);
+  return outlivesStep(variable) && (variable.kind() != VariableKind::Parameter || masterOf(program, index) < 0);
+}
+
+static CheckpointTensor tensorOf(const Program &program, uint32_t index) {
+  const Variable &variable = *program.variables()->Get(index);
+  const Variable *parameter = variable.of() >= 0 ? program.variables()->Get(static_cast<uint32_t>(variable.of())) : nullptr;
+  bool master = isMaster(variable), isParameter = master || variable.kind() == VariableKind::Parameter;
+  CheckpointTensor result;
+  result.variable = index;
+  result.written = master ? static_cast<uint32_t>(variable.of()) : index;
+  ManifestTensor &tensor = result.tensor;
+  tensor.name = (master ? parameter : &variable)->name()->str();
+  tensor.kind = isParameter ? "parameter" : "state";
+  tensor.of = parameter && !master ? parameter->name()->str() : "";
+  tensor.slot = master ? "" : variable.slot()->str();
+  tensor.type = storedWordOf(variable.type());
+  tensor.shape.assign(variable.shape()->begin(), variable.shape()->end());
+  const Variable &stored = parameter ? *parameter : variable; // the optimizer's state is of its parameter's stored shape
+  tensor.stored.assign(stored.stored()->begin(), stored.stored()->end());
+  return result;
+}
+
+std::vector<CheckpointTensor> checkpointTensors(const Program &program) {
+  std::vector<CheckpointTensor> tensors;
+  for (uint32_t i = 0; i < program.variables()->size(); ++i)
+    if (isStored(program, i))
+      tensors.push_back(tensorOf(program, i));
+  std::stable_sort(tensors.begin(), tensors.end(), [](const CheckpointTensor &a, const CheckpointTensor &b) {
+    auto order = [](const CheckpointTensor &each) { return each.tensor.kind == "parameter" ? each.written : UINT32_MAX; };
+    return order(a) < order(b);
+  });
+  return tensors;
+}
+
+std::vector<OwnedPiece> checkpointPieces(const Program &program, const std::vector<int64_t> &ranks) {
+  std::vector<bool> stored;
+  for (uint32_t i = 0; i < program.variables()->size(); ++i)
+    stored.push_back(isStored(program, i));
+  std::vector<OwnedPiece> pieces = ownedPieces(program, ranks);
+  pieces.erase(std::remove_if(pieces.begin(), pieces.end(), [&](const OwnedPiece &piece) { return !stored[piece.variable]; }),
+               pieces.end());
+  return pieces;
+}
+
+uint64_t bytesOf(const Program &program, const std::vector<OwnedPiece> &pieces) {
+  uint64_t bytes = 0;
+  for (const OwnedPiece &piece : pieces)
+    bytes += piece.elements() * sizeOf(program.variables()->Get(piece.variable)->type());
+  return bytes;
+}
+
+uint64_t snapshotBytes(const Program &program) {
+  uint64_t bytes = 0; // every element is owned once, whatever the mesh
+  for (const CheckpointTensor &each : checkpointTensors(program))
+    bytes += each.tensor.elements() * sizeOf(program.variables()->Get(each.variable)->type());
+  return bytes;
+}
+
+std::string modelHash(const Program &program) {
+  std::string text;
+  for (const Variable *variable : *program.variables())
+    if (variable->kind() == VariableKind::Parameter)
+      text += variable->name()->str() + shapeText({variable->stored()->begin(), variable->stored()->end()}) + "\n";
+  return hashText(text.data(), text.size());
+}
+
+int64_t findState(const Program &program, const std::string &slot) {
+  for (uint32_t i = 0; i < program.variables()->size(); ++i) {
+    const Variable &variable = *program.variables()->Get(i);
+    if (variable.kind() == VariableKind::State && variable.of() < 0 && variable.slot()->str() == slot)
+      return i;
+  }
+  return -1;
+}
+
+} // namespace npar::engine

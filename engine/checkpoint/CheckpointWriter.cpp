@@ -1,0 +1,312 @@
+// One save: snapshot, shards in a thread, and between steps the sessions tell each other how far they are.
+#include "engine/checkpoint/CheckpointWriter.h"
+
+#include "engine/checkpoint/CheckpointFolder.h"
+#include "engine/checkpoint/CheckpointTensors.h"
+#include "engine/checkpoint/PieceHash.h"
+#include "engine/checkpoint/SessionNews.h"
+#include "engine/checkpoint/Shard.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Words.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <numeric>
+#include <thread>
+
+namespace npar::engine {
+
+using namespace program;
+
+namespace {
+
+/// What `body` returns, or that memory has run out.
+template <typename Body> Status guarded(Body body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    return Status::runFailed("out of memory");
+  }
+}
+
+std::vector<int64_t> allRanks(const Program &program) {
+  std::vector<int64_t> ranks(static_cast<size_t>(worldOf(program)));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+} // namespace
+
+struct CheckpointWriter::Implementation {
+  Implementation(Session &session, std::shared_ptr<const LoadedProgram> program, CheckpointOptions options)
+      : session(session), loaded(std::move(program)), program(loaded->root()), options(std::move(options)), ranks(session.ranks()),
+        alone(static_cast<int64_t>(ranks.size()) == worldOf(this->program)), lowest(ranks.front() == 0),
+        tensors(checkpointTensors(this->program)), byVariable(this->program.variables()->size()),
+        pieces(checkpointPieces(this->program, ranks)) {
+    for (const CheckpointTensor &each : tensors)
+      byVariable[each.variable] = &each.tensor;
+  }
+
+  Status open();
+  Status save(const TrainingState &state);
+  Status poll();
+  Status finish();
+  void begin();
+  Status writeShards();
+  Status commit(const std::vector<ShardRecord> &shards);
+  Result<Manifest> manifestOf(const std::vector<ShardRecord> &shards) const;
+  Status readCounters();
+  Status conclude(const Status &outcome);
+  void join();
+  SessionNews news() const;
+
+  Session &session;
+  std::shared_ptr<const LoadedProgram> loaded;
+  const Program &program;
+  CheckpointOptions options;
+  std::vector<int64_t> ranks;
+  bool alone;  ///< no rank is in another session
+  bool lowest; ///< this session has rank 0: it writes the manifest
+  std::vector<CheckpointTensor> tensors;
+  std::vector<const ManifestTensor *> byVariable; ///< null: not stored
+  std::vector<OwnedPiece> pieces;                 ///< of this session, by rank
+  std::unique_ptr<uint8_t[]> snapshot;
+  std::optional<CheckpointFolder> folder; ///< of the lowest session
+  std::string tag;                        ///< in the names of partial folders, the same in every session
+
+  // Of the save under way.
+  bool inFlight = false;
+  Manifest head; ///< all but files and tensors
+  std::string partial;
+  std::thread thread;
+  std::atomic<SaveState> state{SaveState::Working}; ///< what the thread has done; what it has found is read afterwards
+  std::vector<ShardRecord> shards;
+  Status failure;
+
+  std::string newest;
+  std::vector<std::string> remarks;
+};
+
+Status CheckpointWriter::Implementation::open() {
+  snapshot.reset(new (std::nothrow) uint8_t[std::max<uint64_t>(1, bytesOf(program, pieces))]);
+  SessionNews own;
+  if (!snapshot)
+    own.failure = Status::runFailed("no memory for the snapshot of checkpoints, " + std::to_string(bytesOf(program, pieces)) + " bytes");
+  else if (lowest) {
+    Result<CheckpointFolder> opened = CheckpointFolder::open(options.folder);
+    own.failure = opened.status();
+    if (opened.ok())
+      folder.emplace(std::move(*opened)), own.tag = CheckpointFolder::freshTag();
+  }
+  Result<std::vector<SessionNews>> all = shareNews(session, own);
+  if (!all.ok())
+    return all.status();
+  for (const SessionNews &each : *all) {
+    if (!each.failure.ok())
+      return each.failure;
+    if (!each.tag.empty())
+      tag = each.tag;
+  }
+  head.model = program.model()->str(), head.plan = program.plan()->str(), head.train = program.train()->str();
+  head.modelHash = modelHash(program), head.planHash = hashText(loaded->data().data(), loaded->data().size());
+  head.compute = wordOf(program.compute());
+  for (const MeshAxis *axis : *program.mesh())
+    head.mesh.push_back({axis->name()->str(), axis->size()});
+  head.call = options.call;
+  return {};
+}
+
+Status CheckpointWriter::Implementation::readCounters() {
+  head.rateSteps = head.step, head.lossScale.reset();
+  if (int64_t steps = findState(program, "good_steps"); steps >= 0) {
+    Result<std::vector<double>> value = session.read(program.variables()->Get(static_cast<uint32_t>(steps))->name()->str());
+    if (!value.ok())
+      return value.status();
+    head.rateSteps = static_cast<uint64_t>(std::max(0.0, (*value)[0]));
+  }
+  if (int64_t scale = findState(program, "loss_scale"); scale >= 0) {
+    Result<std::vector<double>> value = session.read(program.variables()->Get(static_cast<uint32_t>(scale))->name()->str());
+    if (!value.ok())
+      return value.status();
+    head.lossScale = (*value)[0];
+  }
+  return {};
+}
+
+Status CheckpointWriter::Implementation::save(const TrainingState &training) {
+  if (Status status = finish(); !status.ok())
+    return status;
+  head.step = training.step, head.seed = training.seed, head.data = training.data, head.rate = training.rate;
+  if (Status status = readCounters(); !status.ok())
+    return status;
+  partial = CheckpointFolder::partialName(options.folder, head.step, tag);
+  shards.clear(), failure = {}, state = SaveState::Working, inFlight = true;
+  failure = session.readPieces(pieces, snapshot.get());
+  if (failure.ok())
+    try {
+      thread = std::thread([this] { begin(); });
+    } catch (const std::exception &error) {
+      failure = Status::runFailed(std::string("cannot start a thread to write it: ") + error.what());
+    }
+  if (!failure.ok())
+    state = SaveState::Failed; // which `poll` tells to the other sessions too
+  return {};
+}
+
+/// In the thread: the snapshot and what describes it stay as they are until it ends.
+void CheckpointWriter::Implementation::begin() {
+  failure = guarded([&] { return writeShards(); });
+  if (failure.ok() && alone)
+    failure = guarded([&] { return commit(shards); });
+  state = !failure.ok() ? SaveState::Failed : alone ? SaveState::Committed : SaveState::Written;
+}
+
+Status CheckpointWriter::Implementation::writeShards() {
+  if (Status status = makeFolder(partial); !status.ok())
+    return status;
+  const uint8_t *bytes = snapshot.get();
+  for (size_t first = 0, end = 0; first < pieces.size(); first = end) {
+    while (end < pieces.size() && pieces[end].rank == pieces[first].rank)
+      ++end;
+    Result<ShardRecord> shard = writeShard(partial, byVariable, {pieces[first].rank, &pieces[first], end - first, bytes});
+    if (!shard.ok())
+      return shard.status();
+    shards.push_back(std::move(*shard));
+    for (size_t i = first; i < end; ++i)
+      bytes += pieces[i].elements() * bytesOfType(byVariable[pieces[i].variable]->type);
+  }
+  return syncFolder(partial);
+}
+
+Result<Manifest> CheckpointWriter::Implementation::manifestOf(const std::vector<ShardRecord> &shards) const {
+  Manifest manifest = head;
+  std::vector<std::vector<ManifestPiece>> byTensor(byVariable.size());
+  std::vector<OwnedPiece> all = checkpointPieces(program, alone ? ranks : allRanks(program));
+  auto next = all.begin();
+  for (const ShardRecord &shard : shards) {
+    for (const std::string &hash : shard.hashes) {
+      if (next == all.end() || next->rank != shard.rank)
+        return Status(Code::Internal, "rank " + std::to_string(shard.rank) + " has written other pieces than the program says");
+      byTensor[next->variable].push_back({static_cast<uint32_t>(manifest.files.size()), byVariable[next->variable]->name, next->start,
+                                          next->shape, next->begin, next->end, hash});
+      ++next;
+    }
+    manifest.files.push_back({shardName(shard.rank), shard.bytes, ""});
+  }
+  for (const CheckpointTensor &each : tensors) {
+    manifest.tensors.push_back(each.tensor);
+    std::vector<ManifestPiece> &list = manifest.tensors.back().pieces = std::move(byTensor[each.variable]);
+    std::sort(list.begin(), list.end(),
+              [](const ManifestPiece &a, const ManifestPiece &b) { return a.start != b.start ? a.start < b.start : a.begin < b.begin; });
+    if (std::string wrong = wrongPieces(manifest.tensors.back()); !wrong.empty())
+      return Status(Code::Internal, "tensor '" + each.tensor.name + "': " + wrong);
+  }
+  return manifest;
+}
+
+Status CheckpointWriter::Implementation::commit(const std::vector<ShardRecord> &written) {
+  Result<Manifest> manifest = manifestOf(written);
+  if (!manifest.ok())
+    return manifest.status();
+  if (Status status = folder->commit(partial, std::move(*manifest), options.texts); !status.ok())
+    return status;
+  if (options.keep > 0)
+    if (Status status = folder->removeOld(options.keep, tag); !status.ok())
+      remarks.push_back("an old checkpoint could not be removed: " + status.message());
+  return {};
+}
+
+SessionNews CheckpointWriter::Implementation::news() const {
+  SessionNews own;
+  own.state = state;
+  if (own.state == SaveState::Failed)
+    own.failure = failure;
+  if (own.state == SaveState::Written)
+    own.shards = shards;
+  return own;
+}
+
+Status CheckpointWriter::Implementation::poll() {
+  if (!inFlight)
+    return {};
+  Result<std::vector<SessionNews>> all = shareNews(session, news());
+  if (!all.ok())
+    return all.status();
+  for (const SessionNews &each : *all)
+    if (each.state == SaveState::Failed)
+      return conclude(each.failure);
+  auto is = [&](SaveState state) { return [state](const SessionNews &each) { return each.state == state; }; };
+  if (std::any_of(all->begin(), all->end(), is(SaveState::Committed)))
+    return conclude({});
+  if (!lowest || alone || !std::all_of(all->begin(), all->end(), is(SaveState::Written)))
+    return {};
+  std::vector<ShardRecord> everyone;
+  for (SessionNews &each : *all)
+    std::move(each.shards.begin(), each.shards.end(), std::back_inserter(everyone));
+  std::sort(everyone.begin(), everyone.end(), [](const ShardRecord &a, const ShardRecord &b) { return a.rank < b.rank; });
+  join();
+  state = SaveState::Working;
+  try {
+    thread = std::thread([this, everyone = std::move(everyone)] {
+      failure = guarded([&] { return commit(everyone); });
+      state = failure.ok() ? SaveState::Committed : SaveState::Failed;
+    });
+  } catch (const std::exception &error) {
+    failure = Status::runFailed(std::string("cannot start a thread to write it: ") + error.what());
+    state = SaveState::Failed;
+  }
+  return {};
+}
+
+/// What became of the save, which all sessions have heard of at once.
+Status CheckpointWriter::Implementation::conclude(const Status &outcome) {
+  join();
+  inFlight = false;
+  std::string path = CheckpointFolder::committedName(options.folder, head.step);
+  if (outcome.ok()) {
+    newest = path;
+    return {};
+  }
+  if (Result<std::vector<SessionNews>> all = shareNews(session, {}); !all.ok()) // nobody writes to the folder any more
+    return all.status();
+  if (lowest)
+    (void)guarded([&] { return removeFolder(partial); }); // what is left goes when the next run begins
+  return Status(outcome.code(),
+                "checkpoint '" + path + "' was not written: " + outcome.message() + (newest.empty() ? "" : "; '" + newest + "' is whole"));
+}
+
+Status CheckpointWriter::Implementation::finish() {
+  while (inFlight) {
+    if (Status status = poll(); !status.ok())
+      return status;
+    if (inFlight)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+void CheckpointWriter::Implementation::join() {
+  if (thread.joinable())
+    thread.join();
+}
+
+CheckpointWriter::CheckpointWriter(std::unique_ptr<Implementation> implementation) : implementation(std::move(implementation)) {}
+CheckpointWriter::~CheckpointWriter() { implementation->join(); }
+
+Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::open(Session &session, std::shared_ptr<const LoadedProgram> program,
+                                                                 CheckpointOptions options) {
+  auto implementation = std::make_unique<Implementation>(session, std::move(program), std::move(options));
+  if (Status status = implementation->open(); !status.ok())
+    return status;
+  return std::unique_ptr<CheckpointWriter>(new CheckpointWriter(std::move(implementation)));
+}
+
+Status CheckpointWriter::save(const TrainingState &state) { return implementation->save(state); }
+Status CheckpointWriter::poll() { return implementation->poll(); }
+Status CheckpointWriter::finish() { return implementation->finish(); }
+const std::string &CheckpointWriter::newest() const { return implementation->newest; }
+std::vector<std::string> CheckpointWriter::takeRemarks() { return std::exchange(implementation->remarks, {}); }
+
+} // namespace npar::engine

@@ -1,0 +1,62 @@
+// Writes checkpoints while training goes on: a snapshot between two steps, files in the background, one rename that makes it valid.
+#pragma once
+
+#include "engine/checkpoint/Manifest.h"
+#include "engine/program/Loader.h"
+#include "engine/runtime/Session.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace npar::engine {
+
+struct CheckpointOptions {
+  std::string folder;                                     ///< of checkpoints; made if it is not there
+  uint64_t keep = 0;                                      ///< how many to keep, the newest; 0: all
+  ModelCall call;                                         ///< but for `texts`
+  std::vector<std::pair<std::string, std::string>> texts; ///< name and content of what the model consists of
+};
+
+/// What a checkpoint says of the training besides its tensors: fields of Manifest.
+struct TrainingState {
+  uint64_t step = 0, seed = 0;
+  std::vector<DataPosition> data;
+  double rate = 0;
+};
+
+/// A checkpoint is the folder FOLDER/step-N. It grows as step-N.partial-... with one shard for each rank that owns something; when all are
+/// synced, the manifest is written last, and the folder takes its name. So what has that name is whole, and the one before it stays until
+/// then. What a killed run has left behind is removed when the next one begins.
+///
+/// Each session writes the shards of its ranks, the one with rank 0 the manifest. All sessions make one of these and call the same, in the
+/// same order, between steps. One save is under way at most. Nothing here throws; a failure leaves the checkpoints before it valid.
+class CheckpointWriter {
+public:
+  /// Takes the memory of the snapshot; refuses a folder that cannot be written or that another run writes to.
+  static Result<std::unique_ptr<CheckpointWriter>> open(Session &session, std::shared_ptr<const program::LoadedProgram> program,
+                                                        CheckpointOptions options);
+  /// Waits for a save under way; where ranks are in other sessions it is left unfinished.
+  ~CheckpointWriter();
+  CheckpointWriter(const CheckpointWriter &) = delete;
+  CheckpointWriter &operator=(const CheckpointWriter &) = delete;
+
+  /// Takes a snapshot of parameters and state and begins to write it; waits first for a save that is under way.
+  Status save(const TrainingState &state);
+  /// After every step: how a save that is under way goes on. Its failure is returned once.
+  Status poll();
+  /// Waits until nothing is under way.
+  Status finish();
+  /// The newest checkpoint that this has written, its folder; empty before the first.
+  const std::string &newest() const;
+  /// What went wrong without harm to a checkpoint, such as an old one that could not be removed, since the last call.
+  std::vector<std::string> takeRemarks();
+
+private:
+  struct Implementation;
+  explicit CheckpointWriter(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace npar::engine

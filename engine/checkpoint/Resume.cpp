@@ -1,0 +1,133 @@
+// Compares model and checkpoint tensor by tensor, verifies, then fills the variables range by range.
+#include "engine/checkpoint/Resume.h"
+
+#include "engine/checkpoint/CheckpointTensors.h"
+#include "engine/checkpoint/Safetensors.h"
+#include "engine/checkpoint/SessionNews.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+
+namespace npar::engine {
+
+using namespace program;
+
+namespace {
+
+/// What fp16 counts beside the model: made anew where a checkpoint of another type has none, left aside where nobody asks for it.
+bool isCounter(const ManifestTensor &tensor) { return tensor.kind == "state" && tensor.of.empty(); }
+
+std::optional<ElementType> elementType(const std::string &type) {
+  static const std::map<std::string, ElementType> types = {
+      {"F32", ElementType::F32}, {"F64", ElementType::F64}, {"BF16", ElementType::BF16}, {"F16", ElementType::F16}};
+  auto found = types.find(type);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::map<std::string, const ManifestTensor *> byName(const Manifest &manifest) {
+  std::map<std::string, const ManifestTensor *> result;
+  for (const ManifestTensor &tensor : manifest.tensors)
+    result[tensor.name] = &tensor;
+  return result;
+}
+
+/// One value for a variable of one element.
+ElementSource constant(double value) {
+  return {ElementType::F64, [value](uint64_t, uint64_t, uint8_t *bytes) {
+            std::memcpy(bytes, &value, sizeof(value));
+            return Status();
+          }};
+}
+
+} // namespace
+
+Status fitsProgram(const CheckpointStore &store, const Program &program) {
+  auto differs = [&](const std::string &why) { return Status::badInput(store.description() + " is of another model: " + why); };
+  std::map<std::string, const ManifestTensor *> there = byName(store.manifest());
+  std::vector<CheckpointTensor> tensors = checkpointTensors(program);
+  for (const CheckpointTensor &each : tensors) {
+    const ManifestTensor &own = each.tensor;
+    auto found = there.find(own.name);
+    if (found == there.end() && isCounter(own))
+      continue;
+    if (found == there.end())
+      return differs("it has no tensor '" + own.name + "', which has shape " + shapeText(own.stored) + " here" +
+                     (own.kind == "state" ? " and is the optimizer's (" + own.slot + ")" : ""));
+    if (found->second->stored != own.stored)
+      return differs("tensor '" + own.name + "' has shape " + shapeText(found->second->stored) + " there and " + shapeText(own.stored) +
+                     " here");
+    if (!elementType(found->second->type))
+      return differs("tensor '" + own.name + "' is of type " + found->second->type + ", which no variable here takes");
+    there.erase(found);
+  }
+  for (const ManifestTensor &tensor : store.manifest().tensors) // in the checkpoint's order
+    if (there.count(tensor.name) && !isCounter(tensor))
+      return differs("tensor " + quotedName(tensor.name) + " of shape " + shapeText(tensor.stored) + " is there and not here");
+  return {};
+}
+
+/// All sessions compare hashes, each those of another share of the pieces; what one of them finds all of them return.
+static Status verifyTogether(const Session &session, const Program &program, const CheckpointStore &store) {
+  int64_t first = session.ranks().front();
+  auto *bytes = reinterpret_cast<const uint8_t *>(&first);
+  const std::vector<uint8_t> introduced(bytes, bytes + sizeof(first));
+  Result<std::vector<std::vector<uint8_t>>> sessions = session.gather(introduced);
+  if (!sessions.ok())
+    return sessions.status();
+  auto number = static_cast<uint64_t>(std::find(sessions->begin(), sessions->end(), introduced) - sessions->begin());
+  SessionNews own;
+  own.failure = fitsProgram(store, program);
+  if (own.failure.ok())
+    own.failure = store.verify(number, sessions->size());
+  Result<std::vector<SessionNews>> all = shareNews(session, own);
+  if (!all.ok())
+    return all.status();
+  for (const SessionNews &each : *all)
+    if (!each.failure.ok())
+      return each.failure;
+  return {};
+}
+
+/// What a checkpoint and a program of another type do not have in common.
+static std::vector<std::string> remarksOn(const Manifest &manifest, const Program &program) {
+  std::vector<std::string> remarks;
+  bool counts = findState(program, "good_steps") >= 0;
+  if (counts && !manifest.lossScale)
+    remarks.push_back("the checkpoint has no loss scale, for it is of " + manifest.compute + ": the scale begins anew");
+  if (!counts && manifest.rateSteps != manifest.step)
+    remarks.push_back("the learning rate goes by step " + std::to_string(manifest.step) + " from here on: the checkpoint has counted " +
+                      std::to_string(manifest.rateSteps) + " steps, without those that fp16 skipped");
+  auto narrowed = [&](const CheckpointTensor &each) {
+    const ManifestTensor *stored = manifest.find(each.tensor.name);
+    return stored && bytesOfType(stored->type) > bytesOfType(each.tensor.type);
+  };
+  std::vector<CheckpointTensor> tensors = checkpointTensors(program);
+  if (auto tensor = std::find_if(tensors.begin(), tensors.end(), narrowed); tensor != tensors.end())
+    remarks.push_back("the checkpoint's values are rounded to a narrower type, '" + tensor->tensor.name + "' first");
+  return remarks;
+}
+
+Result<std::vector<std::string>> resumeFrom(Session &session, const Program &program, const CheckpointStore &store) {
+  if (Status status = verifyTogether(session, program, store); !status.ok())
+    return status;
+  const Manifest &manifest = store.manifest();
+  std::map<std::string, const ManifestTensor *> there = byName(manifest);
+  for (const CheckpointTensor &each : checkpointTensors(program)) {
+    std::string variable = program.variables()->Get(each.written)->name()->str();
+    auto found = there.find(each.tensor.name);
+    Status status;
+    if (found != there.end())
+      status = session.writeFrom(variable, {*elementType(found->second->type), [&](uint64_t first, uint64_t count, uint8_t *bytes) {
+                                              return store.read(each.tensor.name, first, count, bytes);
+                                            }});
+    else if (each.tensor.slot == "good_steps")
+      status = session.writeFrom(variable, constant(static_cast<double>(manifest.rateSteps)));
+    if (!status.ok())
+      return status;
+  }
+  return remarksOn(manifest, program);
+}
+
+} // namespace npar::engine

@@ -1,0 +1,25 @@
+// What sessions tell each other of a checkpoint that they write together.
+#pragma once
+
+#include "engine/checkpoint/Shard.h"
+#include "engine/runtime/Session.h"
+
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+/// How far a session is. Written: its shards are; Committed: said by the session that writes the manifest.
+enum class SaveState : uint8_t { Working, Written, Committed, Failed };
+
+struct SessionNews {
+  SaveState state = SaveState::Working;
+  Status failure;                  ///< of Failed
+  std::string tag;                 ///< of the lowest session, at the beginning
+  std::vector<ShardRecord> shards; ///< of Written
+};
+
+/// Gives this session's news and gets those of all, by session: called by all of them, between steps.
+Result<std::vector<SessionNews>> shareNews(const Session &session, const SessionNews &own);
+
+} // namespace npar::engine
