@@ -1,0 +1,15 @@
+// What is fuzzed: each target gives bytes to one reader, which refuses or accepts them. A crash, a sanitizer's finding or abort() is a bug.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace npar::fuzz {
+
+using Target = void (*)(const uint8_t *bytes, size_t size);
+
+void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text to elaborated program, and its tree printed and read again
+void fuzzProgram(const uint8_t *bytes, size_t size);     ///< a .npx file: as it is, and sealed with a right hash
+void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors file: header, ranges, and written again
+
+} // namespace npar::fuzz
