@@ -6,12 +6,14 @@
 #include "engine/files/Folders.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <oneapi/tbb/parallel_for.h>
 #include <sys/stat.h>
+#include <unordered_map>
 
 namespace npar::engine {
 
@@ -19,6 +21,16 @@ namespace {
 
 /// Bytes that are read at once to be hashed.
 constexpr uint64_t hashedAtOnce = uint64_t{4} << 20;
+
+/// Part of a piece: where another plan has cut the tensor, its ranges are short and take turns over several pieces.
+struct CachedBlock {
+  static constexpr uint64_t size = uint64_t{64} << 10;
+  uint64_t store = 0; ///< OpenCheckpoint::number; 0: nothing is here
+  const ManifestPiece *piece = nullptr;
+  uint64_t block = 0;
+  std::vector<uint8_t> bytes;
+};
+thread_local std::array<CachedBlock, 16> cachedBlocks;
 
 class OpenCheckpoint final : public CheckpointStore {
 public:
@@ -36,19 +48,24 @@ public:
 
 private:
   Status openShard(const ManifestFile &file);
-  Status checkPiece(const ManifestTensor &tensor, const ManifestPiece &piece) const;
+  Status placePiece(const ManifestTensor &tensor, const ManifestPiece &piece);
   Status verifyPiece(const ManifestTensor &tensor, const ManifestPiece &piece, const std::function<void(uint64_t)> &progress) const;
   Status failure(const std::string &why) const { return Status::badInput(text + ": " + why); }
   std::string placeOf(const ManifestTensor &tensor, const ManifestPiece &piece) const {
     return "file '" + content.files[piece.file].name + "', tensor " + quotedName(tensor.name);
   }
 
+  static std::atomic<uint64_t> opened;
+  const uint64_t number = ++opened; ///< among all that this process opens
   std::string path, text;
   Manifest content;
-  std::vector<std::shared_ptr<SafetensorsFile>> shards; ///< by Manifest::files
+  std::unordered_map<const ManifestPiece *, const StoredTensor *> places; ///< of pieces in their shards
+  std::vector<std::shared_ptr<SafetensorsFile>> shards;                   ///< by Manifest::files
   std::map<std::string, StoreEntry> entries;
   std::map<std::string, PieceGrid> grids;
 };
+
+std::atomic<uint64_t> OpenCheckpoint::opened{0};
 
 Status OpenCheckpoint::openShard(const ManifestFile &file) {
   std::string name = path + "/" + file.name;
@@ -67,7 +84,7 @@ Status OpenCheckpoint::openShard(const ManifestFile &file) {
   return {};
 }
 
-Status OpenCheckpoint::checkPiece(const ManifestTensor &tensor, const ManifestPiece &piece) const {
+Status OpenCheckpoint::placePiece(const ManifestTensor &tensor, const ManifestPiece &piece) {
   const auto &there = shards[piece.file]->tensors();
   auto found = there.find(piece.tensor);
   if (found == there.end())
@@ -75,6 +92,7 @@ Status OpenCheckpoint::checkPiece(const ManifestTensor &tensor, const ManifestPi
   if (found->second.type != tensor.type || found->second.elements() != piece.elements())
     return failure(placeOf(tensor, piece) + ": the file has " + std::to_string(found->second.elements()) + " elements of " +
                    found->second.type + ", the manifest says " + std::to_string(piece.elements()) + " of " + tensor.type);
+  places[&piece] = &found->second;
   return {};
 }
 
@@ -84,7 +102,7 @@ Status OpenCheckpoint::open() {
       return status;
   for (const ManifestTensor &tensor : content.tensors) {
     for (const ManifestPiece &piece : tensor.pieces)
-      if (Status status = checkPiece(tensor, piece); !status.ok())
+      if (Status status = placePiece(tensor, piece); !status.ok())
         return status;
     entries[tensor.name] = {tensor.type, tensor.stored};
     grids.emplace(tensor.name, PieceGrid(tensor));
@@ -94,9 +112,24 @@ Status OpenCheckpoint::open() {
 
 Status OpenCheckpoint::readPiece(const ManifestTensor &tensor, const ManifestPiece &piece, uint64_t first, uint64_t count,
                                  uint8_t *bytes) const {
-  const SafetensorsFile &shard = *shards[piece.file];
-  uint64_t unit = bytesOfType(tensor.type);
-  std::memcpy(bytes, shard.bytes(shard.tensors().at(piece.tensor)) + first * unit, count * unit);
+  const StoredTensor &stored = *places.at(&piece);
+  uint64_t unit = bytesOfType(tensor.type), begin = first * unit, end = begin + count * unit;
+  if (end - begin >= CachedBlock::size / 2)
+    return shards[piece.file]->readBytes(stored, begin, end - begin, bytes);
+  for (uint64_t at = begin; at < end;) {
+    uint64_t block = at / CachedBlock::size, place = at % CachedBlock::size, take = std::min(end - at, CachedBlock::size - place);
+    CachedBlock &cached = cachedBlocks[(reinterpret_cast<uintptr_t>(&piece) / sizeof(ManifestPiece) + block) % cachedBlocks.size()];
+    if (cached.store != number || cached.piece != &piece || cached.block != block) {
+      cached = {0, &piece, block, std::move(cached.bytes)};
+      cached.bytes.resize(std::min(CachedBlock::size, stored.end - stored.begin - block * CachedBlock::size));
+      if (Status status = shards[piece.file]->readBytes(stored, block * CachedBlock::size, cached.bytes.size(), cached.bytes.data());
+          !status.ok())
+        return status;
+      cached.store = number;
+    }
+    std::memcpy(bytes + (at - begin), &cached.bytes[place], take);
+    at += take;
+  }
   return {};
 }
 

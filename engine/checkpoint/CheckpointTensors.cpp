@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Safetensors.h"
+#include "engine/checkpoint/StoredType.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
 
@@ -11,25 +12,6 @@
 namespace npar::engine {
 
 using namespace program;
-
-/// The format's word for what a variable's elements are.
-static const char *storedWordOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return "F32";
-  case ElementType::F64:
-    return "F64";
-  case ElementType::BF16:
-    return "BF16";
-  case ElementType::F16:
-    return "F16";
-  case ElementType::I32:
-    return "I32";
-  case ElementType::U8:
-    return "U8";
-  }
-  return "";
-}
 
 /// Whether the variable's own pieces are stored, not those of its master.
 static bool isStored(const Program &program, uint32_t index) {
@@ -49,7 +31,7 @@ static CheckpointTensor tensorOf(const Program &program, uint32_t index) {
   tensor.kind = isParameter ? "parameter" : "state";
   tensor.of = parameter && !master ? parameter->name()->str() : "";
   tensor.slot = master ? "" : variable.slot()->str();
-  tensor.type = storedWordOf(variable.type());
+  tensor.type = storedWord(variable.type());
   tensor.shape.assign(variable.shape()->begin(), variable.shape()->end());
   const Variable &stored = parameter ? *parameter : variable; // the optimizer's state is of its parameter's stored shape
   tensor.stored.assign(stored.stored()->begin(), stored.stored()->end());

@@ -3,10 +3,10 @@
 
 #include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Safetensors.h"
+#include "engine/checkpoint/StoredType.h"
 #include "engine/logging/Json.h"
 
 #include <algorithm>
-#include <map>
 
 namespace npar::engine {
 
@@ -122,9 +122,8 @@ uint64_t Manifest::world() const {
 }
 
 uint64_t bytesOfType(const std::string &type) {
-  static const std::map<std::string, uint64_t> sizes = {{"F64", 8}, {"I64", 8}, {"F32", 4}, {"I32", 4}, {"BF16", 2}, {"F16", 2}, {"U8", 1}};
-  auto found = sizes.find(type);
-  return found == sizes.end() ? 0 : found->second;
+  const StoredType *stored = findStoredType(type);
+  return stored && stored->bits % 8 == 0 ? stored->bits / 8 : 0;
 }
 
 std::string wrongPieces(const ManifestTensor &tensor) {

@@ -110,7 +110,7 @@ bool hasManifest(const std::string &folder);
 /// Empty, or what is wrong with the pieces: they do not store every element exactly once.
 std::string wrongPieces(const ManifestTensor &tensor);
 
-/// Bytes of one element of a stored type; 0 when it is unknown.
+/// Bytes of one element of a stored type; 0 when it is unknown or no whole number.
 uint64_t bytesOfType(const std::string &type);
 
 } // namespace npar::engine

@@ -4,6 +4,7 @@
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/Safetensors.h"
 #include "engine/checkpoint/SessionNews.h"
+#include "engine/checkpoint/StoredType.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,11 +20,10 @@ namespace {
 /// What fp16 counts beside the model: made anew where a checkpoint of another type has none, left aside where nobody asks for it.
 bool isCounter(const ManifestTensor &tensor) { return tensor.kind == "state" && tensor.of.empty(); }
 
+/// What the engine reads a stored type as, where that is a floating one.
 std::optional<ElementType> elementType(const std::string &type) {
-  static const std::map<std::string, ElementType> types = {
-      {"F32", ElementType::F32}, {"F64", ElementType::F64}, {"BF16", ElementType::BF16}, {"F16", ElementType::F16}};
-  auto found = types.find(type);
-  return found == types.end() ? std::nullopt : std::optional(found->second);
+  const StoredType *stored = findStoredType(type);
+  return stored && stored->floating ? stored->element : std::nullopt;
 }
 
 std::map<std::string, const ManifestTensor *> byName(const Manifest &manifest) {
