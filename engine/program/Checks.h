@@ -16,6 +16,13 @@ std::string checkInputs(const Program &program);
 /// samples.
 std::string checkInputs(const Program &program, const RankClass &rankClass);
 
+/// Parts of checkStructure too. The kind of the program, and its results: names, types, shapes over the batch; only forward-only programs
+/// have some.
+std::string checkResults(const Program &program);
+/// A forward-only program holds and runs nothing of a training step. Each result is kept by one class: all of its shape, in a region with a
+/// slot per micro-batch.
+std::string checkKeptResults(const Program &program);
+
 /// Each (event, micro) has one send and one receive that name each other, with equal count and type.
 std::string checkTransfers(const Program &program);
 

@@ -18,11 +18,14 @@ int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordina
   return memberAlong(program, coordinates, *input.mesh_axes(), dimension.first_axis(), dimension.axis_count());
 }
 
-uint64_t elementsOf(const Input &input) {
+static uint64_t elementsOf(const flatbuffers::Vector<const PieceDimension *> &dimensions) {
   uint64_t elements = 1;
-  for (const PieceDimension *dimension : *input.dimensions())
+  for (const PieceDimension *dimension : dimensions)
     elements *= static_cast<uint64_t>(dimension->local());
   return elements;
 }
+
+uint64_t elementsOf(const Input &input) { return elementsOf(*input.dimensions()); }
+uint64_t elementsOf(const ResultBuffer &result) { return elementsOf(*result.dimensions()); }
 
 } // namespace npar::program

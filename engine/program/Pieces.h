@@ -19,7 +19,8 @@ uint64_t flatShare(uint64_t elements, uint64_t ranks);
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension);
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Input &input, const PieceDimension &dimension);
 
-/// Elements that a rank holds of an input in one micro-batch.
+/// Elements that a rank holds of an input, or of a result, in one micro-batch.
 uint64_t elementsOf(const Input &input);
+uint64_t elementsOf(const ResultBuffer &result);
 
 } // namespace npar::program

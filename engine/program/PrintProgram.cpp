@@ -66,6 +66,7 @@ public:
     header();
     variables();
     inputs();
+    results();
     checkpointRules();
     kernels();
     return text;
@@ -79,7 +80,8 @@ private:
 
   void header() {
     line("program " + program.model()->str() + ", plan " + program.plan()->str() +
-         (program.train()->size() ? ", train " + program.train()->str() : ""));
+         (program.train()->size() ? ", train " + program.train()->str() : "") +
+         (program.kind() == ProgramKind::Training ? "" : ", for " + std::string(wordOf(program.kind()))));
     std::string mesh, data;
     for (const MeshAxis *axis : *program.mesh())
       mesh += (mesh.empty() ? "" : ", ") + axis->name()->str() + " = " + std::to_string(axis->size());
@@ -132,6 +134,14 @@ private:
       line("  " + input->name()->str() + ": " + wordOf(input->type()) + " " + shapeOf(*input->axes(), *input->shape()) + values +
            streamOf(input->role()));
     }
+  }
+
+  void results() {
+    if (program.results()->size() == 0)
+      return;
+    line("\nresults");
+    for (const LogicalResult *result : *program.results())
+      line("  " + result->name()->str() + ": " + wordOf(result->type()) + " " + shapeOf(*result->axes(), *result->shape()));
   }
 
   void checkpointRules() {
@@ -216,6 +226,8 @@ private:
       printPiece(*piece);
     for (const Input *input : *rankClass.inputs())
       printInput(*input);
+    for (const ResultBuffer *result : *rankClass.results())
+      printResult(*result);
     for (const Output *output : *rankClass.outputs())
       line("  output " + output->name()->str() + " at static[" + std::to_string(output->offset()) + ", 8]");
   }
@@ -256,20 +268,35 @@ private:
   /// zigzag of 2`. Of a class `[batch 2 of 4 by dp, seq 8]`.
   void printInput(const Input &input) {
     const LogicalInput *logical = program.inputs()->Get(input.input());
+    line("  input " + logical->name()->str() + " " + wordOf(input.type()) + " [" + partOf(input, *logical) + "] at " +
+         std::to_string(input.offset()));
+  }
+
+  /// `  result losses f32 [batch 2 of 4 from 2, seq 8] at 0`
+  void printResult(const ResultBuffer &result) {
+    const LogicalResult *logical = program.results()->Get(result.result());
+    line("  result " + logical->name()->str() + " " + wordOf(logical->type()) + " [" + partOf(result, *logical) + "] at " +
+         std::to_string(result.offset()));
+  }
+
+  /// What a rank has of the dimensions of an input or a result.
+  template <typename Part, typename Logical> std::string partOf(const Part &part, const Logical &logical) {
     std::string shape;
-    for (uint32_t i = 0; i < input.dimensions()->size(); ++i) {
-      const PieceDimension *dimension = input.dimensions()->Get(i);
-      shape += (i ? ", " : "") + logical->axes()->Get(i)->str() + " " + std::to_string(dimension->local());
+    for (uint32_t i = 0; i < part.dimensions()->size(); ++i) {
+      const PieceDimension *dimension = part.dimensions()->Get(i);
+      shape += (i ? ", " : "") + logical.axes()->Get(i)->str() + " " + std::to_string(dimension->local());
       if (dimension->axis_count())
         shape += " of " + std::to_string(dimension->global());
       if (dimension->axis_count() && !rank)
-        shape += " by " + axisNames(axesOf(*input.mesh_axes(), *dimension));
-      else if (dimension->axis_count() && !input.zigzag()->Get(i))
-        shape += " from " + std::to_string(memberAlong(program, coordinates, input, *dimension) * dimension->local());
-      if (input.zigzag()->Get(i))
-        shape += " in zigzag of " + std::to_string(input.zigzag()->Get(i));
+        shape += " by " + axisNames(axesOf(*part.mesh_axes(), *dimension));
+      else if (dimension->axis_count() && !part.zigzag()->Get(i))
+        shape += " from " +
+                 std::to_string(memberAlong(program, coordinates, *part.mesh_axes(), dimension->first_axis(), dimension->axis_count()) *
+                                dimension->local());
+      if (part.zigzag()->Get(i))
+        shape += " in zigzag of " + std::to_string(part.zigzag()->Get(i));
     }
-    line("  input " + logical->name()->str() + " " + wordOf(input.type()) + " [" + shape + "] at " + std::to_string(input.offset()));
+    return shape;
   }
 
   /// The mesh axes that split a dimension.

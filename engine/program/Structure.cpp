@@ -44,10 +44,11 @@ public:
   std::string run() {
     if (wrong = wrongCheckpointRule(program); !wrong.empty())
       return wrong;
-    if (checkMesh() && take(checkInputs(program)) && checkTables() && checkVariables()) {
+    if (checkMesh() && take(checkInputs(program)) && take(checkResults(program)) && checkTables() && checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
-          break;
+          return wrong;
+      take(checkKeptResults(program));
     }
     return wrong;
   }

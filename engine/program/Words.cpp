@@ -21,6 +21,7 @@ template <> struct Values<ReduceOp> { static constexpr auto &all = EnumValuesRed
 template <> struct Values<VariableKind> { static constexpr auto &all = EnumValuesVariableKind; };
 template <> struct Values<InitKind> { static constexpr auto &all = EnumValuesInitKind; };
 template <> struct Values<InputRole> { static constexpr auto &all = EnumValuesInputRole; };
+template <> struct Values<ProgramKind> { static constexpr auto &all = EnumValuesProgramKind; };
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
 template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
 
@@ -150,6 +151,18 @@ const char *wordOf(InputRole role) {
   refuse("role of an input", static_cast<unsigned>(role));
 }
 
+const char *wordOf(ProgramKind kind) {
+  switch (kind) {
+  case ProgramKind::Training:
+    return "training";
+  case ProgramKind::Evaluation:
+    return "evaluation";
+  case ProgramKind::Generation:
+    return "generation";
+  }
+  refuse("kind of program", static_cast<unsigned>(kind));
+}
+
 const char *wordOf(CheckpointRuleKind kind) {
   switch (kind) {
   case CheckpointRuleKind::Rename:
@@ -236,6 +249,7 @@ template std::optional<ReduceOp> valueOf(std::string_view);
 template std::optional<VariableKind> valueOf(std::string_view);
 template std::optional<InitKind> valueOf(std::string_view);
 template std::optional<InputRole> valueOf(std::string_view);
+template std::optional<ProgramKind> valueOf(std::string_view);
 template std::optional<CheckpointRuleKind> valueOf(std::string_view);
 template std::optional<CauseKind> valueOf(std::string_view);
 
@@ -247,6 +261,7 @@ template std::string wordsOf<ReduceOp>();
 template std::string wordsOf<VariableKind>();
 template std::string wordsOf<InitKind>();
 template std::string wordsOf<InputRole>();
+template std::string wordsOf<ProgramKind>();
 template std::string wordsOf<CheckpointRuleKind>();
 template std::string wordsOf<CauseKind>();
 

@@ -19,6 +19,7 @@ const char *wordOf(ReduceOp op);
 const char *wordOf(VariableKind kind);
 const char *wordOf(InitKind kind);
 const char *wordOf(InputRole role);
+const char *wordOf(ProgramKind kind);
 const char *wordOf(CheckpointRuleKind kind);
 const char *wordOf(CauseKind kind);
 

@@ -34,6 +34,7 @@ TEST(Words, StandForOneValueEach) {
   checkWords(EnumValuesVariableKind());
   checkWords(EnumValuesInitKind());
   checkWords(EnumValuesInputRole());
+  checkWords(EnumValuesProgramKind());
   checkWords(EnumValuesCheckpointRuleKind());
   checkWords(EnumValuesCauseKind());
 }

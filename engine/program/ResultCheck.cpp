@@ -1,0 +1,95 @@
+// Checks that a program is of its kind, and what it says of its results, so that the engine may read them without asking.
+#include "engine/program/BufferCheck.h"
+#include "engine/program/Checks.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Words.h"
+
+namespace npar::program {
+namespace {
+
+bool isFloating(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+  case ElementType::F64:
+  case ElementType::BF16:
+  case ElementType::F16:
+    return true;
+  case ElementType::I32:
+  case ElementType::U8:
+    break;
+  }
+  return false;
+}
+
+/// A forward-only program holds parameters and has forwards, nothing else.
+std::string checkForwardOnly(const Program &program) {
+  std::string kind = "a program for " + std::string(wordOf(program.kind()));
+  for (const Variable *variable : *program.variables())
+    if (variable->kind() != VariableKind::Parameter)
+      return kind + " has '" + variable->name()->str() + "', a variable of kind " + wordOf(variable->kind());
+  for (const RankClass *rankClass : *program.classes())
+    for (const Task *task : *rankClass->tasks())
+      if (const Fragment *fragment = rankClass->fragments()->Get(task->fragment()); fragment->phase() != Phase::Forward)
+        return kind + " runs '" + fragment->name()->str() + "' of phase " + wordOf(fragment->phase()) + " in class '" +
+               rankClass->name()->str() + "'";
+  return "";
+}
+
+std::string checkBuffer(const Program &program, const RankClass &rankClass, const ResultBuffer &result) {
+  std::string name = "class '" + rankClass.name()->str() + "'";
+  if (result.result() >= program.results()->size())
+    return name + " keeps result " + number(result.result()) + " of " + number(program.results()->size());
+  const LogicalResult &logical = *program.results()->Get(result.result());
+  std::string which = name + ": result '" + logical.name()->str() + "'";
+  if (std::string wrong = checkPlace(program, rankClass, result, *logical.shape(), logical.type(), which); !wrong.empty())
+    return wrong;
+  for (uint32_t axis : *result.mesh_axes())
+    if (fixedCoordinate(rankClass, axis) >= 0 && program.mesh()->Get(axis)->size() > 1)
+      return which + " is split over mesh axis '" + program.mesh()->Get(axis)->name()->str() + "', which its class fixes";
+  return "";
+}
+
+} // namespace
+
+std::string checkResults(const Program &program) {
+  if (program.kind() < ProgramKind::MIN || program.kind() > ProgramKind::MAX)
+    return "unknown kind of program";
+  if ((program.kind() == ProgramKind::Training) != (program.results()->size() == 0))
+    return "a program for " + std::string(wordOf(program.kind())) + " with " + number(program.results()->size()) + " results";
+  if (program.results()->size() > 0 && program.inputs()->size() == 0)
+    return "a program with results but without inputs";
+  std::set<std::string> names;
+  for (const LogicalResult *result : *program.results()) {
+    std::string name = "result '" + result->name()->str() + "'";
+    if (!names.insert(result->name()->str()).second)
+      return name + " is twice in the program";
+    if (!isFloating(result->type()))
+      return name + " is of a type that no result has: floats exist";
+    if (std::string wrong = checkShape(program, *result, name); !wrong.empty())
+      return wrong;
+  }
+  return "";
+}
+
+std::string checkKeptResults(const Program &program) {
+  if (program.kind() != ProgramKind::Training)
+    if (std::string wrong = checkForwardOnly(program); !wrong.empty())
+      return wrong;
+  std::vector<const RankClass *> keepers(program.results()->size());
+  for (const RankClass *rankClass : *program.classes())
+    for (const ResultBuffer *result : *rankClass->results()) {
+      if (std::string wrong = checkBuffer(program, *rankClass, *result); !wrong.empty())
+        return wrong;
+      const RankClass *&keeper = keepers[result->result()];
+      if (keeper)
+        return "result '" + program.results()->Get(result->result())->name()->str() + "' is kept by class '" + keeper->name()->str() +
+               "' and by class '" + rankClass->name()->str() + "'";
+      keeper = rankClass;
+    }
+  for (uint32_t index = 0; index < keepers.size(); ++index)
+    if (!keepers[index])
+      return "result '" + program.results()->Get(index)->name()->str() + "' is kept by no class";
+  return "";
+}
+
+} // namespace npar::program
