@@ -17,32 +17,6 @@ using namespace program;
 
 namespace {
 
-/// Indices in a row of one dimension; beyond its end where the buffer holds zeros.
-struct Range {
-  uint64_t first, count;
-  bool beyond;
-};
-
-/// What part `part` of a dimension holds, in the order of the buffer: where it lies in zigzag order, whole chunks and pieces of them.
-std::vector<Range> rangesOf(const PieceDimension &dimension, uint64_t zigzag, uint64_t part) {
-  uint64_t size = static_cast<uint64_t>(dimension.global()), local = static_cast<uint64_t>(dimension.local());
-  uint64_t begin = std::min(part * local, size), end = std::min(begin + local, size);
-  uint64_t chunks = 2 * zigzag, chunkSize = chunks ? size / chunks : size;
-  std::vector<Range> ranges;
-  for (uint64_t place = begin; place < end;) {
-    uint64_t slot = place / chunkSize, within = place % chunkSize, count = std::min(end - place, chunkSize - within);
-    uint64_t chunk = slot % 2 ? chunks - 1 - slot / 2 : slot / 2, first = chunk * chunkSize + within;
-    if (!ranges.empty() && ranges.back().first + ranges.back().count == first)
-      ranges.back().count += count;
-    else
-      ranges.push_back({first, count, false});
-    place += count;
-  }
-  if (end - begin < local)
-    ranges.push_back({size, local - (end - begin), true});
-  return ranges;
-}
-
 template <typename To, typename From> To *convert(const From *from, uint64_t count, To *to) {
   if constexpr (std::is_class_v<To>) // 16 bits, of floats
     return std::transform(from, from + count, to, [](From value) { return To(static_cast<float>(value)); });
@@ -67,7 +41,7 @@ Inputs::Inputs(const Program &program, const std::vector<LocalRank> &ranks) : sh
       parts[0] = 0;
       auto [entry, isNew] = known.try_emplace({input, parts}, static_cast<uint32_t>(runs.size()));
       if (isNew)
-        runs.push_back(runsOf(*input, parts));
+        runs.push_back(runsOfSample(*input->dimensions(), *input->zigzag(), parts));
       const Region &region = *rankClass.regions()->Get(input->region());
       uint64_t bytes = elementsOf(*input) * sizeOf(input->type());
       for (uint64_t micro = 0; micro < region.slots(); ++micro) {
@@ -78,34 +52,6 @@ Inputs::Inputs(const Program &program, const std::vector<LocalRank> &ranks) : sh
     }
   }
   staging.resize(staged);
-}
-
-std::vector<Inputs::Run> Inputs::runsOf(const Input &input, const std::vector<int64_t> &parts) {
-  // From the innermost dimension outwards: the runs of one index of a dimension are those of the dimensions inside of it, moved on.
-  std::vector<Run> inner = {{0, 1, false}};
-  uint64_t stride = 1, elements = 1; // of the dimensions so far: in the sample, in the buffer
-  for (uint32_t i = input.dimensions()->size(); i-- > 1;) {
-    const PieceDimension &dimension = *input.dimensions()->Get(i);
-    std::vector<Run> outer;
-    auto add = [&](Run run) {
-      bool joins =
-          !outer.empty() && outer.back().beyond == run.beyond && (run.beyond || outer.back().first + outer.back().count == run.first);
-      if (joins)
-        outer.back().count += run.count;
-      else
-        outer.push_back(run);
-    };
-    for (const Range &range : rangesOf(dimension, input.zigzag()->Get(i), static_cast<uint64_t>(parts[i])))
-      if (range.beyond)
-        add({0, range.count * elements, true});
-      else
-        for (uint64_t index = range.first; index < range.first + range.count; ++index)
-          for (const Run &run : inner)
-            add({index * stride + run.first, run.count, run.beyond});
-    inner = std::move(outer);
-    stride *= static_cast<uint64_t>(dimension.global()), elements *= static_cast<uint64_t>(dimension.local());
-  }
-  return inner;
 }
 
 Status Inputs::fill(Backend &backend, const Batch &batch) {
@@ -126,7 +72,7 @@ void Inputs::stage(const Place &place, const InputValues &values) {
         [&](const auto &list) {
           const auto *sample = list.data() + place.firstSample * size;
           for (uint64_t i = 0; i < place.samples; ++i, sample += size)
-            for (const Run &run : runs[place.runs])
+            for (const SampleRun &run : runs[place.runs])
               to = run.beyond ? std::fill_n(to, run.count, std::decay_t<decltype(*to)>()) : convert(sample + run.first, run.count, to);
         },
         values);

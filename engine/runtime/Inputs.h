@@ -4,6 +4,7 @@
 #include "engine/device/Backend.h"
 #include "engine/runtime/Batch.h"
 #include "engine/runtime/LocalRanks.h"
+#include "engine/runtime/SampleRuns.h"
 
 namespace npar::engine {
 
@@ -18,11 +19,6 @@ public:
   Status fill(Backend &backend, const Batch &batch);
 
 private:
-  /// Elements in a row of a sample, both in the batch and in the buffer; zeros in the buffer when they lie beyond the sample.
-  struct Run {
-    uint64_t first, count;
-    bool beyond;
-  };
   /// A buffer of one micro-batch.
   struct Place {
     uint32_t input;                ///< index in the program
@@ -32,12 +28,11 @@ private:
     DeviceAddress memory;
     uint64_t bytes, stagedAt; ///< in `staging`
   };
-  static std::vector<Run> runsOf(const program::Input &input, const std::vector<int64_t> &parts);
   void stage(const Place &place, const InputValues &values);
 
   BatchShape shape;
   std::vector<Place> places;
-  std::vector<std::vector<Run>> runs;
+  std::vector<std::vector<SampleRun>> runs;
   std::vector<uint8_t> staging; ///< what the buffers of all places are to hold: copies to a device read it until they are done
 };
 

@@ -13,6 +13,7 @@
 #include "engine/runtime/Executor.h"
 #include "engine/runtime/Initialize.h"
 #include "engine/runtime/Inputs.h"
+#include "engine/runtime/Results.h"
 #include "engine/runtime/SessionMap.h"
 #include "engine/runtime/SessionParts.h"
 #include "engine/runtime/Variables.h"
@@ -58,6 +59,9 @@ public:
   Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const override;
   std::vector<int64_t> ranks() const override;
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override;
+  Result<std::vector<double>> readResult(const std::string &result, uint64_t first, uint64_t count) const override {
+    return computes() ? results->read(result, first, count) : Result<std::vector<double>>(std::vector<double>(count));
+  }
   std::string parameterHash() const override;
   std::vector<ArenaUse> arenaUse() const override;
 
@@ -88,6 +92,7 @@ private:
   std::shared_ptr<Communicator> communicator;
   std::unique_ptr<Arenas> arenas;
   std::unique_ptr<Variables> variables;
+  std::unique_ptr<Results> results;
   Inputs inputs;
   std::vector<OutputPlace> outputs; ///< by `outputNames`
   StepGraph graph;
@@ -149,7 +154,8 @@ Status LocalSession::openRanks() {
   GatherBytes gatherAll;
   if (!isAlone())
     gatherAll = [this](const std::vector<uint8_t> &own) { return communicator->gather(own, options.timeoutSeconds); };
-  variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, std::move(gatherAll));
+  variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, gatherAll);
+  results = std::make_unique<Results>(program, arenas->all(), *parts.backend, std::move(gatherAll));
   inputs = Inputs(program, arenas->all());
   if (computes())
     for (const char *name : outputNames)

@@ -31,7 +31,8 @@ struct SessionOptions {
 };
 
 /// Scalars of one finished training step, read from the first ranks that have them: loss, grad_norm, lr; with fp16 the loss scale that the
-/// step was done with (else 0); valid_tokens. `skipped`: the norm is not finite, so parameters and optimizer state are those of before.
+/// step was done with (else 0); valid_tokens. Of a forward-only program there are none: all are 0. `skipped`: the norm is not finite, so
+/// parameters and optimizer state are those of before.
 struct StepResult {
   double loss = 0, gradNorm = 0, learningRate = 0, lossScale = 0;
   bool skipped = false;
@@ -47,8 +48,9 @@ struct ArenaUse {
 /// Owns the arenas of its ranks and their step graph. Not thread-safe.
 ///
 /// Where ranks are in other sessions (processes, say), all sessions are created at the same time, of one program and with one seed; `step`,
-/// `read`, `readFloat` and `parameterHash` are then called by all of them, in the same order with the same arguments, and return the same
-/// to each. So are `write` and `writeFrom`, which communicate nothing. What fails in one session fails in all, with the same cause.
+/// `read`, `readFloat`, `readResult` and `parameterHash` are then called by all of them, in the same order with the same arguments, and
+/// return the same to each. So are `write` and `writeFrom`, which communicate nothing. What fails in one session fails in all, with the
+/// same cause.
 class Session {
 public:
   /// Verifies the program, allocates exactly the planned arenas of its ranks, builds the step graph, initialises parameters from the seed.
@@ -71,6 +73,10 @@ public:
   /// Float32 form of read/write for checkpoints (no detour through double).
   virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;
   virtual Status writeFloat(const std::string &variable, const std::vector<float> &values) = 0;
+
+  /// `count` elements from element `first` on of a result of a forward-only program, row-major over LogicalResult.shape: what the last step
+  /// left, in double whatever the element type.
+  virtual Result<std::vector<double>> readResult(const std::string &result, uint64_t first, uint64_t count) const = 0;
 
   /// The bytes of pieces that ranks of this session own, one after the other in the order of the list, in their variables' types: a snapshot
   /// of what goes from this step into the next. `bytes` has room for all of them; it allocates next to nothing.
