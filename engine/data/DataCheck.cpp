@@ -14,10 +14,16 @@ public:
       ignore = ignoring->ignore;
   }
 
-  Result<std::vector<std::string>> run() {
+  Status checkValues() const {
     for (int64_t i = 0, last = looksAtValues() ? size : 0; i < last; ++i)
       if (Status status = checkValue(i); !status.ok())
         return status;
+    return {};
+  }
+
+  Result<std::vector<std::string>> run() const {
+    if (Status status = checkValues(); !status.ok())
+      return status;
     if (size < length + 1)
       return Status::badInput(name() + " has " + number(size) + " tokens; one sample of sequence length " + number(length) + " needs " +
                               number(length + 1));
@@ -100,6 +106,8 @@ private:
 };
 
 } // namespace
+
+Status checkTokenValues(const TokenData &data, const BatchShape &shape) { return DataCheck(data, shape).checkValues(); }
 
 Result<std::vector<std::string>> checkData(const TokenData &data, const BatchShape &shape) { return DataCheck(data, shape).run(); }
 

@@ -23,4 +23,7 @@ struct TokenData {
 /// on what is legal but worth knowing.
 Result<std::vector<std::string>> checkData(const TokenData &data, const BatchShape &shape);
 
+/// The part of checkData that looks at values alone, however few samples there are.
+Status checkTokenValues(const TokenData &data, const BatchShape &shape);
+
 } // namespace npar::engine

@@ -1,0 +1,110 @@
+// Cuts data into batches of which the last is filled up with what does not count.
+#include "engine/data/OncePass.h"
+
+#include "engine/data/DataCheck.h"
+#include "engine/data/TensorData.h"
+
+namespace npar::engine {
+
+using program::InputRole;
+
+namespace {
+
+class TokenPass final : public OncePass {
+public:
+  TokenPass(std::shared_ptr<TokenFile> tokens, const BatchShape &shape)
+      : tokens(std::move(tokens)), shape(shape), ignore(shape.find(InputRole::Shifted)->ignore), length(shape.tokensOfSample()),
+        targets(this->tokens->size() - 1) {}
+
+  int64_t steps() const override { return (targets + length * shape.rows - 1) / (length * shape.rows); }
+
+  CountedBatch batch(int64_t step) const override {
+    CountedBatch result;
+    for (const InputShape &input : shape.inputs)
+      result.batch.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, step))
+                                                                    : InputValues(valuesOf<int32_t>(input, step)));
+    int64_t first = step * length * shape.rows;
+    for (int64_t i = first; i < first + length * shape.rows; ++i)
+      result.counts.push_back(i < targets && !(ignore && tokens->at(i + 1) == *ignore));
+    return result;
+  }
+
+private:
+  /// What fills up is token 0, of which every model has a class.
+  template <typename T> std::vector<T> valuesOf(const InputShape &input, int64_t step) const {
+    std::vector<T> values;
+    values.reserve(input.elements());
+    int64_t first = step * length * shape.rows;
+    for (int64_t i = first; i < first + length * shape.rows; ++i)
+      values.push_back(i < targets ? static_cast<T>(tokens->at(i + (input.role == InputRole::Shifted))) : T(0));
+    return values;
+  }
+
+  std::shared_ptr<TokenFile> tokens;
+  BatchShape shape;
+  std::optional<int32_t> ignore;
+  int64_t length, targets;
+};
+
+class TensorPass final : public OncePass {
+public:
+  TensorPass(TensorData data, const BatchShape &shape, uint64_t positions) : data(std::move(data)), shape(shape), positions(positions) {}
+
+  int64_t steps() const override { return (data.samples() + shape.rows - 1) / shape.rows; }
+  std::vector<std::string> remarks() const override { return data.remarks(); }
+
+  CountedBatch batch(int64_t step) const override {
+    std::vector<int64_t> samples;
+    CountedBatch result;
+    for (int64_t i = step * shape.rows; i < (step + 1) * shape.rows; ++i) {
+      samples.push_back(i < data.samples() ? i : 0);
+      result.counts.insert(result.counts.end(), positions, i < data.samples());
+    }
+    result.batch = data.batch(samples);
+    for (size_t i = 0; i < shape.inputs.size(); ++i)
+      if (const InputShape &input = shape.inputs[i]; input.ignore && input.elementsOfSample() == positions)
+        std::visit([&](const auto &values) { leaveOut(values, *input.ignore, result.counts); }, result.batch[i]);
+    return result;
+  }
+
+private:
+  template <typename T> static void leaveOut(const std::vector<T> &targets, int32_t ignored, std::vector<uint8_t> &counts) {
+    for (size_t i = 0; i < targets.size(); ++i)
+      if (targets[i] == static_cast<T>(ignored))
+        counts[i] = 0;
+  }
+
+  TensorData data;
+  BatchShape shape;
+  uint64_t positions;
+};
+
+} // namespace
+
+Result<std::unique_ptr<OncePass>> OncePass::openTokens(const std::string &path, TokenFormat format, const BatchShape &shape,
+                                                       uint64_t positions) {
+  const InputShape *shifted = shape.find(InputRole::Shifted);
+  if (!shape.find(InputRole::Stream) || !shifted || shape.inputs.size() != 2 || shifted->elementsOfSample() != positions)
+    return Status::badInput("a file of tokens is a sequence and, one place on, its targets: it cannot feed " + shape.names() +
+                            "; give a safetensors file with a tensor for each");
+  Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format);
+  if (!file.ok())
+    return file.status();
+  if ((*file)->size() < 2)
+    return Status::badInput("data '" + path + "' has " + std::to_string((*file)->size()) + ((*file)->size() == 1 ? " token" : " tokens") +
+                            "; the first has nothing before it, so there must be two at least");
+  if (Status status = checkTokenValues({path, "", *file, nullptr}, shape); !status.ok())
+    return status;
+  return std::unique_ptr<OncePass>(new TokenPass(std::move(*file), shape));
+}
+
+Result<std::unique_ptr<OncePass>> OncePass::openTensors(const std::string &path, const BatchShape &shape, uint64_t positions) {
+  BatchShape one = shape;
+  one.rows = 1;
+  Result<TensorData> data = TensorData::open(path, one);
+  if (!data.ok())
+    return data.status();
+  return std::unique_ptr<OncePass>(new TensorPass(std::move(*data), shape, positions));
+}
+
+} // namespace npar::engine

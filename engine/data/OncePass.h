@@ -1,0 +1,36 @@
+// A data set gone through once, in its own order: what an evaluation adds up.
+#pragma once
+
+#include "engine/data/TokenFile.h"
+#include "engine/runtime/Batch.h"
+
+#include <memory>
+
+namespace npar::engine {
+
+/// A batch, and which of the positions count for which the program leaves a loss: one byte each, 0 or 1, samples first. Those of a sample
+/// that only fills the batch up do not, nor those of targets that the program ignores.
+struct CountedBatch {
+  Batch batch;
+  std::vector<uint8_t> counts;
+};
+
+/// The answer depends on the arguments alone. Thread-safe.
+class OncePass {
+public:
+  virtual ~OncePass() = default;
+  virtual int64_t steps() const = 0;
+  virtual CountedBatch batch(int64_t step) const = 0;
+  /// What is legal about the data but worth knowing, a sentence each.
+  virtual std::vector<std::string> remarks() const { return {}; }
+
+  /// A stream of tokens: each but the first is the target of one position. Samples are cut as DataSource::openTokens cuts them; a last one
+  /// that is not full is filled up. `positions`: how many losses the program leaves of a sample. Refuses what checkTokenValues refuses, a
+  /// program with other inputs than a stream's and a file of fewer than two tokens.
+  static Result<std::unique_ptr<OncePass>> openTokens(const std::string &path, TokenFormat format, const BatchShape &shape,
+                                                      uint64_t positions);
+  /// A safetensors file with a tensor for each input, the samples first. Refuses what TensorData::open refuses but that there are few.
+  static Result<std::unique_ptr<OncePass>> openTensors(const std::string &path, const BatchShape &shape, uint64_t positions);
+};
+
+} // namespace npar::engine
