@@ -14,6 +14,8 @@
 namespace npar::compiler {
 
 struct CompileOptions {
+  /// What the program is for; only Training has a backward and an update.
+  program::ProgramKind kind = program::ProgramKind::Training;
   /// Stop after a stage and return its text: "nn", "grad", "dist", "pipe" or "rank"; empty: go through.
   /// "saved": account for the saved activations instead.
   std::string stopAfter;

@@ -14,7 +14,7 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   if (options.stopAfter == "nn")
     return;
   passes.addPass(createPlaceMarkRingPass());
-  buildAutodiffPipeline(passes);
+  buildAutodiffPipeline(passes, options.kind);
   if (options.stopAfter == "grad")
     return;
   buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved");

@@ -1,8 +1,9 @@
 // Memory allocation: from fragments of steps over values to a class of ranks in the form of the compiled program. No MLIR.
 //
 // Regions of a class: "static" (variables), "scratch" (temporaries, one slot for all tasks, since compute steps are chained task after
-// task), "input" (data, a slot per micro-batch), a box per sent or received value, and a stash per fragment that keeps values and set of
-// fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only the backward needs is free before the weight gradients.
+// task), "input" (data, a slot per micro-batch), a box per sent or received value, a stash per fragment that keeps values and set of
+// fragments that use them ("stash_F0_B0": what F0 keeps for B0), so that what only the backward needs is free before the weight gradients,
+// and in forward-only programs "result" (what a step leaves, a slot per micro-batch).
 #pragma once
 
 #include "engine/program/Program_generated.h"
@@ -23,6 +24,7 @@ struct ValueModel {
   uint32_t variable = none;   ///< the value read from this variable of the class ...
   uint32_t readAt = 0;        ///< ... at this place in the order of reads, writes and steps
   uint32_t input = none;      ///< the data buffer with this index
+  uint32_t result = none;     ///< left in the result buffer with this index
   uint32_t event = none;      ///< received by this transfer event
   std::string stash;          ///< kept for later fragments under this name
   std::string unstash;        ///< kept by an earlier fragment under this name
@@ -70,6 +72,11 @@ struct InputModel {
   std::unique_ptr<program::InputT> input; ///< region and offset are filled in
 };
 
+struct ResultModel {
+  uint64_t bytes = 0;                             ///< in one micro-batch
+  std::unique_ptr<program::ResultBufferT> result; ///< region and offset are filled in
+};
+
 struct TaskModel {
   uint32_t fragment = 0, micro = 0;
   double begin = 0, end = 0;
@@ -81,6 +88,7 @@ struct ClassModel {
   std::vector<std::pair<uint32_t, uint32_t>> fixed; ///< mesh axis, coordinate
   std::vector<VariableModel> variables;
   std::vector<InputModel> inputs;
+  std::vector<ResultModel> results;
   std::vector<FragmentModel> fragments;
   std::vector<TaskModel> tasks; ///< in order
 };

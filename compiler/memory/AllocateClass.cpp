@@ -27,6 +27,7 @@ public:
     }
     placeVariables();
     placeInputs();
+    placeResults();
     allocateFragments();
     if (!error.empty())
       return nullptr;
@@ -75,6 +76,21 @@ private:
       result->inputs.back()->region = inputRegion;
       result->inputs.back()->offset = inputBytes;
       inputBytes += aligned(input.bytes);
+    }
+  }
+
+  void placeResults() {
+    if (model.results.empty())
+      return;
+    uint32_t region = firstShared + static_cast<uint32_t>(shared.regions.size());
+    shared.regions.push_back({"result", 0, false, true});
+    for (const ResultModel &each : model.results) {
+      uint64_t &bytes = shared.regions.back().bytes;
+      shared.results.push_back({region, bytes, each.bytes});
+      result->results.push_back(std::make_unique<program::ResultBufferT>(*each.result));
+      result->results.back()->region = region;
+      result->results.back()->offset = bytes;
+      bytes += aligned(each.bytes);
     }
   }
 
@@ -160,6 +176,14 @@ private:
     result->arena_bytes += bytes * slotCount;
   }
 
+  /// A slot for each micro-batch.
+  void addPerMicro(const std::string &name, uint64_t bytes) {
+    std::vector<uint32_t> &slotOf = slots[static_cast<uint32_t>(result->regions.size())];
+    for (const TaskModel &task : model.tasks)
+      slotOf.push_back(task.micro);
+    addRegion(name, bytes, options.microCount);
+  }
+
   /// Slots by colouring the instances' intervals; a slot per task that the instance covers.
   void addColoured(const std::string &name, uint64_t bytes, uint32_t spare) {
     uint32_t region = static_cast<uint32_t>(result->regions.size());
@@ -180,13 +204,12 @@ private:
   void layOutRegions() {
     addRegion("static", staticBytes, 1);
     addRegion("scratch", scratch, 1);
-    addRegion("input", inputBytes, options.microCount);
-    std::vector<uint32_t> &inputSlots = slots[inputRegion];
-    for (const TaskModel &task : model.tasks)
-      inputSlots.push_back(task.micro);
-    // A stash that messages are sent from may be what they wait for, too.
+    addPerMicro("input", inputBytes);
     for (const SharedRegion &region : shared.regions)
-      addColoured(region.name, region.bytes, region.box ? options.spareSlots : options.spareSlots / 2);
+      if (region.lasting)
+        addPerMicro(region.name, region.bytes);
+      else // a stash that messages are sent from may be what they wait for, too
+        addColoured(region.name, region.bytes, region.box ? options.spareSlots : options.spareSlots / 2);
   }
 
   void placeTasks() {

@@ -58,6 +58,9 @@ private:
         place.region = inputRegion;
         place.offset = shared.inputs[storage.index];
         break;
+      case Home::Result:
+        place = shared.results[storage.index];
+        break;
       case Home::Stash:
         if (!facts.stash.empty() && place.region == 0) {
           place.region = stashOf(facts.stash);

@@ -15,16 +15,18 @@ struct ByteRange {
   uint64_t offset = 0, bytes = 0;
 };
 
-/// A box, or the values that one fragment keeps for the same later fragments.
+/// A box, the values that one fragment keeps for the same later fragments, or results.
 struct SharedRegion {
   std::string name;
   uint64_t bytes = 0;
   bool box = false;
+  bool lasting = false; ///< a slot for each micro-batch, whose contents outlast the step
 };
 
 /// Where the fragments of a class find what they share; fragments add their boxes and what they keep.
 struct SharedStorage {
   std::vector<uint64_t> variables, inputs;    ///< offsets in their regions
+  std::vector<ByteRange> results;             ///< places in their region
   std::vector<program::VariableKind> kinds;   ///< of the variables
   std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before any fragment
   std::map<std::string, uint32_t> stashes;    ///< name of a stash -> region

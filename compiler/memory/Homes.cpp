@@ -64,6 +64,8 @@ void Homes::chooseHomes() {
         storage.home = Home::Unstash;
       else if (facts.event != none)
         storage.home = Home::Box;
+      else if (facts.result != none)
+        storage.home = Home::Result, storage.index = facts.result;
     }
     if (storage.home == Home::Scratch && !facts.stash.empty())
       storage.home = Home::Stash;

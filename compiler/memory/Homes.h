@@ -6,8 +6,9 @@
 
 namespace npar::memory {
 
-/// Reduced: the result of a collective outside of the compute chain, which may be written while other tasks use scratch.
-enum class Home { Scratch, Variable, Input, Stash, Unstash, Box, Reduced };
+/// Reduced: the result of a collective outside of the compute chain, which may be written while other tasks use scratch. Result: what the
+/// program leaves.
+enum class Home { Scratch, Variable, Input, Stash, Unstash, Box, Reduced, Result };
 
 /// Decides homes and in-place steps of one fragment; says nothing of offsets.
 class Homes {
@@ -16,7 +17,7 @@ public:
 
   struct Buffer {
     Home home = Home::Scratch;
-    uint32_t index = 0; ///< variable or input
+    uint32_t index = 0; ///< variable, input or result
     uint64_t bytes = 0;
     ByteRange place; ///< filled by AllocateFragment.cpp
   };

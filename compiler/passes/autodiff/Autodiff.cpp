@@ -4,10 +4,14 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
-void npar::buildAutodiffPipeline(mlir::OpPassManager &passes) {
-  passes.addPass(createAutodiffBackwardPass());
-  passes.addPass(createAutodiffRecomputePass());
-  passes.addPass(createAutodiffUpdatePass());
+void npar::buildAutodiffPipeline(mlir::OpPassManager &passes, program::ProgramKind kind) {
+  if (kind == program::ProgramKind::Training) {
+    passes.addPass(createAutodiffBackwardPass());
+    passes.addPass(createAutodiffRecomputePass());
+    passes.addPass(createAutodiffUpdatePass());
+  } else {
+    passes.addPass(createAutodiffForwardPass(kind));
+  }
   passes.addPass(mlir::createCanonicalizerPass());
 }
 
@@ -15,5 +19,7 @@ void npar::registerAutodiffPasses() {
   mlir::registerPass([] { return createAutodiffBackwardPass(); });
   mlir::registerPass([] { return createAutodiffRecomputePass(); });
   mlir::registerPass([] { return createAutodiffUpdatePass(); });
-  mlir::PassPipelineRegistration<>("autodiff", "append gradients and the training step's update", buildAutodiffPipeline);
+  mlir::registerPass([] { return createAutodiffForwardPass(program::ProgramKind::Evaluation); });
+  mlir::PassPipelineRegistration<>("autodiff", "append gradients and the training step's update",
+                                   [](mlir::OpPassManager &passes) { buildAutodiffPipeline(passes); });
 }

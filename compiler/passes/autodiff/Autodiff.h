@@ -1,6 +1,7 @@
-// The phase autodiff: gradients of @micro and the training step's @update, on the global program.
+// The phase autodiff: gradients of @micro and the training step's @update, on the global program; or neither.
 #pragma once
 
+#include "engine/program/Enums_generated.h"
 #include "mlir/Pass/Pass.h"
 
 #include <memory>
@@ -10,8 +11,10 @@ namespace npar {
 std::unique_ptr<mlir::Pass> createAutodiffBackwardPass();
 std::unique_ptr<mlir::Pass> createAutodiffRecomputePass();
 std::unique_ptr<mlir::Pass> createAutodiffUpdatePass();
+/// For a program of another kind than Training, in place of the others.
+std::unique_ptr<mlir::Pass> createAutodiffForwardPass(program::ProgramKind kind);
 /// Backward, recomputation, update, folds and removal of gradients that nothing needs.
-void buildAutodiffPipeline(mlir::OpPassManager &passes);
+void buildAutodiffPipeline(mlir::OpPassManager &passes, program::ProgramKind kind = program::ProgramKind::Training);
 void registerAutodiffPasses();
 
 } // namespace npar

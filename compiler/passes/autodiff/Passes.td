@@ -65,4 +65,28 @@ def AutodiffUpdate : Pass<"autodiff-update", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::nn::NnDialect", "::mlir::func::FuncDialect"];
 }
 
+def AutodiffForward : Pass<"autodiff-forward", "::mlir::ModuleOp"> {
+  let summary = "take the other passes' place where nothing is trained: @micro leaves results instead of a loss";
+  let description = [{
+    What is left is the forward of @micro, without dropout. `kind=evaluation`: the loss of each position is the result "losses", and who reads
+    it adds up those that count. `kind=generation`: the logits that the loss compares with the targets are the result "logits"; what only
+    the loss needs goes, the input of the targets too. Everything of a training step goes: the loss's sum, the prologue, what the importer left
+    for @update. The kind is written on the module, for the schedule and the export.
+
+    ```mlir
+    %loss, %lse = nn.cross_entropy %logits, %targets over "vocab" : (L, T) -> (B, B)
+    %sum = nn.sum %loss : (B) -> S
+    nn.accumulate @"#out.loss.sum", %sum : S
+    // becomes, with kind=evaluation
+    %loss, %lse = nn.cross_entropy %logits, %targets over "vocab" : (L, T) -> (B, B)
+    nn.result "losses", %loss : B
+    ```
+
+    Samples must be computed independently of each other, since those that fill up a last batch do not count; for `generation` positions
+    independently of later ones, for these are not known yet. What mixes them is refused at its line.
+  }];
+  let options = [Option<"kind", "kind", "std::string", "\"evaluation\"", "evaluation or generation">];
+  let dependentDialects = ["::npar::nn::NnDialect"];
+}
+
 #endif

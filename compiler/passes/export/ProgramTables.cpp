@@ -2,6 +2,7 @@
 #include "compiler/passes/export/ProgramTables.h"
 
 #include "engine/program/Pieces.h"
+#include "engine/program/Words.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;
@@ -71,21 +72,47 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable) {
   return piece;
 }
 
-std::unique_ptr<program::InputT> inputOf(RankedTensorType type, Operation *scope) {
-  auto input = std::make_unique<program::InputT>();
-  input->type = *elementTypeOf(type);
+/// Fills in which part of each dimension a rank keeps of a data buffer.
+template <typename Buffer> static void fillDimensions(RankedTensorType type, Operation *scope, Buffer &buffer) {
   dist::LayoutAttr layout = dist::layoutOf(type);
   dist::MeshAttr mesh = dist::meshOf(scope);
   for (auto [dim, local] : llvm::enumerate(type.getShape())) {
-    uint32_t first = static_cast<uint32_t>(input->mesh_axes.size());
+    uint32_t first = static_cast<uint32_t>(buffer.mesh_axes.size());
     if (layout)
       for (StringAttr axis : layout.splitsOf(dim))
-        input->mesh_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
-    input->dimensions.emplace_back(layout ? layout.getSizes()[dim] : local, local, first,
-                                   static_cast<uint32_t>(input->mesh_axes.size()) - first);
-    input->zigzag.push_back(layout ? static_cast<uint32_t>(dist::zigzagOf(scope, layout.getNames()[dim])) : 0);
+        buffer.mesh_axes.push_back(static_cast<uint32_t>(mesh.indexOf(axis)));
+    buffer.dimensions.emplace_back(layout ? layout.getSizes()[dim] : local, local, first,
+                                   static_cast<uint32_t>(buffer.mesh_axes.size()) - first);
+    buffer.zigzag.push_back(layout ? static_cast<uint32_t>(dist::zigzagOf(scope, layout.getNames()[dim])) : 0);
   }
+}
+
+std::unique_ptr<program::InputT> inputOf(RankedTensorType type, Operation *scope) {
+  auto input = std::make_unique<program::InputT>();
+  input->type = *elementTypeOf(type);
+  fillDimensions(type, scope, *input);
   return input;
+}
+
+std::unique_ptr<program::ResultBufferT> resultOf(RankedTensorType type, Operation *scope) {
+  auto result = std::make_unique<program::ResultBufferT>();
+  fillDimensions(type, scope, *result);
+  return result;
+}
+
+uint32_t addResult(program::ProgramT &program, StringRef name, RankedTensorType type) {
+  program.results.push_back(std::make_unique<program::LogicalResultT>());
+  program::LogicalResultT &entry = *program.results.back();
+  entry.name = name.str();
+  entry.type = *elementTypeOf(type);
+  dist::LayoutAttr layout = dist::layoutOf(type);
+  for (StringAttr axis : layout ? layout.getNames() : nn::axesOf(type))
+    entry.axes.push_back(axis.str());
+  ArrayRef<int64_t> shape = layout ? layout.getSizes() : type.getShape();
+  entry.shape.assign(shape.begin(), shape.end());
+  if (!entry.shape.empty())
+    entry.shape[0] = program.batch;
+  return static_cast<uint32_t>(program.results.size()) - 1;
 }
 
 std::unique_ptr<program::SourcePlaceT> sourceOf(Location location) {
@@ -190,6 +217,12 @@ LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
     program.mesh.push_back(std::make_unique<program::MeshAxisT>());
     program.mesh.back()->name = name.str();
     program.mesh.back()->size = static_cast<uint32_t>(size);
+  }
+  if (std::string word = text(module, "npar.kind"); !word.empty()) {
+    std::optional<program::ProgramKind> kind = program::valueOf<program::ProgramKind>(word);
+    if (!kind)
+      return module.emitError("internal error: the program's kind is '") << word << "', which there is not";
+    program.kind = *kind;
   }
   fillVariables(module, program);
   return fillInputs(module, program);

@@ -21,6 +21,12 @@ std::unique_ptr<program::PieceT> pieceOf(nn::VariableOp variable);
 /// How a rank keeps a data buffer. `scope` is any op of the module; which input it is and its place are left to the caller.
 std::unique_ptr<program::InputT> inputOf(mlir::RankedTensorType type, mlir::Operation *scope);
 
+/// The same of a result's buffer.
+std::unique_ptr<program::ResultBufferT> resultOf(mlir::RankedTensorType type, mlir::Operation *scope);
+
+/// Adds the logical result whose part in one micro-batch a value of this type is; its place in the program.
+uint32_t addResult(program::ProgramT &program, llvm::StringRef name, mlir::RankedTensorType type);
+
 /// The place in the user's text that a location stands for; null when there is none.
 std::unique_ptr<program::SourcePlaceT> sourceOf(mlir::Location location);
 

@@ -97,6 +97,7 @@ private:
           return success();
         })
         .Case([&](nn::InputOp input) { return readInput(input); })
+        .Case([&](nn::ResultOp result) { return readResult(result); })
         .Case([&](nn::RenameOp rename) {
           uint32_t from = values.lookup(rename.getX());
           define(rename.getResult()).alias = from;
@@ -168,6 +169,31 @@ private:
       fillSamples(*reader.model.inputs.back().input, tables.program);
     }
     define(input.getResult()).input = entry->second;
+    return success();
+  }
+
+  /// What a step makes is made in the result's buffer; anything else, which has another place, is copied there.
+  LogicalResult readResult(nn::ResultOp result) {
+    auto type = cast<RankedTensorType>(result.getValue().getType());
+    if (!elementTypeOf(type))
+      return result.emitOpError("has an element type that no program holds");
+    uint32_t index = static_cast<uint32_t>(reader.model.results.size()), value = values.lookup(result.getValue());
+    reader.model.results.push_back({storageBytes(type), resultOf(type, result)});
+    reader.model.results.back().result->result = addResult(tables.program, result.getName(), type);
+    while (model.values[value].alias != none)
+      value = model.values[value].alias;
+    ValueModel &made = model.values[value];
+    bool elsewhere = made.variable != none || made.input != none || made.event != none || made.result != none || !made.unstash.empty();
+    if (!elsewhere) {
+      made.result = index;
+      return success();
+    }
+    Action &copy = act(program::StepKind::Copy, ("copy " + result.getName()).str(), result, result.getValue(), {});
+    copy.outputs.push_back(static_cast<uint32_t>(model.values.size()));
+    copy.seconds = cost::stepSeconds(machine, cost::Work::Vector, 0, static_cast<double>(2 * storageBytes(type)));
+    model.values.emplace_back();
+    model.values.back().bytes = storageBytes(type);
+    model.values.back().result = index;
     return success();
   }
 

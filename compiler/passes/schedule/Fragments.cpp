@@ -24,8 +24,11 @@ Fragments::Fragments(ProgramOp program) : stageCount(program.getStages()), stage
     if (!at({stageOfPlace[part], Phase::Prologue}))
       add(builder, program.getLoc(), {stageOfPlace[part], Phase::Prologue});
   }
+  bool forwardOnly = isForwardOnly(module);
   for (int64_t part = 0; part < parts(); ++part) {
     add(builder, program.getLoc(), {part, Phase::Forward});
+    if (forwardOnly)
+      continue;
     add(builder, program.getLoc(), {part, Phase::Backward});
     if (scheduled.contains(fragmentName(Phase::Weight, part)))
       add(builder, program.getLoc(), {part, Phase::Weight});

@@ -19,7 +19,7 @@ struct FragmentKey {
 class Fragments {
 public:
   /// Makes the empty fragments at the end of the module: F and B of every part, W of those with a W in the module's orders, C of those
-  /// that @count has ops for and P of their stages, U of every stage.
+  /// that @count has ops for and P of their stages, U of every stage. Of a forward-only program F alone.
   explicit Fragments(pipe::ProgramOp program);
 
   int64_t stages() const { return stageCount; }

@@ -1,6 +1,7 @@
 // The pipeline and the schedule that a module asks for.
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/schedules/Validate.h"
+#include "engine/program/Words.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -35,6 +36,11 @@ FailureOr<pipe::ProgramOp> programOf(ModuleOp module) {
   if (programs.empty())
     return module.emitError("there is no pipe.program to schedule");
   return *programs.begin();
+}
+
+bool isForwardOnly(ModuleOp module) {
+  auto kind = module->getAttrOfType<StringAttr>("npar.kind");
+  return kind && kind.getValue() != program::wordOf(program::ProgramKind::Training);
 }
 
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage) {

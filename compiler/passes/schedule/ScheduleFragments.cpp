@@ -21,7 +21,7 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto micro = module.lookupSymbol<func::FuncOp>("micro"), update = module.lookupSymbol<func::FuncOp>("update");
-    if (!micro || !update) {
+    if (!micro || (!update && !isForwardOnly(module))) {
       module.emitError("needs the functions @micro and @update");
       return signalPassFailure();
     }
@@ -39,13 +39,15 @@ struct ScheduleFragments : impl::ScheduleFragmentsBase<ScheduleFragments> {
     if (failed(outlineMicro(micro, fragments)))
       return signalPassFailure();
     llvm::StringMap<Stages> stored = findStages(module);
-    outlineUpdate(update, fragments, stored, program->getAxisAttr());
+    if (update)
+      outlineUpdate(update, fragments, stored, program->getAxisAttr());
     for (nn::VariableOp variable : module.getOps<nn::VariableOp>())
       variable->setAttr(stagesAttribute, Builder(module.getContext()).getI64ArrayAttr(stored[variable.getSymName()]));
     for (func::FuncOp function : prologue)
       function.erase();
     micro.erase();
-    update.erase();
+    if (update)
+      update.erase();
   }
 
   /// A parameter is stored where it is read, its states with it, an accumulator where it is accumulated, what the prologue writes there.

@@ -64,8 +64,10 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
     return names;
   }
 
-  /// A whole backward in a part where others are split is B and W, one after the other.
+  /// A whole backward in a part where others are split is B and W, one after the other. Where nothing is trained the forwards keep their
+  /// order: it is one that ends, for what a forward waits for is a forward.
   SmallVector<std::string> tasksOf(const schedules::Schedule &schedule, int stage) {
+    bool forwardOnly = isForwardOnly(getOperation());
     SmallVector<int64_t> places;
     for (int chunk = 0; chunk < schedule.chunks; ++chunk)
       places.push_back(schedule.place(stage, chunk));
@@ -81,11 +83,14 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
       names.push_back(fragmentName(phase, places[task.chunk]) + ":" + std::to_string(task.micro));
     };
     for (const schedules::Task &task : schedule.lists[stage]) {
+      if (forwardOnly && task.phase != schedules::Phase::F)
+        continue;
       add(seamOf(task.phase), task);
       if (task.phase == schedules::Phase::B && split[task.chunk] && !weights.contains({task.chunk, task.micro}))
         add(pipe::Phase::Weight, task);
     }
-    names.push_back(fragmentName(pipe::Phase::Update, stage));
+    if (!forwardOnly)
+      names.push_back(fragmentName(pipe::Phase::Update, stage));
     return names;
   }
 };

@@ -49,6 +49,9 @@ private:
                                             const schedules::Request &request);
 };
 
+/// Whether the module's program has no backward and no update: autodiff-forward has written its kind.
+bool isForwardOnly(mlir::ModuleOp module);
+
 /// `F3`: the fragment of a phase for the part at a place of the chain; U of a stage.
 std::string fragmentName(pipe::Phase phase, int64_t placeOrStage);
 

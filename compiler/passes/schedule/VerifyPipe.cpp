@@ -3,6 +3,7 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/passes/schedule/Schedule.h"
+#include "compiler/passes/schedule/Stages.h"
 
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/MapVector.h"
@@ -24,7 +25,7 @@ namespace {
 
 class Verification {
 public:
-  explicit Verification(ModuleOp module) : module(module), symbols(module) {}
+  explicit Verification(ModuleOp module) : module(module), symbols(module), forwardOnly(isForwardOnly(module)) {}
 
   LogicalResult run() {
     auto programs = llvm::to_vector(module.getOps<ProgramOp>());
@@ -81,9 +82,13 @@ private:
     }
     for (int64_t place = 0; place < static_cast<int64_t>(stageOfPlace.size()); ++place)
       for (Phase phase : {Phase::Forward, Phase::Backward})
-        if (!fragments.count({place, phase}))
+        if (!fragments.count({place, phase}) && !(forwardOnly && phase == Phase::Backward))
           refuse(program) << "V1: " << owner(phase, place) << " has no fragment of phase " << wordOf(phase);
-    for (int64_t stage = 0; stage < program.getStages(); ++stage)
+    for (auto &[where, fragment] : fragments)
+      if (forwardOnly && where.second != Phase::Forward)
+        refuse(fragment) << "V1: '" << fragment.getSymName() << "' is of phase " << wordOf(where.second)
+                         << ", which a forward-only program does not have";
+    for (int64_t stage = 0; stage < program.getStages() && !forwardOnly; ++stage)
       if (!fragments.count({stage, Phase::Update}))
         refuse(program) << "V1: " << owner(Phase::Update, stage) << " has no fragment of phase U";
   }
@@ -187,7 +192,7 @@ private:
           refuse(order) << "V4: the task of '" << fragment.getSymName() << "' for micro-batch " << micro << " is missing";
     }
     auto update = symbols.lookup<FragmentOp>(last);
-    if (update && update.isPerMicro())
+    if (update && update.isPerMicro() && !forwardOnly)
       refuse(order) << "V4: the update comes before '" << last << "'";
     checkAscending(order);
     checkPrologue(order);
@@ -262,6 +267,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
+  bool forwardOnly;
   ProgramOp program;
   SmallVector<int64_t> stageOfPlace;
   std::map<std::pair<int64_t, Phase>, FragmentOp> fragments; ///< by place, U by stage

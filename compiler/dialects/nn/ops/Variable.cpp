@@ -108,6 +108,14 @@ void AccumulateOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Write::get(), getVariableAttr(), VariableResource::get());
 }
 
+void ResultOp::getEffects(Effects &effects) { effects.emplace_back(MemoryEffects::Write::get()); }
+SmallVector<LoopAxis> ResultOp::getLoopAxes() {
+  SmallVector<LoopAxis> loops;
+  for (StringAttr axis : axesOf(getValue().getType()))
+    loops.push_back({axis, LoopKind::Parallel});
+  return loops;
+}
+
 // [seq] -> [seq, half]
 LogicalResult SinusoidOp::verify() {
   if (getWave() != "cos" && getWave() != "sin")

@@ -58,6 +58,14 @@ def Nn_AccumulateOp : Nn_VariableUse<"accumulate", []> {
   let linear = 1;
 }
 
+def Nn_ResultOp : Nn_Op<"result", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, Nn_OwnLoopAxes, Nn_PaddingOpInterface,
+                                   Nn_OriginOpInterface]> {
+  let summary = "what a forward-only program leaves of this micro-batch: `nn.result \"losses\", %loss : T`";
+  let arguments = (ins StrAttr:$name, Nn_Float:$value);
+  let masksPadding = 1; // nobody reads it
+  let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
+}
+
 def Nn_InputOp : Nn_PureOp<"input", [Nn_Language]> {
   let summary = "a data buffer of this micro-batch: `nn.input \"tokens\" : T`";
   let description = [{

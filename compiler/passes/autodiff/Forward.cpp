@@ -1,0 +1,169 @@
+// autodiff-forward: @micro of a program that trains nothing.
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "compiler/passes/autodiff/Precision.h"
+#include "engine/program/Words.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#define GEN_PASS_DECL_AUTODIFFFORWARD
+#define GEN_PASS_DEF_AUTODIFFFORWARD
+#include "compiler/passes/autodiff/Passes.h.inc"
+
+using namespace mlir;
+using namespace npar::nn;
+
+namespace {
+
+/// The operation that a loop over an axis makes depend on other entries of the axis, where it is one.
+bool mixes(Operation *op, StringAttr axis) {
+  auto shardable = dyn_cast<ShardableOpInterface>(op);
+  return shardable &&
+         llvm::any_of(shardable.getLoopAxes(), [&](const LoopAxis &loop) { return loop.name == axis && loop.kind != LoopKind::Parallel; });
+}
+
+struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
+  using AutodiffForwardBase::AutodiffForwardBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto micro = module.lookupSymbol<func::FuncOp>("micro");
+    std::optional<npar::program::ProgramKind> known = npar::program::valueOf<npar::program::ProgramKind>(kind);
+    if (!micro || !known || *known == npar::program::ProgramKind::Training) {
+      module.emitError("internal error: nothing goes forward only: there is no '@micro', or the kind '") << kind << "' is another";
+      return signalPassFailure();
+    }
+    bool generates = *known == npar::program::ProgramKind::Generation;
+    for (DropoutOp dropout : llvm::make_early_inc_range(micro.getOps<DropoutOp>())) {
+      dropout.replaceAllUsesWith(dropout.getX());
+      dropout.erase();
+    }
+    AccumulateOp total = totalLoss(micro);
+    Value losses = total ? lossesOf(total) : Value();
+    if (!losses) {
+      module.emitError("internal error: '@micro' sums up no loss");
+      return signalPassFailure();
+    }
+    Value value = generates ? logitsOf(losses) : losses;
+    if (!value) {
+      total.emitError("nothing can be generated: the model's loss is no cross_entropy, which compares logits with the next tokens");
+      return signalPassFailure();
+    }
+    if (failed(checkIndependent(value, generates)))
+      return signalPassFailure();
+    OpBuilder builder(total);
+    auto result = ResultOp::create(builder, total.getLoc(), generates ? "logits" : "losses", value);
+    result->setAttr("at", getAt(total));
+    total.erase();
+    removeTraining(micro);
+    module->setAttr("npar.kind", builder.getStringAttr(npar::program::wordOf(*known)));
+  }
+
+  static AccumulateOp totalLoss(func::FuncOp micro) {
+    for (auto accumulate : micro.getOps<AccumulateOp>())
+      if (accumulate.getVariable() == "#out.loss.sum")
+        return accumulate;
+    return {};
+  }
+
+  /// What is summed up to the loss.
+  static Value lossesOf(AccumulateOp total) {
+    Operation *op = total.getValue().getDefiningOp();
+    while (op && !isa<SumOp>(op) && op->getNumOperands() == 1)
+      op = op->getOperand(0).getDefiningOp();
+    return isa_and_nonnull<SumOp>(op) ? op->getOperand(0) : Value();
+  }
+
+  /// Null where the losses are not made by cross_entropy.
+  static Value logitsOf(Value losses) {
+    Operation *op = losses.getDefiningOp();
+    while (isa_and_nonnull<ConvertOp>(op))
+      op = op->getOperand(0).getDefiningOp();
+    auto entropy = dyn_cast_or_null<CrossEntropyOp>(op);
+    return entropy ? entropy.getLogits() : Value();
+  }
+
+  LogicalResult checkIndependent(Value value, bool generates) {
+    Operation *definition = value.getDefiningOp();
+    llvm::SetVector<Operation *> slice;
+    if (failed(getBackwardSlice(definition, &slice)))
+      return failure();
+    slice.insert(definition);
+    StringAttr batch = StringAttr::get(&getContext(), "batch"), position = generates ? positionsOf(slice) : StringAttr();
+    for (Operation *op : slice) {
+      if (mixes(op, batch))
+        return op->emitError("'") << op->getName().stripDialect()
+                                  << "' mixes the samples of a batch: a program without training computes each sample by itself";
+      if (position && failed(checkBackwards(op, position)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// The axis along which tokens follow each other: the second one of the input [batch, SEQ].
+  static StringAttr positionsOf(const llvm::SetVector<Operation *> &slice) {
+    for (Operation *op : slice)
+      if (auto input = dyn_cast<InputOp>(op); input && axesOf(input.getType()).size() == 2)
+        return axesOf(input.getType())[1];
+    return {};
+  }
+
+  /// Whether what `op` computes of a position depends on earlier ones alone, as far as its loops tell.
+  LogicalResult checkBackwards(Operation *op, StringAttr position) {
+    if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getSeqAttr() == position) {
+      if (attention.getCausal())
+        return success();
+      InFlightDiagnostic error = op->emitError("attention over '") << position.getValue()
+                                                                   << "' looks at later positions, which are not known "
+                                                                      "when tokens are generated one after the other";
+      error.attachNote(op->getLoc()) << "help: give it 'causal'";
+      return error;
+    }
+    auto rename = dyn_cast<RenameOp>(op);
+    if (!mixes(op, position) && !(rename && rename.getFromAttr() == position))
+      return success();
+    return op->emitError("'") << op->getName().stripDialect() << "' mixes positions of '" << position.getValue()
+                              << "': that they depend on earlier ones alone, as generating takes, is known of causal attention only";
+  }
+
+  void removeTraining(func::FuncOp micro) {
+    ModuleOp module = getOperation();
+    SmallVector<Operation *> all;
+    for (Operation &op : micro.front().without_terminator())
+      all.push_back(&op);
+    for (Operation *op : llvm::reverse(all))
+      if (isOpTriviallyDead(op))
+        op->erase();
+    for (StringRef prologue : {"count", "start"})
+      if (Operation *function = module.lookupSymbol(prologue))
+        function->erase();
+    for (VariableOp variable : llvm::make_early_inc_range(module.getOps<VariableOp>()))
+      if (!variable.isKind(VariableKind::Parameter))
+        variable.erase();
+    if (Precision(module).roundsSums())
+      module->setAttr("dist.rounded_sums", UnitAttr::get(&getContext()));
+    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision", "npar.recompute"})
+      module->removeAttr(consumed);
+    keepInputs(micro);
+  }
+
+  /// What the engine has to know is known of the inputs that are left.
+  void keepInputs(func::FuncOp micro) {
+    auto described = getOperation()->getAttrOfType<ArrayAttr>("npar.inputs");
+    if (!described)
+      return;
+    llvm::SmallDenseSet<StringAttr> left;
+    for (auto input : micro.getOps<InputOp>())
+      left.insert(input.getNameAttr());
+    SmallVector<Attribute> kept = llvm::filter_to_vector(
+        described, [&](Attribute each) { return left.contains(cast<DictionaryAttr>(each).getAs<StringAttr>("name")); });
+    getOperation()->setAttr("npar.inputs", ArrayAttr::get(&getContext(), kept));
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> npar::createAutodiffForwardPass(program::ProgramKind kind) {
+  AutodiffForwardOptions options;
+  options.kind = program::wordOf(kind);
+  return std::make_unique<AutodiffForward>(options);
+}
