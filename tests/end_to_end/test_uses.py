@@ -347,7 +347,7 @@ class UsesTest(unittest.TestCase):
     def test_every_flag_of_every_command_has_a_row(self):
         """A flag that no row uses, in one of its spellings, has no test of what it refuses."""
         words = {word.partition("=")[0] for row in read_table() if isinstance(row, Row) for word in row.command.split()}
-        for command in ("", "compile", "run", "inspect", "verify", "compat", "schedule", "schedule diff", "schedule explain"):
+        for command in ("", "compile", "run", "eval", "inspect", "verify", "compat", "schedule", "schedule diff", "schedule explain"):
             text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
             flags = [line.split()[0].split(",") for line in text.splitlines() if re.match(r"  -{1,2}[a-zA-Z]", line)]
             self.assertIn(["-h", "--help"], flags)

@@ -17,6 +17,7 @@ struct Command {
 
 Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
+Command addEvalCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);

@@ -71,7 +71,7 @@ ExitCode runCompile(const CompileFlags &flags) {
   Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
   if (!frontend.ok())
     return frontend.code();
-  Compilation compilation(std::move(*frontend));
+  Compilation compilation(std::move(*frontend), flags.model.kind);
   if (flags.emit == "ast" && flags.model.hasTextFlags())
     return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --plan, --train, --config and --set change nothing in it");
   if (flags.emit == "ast")
@@ -100,6 +100,7 @@ Command addCompileCommand(CLI::App &driver) {
                                                    "Example:\n"
                                                    "  npar compile gpt2 --set mesh.tp=4 --emit=dist | less\n");
   flags->model.addTo(*app);
+  flags->model.addKindTo(*app);
   app->add_option("-o,--output", flags->output, "compiled program to write (default: the model's name with .npx)")
       ->type_name("FILE.npx")
       ->check(notEmpty());

@@ -41,7 +41,8 @@ ModelOptions otherModel(const InspectFlags &flags, const std::string &other) {
   ModelOptions options = flags.model;
   options.model = other;
   if (options.isCompiled())
-    options.plan.reset(), options.train.reset(), options.config.reset(), options.settings.clear();
+    options.plan.reset(), options.train.reset(), options.config.reset(), options.settings.clear(),
+        options.kind = program::ProgramKind::Training;
   return options;
 }
 
@@ -108,6 +109,8 @@ ExitCode runInspect(const InspectFlags &flags) {
   if ((flags.saved || flags.annotate) && (others || (flags.saved && flags.annotate)))
     return fail(ExitCode::Usage,
                 std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
+  if ((flags.saved || flags.annotate) && flags.model.kind != program::ProgramKind::Training)
+    return fail(ExitCode::Usage, std::string(flags.saved ? "--saved" : "--annotate") + " is of training: it goes without --for");
   if ((flags.why || flags.parameterBytes) && !flags.json && flags.html.empty() &&
       !(flags.actual.empty() && flags.compare.empty() && flags.compareSettings.empty()))
     return fail(ExitCode::Usage,
@@ -204,6 +207,7 @@ Command addInspectCommand(CLI::App &driver) {
                                                    "  npar inspect gpt2 --why\n"
                                                    "  npar inspect gpt2 --annotate\n");
   flags->model.addTo(*app);
+  flags->model.addKindTo(*app);
   app->add_flag("--json", flags->json, "one JSON object on standard output; bytes and counts are per rank and training step");
   app->add_flag("--why", flags->why,
                 "explain each collective: the plan's rule and line, the two layouts, bytes, how often, what would remove it");

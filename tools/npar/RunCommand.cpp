@@ -1,6 +1,7 @@
 // `npar run`: compiles a text in memory or loads a compiled program, and trains it.
 #include "tools/npar/Command.h"
 
+#include "engine/program/Words.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -73,7 +74,12 @@ ExitCode runRun(const RunFlags &flags) {
     stopAtOnce(log && log->isFresh() ? log->growing() : "");
   }
   Outcome<ProgramPointer> program = loadModel(flags.model, files);
-  return program.ok() ? train(flags, *program, log ? &*log : nullptr) : program.code();
+  if (!program.ok())
+    return program.code();
+  if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
+    return fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
+                                        " and has nothing to train with; compile it without --for");
+  return train(flags, *program, log ? &*log : nullptr);
 }
 
 } // namespace

@@ -38,6 +38,7 @@ static bool isInternal(const dsl::Diagnostics &diagnostics) {
 Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options) {
   LibraryWorkspace workspace;
   options.workspace = &workspace;
+  options.kind = kind;
   dsl::Diagnostics diagnostics(sources);
   std::optional<compiler::Compiled> compiled;
   {
@@ -84,7 +85,7 @@ Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const Setti
   Outcome<dsl::FrontendOptions> frontend = options.frontend();
   if (!frontend.ok())
     return frontend.code();
-  auto compilation = std::make_unique<Compilation>(std::move(*frontend));
+  auto compilation = std::make_unique<Compilation>(std::move(*frontend), options.kind);
   Outcome<dsl::Program> program = compilation->elaborate(settings, withWarnings);
   if (!program.ok())
     return program.code();

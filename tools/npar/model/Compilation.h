@@ -19,7 +19,8 @@ using SettingsList = std::vector<std::pair<std::string, std::string>>;
 /// One model text on its way: keeps the sources that messages point into. Errors are printed on stderr where they happen.
 class Compilation {
 public:
-  explicit Compilation(dsl::FrontendOptions options) : frontend(std::move(options)) {}
+  explicit Compilation(dsl::FrontendOptions options, program::ProgramKind kind = program::ProgramKind::Training)
+      : frontend(std::move(options)), kind(kind) {}
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
@@ -40,6 +41,7 @@ public:
 private:
   Outcome<compiler::Compiled> runCompiler(const dsl::Program &program, compiler::CompileOptions options);
   dsl::FrontendOptions frontend;
+  program::ProgramKind kind;
   dsl::Sources sources;
 };
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace npar::driver {
 namespace {
@@ -77,6 +78,16 @@ void ModelOptions::addTo(CLI::App &app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void ModelOptions::addKindTo(CLI::App &app) {
+  static const std::map<std::string, program::ProgramKind> commands = {
+      {"run", program::ProgramKind::Training}, {"eval", program::ProgramKind::Evaluation}, {"generate", program::ProgramKind::Generation}};
+  app.add_option_function<std::string>(
+         "--for", [this](const std::string &command) { kind = commands.at(command); },
+         "the command that the program is for: run (the default), or eval or generate, which only go forward")
+      ->type_name("COMMAND")
+      ->check(CLI::IsMember({"run", "eval", "generate"}));
+}
+
 bool ModelOptions::isCompiled() const {
   if (fs::path(model).extension() == ".npx")
     return true;
@@ -89,7 +100,13 @@ bool ModelOptions::isCompiled() const {
 }
 
 ExitCode ModelOptions::refuseTextFlags() const {
-  const char *flag = plan ? "--plan" : train ? "--train" : config ? "--config" : !settings.empty() ? "--set" : nullptr;
+  bool otherKind = kind != program::ProgramKind::Training;
+  const char *flag = otherKind           ? "--for"
+                     : plan              ? "--plan"
+                     : train             ? "--train"
+                     : config            ? "--config"
+                     : !settings.empty() ? "--set"
+                                         : nullptr;
   if (!flag)
     return ExitCode::Good;
   return fail(ExitCode::Usage,

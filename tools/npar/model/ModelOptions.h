@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dsl/Frontend.h"
+#include "engine/program/Enums_generated.h"
 #include "tools/npar/terminal/Outcome.h"
 
 #include <CLI/CLI.hpp>
@@ -14,10 +15,13 @@ namespace npar::driver {
 struct ModelOptions {
   std::string model; ///< as given: a path, or the name of a model of the standard library
   std::optional<std::string> plan, train, config;
-  std::vector<std::string> settings; ///< `key=value`
-  std::string importFolder;          ///< searched before the standard library, besides the text's own folder; may be empty
+  std::vector<std::string> settings;                          ///< `key=value`
+  program::ProgramKind kind = program::ProgramKind::Training; ///< what the program is compiled for
+  std::string importFolder; ///< searched before the standard library, besides the text's own folder; may be empty
 
   void addTo(CLI::App &app);
+  /// The flag --for as well, for commands that show programs of any kind.
+  void addKindTo(CLI::App &app);
 
   /// The model is a compiled program (.npx), so plan and settings cannot change it any more.
   bool isCompiled() const;

@@ -1,0 +1,161 @@
+"""`npar eval`: the loss of PyTorch, the same under every plan, every token once; and programs that only go forward hold nothing else."""
+
+import array
+import json
+import math
+import unittest
+
+from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
+
+import random_weights
+
+RECORDED = json.loads((REFERENCE / "generate_recorded.json").read_text())
+# Plans over a GPT-2 of 4 blocks; all but those that split a sum share the bits of one rank.
+PLANS = {
+    "dp": dict(mesh(dp=4, pp=1, tp=1)),
+    "zero 3": dict(mesh(dp=4, pp=1, tp=1), zero=3),
+    "pp": dict(mesh(dp=1, pp=2, tp=1)),
+    "pp in chunks": dict(mesh(dp=1, pp=2, tp=1), schedule="interleaved", chunks=2),
+    "pp in a V": dict(mesh(dp=2, pp=2, tp=1), schedule="zb_v"),
+    "pp searched for": dict(mesh(dp=1, pp=2, tp=1), schedule="zb_auto"),
+    "tp": dict(mesh(dp=1, pp=1, tp=2)),
+    "tp and sequence": dict(mesh(dp=1, pp=1, tp=4), sequence="true"),
+    "dp pp tp zero 3": dict(mesh(dp=2, pp=2, tp=2), zero=3),
+}
+RING = """
+import "gpt2"
+plan ring(cp = 2, dp = 2) for Gpt2 {
+    mesh dp, cp
+    micro 2
+    split {
+        batch -> dp
+        seq   -> cp by ring(zigzag)
+    }
+}
+"""
+
+
+class EvalTest(DriverTest):
+    def model_files(self, name, model, shapes):
+        """Weights and tokens of a model of random_weights.py."""
+        safetensors_file.write(self.folder / f"{name}.safetensors", random_weights.weights(shapes(model)))
+        tokens = random_weights.tokens(model, RECORDED["count"])
+        (self.folder / f"{name}.u16").write_bytes(array.array("H", tokens).tobytes())
+        return ["--weights", f"{name}.safetensors", "--data", f"{name}.u16", "--tokens", "u16"]
+
+    def evaluate(self, model, *flags):
+        return self.npar_json("eval", model, *flags, "--quiet")
+
+    def test_against_pytorch(self):
+        for name, model, shapes in (
+            ("gpt2", random_weights.GPT2, random_weights.gpt2_shapes),
+            ("llama", random_weights.LLAMA, random_weights.llama_shapes),
+        ):
+            with self.subTest(model=name):
+                files = self.model_files(name, model, shapes)
+                found = self.evaluate(name, *files, *settings(model, length=RECORDED["length"]))
+                self.assert_close(found["loss"], RECORDED[name]["loss"], 1e-7, "loss")
+                self.assert_close(found["perplexity"], math.exp(RECORDED[name]["loss"]), 1e-6, "perplexity")
+                self.assert_close(found["metrics"]["bits_per_token"], RECORDED[name]["loss"] / math.log(2), 1e-6, "bits")
+                self.assertEqual(found["tokens"], RECORDED["count"] - 1)
+
+    def test_every_plan_says_the_same(self):
+        """499 targets in samples of 24 are 20 samples and a part of one: no batch of 16 divides them."""
+        model = {**random_weights.GPT2, "depth": 4}
+        files = self.model_files("gpt2", model, random_weights.gpt2_shapes)
+        flags = [*files, *settings(model, length=24)]
+        one = self.evaluate("gpt2", *flags)
+        self.assertEqual(one["tokens"], 499)
+        self.assertEqual(self.evaluate("gpt2", *flags, *settings(batch=3)), one)
+        for name, plan in PLANS.items():
+            with self.subTest(plan=name):
+                found = self.evaluate("gpt2", *flags, "--plan", "three_d", *settings(plan, batch=16, micro=2))
+                self.assertEqual(found["tokens"], 499)
+                self.assert_close(found["loss"], one["loss"], 1e-7)
+                if plan["mesh.tp"] == 1:
+                    self.assertEqual(found["loss"], one["loss"])
+        (self.folder / "ring.npar").write_text(RING)
+        found = self.evaluate("ring.npar", *flags, "--plan", "ring", *settings(batch=8))
+        self.assert_close(found["loss"], one["loss"], 1e-7)
+        half = self.evaluate("gpt2", *flags, "--plan", "three_d", *settings(mesh(dp=2, pp=2, tp=2), batch=16, micro=2, compute="bf16"))
+        self.assert_close(half["loss"], one["loss"], 1e-2)
+
+    def test_loss_of_a_training_step(self):
+        """The first step's loss over 8 samples is what an evaluation of their tokens says."""
+        model = random_weights.GPT2
+        files = self.model_files("gpt2", model, random_weights.gpt2_shapes)
+        data = (self.folder / "gpt2.u16").read_bytes()
+        (self.folder / "gpt2.u16").write_bytes(data[: 2 * (8 * 24 + 1)])
+        flags = [*files, *settings(model, length=24)]
+        trained = self.npar_json("run", "gpt2", "--plan", "none", *flags, *settings(batch=8), "--order", "sequential", "--steps", 1, "--quiet")
+        found = self.evaluate("gpt2", *flags)
+        self.assertEqual(found["tokens"], 8 * 24)
+        self.assert_close(found["loss"], trained["loss"], 1e-6)
+
+    def test_ignored_targets_do_not_count(self):
+        model = random_weights.GPT2
+        files = self.model_files("gpt2", model, random_weights.gpt2_shapes)
+        tokens = random_weights.tokens(model, RECORDED["count"])
+        flags = [*files, *settings(model, length=24)]
+        found = self.evaluate("gpt2", *flags, *settings(ignore=tokens[5]))
+        self.assertEqual(found["tokens"], sum(token != tokens[5] for token in tokens[1:]))
+
+    def test_dropout_is_off(self):
+        model = random_weights.GPT2
+        files = self.model_files("gpt2", model, random_weights.gpt2_shapes)
+        flags = [*files, *settings(model, length=24)]
+        self.assertEqual(self.evaluate("gpt2", *flags, *settings(dropout=0.5)), self.evaluate("gpt2", *flags))
+
+    def test_tensors(self):
+        """The same samples as tensors: 3 of 24 tokens, which no batch of 2 divides."""
+        model = random_weights.GPT2
+        files = self.model_files("gpt2", model, random_weights.gpt2_shapes)
+        data = (self.folder / "gpt2.u16").read_bytes()
+        (self.folder / "gpt2.u16").write_bytes(data[: 2 * (3 * 24 + 1)])
+        tokens = array.array("H", data)[: 3 * 24 + 1]
+        header, bytes_of = {}, b""
+        for name, first in (("tokens", 0), ("targets", 1)):
+            values = array.array("i", tokens[first : first + 3 * 24]).tobytes()
+            header[name] = {"dtype": "I32", "shape": [3, 24], "data_offsets": [len(bytes_of), len(bytes_of) + len(values)]}
+            bytes_of += values
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        (self.folder / "rows.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + bytes_of)
+        flags = settings(model, length=24, batch=2)
+        found = self.evaluate("gpt2", *files[:2], "--data", "rows.safetensors", *flags)
+        self.assertEqual(found["tokens"], 72)
+        self.assertEqual(found["loss"], self.evaluate("gpt2", *files, *flags)["loss"])
+
+    def test_arena_holds_nothing_of_training(self):
+        """Parameters, activations, inputs and results: no gradients, no optimizer state, no stash."""
+        flags = ["--set", "vocab=64", "--set", "width=32", "--set", "heads=4", "--set", "depth=4", "--set", "length=16"]
+        for command, result in (("eval", "losses"), ("generate", "logits")):
+            for plan in (["--plan", "none"], ["--plan", "three_d", *settings(mesh(dp=2, pp=2, tp=2))]):
+                with self.subTest(command=command, plan=plan[1]):
+                    text = self.npar("compile", "gpt2", *flags, *plan, "--for", command, "--emit=rank").output
+                    self.assertIn(f"results\n  {result}: f32", text)
+                    self.assertNotIn("stash", text)
+                    self.assertRegex(text, r"arena .*: parameters [1-9]\d*, gradients 0, optimizer 0, activations [1-9]")
+                    self.assertNotRegex(text, r": (state|accumulator|output) f")
+                    trained = self.npar_json("inspect", "gpt2", *flags, *plan)
+                    forward = self.npar_json("inspect", "gpt2", *flags, *plan, "--for", command)
+                    for one, other in zip(trained["classes"], forward["classes"]):
+                        self.assertLess(other["arena_bytes"], one["arena_bytes"] / 2)
+
+    def test_compiled_programs_know_what_they_are_for(self):
+        model = random_weights.GPT2
+        files = self.model_files("gpt2", model, random_weights.gpt2_shapes)
+        flags = settings(model, length=24, batch=4)
+        for command in ("run", "eval", "generate"):
+            self.npar("compile", "gpt2", "--plan", "none", *flags, "--for", command, "-o", f"{command}.npx")
+            self.npar("verify", f"{command}.npx")
+        self.assertEqual(self.evaluate("eval.npx", *files)["tokens"], 499)
+        wrong = self.npar("run", "eval.npx", *files, "--steps", 1, code=1)
+        self.assertIn("'eval.npx' is compiled for evaluation and has nothing to train with; compile it without --for", wrong.error)
+        for other, kind in (("run", "training"), ("generate", "generation")):
+            wrong = self.npar("eval", f"{other}.npx", *files, code=1)
+            self.assertIn(f"'{other}.npx' is compiled for {kind} (npar {other}), not for npar eval", wrong.error)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+// `npar eval`: the loss of a trained model over a file, every token once.
+#include "tools/npar/Command.h"
+
+#include "engine/data/OncePass.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Progress.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/use/TrainedModel.h"
+
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+using engine::Result;
+using engine::Status;
+
+struct EvalFlags {
+  UseFlags use;
+  std::string data, tokens;
+
+  bool hasTensors() const {
+    const std::string suffix = ".safetensors";
+    return data.size() > suffix.size() && data.compare(data.size() - suffix.size(), suffix.size(), suffix) == 0;
+  }
+};
+
+/// What the losses add up to, in double.
+struct Evaluation {
+  double sum = 0;
+  int64_t counted = 0;
+  double loss() const { return sum / static_cast<double>(counted); }
+  double perplexity() const { return std::exp(loss()); }
+  double bits() const { return loss() / std::log(2.0); }
+};
+
+/// Tokens that go through the model at once where nobody says how many: enough to keep it busy, and little memory.
+constexpr int64_t tokensAtOnce = 2048;
+
+Outcome<SettingsList> chooseBatch(const dsl::Program &program) {
+  if (!program.plan.mesh.empty())
+    return SettingsList(); // a plan has its own idea of batches
+  const dsl::Model &model = program.model;
+  int64_t positions = 1;
+  for (const std::string &name : model.nodes[model.loss].type.axes)
+    for (const dsl::Axis &axis : model.axes)
+      if (axis.name == name && name != "batch")
+        positions *= axis.size;
+  return SettingsList{{"batch", std::to_string(std::max<int64_t>(1, tokensAtOnce / positions))}};
+}
+
+const program::LogicalResult &lossesOf(const program::Program &program) { return *program.results()->Get(0); }
+
+uint64_t positionsOf(const program::LogicalResult &losses) {
+  uint64_t positions = 1;
+  for (uint32_t i = 1; i < losses.shape()->size(); ++i)
+    positions *= static_cast<uint64_t>(losses.shape()->Get(i));
+  return positions;
+}
+
+Result<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const program::Program &program) {
+  engine::BatchShape shape = engine::BatchShape::of(program);
+  uint64_t positions = positionsOf(lossesOf(program));
+  if (flags.hasTensors())
+    return engine::OncePass::openTensors(flags.data, shape, positions);
+  Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
+  if (!format.ok())
+    return format.status();
+  return engine::OncePass::openTokens(flags.data, *format, shape, positions);
+}
+
+/// Adds up in the order of the data, whatever ranks the losses come from.
+Status addUp(engine::Session &session, const program::Program &program, const engine::OncePass &data, bool quiet, Evaluation &evaluation) {
+  uint64_t all = positionsOf(lossesOf(program)) * static_cast<uint64_t>(program.batch());
+  Progress progress(data.steps(), "tokens", !quiet);
+  for (int64_t step = 0; step < data.steps(); ++step) {
+    auto begun = std::chrono::steady_clock::now();
+    engine::CountedBatch batch = data.batch(step);
+    if (Result<engine::StepResult> done = session.step(batch.batch, step); !done.ok())
+      return done.status();
+    Result<std::vector<double>> losses = session.readResult("losses", 0, all);
+    if (!losses.ok())
+      return losses.status();
+    for (uint64_t i = 0; i < all; ++i)
+      if (batch.counts[i])
+        evaluation.sum += (*losses)[i], ++evaluation.counted;
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    progress.update(step + 1, evaluation.counted ? evaluation.loss() : 0, static_cast<double>(all) / std::max(seconds, 1e-9));
+  }
+  progress.finish();
+  return {};
+}
+
+ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
+  if (evaluation.counted == 0)
+    return fail(ExitCode::BadInput, "no target of '" + flags.data + "' counts: there is nothing to evaluate");
+  const char *bits = flags.tokens == "bytes" ? "bits_per_byte" : "bits_per_token";
+  if (flags.use.json) {
+    nlohmann::ordered_json json;
+    json["loss"] = evaluation.loss();
+    json["perplexity"] = evaluation.perplexity();
+    json["tokens"] = evaluation.counted;
+    json["metrics"][bits] = evaluation.bits();
+    std::cout << json.dump(2) << '\n';
+  } else {
+    std::cout << fmt::format("loss {:.6f}, perplexity {:.6g}, {:.4f} {} over {} tokens\n", evaluation.loss(), evaluation.perplexity(),
+                             evaluation.bits(), flags.tokens == "bytes" ? "bits per byte" : "bits per token", evaluation.counted);
+  }
+  if (!std::isfinite(evaluation.loss()))
+    return fail(ExitCode::RunFailed, "the loss is not finite");
+  return ExitCode::Good;
+}
+
+ExitCode runEval(const EvalFlags &flags) {
+  if (flags.hasTensors() != flags.tokens.empty())
+    return fail(ExitCode::Usage, flags.hasTensors()
+                                     ? "--tokens is of a file of tokens; a file of tensors says itself what it holds"
+                                     : "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a "
+                                       "FILE.safetensors");
+  if (flags.use.quiet)
+    Waiting::silence();
+  FileClaims files;
+  files.read("--data", flags.data);
+  Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
+  if (!named.ok())
+    return named.code();
+  Outcome<ProgramPointer> program = compileFor(*named, files, {}, chooseBatch);
+  if (!program.ok())
+    return program.code();
+  const program::Program &root = (*program)->root();
+  Result<std::unique_ptr<engine::OncePass>> data = openData(flags, root);
+  if (!data.ok())
+    return fail(data.status());
+  if (!flags.use.quiet)
+    for (const std::string &text : (*data)->remarks())
+      printRemark(text);
+  Outcome<TrainedModel> model = startWith(*program, *named, flags.use);
+  if (!model.ok())
+    return model.code();
+  Evaluation evaluation;
+  if (Status status = addUp(*model->session, root, **data, flags.use.quiet, evaluation); !status.ok())
+    return fail(status);
+  return report(flags, evaluation);
+}
+
+} // namespace
+
+Command addEvalCommand(CLI::App &driver) {
+  auto flags = std::make_shared<EvalFlags>();
+  CLI::App *app =
+      driver.add_subcommand("eval", "loss and perplexity of a trained model over a file\n\n"
+                                    "Example:\n"
+                                    "  npar eval gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 \\\n"
+                                    "      --weights weights.safetensors --data book.txt --tokens bytes\n");
+  flags->use.addTo(*app);
+  app->add_option("--data", flags->data, "file to go through once: tokens, or a FILE.safetensors with a tensor for each input")
+      ->type_name("FILE")
+      ->required()
+      ->check(notEmpty());
+  app->add_option("--tokens", flags->tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"bytes", "u16", "i32"}));
+  return {app, [flags] { return runEval(*flags); }};
+}
+
+} // namespace npar::driver

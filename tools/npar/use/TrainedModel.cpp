@@ -1,0 +1,141 @@
+// From what a person names to a session that holds its weights.
+#include "tools/npar/use/TrainedModel.h"
+
+#include "engine/checkpoint/Weights.h"
+#include "engine/program/Words.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/train/MemoryCheck.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace npar::driver {
+namespace {
+
+/// The command that runs programs of a kind.
+const char *commandOf(program::ProgramKind kind) {
+  switch (kind) {
+  case program::ProgramKind::Training:
+    return "run";
+  case program::ProgramKind::Evaluation:
+    return "eval";
+  case program::ProgramKind::Generation:
+    return "generate";
+  }
+  return "unknown";
+}
+
+bool isFolder(const std::string &path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+bool hasSetting(const ModelOptions &options, const std::string &key) {
+  return std::any_of(options.settings.begin(), options.settings.end(),
+                     [&](const std::string &setting) { return setting.substr(0, setting.find('=')) == key; });
+}
+
+} // namespace
+
+void UseFlags::addTo(CLI::App &app) {
+  model.addTo(app);
+  app.get_option("MODEL")->description(
+      "folder with weights (a checkpoint, or one of Hugging Face's), or with --weights a model as for npar run, or a program compiled for "
+      "this command (.npx)");
+  app.get_option("--plan")->description("plan to follow (default: none, one rank); the numbers do not depend on it");
+  app.add_option("--weights", weights, "weights of the model (Hugging Face names)")->type_name("FILE|FOLDER")->check(notEmpty());
+  app.add_option("--threads", threads, "workers (default: the machine's)")->type_name("N")->check(wholeNumber(1, 4096));
+  app.add_option("--timeout", timeout, "seconds without progress before giving up")
+      ->type_name("SECONDS")
+      ->check(seconds())
+      ->capture_default_str();
+  app.add_flag("--quiet", quiet, "errors only");
+  app.add_flag("--json", json, "one object on standard output");
+}
+
+Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, FileClaims &files) {
+  NamedModel named{flags.model, flags.weights, "", kind};
+  named.options.kind = kind;
+  if (isFolder(flags.model.model)) {
+    return fail(ExitCode::BadInput, "'" + flags.model.model + "' is a folder: give the model and --weights FILE.safetensors");
+  } else if (named.weights.empty()) {
+    return fail(ExitCode::Usage, "no weights: give --weights FILE.safetensors");
+  }
+  bool compiled = named.options.isCompiled();
+  if (compiled)
+    named.options.kind = program::ProgramKind::Training; // it has no say any more, as no flag has
+  else if (!named.options.plan)
+    named.options.plan = "none";
+  files.read("the model", named.options.file());
+  files.read("--weights", named.weights);
+  return named;
+}
+
+/// A compiled program, of the kind that is wanted.
+static Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files) {
+  Outcome<ProgramPointer> loaded = loadModel(named.options, files);
+  if (!loaded.ok())
+    return loaded.code();
+  if (program::ProgramKind kind = (*loaded)->root().kind(); kind != named.kind)
+    return fail(ExitCode::BadInput,
+                fmt::format("'{}' is compiled for {} (npar {}), not for npar {}\nnpar: help: npar compile ... --for {}",
+                            named.options.model, program::wordOf(kind), commandOf(kind), commandOf(named.kind), commandOf(named.kind)));
+  return loaded;
+}
+
+Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose) {
+  if (named.options.isCompiled())
+    return loadOf(named, files);
+  Outcome<ElaboratedModel> text = elaborateModel(named.options, probe);
+  if (!text.ok())
+    return text.code();
+  Outcome<SettingsList> chosen = choose(text->program);
+  if (!chosen.ok())
+    return chosen.code();
+  SettingsList settings;
+  for (const auto &setting : *chosen)
+    if (!hasSetting(named.options, setting.first))
+      settings.push_back(setting);
+  text = elaborateModel(named.options, settings, /*withWarnings=*/false);
+  if (!text.ok())
+    return text.code();
+  files.read(text->compilation->texts());
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  return text->compilation->compile(text->program);
+}
+
+Outcome<TrainedModel> startWith(ProgramPointer program, const NamedModel &named, const UseFlags &flags) {
+  const program::Program &root = program->root();
+  if (ExitCode code = checkMemory({program}, "cpu", /*saved=*/false, flags.quiet,
+                                  "take less at once (--set batch=1, a smaller length), or a plan of several ranks");
+      code != ExitCode::Good)
+    return code;
+  TrainedModel model;
+  {
+    Waiting waiting("setting up");
+    engine::SessionOptions options;
+    options.threads = flags.threads;
+    options.seed = root.seed();
+    options.timeoutSeconds = flags.timeout;
+    options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+    engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
+    if (!session.ok())
+      return fail(session.status());
+    model.session = std::move(*session);
+    waiting.phase("loading the weights");
+    engine::Result<size_t> fresh = engine::loadWeights(*model.session, root, named.weights);
+    if (!fresh.ok())
+      return fail(fresh.status());
+    if (*fresh > 0)
+      return fail(ExitCode::BadInput,
+                  fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, *fresh));
+  }
+  model.program = std::move(program);
+  return model;
+}
+
+} // namespace npar::driver

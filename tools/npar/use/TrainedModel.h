@@ -1,0 +1,41 @@
+// A forward-only program with the weights that a person names, ready to run: what `npar eval` and `npar generate` have in common.
+#pragma once
+
+#include "engine/runtime/Session.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/use/UseFlags.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace npar::driver {
+
+struct TrainedModel {
+  ProgramPointer program;
+  std::unique_ptr<engine::Session> session;
+};
+
+/// Which model text a command line means, and where its weights are.
+struct NamedModel {
+  ModelOptions options;
+  std::string weights;
+  std::string folder;                                           ///< of the weights, where one was named instead of a model; else empty
+  program::ProgramKind kind = program::ProgramKind::Evaluation; ///< that is wanted
+};
+
+/// A folder with weights says itself which model it is of; a model, and a compiled program, need --weights. Without --plan it is one rank.
+/// Claims the files in `files`.
+Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, FileClaims &files);
+
+/// What a command wants of a model whose own sizes are known: more settings, such as batch=4.
+using ChooseSettings = std::function<Outcome<SettingsList>(const dsl::Program &model)>;
+
+/// Compiles the text with the settings that `choose` adds where the command line has none of their key, or loads a compiled program, which
+/// must be of the kind. `choose` gets the model under `probe`, settings that win over the command line's.
+Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose);
+
+/// Takes memory, starts a session and loads the weights.
+Outcome<TrainedModel> startWith(ProgramPointer program, const NamedModel &named, const UseFlags &flags);
+
+} // namespace npar::driver

@@ -1,0 +1,21 @@
+// The flags of commands that use what was trained: which weights, for which model, under which plan.
+#pragma once
+
+#include "tools/npar/files/FileClaims.h"
+#include "tools/npar/model/ModelOptions.h"
+
+#include <string>
+
+namespace npar::driver {
+
+struct UseFlags {
+  ModelOptions model; ///< its name may be a folder with weights
+  std::string weights;
+  int threads = 0;
+  double timeout = 300;
+  bool quiet = false, json = false;
+
+  void addTo(CLI::App &app);
+};
+
+} // namespace npar::driver
