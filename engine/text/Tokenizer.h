@@ -38,10 +38,11 @@ public:
   /// The token after which a text is over, where the files say which it is.
   virtual std::optional<int32_t> endOfText() const = 0;
 
-  /// `additions`: with the tokens that the tokenizer puts around every text, such as Llama's begin of text; as the Python packages by default.
+  /// `additions`: with the tokens that the tokenizer puts around every text, such as Llama's begin of text; as the Python packages by
+  /// default.
   virtual std::unique_ptr<TextEncoder> encoder(bool additions = true) const = 0;
-  /// The bytes that an id adds to a text; a special token's are its name. They need not be whole characters. `first`: nothing comes before it,
-  /// where SentencePiece drops a space. Refuses what is no id.
+  /// The bytes that an id adds to a text; a special token's are its name. They need not be whole characters. `first`: nothing comes before
+  /// it, where SentencePiece drops a space. Refuses what is no id.
   virtual Result<std::string> bytesOf(int32_t id, bool first) const = 0;
 
   /// The whole text at once.
@@ -65,8 +66,8 @@ private:
   std::string waiting;
 };
 
-/// Opens the tokenizer of a folder: its `tokenizer.json`, or `vocab.json` with `merges.txt`, or `tokenizer.model` (SentencePiece); or one of
-/// these files by its path; or "bytes", by which every byte is a token. What npar would compute differently is refused by name.
+/// Opens the tokenizer of a folder: its `tokenizer.json`, or `vocab.json` with `merges.txt`, or `tokenizer.model` (SentencePiece); or one
+/// of these files by its path; or "bytes", by which every byte is a token. What npar would compute differently is refused by name.
 Result<std::shared_ptr<const Tokenizer>> openTokenizer(const std::string &path);
 
 /// Where a prefix of `text` that holds whole UTF-8 characters, or bytes that are none, ends: the bytes after it begin a character.

@@ -44,6 +44,11 @@ class LayeringTest(unittest.TestCase):
         self.assertTrue(files)
         self.assertEqual([name for name in files if not name.startswith(("engine/backends/", "engine/device/"))], [])
 
+    def test_one_folder_sees_the_libraries_of_text(self):
+        tops = [*(f"engine/{path.name}" for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name != "text"), "compiler", "dsl", "tools"]
+        self.assertEqual([line for top in tops for line in includes(top, r"(pcre2|sentencepiece)")], [])
+        self.assertEqual(includes("engine/text", r"engine/(?!(text|files|status)/)"), [])
+
     def test_compiler_and_dsl_include_no_engine_dependency(self):
         pattern = r"(tbb/|oneapi/|dnnl|omp\.h|mpi|cuda|cublas|cudnn|nccl)"
         self.assertEqual(includes("compiler", pattern) + includes("dsl", pattern), [])

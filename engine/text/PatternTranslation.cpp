@@ -1,0 +1,214 @@
+// Patterns are read with the few constructs that Oniguruma and PCRE2 share; everything else is named and refused.
+#include "engine/text/Pattern.h"
+#include "engine/text/Utf8.h"
+
+#include <cctype>
+#include <cstring>
+#include <set>
+
+namespace npar::engine {
+namespace {
+
+// Unicode's White_Space, which is Oniguruma's \s, and its complement, both to stand inside a class.
+constexpr const char *spaces = R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+constexpr const char *otherThanSpaces =
+    R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027})"
+    R"(\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
+
+/// General categories, but for C, which has what is not assigned: scripts and other properties are counted in different ways.
+bool isCategory(std::string_view name) {
+  static const std::set<std::string_view> names = {"L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",  "Mc", "Me", "Mn", "N",
+                                                   "Nd", "Nl", "No", "P",  "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps",
+                                                   "S",  "Sc", "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
+  return names.count(name) != 0;
+}
+
+class Translator {
+public:
+  explicit Translator(std::string_view pattern) : text(pattern) {}
+
+  Result<std::string> run() {
+    while (at < text.size() && wrong.empty())
+      outsideClass();
+    if (wrong.empty())
+      return out;
+    return Status::badInput("the pattern '" + std::string(text) + "' has " + wrong + " at byte " + std::to_string(begun) +
+                            ", which npar cannot be sure to match as the Python packages do");
+  }
+
+private:
+  bool follows(std::string_view what) const { return text.substr(at, what.size()) == what; }
+  void refuse(std::string what) { wrong = std::move(what); }
+
+  void outsideClass() {
+    begun = at;
+    char c = text[at];
+    if (c == '\\')
+      return escape(/*inClass=*/false);
+    if (c == '[')
+      return characterClass();
+    if (c == '(')
+      return group();
+    if (c == '.' || c == '^' || c == '$')
+      return refuse(std::string("'") + c + "'");
+    if (c == '?' || c == '*' || c == '+')
+      return quantifier();
+    if (c == '{')
+      return counted();
+    literal();
+  }
+
+  /// A character as it is, of one or several bytes.
+  void literal() {
+    size_t from = at;
+    if (!characterAt(text, at))
+      return refuse("a byte that is not UTF-8");
+    out += text.substr(from, at - from);
+  }
+
+  /// `?`, `*` or `+`, greedy, lazy (with `?`) or possessive (with `+`): the same in both.
+  void quantifier() {
+    out += text[at++];
+    if (at < text.size() && (text[at] == '?' || text[at] == '+'))
+      out += text[at++];
+    if (at < text.size() && std::strchr("?*+", text[at]))
+      refuse("a quantifier of a quantifier");
+  }
+
+  /// `{n}`, `{n,}` or `{n,m}`, which nothing may follow: `{n}?` and `{n}+` differ.
+  void counted() {
+    size_t end = at + 1, commas = 0, digits = 0;
+    while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == ',')) {
+      commas += text[end] == ',';
+      digits += text[end] != ',';
+      ++end;
+    }
+    bool whole = end < text.size() && text[end] == '}' && digits > 0 && commas <= 1 && text[at + 1] != ',';
+    if (!whole)
+      return refuse("'{'");
+    out += text.substr(at, end + 1 - at);
+    at = end + 1;
+    if (at < text.size() && std::strchr("?*+", text[at]))
+      refuse("a quantifier of a quantifier");
+  }
+
+  void group() {
+    for (std::string_view known : {"(?:", "(?i:", "(?=", "(?!", "(?>"})
+      if (follows(known)) {
+        out += known;
+        at += known.size();
+        return;
+      }
+    if (follows("(?") || follows("(*"))
+      return refuse("the group '" + std::string(text.substr(at, 3)) + "'");
+    out += "(?:"; // what it captures, nobody asks
+    ++at;
+  }
+
+  void escape(bool inClass) {
+    begun = at;
+    if (at + 1 == text.size())
+      return refuse("'\\' at its end");
+    char c = text[at + 1];
+    auto take = [&](const std::string &written) { out += written, at += 2; };
+    if (c == 's' || c == 'S') {
+      std::string members = c == 's' ? spaces : otherThanSpaces;
+      return take(inClass ? members : "[" + members + "]");
+    }
+    if (c == 'p' || c == 'P')
+      return property();
+    if (c == 'x')
+      return numbered();
+    if (c == 'd' || c == 'D')
+      return take(c == 'd' ? "\\p{Nd}" : "\\P{Nd}");
+    if (std::strchr("rntfv", c) && c)
+      return take(c == 'v' ? "\\x{b}" : std::string("\\") + c);
+    if (std::strchr("0123456789uUabBeghGHkKNoORwWXyYzZAcCQELM", c) && c)
+      return refuse(std::string("'\\") + c + "'");
+    if (static_cast<unsigned char>(c) < 0x80 && (c < 'A' || (c > 'Z' && c < 'a') || c > 'z'))
+      return take(std::string("\\") + c);
+    refuse(std::string("'\\") + c + "'");
+  }
+
+  /// `\x{4e00}`; without braces it is a byte to one and a character to the other.
+  void numbered() {
+    size_t close = text.find('}', at);
+    bool hexadecimal = follows("\\x{") && close != std::string_view::npos && close > at + 3 && close <= at + 9;
+    for (size_t i = at + 3; hexadecimal && i < close; ++i)
+      hexadecimal = std::isxdigit(static_cast<unsigned char>(text[i])) != 0;
+    if (!hexadecimal)
+      return refuse("'\\x' without its number in braces");
+    out += text.substr(at, close + 1 - at);
+    at = close + 1;
+  }
+
+  void property() {
+    size_t open = at + 2, close = text.find('}', open);
+    if (open >= text.size() || text[open] != '{' || close == std::string_view::npos || close - open > 8)
+      return refuse("a property without its name in braces");
+    std::string_view name = text.substr(open + 1, close - open - 1);
+    bool negated = !name.empty() && name[0] == '^';
+    if (negated)
+      name.remove_prefix(1);
+    if (!isCategory(name))
+      return refuse("the property '" + std::string(name) + "'");
+    bool outer = text[at + 1] == 'P';
+    out += std::string(outer != negated ? "\\P{" : "\\p{") + std::string(name) + "}";
+    at = close + 1;
+  }
+
+  bool isSet(size_t position) const {
+    return position + 1 < text.size() && text[position] == '\\' && std::strchr("sSpPdD", text[position + 1]);
+  }
+
+  void characterClass() {
+    out += text[at++];
+    if (follows("^"))
+      out += text[at++];
+    bool empty = true, afterSet = false;
+    while (wrong.empty()) {
+      size_t member = at;
+      if (at == text.size()) {
+        begun = member;
+        return refuse("a class without its end");
+      }
+      if (text[at] == ']' && !empty)
+        break;
+      if (text[at] == ']' || text[at] == '[' || follows("&&")) {
+        begun = member;
+        return refuse(text[at] == ']' ? "an empty class" : "a class in a class");
+      }
+      if (text[at] == '-' && !empty && at + 1 < text.size() && text[at + 1] != ']' && (afterSet || isSet(at + 1))) {
+        begun = member;
+        return refuse("a range from or to a set");
+      }
+      afterSet = isSet(at);
+      if (text[at] == '\\')
+        escape(/*inClass=*/true);
+      else
+        literal();
+      empty = false;
+    }
+    out += text[at++];
+  }
+
+  std::string_view text;
+  size_t at = 0, begun = 0;
+  std::string out, wrong;
+};
+
+} // namespace
+
+Result<std::string> translatePattern(std::string_view pattern) { return Translator(pattern).run(); }
+
+std::string patternOfText(std::string_view text) {
+  std::string pattern;
+  for (char c : text) {
+    if (std::strchr("\\^$.[]|()?*+{}", c) && c)
+      pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+} // namespace npar::engine

@@ -1,0 +1,183 @@
+// The library does the work; here are what it does not know: parts of texts, files that are not trusted, and whole bytes.
+#include "engine/text/SentencePiece.h"
+
+#include "engine/text/FolderFiles.h"
+#include "engine/text/Quoted.h"
+#include "engine/text/ReadFile.h"
+#include "engine/text/SentencePieceModel.h"
+#include "engine/text/Utf8.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sentencepiece_processor.h>
+
+namespace npar::engine {
+namespace {
+
+using sentencepiece::SentencePieceProcessor;
+
+constexpr std::string_view space = "\xe2\x96\x81"; // U+2581, which stands for a space
+constexpr size_t leastPart = size_t{1} << 16;      // bytes that are encoded together
+constexpr size_t longestPart = size_t{256} << 20;  // the library's numbers have 32 bits
+
+class SentencePiece : public Tokenizer {
+public:
+  std::string kind() const override { return "SentencePiece"; }
+  int64_t vocabularySize() const override { return processor.GetPieceSize(); }
+  std::optional<int32_t> idOf(const std::string &token) const override {
+    int id = processor.PieceToId(token);
+    return processor.IdToPiece(id) == token ? std::optional<int32_t>(id) : std::nullopt;
+  }
+  bool isSpecial(int32_t id) const override { return isId(id) && processor.IsControl(id); }
+  std::optional<int32_t> endOfText() const override {
+    return processor.eos_id() < 0 ? std::nullopt : std::optional<int32_t>(processor.eos_id());
+  }
+  std::unique_ptr<TextEncoder> encoder(bool additions) const override;
+  Result<std::string> bytesOf(int32_t id, bool first) const override;
+
+  bool isId(int32_t id) const { return id >= 0 && id < processor.GetPieceSize(); }
+  SentencePieceProcessor processor;
+  SentencePieceModel model;
+  std::vector<int32_t> before, after;
+};
+
+Result<std::string> SentencePiece::bytesOf(int32_t id, bool first) const {
+  if (!isId(id))
+    return Status::badInput(std::to_string(id) + " is no id of the tokenizer, whose vocabulary has " + std::to_string(vocabularySize()));
+  const std::string &piece = processor.IdToPiece(id);
+  if (processor.IsControl(id))
+    return std::string();
+  if (processor.IsUnknown(id))
+    return model.unknownText;
+  if (processor.IsByte(id)) // "<0x0A>"
+    return std::string(1, static_cast<char>(std::strtol(piece.c_str() + 3, nullptr, 16)));
+  std::string text;
+  for (size_t at = 0; at < piece.size();) {
+    bool isSpace = std::string_view(piece).substr(at, space.size()) == space;
+    if (!isSpace)
+      text += piece[at];
+    else if (at > 0 || !first || !model.dropsFirstSpace)
+      text += ' ';
+    at += isSpace ? space.size() : 1;
+  }
+  return text;
+}
+
+class SentencePieceEncoder : public TextEncoder {
+public:
+  SentencePieceEncoder(const SentencePiece &tokenizer, bool additions) : tokenizer(tokenizer), additions(additions) {}
+  Status push(std::string_view part, std::vector<int32_t> &ids) override;
+  Status finish(std::vector<int32_t> &ids) override;
+
+private:
+  Status check(bool goesOn);
+  Status encode(size_t end, std::vector<int32_t> &ids);
+  size_t cut() const;
+  const SentencePiece &tokenizer;
+  bool additions, begun = false;
+  std::string text;
+  size_t valid = 0, enough = leastPart;
+  uint64_t encoded = 0;
+};
+
+Status SentencePieceEncoder::check(bool goesOn) {
+  Utf8Extent extent = utf8Extent(text, valid);
+  valid = extent.end;
+  if (extent.damaged || (!goesOn && valid < text.size()))
+    return notUtf8(static_cast<uint8_t>(text[valid]), encoded + valid);
+  return {};
+}
+
+/// Where the text may be cut: at a space between two letters, which is left out, because the library puts one before every text.
+size_t SentencePieceEncoder::cut() const {
+  auto letter = [&](size_t i) { return (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z'); };
+  if (tokenizer.model.cutsAtSpaces)
+    for (size_t at = valid; at-- > 2;)
+      if (text[at - 1] == ' ' && letter(at) && letter(at - 2))
+        return at - 1;
+  return 0;
+}
+
+Status SentencePieceEncoder::encode(size_t end, std::vector<int32_t> &ids) {
+  if (!begun && additions)
+    ids.insert(ids.end(), tokenizer.before.begin(), tokenizer.before.end());
+  begun = true;
+  std::vector<int> found;
+  sentencepiece::util::Status status = tokenizer.processor.Encode({text.data(), end}, &found);
+  if (!status.ok())
+    return Status::badInput("libsentencepiece cannot encode the text: " + status.ToString());
+  ids.insert(ids.end(), found.begin(), found.end());
+  return {};
+}
+
+Status SentencePieceEncoder::push(std::string_view part, std::vector<int32_t> &ids) {
+  text += part;
+  if (text.size() < enough)
+    return {};
+  if (Status status = check(/*goesOn=*/true); !status.ok())
+    return status;
+  if (size_t end = cut(); end > 0) {
+    if (Status status = encode(end, ids); !status.ok())
+      return status;
+    text.erase(0, end + 1);
+    valid -= end + 1, encoded += end + 1;
+  }
+  enough = std::max(leastPart, 2 * text.size());
+  if (text.size() <= longestPart)
+    return {};
+  return Status::badInput("SentencePiece models read a text whole where it cannot be cut at a space between letters: these are more than " +
+                          std::to_string(longestPart) + " bytes, from byte " + std::to_string(encoded) + " on: cut the text into files");
+}
+
+Status SentencePieceEncoder::finish(std::vector<int32_t> &ids) {
+  if (Status status = check(/*goesOn=*/false); !status.ok())
+    return status;
+  if (Status status = encode(text.size(), ids); !status.ok())
+    return status;
+  if (additions)
+    ids.insert(ids.end(), tokenizer.after.begin(), tokenizer.after.end());
+  return {};
+}
+
+std::unique_ptr<TextEncoder> SentencePiece::encoder(bool additions) const {
+  return std::make_unique<SentencePieceEncoder>(*this, additions);
+}
+
+/// What a folder's tokenizer_config.json asks for around every text; the model's own file says nothing of it.
+Status addAround(const TokenizerConfig &config, SentencePiece &tokenizer) {
+  for (const AddedToken &token : config.added)
+    if (!tokenizer.isId(static_cast<int32_t>(token.id)) || tokenizer.processor.IdToPiece(static_cast<int>(token.id)) != token.text)
+      return Status::badInput("tokenizer_config.json adds the token " + inQuotes(token.text) +
+                              " to it, which npar takes from a "
+                              "tokenizer.json only");
+  if (config.exists && config.addBegin.value_or(true) && tokenizer.processor.bos_id() >= 0)
+    tokenizer.before.push_back(tokenizer.processor.bos_id());
+  if (config.addEnd && tokenizer.processor.eos_id() >= 0)
+    tokenizer.after.push_back(tokenizer.processor.eos_id());
+  return {};
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &path) {
+  Result<std::string> bytes = readTokenizerFile(path);
+  if (!bytes.ok())
+    return bytes.status();
+  auto result = std::make_shared<SentencePiece>();
+  Result<SentencePieceModel> model = readSentencePieceModel(*bytes);
+  if (!model.ok())
+    return tokenizerFailure(path, model.status().message());
+  result->model = std::move(*model);
+  if (auto status = result->processor.LoadFromSerializedProto(*bytes); !status.ok())
+    return tokenizerFailure(path, "libsentencepiece refuses it: " + status.ToString());
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  Result<TokenizerConfig> config = readTokenizerConfig(folder.empty() ? "." : folder);
+  if (!config.ok())
+    return config.status();
+  if (Status status = addAround(*config, *result); !status.ok())
+    return tokenizerFailure(path, status.message());
+  return std::shared_ptr<const Tokenizer>(std::move(result));
+}
+
+} // namespace npar::engine

@@ -1,0 +1,38 @@
+// Cuts a text into the words within which tokens are merged, by the pre-tokenizers of a tokenizer file.
+#pragma once
+
+#include "engine/text/Pattern.h"
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace npar::engine {
+
+/// One pre-tokenizer: cuts each piece that the ones before it made.
+struct CutRule {
+  std::shared_ptr<const Pattern> pattern; ///< none: puts a space before a piece that has none
+  bool keepsGaps = true;                  ///< what lies between matches is a piece too, or is dropped
+};
+
+/// For one thread. Where a text is cut does not depend on the parts that it comes in: a word is given out once no text after it could
+/// change it.
+class WordCutter {
+public:
+  using Word = std::function<Status(std::string_view)>;
+  explicit WordCutter(const std::vector<CutRule> &rules);
+  /// Gives the words of `text` in order; their bytes are `done`. `begins`: nothing of it was given before. `goesOn`: more will follow, and
+  /// what might belong to it stays.
+  Status cut(std::string_view text, bool begins, bool goesOn, const Word &word, size_t &done);
+
+private:
+  Status apply(size_t rule, std::string_view text, bool begins, bool goesOn, const Word &word, size_t &done);
+  Status match(size_t rule, std::string_view text, bool goesOn, const Word &word, size_t &done);
+  struct Step {
+    std::optional<PatternMatcher> matcher;
+    bool keepsGaps;
+  };
+  std::vector<Step> steps;
+};
+
+} // namespace npar::engine

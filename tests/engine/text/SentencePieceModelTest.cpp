@@ -1,0 +1,116 @@
+// SentencePiece models from hostile hands: what the library would read without a check is refused before.
+#include "engine/text/SentencePieceModel.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7)
+    bytes += static_cast<char>(value | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string number(uint32_t field, uint64_t value) { return varint(field << 3) + varint(value); }
+std::string text(uint32_t field, const std::string &bytes) { return varint(field << 3 | 2) + varint(bytes.size()) + bytes; }
+std::string piece(const std::string &name, uint64_t type = 1) { return text(1, text(1, name) + number(3, type)); }
+
+/// A table of a double array and texts.
+std::string table(const std::vector<uint32_t> &units, const std::string &texts) {
+  uint32_t length = static_cast<uint32_t>(4 * units.size());
+  std::string bytes(4 + length, '\0');
+  std::memcpy(bytes.data(), &length, 4);
+  std::memcpy(bytes.data() + 4, units.data(), length);
+  return bytes + texts;
+}
+
+const std::string space = "\u2581", good = piece("<unk>", 2) + piece(space) + piece(space + "a") + piece("b") + piece("<0x0A>", 6);
+const std::string bytePairs = text(2, number(3, 2));
+
+std::string errorOf(const std::string &model) {
+  auto read = readSentencePieceModel(model);
+  return read.ok() ? "" : read.status().message();
+}
+bool cuts(const std::string &model) { return readSentencePieceModel(model)->cutsAtSpaces; }
+
+TEST(SentencePieceModelTest, whereATextMayBeCut) {
+  EXPECT_TRUE(cuts(good + bytePairs));
+  EXPECT_FALSE(cuts(good));                                        // unigram is what a model is that does not say
+  EXPECT_FALSE(cuts(good + piece("a" + space + "b") + bytePairs)); // a merge may join what the space parts
+  EXPECT_FALSE(cuts(good + piece("b" + space) + bytePairs));
+  EXPECT_FALSE(cuts(good + piece(space + "a" + space) + bytePairs));
+  EXPECT_TRUE(cuts(good + piece(space + space + space + "a") + bytePairs));
+  EXPECT_FALSE(cuts(piece("a") + bytePairs));                   // a space is unknown, and unknown characters are joined
+  EXPECT_FALSE(cuts(good + bytePairs + text(3, number(3, 0)))); // no space before a text
+  EXPECT_FALSE(cuts(good + bytePairs + text(3, number(5, 0)))); // spaces are not marked
+}
+
+TEST(SentencePieceModelTest, settings) {
+  EXPECT_EQ(readSentencePieceModel(good)->unknownText, " \u2047 ");
+  EXPECT_EQ(readSentencePieceModel(good + text(2, text(44, "?")))->unknownText, "?");
+  EXPECT_TRUE(readSentencePieceModel(good + text(3, number(3, 0)))->dropsFirstSpace);
+  EXPECT_FALSE(readSentencePieceModel(good + text(3, number(3, 0) + number(4, 0)))->dropsFirstSpace);
+}
+
+TEST(SentencePieceModelTest, hostileModels) {
+  const std::pair<std::string, const char *> cases[] = {
+      {"", "it is no SentencePiece model, or cut short"},
+      {"\x0a", "it is no SentencePiece model, or cut short"},
+      {"{\"version\": 1}", "it is no SentencePiece model, or cut short"},
+      {bytePairs, "it is no SentencePiece model, or cut short"},
+      {good + "\x0b", "it is no SentencePiece model"},                     // a group
+      {good + "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is no"}, // a length of 2^64 - 1
+      {good + std::string(11, '\xff'), "it is no"},                        // a number without its end
+      {good + piece(""), "piece 5 is damaged, empty or longer than 4096 bytes"},
+      {good + text(1, ""), "piece 5 is damaged, empty"},
+      {good + piece(std::string(5000, 'x')), "piece 5 is damaged, empty or longer"},
+      {good + text(1, "\x0a\x7f"), "piece 5 is damaged"},
+      {good + piece("\xff"), "piece 5 is not UTF-8"},
+      {good + piece(std::string("a\0b", 3)), "piece 5 is not UTF-8"},
+      {good + piece("<0xZZ>", 6), "piece 5, '<0xZZ>', is no byte"},
+      {good + piece("a", 6), "piece 5, 'a', is no byte"},
+      {good + text(2, number(24, 1)), "have their space at the end"},
+      {good + text(2, "\x0a\x7f"), "its training settings are damaged"},
+      {good + text(3, "\x12\x7f"), "its normalizer is damaged"},
+      {good + text(5, text(2, "rules")), "it has a denormalizer"},
+      {good + text(3, text(2, "x")), "the table of its normalizer is damaged"},
+  };
+  for (const auto &[model, reason] : cases)
+    EXPECT_NE(errorOf(model).find(reason), std::string::npos) << errorOf(model);
+}
+
+TEST(SentencePieceModelTest, tablesThatLeadOutsideOfThemselves) {
+  auto withTable = [](const std::string &bytes) { return errorOf(good + text(3, text(2, bytes))); };
+  constexpr const char *damaged = "the table of its normalizer is damaged";
+  std::vector<uint32_t> units(512, 1); // a label that no place has
+  units[0] = 256 << 10;
+  EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), "");
+  EXPECT_EQ(withTable(table(units, "x")), damaged); // no zero byte ends the last text
+  EXPECT_EQ(withTable(table(units, "")), damaged);
+  EXPECT_EQ(withTable(table({}, std::string(1, '\0'))), damaged);
+  units[0] = 512 << 10;
+  EXPECT_EQ(withTable(table(units, std::string(1, '\0'))), damaged); // the first node's children lie behind the end
+  units[0] = 0xfffffU << 10 | 1U << 9;
+  EXPECT_EQ(withTable(table(units, std::string(1, '\0'))), damaged);
+  units[0] = 256 << 10;
+  units[256 + 'a'] = 'a' | 1U << 8 | uint32_t{'a'} << 10; // 'a' ends a rule: its text's place stands at 256
+  units[256] = 1;
+  EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), "");
+  units[256] = 2; // behind the texts
+  EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), damaged);
+  units[256] = 1;
+  units[256 + 'a'] = 'a' | 1U << 8 | uint32_t{600} << 10; // its children lie behind the end
+  EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), damaged);
+  units[256 + 'a'] = 'a' | uint32_t{'a'} << 10; // a node that is its own child ends all the same
+  EXPECT_EQ(withTable(table(units, std::string("x\0", 2))), "");
+  std::string cut = table(units, std::string("x\0", 2));
+  for (size_t length = 1; length < cut.size(); ++length)
+    EXPECT_EQ(withTable(cut.substr(0, length)), damaged) << length;
+}
+
+} // namespace
+} // namespace npar::testing
