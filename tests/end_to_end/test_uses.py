@@ -30,7 +30,7 @@ import tempfile
 import time
 import unittest
 
-from driver import BUILD, LONG, NPAR, ROOT, safetensors_file
+from driver import BUILD, LONG, NPAR, REFERENCE, ROOT, safetensors_file
 
 USES = pathlib.Path(__file__).resolve().parent / "uses"
 TABLE = USES / "uses.tsv"
@@ -211,6 +211,12 @@ def make_files(folder):
     write("huge.npar", b"# " + b"x" * (1 << 20))
     for name, rows in SCHEDULES.items():
         write(f"{name}.csv", rows.encode())
+    for name in ("gpt2", "llama3"):
+        shutil.copytree(REFERENCE / "tokenizers" / name, folder / f"tokenizer.{name}")
+    write("wordpiece.json", b'{"version": "1.0", "model": {"type": "WordPiece", "vocab": {}}}')
+    write("deep.json", b"[" * 200000)
+    write("empty.json", b"")
+    write("empty.model", b"")
     (folder / "dir.npar").mkdir()
     (folder / "loop.npar").symlink_to("loop.npar")
     (folder / "gone.npar").symlink_to("no_such_file.npar")
@@ -347,7 +353,20 @@ class UsesTest(unittest.TestCase):
     def test_every_flag_of_every_command_has_a_row(self):
         """A flag that no row uses, in one of its spellings, has no test of what it refuses."""
         words = {word.partition("=")[0] for row in read_table() if isinstance(row, Row) for word in row.command.split()}
-        for command in ("", "compile", "run", "eval", "inspect", "verify", "compat", "schedule", "schedule diff", "schedule explain"):
+        commands = (
+            "",
+            "compile",
+            "run",
+            "eval",
+            "inspect",
+            "verify",
+            "compat",
+            "schedule",
+            "schedule diff",
+            "schedule explain",
+            "tokens",
+        )
+        for command in commands:
             text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
             flags = [line.split()[0].split(",") for line in text.splitlines() if re.match(r"  -{1,2}[a-zA-Z]", line)]
             self.assertIn(["-h", "--help"], flags)

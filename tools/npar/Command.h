@@ -22,5 +22,6 @@ Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);
 Command addScheduleCommand(CLI::App &driver);
+Command addTokensCommand(CLI::App &driver);
 
 } // namespace npar::driver

@@ -67,9 +67,16 @@ ExitCode drive(int argc, char **argv) {
   driver.require_subcommand(0, 1);
   driver.allow_extras();
   driver.set_version_flag("--version", "npar 0.1");
-  std::vector<Command> commands = {addCompileCommand(driver), addRunCommand(driver),    addInspectCommand(driver),
-                                   addVerifyCommand(driver),  addCompatCommand(driver), addScheduleCommand(driver),
-                                   addEvalCommand(driver)};
+  std::vector<Command> commands = {
+      addCompileCommand(driver),
+      addRunCommand(driver),
+      addInspectCommand(driver),
+      addVerifyCommand(driver),
+      addCompatCommand(driver),
+      addScheduleCommand(driver),
+      addEvalCommand(driver),
+      addTokensCommand(driver),
+  };
   std::vector<std::string> names;
   for (const Command &command : commands) {
     command.app->allow_extras();

@@ -1,0 +1,279 @@
+// `npar tokens`: a text in, a file of token numbers out, by the tokenizer of a model's folder; and the way back.
+#include "tools/npar/Command.h"
+
+#include "engine/data/TokenFile.h"
+#include "engine/files/OutputFile.h"
+#include "engine/text/Tokenizer.h"
+#include "engine/text/TokenizerFiles.h"
+#include "tools/npar/files/FileClaims.h"
+#include "tools/npar/files/TokenFileWriter.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Outcome.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace npar::driver {
+namespace {
+
+using engine::Result;
+using engine::Status;
+using engine::Tokenizer;
+
+struct TokensFlags {
+  std::string tokenizer, text, out, decode;
+  std::optional<int64_t> show;
+  bool plain = false, skipSpecial = false, json = false;
+};
+
+/// What was turned into what.
+struct Count {
+  uint64_t bytes = 0, tokens = 0;
+  int32_t largest = -1;
+  std::vector<int32_t> first; ///< those that --show asks for
+};
+
+constexpr size_t blockBytes = 1 << 20, blockTokens = 1 << 18;
+
+/// A piece of text for a line of a terminal: quotes, line ends and what is not UTF-8 are escaped.
+std::string shownText(const std::string &bytes) {
+  return nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<std::string> shownPiece(const Tokenizer &tokenizer, int32_t id) { return tokenizer.bytesOf(id, /*first=*/false); }
+
+ExitCode report(const TokensFlags &flags, const Tokenizer &tokenizer, const Count &count) {
+  nlohmann::json pieces = nlohmann::json::array();
+  if (flags.show && !flags.json)
+    fmt::print("{:>10} {:>8}  text\n", "position", "token");
+  for (size_t i = 0; i < count.first.size(); ++i) {
+    Result<std::string> piece = shownPiece(tokenizer, count.first[i]);
+    if (!piece.ok())
+      return fail(piece.status());
+    if (flags.json)
+      pieces.push_back({{"token", count.first[i]}, {"text", *piece}});
+    else
+      fmt::print("{:>10} {:>8}  {}\n", i, count.first[i], shownText(*piece));
+  }
+  if (!flags.json) {
+    double each = count.tokens ? static_cast<double>(count.bytes) / static_cast<double>(count.tokens) : 0;
+    printRemark(fmt::format("{}{} tokens of {} ({}), {} bytes of text, {:.2f} bytes per token",
+                            flags.out.empty() ? "" : "wrote '" + flags.out + "': ", count.tokens, tokenizer.vocabularySize(),
+                            tokenizer.kind(), count.bytes, each));
+    return ExitCode::Good;
+  }
+  nlohmann::ordered_json summary = {{"tokenizer", tokenizer.kind()},
+                                    {"vocabulary", tokenizer.vocabularySize()},
+                                    {"bytes", count.bytes},
+                                    {"tokens", count.tokens},
+                                    {"largest", count.largest}};
+  if (flags.show)
+    summary["first"] = pieces;
+  std::cout << summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  return ExitCode::Good;
+}
+
+/// Where the text comes from: a file, or standard input for `-`. Gives it in blocks.
+class TextSource {
+public:
+  explicit TextSource(const std::string &path)
+      : path(path), file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)), error(file < 0 ? errno : 0) {}
+  TextSource(const TextSource &) = delete;
+  ~TextSource() {
+    if (file > STDIN_FILENO)
+      ::close(file);
+  }
+  /// Nothing at the end.
+  Result<std::string_view> next() {
+    ssize_t got = 0;
+    if (!error)
+      do
+        got = ::read(file, block.data(), block.size());
+      while (got < 0 && errno == EINTR);
+    if (error || got < 0)
+      return Status::badInput("cannot read text '" + path + "': " + std::strerror(error ? error : errno));
+    return std::string_view(block.data(), static_cast<size_t>(got));
+  }
+
+private:
+  std::string path;
+  int file, error;
+  std::string block = std::string(blockBytes, '\0');
+};
+
+/// Takes a text to its end; ids go to the writer, where there is one.
+Result<Count> encodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, TokenFileWriter *writer) {
+  Waiting waiting("reading '" + flags.text + "'");
+  TextSource source(flags.text);
+  std::unique_ptr<engine::TextEncoder> encoder = tokenizer.encoder(!flags.plain);
+  Count count;
+  std::vector<int32_t> ids;
+  for (bool ended = false; !ended;) {
+    Result<std::string_view> part = source.next();
+    if (!part.ok())
+      return part.status();
+    ended = part->empty();
+    Status status = ended ? encoder->finish(ids) : encoder->push(*part, ids);
+    if (!status.ok())
+      return Status(status.code(), "cannot turn '" + flags.text + "' into tokens: " + status.message());
+    for (int32_t id : ids) {
+      count.largest = std::max(count.largest, id);
+      if (count.first.size() < static_cast<size_t>(flags.show.value_or(0)))
+        count.first.push_back(id);
+    }
+    if (writer)
+      if (Status written = writer->write(ids); !written.ok())
+        return written;
+    count.bytes += part->size(), count.tokens += ids.size();
+    ids.clear();
+    waiting.phase(fmt::format("{} MB", count.bytes / 10'000'000 * 10));
+  }
+  return count;
+}
+
+ExitCode runEncode(const TokensFlags &flags, const Tokenizer &tokenizer) {
+  std::optional<TokenFileWriter> writer;
+  if (!flags.out.empty()) {
+    Result<TokenFileWriter> created = TokenFileWriter::create(flags.out);
+    if (!created.ok())
+      return fail(created.status());
+    writer.emplace(std::move(*created));
+  }
+  Result<Count> count = encodeAll(flags, tokenizer, writer ? &*writer : nullptr);
+  if (!count.ok())
+    return fail(count.status());
+  if (writer)
+    if (Status status = writer->commit(); !status.ok())
+      return fail(status);
+  return report(flags, tokenizer, *count);
+}
+
+/// Ids to bytes of text, which go to `write`.
+Result<Count> decodeAll(const TokensFlags &flags, const Tokenizer &tokenizer, const engine::TokenFile &tokens,
+                        const std::function<Status(const std::string &)> &write) {
+  Waiting waiting("reading '" + flags.decode + "'");
+  engine::TextDecoder decoder(tokenizer, flags.skipSpecial);
+  Count count;
+  std::string text;
+  for (int64_t i = 0; i < tokens.size(); ++i) {
+    int32_t id = tokens.at(i);
+    Result<std::string> part = decoder.push(id);
+    if (!part.ok())
+      return Status::badInput(fmt::format("cannot turn '{}' into text: token {} (from 0): {}", flags.decode, i, part.status().message()));
+    text += *part;
+    count.largest = std::max(count.largest, id);
+    if (i < flags.show.value_or(0))
+      count.first.push_back(id);
+    bool last = i + 1 == tokens.size();
+    if (text.size() < blockBytes && !last)
+      continue;
+    text += last ? decoder.finish() : "";
+    if (Status status = write(text); !status.ok())
+      return status;
+    count.bytes += text.size();
+    text.clear();
+    waiting.phase(fmt::format("{} of {} million tokens", i / 1'000'000, tokens.size() / 1'000'000));
+  }
+  count.tokens = static_cast<uint64_t>(tokens.size());
+  return count;
+}
+
+ExitCode runDecode(const TokensFlags &flags, const Tokenizer &tokenizer) {
+  Result<engine::TokenFormat> format = TokenFileWriter::formatOf(flags.decode, "--decode");
+  if (!format.ok())
+    return fail(ExitCode::Usage, format.status().message());
+  auto tokens = engine::TokenFile::open(flags.decode, *format);
+  if (!tokens.ok())
+    return fail(tokens.status());
+  bool toScreen = flags.out.empty() || flags.out == "-";
+  std::optional<program::OutputFile> file;
+  if (!toScreen) {
+    Result<program::OutputFile> created = program::OutputFile::create(flags.out);
+    if (!created.ok())
+      return fail(created.status());
+    file.emplace(std::move(*created));
+  }
+  uint64_t written = 0;
+  Result<Count> count = decodeAll(flags, tokenizer, **tokens, [&](const std::string &text) {
+    written += text.size();
+    if (file)
+      return file->write(written - text.size(), text.data(), text.size());
+    std::cout << text;
+    return Status();
+  });
+  if (!count.ok())
+    return fail(count.status());
+  if (file)
+    if (Status status = file->commit(); !status.ok())
+      return fail(status);
+  return toScreen ? ExitCode::Good : report(flags, tokenizer, *count);
+}
+
+ExitCode checkFlags(const TokensFlags &flags) {
+  auto usage = [](const std::string &message) { return fail(ExitCode::Usage, message); };
+  if (flags.text.empty() == flags.decode.empty())
+    return usage(flags.text.empty()
+                     ? "give --text FILE (or - for standard input) to make tokens, or --decode FILE.u16|FILE.i32 to make text"
+                     : "--text makes tokens and --decode makes text: give one of them");
+  if (!flags.text.empty() && flags.skipSpecial)
+    return usage("--skip-special goes with --decode");
+  if (!flags.decode.empty() && flags.plain)
+    return usage("--plain goes with --text");
+  if (!flags.text.empty() && flags.out.empty() && !flags.show && !flags.json)
+    return usage("what shall come of it? give --out FILE.u16 or FILE.i32, or --show N, or --json for the numbers of bytes and tokens");
+  bool toScreen = flags.out.empty() || flags.out == "-";
+  if (!flags.decode.empty() && toScreen && (flags.json || flags.show))
+    return usage("the text goes to standard output: with --json or --show give --out FILE");
+  if (!flags.text.empty() && !flags.out.empty())
+    if (auto format = TokenFileWriter::formatOf(flags.out, "--out"); !format.ok())
+      return usage(format.status().message());
+  FileClaims files;
+  files.write("--out", flags.out == "-" ? "" : flags.out);
+  files.read(flags.text == "-" ? "standard input" : "--text", flags.text == "-" ? "/proc/self/fd/0" : flags.text);
+  files.read("--decode", flags.decode);
+  for (const std::string &file : engine::tokenizerFiles(flags.tokenizer))
+    files.read("the tokenizer", file);
+  return files.check();
+}
+
+ExitCode runTokens(const TokensFlags &flags) {
+  if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
+    return code;
+  auto tokenizer = engine::openTokenizer(flags.tokenizer);
+  if (!tokenizer.ok())
+    return fail(tokenizer.status());
+  return flags.decode.empty() ? runEncode(flags, **tokenizer) : runDecode(flags, **tokenizer);
+}
+
+} // namespace
+
+Command addTokensCommand(CLI::App &driver) {
+  auto flags = std::make_shared<TokensFlags>();
+  CLI::App *app = driver.add_subcommand("tokens", "turn a text into a file of token numbers, and back\n\n"
+                                                  "Example:\n"
+                                                  "  npar tokens gpt2-folder --text book.txt --out book.u16\n"
+                                                  "  npar run gpt2 --data book.u16 --tokens u16 --steps 50\n");
+  app->add_option("TOKENIZER", flags->tokenizer,
+                  "a folder with tokenizer.json, or vocab.json and merges.txt, or tokenizer.model; such a file; or the word bytes")
+      ->type_name("FOLDER|FILE")
+      ->required();
+  app->add_option("--text", flags->text, "text to read, in UTF-8; - is standard input")->type_name("FILE|-")->check(notEmpty());
+  app->add_option("--out", flags->out, "tokens to write, of 16 bits (.u16) or 32 (.i32); with --decode the text")
+      ->type_name("FILE.u16|FILE.i32")
+      ->check(notEmpty());
+  app->add_option("--decode", flags->decode, "tokens to turn back into text")->type_name("FILE.u16|FILE.i32")->check(notEmpty());
+  app->add_option("--show", flags->show, "print the first N tokens with their text")->type_name("N")->check(wholeNumber(1, 1'000'000));
+  app->add_flag("--plain", flags->plain, "without the tokens that the tokenizer puts around every text, such as Llama's begin of text");
+  app->add_flag("--skip-special", flags->skipSpecial, "with --decode: leave special tokens out of the text");
+  app->add_flag("--json", flags->json, "one summary object on standard output: bytes, tokens, the largest, the vocabulary's size");
+  return {app, [flags] { return runTokens(*flags); }};
+}
+
+} // namespace npar::driver
