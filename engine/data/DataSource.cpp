@@ -19,7 +19,7 @@ public:
   std::vector<std::string> remarks() const override { return worthKnowing; }
 
   Batch batch(int64_t step) const override {
-    std::vector<int64_t> samples = order.batch(step);
+    std::vector<int64_t> samples = order.batch(step, origin);
     Batch result;
     for (const InputShape &input : shape.inputs)
       result.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, samples))
@@ -52,7 +52,7 @@ public:
   TensorSource(TensorData data, SampleOrder order) : data(std::move(data)), order(order) {}
   int64_t samples() const override { return order.samples(); }
   std::vector<std::string> remarks() const override { return data.remarks(); }
-  Batch batch(int64_t step) const override { return data.batch(order.batch(step)); }
+  Batch batch(int64_t step) const override { return data.batch(order.batch(step, origin)); }
   Status intact() const override { return data.intact(); }
 
 private:

@@ -14,6 +14,9 @@ class DataSource {
 public:
   virtual ~DataSource() = default;
   virtual Batch batch(int64_t step) const = 0;
+  /// From now on the batch of `step` begins with sample number `taken` of all that are ever taken, and the others lie around it: for a
+  /// training that went there with batches of another size.
+  void goOnFrom(int64_t step, int64_t taken, int64_t batch) { origin = taken - step * batch; }
   /// How many samples there are before they repeat; 0: no end.
   virtual int64_t samples() const = 0;
 
@@ -34,6 +37,9 @@ public:
   /// `maskedRows` other than 0: of a program that ignores targets, some are ignored, spread unevenly: every row loses another share of its
   /// targets, and where the batch has several groups of `maskedRows` rows one of them loses all, another one in each step.
   static std::unique_ptr<DataSource> random(uint64_t seed, const BatchShape &shape, int64_t maskedRows = 0);
+
+protected:
+  int64_t origin = 0; ///< the sample that step 0 would begin with
 };
 
 } // namespace npar::engine

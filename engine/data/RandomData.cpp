@@ -33,6 +33,11 @@ private:
     return shape.inputs[input].role == InputRole::Other ? streamOfInputs + (uint64_t{input} << 40) : streamOfTokens;
   }
 
+  /// The number of a batch's first element among all that an input ever gets.
+  uint64_t firstOf(const InputShape &input, int64_t step) const {
+    return static_cast<uint64_t>(origin + step * shape.rows) * input.elementsOfSample();
+  }
+
   InputValues valuesOf(size_t input, int64_t step) const {
     switch (shape.inputs[input].type) {
     case ElementType::I32:
@@ -56,9 +61,10 @@ private:
     auto classes = static_cast<uint64_t>(input.range.classes);
     if (classes == 0 || sizeof(T) == 1)
       classes = classes ? std::min(classes, some) : some;
+    uint64_t begin = firstOf(input, step);
     std::vector<T> values(size);
     for (uint64_t i = 0; i < size; ++i) {
-      auto bits = philox(seed, stream, static_cast<uint64_t>(step) * size + i);
+      auto bits = philox(seed, stream, begin + i);
       bool ignored = input.ignore && maskedRows && isIgnored(step, static_cast<int64_t>(i / sample), bits[2]);
       values[i] = static_cast<T>(ignored ? *input.ignore : static_cast<int64_t>(bits[word] * classes >> 32));
     }
@@ -66,10 +72,10 @@ private:
   }
 
   std::vector<float> normals(size_t number, int64_t step) const {
-    uint64_t stream = streamOf(number), size = shape.inputs[number].elements();
+    uint64_t stream = streamOf(number), size = shape.inputs[number].elements(), begin = firstOf(shape.inputs[number], step);
     std::vector<float> values(size);
     for (uint64_t i = 0; i < size; ++i) {
-      auto bits = philox(seed, stream, static_cast<uint64_t>(step) * size + i);
+      auto bits = philox(seed, stream, begin + i);
       values[i] = static_cast<float>(std::sqrt(-2 * std::log(uniform(bits[0], bits[1]))) * std::cos(2 * M_PI * uniform(bits[2], bits[3])));
     }
     return values;

@@ -20,7 +20,8 @@ class SampleOrder {
 public:
   SampleOrder(Order order, uint64_t seed, int64_t samples, int64_t batch) : order(order), seed(seed), count(samples), rows(batch) {}
   int64_t samples() const { return count; }
-  std::vector<int64_t> batch(int64_t step) const;
+  /// `origin`: places that the batches are moved on by.
+  std::vector<int64_t> batch(int64_t step, int64_t origin = 0) const;
 
 private:
   Order order;

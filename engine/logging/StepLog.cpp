@@ -15,7 +15,8 @@ std::string stepLine(const StepRecord &record) {
          "\":" + std::to_string(record.amount) + ",\"" + record.unit + "_per_second\":" + jsonNumber(record.perSecond) +
          (record.lossScale == 0 ? "" : ",\"loss_scale\":" + jsonNumber(record.lossScale)) +
          (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
-         (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") + "}";
+         (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
+         (record.batchHash.empty() ? "" : ",\"batch_hash\":" + jsonString(record.batchHash)) + "}";
 }
 
 Result<std::unique_ptr<StepLog>> StepLog::open(const std::string &path) {

@@ -6,7 +6,7 @@
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
-#include "tools/npar/train/RunFlags.h"
+#include "tools/npar/train/RunCheckpoints.h"
 
 #include <csignal>
 
@@ -35,6 +35,13 @@ ExitCode checkFlags(const RunFlags &flags) {
   if (flags.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
     return fail(ExitCode::Usage, std::string(flags.weights.empty() ? "--save-weights" : "--weights") +
                                      " has no meaning with --backend null: it computes nothing and has no weights");
+  if (flags.backend == "null" && !flags.checkpoint.empty())
+    return fail(ExitCode::Usage, "--checkpoint has no meaning with --backend null: it computes nothing that could be kept");
+  if (flags.checkpoint.empty() && (flags.every > 0 || flags.keep > 0 || flags.resume))
+    return fail(ExitCode::Usage, std::string(flags.every > 0  ? "--every"
+                                             : flags.keep > 0 ? "--keep"
+                                                              : "--resume") +
+                                     " is of checkpoints: it goes with --checkpoint DIR");
   if (!flags.mask.empty() && flags.data.empty())
     return fail(ExitCode::Usage, "--mask needs --data: it says which tokens of that file are targets");
   return ExitCode::Good;
@@ -62,6 +69,9 @@ ExitCode runRun(const RunFlags &flags) {
   files.read("the model", flags.model.file());
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
+  RunCheckpoints checkpoints(flags);
+  if (ExitCode code = checkpoints.look(); code != ExitCode::Good)
+    return code;
   for (const std::string &path : {flags.trace, flags.saveWeights})
     if (!path.empty())
       if (engine::Status status = checkWritable(path); !status.ok())
@@ -73,13 +83,15 @@ ExitCode runRun(const RunFlags &flags) {
         return fail(status);
     stopAtOnce(log && log->isFresh() ? log->growing() : "");
   }
-  Outcome<ProgramPointer> program = loadModel(flags.model, files);
+  dsl::Sources texts;
+  Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/false, &texts);
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
     return fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
                                         " and has nothing to train with; compile it without --for");
-  return train(flags, *program, log ? &*log : nullptr);
+  checkpoints.keepTexts(texts);
+  return train(flags, *program, log ? &*log : nullptr, checkpoints);
 }
 
 } // namespace
@@ -110,7 +122,18 @@ Command addRunCommand(CLI::App &driver) {
       ->type_name("FILE.safetensors")
       ->check(notEmpty());
   app->add_option("--save-weights", flags->saveWeights, "write the final weights")->type_name("FILE.safetensors")->check(notEmpty());
-  app->add_option("--steps", flags->steps, "training steps")
+  app->add_option("--checkpoint", flags->checkpoint,
+                  "folder of checkpoints: one is written at the end, however that comes, and with --every on the way")
+      ->type_name("DIR")
+      ->check(notEmpty());
+  app->add_option("--every", flags->every, "steps between two checkpoints, which are written while training goes on")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_option("--keep", flags->keep, "checkpoints to keep, the newest (default: all)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_flag("--resume", flags->resume, "go on from the newest checkpoint, under this plan or another; begin where there is none");
+  app->add_option("--steps", flags->steps, "training steps, those before a checkpoint included")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40))
       ->capture_default_str();

@@ -54,7 +54,8 @@ struct ElaboratedModel {
 Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings = {}, bool withWarnings = true);
 
 /// Loads a .npx file, or compiles a text in memory. All files that it reads are claimed in `files`, which are checked before the compiler
-/// runs: only the texts themselves say what they import.
-Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false);
+/// runs: only the texts themselves say what they import. `texts` (may be null) gets those that were read.
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false,
+                                  dsl::Sources *texts = nullptr);
 
 } // namespace npar::driver

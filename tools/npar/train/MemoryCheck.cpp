@@ -11,7 +11,7 @@
 
 namespace npar::driver {
 
-ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::string &backend, bool saved, bool quiet,
+ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::string &backend, bool saved, uint64_t snapshot, bool quiet,
                      const std::string &advice) {
   engine::MemoryNeed need;
   int64_t ranks = 0;
@@ -26,13 +26,16 @@ ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::str
   parts += fmt::format("about {} for the graph of the steps of {} rank{}", text(need.graph), ranks, ranks == 1 ? "" : "s");
   if (need.weights > 0)
     parts += fmt::format(", {} to collect the weights", text(need.weights));
+  if (snapshot > 0)
+    parts += fmt::format(", {} for the snapshot of a checkpoint", text(snapshot));
+  uint64_t total = need.total() + snapshot;
   engine::MachineMemory machine = engine::machineMemory();
-  if (need.total() > machine.bytes)
+  if (total > machine.bytes)
     return fail(ExitCode::BadInput, fmt::format("this needs {} of memory and {} are left ({}): {}\nnpar: help: {}, or take a machine with "
                                                 "more memory; npar inspect works here whatever the size",
-                                                text(need.total()), text(machine.bytes), machine.limit, parts, advice));
+                                                text(total), text(machine.bytes), machine.limit, parts, advice));
   if (!quiet)
-    printRemark(fmt::format("takes {} of memory: {}", text(need.total()), parts));
+    printRemark(fmt::format("takes {} of memory: {}", text(total), parts));
   return ExitCode::Good;
 }
 

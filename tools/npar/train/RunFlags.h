@@ -14,6 +14,9 @@ struct RunFlags {
   ModelOptions model;
   std::string data, tokens, mask, order; ///< empty: not given
   bool randomData = false;
+  std::string checkpoint;      ///< the folder of checkpoints; empty: not given
+  int64_t every = 0, keep = 0; ///< steps between two of them, 0: only at the end; how many stay, 0: all
+  bool resume = false;
   std::string weights, saveWeights, log, trace, backend = "cpu", nonfinite = "stop";
   int64_t steps = 100, traceSteps = 0; ///< 0: not given
   std::optional<uint64_t> seed;
@@ -28,7 +31,9 @@ struct RunFlags {
   }
 };
 
-/// Trains a loaded program: data in, log, trace, weights and a summary out. `log` is claimed already; null: none.
-ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log);
+class RunCheckpoints;
+
+/// Trains a loaded program: data in, log, trace, checkpoints, weights and a summary out. `log` is claimed already; null: none.
+ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints);
 
 } // namespace npar::driver

@@ -12,6 +12,7 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/train/NotFinite.h"
+#include "tools/npar/train/RunCheckpoints.h"
 
 #include <algorithm>
 #include <chrono>
@@ -28,14 +29,15 @@ using engine::Status;
 namespace {
 
 struct Training {
-  int64_t steps = 0;                  ///< done
+  int64_t first = 0, steps = 0;       ///< the step that it began with; done, those before that one included
   int64_t unsound = 0, idle = 0;      ///< of them: with numbers that are not finite; without a target that counts
   std::string firstUnsound;           ///< what was wrong with the first of these
   std::optional<int64_t> validTokens; ///< of all steps
   double loss = 0;
   std::string unit = "tokens"; ///< of speeds: samples where no stream of tokens is fed
   double perSecond = 0;        ///< over all steps but the first, which also warms up; of the first when it is the only one
-  Status log;                  ///< a log that cannot be written ends the training, but what was learned is not lost
+  Status log, checkpoint;      ///< what cannot be written ends the training, but what was learned is not lost
+  bool written() const { return log.ok() && checkpoint.ok(); }
 };
 
 Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const engine::BatchShape &shape, uint64_t seed) {
@@ -56,7 +58,7 @@ Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, cons
 }
 
 Status trainSteps(const RunFlags &flags, const program::Program &program, const engine::BatchShape &shape, engine::Session &session,
-                  const engine::DataSource &data, PendingFile *logFile, Training &training) {
+                  const engine::DataSource &data, PendingFile *logFile, RunCheckpoints &checkpoints, Training &training) {
   std::unique_ptr<engine::StepLog> log;
   if (logFile) {
     Result<int> descriptor = logFile->begin();
@@ -75,8 +77,10 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, const 
   training.unit = tokens ? "tokens" : "samples";
   Progress progress(flags.steps, training.unit, !flags.quiet, computes);
   double secondsAfterFirst = 0;
-  stopWhenAsked("after this step", flags.quiet);
-  for (int64_t step = 0; step < flags.steps && !stopSignal() && training.log.ok(); ++step) {
+  stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
+  training.first = training.steps = checkpoints.firstStep();
+  training.loss = std::nan("");
+  for (int64_t step = training.first; step < flags.steps && !stopSignal() && training.written(); ++step) {
     engine::Batch batch = data.batch(step);
     Clock::time_point begun = Clock::now();
     Result<engine::StepResult> result = session.step(batch, step);
@@ -86,11 +90,12 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, const 
     }
     double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     double speed = static_cast<double>(amount) / std::max(seconds, 1e-9);
-    if (step > 0)
+    int64_t before = step - training.first;
+    if (before > 0)
       secondsAfterFirst += seconds;
     training.steps = step + 1;
     training.loss = known(result->loss);
-    training.perSecond = step > 0 ? static_cast<double>(amount) * static_cast<double>(step) / std::max(secondsAfterFirst, 1e-9) : speed;
+    training.perSecond = before > 0 ? static_cast<double>(amount) * static_cast<double>(before) / std::max(secondsAfterFirst, 1e-9) : speed;
     if (result->validTokens) {
       training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
       training.idle += *result->validTokens == 0;
@@ -101,7 +106,8 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, const 
     progress.update(step + 1, result->loss, speed);
     if (log)
       training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount, speed,
-                                  result->lossScale, result->skipped, result->validTokens, training.unit});
+                                  result->lossScale, result->skipped, result->validTokens, training.unit, checkpoints.hashOf(batch)});
+    training.checkpoint = checkpoints.afterStep(step + 1, result->learningRate);
     if (!sound && flags.nonfinite == "stop")
       break;
   }
@@ -125,7 +131,8 @@ void remark(const RunFlags &flags, const Training &training) {
 }
 
 /// Exit code and message of a run that came to its end but not to a good one.
-ExitCode verdict(const RunFlags &flags, const Training &training, const std::optional<std::string> &badParameter) {
+ExitCode verdict(const RunFlags &flags, const Training &training, const std::optional<std::string> &badParameter,
+                 const std::string &checkpoint) {
   if (training.unsound && flags.nonfinite == "stop")
     return fail(ExitCode::RunFailed, training.firstUnsound + (badParameter ? "; no weights are written"
                                                                            : "\nnpar: help: --nonfinite continue leaves such steps out"));
@@ -133,15 +140,20 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::opt
     return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
                                                  *badParameter, training.steps));
   if (const char *signal = stopSignal(); signal && training.steps < flags.steps)
-    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps", signal, training.steps, flags.steps));
+    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps{}", signal, training.steps, flags.steps,
+                                                 checkpoint.empty() ? "" : "\nnpar: help: --resume goes on from '" + checkpoint + "'"));
   return ExitCode::Good;
 }
 
-void printSummary(const RunFlags &flags, const engine::Session &session, const Training &training) {
+void printSummary(const RunFlags &flags, const engine::Session &session, const Training &training, const RunCheckpoints &checkpoints) {
   bool computes = flags.backend != "null";
   std::string hash = session.parameterHash();
   if (!flags.json && !computes) {
     std::cout << fmt::format("{} steps without arithmetic (--backend null): no loss, no parameters\n", training.steps);
+    return;
+  }
+  if (!flags.json && training.steps == training.first) {
+    std::cout << fmt::format("{} steps were done already, parameters {}\n", training.steps, hash);
     return;
   }
   if (!flags.json) {
@@ -163,6 +175,10 @@ void printSummary(const RunFlags &flags, const engine::Session &session, const T
   if (training.validTokens)
     json["valid_tokens"] = *training.validTokens;
   json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
+  if (checkpoints.wanted()) {
+    json["first_step"] = training.first;
+    json["checkpoint"] = checkpoints.newest();
+  }
   json["ranks"] = ranks;
   std::cout << json.dump(2) << '\n';
 }
@@ -175,9 +191,9 @@ Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &pro
 
 } // namespace
 
-ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) {
+ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints) {
   const program::Program &root = program->root();
-  uint64_t seed = flags.seed.value_or(root.seed());
+  uint64_t seed = checkpoints.seed(root);
   engine::BatchShape shape = engine::BatchShape::of(root);
   Result<std::unique_ptr<engine::DataSource>> data = openData(flags, shape, seed);
   if (!data.ok())
@@ -185,21 +201,26 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) 
   if (!flags.quiet)
     for (const std::string &text : (*data)->remarks())
       printRemark(text);
-  engine::Trace trace(size_t{4} << 20, flags.traceSteps > 0 ? flags.traceSteps : 5);
+  if (ExitCode code = checkpoints.goOn(**data, shape); code != ExitCode::Good)
+    return code;
+  engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
   engine::SessionOptions options;
   options.threads = flags.threads;
   options.backend = flags.backend;
   options.seed = seed;
   options.trace = flags.trace.empty() ? nullptr : &trace;
   options.timeoutSeconds = flags.timeout;
-  if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
+  if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), checkpoints.snapshotBytes(root), flags.quiet,
                                   "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks");
       code != ExitCode::Good)
     return code;
   Result<std::unique_ptr<engine::Session>> session = createSession(program, options);
   if (!session.ok())
     return fail(session.status());
-  if (!flags.weights.empty()) {
+  if (!flags.weights.empty() && checkpoints.resumes()) {
+    if (!flags.quiet)
+      printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
+  } else if (!flags.weights.empty()) {
     Result<size_t> fresh = engine::loadWeights(**session, root, flags.weights);
     if (!fresh.ok())
       return fail(fresh.status());
@@ -207,14 +228,19 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) 
       printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
                               flags.weights, *fresh == 1 ? "keeps its" : "keep their"));
   }
+  if (ExitCode code = checkpoints.open(**session, program); code != ExitCode::Good)
+    return code;
 
   Training training;
-  Status trained = trainSteps(flags, root, shape, **session, **data, log, training);
+  Status trained = trainSteps(flags, root, shape, **session, **data, log, checkpoints, training);
   // Each is tried whatever became of the others: the trace of a failed run is worth looking at too, and a full disk may have room for one.
   std::vector<Status> written = {training.log};
   std::optional<std::string> badParameter;
   if (trained.ok())
     badParameter = firstParameterNotFinite(**session, root);
+  if (trained.ok() && training.checkpoint.ok())
+    training.checkpoint = checkpoints.atEnd(training.steps, !badParameter);
+  written.push_back(training.checkpoint);
   if (!flags.saveWeights.empty() && trained.ok() && !badParameter)
     written.push_back(engine::saveWeights(**session, root, flags.saveWeights));
   if (!flags.trace.empty() && training.steps > 0)
@@ -225,9 +251,9 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log) 
       code = code == ExitCode::Good ? fail(status) : (fail(status), code);
   if (code != ExitCode::Good)
     return code;
-  printSummary(flags, **session, training);
+  printSummary(flags, **session, training, checkpoints);
   remark(flags, training);
-  return verdict(flags, training, badParameter);
+  return verdict(flags, training, badParameter, checkpoints.newest());
 }
 
 } // namespace npar::driver

@@ -1,0 +1,66 @@
+// The checkpoints of one `npar run`: which one it goes on from, when the next is written, and what they say of data and model.
+#pragma once
+
+#include "engine/checkpoint/CheckpointStore.h"
+#include "engine/checkpoint/CheckpointWriter.h"
+#include "engine/data/DataSource.h"
+#include "tools/npar/train/RunFlags.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+/// Without --checkpoint every call does nothing and is good. Errors of the kind ExitCode were printed.
+class RunCheckpoints {
+public:
+  explicit RunCheckpoints(const RunFlags &flags) : flags(flags) {}
+
+  bool wanted() const { return !flags.checkpoint.empty(); }
+  /// Before anything is compiled: whether the folder could be written, and with --resume the newest checkpoint in it. A folder that holds
+  /// checkpoints without --resume is refused, so that no two trainings mix.
+  ExitCode look();
+  /// The texts that the model was read from, which every checkpoint keeps a copy of.
+  void keepTexts(const dsl::Sources &texts);
+
+  /// Whether there is a checkpoint to go on from.
+  bool resumes() const { return store != nullptr; }
+  /// The first step of this run.
+  int64_t firstStep() const { return store ? static_cast<int64_t>(store->manifest().step) : 0; }
+  /// Of parameters, dropout and order: the checkpoint's, for a training goes on as it began.
+  uint64_t seed(const program::Program &program) const;
+  /// Lets the data go on where the checkpoint stopped; refuses other data.
+  ExitCode goOn(engine::DataSource &data, const engine::BatchShape &shape);
+  /// Bytes of a snapshot; 0 without checkpoints.
+  uint64_t snapshotBytes(const program::Program &program) const;
+  /// Takes the folder and the snapshot's memory, and with a checkpoint to go on from fills the session.
+  ExitCode open(engine::Session &session, ProgramPointer program);
+
+  /// After a finished step (`done` in all): how a save goes on, and whether the next one is due.
+  engine::Status afterStep(int64_t done, double rate);
+  /// At the end of the training, however it came: one more, unless it is there already or `sound` is false; waits until all are written.
+  engine::Status atEnd(int64_t done, bool sound);
+  /// The folder of the newest checkpoint; empty when there is none.
+  std::string newest() const;
+  /// XXH3-128 of a batch, for the log; empty without checkpoints.
+  std::string hashOf(const engine::Batch &batch) const;
+
+private:
+  ExitCode openNewest(const std::vector<engine::CommittedCheckpoint> &committed);
+  engine::Status save(int64_t done);
+  void sayRemarks();
+  std::string streamName() const;
+
+  const RunFlags &flags;
+  std::shared_ptr<const engine::CheckpointStore> store; ///< to go on from; null: from the beginning
+  std::unique_ptr<engine::CheckpointWriter> writer;
+  engine::CheckpointOptions options;
+  engine::DataPosition position; ///< of the first step of this run
+  uint64_t seedInUse = 0;
+  int64_t saved = -1; ///< the step of the last save that was begun
+  double rate = 0;
+};
+
+} // namespace npar::driver
