@@ -90,7 +90,8 @@ std::string textOf(const ModelCall &call) {
       .text("plan", call.plan)
       .text("train", call.train)
       .text("config", call.config)
-      .raw("settings", lines(call.settings, [](const std::string &setting) { return jsonString(setting); }))
+      .raw("settings", lines(call.settings, jsonString))
+      .raw("other_settings", lines(call.others, jsonString))
       .raw("texts", lines(call.texts, [](const ManifestFile &file) { return textOf(file); }))
       .done();
 }

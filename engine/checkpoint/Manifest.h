@@ -60,7 +60,8 @@ struct DataPosition {
 struct ModelCall {
   std::string text;                  ///< the name of the text's file in "model/", such as "gpt2.npar"
   std::string plan, train, config;   ///< flags that were given; empty: not given
-  std::vector<std::string> settings; ///< `key=value`, as given
+  std::vector<std::string> settings; ///< of the model's constants: `key=value`, as given
+  std::vector<std::string> others;   ///< settings of train block and plan
   std::vector<ManifestFile> texts;   ///< the model's own and what it imports, "model/gpt2.npar"
 };
 

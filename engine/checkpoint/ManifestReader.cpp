@@ -181,11 +181,14 @@ void readPosition(Fields &fields, const Json &json, DataPosition &position) {
 void readCall(Fields &fields, const Json &json, std::set<std::string> &names, ModelCall &call) {
   call.text = fields.text(json, "text"), call.plan = fields.text(json, "plan"), call.train = fields.text(json, "train");
   call.config = fields.text(json, "config");
-  for (const Json &setting : fields.get(json, "settings", Json::value_t::array))
-    if (setting.is_string())
-      call.settings.push_back(setting.get<std::string>());
-    else
-      fields.fail("a setting is no text");
+  auto readSettings = [&](const char *name, std::vector<std::string> &settings) {
+    for (const Json &setting : fields.get(json, name, Json::value_t::array))
+      if (setting.is_string())
+        settings.push_back(setting.get<std::string>());
+      else
+        fields.fail("a setting is no text");
+  };
+  readSettings("settings", call.settings), readSettings("other_settings", call.others);
   fields.each(json, "texts", [&](const Json &each) { readFile(fields, each, true, names, call.texts.emplace_back()); });
   if (!call.text.empty() && fields.wrong.empty() && !names.count("model/" + call.text))
     fields.fail("the model's text " + quotedName(call.text) + " is not among its texts");

@@ -83,14 +83,14 @@ ExitCode runRun(const RunFlags &flags) {
         return fail(status);
     stopAtOnce(log && log->isFresh() ? log->growing() : "");
   }
-  dsl::Sources texts;
-  Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/false, &texts);
+  ModelOrigin origin;
+  Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/false, &origin);
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
     return fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
                                         " and has nothing to train with; compile it without --for");
-  checkpoints.keepTexts(texts);
+  checkpoints.keepOrigin(origin);
   return train(flags, *program, log ? &*log : nullptr, checkpoints);
 }
 

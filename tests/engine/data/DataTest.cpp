@@ -100,6 +100,33 @@ TEST_F(DataTest, shuffledEpochsAreDifferentPermutations) {
   EXPECT_NE(tokensOf((*other)->batch(0)), tokensOf((*again)->batch(0)));
 }
 
+/// A training of 3 batches of 20 that goes on with batches of 8: the same samples come, in every kind of source.
+TEST_F(DataTest, aTrainingGoesOnAtTheNextSampleWithBatchesOfAnotherSize) {
+  std::string text;
+  for (int i = 0; i < 101; ++i)
+    text += static_cast<char>(i);
+  std::string path = file("text", text);
+  auto open = [&](int64_t rows, Order order) {
+    return std::move(*DataSource::openTokens(path, TokenFormat::Bytes, order, 7, shapeOf(1, rows)));
+  };
+  std::pair<std::unique_ptr<DataSource>, std::unique_ptr<DataSource>> sources[] = {
+      {open(20, Order::Shuffled), open(8, Order::Shuffled)},
+      {open(20, Order::Sequential), open(8, Order::Sequential)},
+      {DataSource::random(5, shapeOf(1, 20)), DataSource::random(5, shapeOf(1, 8))},
+  };
+  for (auto &[before, after] : sources) {
+    std::vector<int32_t> expected, seen;
+    for (int64_t step = 3; step < 11; ++step)
+      for (int32_t token : tokensOf(before->batch(step)))
+        expected.push_back(token);
+    after->goOnFrom(3, 60, 8);
+    for (int64_t step = 3; step < 23; ++step)
+      for (int32_t token : tokensOf(after->batch(step)))
+        seen.push_back(token);
+    EXPECT_EQ(seen, expected);
+  }
+}
+
 TEST_F(DataTest, everySizeIsPermuted) {
   for (int64_t n : {1, 2, 3, 4, 5, 16, 17, 1000, 4097}) {
     Permutation permutation(n, 5, 9);

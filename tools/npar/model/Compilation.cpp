@@ -92,7 +92,7 @@ Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const Setti
   return ElaboratedModel{std::move(compilation), std::move(*program)};
 }
 
-Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels, dsl::Sources *texts) {
+Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels, ModelOrigin *origin) {
   if (options.isCompiled()) {
     if (ExitCode code = options.refuseTextFlags(); code != ExitCode::Good)
       return code;
@@ -109,8 +109,8 @@ Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files
   if (!text.ok())
     return text.code();
   files.read(text->compilation->texts());
-  if (texts)
-    *texts = text->compilation->texts();
+  if (origin)
+    *origin = {text->compilation->texts(), text->program.model.constants};
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
   return text->compilation->compile(text->program, withoutKernels);

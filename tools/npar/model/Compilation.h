@@ -53,9 +53,15 @@ struct ElaboratedModel {
 
 Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const SettingsList &settings = {}, bool withWarnings = true);
 
+/// The texts that a program was made of, and what its model's settings may be. Empty for a compiled program.
+struct ModelOrigin {
+  std::optional<dsl::Sources> texts;
+  std::vector<std::string> constants; ///< names of the model's own
+};
+
 /// Loads a .npx file, or compiles a text in memory. All files that it reads are claimed in `files`, which are checked before the compiler
-/// runs: only the texts themselves say what they import. `texts` (may be null) gets those that were read.
+/// runs: only the texts themselves say what they import. `origin` (may be null) gets what a text was read from.
 Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files, bool withoutKernels = false,
-                                  dsl::Sources *texts = nullptr);
+                                  ModelOrigin *origin = nullptr);
 
 } // namespace npar::driver

@@ -7,6 +7,7 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -69,19 +70,23 @@ ExitCode RunCheckpoints::openNewest(const std::vector<engine::CommittedCheckpoin
   return ExitCode::Good;
 }
 
-void RunCheckpoints::keepTexts(const dsl::Sources &texts) {
-  std::set<std::string> names;
-  for (uint32_t i = 0; i < texts.size(); ++i) {
-    std::string name = std::filesystem::path(texts.name(i)).filename().string();
-    if (names.insert(name).second) // of two files of one name the first is the one that is found beside the others
-      options.texts.emplace_back(name, texts.text(i));
-  }
-  if (texts.size() == 0)
+void RunCheckpoints::keepOrigin(const ModelOrigin &origin) {
+  if (!origin.texts)
     return;
+  std::set<std::string> names;
+  for (uint32_t i = 0; i < origin.texts->size(); ++i) {
+    std::string name = std::filesystem::path(origin.texts->name(i)).filename().string();
+    if (names.insert(name).second) // of two files of one name the first is the one that is found beside the others
+      options.texts.emplace_back(name, origin.texts->text(i));
+  }
   engine::ModelCall &call = options.call;
   call.text = options.texts.front().first;
   call.plan = flags.model.plan.value_or(""), call.train = flags.model.train.value_or(""), call.config = flags.model.config.value_or("");
-  call.settings = flags.model.settings;
+  for (const std::string &setting : flags.model.settings) {
+    std::string key = setting.substr(0, setting.find('='));
+    bool ofModel = std::find(origin.constants.begin(), origin.constants.end(), key) != origin.constants.end();
+    (ofModel ? call.settings : call.others).push_back(setting);
+  }
 }
 
 uint64_t RunCheckpoints::seed(const program::Program &program) const {
@@ -92,12 +97,16 @@ std::string RunCheckpoints::streamName() const {
   return flags.randomData ? "random" : flags.hasTensors() ? "tensors" : "tokens " + flags.tokens;
 }
 
-ExitCode RunCheckpoints::goOn(engine::DataSource &data, const engine::BatchShape &shape) {
+ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape) {
   position.stream = streamName();
   position.order = flags.randomData ? "" : flags.order.empty() ? "shuffled" : flags.order;
   position.epochSamples = static_cast<uint64_t>(data.samples());
   position.batch = static_cast<uint64_t>(shape.rows);
-  if (!store || store->manifest().data.empty())
+  if (!store)
+    return ExitCode::Good;
+  if (Status status = engine::fitsProgram(*store, program); !status.ok())
+    return fail(status);
+  if (store->manifest().data.empty())
     return ExitCode::Good;
   const engine::DataPosition &before = store->manifest().data.front();
   auto refuse = [&](const std::string &what, const std::string &there, const std::string &here) {

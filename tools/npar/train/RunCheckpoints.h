@@ -22,8 +22,8 @@ public:
   /// Before anything is compiled: whether the folder could be written, and with --resume the newest checkpoint in it. A folder that holds
   /// checkpoints without --resume is refused, so that no two trainings mix.
   ExitCode look();
-  /// The texts that the model was read from, which every checkpoint keeps a copy of.
-  void keepTexts(const dsl::Sources &texts);
+  /// The texts that the model was read from, which every checkpoint keeps a copy of, and how it was called.
+  void keepOrigin(const ModelOrigin &origin);
 
   /// Whether there is a checkpoint to go on from.
   bool resumes() const { return store != nullptr; }
@@ -31,8 +31,8 @@ public:
   int64_t firstStep() const { return store ? static_cast<int64_t>(store->manifest().step) : 0; }
   /// Of parameters, dropout and order: the checkpoint's, for a training goes on as it began.
   uint64_t seed(const program::Program &program) const;
-  /// Lets the data go on where the checkpoint stopped; refuses other data.
-  ExitCode goOn(engine::DataSource &data, const engine::BatchShape &shape);
+  /// Refuses a program of another model, and other data; lets the data go on where the checkpoint stopped.
+  ExitCode goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape);
   /// Bytes of a snapshot; 0 without checkpoints.
   uint64_t snapshotBytes(const program::Program &program) const;
   /// Takes the folder and the snapshot's memory, and with a checkpoint to go on from fills the session.

@@ -201,7 +201,7 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, 
   if (!flags.quiet)
     for (const std::string &text : (*data)->remarks())
       printRemark(text);
-  if (ExitCode code = checkpoints.goOn(**data, shape); code != ExitCode::Good)
+  if (ExitCode code = checkpoints.goOn(root, **data, shape); code != ExitCode::Good)
     return code;
   engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
   engine::SessionOptions options;
