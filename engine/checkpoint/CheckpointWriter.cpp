@@ -27,7 +27,7 @@ template <typename Body> Status guarded(Body body) {
   try {
     return body();
   } catch (const std::bad_alloc &) {
-    return Status::runFailed("out of memory");
+    return Status::runFailed("there is no memory left for it");
   }
 }
 
@@ -94,12 +94,13 @@ Status CheckpointWriter::Implementation::open() {
   SessionNews own;
   if (!snapshot)
     own.failure = Status::runFailed("no memory for the snapshot of checkpoints, " + std::to_string(bytesOf(program, pieces)) + " bytes");
-  else if (lowest) {
-    Result<CheckpointFolder> opened = CheckpointFolder::open(options.folder);
-    own.failure = opened.status();
-    if (opened.ok())
-      folder.emplace(std::move(*opened)), own.tag = CheckpointFolder::freshTag();
-  }
+  else if (lowest)
+    own.failure = guarded([&] {
+      Result<CheckpointFolder> opened = CheckpointFolder::open(options.folder);
+      if (opened.ok())
+        folder.emplace(std::move(*opened)), own.tag = CheckpointFolder::freshTag();
+      return opened.status();
+    });
   Result<std::vector<SessionNews>> all = shareNews(session, own);
   if (!all.ok())
     return all.status();

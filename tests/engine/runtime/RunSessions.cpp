@@ -1,6 +1,7 @@
-// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order] [offset|queued] [steps=N] [checkpoint=DIR [every=N] [keep=N]]: trains a
-// compiled program on random data in several sessions that share no memory, threads in place of processes, and prints what each says of
-// it: the losses and the hash of the parameters. With a folder of checkpoints it goes on from the newest.
+// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order] [offset|queued] [steps=N] [checkpoint=DIR [every=N] [keep=N]
+// [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory, threads in place of processes, and prints
+// what each says of it: the losses and the hash of the parameters. With a folder of checkpoints it goes on from the newest, or, with
+// `copy`, writes that one again to another folder, as its own plan keeps it.
 #include "engine/checkpoint/CheckpointWriter.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/data/DataSource.h"
@@ -81,7 +82,7 @@ private:
 int main(int count, char **arguments) {
   if (count < 3) {
     std::fprintf(stderr, "usage: npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order] [offset|queued] [steps=N] "
-                         "[checkpoint=DIR [every=N] [keep=N]]\n");
+                         "[checkpoint=DIR [every=N] [keep=N] [copy=DIR]]\n");
     return 2;
   }
   SessionsOptions options;
@@ -89,6 +90,7 @@ int main(int count, char **arguments) {
   options.local = options.count == 1;
   options.session.threads = 1, options.session.timeoutSeconds = 60;
   int64_t steps = 3, first = 0, every = 0;
+  std::string copy;
   engine::CheckpointOptions saving;
   for (int i = 3; i < count; ++i) {
     std::string word = arguments[i];
@@ -100,6 +102,8 @@ int main(int count, char **arguments) {
       steps = std::atoi(word.c_str() + 6);
     else if (word.rfind("checkpoint=", 0) == 0)
       saving.folder = word.substr(11);
+    else if (word.rfind("copy=", 0) == 0)
+      copy = word.substr(5);
     else if (word.rfind("every=", 0) == 0)
       every = std::atoi(word.c_str() + 6);
     else if (word.rfind("keep=", 0) == 0)
@@ -120,6 +124,12 @@ int main(int count, char **arguments) {
   if (!saving.folder.empty())
     if (engine::Status status = checkpoints.open(first); !status.ok())
       return fail(status);
+  if (!copy.empty()) {
+    saving.folder = copy;
+    Checkpoints again(sessions, *program, saving, 0);
+    engine::Status status = again.open(first);
+    return status.ok() ? fail(again.afterStep(first, options.session.seed, true)) : fail(status);
+  }
   for (int64_t step = first; step < steps; ++step) {
     engine::Batch batch = data->batch(step);
     for (const engine::Status &status : sessions.step(batch, step))

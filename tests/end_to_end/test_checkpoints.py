@@ -1,0 +1,286 @@
+"""Checkpoints: a training that goes on from one is the training that never stopped, under its own plan bit for bit and under any other plan with
+the same data; nothing that can go wrong while one is written leaves a torn one behind."""
+
+import atexit
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import checkpoint_files
+from driver import BUILD, LONG, NPAR, SMALL, DriverTest, listen, mesh, settings
+
+RUN = BUILD / "bin" / "npar_run_sessions"
+FAIL = BUILD / "lib" / "npar_failing_calls.so"
+MODEL = {**SMALL, "depth": 2}
+
+# Each must go on bit for bit.
+PLANS = {
+    "one": ["--plan", "none"],
+    "three_d": settings(mesh(dp=2, pp=2, tp=2)),
+    "zero3": settings(mesh(dp=4), zero=3),
+    "bf16_zero1": settings(mesh(dp=2, tp=2), zero=1, compute="bf16"),
+    "fp16": settings(mesh(dp=2, tp=2), compute="fp16"),
+}
+LONGER = {
+    "dp": settings(mesh(dp=4)),
+    "tp": settings(mesh(tp=4)),
+    "pp": settings(mesh(pp=2)),
+    "gpipe": settings(mesh(pp=2), schedule="gpipe"),
+    "zb": settings(mesh(pp=2, dp=2), schedule="zb_h1"),
+    "zero1": settings(mesh(dp=4), zero=1),
+    "zero2": settings(mesh(dp=4, tp=2), zero=2),
+    "recompute": settings(mesh(dp=2, pp=2), recompute="attention"),
+    "bf16": settings(mesh(dp=2, pp=2), compute="bf16"),
+    "fp16_zero3": settings(mesh(dp=2, tp=2), zero=3, compute="fp16"),
+}
+ALL = {**PLANS, **(LONGER if LONG else {})}
+
+
+PROGRAMS = pathlib.Path(tempfile.mkdtemp(prefix="npar-programs-"))  # compiled once for all tests
+atexit.register(shutil.rmtree, PROGRAMS, ignore_errors=True)
+
+
+class CheckpointTest(DriverTest):
+    def compiled(self, name, flags=None):
+        """One of the plans by its name, or by its flags."""
+        flags = ALL[name] if flags is None else flags
+        program = PROGRAMS / ("".join(c if c.isalnum() else "-" for c in " ".join(flags)) + ".npx")
+        if not program.exists():
+            self.npar("compile", "gpt2", *settings(MODEL), *flags, "-o", program)
+        return program
+
+    def train(self, program, steps, *flags, data=None, code=0):
+        """The log of a run, a dictionary per step."""
+        log = self.folder / "log.jsonl"
+        log.unlink(missing_ok=True)
+        data = ["--data", data or self.text_file(6000), "--tokens", "bytes"]
+        self.npar("run", program, *data, "--steps", steps, "--quiet", "--log", log, *flags, code=code)
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+    def sessions(self, program, count, *words):
+        """What a program in several sessions prints."""
+        result = subprocess.run([RUN, program, str(count), *words], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def bits(self, log):
+        """What a step computed, without how fast."""
+        return [{name: value for name, value in line.items() if not name.endswith("_per_second") and name != "batch_hash"} for line in log]
+
+
+class ResumeTest(CheckpointTest):
+    def test_every_plan_goes_on_bit_for_bit(self):
+        steps = 200 if LONG else 6
+        for name in ALL:
+            with self.subTest(plan=name):
+                program = self.compiled(name)
+                whole = self.train(program, steps)
+                first = self.train(program, steps // 2, "--checkpoint", name)
+                second = self.train(program, steps, "--checkpoint", name, "--resume")
+                self.assertEqual(self.bits(first + second), self.bits(whole))
+
+    def test_other_plans_go_on_with_the_same_samples_and_nearly_the_same_losses(self):
+        """And plans that reorder no sum with the same bits."""
+        one = self.compiled("begun", settings(mesh(dp=2, pp=2)))
+        whole = self.train(one, 8, "--checkpoint", "whole")
+        self.train(one, 4, "--checkpoint", "begun")
+        others = {
+            "tp": (settings(mesh(tp=2)), None),
+            "zero3": (PLANS["zero3"], None),
+            "none": (PLANS["one"], None),
+            "gpipe": (settings(mesh(dp=2, pp=2), schedule="gpipe"), "equal"),
+            "zero1": (settings(mesh(dp=2), zero=1), "equal"),
+            "bf16": (settings(mesh(dp=2, tp=2), zero=2, compute="bf16"), "rounded"),
+        }
+        self.assertEqual(len({line["batch_hash"] for line in whole}), 8)
+        for name, (flags, kind) in others.items():
+            with self.subTest(plan=name):
+                shutil.copytree(self.folder / "begun", self.folder / name)
+                log = self.train(self.compiled(name, flags), 8, "--checkpoint", name, "--resume")
+                self.assertEqual([line["batch_hash"] for line in log], [line["batch_hash"] for line in whole[4:]])
+                if kind == "equal":
+                    self.assertEqual(self.bits(log), self.bits(whole[4:]))
+                for line, expected in zip(log, whole[4:]):
+                    self.assert_close(line["loss"], expected["loss"], 4e-4 if kind == "rounded" else 1e-5, name)
+
+    def test_any_plan_loads_what_any_plan_saved(self):
+        """Bit for bit, optimizer state included: read back without npar's own reader. fp16's counters are of fp16 alone."""
+        chain = list(ALL) if LONG else ["three_d", "bf16_zero1", "one", "fp16", "zero3"]
+        programs = {name: self.compiled(name) for name in chain}
+        pairs = [(a, b) for a in chain for b in chain] if LONG else list(zip(chain, chain[1:] + chain[:1]))
+        saved = {}
+        for name in chain if LONG else chain[:1]:
+            self.sessions(programs[name], 1, "steps=3", f"checkpoint={self.folder / name}")
+            saved[name] = self.logical(self.folder / name / "step-3")
+        for a, b in pairs:
+            with self.subTest(saved=a, loaded=b):
+                copy = self.folder / f"{a}-{b}"
+                self.sessions(programs[b], 1, "steps=3", f"checkpoint={self.folder / a}", f"copy={copy}")
+                saved.setdefault(a, self.logical(self.folder / a / "step-3"))
+                self.assertEqual(self.logical(copy / "step-3"), saved[a])
+                if not LONG:  # the next plan reads what this one wrote
+                    shutil.rmtree(self.folder / b, ignore_errors=True)
+                    copy.rename(self.folder / b)
+
+    def logical(self, checkpoint):
+        return {name: value for name, value in checkpoint_files.tensors(checkpoint).items() if not name.startswith("#")}
+
+
+class InterruptedTest(CheckpointTest):
+    """A run that ends at any moment, by any hand."""
+
+    def test_a_kill_at_a_random_moment(self):
+        program = self.compiled("killed", settings(mesh(dp=2, pp=2)))
+        steps, trials = 400, 200 if LONG else 5
+        whole = self.bits(self.train(program, steps))
+        text, chance, goneOn = self.text_file(6000), random.Random(4), 0
+        for trial in range(trials):
+            with self.subTest(trial=trial):
+                log = self.folder / "killed.jsonl"
+                command = [NPAR, "run", program, "--data", text, "--tokens", "bytes", "--steps", str(steps), "--quiet", "--log", log]
+                command += ["--checkpoint", self.folder / "killed", "--every", "3", "--keep", "2", "--resume"]
+                process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE)
+                partial, begun = log.with_name("killed.jsonl.partial"), time.monotonic()
+                if trial % 4:  # else perhaps before the first step
+                    while time.monotonic() - begun < 60 and not (partial.exists() and partial.stat().st_size) and process.poll() is None:
+                        time.sleep(0.01)
+                time.sleep(chance.uniform(0, 0.3))
+                process.kill()
+                error = process.communicate()[1].decode()
+                self.assertIn(process.returncode, (-signal.SIGKILL, 0), error)
+                done = [json.loads(line) for line in partial.read_text().splitlines() if line.endswith("}")] if partial.exists() else []
+                for line in self.bits(done):
+                    self.assertEqual(line, whole[line["step"]])
+                goneOn += bool(done) and done[0]["step"] > 0
+                if process.returncode == 0:
+                    shutil.rmtree(self.folder / "killed")
+        self.assertGreater(goneOn, 0, "no trial went on from a checkpoint")
+
+    def test_a_signal_writes_a_checkpoint_first(self):
+        program = self.compiled("one")
+        command = [NPAR, "run", program, "--random-data", "--steps", "1000000", "--checkpoint", "stopped", "--log", "log.jsonl", "--json"]
+        for one in (signal.SIGTERM, signal.SIGINT):
+            process = subprocess.Popen(
+                command + ["--resume"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listen
+            )
+            log, last = self.folder / "log.jsonl.partial", len(checkpoint_files.committed(self.folder / "stopped"))
+            begun = time.monotonic()
+            while time.monotonic() - begun < 60 and not (log.exists() and log.read_text().count("\n") > 3):
+                time.sleep(0.02)
+            process.send_signal(one)
+            output, error = (text.decode() for text in process.communicate(timeout=60))
+            self.assertEqual(process.returncode, 4, error)
+            newest = checkpoint_files.committed(self.folder / "stopped")
+            self.assertEqual(len(newest), last + 1)
+            self.assertEqual(json.loads(output)["checkpoint"], f"stopped/{newest[-1].name}")
+            self.assertIn(f"--resume goes on from 'stopped/{newest[-1].name}'", error)
+
+    def failing(self, command, folder, kind, at, how, count=None):
+        """Runs with the n-th call on a folder's files failing."""
+        told = {"NPAR_FAIL_FOLDER": str(folder), "NPAR_FAIL_KIND": kind, "NPAR_FAIL_AT": str(at), "NPAR_FAIL_HOW": str(how)}
+        if count:
+            told["NPAR_FAIL_COUNT"] = str(count)
+        environment = {**os.environ, "LD_PRELOAD": str(FAIL), **told}
+        return subprocess.run(list(map(str, command)), cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300)
+
+    def test_every_call_of_a_save_may_fail_or_be_the_last(self):
+        """Each write, sync, rename, new file and piece of memory of one checkpoint: no torn one is accepted, and the training goes on as ever."""
+        program = self.compiled("calls", settings(mesh(dp=2, pp=2)))
+        whole = self.sessions(program, 1, "steps=6").splitlines()
+        for count in (1, 4):
+            base, folder = self.folder / f"base{count}", self.folder / f"run{count}"
+            self.sessions(program, count, "steps=2", f"checkpoint={base}")
+            command = [RUN, program, count, "steps=4", f"checkpoint={folder}"]
+            for kind, how, sample in (("any", "kill", 3), ("any", 28, 2), ("sync", 5, 1), ("alloc", 12, 1)):
+                calls = self.calls_of(command, base, folder, kind)
+                chosen = range(1, calls + 1) if LONG else random.Random(calls).sample(range(1, calls + 1), sample)
+                for at in chosen:
+                    with self.subTest(sessions=count, kind=kind, how=how, call=f"{at} of {calls}"):
+                        self.again(base, folder)
+                        self.check_failed(self.failing(command, folder, kind, at, how), folder, how)
+                        newest = int(checkpoint_files.committed(folder)[-1].name[5:])
+                        goneOn = self.sessions(program, count, "steps=6", f"checkpoint={folder}").splitlines()
+                        expected = [line for line in whole if line.startswith("hash") or int(line.split()[1]) >= newest]
+                        self.assertEqual(sorted(set(goneOn)), sorted(set(expected)))
+
+    def again(self, base, folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(base, folder)
+
+    def calls_of(self, command, base, folder, kind):
+        self.again(base, folder)
+        count = self.folder / "count"
+        result = self.failing(command, folder, kind, 0, 0, count)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        calls = int(count.read_text())
+        self.assertGreater(calls, 5, kind)
+        return calls
+
+    def check_failed(self, result, folder, how):
+        there = sorted(path.name for path in folder.iterdir())
+        self.assertIn("step-2", there)
+        if how == "kill":
+            return self.assertEqual(result.returncode, -signal.SIGKILL, result.stderr)
+        self.assertIn(result.returncode, (1, 4), result.stderr)
+        self.assertIn({5: "Input/output error", 12: "no memory left", 28: "No space left on device"}[how], result.stderr)
+        if how != 12:  # where memory ran out the next run removes what is left
+            self.assertEqual([name for name in there if "partial" in name], [])
+        return None
+
+    def test_a_full_disk_ends_the_run_with_the_last_checkpoint_whole(self):
+        program, folder = self.compiled("one"), self.folder / "full"
+        command = [NPAR, "run", program, "--random-data", "--steps", 6, "--checkpoint", folder, "--every", 2, "--quiet"]
+        count = self.folder / "count"
+        self.assertEqual(self.failing(command, folder, "write", 0, 28, count).returncode, 0)
+        shutil.rmtree(folder)
+        result = self.failing(command, folder, "write", int(count.read_text()) // 2 + 1, 28)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        newest = checkpoint_files.committed(folder)[-1]
+        self.assertIn("was not written: cannot write", result.stderr)
+        self.assertIn(f"No space left on device; '{newest}' is whole", result.stderr)
+        self.npar(*command[1:], "--resume")
+        self.assertEqual(checkpoint_files.committed(folder)[-1].name, "step-6")
+
+
+class RefusedTest(CheckpointTest):
+    """What is wrong is said before anything is trained, or nothing is applied."""
+
+    def refused(self, *flags, code=1):
+        return self.npar("run", "gpt2", *settings(MODEL), "--random-data", "--steps", 4, "--quiet", *flags, code=code).error
+
+    def test_what_does_not_fit_is_named(self):
+        self.refused("--checkpoint", "run", code=0)
+        there = self.folder / "run" / "step-4"
+        self.assertIn("'run' holds checkpoints of a training, the newest of step 4: --resume goes on", self.refused("--checkpoint", "run"))
+        resume = ["--checkpoint", "run", "--resume"]
+        self.assertIn("tensor 'wte.weight' has shape [257, 32] there and [257, 64] here", self.refused(*settings(width=64), *resume))
+        self.assertIn("tensor 'h.2.ln_1.weight', which has shape [32] here", self.refused(*settings(depth=4), *resume))
+        self.assertIn("has seed 1, --seed says 2", self.refused("--seed", 2, *resume))
+        text = self.text_file(6000)
+        self.assertIn("data of the kind random, this run would go on with tokens bytes", self.npar(
+            "run", "gpt2", *settings(MODEL), "--data", text, "--tokens", "bytes", "--steps", 4, *resume, code=1).error)
+        manifest = there / "manifest.json"
+        good = manifest.read_text()
+        manifest.write_text(good.replace('"step":4', '"step":5'))
+        self.assertIn("its hash is not that of its text", self.refused(*resume))
+        manifest.write_text(good.replace('"version":1', '"version":2'))
+        self.assertIn("has format 2, which 'npar 0.1 and later' reads", self.refused(*resume))
+
+    def test_a_folder_that_cannot_be_written(self):
+        (self.folder / "file").write_text("")
+        self.assertIn("cannot write checkpoints to 'file': it is no folder", self.refused("--checkpoint", "file"))
+        self.assertIn("cannot write checkpoints to 'no/run': 'no': No such file", self.refused("--checkpoint", "no/run"))
+        if os.geteuid() != 0:
+            (self.folder / "closed").mkdir(mode=0o555)
+            self.assertIn("cannot write checkpoints to 'closed': Permission denied", self.refused("--checkpoint", "closed"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,130 @@
+// Stands before the C library (LD_PRELOAD) and lets the n-th call of a kind on the files below a folder fail, or ends the process there: what
+// a full disk, a broken one, missing memory and a kill at the worst moment do to a checkpoint.
+//   NPAR_FAIL_FOLDER  paths that begin with it count, and descriptors opened by such paths
+//   NPAR_FAIL_KIND    open, write, sync, rename or alloc; any: all but alloc
+//   NPAR_FAIL_AT      the number of the call, from 1
+//   NPAR_FAIL_HOW     kill (as kill -9 does, before the call), or the number of an error
+//   NPAR_FAIL_COUNT   a file that gets the number of calls when the process ends
+// Memory counts in a thread from where it makes a partial folder to where this gets its name or goes.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+enum { descriptors = 4096 };
+static char ours[descriptors];
+static long calls;
+static __thread int saving;
+static const char *folder, *kind, *how;
+static long at;
+
+__attribute__((constructor)) static void configure(void) {
+  folder = getenv("NPAR_FAIL_FOLDER"), kind = getenv("NPAR_FAIL_KIND"), how = getenv("NPAR_FAIL_HOW");
+  at = getenv("NPAR_FAIL_AT") ? atol(getenv("NPAR_FAIL_AT")) : 0;
+}
+
+__attribute__((destructor)) static void report(void) {
+  const char *path = getenv("NPAR_FAIL_COUNT");
+  kind = NULL; // what is written here does not count
+  FILE *file = path ? fopen(path, "w") : NULL;
+  if (file) {
+    fprintf(file, "%ld\n", calls);
+    fclose(file);
+  }
+}
+
+static int counts(const char *path) { return folder && path && strncmp(path, folder, strlen(folder)) == 0; }
+
+/// Whether this call is to fail; then errno is set.
+static int fails(const char *what) {
+  if (!kind || (strcmp(kind, what) != 0 && (strcmp(kind, "any") != 0 || strcmp(what, "alloc") == 0)))
+    return 0;
+  if (__atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST) != at)
+    return 0;
+  if (strcmp(how, "kill") == 0)
+    kill(getpid(), SIGKILL);
+  errno = atoi(how);
+  return 1;
+}
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static int opened(int file, const char *path) {
+  if (file >= 0 && file < descriptors)
+    ours[file] = (char)counts(path);
+  return file;
+}
+
+static int isOurs(int file) { return file >= 0 && file < descriptors && ours[file]; }
+
+#define OPEN(name)                                                                                                                         \
+  int name(const char *path, int flags, ...) {                                                                                             \
+    mode_t mode = 0;                                                                                                                       \
+    if (flags & (O_CREAT | O_TMPFILE)) {                                                                                                   \
+      va_list list;                                                                                                                        \
+      va_start(list, flags);                                                                                                               \
+      mode = (mode_t)va_arg(list, int);                                                                                                    \
+      va_end(list);                                                                                                                        \
+    }                                                                                                                                      \
+    if ((flags & O_CREAT) && counts(path) && fails("open"))                                                                                \
+      return -1;                                                                                                                           \
+    return opened(NEXT(name)(path, flags, mode), path);                                                                                    \
+  }
+OPEN(open)
+OPEN(open64)
+
+int mkdir(const char *path, mode_t mode) {
+  if (counts(path) && fails("open"))
+    return -1;
+  if (counts(path) && strstr(path, ".partial-"))
+    saving = 1;
+  return NEXT(mkdir)(path, mode);
+}
+
+int rmdir(const char *path) {
+  if (counts(path))
+    saving = 0;
+  return NEXT(rmdir)(path);
+}
+
+ssize_t write(int file, const void *bytes, size_t size) {
+  if (!isOurs(file))
+    return NEXT(write)(file, bytes, size);
+  if (!fails("write"))
+    return NEXT(write)(file, bytes, size);
+  return -1;
+}
+
+int fsync(int file) { return isOurs(file) && fails("sync") ? -1 : NEXT(fsync)(file); }
+
+int close(int file) {
+  if (file >= 0 && file < descriptors)
+    ours[file] = 0;
+  return NEXT(close)(file);
+}
+
+int rename(const char *from, const char *to) {
+  if (counts(from) && fails("rename"))
+    return -1;
+  if (counts(to) && !strstr(to, ".partial-"))
+    saving = 0;
+  return NEXT(rename)(from, to);
+}
+
+static int lacksMemory(void) { return saving && fails("alloc"); }
+void *malloc(size_t size) { return lacksMemory() ? NULL : __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return lacksMemory() ? NULL : __libc_calloc(count, size); }
+void *realloc(void *old, size_t size) { return lacksMemory() ? NULL : __libc_realloc(old, size); }
+void *aligned_alloc(size_t alignment, size_t size) { return lacksMemory() ? NULL : __libc_memalign(alignment, size); }
