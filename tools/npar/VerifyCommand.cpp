@@ -78,7 +78,7 @@ engine::SessionOptions sessionOptions(const VerifyFlags &flags) {
 
 /// Whether the machine has room for these beside each other.
 ExitCode checkRoom(const std::vector<ProgramPointer> &programs) {
-  return checkMemory(programs, "cpu", /*saved=*/false, /*snapshot=*/0, /*quiet=*/true, "shrink the model, or take fewer ranks");
+  return checkMemory(programs, "cpu", /*saved=*/false, /*quiet=*/true, "shrink the model, or take fewer ranks");
 }
 
 engine::Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program, engine::SessionOptions options) {

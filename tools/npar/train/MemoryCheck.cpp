@@ -11,8 +11,8 @@
 
 namespace npar::driver {
 
-ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::string &backend, bool saved, uint64_t snapshot, bool quiet,
-                     const std::string &advice) {
+ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::string &backend, bool saved, bool quiet,
+                     const std::string &advice, uint64_t snapshot) {
   engine::MemoryNeed need;
   int64_t ranks = 0;
   for (const ProgramPointer &program : programs) {

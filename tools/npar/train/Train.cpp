@@ -210,8 +210,9 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, 
   options.seed = seed;
   options.trace = flags.trace.empty() ? nullptr : &trace;
   options.timeoutSeconds = flags.timeout;
-  if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), checkpoints.snapshotBytes(root), flags.quiet,
-                                  "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks");
+  if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
+                                  "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
+                                  checkpoints.snapshotBytes(root));
       code != ExitCode::Good)
     return code;
   Result<std::unique_ptr<engine::Session>> session = createSession(program, options);
