@@ -1,0 +1,132 @@
+// What checkpoints of a compiled program cost. Prints one JSON object: bytes; seconds of a save (of it the stall of the snapshot), of a
+// load and of plain copies of the same bytes, in turn, the medians of several rounds; steps per second without and with saves ten
+// save-times apart; and how far the peak of memory rose while loading. Usage: checkpoint_benchmark PROGRAM.npx FOLDER ROUNDS
+#include "engine/checkpoint/CheckpointTensors.h"
+#include "engine/checkpoint/CheckpointWriter.h"
+#include "engine/checkpoint/Resume.h"
+#include "engine/data/DataSource.h"
+#include "engine/files/AtomicFile.h"
+#include "engine/files/Folders.h"
+#include "engine/files/SyncedFile.h"
+#include "engine/runtime/MemoryNeed.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/resource.h>
+
+using namespace npar;
+using namespace npar::engine;
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+void check(const Status &status) {
+  if (status.ok())
+    return;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  std::exit(1);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double peakBytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+/// Copies the files of a folder to another one as `cp` and `sync` would; to nowhere where `to` is empty.
+double copySeconds(const std::string &from, const std::string &to) {
+  std::vector<uint8_t> block(size_t{1} << 20);
+  double begun = now();
+  if (!to.empty())
+    check(program::makeFolder(to));
+  const std::vector<std::string> names = *program::namesIn(from);
+  for (const std::string &name : names) {
+    std::FILE *file = std::fopen((from + "/" + name).c_str(), "rb");
+    std::setvbuf(file, nullptr, _IONBF, 0);
+    std::optional<program::SyncedFile> copy;
+    if (!to.empty())
+      copy.emplace(std::move(*program::SyncedFile::create(to + "/" + name)));
+    while (size_t got = std::fread(block.data(), 1, block.size(), file))
+      if (copy)
+        check(copy->write(block.data(), got));
+    if (copy)
+      check(copy->finish());
+    std::fclose(file);
+  }
+  double seconds = now() - begun;
+  if (!to.empty())
+    check(program::removeFolder(to));
+  return seconds;
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  if (count != 4)
+    return 2;
+  std::string folder = arguments[2];
+  int rounds = std::atoi(arguments[3]);
+  auto program = program::LoadedProgram::fromFile(arguments[1]);
+  check(program.status());
+  auto session = Session::create(*program, {});
+  check(session.status());
+  CheckpointOptions options;
+  options.folder = folder, options.keep = 1;
+  auto writer = CheckpointWriter::open(**session, *program, options);
+  check(writer.status());
+  auto data = DataSource::random(1, BatchShape::of((*program)->root()));
+
+  TrainingState state;
+  std::vector<double> saves, stalls, copies, loads, reads, plain, saving;
+  double risen = 0;
+  for (int round = 0; round < rounds; ++round) {
+    ++state.step;
+    double begun = now();
+    check((*writer)->save(state));
+    stalls.push_back(now() - begun);
+    check((*writer)->finish());
+    saves.push_back(now() - begun);
+    copies.push_back(copySeconds((*writer)->newest(), folder + "/copy"));
+    double before = peakBytes();
+    auto store = openCheckpointStore((*writer)->newest());
+    check(store.status());
+    begun = now();
+    check(resumeFrom(**session, (*program)->root(), **store).status());
+    loads.push_back(now() - begun);
+    risen = std::max(risen, peakBytes() - before);
+    reads.push_back(copySeconds((*writer)->newest(), ""));
+  }
+  // Steps that pass while one save begins at once and ten save-times pass, and the same time without one.
+  Batch batch = data->batch(0);
+  int64_t step = 0;
+  check((*session)->step(batch, step++).status());
+  for (int round = 0; round < rounds; ++round)
+    for (bool with : {round % 2 == 0, round % 2 != 0}) {
+      double begun = now();
+      int64_t first = step;
+      if (with) {
+        ++state.step;
+        check((*writer)->save(state));
+      }
+      while (now() - begun < 10 * median(saves)) {
+        check((*session)->step(batch, step++).status());
+        check((*writer)->poll());
+      }
+      (with ? saving : plain).push_back(static_cast<double>(step - first) / (now() - begun));
+      check((*writer)->finish());
+    }
+  std::printf("{\"bytes\":%llu,\"arena_bytes\":%llu,\"save\":%g,\"stall\":%g,\"copy\":%g,\"load\":%g,\"read\":%g,\"load_memory\":%g,"
+              "\"steps_per_second\":%g,\"steps_per_second_saving\":%g}\n",
+              static_cast<unsigned long long>(snapshotBytes((*program)->root())),
+              static_cast<unsigned long long>(memoryNeeded((*program)->root(), true).arenas), median(saves), median(stalls), median(copies),
+              median(loads), median(reads), risen, median(plain), median(saving));
+  return 0;
+}
