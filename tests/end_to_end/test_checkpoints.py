@@ -56,10 +56,11 @@ class CheckpointTest(DriverTest):
             self.npar("compile", "gpt2", *settings(MODEL), *flags, "-o", program)
         return program
 
-    def train(self, program, steps, *flags, data=None, code=0):
-        """The log of a run, a dictionary per step."""
-        log = self.folder / "log.jsonl"
-        log.unlink(missing_ok=True)
+    def train(self, program, steps, *flags, data=None, code=0, log="log.jsonl"):
+        """The log of a run, a dictionary per step. A run that goes on goes on with its log too."""
+        log = self.folder / log
+        if "--resume" not in flags:
+            log.unlink(missing_ok=True)
         data = ["--data", data or self.text_file(6000), "--tokens", "bytes"]
         self.npar("run", program, *data, "--steps", steps, "--quiet", "--log", log, *flags, code=code)
         return [json.loads(line) for line in log.read_text().splitlines()]
@@ -83,8 +84,9 @@ class ResumeTest(CheckpointTest):
                 program = self.compiled(name)
                 whole = self.train(program, steps)
                 first = self.train(program, steps // 2, "--checkpoint", name)
-                second = self.train(program, steps, "--checkpoint", name, "--resume")
-                self.assertEqual(self.bits(first + second), self.bits(whole))
+                both = self.train(program, steps, "--checkpoint", name, "--resume")
+                self.assertEqual(both[: steps // 2], first)
+                self.assertEqual(self.bits(both), self.bits(whole))
 
     def test_other_plans_go_on_with_the_same_samples_and_nearly_the_same_losses(self):
         """And plans that reorder no sum with the same bits."""
@@ -103,7 +105,7 @@ class ResumeTest(CheckpointTest):
         for name, (flags, kind) in others.items():
             with self.subTest(plan=name):
                 shutil.copytree(self.folder / "begun", self.folder / name)
-                log = self.train(self.compiled(name, flags), 8, "--checkpoint", name, "--resume")
+                log = self.train(self.compiled(name, flags), 8, "--checkpoint", name, "--resume", log=f"{name}.jsonl")
                 self.assertEqual([line["batch_hash"] for line in log], [line["batch_hash"] for line in whole[4:]])
                 if kind == "equal":
                     self.assertEqual(self.bits(log), self.bits(whole[4:]))
@@ -143,7 +145,7 @@ class InterruptedTest(CheckpointTest):
         text, chance, goneOn = self.text_file(6000), random.Random(4), 0
         for trial in range(trials):
             with self.subTest(trial=trial):
-                log = self.folder / "killed.jsonl"
+                log, before = self.folder / "killed.jsonl", checkpoint_files.committed(self.folder / "killed")
                 command = [NPAR, "run", program, "--data", text, "--tokens", "bytes", "--steps", str(steps), "--quiet", "--log", log]
                 command += ["--checkpoint", self.folder / "killed", "--every", "3", "--keep", "2", "--resume"]
                 process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE)
@@ -158,9 +160,12 @@ class InterruptedTest(CheckpointTest):
                 done = [json.loads(line) for line in partial.read_text().splitlines() if line.endswith("}")] if partial.exists() else []
                 for line in self.bits(done):
                     self.assertEqual(line, whole[line["step"]])
-                goneOn += bool(done) and done[0]["step"] > 0
+                self.assertEqual([line["step"] for line in done], list(range(len(done))))
+                newest = int(before[-1].name[5:]) if before else 0
+                goneOn += len(done) > newest > 0
                 if process.returncode == 0:
                     shutil.rmtree(self.folder / "killed")
+                    log.unlink()
         self.assertGreater(goneOn, 0, "no trial went on from a checkpoint")
 
     def test_a_signal_writes_a_checkpoint_first(self):

@@ -1,8 +1,10 @@
 // Writes beside the wanted path under a lock, renames at the end.
 #include "tools/npar/files/PendingFile.h"
 
+#include "engine/files/AtomicFile.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -79,9 +81,27 @@ Status PendingFile::claim() {
   }
 }
 
-Result<int> PendingFile::begin() {
-  if (!destination.direct && ::ftruncate(file, 0) != 0)
+Result<int> PendingFile::begin(const std::function<size_t(const std::string &)> &kept) {
+  if (destination.direct)
+    return file;
+  auto textOf = [&](const std::string &name) {
+    Result<std::vector<uint8_t>> bytes = kept ? program::readFile(name) : std::vector<uint8_t>();
+    return bytes.ok() ? std::string(bytes->begin(), bytes->end()) : "";
+  };
+  std::string before = textOf(partial);
+  size_t size = kept ? kept(before) : 0; // cut off where it is: no kill can lose it
+  if (::ftruncate(file, static_cast<off_t>(size)) != 0 || ::lseek(file, 0, SEEK_END) < 0)
     return failure(errno);
+  if (kept && size == 0)
+    before = textOf(destination.path), size = kept(before);
+  else
+    size = 0;
+  for (size_t at = 0; at < size;) {
+    ssize_t got = ::write(file, before.data() + at, size - at);
+    if (got < 0 && errno != EINTR)
+      return failure(errno);
+    at += static_cast<size_t>(std::max<ssize_t>(0, got));
+  }
   fresh = false;
   return file;
 }

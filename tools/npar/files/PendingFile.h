@@ -4,6 +4,7 @@
 #include "engine/files/Destination.h"
 #include "engine/status/Status.h"
 
+#include <functional>
 #include <string>
 
 namespace npar::driver {
@@ -22,8 +23,9 @@ public:
 
   /// Opens and locks, leaving what is there: asked before a long run. An error when it cannot be written or another run holds it.
   engine::Status claim();
-  /// Empties the claimed file and returns its descriptor, which stays this object's.
-  engine::Result<int> begin();
+  /// Empties the claimed file and returns its descriptor, which stays this object's. With `kept` it goes on instead: that says how many
+  /// bytes of a text, of one that was left growing or else of the complete one, come before what is to be written now.
+  engine::Result<int> begin(const std::function<size_t(const std::string &)> &kept = nullptr);
   engine::Status commit();
 
   /// The path under which the file grows.

@@ -59,7 +59,7 @@ private:
   engine::CheckpointOptions options;
   engine::DataPosition position; ///< of the first step of this run
   uint64_t seedInUse = 0;
-  int64_t saved = -1; ///< the step of the last save that was begun
+  int64_t saved = 0; ///< the step of the last save that was begun
   double rate = 0;
 };
 

@@ -57,11 +57,30 @@ Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, cons
   return engine::DataSource::openTokens(flags.data, *format, *order, seed, shape, flags.mask);
 }
 
+/// Bytes of the lines of a log that are of steps before `step`, as far as they are whole and follow each other.
+size_t linesBefore(const std::string &log, int64_t step) {
+  size_t size = 0;
+  std::optional<int64_t> last;
+  for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
+    nlohmann::json line = nlohmann::json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
+                                                /*allow_exceptions=*/false);
+    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
+      return size;
+    int64_t number = line["step"].get<int64_t>();
+    if (number >= step || (last && number != *last + 1))
+      return size;
+    last = number;
+  }
+  return size;
+}
+
 Status trainSteps(const RunFlags &flags, const program::Program &program, const engine::BatchShape &shape, engine::Session &session,
                   const engine::DataSource &data, PendingFile *logFile, RunCheckpoints &checkpoints, Training &training) {
   std::unique_ptr<engine::StepLog> log;
   if (logFile) {
-    Result<int> descriptor = logFile->begin();
+    int64_t first = checkpoints.firstStep();
+    auto before = [first](const std::string &text) { return linesBefore(text, first); };
+    Result<int> descriptor = first > 0 ? logFile->begin(before) : logFile->begin();
     if (!descriptor.ok())
       return descriptor.status();
     Result<std::unique_ptr<engine::StepLog>> opened = engine::StepLog::open(*descriptor, flags.log);
