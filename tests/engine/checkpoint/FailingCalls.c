@@ -1,5 +1,5 @@
-// Stands before the C library (LD_PRELOAD) and lets the n-th call of a kind on the files below a folder fail, or ends the process there: what
-// a full disk, a broken one, missing memory and a kill at the worst moment do to a checkpoint.
+// Stands before the C library (LD_PRELOAD) and lets the n-th call of a kind on the files below a folder fail, or ends the process there:
+// what a full disk, a broken one, missing memory and a kill at the worst moment do to a checkpoint.
 //   NPAR_FAIL_FOLDER  paths that begin with it count, and descriptors opened by such paths
 //   NPAR_FAIL_KIND    open, write, sync, rename or alloc; any: all but alloc
 //   NPAR_FAIL_AT      the number of the call, from 1
