@@ -18,7 +18,8 @@ namespace {
 using sentencepiece::SentencePieceProcessor;
 
 constexpr std::string_view space = "\xe2\x96\x81"; // U+2581, which stands for a space
-constexpr size_t leastPart = size_t{1} << 16;      // bytes that are encoded together
+constexpr size_t leastPart = size_t{1} << 16;      // bytes that are looked at together
+constexpr size_t leastCut = 2048;                  // bytes that are encoded together, where they can be cut
 constexpr size_t longestPart = size_t{256} << 20;  // the library's numbers have 32 bits
 
 class SentencePiece : public Tokenizer {
@@ -72,8 +73,9 @@ public:
 
 private:
   Status check(bool goesOn);
-  Status encode(size_t end, std::vector<int32_t> &ids);
-  size_t cut() const;
+  Status encode(size_t begin, size_t end, std::vector<int32_t> &ids);
+  Status encodeCuts(std::vector<int32_t> &ids);
+  size_t cutAfter(size_t from) const;
   const SentencePiece &tokenizer;
   bool additions, begun = false;
   std::string text;
@@ -89,25 +91,36 @@ Status SentencePieceEncoder::check(bool goesOn) {
   return {};
 }
 
-/// Where the text may be cut: at a space between two letters, which is left out, because the library puts one before every text.
-size_t SentencePieceEncoder::cut() const {
+/// The first place at or after `from` where the text may be cut: at a space between two letters, which is left out, because the library
+/// puts one before every text. 0: there is none.
+size_t SentencePieceEncoder::cutAfter(size_t from) const {
   auto letter = [&](size_t i) { return (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= 'A' && text[i] <= 'Z'); };
-  if (tokenizer.model.cutsAtSpaces)
-    for (size_t at = valid; at-- > 2;)
-      if (text[at - 1] == ' ' && letter(at) && letter(at - 2))
-        return at - 1;
+  for (size_t at = std::max<size_t>(from, 1); tokenizer.model.cutsAtSpaces && at + 1 < valid; ++at)
+    if (text[at] == ' ' && letter(at - 1) && letter(at + 1))
+      return at;
   return 0;
 }
 
-Status SentencePieceEncoder::encode(size_t end, std::vector<int32_t> &ids) {
+Status SentencePieceEncoder::encode(size_t begin, size_t end, std::vector<int32_t> &ids) {
   if (!begun && additions)
     ids.insert(ids.end(), tokenizer.before.begin(), tokenizer.before.end());
   begun = true;
   std::vector<int> found;
-  sentencepiece::util::Status status = tokenizer.processor.Encode({text.data(), end}, &found);
+  sentencepiece::util::Status status = tokenizer.processor.Encode({text.data() + begin, end - begin}, &found);
   if (!status.ok())
     return Status::badInput("libsentencepiece cannot encode the text: " + status.ToString());
   ids.insert(ids.end(), found.begin(), found.end());
+  return {};
+}
+
+/// Encodes as much as can be cut off, in small pieces: the library's time grows faster than the text.
+Status SentencePieceEncoder::encodeCuts(std::vector<int32_t> &ids) {
+  size_t begin = 0;
+  for (size_t end; (end = cutAfter(begin + leastCut)) > 0; begin = end + 1)
+    if (Status status = encode(begin, end, ids); !status.ok())
+      return status;
+  text.erase(0, begin);
+  valid -= begin, encoded += begin;
   return {};
 }
 
@@ -117,12 +130,8 @@ Status SentencePieceEncoder::push(std::string_view part, std::vector<int32_t> &i
     return {};
   if (Status status = check(/*goesOn=*/true); !status.ok())
     return status;
-  if (size_t end = cut(); end > 0) {
-    if (Status status = encode(end, ids); !status.ok())
-      return status;
-    text.erase(0, end + 1);
-    valid -= end + 1, encoded += end + 1;
-  }
+  if (Status status = encodeCuts(ids); !status.ok())
+    return status;
   enough = std::max(leastPart, 2 * text.size());
   if (text.size() <= longestPart)
     return {};
@@ -133,7 +142,9 @@ Status SentencePieceEncoder::push(std::string_view part, std::vector<int32_t> &i
 Status SentencePieceEncoder::finish(std::vector<int32_t> &ids) {
   if (Status status = check(/*goesOn=*/false); !status.ok())
     return status;
-  if (Status status = encode(text.size(), ids); !status.ok())
+  if (Status status = encodeCuts(ids); !status.ok())
+    return status;
+  if (Status status = encode(0, text.size(), ids); !status.ok())
     return status;
   if (additions)
     ids.insert(ids.end(), tokenizer.after.begin(), tokenizer.after.end());
