@@ -5,7 +5,7 @@
 
 namespace npar::engine {
 
-Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &path) {
+Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &path, const std::vector<AddedToken> &) {
   return tokenizerFailure(path, "this npar was built without libsentencepiece; install libsentencepiece-dev and build again");
 }
 

@@ -19,11 +19,8 @@ std::string folderOf(const std::string &path) {
   return folder.empty() ? "." : folder;
 }
 
-Opened openTokenizerJson(const std::string &path) {
-  Result<TokenizerJson> json = readTokenizerJson(path, Vocabulary::InTheModel);
-  if (!json.ok())
-    return json.status();
-  Result<BpeParts> parts = partsOfTokenizerJson(*json);
+Opened openTokenizerJson(const std::string &path, TokenizerJson &json) {
+  Result<BpeParts> parts = partsOfTokenizerJson(json);
   if (!parts.ok())
     return tokenizerFailure(path, parts.status().message());
   Result<TokenizerConfig> config = readTokenizerConfig(folderOf(path));
@@ -32,6 +29,24 @@ Opened openTokenizerJson(const std::string &path) {
   parts->endOfText = config->endOfText;
   Opened opened = ByteLevelBpe::create(std::move(*parts));
   return opened.ok() ? opened : tokenizerFailure(path, opened.status().message());
+}
+
+Opened openTokenizerJson(const std::string &path) {
+  Result<TokenizerJson> json = readTokenizerJson(path, Vocabulary::InTheModel);
+  return json.ok() ? openTokenizerJson(path, *json) : json.status();
+}
+
+/// Folders of Llama 2 say the same in two files, of which npar reads the model: it must have every token that the other one adds.
+Opened openJsonOrModel(const std::string &jsonPath, const std::string &modelPath) {
+  Result<TokenizerJson> json = readTokenizerJson(jsonPath, Vocabulary::InTheModel);
+  if (!json.ok())
+    return json.status();
+  Opened opened = openTokenizerJson(jsonPath, *json);
+  Result<std::vector<AddedToken>> added = addedTokensOf(json->rest);
+  if (opened.ok() || !added.ok())
+    return opened;
+  Opened model = openSentencePiece(modelPath, *added);
+  return model.ok() ? model : Status::badInput(opened.status().message() + "; " + model.status().message());
 }
 
 Opened openVocabularyAndMerges(const std::string &folder) {
@@ -48,6 +63,8 @@ Opened openFolder(const std::string &folder) {
     return fs::exists(fs::path(folder) / name, unknown);
   };
   auto path = [&](const char *name) { return (fs::path(folder) / name).string(); };
+  if (there("tokenizer.json") && there("tokenizer.model"))
+    return openJsonOrModel(path("tokenizer.json"), path("tokenizer.model"));
   if (there("tokenizer.json"))
     return openTokenizerJson(path("tokenizer.json"));
   if (there("vocab.json") && there("merges.txt"))

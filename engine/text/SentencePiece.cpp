@@ -155,23 +155,28 @@ std::unique_ptr<TextEncoder> SentencePiece::encoder(bool additions) const {
   return std::make_unique<SentencePieceEncoder>(*this, additions);
 }
 
+/// Tokens that other files add are the model's own, or texts would have other ids than they say.
+Status checkAdded(const std::vector<AddedToken> &added, const std::string &file, const SentencePiece &tokenizer) {
+  for (const AddedToken &token : added) {
+    int32_t id = static_cast<int32_t>(std::min<int64_t>(token.id, INT32_MAX));
+    if (!tokenizer.isId(id) || tokenizer.processor.IdToPiece(id) != token.text)
+      return Status::badInput(file + " gives the id " + std::to_string(token.id) + " to " + inQuotes(token.text) +
+                              ", which the model does not");
+  }
+  return {};
+}
+
 /// What a folder's tokenizer_config.json asks for around every text; the model's own file says nothing of it.
-Status addAround(const TokenizerConfig &config, SentencePiece &tokenizer) {
-  for (const AddedToken &token : config.added)
-    if (!tokenizer.isId(static_cast<int32_t>(token.id)) || tokenizer.processor.IdToPiece(static_cast<int>(token.id)) != token.text)
-      return Status::badInput("tokenizer_config.json adds the token " + inQuotes(token.text) +
-                              " to it, which npar takes from a "
-                              "tokenizer.json only");
+void addAround(const TokenizerConfig &config, SentencePiece &tokenizer) {
   if (config.exists && config.addBegin.value_or(true) && tokenizer.processor.bos_id() >= 0)
     tokenizer.before.push_back(tokenizer.processor.bos_id());
   if (config.addEnd && tokenizer.processor.eos_id() >= 0)
     tokenizer.after.push_back(tokenizer.processor.eos_id());
-  return {};
 }
 
 } // namespace
 
-Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &path) {
+Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &path, const std::vector<AddedToken> &added) {
   Result<std::string> bytes = readTokenizerFile(path);
   if (!bytes.ok())
     return bytes.status();
@@ -186,8 +191,10 @@ Result<std::shared_ptr<const Tokenizer>> openSentencePiece(const std::string &pa
   Result<TokenizerConfig> config = readTokenizerConfig(folder.empty() ? "." : folder);
   if (!config.ok())
     return config.status();
-  if (Status status = addAround(*config, *result); !status.ok())
-    return tokenizerFailure(path, status.message());
+  for (Status status : {checkAdded(added, "tokenizer.json", *result), checkAdded(config->added, "tokenizer_config.json", *result)})
+    if (!status.ok())
+      return tokenizerFailure(path, status.message());
+  addAround(*config, *result);
   return std::shared_ptr<const Tokenizer>(std::move(result));
 }
 

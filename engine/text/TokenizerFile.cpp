@@ -212,21 +212,32 @@ Result<AddedToken> addedTokenOf(const Json &entry, int64_t id) {
   return status.ok() ? Result<AddedToken>(std::move(token)) : status;
 }
 
+Result<std::vector<AddedToken>> addedTokensOf(const Json &file) {
+  Fields fields(file, "it");
+  std::vector<AddedToken> tokens;
+  for (const Json &entry : fields.list("added_tokens")) {
+    Result<AddedToken> token = addedTokenOf(entry, -1);
+    if (!token.ok())
+      return token.status();
+    tokens.push_back(std::move(*token));
+  }
+  Status status = fields.mistake();
+  return status.ok() ? Result<std::vector<AddedToken>>(std::move(tokens)) : status;
+}
+
 Result<BpeParts> partsOfTokenizerJson(TokenizerJson &json) {
   BpeParts parts;
   Fields fields(json.rest, "it");
-  fields.ignore({"model", "normalizer", "pre_tokenizer", "post_processor", "decoder"});
+  fields.ignore({"added_tokens", "model", "normalizer", "pre_tokenizer", "post_processor", "decoder"});
   if (std::string version = fields.text("version"); version != "1.0")
     fields.refuse("has the version " + inQuotes(version) + ": npar reads '1.0'");
   for (const char *setting : {"truncation", "padding"})
     if (!fields.any(setting).is_null())
       fields.refuse("has a '" + std::string(setting) + "', which changes how many tokens a text has: set it to null");
-  for (const Json &entry : fields.list("added_tokens")) {
-    Result<AddedToken> token = addedTokenOf(entry, -1);
-    if (!token.ok())
-      return token.status();
-    parts.added.push_back(std::move(*token));
-  }
+  Result<std::vector<AddedToken>> added = addedTokensOf(json.rest);
+  if (!added.ok())
+    return added.status();
+  parts.added = std::move(*added);
   for (Status status : {fields.status(), readModel(json, parts), readNormalizer(json.rest), readPreTokenizer(json.rest, parts),
                         readPostProcessor(json.rest, parts), readDecoder(json.rest)})
     if (!status.ok())

@@ -10,6 +10,9 @@ namespace npar::engine {
 /// than what npar computes. `json` loses its vocabulary and merges.
 Result<BpeParts> partsOfTokenizerJson(TokenizerJson &json);
 
+/// The tokens that a tokenizer.json adds to its model's.
+Result<std::vector<AddedToken>> addedTokensOf(const nlohmann::json &file);
+
 /// An added token: of the list in tokenizer.json, or of `added_tokens_decoder` in tokenizer_config.json.
 Result<AddedToken> addedTokenOf(const nlohmann::json &entry, int64_t id);
 

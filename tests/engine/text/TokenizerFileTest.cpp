@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <random>
 
 namespace npar::testing {
@@ -245,6 +246,38 @@ TEST(TokenizerFileTest, vocabularyAndMerges) {
   EXPECT_NE(errorWith("vocab.json", "{}").find("its vocabulary is empty"), std::string::npos);
   EXPECT_NE(errorWith("vocab.json", "[]").find("no JSON object"), std::string::npos);
   EXPECT_NE(errorWith("added_tokens.json", "{}").find("npar takes added tokens from"), std::string::npos);
+}
+
+/// Llama 2's folders have a tokenizer.json of another kind beside their SentencePiece model.
+TEST(TokenizerFileTest, aModelBesideAFileOfAnotherKind) {
+  TemporaryFolder folder;
+  std::filesystem::copy(std::string(NPAR_TOKENIZERS) + "/llama2/tokenizer.model", folder.path());
+  auto openWith = [&](int id, const std::string &token) {
+    nlohmann::json json = nlohmann::json::parse(tinyJson());
+    json["normalizer"] = {{"type", "Prepend"}};
+    json["added_tokens"] = nlohmann::json::array({{{"id", id}, {"content", token}, {"special", true}}});
+    folder.write("tokenizer.json", json.dump());
+    return openTokenizer(folder.path());
+  };
+  auto opened = openWith(1, "<s>");
+  if (!opened.ok() && opened.status().message().find("was built without libsentencepiece") != std::string::npos) {
+    EXPECT_NE(opened.status().message().find("its normalizer is 'Prepend'"), std::string::npos);
+    GTEST_SKIP() << opened.status().message();
+  }
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ((*opened)->kind(), "SentencePiece");
+  folder.write("tokenizer_config.json", "{\"tokenizer_class\":\"LlamaTokenizer\",\"add_eos_token\":true}");
+  opened = openTokenizer(folder.path());
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ(*(*opened)->encode(""), (std::vector<int32_t>{1, 2}));
+  EXPECT_EQ((*opened)->encode("a")->size(), (*opened)->encode("a", false)->size() + 2);
+  for (int id : {-1, 5, 1'000'000})
+    EXPECT_NE(openWith(id, "<user>")
+                  .status()
+                  .message()
+                  .find("tokenizer.json gives the id " + std::to_string(id) + " to '<user>', which the model does not"),
+              std::string::npos);
+  EXPECT_NE(openWith(1, "<user>").status().message().find("its normalizer is 'Prepend'"), std::string::npos);
 }
 
 TEST(TokenizerFileTest, foldersAndOtherFiles) {
