@@ -11,6 +11,13 @@
 
 namespace npar::engine {
 
+struct AddedToken {
+  std::string text;
+  int64_t id = 0;
+  bool special = false;    ///< stands for no text
+  bool normalized = false; ///< looked for after the others
+};
+
 /// Finds, of the tokens that begin first, the longest, in one walk through a trie.
 class TokenTrie {
 public:

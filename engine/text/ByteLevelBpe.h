@@ -11,13 +11,6 @@
 
 namespace npar::engine {
 
-struct AddedToken {
-  std::string text;
-  int64_t id = 0;
-  bool special = false;    ///< stands for no text
-  bool normalized = false; ///< looked for after the others
-};
-
 /// What tokenizer files say, not checked yet.
 struct BpeParts {
   std::vector<std::pair<std::string, int64_t>> vocabulary; ///< tokens in byte characters (ByteCharacters.h)

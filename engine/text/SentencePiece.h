@@ -1,7 +1,8 @@
 // SentencePiece models (Llama 2's tokenizer.model), over libsentencepiece where this npar was built with it.
 #pragma once
 
-#include "engine/text/ByteLevelBpe.h"
+#include "engine/text/AddedTokens.h"
+#include "engine/text/Tokenizer.h"
 
 namespace npar::engine {
 

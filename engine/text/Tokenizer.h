@@ -47,8 +47,8 @@ public:
 
   /// The whole text at once.
   Result<std::vector<int32_t>> encode(std::string_view text, bool additions = true) const;
-  /// The bytes of all ids, `skipSpecial`: without special tokens.
-  Result<std::string> decode(const std::vector<int32_t> &ids, bool skipSpecial = false) const;
+  /// The bytes of all ids; `skipSpecial`: without special tokens.
+  Result<std::string> decode(const std::vector<int32_t> &ids, bool skipSpecial = true) const;
 };
 
 /// Gives the text of ids that come one by one, in whole characters: bytes that begin a UTF-8 sequence wait for its rest.
