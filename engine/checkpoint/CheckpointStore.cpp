@@ -19,8 +19,8 @@ namespace npar::engine {
 
 namespace {
 
-/// Bytes that are read at once to be hashed.
-constexpr uint64_t hashedAtOnce = uint64_t{4} << 20;
+/// Bytes that are read at once to be hashed: what fits a processor's cache.
+constexpr uint64_t hashedAtOnce = uint64_t{256} << 10;
 
 /// Part of a piece: where another plan has cut the tensor, its ranges are short and take turns over several pieces.
 struct CachedBlock {
@@ -152,13 +152,13 @@ Status OpenCheckpoint::read(const std::string &name, uint64_t first, uint64_t co
 Status OpenCheckpoint::verifyPiece(const ManifestTensor &tensor, const ManifestPiece &piece,
                                    const std::function<void(uint64_t)> &progress) const {
   uint64_t unit = bytesOfType(tensor.type), atOnce = hashedAtOnce / unit;
-  std::vector<uint8_t> block(std::min(atOnce, piece.elements()) * unit);
+  std::unique_ptr<uint8_t[]> block(new uint8_t[std::min(atOnce, piece.elements()) * unit]);
   PieceHash hash;
   for (uint64_t at = 0; at < piece.elements(); at += atOnce) {
     uint64_t count = std::min(atOnce, piece.elements() - at);
-    if (Status status = readPiece(tensor, piece, at, count, block.data()); !status.ok())
+    if (Status status = readPiece(tensor, piece, at, count, block.get()); !status.ok())
       return status;
-    hash.add(block.data(), count * unit);
+    hash.add(block.get(), count * unit);
     if (progress)
       progress(count * unit);
   }
