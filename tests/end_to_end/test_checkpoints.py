@@ -269,7 +269,7 @@ class RefusedTest(CheckpointTest):
         self.assertIn("tensor 'h.2.ln_1.weight', which has shape [32] here", self.refused(*settings(depth=4), *resume))
         self.assertIn("has seed 1, --seed says 2", self.refused("--seed", 2, *resume))
         text = self.text_file(6000)
-        self.assertIn("data of the kind random, this run would go on with tokens bytes", self.npar(
+        self.assertIn("data of the kind 'random', this run would go on with 'tokens bytes'", self.npar(
             "run", "gpt2", *settings(MODEL), "--data", text, "--tokens", "bytes", "--steps", 4, *resume, code=1).error)
         manifest = there / "manifest.json"
         good = manifest.read_text()

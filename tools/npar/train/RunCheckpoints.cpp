@@ -43,6 +43,9 @@ ExitCode RunCheckpoints::look() {
     return ExitCode::Good;
   if (std::string why = whyNotWritable(flags.checkpoint); !why.empty())
     return fail(ExitCode::BadInput, fmt::format("cannot write checkpoints to '{}': {}", flags.checkpoint, why));
+  if (engine::hasManifest(flags.checkpoint))
+    return fail(ExitCode::BadInput,
+                fmt::format("'{}' is a checkpoint itself: --checkpoint names the folder that holds them", flags.checkpoint));
   Result<std::vector<engine::CommittedCheckpoint>> committed = engine::committedCheckpoints(flags.checkpoint);
   if (!committed.ok())
     return fail(committed.status());
@@ -116,11 +119,11 @@ ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSourc
                                                 store->description(), what, there, here, before.samples, store->folder()));
   };
   if (before.stream != position.stream)
-    return refuse("data of the kind", before.stream, position.stream);
+    return refuse("data of the kind", "'" + before.stream + "'", "'" + position.stream + "'");
   if (before.order != position.order)
-    return refuse("samples in the order", before.order, position.order);
+    return refuse("samples in the order", "'" + before.order + "'", "'" + position.order + "'");
   if (before.epochSamples != position.epochSamples)
-    return refuse("data with as many samples as", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
+    return refuse("data whose number of samples is", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
   position.samples = before.samples;
   data.goOnFrom(firstStep(), static_cast<int64_t>(before.samples), shape.rows);
   if (before.batch != position.batch && !flags.quiet)
