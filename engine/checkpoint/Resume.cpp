@@ -99,9 +99,10 @@ static std::vector<std::string> remarksOn(const Manifest &manifest, const Progra
   if (!counts && manifest.rateSteps != manifest.step)
     remarks.push_back("the learning rate goes by step " + std::to_string(manifest.step) + " from here on: the checkpoint has counted " +
                       std::to_string(manifest.rateSteps) + " steps, without those that fp16 skipped");
+  std::map<std::string, const ManifestTensor *> there = byName(manifest);
   auto narrowed = [&](const CheckpointTensor &each) {
-    const ManifestTensor *stored = manifest.find(each.tensor.name);
-    return stored && bytesOfType(stored->type) > bytesOfType(each.tensor.type);
+    auto stored = there.find(each.tensor.name);
+    return stored != there.end() && bytesOfType(stored->second->type) > bytesOfType(each.tensor.type);
   };
   std::vector<CheckpointTensor> tensors = checkpointTensors(program);
   if (auto tensor = std::find_if(tensors.begin(), tensors.end(), narrowed); tensor != tensors.end())

@@ -36,18 +36,24 @@ def tensors(checkpoint):
 
 
 def assemble(tensor, shards):
+    """The tensor's bytes, row by row of each piece's rectangle."""
     size, shape = SIZES[tensor["type"]], tensor["shape"]
-    whole = [None] * math.prod(shape)
+    whole, covered = bytearray(math.prod(shape) * size), bytearray(math.prod(shape))
     for piece in tensor["pieces"]:
         data = shards[piece["file"]][piece["tensor"]]
-        assert len(data) == (piece["end"] - piece["begin"]) * size, tensor["name"]
-        for place in range(piece["begin"], piece["end"]):
+        begin, end, row = piece["begin"], piece["end"], piece["shape"][-1] if shape else 1
+        assert len(data) == (end - begin) * size, tensor["name"]
+        place = begin
+        while place < end:
+            count = min(row - place % row, end - place)
             rest, element, stride = place, 0, 1
             for start, here, there in reversed(list(zip(piece["start"], piece["shape"], shape))):
                 element += (start + rest % here) * stride
                 rest //= here
                 stride *= there
-            assert whole[element] is None, f"{tensor['name']}: element {element} is stored twice"
-            at = (place - piece["begin"]) * size
-            whole[element] = data[at : at + size]
-    return b"".join(whole)
+            assert not any(covered[element : element + count]), f"{tensor['name']}: element {element} is stored twice"
+            covered[element : element + count] = b"\1" * count
+            whole[element * size : (element + count) * size] = data[(place - begin) * size : (place - begin + count) * size]
+            place += count
+    assert all(covered), f"{tensor['name']}: not every element is stored"
+    return bytes(whole)
