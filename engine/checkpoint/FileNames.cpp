@@ -1,18 +1,18 @@
-// Goes through the tensors of a file once: ignored, compared, or renamed to a parameter.
+// Goes through stored tensors once: ignored, compared, or renamed to a parameter.
 #include "engine/checkpoint/FileNames.h"
 
 namespace npar::engine {
 
 using namespace program;
 
-FileNames namesOf(const Program &program, const SafetensorsFile &file) {
+FileNames namesOf(const Program &program, const std::map<std::string, StoreEntry> &tensors) {
   FileNames names;
   std::map<std::string, const Variable *> parameters;
   for (const Variable *variable : *program.variables())
     if (variable->kind() == VariableKind::Parameter)
       parameters[variable->name()->str()] = variable;
   std::map<std::string, NamedTensor> found; // by parameter
-  for (const auto &[name, tensor] : file.tensors()) {
+  for (const auto &[name, tensor] : tensors) {
     if (findRule(program, CheckpointRuleKind::Ignore, name))
       continue;
     if (const CheckpointRule *rule = findRule(program, CheckpointRuleKind::Same, name)) {

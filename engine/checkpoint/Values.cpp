@@ -1,11 +1,16 @@
 // Walks stored tensors in blocks, so that looking at them needs little memory.
 #include "engine/checkpoint/Values.h"
 
+#include "engine/checkpoint/StoredType.h"
 #include "engine/numbers/NarrowFloat.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <mutex>
+#include <oneapi/tbb/parallel_for.h>
 
 namespace npar::engine {
 
@@ -14,6 +19,13 @@ using program::ElementType;
 namespace {
 
 constexpr uint64_t block = uint64_t{1} << 16;
+
+uint64_t elementsOf(const StoreEntry &entry) {
+  uint64_t count = 1;
+  for (int64_t size : entry.shape)
+    count *= static_cast<uint64_t>(size);
+  return count;
+}
 
 /// The coordinates of the element at a row-major index, in words: `[0, 3]`.
 std::string indexText(uint64_t index, const std::vector<int64_t> &shape) {
@@ -67,32 +79,73 @@ bool fits(double value, ElementType type) {
   return std::isfinite(narrow);
 }
 
-} // namespace
-
-Result<std::optional<std::string>> firstUnfit(const SafetensorsFile &file, const StoredTensor &tensor, ElementType type) {
-  for (uint64_t begin = 0, count = tensor.elements(); begin < count; begin += block) {
-    Result<std::vector<double>> values = file.read<double>(tensor, begin, std::min(block, count - begin));
-    if (!values.ok())
-      return values.status();
-    for (size_t i = 0; i < values->size(); ++i)
-      if (double value = (*values)[i]; !fits(value, type))
-        return std::optional(numberText(value) + " at " + indexText(begin + i, tensor.shape) +
-                             (std::isfinite(value) ? std::string(", beyond ") + nameOf(type) : ""));
-  }
-  return std::optional<std::string>();
+/// Most values are far from the limits: these need no closer look.
+double surely(ElementType type) {
+  return type == ElementType::F64 ? std::numeric_limits<double>::max() : type == ElementType::F16 ? 65504.0 : 3.38e38;
 }
 
-Result<std::optional<std::string>> firstDifference(const SafetensorsFile &file, const StoredTensor &one, const StoredTensor &other) {
-  for (uint64_t begin = 0, count = one.elements(); begin < count; begin += block) {
-    uint64_t size = std::min(block, count - begin);
-    Result<std::vector<double>> left = file.read<double>(one, begin, size), right = file.read<double>(other, begin, size);
-    if (!left.ok() || !right.ok())
-      return left.ok() ? right.status() : left.status();
-    for (size_t i = 0; i < size; ++i)
-      if (double a = (*left)[i], b = (*right)[i]; !(a == b))
-        return std::optional(numberText(a) + " and " + numberText(b) + " at " + indexText(begin + i, one.shape));
-  }
-  return std::optional<std::string>();
+using Found = Result<std::optional<std::string>>;
+
+/// What `look(begin, count)` finds in the first block where it finds something or fails; all workers take blocks.
+template <typename Look> Found firstIn(uint64_t elements, Look look) {
+  std::mutex mutex;
+  Found result = std::optional<std::string>();
+  std::atomic<uint64_t> first{UINT64_MAX}; // the block of `result`
+  tbb::parallel_for(uint64_t{0}, (elements + block - 1) / block, [&](uint64_t i) {
+    if (first < i)
+      return;
+    Found found = look(i * block, std::min(block, elements - i * block));
+    if (found.ok() && !*found)
+      return;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (i < first)
+      first = i, result = std::move(found);
+  });
+  return result;
+}
+
+/// Elements of a stored tensor as doubles, exactly.
+Result<std::vector<double>> valuesOf(const TensorStore &store, const std::string &name, const StoreEntry &entry, uint64_t first,
+                                     uint64_t count) {
+  std::vector<uint8_t> bytes(count * (findStoredType(entry.type)->bits / 8));
+  if (Status status = store.read(name, first, count, bytes.data()); !status.ok())
+    return status;
+  std::vector<double> values(count);
+  widen(entry.type, bytes.data(), count, values.data());
+  return values;
+}
+
+} // namespace
+
+Found firstUnfit(const TensorStore &store, const std::string &tensor, ElementType type) {
+  const StoreEntry &entry = store.tensors().at(tensor);
+  const double limit = surely(type);
+  return firstIn(elementsOf(entry), [&](uint64_t begin, uint64_t count) -> Found {
+    Result<std::vector<double>> values = valuesOf(store, tensor, entry, begin, count);
+    if (!values.ok())
+      return values.status();
+    bool good = true;
+    for (double value : *values)
+      good &= std::fabs(value) <= limit;
+    for (size_t i = 0; i < values->size() && !good; ++i)
+      if (double value = (*values)[i]; !fits(value, type))
+        return std::optional(numberText(value) + " at " + indexText(begin + i, entry.shape) +
+                             (std::isfinite(value) ? std::string(", beyond ") + nameOf(type) : ""));
+    return std::optional<std::string>();
+  });
+}
+
+Found firstDifference(const TensorStore &store, const std::string &one, const std::string &other) {
+  const StoreEntry &left = store.tensors().at(one), &right = store.tensors().at(other);
+  return firstIn(elementsOf(left), [&](uint64_t begin, uint64_t count) -> Found {
+    Result<std::vector<double>> a = valuesOf(store, one, left, begin, count), b = valuesOf(store, other, right, begin, count);
+    if (!a.ok() || !b.ok())
+      return a.ok() ? b.status() : a.status();
+    for (size_t i = 0; i < count; ++i)
+      if (!((*a)[i] == (*b)[i]))
+        return std::optional(numberText((*a)[i]) + " and " + numberText((*b)[i]) + " at " + indexText(begin + i, left.shape));
+    return std::optional<std::string>();
+  });
 }
 
 } // namespace npar::engine

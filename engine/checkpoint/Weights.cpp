@@ -1,7 +1,7 @@
 // Parameters from and to safetensors files with the model's own names, whatever plan the session runs.
 #include "engine/checkpoint/Weights.h"
 
-#include "engine/checkpoint/FileNames.h"
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/StoredType.h"
 #include "engine/checkpoint/Values.h"
@@ -48,12 +48,44 @@ void append(std::string &message, const std::string &what, const std::vector<std
     message += " and " + std::to_string(list.size() - 5) + " more";
 }
 
-/// Says which values of a file, whose names and shapes fit, cannot be loaded; empty when all can. Fails when the file cannot be read.
-Result<std::string> wrongValues(const SafetensorsFile &file, const FileNames &names,
-                                const std::map<const Variable *, const NamedTensor *> &loaded) {
+/// What of a store is weights: of a checkpoint the parameters, in float32 where the plan rounds them, and not the optimizer's state.
+std::map<std::string, StoreEntry> weightsOf(const TensorStore &store) {
+  std::map<std::string, StoreEntry> tensors = store.tensors();
+  if (auto *checkpoint = dynamic_cast<const CheckpointStore *>(&store))
+    for (const ManifestTensor &tensor : checkpoint->manifest().tensors)
+      if (tensor.kind != "parameter")
+        tensors.erase(tensor.name);
+  return tensors;
+}
+
+using Loaded = std::map<const Variable *, const NamedTensor *>;
+
+/// Says which names, shapes and types do not fit; empty when all do.
+std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
+  std::string wrong;
+  for (const auto *list : {&names.loaded, &names.same})
+    for (const NamedTensor &each : *list) {
+      std::vector<int64_t> stored(each.parameter->stored()->begin(), each.parameter->stored()->end());
+      if (each.tensor->shape != stored)
+        wrong +=
+            "\n  tensor " + quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
+      else if (!SafetensorsFile::isFloating(each.tensor->type))
+        wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
+      if (!loaded.count(each.parameter))
+        wrong +=
+            "\n  tensor " + quotedName(each.name) + " is to be the same as '" + each.parameter->name()->str() + "', which the file lacks";
+    }
+  append(wrong, "missing in the file", quoted(names.missing));
+  append(wrong, "unknown to the model", quoted(names.unknown));
+  append(wrong, "two tensors for one parameter", names.ambiguous);
+  return wrong;
+}
+
+/// Says which values of tensors, whose names and shapes fit, cannot be loaded; empty when all can. Fails when the store cannot be read.
+Result<std::string> wrongValues(const TensorStore &store, const FileNames &names, const Loaded &loaded) {
   std::vector<std::string> unfit;
   for (const NamedTensor &each : names.loaded) {
-    Result<std::optional<std::string>> value = firstUnfit(file, *each.tensor, each.parameter->type());
+    Result<std::optional<std::string>> value = firstUnfit(store, each.name, each.parameter->type());
     if (!value.ok())
       return value.status();
     if (*value)
@@ -65,7 +97,7 @@ Result<std::string> wrongValues(const SafetensorsFile &file, const FileNames &na
     return wrong;
   for (const NamedTensor &each : names.same) {
     const NamedTensor &other = *loaded.at(each.parameter);
-    Result<std::optional<std::string>> values = firstDifference(file, *each.tensor, *other.tensor);
+    Result<std::optional<std::string>> values = firstDifference(store, each.name, other.name);
     if (!values.ok())
       return values.status();
     if (*values)
@@ -75,52 +107,56 @@ Result<std::string> wrongValues(const SafetensorsFile &file, const FileNames &na
   return wrong;
 }
 
+Loaded byParameter(const FileNames &names) {
+  Loaded loaded;
+  for (const NamedTensor &each : names.loaded)
+    loaded[each.parameter] = &each;
+  return loaded;
+}
+
+Status unfit(const TensorStore &store, const std::string &wrong) {
+  bool file = store.description().rfind("weights ", 0) == 0;
+  return wrong.empty() ? Status() : Status::badInput((file ? "" : "weights of ") + store.description() + " do not fit the model:" + wrong);
+}
+
 } // namespace
 
-Result<size_t> loadWeights(Session &session, const Program &program, const std::string &path) {
-  Result<std::shared_ptr<SafetensorsFile>> opened = SafetensorsFile::open(path);
-  if (!opened.ok())
-    return opened.status();
-  const SafetensorsFile &file = **opened;
-  FileNames names = namesOf(program, file);
-  std::string wrong;
-  std::map<const Variable *, const NamedTensor *> loaded;
-  for (const auto *list : {&names.loaded, &names.same})
-    for (const NamedTensor &each : *list) {
-      std::vector<int64_t> stored(each.parameter->stored()->begin(), each.parameter->stored()->end());
-      if (each.tensor->shape != stored)
-        wrong +=
-            "\n  tensor " + quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
-      else if (!SafetensorsFile::isFloating(each.tensor->type))
-        wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
-      if (list == &names.loaded)
-        loaded[each.parameter] = &each;
-      else if (!loaded.count(each.parameter))
-        wrong +=
-            "\n  tensor " + quotedName(each.name) + " is to be the same as '" + each.parameter->name()->str() + "', which the file lacks";
-    }
-  append(wrong, "missing in the file", quoted(names.missing));
-  append(wrong, "unknown to the model", quoted(names.unknown));
-  append(wrong, "two tensors for one parameter", names.ambiguous);
-  if (wrong.empty()) {
-    Result<std::string> values = wrongValues(file, names, loaded);
-    if (!values.ok())
-      return values.status();
-    wrong = *values;
-  }
-  if (!wrong.empty())
-    return Status::badInput("weights '" + path + "' do not fit the model:" + wrong);
+Result<Weights> Weights::match(const Program &program, std::shared_ptr<const TensorStore> store) {
+  Weights weights;
+  weights.tensors = std::make_unique<std::map<std::string, StoreEntry>>(weightsOf(*store));
+  weights.found = namesOf(program, *weights.tensors);
+  weights.source = std::move(store);
+  Status status = unfit(*weights.source, wrongTensors(weights.found, byParameter(weights.found)));
+  return status.ok() ? Result<Weights>(std::move(weights)) : status;
+}
 
-  for (const NamedTensor &each : names.loaded) {
-    std::string name = each.parameter->name()->str();
-    auto apply = [&](const auto &values, auto write) { return values.ok() ? write(*values) : values.status(); };
-    Status status = each.parameter->type() == ElementType::F64
-                        ? apply(file.read<double>(*each.tensor), [&](const auto &values) { return session.write(name, values); })
-                        : apply(file.read<float>(*each.tensor), [&](const auto &values) { return session.writeFloat(name, values); });
-    if (!status.ok())
+Status Weights::checkValues() const {
+  Result<std::string> wrong = wrongValues(*source, found, byParameter(found));
+  return wrong.ok() ? unfit(*source, *wrong) : wrong.status();
+}
+
+Status Weights::apply(Session &session) const {
+  for (const NamedTensor &each : found.loaded) {
+    ElementSource elements = {*findStoredType(each.tensor->type)->element,
+                              [&](uint64_t first, uint64_t count, uint8_t *bytes) { return source->read(each.name, first, count, bytes); }};
+    if (Status status = session.writeFrom(each.parameter->name()->str(), elements); !status.ok())
       return status;
   }
-  return names.fresh.size();
+  return {};
+}
+
+Result<size_t> loadWeights(Session &session, const Program &program, const std::string &path) {
+  Result<std::shared_ptr<const TensorStore>> store = openTensorStore(path);
+  if (!store.ok())
+    return store.status();
+  Result<Weights> weights = Weights::match(program, *store);
+  if (!weights.ok())
+    return weights.status();
+  if (Status status = weights->checkValues(); !status.ok())
+    return status;
+  if (Status status = weights->apply(session); !status.ok())
+    return status;
+  return weights->names().fresh.size();
 }
 
 Status saveWeights(const Session &session, const Program &program, const std::string &path) {

@@ -1,15 +1,35 @@
-// Parameters from and to safetensors files with the model's own names, whatever plan the session runs.
+// Parameters from stored tensors and to safetensors files, whatever plan the session runs.
 #pragma once
 
+#include "engine/checkpoint/FileNames.h"
 #include "engine/program/Loader.h"
 #include "engine/runtime/Session.h"
 
 namespace npar::engine {
 
-/// Sets every parameter from the file: names are the variables', or what the program's checkpoint rules make of them; stored shape =
-/// Variable.stored; values are finite in the parameter's type. Everything is checked before anything is applied. Errors name the tensor
-/// and both shapes, or the first bad value and its index; missing and unknown tensors are listed. Returns the number of parameters that are
-/// not in the file, may be so (`fresh`) and keep their initial values.
+/// Stored tensors that fit the parameters of a program: each by its name there, which is the variable's or what the program's checkpoint
+/// rules make of it, with the shape of Variable.stored and a floating type.
+class Weights {
+public:
+  /// Errors name the tensor and both shapes; missing and unknown tensors are listed. `program` outlives the result.
+  static Result<Weights> match(const program::Program &program, std::shared_ptr<const TensorStore> store);
+
+  const FileNames &names() const { return found; }
+  const TensorStore &store() const { return *source; }
+  /// That all values are finite in the parameters' types, and the same where they must be: the first bad ones with their indices. Reads all
+  /// of the tensors, in blocks.
+  Status checkValues() const;
+  /// Writes them to every rank of the session, each reading only what it keeps.
+  Status apply(Session &session) const;
+
+private:
+  std::shared_ptr<const TensorStore> source;
+  std::unique_ptr<std::map<std::string, StoreEntry>> tensors; ///< that are weights; `found` refers to them
+  FileNames found;
+};
+
+/// Sets every parameter from a file, a folder or a checkpoint. Everything is checked before anything is applied. Returns the number of
+/// parameters that are not stored, need not be (`fresh`) and keep their initial values.
 Result<size_t> loadWeights(Session &session, const program::Program &program, const std::string &path);
 
 /// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old

@@ -4,6 +4,7 @@
 #include "engine/files/Destination.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,8 +40,12 @@ void FileClaims::write(const std::string &what, const std::string &path) {
 }
 
 void FileClaims::read(const std::string &what, const std::string &path) {
-  if (!path.empty())
-    inputs.push_back({what, path});
+  if (path.empty())
+    return;
+  inputs.push_back({what, path});
+  std::error_code ignored;
+  for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
+    inputs.push_back({what, entry.path().string()});
 }
 
 void FileClaims::read(const dsl::Sources &texts) {

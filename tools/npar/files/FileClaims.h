@@ -17,7 +17,7 @@ public:
   FileClaims();
   /// An output, by the name that messages give it, such as "--log". An empty path is none.
   void write(const std::string &what, const std::string &path);
-  /// Claims a file as an input.
+  /// Claims a file as an input; of a folder all files in it.
   void read(const std::string &what, const std::string &path);
   /// The texts that a model was read from: its own, imported ones, schedules.
   void read(const dsl::Sources &texts);
