@@ -59,7 +59,7 @@ struct Item {
   ExpressionPtr value;
 };
 
-enum class StatementKind { Axis, Input, Param, Repeat, Under, Checkpoint, Loss, Require, Forward, Return, Assign };
+enum class StatementKind { Axis, Input, Param, Repeat, If, Under, Checkpoint, Loss, Require, Forward, Return, Assign };
 
 /// One line of a checkpoint block: `word "text"`, `word "text" -> "text"` or `word "text" = value`.
 struct CheckpointRule {
@@ -75,10 +75,11 @@ struct Statement {
   Name name;                              ///< Param, Repeat, Assign: what it declares; Input: element type
   std::optional<Name> path;               ///< Param, Repeat, Assign: what stands after `as`
   ExpressionPtr shape;                    ///< Input, Param: the list of axes
-  ExpressionPtr value;                    ///< Param: initialisation; Repeat: count; the expression of the others
+  ExpressionPtr value;                    ///< Param: initialisation; Repeat: count; If: condition; the expression of the others
   std::string message;                    ///< Require; Under: the prefix
-  std::vector<Statement> body;            ///< Repeat, Under, Forward
+  std::vector<Statement> body;            ///< Repeat, If, Under, Forward
   std::vector<CheckpointRule> rules = {}; ///< Checkpoint
+  std::vector<Statement> otherwise = {};  ///< If: after `else`
 };
 
 struct Import {
@@ -107,6 +108,19 @@ struct Train {
 struct Config {
   Name name, model;
   std::vector<Item> values;
+};
+
+/// One line of a family: `word "key"`, `word "key" = value` or `word "key" = value else value`.
+struct FamilyRule {
+  Name word;
+  std::vector<Name> keys;
+  ExpressionPtr value, otherwise;
+};
+
+/// What the configuration files of a family of checkpoints say of a model.
+struct Family {
+  Name name, model;
+  std::vector<FamilyRule> rules;
 };
 
 struct RuleAxis {
@@ -193,6 +207,7 @@ struct File {
   std::vector<Train> trains;
   std::vector<Plan> plans;
   std::vector<Config> configs;
+  std::vector<Family> families;
 };
 
 } // namespace npar::dsl::ast

@@ -35,6 +35,7 @@ public:
       expression(s.shape);
       expression(s.value);
       statements(s.body);
+      statements(s.otherwise);
     }
   }
 

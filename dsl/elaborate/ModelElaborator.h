@@ -55,6 +55,8 @@ private:
   /// The factors when the size of an axis is a product of axes alone, else nothing.
   AxisValue factors(const ast::Expression &size, Scope &scope);
   void under(const ast::Statement &s, Scope &scope, Body body);
+  void condition(const ast::Statement &s, Scope &scope, Body body);
+  void checkNoForward(const std::vector<ast::Statement> &statements, const char *of);
   /// What parameters below are called: the path after `as`, else the name, below the current one.
   std::string pathOf(const ast::Name &name, const std::optional<ast::Name> &as);
   void checkPath(Location at, const std::string &path);

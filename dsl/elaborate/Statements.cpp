@@ -100,6 +100,8 @@ void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
   case StatementKind::Repeat:
     only(body == Body::Model, "repeat", "in a model, not inside of another repeat");
     return repeat(s, scope);
+  case StatementKind::If:
+    return condition(s, scope, body);
   case StatementKind::Under:
     only(body != Body::Forward, "under", "in a model or a layer, outside of forward");
     return under(s, scope, body);
@@ -136,9 +138,10 @@ void ModelElaborator::poison(const Statement &s, Scope &scope) {
       spoil(item.name.text, item.name.location);
   if (s.kind == StatementKind::Param || s.kind == StatementKind::Assign)
     spoil(s.name.text, s.name.location);
-  if (s.kind == StatementKind::Under)
-    for (const Statement &inner : s.body)
-      poison(inner, scope);
+  if (s.kind == StatementKind::Under || s.kind == StatementKind::If)
+    for (const auto *list : {&s.body, &s.otherwise})
+      for (const Statement &inner : *list)
+        poison(inner, scope);
 }
 
 void ModelElaborator::checkFresh(const ast::Name &name, Scope &scope, const std::string &path) {
@@ -244,11 +247,21 @@ std::string ModelElaborator::pathOf(const ast::Name &name, const std::optional<a
   return (graph.path.empty() ? "" : graph.path + ".") + (as ? as->text : name.text);
 }
 
+void ModelElaborator::checkNoForward(const std::vector<Statement> &statements, const char *of) {
+  for (const Statement &inner : statements)
+    if (inner.kind == StatementKind::Forward)
+      reporter.fail(inner.location, std::string("'forward' stands only in a layer, outside of ") + of);
+}
+
+void ModelElaborator::condition(const Statement &s, Scope &scope, Body body) {
+  checkNoForward(s.body, "if");
+  checkNoForward(s.otherwise, "if");
+  execute(truth(*s.value, scope, "the condition of 'if'") ? s.body : s.otherwise, scope, body);
+}
+
 void ModelElaborator::under(const Statement &s, Scope &scope, Body body) {
   checkPath(s.location, s.message);
-  for (const Statement &inner : s.body)
-    if (inner.kind == StatementKind::Forward)
-      reporter.fail(inner.location, "'forward' stands only in a layer, outside of under");
+  checkNoForward(s.body, "under");
   struct Path {
     Path(std::string &path, const std::string &below) : path(path), before(path) { path += (before.empty() ? "" : ".") + below; }
     ~Path() { path = before; }

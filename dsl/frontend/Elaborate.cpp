@@ -5,6 +5,7 @@
 #include "dsl/elaborate/Library.h"
 #include "dsl/elaborate/ModelElaborator.h"
 #include "dsl/elaborate/TrainElaborator.h"
+#include "dsl/frontend/FamilyLines.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
 #include "dsl/plan/PlanElaborator.h"
@@ -107,6 +108,7 @@ private:
     checkFor(root->tree->trains);
     checkFor(root->tree->plans);
     checkFor(root->tree->configs);
+    checkFor(root->tree->families);
     if (diagnostics.hasErrors())
       throw Stop{};
     if (list.empty())
@@ -135,6 +137,8 @@ private:
     plans = collect(root, &ast::File::plans);
     chooseModel(trains, plans);
     auto ofModel = [&](const auto &d) { return d.first->model.text == model->name.text; };
+    for (const auto &family : filter(collect(root, &ast::File::families), ofModel))
+      familyLines(reporter, *family.first, *model);
     plans = filter(plans, ofModel);
     train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
     if (!train)

@@ -4,12 +4,16 @@ grammar Npar;
 file: declaration* EOF;
 expressionOnly: expression EOF; // the value of `--set key=value`
 
-declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration | configDeclaration;
+declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration | configDeclaration
+           | familyDeclaration;
 importDeclaration: IMPORT STRING;
 layerDeclaration: LAYER name parameters? body;
 modelDeclaration: MODEL name parameters? body;
 trainDeclaration: TRAIN name parameters? FOR name '{' setting* '}';
 configDeclaration: CONFIG STRING FOR name parameters;
+// What a configuration file of other programs says of a model: `take "n_embd" = width`; which words there are is checked afterwards.
+familyDeclaration: FAMILY STRING FOR name '{' familyRule* '}';
+familyRule: name STRING (',' STRING)* ('=' expression)? (ELSE expression)?;
 planDeclaration: PLAN name parameters? FOR name '{' planItem* '}';
 
 parameters: '(' (parameter (',' parameter)*)? ')';
@@ -18,12 +22,13 @@ parameter: name ('=' expression)?;
 // What a model, a layer and a forward function consist of; which statement may stand where is checked afterwards.
 body: '{' statement* '}';
 statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | requireStatement
-         | underStatement | checkpointStatement | forwardStatement | returnStatement | assignment;
+         | ifStatement | underStatement | checkpointStatement | forwardStatement | returnStatement | assignment;
 axisStatement: AXIS axisItem (',' axisItem)*;
 axisItem: name ('=' expression)?;
 inputStatement: INPUT name (',' name)* ':' name list;
 paramStatement: PARAM name path? ':' list '=' expression;
 repeatStatement: REPEAT name '[' expression ']' path? body;
+ifStatement: IF expression body (ELSE body)?; // opens no scope: what the chosen body declares is there afterwards
 underStatement: UNDER STRING body; // a prefix of parameter paths
 lossStatement: LOSS expression;
 requireStatement: REQUIRE expression ',' STRING;
@@ -69,7 +74,7 @@ list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
-    | AS | CHECKPOINT;
+    | AS | CHECKPOINT | FAMILY | ELSE;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -85,6 +90,7 @@ REPEAT: 'repeat';
 UNDER: 'under';
 AS: 'as';
 CHECKPOINT: 'checkpoint';
+FAMILY: 'family';
 LOSS: 'loss';
 REQUIRE: 'require';
 FORWARD: 'forward';
@@ -92,6 +98,7 @@ RETURN: 'return';
 MESH: 'mesh';
 SPLIT: 'split';
 IF: 'if';
+ELSE: 'else';
 AND: 'and';
 OR: 'or';
 NOT: 'not';

@@ -37,12 +37,30 @@ public:
       } else if (auto *p = d->planDeclaration())
         result.plans.push_back(plans.plan(p));
       else if (auto *c = d->configDeclaration())
-        result.configs.push_back({{unquote(c->STRING()), at(c->STRING())}, name(c->name()), parameters(c->parameters())});
+        result.configs.push_back({textName(c->STRING()), name(c->name()), parameters(c->parameters())});
+      else if (auto *f = d->familyDeclaration())
+        result.families.push_back(family(f));
     }
     return result;
   }
 
 private:
+  ast::Family family(Grammar::FamilyDeclarationContext *context) {
+    ast::Family result{textName(context->STRING()), name(context->name()), {}};
+    for (auto *r : context->familyRule()) {
+      ast::FamilyRule rule{name(r->name()), {}, nullptr, nullptr};
+      for (auto *key : r->STRING())
+        rule.keys.push_back(textName(key));
+      auto values = r->expression();
+      bool isElseAlone = r->ELSE() && values.size() == 1;
+      if (!values.empty())
+        (isElseAlone ? rule.otherwise : rule.value) = expression(values[0]);
+      if (values.size() > 1)
+        rule.otherwise = expression(values[1]);
+      result.rules.push_back(std::move(rule));
+    }
+    return result;
+  }
   PlanBuilder plans;
 };
 

@@ -36,6 +36,8 @@ public:
       separate(), train(t);
     for (const Config &c : f.configs)
       separate(), config(c);
+    for (const Family &each : f.families)
+      separate(), family(each);
     for (const Plan &p : f.plans)
       separate(), plan(p);
   }
@@ -121,6 +123,14 @@ private:
       out << ']';
       path(s.path);
       return body(s.body, depth);
+    case StatementKind::If:
+      out << "if ";
+      expression(*s.value);
+      body(s.body, depth);
+      if (s.otherwise.empty())
+        return;
+      out << " else";
+      return body(s.otherwise, depth);
     case StatementKind::Checkpoint:
       return rules(s.rules, depth);
     case StatementKind::Under:
@@ -175,6 +185,25 @@ private:
     out << "config \"" << c.name.text << "\" for " << c.model.text << '(';
     items(c.values);
     out << ")\n";
+  }
+
+  void family(const Family &f) {
+    out << "family \"" << f.name.text << "\" for " << f.model.text << " {\n";
+    for (const FamilyRule &r : f.rules) {
+      out << "  " << r.word.text;
+      for (size_t i = 0; i < r.keys.size(); ++i)
+        out << (i ? ", \"" : " \"") << r.keys[i].text << '"';
+      if (r.value) {
+        out << " = ";
+        expression(*r.value);
+      }
+      if (r.otherwise) {
+        out << " else ";
+        expression(*r.otherwise);
+      }
+      out << '\n';
+    }
+    out << "}\n";
   }
 
   void plan(const Plan &p) {

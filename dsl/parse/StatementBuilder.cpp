@@ -47,6 +47,15 @@ ast::Statement StatementBuilder::statement(Context *context) {
     s.body = body(c->body());
     break;
   }
+  case Grammar::RuleIfStatement: {
+    auto *c = static_cast<Grammar::IfStatementContext *>(context);
+    s.kind = StatementKind::If;
+    s.value = expression(c->expression());
+    s.body = body(c->body(0));
+    if (c->ELSE())
+      s.otherwise = body(c->body(1));
+    break;
+  }
   case Grammar::RuleCheckpointStatement:
     s.kind = StatementKind::Checkpoint;
     for (auto *rule : static_cast<Grammar::CheckpointStatementContext *>(context)->checkpointRule())

@@ -33,6 +33,16 @@ TEST(Llama, SettingsOverrideAConfiguration) {
   EXPECT_EQ(std::get<double>(nodesOf(p, "sinusoid")[0]->attributes.at("base")), 500000.0);
 }
 
+// The tied head is the embedding's weight, stored once; heads may be wider than their share of the width.
+TEST(Llama, TiedHeadsAndWideOnes) {
+  Program p = program(
+      elaborateFile(llama, {{"vocab", "61"}, {"width", "48"}, {"heads", "12"}, {"depth", "2"}, {"tied", "true"}, {"head_dim", "6"}}));
+  for (const Parameter &parameter : p.model.parameters)
+    EXPECT_NE(parameter.path, "lm_head.weight");
+  EXPECT_EQ(sizeOf(p, "feature"), 6);
+  EXPECT_EQ(p.model.checkpoint.front().model, "model.embed_tokens.weight");
+}
+
 TEST(Llama, NamesAndStoresParametersLikeHuggingFace) {
   Program p = program(elaborateFile(llama, small));
   std::vector<std::string> expected = {"model.embed_tokens.weight [61, 48]"};

@@ -59,6 +59,15 @@ TEST(PrintAst, KeepsPathsAndCheckpointRules) {
   EXPECT_EQ(printed(file.path()), text);
 }
 
+TEST(PrintAst, KeepsBranchesAndFamilies) {
+  const std::string text =
+      "model M {\n  if a {\n    b = c\n  } else {\n    if d {\n    }\n  }\n}\n\n"
+      "family \"m\" for M {\n  class \"A\", \"B\"\n  take \"e\", \"f.g\" = h else 4 * (i + 1)\n  must \"j\" = [none, 1e-5]\n"
+      "  skip \"k*\"\n}\n";
+  TextFile file(text);
+  EXPECT_EQ(printed(file.path()), text);
+}
+
 TEST(PrintAst, KeepsHowAScheduleIsWritten) {
   const std::string text =
       "plan p for M {\n  split {\n    h -> pp by 1f1b\n    h -> pp by interleaved(1 + 2)\n    h -> pp by \"mine.csv\"\n  }\n}\n";

@@ -247,6 +247,17 @@ TEST(Language, PathsBesideNames) {
   EXPECT_EQ(p.model.repeats[0].path, "encoder.layer");
 }
 
+// `if` opens no scope, and of the branch that is not taken nothing is there, whatever it says.
+TEST(Language, TakesOneBranch) {
+  const std::string text = " axis out = 3\n if width == 8 { l = Linear(embed, out)  y = l(x)  checkpoint { same \"a\" = l.weight } }\n"
+                           " else { y = no_such_thing }\n if width > 8 { z = y } else { if true { z = y + y } }\n loss sum(z, over = out)";
+  Program p = program(elaborateText(around(text)));
+  ASSERT_EQ(p.model.parameters.size(), 2u);
+  EXPECT_EQ(p.model.parameters[0].path, "l.weight");
+  ASSERT_EQ(p.model.checkpoint.size(), 1u);
+  EXPECT_EQ(nodesOf(p, "add").size(), 2u); // of the bias, and of y
+}
+
 TEST(Language, CheckpointRulesAreKeptInOrder) {
   Program p = program(elaborateText(
       around(" checkpoint { rename \"a.*\" -> \"*\" ignore \"*.mask\" same \"head\" = l.weight fresh \"l.*\" }\n axis out = 3\n"

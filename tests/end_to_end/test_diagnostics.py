@@ -19,6 +19,7 @@ SCHEDULES = "the schedules are npar's own, and right: tests/compiler/schedules s
 INTERNAL = {
     "internal error: parsing failed: ": CAUGHT,
     "internal error: elaboration failed: ": CAUGHT,
+    "internal error: a family could not be read: ": CAUGHT,
     "something else": "ANTLR always names what it expected; the word stands for an empty list",
     "internal error: unknown operation ' ... '": "the front end makes only operations that nn has; tests/compiler/import hands over another one",
     "schedule ' ... ', stage  ... : ": SCHEDULES,

@@ -1,0 +1,345 @@
+// Reads configuration files by the lines of a family, and writes them by the same lines.
+#include "dsl/Families.h"
+
+#include "dsl/constants/Settings.h"
+#include "dsl/elaborate/Library.h"
+#include "dsl/elaborate/NamePattern.h"
+#include "dsl/frontend/FamilyLines.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace npar::dsl {
+namespace {
+
+/// The shortest text that reads as the same number.
+std::string numberText(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+Value valueOf(const ConfigEntry &entry) {
+  if (auto *truth = std::get_if<bool>(&entry.value))
+    return *truth;
+  if (auto *integer = std::get_if<int64_t>(&entry.value))
+    return *integer;
+  if (auto *number = std::get_if<double>(&entry.value))
+    return *number;
+  if (auto *text = std::get_if<std::string>(&entry.value))
+    return *text;
+  return None{};
+}
+
+bool isNull(const ConfigEntry &entry) { return entry.plain && std::holds_alternative<std::monostate>(entry.value); }
+
+/// As JSON has it.
+std::string jsonText(const Value &value) {
+  if (auto *number = std::get_if<double>(&value))
+    return numberText(*number);
+  if (auto *text = std::get_if<std::string>(&value))
+    return '"' + *text + '"';
+  return std::holds_alternative<None>(value) ? "null" : textOf(value);
+}
+
+/// As `--set` takes it.
+std::string settingText(const Value &value) {
+  if (auto *number = std::get_if<double>(&value))
+    return numberText(*number);
+  return std::holds_alternative<None>(value) ? "none" : textOf(value);
+}
+
+bool same(const Value &a, const Value &b) {
+  if (isNumber(a) && isNumber(b))
+    return toDouble(a) == toDouble(b);
+  if (a.index() != b.index())
+    return false;
+  if (auto *truth = std::get_if<bool>(&a))
+    return *truth == std::get<bool>(b);
+  if (auto *text = std::get_if<std::string>(&a))
+    return *text == std::get<std::string>(b);
+  return std::holds_alternative<None>(a);
+}
+
+/// A family that a text declares or imports, with its model.
+class FamilyText {
+public:
+  FamilyText(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics)
+      : sources(sources), diagnostics(diagnostics), reporter(diagnostics), evaluator(reporter), library(options, sources, diagnostics) {
+    root = library.load();
+  }
+
+  bool loaded() const { return root && !diagnostics.hasErrors(); }
+
+  std::vector<const ast::Family *> all() const {
+    std::vector<const ast::Family *> result;
+    for (SourceFile *file : Library::reach(root))
+      for (const ast::Family &each : file->tree->families)
+        result.push_back(&each);
+    return result;
+  }
+
+  /// The first one that `accept` takes, with its lines read. False when there is none or it has an error.
+  template <typename Accept> bool choose(Accept accept) {
+    for (const ast::Family *each : all())
+      if (accept(*each)) {
+        family = each;
+        for (SourceFile *file : Library::reach(root))
+          for (const ast::Block &block : file->tree->models)
+            if (!model && block.name.text == family->model.text)
+              model = &block;
+        if (!model)
+          reporter.error(family->model.location, "unknown model '" + family->model.text + "'");
+        else
+          lines = familyLines(reporter, *family, *model);
+        return !diagnostics.hasErrors();
+      }
+    return false;
+  }
+
+  /// The constants that the model has without settings; those that must be set are left out in silence.
+  void bindDefaults() {
+    Diagnostics ignored(sources);
+    Reporter quiet(ignored);
+    Evaluator plain(quiet);
+    Settings none({}, sources, ignored);
+    bindConstants(plain, model->parameters, none, defaults, modelText());
+  }
+
+  void bind(const std::vector<std::pair<std::string, std::string>> &pairs, const std::optional<std::string> &configName) {
+    const ast::Config *config = nullptr;
+    for (SourceFile *file : Library::reach(root))
+      for (const ast::Config &each : file->tree->configs)
+        if (!config && configName && each.name.text == *configName && each.model.text == model->name.text)
+          config = &each;
+    Settings settings(pairs, sources, diagnostics);
+    bindConstants(evaluator, model->parameters, settings, constants, modelText(), config);
+  }
+
+  FamilyCall call(const std::vector<std::string> &architectures, const std::vector<ConfigEntry> &config);
+  FamilyConfig config();
+
+private:
+  std::string modelText() const { return "model '" + model->name.text + "'"; }
+  std::string place(const ast::Name &name) const {
+    return " (" + sources.name(name.location.file) + ":" + std::to_string(name.location.line) + ")";
+  }
+  const ConfigEntry *find(const std::string &key) {
+    for (const ConfigEntry &entry : *given)
+      if (entry.key == key) {
+        known.push_back(&entry);
+        return &entry;
+      }
+    return nullptr;
+  }
+  void take(const ast::FamilyRule &rule, FamilyCall &result);
+  void must(const ast::FamilyRule &rule, FamilyCall &result);
+  void checkClasses(const std::vector<std::string> &architectures, FamilyCall &result);
+  /// Empty, or why a constant cannot have the value.
+  std::string unfit(const std::string &constant, const Value &value);
+  /// A list is all that npar computes.
+  std::vector<Value> values(const ast::Expression &expression) {
+    std::vector<Value> result;
+    if (expression.kind == ast::ExpressionKind::List)
+      for (const ast::ExpressionPtr &item : expression.items)
+        result.push_back(evaluator.evaluate(*item, constants));
+    else
+      result.push_back(evaluator.evaluate(expression, constants));
+    return result;
+  }
+
+  Sources &sources;
+  Diagnostics &diagnostics;
+  Reporter reporter;
+  Evaluator evaluator;
+  Library library;
+  SourceFile *root = nullptr;
+  const ast::Family *family = nullptr;
+  const ast::Block *model = nullptr;
+  std::vector<FamilyLine> lines;
+  Scope defaults, constants, taken;
+  const std::vector<ConfigEntry> *given = nullptr;
+  std::vector<const ConfigEntry *> known; ///< that a line speaks of
+};
+
+std::string FamilyText::unfit(const std::string &constant, const Value &value) {
+  const Value &fallback = defaults.find(constant)->value;
+  if (auto *text = std::get_if<std::string>(&value);
+      text && !std::all_of(text->begin(), text->end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; }))
+    return "is no word";
+  bool whole = std::holds_alternative<int64_t>(fallback) && std::holds_alternative<double>(value);
+  bool alike = fallback.index() == value.index() || (isNumber(fallback) && isNumber(value) && !whole);
+  if (alike || std::holds_alternative<None>(fallback) || std::holds_alternative<Poison>(fallback))
+    return "";
+  return "and the constant '" + constant + "' of " + modelText() + " is " + kindOf(fallback);
+}
+
+void FamilyText::take(const ast::FamilyRule &rule, FamilyCall &result) {
+  const ConfigEntry *entry = nullptr;
+  for (const ast::Name &key : rule.keys)
+    if (const ConfigEntry *each = find(key.text); each && !isNull(*each)) {
+      if (entry && !same(valueOf(*entry), valueOf(*each)))
+        result.wrong.push_back("'" + entry->key + "' is " + entry->text + " and '" + each->key + "' is " + each->text +
+                               ", which must be the same");
+      entry = entry ? entry : each;
+    }
+  const std::string &constant = rule.value->text;
+  taken.bind(constant, Poison{}, rule.value->location); // values that follow from one that is missing are not complained of
+  if (!entry && !rule.otherwise) {
+    result.wrong.push_back("'" + rule.keys.front().text + "' is missing" + place(rule.keys.front()));
+    return;
+  }
+  Value value;
+  try {
+    value = entry ? valueOf(*entry) : evaluator.evaluate(*rule.otherwise, taken);
+  } catch (const Stop &) {
+    return;
+  }
+  if (std::string why = entry && !entry->plain ? "is no plain value" : unfit(constant, value); !why.empty()) {
+    result.wrong.push_back("'" + (entry ? entry->key : rule.keys.front().text) + "' is " + (entry ? entry->text : jsonText(value)) + ", " +
+                           why + place(rule.keys.front()));
+    return;
+  }
+  taken.bind(constant, value, rule.value->location);
+  result.settings.emplace_back(constant, settingText(value));
+}
+
+void FamilyText::must(const ast::FamilyRule &rule, FamilyCall &result) {
+  for (const ast::Name &key : rule.keys)
+    if (const ConfigEntry *entry = find(key.text)) {
+      std::vector<Value> good = values(*rule.value);
+      if (entry->plain && std::any_of(good.begin(), good.end(), [&](const Value &value) { return same(value, valueOf(*entry)); }))
+        continue;
+      std::string texts;
+      for (size_t i = 0; i < good.size(); ++i)
+        texts += (i == 0 ? "" : i + 1 == good.size() ? " or " : ", ") + jsonText(good[i]);
+      result.wrong.push_back("'" + entry->key + "' is " + entry->text + ", npar's " + model->name.text + " computes " + texts + " only" +
+                             place(key));
+    }
+}
+
+void FamilyText::checkClasses(const std::vector<std::string> &architectures, FamilyCall &result) {
+  std::vector<std::string> classes;
+  std::string texts;
+  for (const FamilyLine &line : lines)
+    if (line.word == FamilyWord::Class)
+      for (const ast::Name &name : line.rule->keys) {
+        texts += (classes.empty() ? "\"" : " or \"") + name.text + '"';
+        classes.push_back(name.text);
+      }
+  for (const std::string &each : architectures)
+    if (!classes.empty() && std::find(classes.begin(), classes.end(), each) == classes.end())
+      result.wrong.push_back("'architectures' is \"" + each + "\", npar's " + model->name.text + " is " + texts + " only" +
+                             place(family->name));
+}
+
+FamilyCall FamilyText::call(const std::vector<std::string> &architectures, const std::vector<ConfigEntry> &config) {
+  given = &config;
+  FamilyCall result;
+  result.model = model->name.text;
+  bindDefaults();
+  checkClasses(architectures, result);
+  for (const FamilyLine &line : lines)
+    if (line.word == FamilyWord::Take)
+      take(*line.rule, result);
+  if (!result.wrong.empty())
+    return result;
+  bind(result.settings, std::nullopt);
+  for (const FamilyLine &line : lines)
+    if (line.word == FamilyWord::Must)
+      must(*line.rule, result);
+  for (const ConfigEntry &entry : config) {
+    if (std::find(known.begin(), known.end(), &entry) != known.end())
+      continue;
+    bool skipped = false;
+    for (const FamilyLine &line : lines)
+      if (line.word == FamilyWord::Skip)
+        for (const ast::Name &key : line.rule->keys)
+          skipped |= matchesName(key.text, entry.key);
+    if (skipped)
+      result.skipped.push_back(entry.key);
+    else
+      result.wrong.push_back("'" + entry.key + "' is " + entry.text + ", a key that family \"" + family->name.text + "\" does not know" +
+                             place(family->name));
+  }
+  return result;
+}
+
+FamilyConfig FamilyText::config() {
+  FamilyConfig result;
+  result.family = family->name.text;
+  for (const FamilyLine &line : lines) {
+    const ast::Name &key = line.rule->keys.front();
+    if (line.word == FamilyWord::Class && result.architecture.empty())
+      result.architecture = key.text;
+    bool written = line.word == FamilyWord::Take || line.word == FamilyWord::Must;
+    if (!written || key.text.find('.') != std::string::npos) // an object inside is what another version of the file has
+      continue;
+    Value value = line.word == FamilyWord::Must ? values(*line.rule->value).front() : constants.find(line.rule->value->text)->value;
+    if (line.word == FamilyWord::Take)
+      if (const Value &fallback = defaults.find(line.rule->value->text)->value;
+          std::holds_alternative<double>(fallback) && std::holds_alternative<int64_t>(value))
+        value = toDouble(value);
+    ConfigEntry entry = {key.text, std::monostate(), jsonText(value)};
+    if (auto *truth = std::get_if<bool>(&value))
+      entry.value = *truth;
+    else if (auto *integer = std::get_if<int64_t>(&value))
+      entry.value = *integer;
+    else if (auto *number = std::get_if<double>(&value))
+      entry.value = *number;
+    else if (auto *text = std::get_if<std::string>(&value))
+      entry.value = *text;
+    result.entries.push_back(std::move(entry));
+  }
+  return result;
+}
+
+/// Runs `body` and keeps what it throws inside: what is wrong with the text has been reported.
+template <typename Body> auto guarded(Diagnostics &diagnostics, Body body) -> decltype(body()) {
+  try {
+    auto result = body();
+    if (!diagnostics.hasErrors())
+      return result;
+  } catch (const Stop &) {
+  } catch (const Abort &) {
+  } catch (const std::exception &e) { // out of memory
+    diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: a family could not be read: ") + e.what());
+  }
+  return {};
+}
+
+} // namespace
+
+std::vector<std::string> familiesOf(const FrontendOptions &options, Sources &sources, Diagnostics &diagnostics) {
+  return guarded(diagnostics, [&] {
+    std::vector<std::string> names;
+    FamilyText text(options, sources, diagnostics);
+    if (text.loaded())
+      for (const ast::Family *family : text.all())
+        names.push_back(family->name.text);
+    return names;
+  });
+}
+
+std::optional<FamilyCall> callOf(const FrontendOptions &options, const std::string &family, const std::vector<std::string> &architectures,
+                                 const std::vector<ConfigEntry> &config, Sources &sources, Diagnostics &diagnostics) {
+  return guarded(diagnostics, [&]() -> std::optional<FamilyCall> {
+    FamilyText text(options, sources, diagnostics);
+    if (!text.loaded() || !text.choose([&](const ast::Family &each) { return each.name.text == family; }))
+      return std::nullopt;
+    return text.call(architectures, config);
+  });
+}
+
+std::optional<FamilyConfig> configOf(const FrontendOptions &options, const std::string &model, Sources &sources, Diagnostics &diagnostics) {
+  return guarded(diagnostics, [&]() -> std::optional<FamilyConfig> {
+    FamilyText text(options, sources, diagnostics);
+    if (!text.loaded() || !text.choose([&](const ast::Family &each) { return each.model.text == model; }))
+      return std::nullopt;
+    text.bindDefaults();
+    text.bind(options.settings, options.config);
+    return text.config();
+  });
+}
+
+} // namespace npar::dsl

@@ -1,0 +1,85 @@
+// Checks the lines of families against the model that they are for.
+#include "dsl/frontend/FamilyLines.h"
+
+#include "dsl/Suggestions.h"
+#include "dsl/elaborate/NamePattern.h"
+
+#include <algorithm>
+
+namespace npar::dsl {
+namespace {
+
+/// In order of FamilyWord.
+const std::vector<std::string> words = {"class", "take", "must", "skip"};
+const char *const forms[] = {"`class \"GPT2LMHeadModel\"`", "`take \"key\" = constant`, or `take \"key\" = constant else value`",
+                             "`must \"key\" = value`, or `must \"key\" = [value, value]`", "`skip \"key\"`"};
+
+class LineChecker {
+public:
+  LineChecker(Reporter &reporter, const ast::Family &family, const ast::Block &model) : reporter(reporter), family(family), model(model) {}
+
+  std::vector<FamilyLine> run() {
+    std::vector<FamilyLine> lines;
+    for (const ast::FamilyRule &rule : family.rules)
+      try {
+        lines.push_back(line(rule));
+      } catch (const Stop &) {
+      }
+    return lines;
+  }
+
+private:
+  FamilyLine line(const ast::FamilyRule &rule) {
+    auto found = std::find(words.begin(), words.end(), rule.word.text);
+    if (found == words.end()) {
+      std::vector<std::string> helps = didYouMean(rule.word.text, words);
+      reporter.fail(rule.word.location, "a family has no '" + rule.word.text + "'",
+                    helps.empty() ? std::vector<std::string>{"it has " + joined(words, "and")} : helps);
+    }
+    auto word = static_cast<FamilyWord>(found - words.begin());
+    bool valued = word == FamilyWord::Take || word == FamilyWord::Must;
+    bool isName = rule.value && rule.value->kind == ast::ExpressionKind::Name;
+    if ((rule.value != nullptr) != valued || (rule.otherwise && word != FamilyWord::Take) || (word == FamilyWord::Take && !isName))
+      reporter.fail(rule.word.location, "'" + rule.word.text + "' is written in another way",
+                    {std::string("write ") + forms[static_cast<int>(word)]});
+    if (word == FamilyWord::Take)
+      checkConstant(*rule.value);
+    if (word != FamilyWord::Class)
+      for (const ast::Name &key : rule.keys)
+        checkKey(key, word);
+    return {word, &rule};
+  }
+
+  void checkConstant(const ast::Expression &name) {
+    std::vector<std::string> constants;
+    for (const ast::Item &constant : model.parameters)
+      constants.push_back(constant.name.text);
+    if (std::find(constants.begin(), constants.end(), name.text) == constants.end())
+      reporter.fail(name.location, "model '" + model.name.text + "' has no constant '" + name.text + "'", didYouMean(name.text, constants));
+  }
+
+  void checkKey(const ast::Name &key, FamilyWord word) {
+    auto stars = std::count(key.text.begin(), key.text.end(), '*');
+    if (key.text.empty() || stars > (word == FamilyWord::Skip ? 1 : 0))
+      reporter.fail(key.location, "\"" + key.text + "\" is no key of a configuration",
+                    {"a key is a name; that of 'skip' may have one '*'"});
+    for (const ast::Name *before : keys)
+      if (matchesName(before->text, key.text))
+        reporter.error(key.location, "the key \"" + key.text + "\" has a line already", before->location, "it is here",
+                       {"remove one of them"});
+    keys.push_back(&key);
+  }
+
+  Reporter &reporter;
+  const ast::Family &family;
+  const ast::Block &model;
+  std::vector<const ast::Name *> keys;
+};
+
+} // namespace
+
+std::vector<FamilyLine> familyLines(Reporter &reporter, const ast::Family &family, const ast::Block &model) {
+  return LineChecker(reporter, family, model).run();
+}
+
+} // namespace npar::dsl
