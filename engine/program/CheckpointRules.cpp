@@ -33,6 +33,22 @@ std::string parameterOf(const Program &program, const std::string &tensor) {
   return name;
 }
 
+std::string tensorOf(const Program &program, const std::string &parameter) {
+  for (const CheckpointRule *rule : *program.checkpoint()) {
+    std::string name = rule->file()->str(), own = rule->model()->str();
+    std::optional<std::string> part = rule->kind() == CheckpointRuleKind::Rename ? matchedPart(own, parameter) : std::nullopt;
+    size_t star = name.find('*');
+    bool lost = star != std::string::npos && own.find('*') == std::string::npos; // many names lead to one parameter
+    if (!part || lost)
+      continue;
+    if (star != std::string::npos)
+      name.replace(star, 1, *part);
+    if (parameterOf(program, name) == parameter && !findRule(program, CheckpointRuleKind::Ignore, name))
+      return name;
+  }
+  return parameter;
+}
+
 std::string wrongCheckpointRule(const Program &program) {
   auto isParameter = [&](const std::string &pattern) {
     return std::any_of(program.variables()->begin(), program.variables()->end(), [&](const Variable *variable) {

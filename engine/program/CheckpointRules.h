@@ -14,6 +14,10 @@ std::optional<std::string> matchedPart(const std::string &pattern, const std::st
 /// The parameter that a tensor of a file belongs to by the first Rename that matches; its own name where none does.
 std::string parameterOf(const Program &program, const std::string &tensor);
 
+/// What files of the family call a parameter: by the first Rename that leads to it and whose name means it again; its own name where none
+/// does.
+std::string tensorOf(const Program &program, const std::string &parameter);
+
 /// The first rule of a kind whose pattern (`file`, of Fresh `model`) matches; null when none does.
 const CheckpointRule *findRule(const Program &program, CheckpointRuleKind kind, const std::string &name);
 

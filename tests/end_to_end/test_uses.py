@@ -39,9 +39,11 @@ AT_ONCE = 2
 
 
 # For rows: `change FILE SCRIPT ARGUMENTS` runs npar on m.npar, a text edited by sed; `body STATEMENT` verifies body.npar with that statement;
+# `copied FOLDER SCRIPT ARGUMENTS` runs npar on x, a copy of the folder that the shell's script changes and that goes afterwards;
 # `begun FILE` waits until a run in the background has written something to it.
 HELPERS = """change() { sed "$2" "$1" > m.npar; shift 2; npar "$@"; }
 body() { sed "s|# BODY|$1|" body.npar > m.npar; npar verify m.npar; }
+copied() { cp -r "$1" x; sh -c "$2"; shift 2; npar "$@"; code=$?; rm -r x; return $code; }
 begun() { while [ ! -s "$1" ]; do sleep 0.05; done; }
 """
 
@@ -232,6 +234,11 @@ def make_files(folder):
     npar("compile", "tiny.npar", "-o", "tiny.npx")
     npar(*["run", "tiny.npar", "--random-data", "--steps", "2", "--quiet", "--trace", "tiny.trace"])
     damage_weights(folder, write)
+    for name in ("gpt2", "llama"):
+        shutil.copytree(REFERENCE / "huggingface" / name, folder / f"face_{name}")
+    write("relu.json", (folder / "face_gpt2" / "config.json").read_bytes().replace(b"gelu_new", b"relu"))
+    write("bert.json", b'{"model_type": "bert"}')
+    write("tiny.json", b'{"model_type": "tiny", "words": 256, "hidden": 16, "notes": [1]}')
     program = (folder / "tiny.npx").read_bytes()
     write("cut.npx", program[: len(program) // 2])
     write("flipped.npx", program[:400] + bytes([program[400] ^ 1]) + program[401:])
@@ -366,6 +373,8 @@ class UsesTest(unittest.TestCase):
             "schedule diff",
             "schedule explain",
             "tokens",
+            "import",
+            "export",
         )
         for command in commands:
             text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout

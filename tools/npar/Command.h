@@ -23,5 +23,7 @@ Command addInspectCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);
 Command addScheduleCommand(CLI::App &driver);
 Command addTokensCommand(CLI::App &driver);
+Command addImportCommand(CLI::App &driver);
+Command addExportCommand(CLI::App &driver);
 
 } // namespace npar::driver

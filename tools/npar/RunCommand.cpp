@@ -118,8 +118,8 @@ Command addRunCommand(CLI::App &driver) {
       ->type_name("ORDER")
       ->check(CLI::IsMember({"shuffled", "sequential"}));
   app->add_flag("--random-data", flags->randomData, "random values instead of a file: for trials and benchmarks");
-  app->add_option("--weights", flags->weights, "start from these weights (Hugging Face names)")
-      ->type_name("FILE.safetensors")
+  app->add_option("--weights", flags->weights, "start from these weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
+      ->type_name("PATH")
       ->check(notEmpty());
   app->add_option("--save-weights", flags->saveWeights, "write the final weights")->type_name("FILE.safetensors")->check(notEmpty());
   app->add_option("--checkpoint", flags->checkpoint,

@@ -68,8 +68,8 @@ ExitCode drive(int argc, char **argv) {
   driver.allow_extras();
   driver.set_version_flag("--version", "npar 0.1");
   std::vector<Command> commands = {
-      addCompileCommand(driver), addRunCommand(driver),      addInspectCommand(driver), addVerifyCommand(driver),
-      addCompatCommand(driver),  addScheduleCommand(driver), addEvalCommand(driver),    addTokensCommand(driver),
+      addCompileCommand(driver),  addRunCommand(driver),  addInspectCommand(driver), addVerifyCommand(driver), addCompatCommand(driver),
+      addScheduleCommand(driver), addEvalCommand(driver), addTokensCommand(driver),  addImportCommand(driver), addExportCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {

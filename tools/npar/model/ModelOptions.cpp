@@ -22,16 +22,6 @@ bool isFile(const fs::path &path) {
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
 }
 
-std::vector<std::string> libraryModels() {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(fs::path(standardLibrary()) / "models", ignored))
-    if (entry.path().extension() == ".npar")
-      names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 /// The path itself, else a model of the standard library by name, else a path that begins with `stdlib/`.
 std::optional<std::string> findModel(const std::string &name) {
   if (isFile(name))
@@ -54,6 +44,16 @@ std::string standardLibrary() {
   std::error_code failed;
   fs::path installed = fs::read_symlink("/proc/self/exe", failed).parent_path().parent_path() / "share/npar/stdlib";
   return !failed && fs::is_directory(installed, failed) ? installed.string() : NPAR_SOURCE_STDLIB;
+}
+
+std::vector<std::string> libraryModels() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(fs::path(standardLibrary()) / "models", ignored))
+    if (entry.path().extension() == ".npar")
+      names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text) {

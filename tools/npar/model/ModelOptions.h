@@ -38,6 +38,9 @@ struct ModelOptions {
 /// `key=value` taken apart; nothing when it is not of that form.
 std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text);
 
+/// Names of the standard library's models, ascending.
+std::vector<std::string> libraryModels();
+
 /// The folder of the standard library: $NPAR_STDLIB, else the one beside the sources this driver was built from.
 std::string standardLibrary();
 

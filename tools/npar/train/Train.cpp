@@ -241,7 +241,10 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, 
     if (!flags.quiet)
       printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
   } else if (!flags.weights.empty()) {
-    Result<size_t> fresh = engine::loadWeights(**session, root, flags.weights);
+    Result<size_t> fresh = [&] {
+      Waiting waiting("loading '" + flags.weights + "'");
+      return engine::loadWeights(**session, root, flags.weights);
+    }();
     if (!fresh.ok())
       return fail(fresh.status());
     if (*fresh > 0)

@@ -1,0 +1,302 @@
+"""Hugging Face in and out: folders that transformers wrote (tests/reference/huggingface_reference.py), read, trained on and written again."""
+
+import json
+import shutil
+import struct
+import unittest
+
+from driver import LONG, REFERENCE, DriverTest, mesh, settings
+
+FOLDERS = REFERENCE / "huggingface"
+EXPECTED = {  # model, parameters, settings, types
+    "gpt2": ("gpt2", 2152, {"vocab": 37, "context": 12, "width": 8, "heads": 2, "depth": 2, "inner": 32, "epsilon": 1e-5}, ["F32"]),
+    "gpt2_old": ("gpt2", 2152, {"vocab": 37, "context": 12, "width": 8, "heads": 2, "depth": 2, "inner": 32, "epsilon": 1e-5}, ["F16"]),
+    "llama": (
+        "llama", 4720,
+        {"vocab": 37, "context": 16, "width": 16, "mlp": 20, "heads": 4, "kv_heads": 2, "depth": 2, "head_dim": 4, "theta": 10000,
+         "epsilon": 1e-6, "tied": False},
+        ["BF16"],
+    ),
+    "llama_tied": (
+        "llama", 4896,
+        {"vocab": 37, "context": 16, "width": 16, "mlp": 20, "heads": 4, "kv_heads": 2, "depth": 2, "head_dim": 6, "theta": 500,
+         "epsilon": 1e-6, "tied": True},
+        ["F32"],
+    ),
+}  # fmt: skip
+TYPES = {"F32": "f32", "F16": "f16", "BF16": "bf16"}
+# A step that changes no bit: what is loaded is what is saved.
+STILL = {
+    "gpt2": 'import "gpt2"\ntrain still for Gpt2 { batch 8 optimizer Sgd(lr = 0) }\n',
+    "llama": 'import "llama"\ntrain still for Llama { batch 8 optimizer Sgd(lr = 0) }\n',
+}
+PLANS = {
+    "one rank": ["--plan", "none"],
+    "dp pp tp": settings(mesh(dp=2, pp=2, tp=2), micro=2),
+    "dp pp tp, all in shares": settings(mesh(dp=2, pp=2, tp=2), micro=2, zero=3),
+    "tp 4 sequence bf16": settings(mesh(dp=1, pp=1, tp=4), micro=2, sequence="true", compute="bf16"),
+}
+
+
+def tensors_in(folder):
+    """Name to (type, shape, bytes) of all safetensors files of a folder; none is in two of them."""
+    found = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        content = path.read_bytes()
+        (size,) = struct.unpack("<Q", content[:8])
+        for name, entry in json.loads(content[8 : 8 + size]).items():
+            if name != "__metadata__":
+                assert name not in found
+                begin, end = entry["data_offsets"]
+                found[name] = (entry["dtype"], entry["shape"], content[8 + size + begin : 8 + size + end])
+    return found
+
+
+def weights_in(folder):
+    """As a model of transformers would save them: with the prefix, without masks and a head that is stored twice."""
+    found = tensors_in(folder)
+    if folder.name == "gpt2_old":
+        found.pop("lm_head.weight")
+        found = {"transformer." + name: tensor for name, tensor in found.items() if not name.endswith((".attn.bias", ".masked_bias"))}
+    return found
+
+
+class ImportTest(DriverTest):
+    def test_folders(self):
+        for name, (model, parameters, values, types) in EXPECTED.items():
+            with self.subTest(folder=name):
+                report = self.npar_json("import", FOLDERS / name)
+                self.assertEqual((report["model"], report["parameters"]), (model, parameters))
+                self.assertEqual(report["settings"], values)
+                self.assertEqual(report["weights"]["types"], types)
+                self.assertEqual(report["weights"]["tensors"] + report["weights"]["ignored"], len(tensors_in(FOLDERS / name)))
+                self.assertEqual(report["weights"]["ignored"], 4 if name == "gpt2_old" else 0)
+
+    def test_a_configuration_alone(self):
+        shutil.copy(FOLDERS / "llama" / "config.json", self.folder / "config.json")
+        report = self.npar_json("import", "config.json")
+        self.assertEqual((report["model"], report["parameters"], report["weights"]), ("llama", 4720, None))
+        self.assertIn("transformers_version", report["skipped"])
+
+    def test_the_command_and_the_text_run(self):
+        """Both calls that are printed compute the same."""
+        printed = self.npar("import", FOLDERS / "llama", "-o", "call.npar").output.split()
+        self.assertEqual(printed[:3], ["npar", "run", "llama"])
+        common = ["--plan", "none", *settings(batch=4, length=8), "--random-data", "--steps", 2, "--seed", 3]
+        one = self.npar_json("run", *printed[2:], *common)
+        other = self.npar_json("run", "call.npar", "--config", "imported", "--weights", FOLDERS / "llama", *common)
+        self.assertEqual(one["parameter_hash"], other["parameter_hash"])
+
+    def refused(self, changes, *expected, remove=(), base="gpt2", code=1):
+        config = json.loads((FOLDERS / base / "config.json").read_text())
+        for key in remove:
+            del config[key]
+        config.update(changes)
+        (self.folder / "config.json").write_text(json.dumps(config))
+        error = self.npar("import", "config.json", code=code).error
+        for text in expected:
+            self.assertIn(text, error)
+
+    def test_what_npar_computes_differently_is_refused_by_name(self):
+        cases = [
+            ("gpt2", {"activation_function": "relu"}, "'activation_function' is \"relu\", npar's Gpt2 computes \"gelu_new\" or \"gelu_pytorch_tanh\" only"),
+            ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "'scale_attn_by_inverse_layer_idx' is true, npar's Gpt2 computes false only"),
+            ("gpt2", {"scale_attn_weights": False}, "'scale_attn_weights' is false"),
+            ("gpt2", {"tie_word_embeddings": False}, "'tie_word_embeddings' is false"),
+            ("gpt2", {"n_ctx": 11}, "'n_ctx' is 11, npar's Gpt2 computes 12 only"),
+            ("gpt2", {"add_cross_attention": True}, "'add_cross_attention' is true, which no model of npar has"),
+            ("gpt2", {"pruned_heads": {"0": [1]}}, "'pruned_heads.0' is [1], which no model of npar has"),
+            ("gpt2", {"architectures": ["GPT2ForSequenceClassification"]}, "'architectures' is \"GPT2ForSequenceClassification\""),
+            ("gpt2", {"n_layer": 2.5}, "'n_layer' is 2.5, and the constant 'depth' of model 'Gpt2' is an integer"),
+            ("gpt2", {"n_layer": [2]}, "'n_layer' is [2], is no plain value"),
+            ("gpt2", {"n_layer": "2; rm"}, "'n_layer' is \"2; rm\", is no word"),
+            ("gpt2", {"quantization_config": {"bits": 4}}, "'quantization_config.bits' is 4, a key that family \"gpt2\" does not know"),
+            ("gpt2", {"new_key": None}, "'new_key' is null, a key that family \"gpt2\" does not know"),
+            ("gpt2", {"model_type": "bert"}, 'has the model_type "bert", and npar knows "gpt2", "llama"'),
+            ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'rope_scaling.type' is \"linear\"", "'rope_scaling.factor' is 2.0"),
+            ("llama", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "'rope_parameters.rope_type' is \"llama3\""),
+            ("llama", {"rope_theta": 5e5}, "'rope_theta' is 500000.0 and 'rope_parameters.rope_theta' is 10000.0, which must be the same"),
+            ("llama", {"attention_bias": True}, "'attention_bias' is true"),
+            ("llama", {"mlp_bias": True}, "'mlp_bias' is true"),
+            ("llama", {"hidden_act": "gelu"}, "'hidden_act' is \"gelu\", npar's Llama computes \"silu\" only"),
+            ("llama", {"sliding_window": 8}, "'sliding_window' is 8"),
+        ]
+        for base, changes, *expected in cases:
+            with self.subTest(changes=changes):
+                self.refused(changes, *expected, base=base)
+        self.refused({}, "'n_embd' is missing", remove=["n_embd"])
+        # Several at once, each on its line.
+        self.refused({"activation_function": "relu", "scale_attn_weights": False}, "\n  'activation_function' is", "\n  'scale_attn_weights' is")
+
+    def test_sizes_that_no_model_has(self):
+        for changes, expected in [({"n_head": 3}, "3"), ({"vocab_size": 0}, "vocab"), ({"n_embd": -8}, "-8"), ({"n_layer": 10**19}, "n_layer")]:
+            with self.subTest(changes=changes):
+                self.refused(changes, expected)
+
+    def test_keys_that_older_files_lack(self):
+        """What a key's absence means is transformers' default, not npar's."""
+        config = json.loads((FOLDERS / "llama" / "config.json").read_text())
+        for key in ("num_key_value_heads", "head_dim", "rope_parameters", "rms_norm_eps", "attention_bias", "mlp_bias", "hidden_act"):
+            del config[key]
+        (self.folder / "config.json").write_text(json.dumps(config))
+        values = self.npar_json("import", "config.json")["settings"]
+        self.assertEqual((values["kv_heads"], values["head_dim"], values["theta"], values["epsilon"]), (4, 4, 10000, 1e-6))
+
+    def test_files_that_are_none(self):
+        cases = [
+            ("", "no valid JSON"), ("[]", "it has no 'model_type'"), ("{}", "it has no 'model_type'"), ('{"model_type": 3}', "it has no 'model_type'"),
+            ('{"model_type": "gpt2", "model_type": "llama"}', "the name 'model_type' occurs twice"),
+            ("[" * 2000, "nests deeper"), ('{"model_type": "gpt2", "architectures": "x"}', "'architectures' is \"x\", not a list"),
+            ('{"a": "\\ud800"', "no valid JSON"),
+        ]  # fmt: skip
+        for text, expected in cases:
+            with self.subTest(text=text[:40]):
+                (self.folder / "config.json").write_text(text)
+                self.assertIn(expected, self.npar("import", "config.json", code=1).error)
+        self.assertIn("No such file", self.npar("import", "none.json", code=1).error)
+        self.assertIn("config.json", self.npar("import", ".", code=1).error + "config.json")
+
+    def test_weights_that_do_not_fit(self):
+        folder = self.folder / "model"
+        shutil.copytree(FOLDERS / "gpt2", folder)
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "n_positions": 13}))
+        error = self.npar("import", "model", code=1).error
+        self.assertIn("tensor 'transformer.wpe.weight' has shape [12, 8], the model's is [13, 8]", error)
+        (folder / "config.json").write_text(json.dumps({**config, "n_layer": 3}))
+        self.assertIn("missing in the file: 'h.2.ln_1.weight'", self.npar("import", "model", code=1).error)
+
+    def test_names_without_prefix(self):
+        """As a bare model saves itself: Llama's without `model.`, next to a table that older files held."""
+        folder = self.folder / "bare"
+        shutil.copytree(FOLDERS / "llama_tied", folder)
+        content = (folder / "model.safetensors").read_bytes()
+        (size,) = struct.unpack("<Q", content[:8])
+        header = json.loads(content[8 : 8 + size])
+        bare = {name.removeprefix("model."): entry for name, entry in header.items()}
+        bare["layers.0.self_attn.rotary_emb.inv_freq"] = {"dtype": "F32", "shape": [3], "data_offsets": [len(content) - 8 - size + at for at in (0, 12)]}
+        text = json.dumps(bare).encode()
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + content[8 + size :] + bytes(12))
+        self.assertEqual(self.npar_json("import", "bare")["weights"]["ignored"], 1)
+        self.npar("export", "bare", "--to", "full/")
+        self.assertEqual(tensors_in(self.folder / "full"), weights_in(FOLDERS / "llama_tied"))
+
+    def test_a_family_of_ones_own(self):
+        """A text of the user's that says how another family is called."""
+        (self.folder / "mine.npar").write_text(
+            'import "gpt2"\nfamily "mine" for Gpt2 { take "size" = width take "words" = vocab take "heads" = heads else 2\n'
+            'must "tanh" = [true, none] skip "note*" }\n'
+        )
+        (self.folder / "config.json").write_text(json.dumps({"model_type": "mine", "size": 8, "words": 37, "tanh": None, "notes": {"a": [1]}}))
+        self.refusal = self.npar("import", "config.json", code=1).error
+        self.assertIn("and npar knows", self.refusal)
+        report = self.npar_json("import", "config.json", "--model", "mine.npar")
+        self.assertEqual(report["settings"], {"width": 8, "vocab": 37, "heads": 2})
+        self.assertEqual(report["skipped"], ["notes.a"])
+
+
+class ExportTest(DriverTest):
+    def export(self, source, to, *flags, **options):
+        return self.npar_json("export", source, "--to", to, *flags, **options)
+
+    def assert_same(self, folder, expected, types=None):
+        found = tensors_in(folder)
+        self.assertEqual(set(found), set(expected))
+        for name, tensor in expected.items():
+            self.assertEqual(found[name], tensor, f"tensor '{name}'")
+
+    def test_a_folder_comes_back_bit_for_bit(self):
+        for name, (model, _, values, _) in EXPECTED.items():
+            with self.subTest(folder=name):
+                report = self.export(FOLDERS / name, name)
+                self.assertEqual(report["files"], 1)
+                self.assert_same(self.folder / name, weights_in(FOLDERS / name))
+                self.assertEqual(self.npar_json("import", name)["settings"], values)
+
+    def test_through_a_run_bit_for_bit(self):
+        """Hugging Face, npar's ranks, Hugging Face: loaded by ranges, kept in pieces and masters, saved, exported in the first type."""
+        plans = PLANS if LONG else {name: PLANS[name] for name in ("one rank", "dp pp tp, all in shares", "tp 4 sequence bf16")}
+        for name, (model, _, values, types) in EXPECTED.items():
+            (self.folder / "still.npar").write_text(STILL[model])
+            flags = settings({key: str(value).lower() for key, value in values.items()})
+            for plan, more in plans.items():
+                if plan.startswith("tp 4") and name != "llama":
+                    continue
+                with self.subTest(folder=name, plan=plan):
+                    self.npar(
+                        "run", "still.npar", *flags, *more, *settings(length=8), "--weights", FOLDERS / name, "--random-data",
+                        "--steps", 1, "--save-weights", "w.safetensors", "--quiet",
+                    )  # fmt: skip
+                    shutil.rmtree(self.folder / "out", ignore_errors=True)
+                    self.export("w.safetensors", "out", "--model", model, *flags, "--type", TYPES[types[0]])
+                    self.assert_same(self.folder / "out", weights_in(FOLDERS / name))
+
+    def test_from_a_checkpoint(self):
+        """A checkpoint says itself what it is of; weights come from it as from a folder of Hugging Face's, under another plan."""
+        for name, plan in (("gpt2", "dp pp tp, all in shares"), ("llama", "tp 4 sequence bf16")):
+            model, _, values, types = EXPECTED[name]
+            with self.subTest(folder=name):
+                (self.folder / "still.npar").write_text(STILL[model])
+                flags = settings({key: str(value).lower() for key, value in values.items()}, length=8)
+                common = ["--random-data", "--steps", 1]
+                checkpoints = self.folder / f"checkpoints-{name}"
+                self.npar("run", "still.npar", *flags, *PLANS[plan], *common, "--weights", FOLDERS / name, "--checkpoint", checkpoints)
+                self.export(checkpoints, f"out-{name}", "--type", TYPES[types[0]])
+                self.assert_same(self.folder / f"out-{name}", weights_in(FOLDERS / name))
+                self.assertEqual(self.npar_json("import", f"out-{name}")["settings"], values)
+                hashes = [
+                    self.npar_json("run", "still.npar", *flags, "--plan", "none", *common, "--weights", weights)["parameter_hash"]
+                    for weights in (FOLDERS / name, checkpoints)
+                ]
+                self.assertEqual(*hashes)
+
+    def test_shards(self):
+        report = self.export(FOLDERS / "llama", "out", "--shard-size", "3kB")
+        self.assertGreater(report["files"], 2)
+        self.assert_same(self.folder / "out", weights_in(FOLDERS / "llama"))
+        index = json.loads((self.folder / "out" / "model.safetensors.index.json").read_text())
+        self.assertEqual(index["metadata"]["total_size"], report["bytes"])
+        for path in (self.folder / "out").glob("*.safetensors"):
+            named = [name for name, file in index["weight_map"].items() if file == path.name]
+            size = sum(len(weights_in(FOLDERS / "llama")[name][2]) for name in named)
+            self.assertTrue(size <= 3000 or len(named) == 1, path.name)
+        self.assertEqual(self.npar_json("import", "out")["weights"]["tensors"], 21)
+
+    def test_types(self):
+        self.export(FOLDERS / "gpt2", "narrow", "--type", "bf16")
+        self.assertEqual({kind for kind, _, _ in tensors_in(self.folder / "narrow").values()}, {"BF16"})
+        self.assertEqual(json.loads((self.folder / "narrow" / "config.json").read_text())["torch_dtype"], "bfloat16")
+        self.export("narrow", "wide", "--type", "f32")
+        self.export("wide", "again", "--type", "bf16")
+        self.assert_same(self.folder / "again", tensors_in(self.folder / "narrow"))
+
+    def test_what_is_refused(self):
+        (self.folder / "full").mkdir()
+        (self.folder / "full" / "note").write_text("mine")
+        error = self.npar("export", FOLDERS / "gpt2", "--to", "full", code=1).error
+        self.assertIn("folder 'full' is not empty: give the weights another one", error)
+        self.npar("export", FOLDERS / "gpt2" / "model.safetensors", "--to", "out", code=2)
+        values = {key: str(value).lower() for key, value in EXPECTED["gpt2"][2].items()}
+        error = self.npar("export", FOLDERS / "gpt2", "--to", "out", "--model", "gpt2", *settings(values, depth=3), code=1).error
+        self.assertIn("missing in the file: 'h.2.", error)
+        self.npar("export", FOLDERS / "gpt2", "--to", "none/out", code=1)
+        self.npar("run", "mlp", *settings(vocab=37, width=4, inner=4, length=4, batch=8), "--random-data", "--steps", 1, "--save-weights", "m.safetensors")
+        error = self.npar("export", "m.safetensors", "--to", "out", "--model", "mlp", *settings(vocab=37, width=4, inner=4, length=4), code=1).error
+        self.assertIn("model 'Mlp' has no family", error)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["full", "m.safetensors"])
+
+    def test_values_beyond_the_type(self):
+        """The folder is not there then, nor a part of it."""
+        folder = self.folder / "big"
+        shutil.copytree(FOLDERS / "gpt2", folder)
+        content = bytearray((folder / "model.safetensors").read_bytes())
+        content[-4:] = struct.pack("<f", 1e6)
+        (folder / "model.safetensors").write_bytes(content)
+        error = self.npar("export", "big", "--to", "out", "--type", "f16", code=1).error
+        self.assertIn("has values beyond F16", error)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["big"])
+        self.export("big", "out", "--type", "bf16")
+
+
+if __name__ == "__main__":
+    unittest.main()

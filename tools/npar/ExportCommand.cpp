@@ -1,0 +1,214 @@
+// `npar export`: weights of a checkpoint, a file or a folder to a folder that Hugging Face's libraries read.
+#include "tools/npar/Command.h"
+
+#include "dsl/Families.h"
+#include "engine/checkpoint/ExportFolder.h"
+#include "engine/checkpoint/Weights.h"
+#include "tools/npar/huggingface/ConfigFile.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/FolderModel.h"
+#include "tools/npar/model/ParameterProgram.h"
+#include "tools/npar/terminal/StopSignals.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+struct ExportFlags {
+  std::string source, folder, type, shardSize;
+  ModelOptions model; ///< `model` empty: the source's own
+  bool json = false;
+};
+
+/// "5GB", "500 MB", "200000": bytes; nothing where it is no such number.
+std::optional<uint64_t> bytesOf(const std::string &text) {
+  static const std::pair<const char *, uint64_t> units[] = {{"", 1},
+                                                            {"B", 1},
+                                                            {"kB", 1000},
+                                                            {"KB", 1000},
+                                                            {"MB", 1000000},
+                                                            {"GB", 1000000000},
+                                                            {"TB", 1000000000000},
+                                                            {"KiB", uint64_t{1} << 10},
+                                                            {"MiB", 1 << 20},
+                                                            {"GiB", uint64_t{1} << 30},
+                                                            {"TiB", uint64_t{1} << 40}};
+  size_t digits = 0;
+  uint64_t number = 0;
+  for (; digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])); ++digits)
+    if (__builtin_mul_overflow(number, uint64_t{10}, &number) || __builtin_add_overflow(number, uint64_t(text[digits] - '0'), &number))
+      return std::nullopt;
+  for (const auto &[word, factor] : units)
+    if (digits > 0 && text.substr(digits) == word && number > 0 && !__builtin_mul_overflow(number, factor, &number))
+      return number;
+  return std::nullopt;
+}
+
+const CLI::Validator &amount() {
+  static const CLI::Validator validator(
+      [](std::string &text) { return bytesOf(text) ? std::string() : "'" + text + "' is no number of bytes, such as 5GB or 500MB"; }, "",
+      "amount");
+  return validator;
+}
+
+/// "F16" for "f16".
+std::string storedType(std::string word) {
+  for (char &c : word)
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return word;
+}
+
+/// How transformers calls the type of all tensors; empty when they are of several.
+std::string torchType(const std::vector<engine::ExportedTensor> &tensors) {
+  static const std::pair<const char *, const char *> words[] = {
+      {"F32", "float32"}, {"F16", "float16"}, {"BF16", "bfloat16"}, {"F64", "float64"}};
+  for (const auto &[stored, word] : words)
+    if (std::all_of(tensors.begin(), tensors.end(), [&](const engine::ExportedTensor &each) { return each.type == stored; }))
+      return word;
+  return "";
+}
+
+/// The model that the source says it is of, unless --model does. `base` is then its config.json, where it has one.
+ExitCode findModel(ExportFlags &flags, std::string &base) {
+  std::error_code error;
+  if (!flags.model.model.empty())
+    return ExitCode::Good;
+  if (flags.model.config || !flags.model.settings.empty())
+    return fail(ExitCode::Usage, "--config and --set go with --model: a folder says itself what its weights are of");
+  if (!std::filesystem::is_directory(flags.source, error))
+    return fail(ExitCode::Usage, "'" + flags.source + "' does not say which model its weights are of; name it: --model gpt2 --set ...");
+  Outcome<FolderModel> model = modelOfFolder(flags.source);
+  if (!model.ok())
+    return model.code();
+  flags.model.model = model->model;
+  flags.model.settings = model->settings;
+  if (!model->config.empty())
+    flags.model.config = model->config;
+  if (std::string config = flags.source + "/config.json"; std::filesystem::exists(config, error))
+    base = config;
+  return ExitCode::Good;
+}
+
+/// The tensors of the folder: every parameter under the family's name for it.
+Outcome<std::vector<engine::ExportedTensor>> tensorsOf(const engine::Weights &weights, const program::Program &program,
+                                                       const std::string &type) {
+  const engine::FileNames &names = weights.names();
+  if (!names.fresh.empty())
+    return fail(ExitCode::BadInput,
+                fmt::format("{} of {} parameters are not in '{}', such as '{}': they have no values to export", names.fresh.size(),
+                            names.fresh.size() + names.loaded.size(), weights.store().description(), names.fresh.front()));
+  std::vector<engine::ExportedTensor> tensors;
+  for (const engine::NamedTensor &each : names.loaded)
+    tensors.push_back(
+        {program::tensorOf(program, each.parameter->name()->str()), each.name, type.empty() ? each.tensor->type : storedType(type)});
+  return tensors;
+}
+
+ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const std::vector<engine::ExportedTensor> &tensors,
+               const std::string &config) {
+  engine::ExportOptions options;
+  options.folder = flags.folder;
+  options.shardBytes = flags.shardSize.empty() ? UINT64_MAX : *bytesOf(flags.shardSize);
+  options.texts = {{"config.json", config}};
+  options.goOn = [](uint64_t) { return !stopSignal(); };
+  stopWhenAsked("after this part of a tensor", flags.json);
+  engine::Result<engine::Exported> exported = [&] {
+    Waiting waiting("writing '" + flags.folder + "'");
+    return engine::exportFolder(store, tensors, options);
+  }();
+  if (!exported.ok() && stopSignal())
+    return fail(ExitCode::RunFailed, fmt::format("stopped by {}; '{}' is not written", stopSignal(), flags.folder));
+  if (!exported.ok())
+    return fail(exported.status());
+  if (flags.json) {
+    nlohmann::ordered_json json;
+    json["folder"] = flags.folder, json["files"] = exported->files, json["tensors"] = tensors.size(), json["bytes"] = exported->bytes;
+    std::cout << json.dump(2) << '\n';
+  } else {
+    printRemark(fmt::format("wrote '{}': {} tensors, {} bytes, in {} {}", flags.folder, tensors.size(), exported->bytes, exported->files,
+                            exported->files == 1 ? "file" : "files"));
+  }
+  return ExitCode::Good;
+}
+
+ExitCode runExport(ExportFlags flags) {
+  engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(flags.source);
+  if (!store.ok())
+    return fail(store.status());
+  std::string base;
+  if (ExitCode code = findModel(flags, base); code != ExitCode::Good)
+    return code;
+  flags.model.plan = "none";
+  Outcome<ElaboratedModel> model = elaborateModel(flags.model, {{"batch", "1"}}, /*withWarnings=*/false);
+  if (!model.ok())
+    return model.code();
+  Outcome<dsl::FrontendOptions> options = flags.model.frontend();
+  if (!options.ok())
+    return options.code();
+  dsl::Sources sources;
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<dsl::FamilyConfig> config = dsl::configOf(*options, model->program.model.name, sources, diagnostics);
+  diagnostics.print(std::cerr);
+  if (diagnostics.hasErrors())
+    return ExitCode::BadInput;
+  if (!config)
+    return fail(ExitCode::BadInput, "model '" + model->program.model.name +
+                                        "' has no family, which says how its config.json is written: "
+                                        "declare one in its text, `family \"gpt2\" for " +
+                                        model->program.model.name + " { ... }`");
+  ParameterProgram parameters(model->program.model);
+  engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
+  if (!weights.ok())
+    return fail(weights.status());
+  Outcome<std::vector<engine::ExportedTensor>> tensors = tensorsOf(*weights, parameters.root(), flags.type);
+  if (!tensors.ok())
+    return tensors.code();
+  engine::Result<std::string> text = configText(*config, torchType(*tensors), base);
+  return text.ok() ? write(flags, **store, *tensors, *text) : fail(text.status());
+}
+
+} // namespace
+
+Command addExportCommand(CLI::App &driver) {
+  auto flags = std::make_shared<ExportFlags>();
+  CLI::App *app =
+      driver.add_subcommand("export", "write weights as a Hugging Face folder\n\n"
+                                      "Examples:\n"
+                                      "  npar export run/checkpoints --to my-model --type bf16 --shard-size 5GB\n"
+                                      "  npar export weights.safetensors --model gpt2 --set width=128 --set heads=4 --set depth=4 \\\n"
+                                      "      --set vocab=256 --set context=64 --to my-model\n");
+  app->add_option("SOURCE", flags->source, "checkpoint, folder of Hugging Face's, or weights (.safetensors)")
+      ->required()
+      ->check(notEmpty());
+  app->add_option("--to", flags->folder, "folder to make; one that holds something is refused")
+      ->type_name("FOLDER")
+      ->required()
+      ->check(notEmpty());
+  app->add_option("--type", flags->type, "type of all tensors: f32, f16 or bf16 (default: as they are stored)")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app->add_option("--shard-size", flags->shardSize, "bytes of tensors in one file at most, such as 5GB (default: one file)")
+      ->type_name("AMOUNT")
+      ->check(amount());
+  app->add_option("--model", flags->model.model, "model that the weights are of (default: what the folder says)")
+      ->type_name("MODEL")
+      ->check(notEmpty());
+  app->add_option("--config", flags->model.config, "with --model: named configuration of its constants")
+      ->type_name("NAME")
+      ->check(notEmpty());
+  app->add_option("--set", flags->model.settings, "with --model: its constants, such as depth=4")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app->add_flag("--json", flags->json, "one object on standard output: folder, files, tensors, bytes");
+  return {app, [flags] { return runExport(*flags); }};
+}
+
+} // namespace npar::driver

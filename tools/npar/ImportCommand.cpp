@@ -1,0 +1,198 @@
+// `npar import`: a folder of Hugging Face's, or its config.json alone, in; the model and the settings that compute the same out.
+#include "tools/npar/Command.h"
+
+#include "engine/checkpoint/HuggingFaceStore.h"
+#include "engine/checkpoint/StoredType.h"
+#include "engine/checkpoint/Weights.h"
+#include "engine/files/AtomicFile.h"
+#include "tools/npar/files/PendingFile.h"
+#include "tools/npar/huggingface/ImportConfig.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/ParameterProgram.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace npar::driver {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct ImportFlags {
+  std::string source, model, output;
+  bool json = false;
+};
+
+/// What was found of the weights beside a configuration.
+struct FoundWeights {
+  std::string path;
+  size_t tensors = 0, ignored = 0, fresh = 0;
+  uint64_t bytes = 0;
+  std::set<std::string> types;
+};
+
+/// The path of weights beside the configuration; empty when there are none.
+std::string weightsBeside(const ImportFlags &flags) {
+  std::error_code error;
+  return fs::is_directory(flags.source, error) && engine::hasWeights(flags.source) ? flags.source : "";
+}
+
+Outcome<FoundWeights> checkWeights(const std::string &path, const dsl::Model &model) {
+  engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openFolderStore(path);
+  if (!store.ok())
+    return fail(store.status());
+  ParameterProgram parameters(model);
+  engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
+  if (!weights.ok())
+    return fail(weights.status());
+  const engine::FileNames &names = weights->names();
+  FoundWeights found{path, names.loaded.size() + names.same.size(), 0, names.fresh.size(), 0, {}};
+  found.ignored = (*store)->tensors().size() - found.tensors;
+  for (const engine::NamedTensor &each : names.loaded) {
+    uint64_t elements = 1;
+    for (int64_t size : each.tensor->shape)
+      elements *= static_cast<uint64_t>(size);
+    found.bytes += elements * (engine::findStoredType(each.tensor->type)->bits / 8);
+    found.types.insert(each.tensor->type);
+  }
+  return found;
+}
+
+/// A word for the shell.
+std::string quoted(const std::string &word) {
+  bool plain = !word.empty();
+  for (unsigned char c : word)
+    plain &= std::isalnum(c) || c == '/' || c == '.' || c == '_' || c == '-' || c == '=' || c == '+';
+  if (plain)
+    return word;
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string commandLine(const ImportedConfig &config, const std::string &weights) {
+  std::string line = "npar run " + quoted(config.model);
+  for (const auto &[key, value] : config.settings)
+    line += " --set " + key + "=" + value;
+  return line + (weights.empty() ? "" : " --weights " + quoted(weights));
+}
+
+/// The call as a text of its own: the model with these values as a configuration.
+std::string callText(const ImportFlags &flags, const ImportedConfig &config) {
+  fs::path source = fs::path(flags.source).lexically_normal();
+  fs::path text = flags.model.empty() ? fs::path(config.model) : fs::absolute(flags.model).lexically_normal();
+  std::string values;
+  for (const auto &[key, value] : config.settings)
+    values += (values.empty() ? "" : ", ") + key + " = " + value;
+  return fmt::format("# {} as npar calls it: npar run THIS.npar --config imported\nimport \"{}\"\n\nconfig \"imported\" for {}({})\n",
+                     source.string(), text.string(), config.name, values);
+}
+
+Json settingJson(const std::string &text) {
+  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return text == "none" ? Json() : value.is_discarded() ? Json(text) : value;
+}
+
+void printJson(const ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+  Json json, settings = Json::object();
+  for (const auto &[key, value] : config.settings)
+    settings[key] = settingJson(value);
+  json["model"] = config.model;
+  json["family"] = config.family;
+  json["settings"] = settings;
+  json["parameters"] = parameters;
+  json["skipped"] = config.skipped;
+  json["weights"] = nullptr;
+  if (weights)
+    json["weights"] = {{"path", weights->path},   {"tensors", weights->tensors}, {"ignored", weights->ignored},
+                       {"fresh", weights->fresh}, {"bytes", weights->bytes},     {"types", weights->types}};
+  json["command"] = commandLine(config, weights ? weights->path : "");
+  std::cout << json.dump(2) << '\n';
+}
+
+void printText(const ImportedConfig &config, int64_t parameters, const std::optional<FoundWeights> &weights) {
+  std::string types;
+  if (weights)
+    for (const std::string &type : weights->types)
+      types += (types.empty() ? "" : ", ") + type;
+  printRemark(fmt::format("family \"{}\", model '{}', {} parameters", config.family, config.name, parameters));
+  if (weights)
+    printRemark(fmt::format("{} tensors of '{}' fit, {} bytes of {}; {} are none of the weights", weights->tensors, weights->path,
+                            weights->bytes, types, weights->ignored));
+  std::cout << commandLine(config, weights ? weights->path : "") << '\n';
+}
+
+ExitCode writeCall(const ImportFlags &flags, const ImportedConfig &config) {
+  FileClaims files;
+  files.write("-o", flags.output);
+  files.read("the configuration", flags.source);
+  files.read("--model", flags.model);
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  std::string text = callText(flags, config);
+  if (engine::Status status = program::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
+    return fail(status);
+  printRemark(fmt::format("wrote '{}'", flags.output));
+  return ExitCode::Good;
+}
+
+ExitCode runImport(const ImportFlags &flags) {
+  std::error_code error;
+  bool folder = fs::is_directory(flags.source, error);
+  Outcome<ImportedConfig> config = importConfig(folder ? flags.source + "/config.json" : flags.source, flags.model);
+  if (!config.ok())
+    return config.code();
+  ModelOptions model;
+  model.model = config->model;
+  model.plan = "none";
+  SettingsList settings = config->settings;
+  settings.emplace_back("batch", "1"); // the parameters are the same for any
+  Outcome<ElaboratedModel> elaborated = elaborateModel(model, settings, /*withWarnings=*/false);
+  if (!elaborated.ok())
+    return elaborated.code();
+  std::optional<FoundWeights> weights;
+  if (std::string path = weightsBeside(flags); !path.empty()) {
+    Outcome<FoundWeights> found = checkWeights(path, elaborated->program.model);
+    if (!found.ok())
+      return found.code();
+    weights = *found;
+  }
+  if (!flags.output.empty())
+    if (ExitCode code = writeCall(flags, *config); code != ExitCode::Good)
+      return code;
+  int64_t parameters = countParameters(elaborated->program.model);
+  if (flags.json)
+    printJson(*config, parameters, weights);
+  else
+    printText(*config, parameters, weights);
+  return ExitCode::Good;
+}
+
+} // namespace
+
+Command addImportCommand(CLI::App &driver) {
+  auto flags = std::make_shared<ImportFlags>();
+  CLI::App *app =
+      driver.add_subcommand("import", "find the model and settings of a Hugging Face folder\n\n"
+                                      "Examples:\n"
+                                      "  npar import gpt2-folder              # checks its weights, prints the command that trains on\n"
+                                      "  npar import config.json --json\n");
+  app->add_option("SOURCE", flags->source, "folder with config.json and weights, or a config.json alone")->required()->check(notEmpty());
+  app->add_option("--model", flags->model, "text that declares the family (default: the models of the standard library)")
+      ->type_name("FILE.npar")
+      ->check(notEmpty());
+  app->add_option("-o,--output", flags->output, "write the call as a text: the model with its values as configuration \"imported\"")
+      ->type_name("FILE.npar")
+      ->check(notEmpty());
+  app->add_flag("--json", flags->json, "one object on standard output: model, settings, parameters, weights, command");
+  return {app, [flags] { return runImport(*flags); }};
+}
+
+} // namespace npar::driver
