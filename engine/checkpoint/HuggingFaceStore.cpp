@@ -71,24 +71,6 @@ private:
 
 using StorePointer = std::shared_ptr<const TensorStore>;
 
-/// Which file has a tensor, as an index says it. The error begins in the middle of a sentence.
-Result<std::map<std::string, std::string>> parseIndex(const std::string &text) {
-  Result<nlohmann::json> tree = parseJsonTree(text);
-  if (!tree.ok())
-    return tree.status();
-  if (!tree->is_object() || !tree->contains("weight_map") || !(*tree)["weight_map"].is_object())
-    return Status::badInput("it has no object 'weight_map'");
-  std::map<std::string, std::string> map;
-  for (const auto &[name, file] : (*tree)["weight_map"].items()) {
-    if (!file.is_string())
-      return Status::badInput("the file of tensor " + quotedName(name) + " is no text");
-    map[name] = file.get<std::string>();
-  }
-  if (map.empty())
-    return Status::badInput("it names no tensor");
-  return map;
-}
-
 Result<std::string> readIndex(const std::string &path) {
   Result<program::RangeFile> file = program::RangeFile::open(path, "index");
   if (!file.ok())
@@ -107,7 +89,7 @@ Result<StorePointer> openShards(const std::string &folder) {
   Result<std::string> text = readIndex(path);
   if (!text.ok())
     return text.status();
-  Result<std::map<std::string, std::string>> index = parseIndex(*text);
+  Result<std::map<std::string, std::string>> index = parseShardIndex(*text);
   if (!index.ok())
     return failure(index.status().message());
   auto store = std::make_shared<Store>("weights '" + folder + "'");
@@ -137,6 +119,23 @@ Result<StorePointer> openShards(const std::string &folder) {
 }
 
 } // namespace
+
+Result<std::map<std::string, std::string>> parseShardIndex(const std::string &text) {
+  Result<nlohmann::json> tree = parseJsonTree(text);
+  if (!tree.ok())
+    return tree.status();
+  if (!tree->is_object() || !tree->contains("weight_map") || !(*tree)["weight_map"].is_object())
+    return Status::badInput("it has no object 'weight_map'");
+  std::map<std::string, std::string> map;
+  for (const auto &[name, file] : (*tree)["weight_map"].items()) {
+    if (!file.is_string())
+      return Status::badInput("the file of tensor " + quotedName(name) + " is no text");
+    map[name] = file.get<std::string>();
+  }
+  if (map.empty())
+    return Status::badInput("it names no tensor");
+  return map;
+}
 
 Result<StorePointer> openSafetensorsStore(const std::string &path) {
   Result<std::shared_ptr<SafetensorsFile>> file = SafetensorsFile::open(path);

@@ -13,6 +13,9 @@ Result<std::shared_ptr<const TensorStore>> openSafetensorsStore(const std::strin
 /// is, and of no other one.
 Result<std::shared_ptr<const TensorStore>> openFolderStore(const std::string &folder);
 
+/// The file of each tensor, as the text of an index says it. The error begins in the middle of a sentence.
+Result<std::map<std::string, std::string>> parseShardIndex(const std::string &text);
+
 /// Whether the folder holds such weights.
 bool hasWeights(const std::string &folder);
 

@@ -8,6 +8,8 @@ namespace npar::fuzz {
 
 using Target = void (*)(const uint8_t *bytes, size_t size);
 
+void fuzzConfig(const uint8_t *bytes, size_t size);      ///< a config.json: read, and understood by every family of the standard library
+void fuzzIndex(const uint8_t *bytes, size_t size);       ///< a model.safetensors.index.json: which file has which tensor
 void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text to elaborated program, and its tree printed and read again
 void fuzzProgram(const uint8_t *bytes, size_t size);     ///< a .npx file: as it is, and sealed with a right hash
 void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors file: header, ranges, and written again

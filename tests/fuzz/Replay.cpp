@@ -14,7 +14,9 @@
 
 namespace {
 
-const std::map<std::string, npar::fuzz::Target> targets = {{"ModelText", npar::fuzz::fuzzModelText},
+const std::map<std::string, npar::fuzz::Target> targets = {{"Config", npar::fuzz::fuzzConfig},
+                                                           {"Index", npar::fuzz::fuzzIndex},
+                                                           {"ModelText", npar::fuzz::fuzzModelText},
                                                            {"Program", npar::fuzz::fuzzProgram},
                                                            {"Safetensors", npar::fuzz::fuzzSafetensors}};
 
