@@ -80,6 +80,11 @@ Status OpenCheckpoint::openShard(const ManifestFile &file) {
   Result<std::shared_ptr<SafetensorsFile>> shard = SafetensorsFile::open(name, "checkpoint");
   if (!shard.ok())
     return shard.status();
+  Result<bool> own = (*shard)->hasOwnHeader();
+  if (!own.ok())
+    return own.status();
+  if (!*own)
+    return failure("file '" + file.name + "': its header is not as it was written");
   shards.push_back(std::move(*shard));
   return {};
 }
@@ -89,9 +94,9 @@ Status OpenCheckpoint::placePiece(const ManifestTensor &tensor, const ManifestPi
   auto found = there.find(piece.tensor);
   if (found == there.end())
     return failure(placeOf(tensor, piece) + ": the file has no tensor " + quotedName(piece.tensor));
-  if (found->second.type != tensor.type || found->second.elements() != piece.elements())
-    return failure(placeOf(tensor, piece) + ": the file has " + std::to_string(found->second.elements()) + " elements of " +
-                   found->second.type + ", the manifest says " + std::to_string(piece.elements()) + " of " + tensor.type);
+  if (found->second.type != tensor.type || found->second.shape != storedShape(piece))
+    return failure(placeOf(tensor, piece) + ": the file has " + shapeText(found->second.shape) + " of " + found->second.type +
+                   ", the manifest says " + shapeText(storedShape(piece)) + " of " + tensor.type);
   places[&piece] = &found->second;
   return {};
 }

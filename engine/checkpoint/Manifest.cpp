@@ -122,6 +122,10 @@ uint64_t Manifest::world() const {
   return ranks;
 }
 
+std::vector<int64_t> storedShape(const ManifestPiece &piece) {
+  return piece.elements() == piece.volume() ? piece.shape : std::vector<int64_t>{static_cast<int64_t>(piece.elements())};
+}
+
 uint64_t bytesOfType(const std::string &type) {
   const StoredType *stored = findStoredType(type);
   return stored && stored->bits % 8 == 0 ? stored->bits / 8 : 0;

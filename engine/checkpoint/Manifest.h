@@ -111,6 +111,9 @@ bool hasManifest(const std::string &folder);
 /// Empty, or what is wrong with the pieces: they do not store every element exactly once.
 std::string wrongPieces(const ManifestTensor &tensor);
 
+/// The shape under which its file has a piece: that of a whole rectangle, else the number of its elements.
+std::vector<int64_t> storedShape(const ManifestPiece &piece);
+
 /// Bytes of one element of a stored type; 0 when it is unknown or no whole number.
 uint64_t bytesOfType(const std::string &type);
 

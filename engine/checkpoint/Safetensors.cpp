@@ -4,6 +4,7 @@
 #include "engine/checkpoint/StoredType.h"
 #include "engine/numbers/NarrowFloat.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace npar::engine {
@@ -64,6 +65,18 @@ template Result<std::vector<double>> SafetensorsFile::read(const StoredTensor &t
 bool SafetensorsFile::isFloating(const std::string &type) {
   const StoredType *found = findStoredType(type);
   return found && found->floating;
+}
+
+Result<bool> SafetensorsFile::hasOwnHeader() const {
+  std::vector<std::pair<std::string, StoredTensor>> tensors(table.begin(), table.end());
+  std::stable_sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
+    return std::pair(a.second.begin, a.second.end) < std::pair(b.second.begin, b.second.end);
+  });
+  std::string own = safetensorsHeader(tensors), there(data, '\0');
+  if (own.size() != there.size())
+    return false;
+  Status status = file.read(0, there.size(), there.data());
+  return status.ok() ? Result<bool>(own == there) : status;
 }
 
 Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::open(const std::string &path, const std::string &what) {

@@ -37,6 +37,9 @@ public:
   template <typename T> Result<std::vector<T>> read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
   template <typename T> Result<std::vector<T>> read(const StoredTensor &tensor) const { return read<T>(tensor, 0, tensor.elements()); }
   static bool isFloating(const std::string &type);
+  /// Whether the header is, to the byte, the one that SafetensorsWriter puts before these tensors with its own metadata: so no bit of it
+  /// has changed without being read.
+  Result<bool> hasOwnHeader() const;
   /// "WHAT 'PATH'".
   const std::string &description() const { return file.description(); }
 

@@ -31,6 +31,8 @@ public:
   /// Refuses a file in which bytes of a tensor are missing.
   Status commit();
 
+  /// The output is a pipe or a device: pieces must come in order.
+  bool isInOrder() const { return file.isDirect(); }
   uint64_t bytesOf(size_t tensor) const { return tensors[tensor].second.end - tensors[tensor].second.begin; }
   /// Of the whole file, header included.
   uint64_t bytes() const { return begin + (tensors.empty() ? 0 : tensors.back().second.end); }

@@ -27,6 +27,8 @@ public:
   /// Nothing may be written after it.
   engine::Status commit();
   const std::string &name() const { return path; }
+  /// Pieces must come in order.
+  bool isDirect() const { return destination.direct; }
 
 private:
   explicit OutputFile(const std::string &path) : path(path), destination(destinationOf(path)) {}

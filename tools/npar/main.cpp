@@ -23,7 +23,7 @@ class FirstLines : public CLI::Formatter {
 public:
   std::string make_subcommand(const CLI::App *app) const override {
     std::string description = app->get_description();
-    return fmt::format("  {:<10}{}\n", app->get_name(), description.substr(0, description.find('\n')));
+    return fmt::format("  {:<12}{}\n", app->get_name(), description.substr(0, description.find('\n')));
   }
 };
 
@@ -68,8 +68,9 @@ ExitCode drive(int argc, char **argv) {
   driver.allow_extras();
   driver.set_version_flag("--version", "npar 0.1");
   std::vector<Command> commands = {
-      addCompileCommand(driver),  addRunCommand(driver),  addInspectCommand(driver), addVerifyCommand(driver), addCompatCommand(driver),
-      addScheduleCommand(driver), addEvalCommand(driver), addTokensCommand(driver),  addImportCommand(driver), addExportCommand(driver),
+      addCompileCommand(driver), addRunCommand(driver),      addInspectCommand(driver),    addVerifyCommand(driver),
+      addCompatCommand(driver),  addScheduleCommand(driver), addCheckpointCommand(driver), addEvalCommand(driver),
+      addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {

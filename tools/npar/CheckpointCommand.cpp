@@ -1,0 +1,123 @@
+// `npar checkpoint`: shows, verifies, compares, consolidates and reshards checkpoints, offline.
+#include "tools/npar/Command.h"
+
+#include "tools/npar/checkpoint/CheckpointTools.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+
+namespace npar::driver {
+
+namespace {
+
+constexpr const char *checkpointWord = "a checkpoint (the folder of its manifest), or a folder of checkpoints, whose newest is taken";
+
+void addJson(CLI::App &app, bool &json) { app.add_flag("--json", json, "one JSON object on standard output"); }
+
+void addOnly(CLI::App &app, std::string &only) {
+  app.add_option("--only", only, "take tensors of this kind alone: parameter or state")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"parameter", "state"}));
+}
+
+} // namespace
+
+Command addCheckpointCommand(CLI::App &driver) {
+  struct All {
+    ShowFlags show;
+    VerifyCheckpointFlags verify;
+    DiffFlags diff;
+    ConsolidateFlags consolidate;
+    ReshardFlags reshard;
+  };
+  auto all = std::make_shared<All>();
+  CLI::App *app = driver.add_subcommand("checkpoint", "show, verify, compare, consolidate and reshard checkpoints\n\n"
+                                                      "Example:\n"
+                                                      "  npar checkpoint show run\n"
+                                                      "  npar checkpoint verify run/step-100\n"
+                                                      "  npar checkpoint diff run/step-100 run/step-200\n"
+                                                      "  npar checkpoint consolidate run --only parameter -o model.safetensors\n"
+                                                      "  npar checkpoint reshard run gpt2 --set mesh.tp=2 -o other");
+
+  CLI::App *show = app->add_subcommand("show", "print what a checkpoint says of itself: step, model, plan, tensors, files\n\n"
+                                               "Example:\n"
+                                               "  npar checkpoint show run/step-100 --json");
+  show->add_option("CHECKPOINT", all->show.path, checkpointWord)->required()->check(notEmpty());
+  addJson(*show, all->show.json);
+
+  CLI::App *verify = app->add_subcommand(
+      "verify", "compare every byte with the hashes and sizes that the checkpoint says; exit with 3 when one differs\n\n"
+                "Example:\n"
+                "  npar checkpoint verify run/step-100");
+  verify->add_option("CHECKPOINT", all->verify.path, checkpointWord)->required()->check(notEmpty());
+  addJson(*verify, all->verify.json);
+
+  CLI::App *diff =
+      app->add_subcommand("diff", "say which logical tensors differ, by how much and where first; exit with 3 when any does\n\n"
+                                  "Example:\n"
+                                  "  npar checkpoint diff run/step-100 other/step-100\n"
+                                  "  npar checkpoint diff run model.safetensors\n\n"
+                                  "Each side is a checkpoint of any plan, a safetensors file, or a folder of them with an index. State\n"
+                                  "that a checkpoint holds and a file of weights lacks is no difference.");
+  diff->add_option("FIRST", all->diff.left, "checkpoint, file or folder")->required()->check(notEmpty());
+  diff->add_option("SECOND", all->diff.right, "checkpoint, file or folder")->required()->check(notEmpty());
+  addOnly(*diff, all->diff.only);
+  addJson(*diff, all->diff.json);
+
+  CLI::App *consolidate =
+      app->add_subcommand("consolidate", "write whole tensors as one safetensors file, or several\n\n"
+                                         "Example:\n"
+                                         "  npar checkpoint consolidate run/step-100 -o all.safetensors\n"
+                                         "  npar checkpoint consolidate run --only parameter --shard-size 5GB -o model");
+  consolidate->add_option("CHECKPOINT", all->consolidate.path, checkpointWord)->required()->check(notEmpty());
+  consolidate->add_option("-o,--output", all->consolidate.output, "the file, or with --shard-size a new folder")
+      ->required()
+      ->type_name("PATH")
+      ->check(notEmpty());
+  consolidate
+      ->add_option("--shard-size", all->consolidate.most,
+                   "tensors of at most so many bytes in one file, and an index beside them; such as 5GB or 500MiB")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false));
+  addOnly(*consolidate, all->consolidate.only);
+  addJson(*consolidate, all->consolidate.json);
+
+  CLI::App *reshard = app->add_subcommand(
+      "reshard", "write a checkpoint anew for another number of files, or as another plan would\n\n"
+                 "Example:\n"
+                 "  npar checkpoint reshard run --shards 2 -o other\n"
+                 "  npar checkpoint reshard run gpt2 --plan three_d --set mesh.tp=2 -o other\n"
+                 "  npar checkpoint reshard run gpt2.npx -o other\n\n"
+                 "A run resumes from any checkpoint under any plan: this is for files that fit a machine or a network.");
+  reshard->add_option("CHECKPOINT", all->reshard.path, checkpointWord)->required()->check(notEmpty());
+  all->reshard.model.addTo(*reshard);
+  reshard->get_option("MODEL")->required(false);
+  reshard->add_option("--shards", all->reshard.shards, "cut into so many files of nearly equal size instead")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1'000'000));
+  reshard->add_option("-o,--output", all->reshard.output, "folder of checkpoints, in which step-N appears")
+      ->required()
+      ->type_name("FOLDER")
+      ->check(notEmpty());
+  addJson(*reshard, all->reshard.json);
+
+  for (CLI::App *inner : {show, verify, diff, consolidate, reshard}) {
+    inner->allow_extras();
+    inner->footer(exitCodeText);
+  }
+  return {app, [all, app, show, verify, diff, consolidate, reshard] {
+            if (show->parsed())
+              return showCheckpoint(all->show);
+            if (verify->parsed())
+              return verifyCheckpoint(all->verify);
+            if (diff->parsed())
+              return diffCheckpoints(all->diff);
+            if (consolidate->parsed())
+              return consolidateCheckpoint(all->consolidate);
+            if (reshard->parsed())
+              return reshardCheckpoint(all->reshard);
+            return fail(ExitCode::Usage,
+                        "which? give show, verify, diff, consolidate or reshard\nnpar: see 'npar " + app->get_name() + " --help'");
+          }};
+}
+
+} // namespace npar::driver

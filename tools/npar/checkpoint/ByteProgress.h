@@ -1,0 +1,35 @@
+// How far a walk over many bytes is, as a sign of life.
+#pragma once
+
+#include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/view/View.h"
+
+#include <atomic>
+#include <cstdint>
+#include <fmt/format.h>
+#include <functional>
+
+namespace npar::driver {
+
+/// Tells each percent; may be added to from any thread.
+class ByteProgress {
+public:
+  ByteProgress(std::string what, uint64_t total) : waiting(std::move(what)), total(total) {}
+  void add(uint64_t bytes) {
+    uint64_t before = done.fetch_add(bytes), after = before + bytes;
+    if (total && percent(before) != percent(after))
+      waiting.phase(
+          fmt::format("{} %, {} of {}", percent(after), humanBytes(static_cast<double>(after)), humanBytes(static_cast<double>(total))));
+  }
+  std::function<void(uint64_t)> adder() {
+    return [this](uint64_t bytes) { add(bytes); };
+  }
+
+private:
+  uint64_t percent(uint64_t bytes) const { return static_cast<uint64_t>(100.0 * static_cast<double>(bytes) / static_cast<double>(total)); }
+  Waiting waiting;
+  uint64_t total;
+  std::atomic<uint64_t> done{0};
+};
+
+} // namespace npar::driver

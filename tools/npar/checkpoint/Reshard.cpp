@@ -1,0 +1,60 @@
+// A checkpoint in another cut: for so many files, or as the ranks of another plan own it.
+#include "engine/checkpoint/Reshard.h"
+
+#include "tools/npar/checkpoint/ByteProgress.h"
+#include "tools/npar/checkpoint/CheckpointPath.h"
+#include "tools/npar/checkpoint/CheckpointTools.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+
+namespace {
+
+/// The program whose ranks say the cut, kernels included: the manifest holds its hash.
+Outcome<ProgramPointer> programOf(const ModelOptions &model, const engine::CheckpointStore &checkpoint) {
+  FileClaims files;
+  claimFiles(files, checkpoint);
+  return loadModel(model, files);
+}
+
+} // namespace
+
+ExitCode reshardCheckpoint(const ReshardFlags &flags) {
+  if (flags.shards ? !flags.model.model.empty() || flags.model.hasTextFlags() : flags.model.model.empty())
+    return fail(ExitCode::Usage, flags.shards ? "--shards says the cut: no model and none of its flags go with it"
+                                              : "say the cut: --shards N, or a model with its plan, or a compiled program (.npx)");
+  engine::Result<std::shared_ptr<const engine::CheckpointStore>> opened = engine::openCheckpointStore(flags.path);
+  if (!opened.ok())
+    return fail(opened.status());
+  const engine::CheckpointStore &checkpoint = **opened;
+  engine::Manifest cut;
+  if (flags.shards) {
+    cut = engine::evenCut(checkpoint.manifest(), static_cast<uint64_t>(*flags.shards));
+  } else {
+    Outcome<ProgramPointer> program = programOf(flags.model, checkpoint);
+    if (!program.ok())
+      return program.code();
+    engine::Result<engine::Manifest> asOwned = engine::programCut(checkpoint, **program);
+    if (!asOwned.ok())
+      return fail(asOwned.status());
+    cut = std::move(*asOwned);
+  }
+  size_t files = cut.files.size();
+  engine::Result<std::string> written = [&] {
+    ByteProgress progress("resharding '" + checkpoint.folder() + "'", bytesOf(cut));
+    return engine::writeCut(checkpoint, std::move(cut), flags.output, progress.adder());
+  }();
+  if (!written.ok())
+    return fail(written.status());
+  if (flags.json)
+    std::cout << nlohmann::ordered_json({{"checkpoint", *written}, {"files", files}, {"step", checkpoint.manifest().step}}).dump(1) << "\n";
+  else
+    printRemark(fmt::format("wrote '{}': {} file{}", *written, files, files == 1 ? "" : "s"));
+  return ExitCode::Good;
+}
+
+} // namespace npar::driver
