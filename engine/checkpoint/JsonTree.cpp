@@ -75,6 +75,8 @@ private:
 } // namespace
 
 Result<Json> parseJsonTree(const std::string &text, const JsonLimits &limits) {
+  if (size_t zero = text.find('\0'); zero != std::string::npos) // which the scanner takes for the end of the text
+    return Status::badInput("no valid JSON at byte " + std::to_string(zero + 1));
   TreeBuilder builder(limits);
   // nlohmann's scanner throws nothing here: errors go to parse_error.
   bool good = Json::sax_parse(text, &builder);

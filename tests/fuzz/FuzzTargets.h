@@ -10,6 +10,7 @@ using Target = void (*)(const uint8_t *bytes, size_t size);
 
 void fuzzConfig(const uint8_t *bytes, size_t size);      ///< a config.json: read, and understood by every family of the standard library
 void fuzzIndex(const uint8_t *bytes, size_t size);       ///< a model.safetensors.index.json: which file has which tensor
+void fuzzManifest(const uint8_t *bytes, size_t size);    ///< the manifest.json of a checkpoint: as it is, and sealed with a right hash
 void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text to elaborated program, and its tree printed and read again
 void fuzzProgram(const uint8_t *bytes, size_t size);     ///< a .npx file: as it is, and sealed with a right hash
 void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors file: header, ranges, and written again

@@ -16,6 +16,7 @@ namespace {
 
 const std::map<std::string, npar::fuzz::Target> targets = {{"Config", npar::fuzz::fuzzConfig},
                                                            {"Index", npar::fuzz::fuzzIndex},
+                                                           {"Manifest", npar::fuzz::fuzzManifest},
                                                            {"ModelText", npar::fuzz::fuzzModelText},
                                                            {"Program", npar::fuzz::fuzzProgram},
                                                            {"Safetensors", npar::fuzz::fuzzSafetensors}};

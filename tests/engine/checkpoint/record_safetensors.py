@@ -5,32 +5,11 @@ Needs that package, and is run by hand: tests/engine/checkpoint/record_safetenso
 """
 
 import pathlib
-import re
 
 import safetensors
+from hostile_files import content
 
 TABLE = pathlib.Path(__file__).with_name("hostile_safetensors.tsv")
-
-
-def expand(text):
-    """\\xNN is a byte, \\\\ a backslash, <100*x> is 100 times x."""
-
-    def replaced(match):
-        word = match.group(0)
-        if word == b"\\\\":
-            return b"\\"
-        if word.startswith(b"\\x"):
-            return bytes([int(word[2:], 16)])
-        times, part = word[1:-1].split(b"*", 1)
-        return part * int(times)
-
-    return re.sub(rb"\\\\|\\x[0-9a-f]{2}|<[0-9]+\*[^>]*>", replaced, text.encode())
-
-
-def content(length, data, header):
-    text = expand(header)
-    prefix = b"" if length == "none" else (len(text) if length == "=" else int(length)).to_bytes(8, "little")
-    return prefix + text + bytes(int(data))
 
 
 def verdict(file):

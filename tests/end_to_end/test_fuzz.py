@@ -1,0 +1,114 @@
+"""The readers of what is not trusted, under g++'s sanitizers for addresses and undefined behaviour: every corpus is replayed, with damage.
+
+The long form lets libFuzzer look for more, minutes for each reader, where clang is installed. What it finds becomes a file of tests/fuzz/corpus.
+By hand: cmake -G Ninja -S tests/fuzz -B build/fuzz && ninja -C build/fuzz && build/fuzz/npar_fuzz_replay ModelText 0 stdlib/models/*.npar
+"""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from driver import BUILD, LONG, ROOT, DriverTest, settings
+
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+TABLE = ROOT / "tests" / "engine" / "checkpoint"
+SMALL = settings(vocab=17, width=8, heads=2, depth=2, length=4, batch=8)
+SECONDS = 120  # of libFuzzer for each target
+
+
+def build(folder, *flags):
+    """Configures and builds tests/fuzz; returns what went wrong, or nothing."""
+    for command in (["cmake", "-G", "Ninja", "-S", ROOT / "tests" / "fuzz", "-B", folder, *flags], ["ninja", "-C", folder]):
+        result = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if result.returncode:
+            return result.stdout.decode(errors="replace")[-4000:]
+    return None
+
+
+def hostile_safetensors(folder):
+    """The files of hostile_safetensors.tsv, but for those that are long."""
+    rules = importlib.util.spec_from_file_location("expand", TABLE / "hostile_files.py")
+    hostile = importlib.util.module_from_spec(rules)
+    rules.loader.exec_module(hostile)
+    for number, row in enumerate(hostile.rows(TABLE / "hostile_safetensors.tsv")):
+        if len(content := hostile.content(*row[1:4])) < 100_000:
+            (folder / f"{number}.safetensors").write_bytes(content)
+
+
+class FuzzTest(DriverTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.wrong = build(BUILD / "fuzz")
+
+    def corpus(self, target):
+        """The files of a target: those of the repository, and some that are made now."""
+        folder = self.folder / target
+        folder.mkdir()
+        if (CORPUS / target).is_dir():
+            shutil.copytree(CORPUS / target, folder, dirs_exist_ok=True)
+        getattr(self, target, lambda folder: None)(folder)
+        return sorted(folder.iterdir())
+
+    def ModelText(self, folder):
+        for pattern in ("stdlib/*/*.npar", "tests/dsl/wrong/*.npar", "tests/end_to_end/*.npar"):
+            for path in ROOT.glob(pattern):
+                shutil.copy(path, folder / f"{path.parent.name}-{path.name}")
+
+    def Program(self, folder):
+        self.npar("compile", "mlp", *settings(vocab=17, width=8, inner=8, depth=1, length=4, batch=8), "-o", folder / "mlp.npx")
+        self.npar("compile", "gpt2", *SMALL, *settings(mesh__dp=2, mesh__pp=2), "-o", folder / "gpt2.npx")
+
+    def Safetensors(self, folder):
+        hostile_safetensors(folder)
+        shutil.copy(ROOT / "tests" / "reference" / "llama_initial.safetensors", folder)
+
+    def Manifest(self, folder):
+        text = self.text_file()
+        flags = ["--data", text, "--tokens", "bytes", "--steps", 1, "--quiet"]
+        model = ["gpt2", *SMALL, *settings(vocab=256, mesh__dp=2, mesh__tp=2, zero=1)]
+        self.npar("run", *model, *flags, "--checkpoint", self.folder / "run")
+        shutil.copy(next((self.folder / "run").glob("step-*/manifest.json")), folder)
+
+    TARGETS = {"Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20}  # damaged forms of each file
+
+    def test_corpora(self):
+        self.assertIsNone(self.wrong)
+        for target, damaged in self.TARGETS.items():
+            with self.subTest(target=target):
+                files = self.corpus(target)
+                self.assertTrue(files)
+                command = [BUILD / "fuzz" / "npar_fuzz_replay", target, damaged * (20 if LONG else 1), *files]
+                result = subprocess.run(list(map(str, command)), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=1800)
+                self.assertEqual(result.returncode, 0, result.stderr.decode(errors="replace")[-4000:])
+                print("   ", result.stdout.decode().strip(), flush=True)
+
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_libfuzzer(self):
+        clang = next(filter(None, map(shutil.which, ["clang++", "clang++-19", "clang++-16", "clang++-14"])), None)
+        if not clang:
+            self.skipTest("clang++ is not installed")
+        probe = subprocess.run([clang, "-fsanitize=fuzzer", "-x", "c++", "-", "-o", self.folder / "probe"], stderr=subprocess.PIPE,
+                               input=b'extern "C" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }')  # fmt: skip
+        if probe.returncode:
+            self.skipTest(f"{clang} has no libFuzzer: {probe.stderr.decode(errors='replace')[-200:]}")
+        self.assertIsNone(build(BUILD / "libfuzzer", f"-DCMAKE_CXX_COMPILER={clang}", "-DCMAKE_C_COMPILER=clang", "-DNPAR_LIBFUZZER=ON"))
+        for target in self.TARGETS:
+            with self.subTest(target=target):
+                self.corpus(target)
+                found = self.folder / f"{target}-found"
+                found.mkdir()
+                command = [BUILD / "libfuzzer" / f"npar_fuzz_{target}", f"-max_total_time={SECONDS}", "-timeout=60", "-rss_limit_mb=4096",
+                           "-max_len=200000", f"-artifact_prefix={self.folder}/", found, self.folder / target]  # fmt: skip
+                result = subprocess.run(list(map(str, command)), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                log = result.stdout.decode(errors="replace")
+                for path in self.folder.glob("crash-*"):  # kept, for it is the next file of the corpus
+                    shutil.copy(path, BUILD / f"{target}-{path.name}")
+                self.assertEqual(result.returncode, 0, log[-6000:])
+                print("   ", target, log.strip().splitlines()[-1], flush=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
