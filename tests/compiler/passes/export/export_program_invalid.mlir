@@ -221,3 +221,11 @@ module attributes {dist.mesh = #dist.mesh<>} {
   }
   pipe.order stage(0) ["F0:0"]
 }
+
+// -----
+
+// A kind that there is not.
+// expected-error @+1 {{internal error: the program's kind is 'guessing', which there is not}}
+module attributes {dist.mesh = #dist.mesh<>, npar.kind = "guessing"} {
+  pipe.program {schedule = "none", stages = 1 : i64, micro_count = 1 : i64}
+}

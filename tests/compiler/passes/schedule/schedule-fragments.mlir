@@ -411,3 +411,31 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 // CHECK-NEXT: nn.write @n, %[[N]]
 // CHECK-NEXT: {{^ *[}]}}
 // CHECK-LABEL: pipe.fragment @F0
+
+// -----
+
+// A forward-only program: F alone, a result with what makes it, and no @update.
+#x = #dist.layout<batch : 4>
+!x = tensor<4xf32, #x>
+module attributes {dist.mesh = #dist.mesh<pp = 2>, npar.kind = "evaluation"} {
+  nn.variable @w : !x {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 0 : i64}
+  pipe.program {schedule = "1f1b", axis = "pp", stages = 2 : i64, micro_count = 2 : i64}
+  func.func @micro() {
+    %w = nn.read @w {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : !x
+    %a = nn.exp %w {pipe.place = 0, at = #nn.at<F, "h.0", 0>} : (!x) -> !x
+    %b = nn.exp %a {pipe.place = 1, at = #nn.at<F, "", 1>} : (!x) -> !x
+    nn.result "losses", %b {pipe.place = 1, at = #nn.at<F, "", 1>} : !x
+    return
+  }
+}
+// CHECK-LABEL: pipe.fragment @F0
+// CHECK-NEXT: nn.read @w
+// CHECK-NEXT: %[[A:.*]] = nn.exp
+// CHECK-NEXT: pipe.send %[[A]] to(1) event(0)
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-LABEL: pipe.fragment @F1
+// CHECK-NEXT: %[[R:.*]] = pipe.recv from(0) event(0)
+// CHECK-NEXT: %[[B:.*]] = nn.exp %[[R]]
+// CHECK-NEXT: nn.result "losses", %[[B]]
+// CHECK-NEXT: {{^ *[}]}}
+// CHECK-NOT: pipe.fragment

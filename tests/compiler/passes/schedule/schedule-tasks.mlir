@@ -58,3 +58,13 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   // CHECK: pipe.order stage(0) ["C3:0", "C3:1", "S0", "F0:0",
   // CHECK-NEXT: pipe.order stage(1) ["F1:0",
 }
+
+// -----
+
+// Where nothing is trained the forwards are left, in their order.
+module attributes {npar.kind = "evaluation"} {
+// CHECK: pipe.program
+pipe.program {schedule = "interleaved", axis = "pp", stages = 2 : i64, micro_count = 2 : i64, placement = array<i64: 0, 1, 0, 1>}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "F2:0", "F2:1"]
+// CHECK-NEXT: pipe.order stage(1) ["F1:0", "F1:1", "F3:0", "F3:1"]
+}

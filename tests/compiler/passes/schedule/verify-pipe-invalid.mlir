@@ -449,3 +449,15 @@ pipe.fragment @U0 stage(0) phase(U) {
 }
 // expected-error @below {{V4: the task of 'C0' for micro-batch 1 is missing}}
 pipe.order stage(0) ["C0:0", "F0:0", "B0:0", "F0:1", "B0:1", "U0"]
+
+// -----
+// V1: a forward-only program has no other phase.
+module attributes {npar.kind = "evaluation"} {
+pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 1 : i64}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+// expected-error @below {{V1: 'U0' is of phase U, which a forward-only program does not have}}
+pipe.fragment @U0 stage(0) phase(U) {
+}
+pipe.order stage(0) ["F0:0", "U0"]
+}

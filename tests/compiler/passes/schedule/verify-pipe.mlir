@@ -57,3 +57,14 @@ pipe.fragment @B1 stage(0) place(1) phase(B) {
 pipe.fragment @U0 stage(0) phase(U) {
 }
 pipe.order stage(0) ["F0:0", "F1:0", "B1:0", "B0:0", "W0:0", "U0"]
+
+// -----
+
+// A forward-only program: no backward, no update.
+module attributes {npar.kind = "generation"} {
+// CHECK: pipe.program
+pipe.program {schedule = "1f1b", stages = 1 : i64, micro_count = 2 : i64}
+pipe.fragment @F0 stage(0) phase(F) {
+}
+pipe.order stage(0) ["F0:0", "F0:1"]
+}
