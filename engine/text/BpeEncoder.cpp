@@ -4,7 +4,6 @@
 #include "engine/text/Utf8.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 
 namespace npar::engine {
@@ -18,7 +17,7 @@ std::string tooLong() { return "a word has more than " + std::to_string(longestW
 
 } // namespace
 
-BpeEncoder::BpeEncoder(const ByteLevelBpe &tokenizer, bool additions)
+BpeEncoder::BpeEncoder(const BpeTokenizer &tokenizer, bool additions)
     : tokenizer(tokenizer), additions(additions), cutter(tokenizer.words), scan(tokenizer.added), merger(tokenizer.merges),
       enough(leastPart), known(knownWords) {}
 
@@ -78,7 +77,10 @@ Status BpeEncoder::segment(size_t begin, size_t end, bool goesOn, std::vector<in
     inSegment = true;
     return encodeWord(bytes, ids);
   };
-  Status status = cutter.cut(std::string_view(text.data() + begin, end - begin), !inSegment, goesOn, word, done);
+  WordCutter::Place place = inSegment              ? WordCutter::Place::Within
+                            : encoded + begin == 0 ? WordCutter::Place::Text
+                                                   : WordCutter::Place::Piece;
+  Status status = cutter.cut(std::string_view(text.data() + begin, end - begin), place, goesOn, word, done);
   return status.ok() ? status : failure(status.message(), begin + done);
 }
 
@@ -95,15 +97,8 @@ Status BpeEncoder::encodeWord(std::string_view word, std::vector<int32_t> &ids) 
     if (auto whole = tokenizer.wholeWords.find(std::string(word)); whole != tokenizer.wholeWords.end())
       merged.push_back(whole->second);
   if (merged.empty()) {
-    for (char c : word) {
-      int32_t token = tokenizer.bytes[static_cast<uint8_t>(c)];
-      if (token < 0) {
-        char byte[5];
-        std::snprintf(byte, sizeof(byte), "0x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-        return Status::badInput(std::string("the vocabulary has no token for the byte ") + byte + ", in the word");
-      }
-      merged.push_back(token);
-    }
+    if (Status status = tokenizer.smallest(word, merged); !status.ok())
+      return status;
     merger.merge(merged);
   }
   ids.insert(ids.end(), merged.begin(), merged.end());

@@ -1,14 +1,14 @@
 // One text on its way through byte-level BPE.
 #pragma once
 
-#include "engine/text/ByteLevelBpe.h"
+#include "engine/text/BpeTokenizer.h"
 
 namespace npar::engine {
 
 /// Keeps what is not decided yet (the last word, an added token that may have begun), and the ids of words that came before.
 class BpeEncoder : public TextEncoder {
 public:
-  BpeEncoder(const ByteLevelBpe &tokenizer, bool additions);
+  BpeEncoder(const BpeTokenizer &tokenizer, bool additions);
   Status push(std::string_view part, std::vector<int32_t> &ids) override;
   Status finish(std::vector<int32_t> &ids) override;
 
@@ -22,7 +22,7 @@ private:
   Status encodeWord(std::string_view word, std::vector<int32_t> &ids);
   Status failure(const std::string &what, size_t position) const;
 
-  const ByteLevelBpe &tokenizer;
+  const BpeTokenizer &tokenizer;
   bool additions, begun = false; ///< a text begins with its additions
   WordCutter cutter;
   AddedTokenScan scan;

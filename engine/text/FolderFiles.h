@@ -1,7 +1,7 @@
 // What lies beside a tokenizer's main file in a model's folder.
 #pragma once
 
-#include "engine/text/ByteLevelBpe.h"
+#include "engine/text/BpeTokenizer.h"
 
 namespace npar::engine {
 

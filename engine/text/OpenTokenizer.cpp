@@ -27,7 +27,7 @@ Opened openTokenizerJson(const std::string &path, TokenizerJson &json) {
   if (!config.ok())
     return config.status();
   parts->endOfText = config->endOfText;
-  Opened opened = ByteLevelBpe::create(std::move(*parts));
+  Opened opened = BpeTokenizer::create(std::move(*parts));
   return opened.ok() ? opened : tokenizerFailure(path, opened.status().message());
 }
 
@@ -53,7 +53,7 @@ Opened openVocabularyAndMerges(const std::string &folder) {
   Result<BpeParts> parts = partsOfVocabularyAndMerges(folder);
   if (!parts.ok())
     return parts.status();
-  Opened opened = ByteLevelBpe::create(std::move(*parts));
+  Opened opened = BpeTokenizer::create(std::move(*parts));
   return opened.ok() ? opened : tokenizerFailure((fs::path(folder) / "vocab.json").string(), opened.status().message());
 }
 

@@ -29,9 +29,10 @@ Result<std::string> TextDecoder::push(int32_t id) {
   Result<std::string> bytes = tokenizer.bytesOf(id, first);
   if (!bytes.ok())
     return bytes.status();
-  if (tokenizer.isSpecial(id) && skipSpecial)
+  bool special = tokenizer.isSpecial(id);
+  if (special && skipSpecial)
     return std::string();
-  first &= tokenizer.isSpecial(id);
+  first &= special && bytes->empty();
   waiting += *bytes;
   size_t whole = wholeCharacters(waiting);
   std::string text = waiting.substr(0, whole);

@@ -1,7 +1,9 @@
 // One function for each part of the file.
 #include "engine/text/TokenizerFile.h"
 
+#include "engine/text/Component.h"
 #include "engine/text/Fields.h"
+#include "engine/text/MarkedSpaces.h"
 #include "engine/text/Quoted.h"
 
 namespace npar::engine {
@@ -11,41 +13,6 @@ const char *const gpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[
 namespace {
 
 using Json = nlohmann::json;
-
-const Json nothing;
-
-/// A member of an object; null where there is none.
-const Json &member(const Json &object, const char *name) {
-  if (!object.is_object())
-    return nothing;
-  auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
-
-std::string typeOf(const Json &part) {
-  const Json &type = member(part, "type");
-  return type.is_string() ? type.get<std::string>() : "";
-}
-
-Status unknown(const std::string &what, const Json &part, const std::string &known) {
-  return Status::badInput("its " + what + " is " + (part.is_null() ? "missing" : inQuotes(typeOf(part))) + ": npar knows " + known);
-}
-
-/// The parts of a sequence, in order, or the part alone; nothing of null.
-std::vector<const Json *> flattened(const Json &part, const char *list) {
-  if (part.is_null())
-    return {};
-  if (typeOf(part) != "Sequence")
-    return {&part};
-  std::vector<const Json *> parts;
-  const Json &members = member(part, list);
-  if (!members.is_array())
-    return {&part}; // whose kind, 'Sequence', is then refused
-  for (const Json &each : members)
-    for (const Json *inner : flattened(each, list))
-      parts.push_back(inner);
-  return parts;
-}
 
 Status readModel(const TokenizerJson &json, BpeParts &parts) {
   const Json &model = member(json.rest, "model");
@@ -58,16 +25,19 @@ Status readModel(const TokenizerJson &json, BpeParts &parts) {
                             ": npar knows byte-level 'BPE', and SentencePiece models in a tokenizer.model");
   if (!json.vocabularyIsMap)
     return Status::badInput("its model has no vocabulary");
+  if (model.contains("merges"))
+    return Status::badInput("its merges are no list");
   Fields fields(model, "its model");
   fields.ignore({"type", "unk_token", "fuse_unk"}); // every byte has a token, or the text is refused
   if (const Json &dropout = fields.any("dropout"); !dropout.is_null() && dropout != 0)
     fields.refuse("has a 'dropout', which makes other ids each time: set it to null");
   for (const char *mark : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (std::string text = fields.text(mark); !text.empty())
-      fields.refuse("has the '" + std::string(mark) + "' " + inQuotes(text) + ", which byte-level tokenizers do not have");
-  if (fields.flag("byte_fallback"))
-    fields.refuse("has 'byte_fallback': it is no byte-level model");
+      fields.refuse("has the '" + std::string(mark) + "' " + inQuotes(text) + ", which npar does not know");
+  parts.alphabet = fields.flag("byte_fallback") ? Alphabet::Characters : Alphabet::Bytes;
   parts.wholeWords = fields.flag("ignore_merges");
+  if (parts.wholeWords && parts.alphabet == Alphabet::Characters)
+    fields.refuse("has 'ignore_merges' and 'byte_fallback': npar knows no such model");
   return fields.status();
 }
 
@@ -103,7 +73,7 @@ Status readPreTokenizer(const Json &rest, BpeParts &parts) {
   constexpr const char *known = "'ByteLevel', alone or after 'Split' and 'Digits'";
   std::vector<const Json *> list = flattened(member(rest, "pre_tokenizer"), "pretokenizers");
   if (list.empty() || typeOf(*list.back()) != "ByteLevel")
-    return unknown("last pre-tokenizer", list.empty() ? nothing : *list.back(), known);
+    return unknownComponent("last pre-tokenizer", list.empty() ? Json() : *list.back(), known);
   for (const Json *part : list) {
     std::string type = typeOf(*part);
     Fields fields(*part, "pre-tokenizer " + inQuotes(type));
@@ -121,7 +91,7 @@ Status readPreTokenizer(const Json &rest, BpeParts &parts) {
         status = addPattern(gpt2Pattern, true, parts);
       status = status.ok() ? fields.status() : status;
     } else {
-      status = unknown(type == "ByteLevel" ? "pre-tokenizer before the last" : "pre-tokenizer", *part, known);
+      status = unknownComponent(type == "ByteLevel" ? "pre-tokenizer before the last" : "pre-tokenizer", *part, known);
     }
     if (!status.ok())
       return status;
@@ -175,7 +145,7 @@ Status readPostProcessor(const Json &rest, BpeParts &parts) {
     if (typeOf(*part) == "TemplateProcessing" && parts.before.empty() && parts.after.empty()) {
       status = readTemplate(*part, parts);
     } else if (typeOf(*part) != "ByteLevel") { // which moves offsets only
-      status = unknown("post-processor", *part, "'ByteLevel' and one 'TemplateProcessing'");
+      status = unknownComponent("post-processor", *part, "'ByteLevel' and one 'TemplateProcessing'");
     }
     if (!status.ok())
       return status;
@@ -186,13 +156,13 @@ Status readPostProcessor(const Json &rest, BpeParts &parts) {
 Status readDecoder(const Json &rest) {
   for (const Json *part : flattened(member(rest, "decoder"), "decoders"))
     if (typeOf(*part) != "ByteLevel")
-      return unknown("decoder", *part, "'ByteLevel'");
+      return unknownComponent("decoder", *part, "'ByteLevel'");
   return {};
 }
 
 Status readNormalizer(const Json &rest) {
   for (const Json *part : flattened(member(rest, "normalizer"), "normalizers"))
-    return unknown("normalizer", *part, "none: it changes the text before it is cut");
+    return unknownComponent("normalizer", *part, "none: it changes the text before it is cut");
   return {};
 }
 
@@ -238,12 +208,18 @@ Result<BpeParts> partsOfTokenizerJson(TokenizerJson &json) {
   if (!added.ok())
     return added.status();
   parts.added = std::move(*added);
-  for (Status status : {fields.status(), readModel(json, parts), readNormalizer(json.rest), readPreTokenizer(json.rest, parts),
-                        readPostProcessor(json.rest, parts), readDecoder(json.rest)})
+  for (Status status : {fields.status(), readModel(json, parts), readPostProcessor(json.rest, parts)})
     if (!status.ok())
       return status;
   parts.vocabulary = std::move(json.vocabulary);
   parts.merges = std::move(json.merges);
+  if (parts.alphabet == Alphabet::Characters) {
+    Status status = readMarkedSpaces(json.rest, parts);
+    return status.ok() ? Result<BpeParts>(std::move(parts)) : status;
+  }
+  for (Status status : {readNormalizer(json.rest), readPreTokenizer(json.rest, parts), readDecoder(json.rest)})
+    if (!status.ok())
+      return status;
   return parts;
 }
 

@@ -1,7 +1,7 @@
 // A `tokenizer.json`, as Python's `tokenizers` writes it, read into the parts of a byte-level tokenizer.
 #pragma once
 
-#include "engine/text/ByteLevelBpe.h"
+#include "engine/text/BpeTokenizer.h"
 #include "engine/text/JsonFile.h"
 
 namespace npar::engine {

@@ -2,20 +2,39 @@
 #include "engine/text/WordCutter.h"
 
 namespace npar::engine {
+namespace {
+
+bool wantsSpace(CutRule::Space space, std::string_view text, WordCutter::Place place) {
+  constexpr std::string_view mark = "\xe2\x96\x81";
+  bool spaced = text.front() == ' ', marked = spaced || text.substr(0, mark.size()) == mark;
+  switch (space) {
+  case CutRule::Space::WhereNone:
+    return place != WordCutter::Place::Within && !spaced;
+  case CutRule::Space::NoMark:
+    return place != WordCutter::Place::Within && !marked;
+  case CutRule::Space::FirstNoMark:
+    return place == WordCutter::Place::Text && !marked;
+  case CutRule::Space::Always:
+    return place != WordCutter::Place::Within;
+  }
+  return false;
+}
+
+} // namespace
 
 WordCutter::WordCutter(const std::vector<CutRule> &rules) {
   for (const CutRule &rule : rules) {
-    steps.push_back({std::nullopt, rule.keepsGaps});
+    steps.push_back({std::nullopt, rule.keepsGaps, rule.space});
     if (rule.pattern)
       steps.back().matcher.emplace(rule.pattern);
   }
 }
 
-Status WordCutter::cut(std::string_view text, bool begins, bool goesOn, const Word &word, size_t &done) {
-  return apply(0, text, begins, goesOn, word, done);
+Status WordCutter::cut(std::string_view text, Place place, bool goesOn, const Word &word, size_t &done) {
+  return apply(0, text, place, goesOn, word, done);
 }
 
-Status WordCutter::apply(size_t rule, std::string_view text, bool begins, bool goesOn, const Word &word, size_t &done) {
+Status WordCutter::apply(size_t rule, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done) {
   done = 0;
   if (text.empty())
     return {};
@@ -27,10 +46,10 @@ Status WordCutter::apply(size_t rule, std::string_view text, bool begins, bool g
   }
   if (steps[rule].matcher)
     return match(rule, text, goesOn, word, done);
-  if (!begins || text.front() == ' ')
-    return apply(rule + 1, text, begins, goesOn, word, done);
+  if (!wantsSpace(steps[rule].space, text, place))
+    return apply(rule + 1, text, place, goesOn, word, done);
   std::string spaced = " " + std::string(text);
-  Status status = apply(rule + 1, spaced, begins, goesOn, word, done);
+  Status status = apply(rule + 1, spaced, place, goesOn, word, done);
   done -= done > 0;
   return status;
 }
@@ -39,7 +58,7 @@ Status WordCutter::match(size_t rule, std::string_view text, bool goesOn, const 
   Step &step = steps[rule];
   auto give = [&](size_t begin, size_t end) {
     size_t whole;
-    return apply(rule + 1, text.substr(begin, end - begin), true, false, word, whole);
+    return apply(rule + 1, text.substr(begin, end - begin), Place::Piece, false, word, whole);
   };
   while (done < text.size()) {
     Span span;

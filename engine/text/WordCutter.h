@@ -4,6 +4,7 @@
 #include "engine/text/Pattern.h"
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +12,16 @@ namespace npar::engine {
 
 /// One pre-tokenizer: cuts each piece that the ones before it made.
 struct CutRule {
-  std::shared_ptr<const Pattern> pattern; ///< none: puts a space before a piece that has none
+  std::shared_ptr<const Pattern> pattern; ///< none: puts a space before a piece
   bool keepsGaps = true;                  ///< what lies between matches is a piece too, or is dropped
+  /// Before which pieces a rule without a pattern puts its space.
+  enum class Space {
+    WhereNone,   ///< those that begin with none
+    NoMark,      ///< those that begin neither with a space nor with U+2581, which stands for one
+    FirstNoMark, ///< of these, the one at the beginning of the text
+    Always
+  };
+  Space space = Space::WhereNone;
 };
 
 /// For one thread. Where a text is cut does not depend on the parts that it comes in: a word is given out once no text after it could
@@ -21,16 +30,18 @@ class WordCutter {
 public:
   using Word = std::function<Status(std::string_view)>;
   explicit WordCutter(const std::vector<CutRule> &rules);
-  /// Gives the words of `text` in order; their bytes are `done`. `begins`: nothing of it was given before. `goesOn`: more will follow, and
-  /// what might belong to it stays.
-  Status cut(std::string_view text, bool begins, bool goesOn, const Word &word, size_t &done);
+  enum class Place { Text, Piece, Within }; ///< at the beginning of the text, of a piece of it, or after words of that piece
+  /// Gives the words of `text`, which begins at `place`, in order; their bytes are `done`. `goesOn`: more will follow, and what might
+  /// belong to it stays.
+  Status cut(std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
 
 private:
-  Status apply(size_t rule, std::string_view text, bool begins, bool goesOn, const Word &word, size_t &done);
+  Status apply(size_t rule, std::string_view text, Place place, bool goesOn, const Word &word, size_t &done);
   Status match(size_t rule, std::string_view text, bool goesOn, const Word &word, size_t &done);
   struct Step {
     std::optional<PatternMatcher> matcher;
     bool keepsGaps;
+    CutRule::Space space;
   };
   std::vector<Step> steps;
 };

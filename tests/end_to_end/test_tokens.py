@@ -47,6 +47,9 @@ class TokensTest(DriverTest):
     def test_llama3(self):
         self.check("llama3")
 
+    def test_tinyllama(self):
+        self.check("tinyllama")
+
     def test_llama2_by_sentencepiece(self):
         self.check("llama2")
 
@@ -55,7 +58,7 @@ class TokensTest(DriverTest):
 
     def test_a_text_comes_back(self):
         text = tokenizer_reference.soup()
-        for name in ("gpt2", "llama3"):
+        for name in ("gpt2", "llama3", "tinyllama"):
             self.tokens(name, text, "t.i32")
             self.npar("tokens", TOKENIZERS / name, "--decode", "t.i32", "--skip-special", "--out", "back.txt")
             self.assertEqual((self.folder / "back.txt").read_bytes().decode(), text)

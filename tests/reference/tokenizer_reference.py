@@ -5,12 +5,14 @@
     tokenizer_reference.py --compare NPAR FOLDER TEXT...   # any tokenizer: are npar's ids for these texts those of the Python packages?
 
 The tokenizers: `gpt2` (vocab.json and merges.txt), `llama3` (tokenizer.json with Llama 3's pattern, template, special tokens and
-ignore_merges), `llama2` (a SentencePiece model of byte pairs with bytes), `unigram` (one of the other kind, with rules that normalize).
+ignore_merges), `tinyllama` (a tokenizer.json of characters with marked spaces and bytes), `llama2` (a SentencePiece model of byte pairs with
+bytes), `unigram` (one of the other kind, with rules that normalize).
 SentencePiece 0.1.97 is Debian 12's: later ones round the scores of unigram models otherwise, and so cut near ties in other places.
 recorded.json has, for each, the ids of every line of CASES and of the page, and the SHA-256 of those of a long text that `soup` makes.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import pathlib
@@ -22,6 +24,7 @@ import tempfile
 FOLDER = pathlib.Path(__file__).resolve().parent / "tokenizers"
 PAGE = FOLDER / "page.txt"
 MERGES = 500
+NAMES = ("gpt2", "llama3", "tinyllama", "llama2", "unigram")
 
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
@@ -88,28 +91,51 @@ def train_byte_level(pattern, special, template):
     return tokenizer
 
 
-def train_sentencepiece(path, **settings):
+def train_marked_spaces():
+    """Of characters: bytes are tokens of the vocabulary, and nothing but the normalizer tells where words begin."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<unk>", "<s>", "</s>"]
+    trainer = trainers.BpeTrainer(vocab_size=800, min_frequency=1, show_progress=False, limit_alphabet=150,
+                                  special_tokens=special + [f"<0x{byte:02X}>" for byte in range(256)])  # fmt: skip
+    tokenizer.train([str(PAGE)], trainer)
+    tokenizer.pre_tokenizer = None
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    content = json.loads(tokenizer.to_str())
+    content["added_tokens"] = content["added_tokens"][: len(special)]
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def train_sentencepiece(name, rules="", **settings):
+    """A model keeps the names of the files that it was made from: they are relative, and so the same everywhere."""
     import sentencepiece
 
-    sentencepiece.SentencePieceTrainer.train(input=str(PAGE), model_prefix=str(path.with_suffix("")), minloglevel=2, num_threads=1, **settings)
-    path.with_suffix(".vocab").unlink()
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
+        shutil.copy(PAGE, "page.txt")
+        if rules:
+            pathlib.Path("rules.tsv").write_text(rules)
+            settings["normalization_rule_tsv"] = "rules.tsv"
+        sentencepiece.SentencePieceTrainer.train(input="page.txt", model_prefix="tokenizer", minloglevel=2, num_threads=1, character_coverage=0.98, **settings)
+        shutil.copy("tokenizer.model", FOLDER / name)
 
 
 def make():
-    for name in ("gpt2", "llama3", "llama2", "unigram"):
+    for name in NAMES:
         shutil.rmtree(FOLDER / name, ignore_errors=True)
         (FOLDER / name).mkdir()
     train_byte_level(None, ["<|endoftext|>"], None).model.save(str(FOLDER / "gpt2"))
     special = ["<|begin_of_text|>", "<|end_of_text|>", "<|end_of_text_2|>"]
     (FOLDER / "llama3" / "tokenizer.json").write_text(train_byte_level(LLAMA3, special, special[0]).to_str())
     (FOLDER / "llama3" / "tokenizer_config.json").write_text(json.dumps({"bos_token": special[0], "eos_token": special[1]}))
-    train_sentencepiece(FOLDER / "llama2" / "tokenizer.model", vocab_size=900, model_type="bpe", byte_fallback=True, normalization_rule_name="identity",
-                        split_digits=True, remove_extra_whitespaces=False, allow_whitespace_only_pieces=True, character_coverage=0.98)  # fmt: skip
-    with tempfile.NamedTemporaryFile("w", suffix=".tsv") as rules:
-        rules.write("FB01\t66 69\nFB00\t66 66\n2026\t2E 2E 2E\nA\t20\n9\t20\n")  # ligatures, three dots, white space
-        rules.flush()
-        train_sentencepiece(FOLDER / "unigram" / "tokenizer.model", vocab_size=600, model_type="unigram", normalization_rule_tsv=rules.name,
-                            character_coverage=0.98, hard_vocab_limit=False)  # fmt: skip
+    (FOLDER / "tinyllama" / "tokenizer.json").write_text(train_marked_spaces())
+    train_sentencepiece("llama2", vocab_size=900, model_type="bpe", byte_fallback=True, normalization_rule_name="identity", split_digits=True,
+                        remove_extra_whitespaces=False, allow_whitespace_only_pieces=True)  # fmt: skip
+    rules = "FB01\t66 69\nFB00\t66 66\n2026\t2E 2E 2E\nA\t20\n9\t20\n"  # ligatures, three dots, white space
+    train_sentencepiece("unigram", rules, vocab_size=600, model_type="unigram", hard_vocab_limit=False)
 
 
 def encoder_of(folder):
@@ -137,7 +163,7 @@ def record():
     import tokenizers
 
     recorded = {"tokenizers": tokenizers.__version__, "sentencepiece": sentencepiece.__version__, "cases": CASES, "ids": {}}
-    for name in ("gpt2", "llama3", "llama2", "unigram"):
+    for name in NAMES:
         encode = encoder_of(FOLDER / name)
         long = b"".join(i.to_bytes(4, "little") for i in encode(soup()))
         page = encode(PAGE.read_bytes().decode())

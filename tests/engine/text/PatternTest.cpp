@@ -29,7 +29,7 @@ std::string words(const std::vector<CutRule> &rules, const std::string &text, si
     cut += std::string(word) + "|";
     return Status();
   };
-  bool begins = true;
+  WordCutter::Place place = WordCutter::Place::Text;
   for (size_t at = 0; at < text.size() || at == 0;) {
     size_t end = part < text.size() - at ? at + part : text.size();
     while (end < text.size() && utf8Extent(std::string_view(text).substr(at, end - at)).end < end - at)
@@ -37,8 +37,8 @@ std::string words(const std::vector<CutRule> &rules, const std::string &text, si
     waiting += text.substr(at, end - at);
     at = std::max(end, size_t{1});
     size_t done, before = cut.size();
-    EXPECT_TRUE(cutter.cut(waiting, begins, end < text.size(), give, done).ok());
-    begins &= cut.size() == before;
+    EXPECT_TRUE(cutter.cut(waiting, place, end < text.size(), give, done).ok());
+    place = cut.size() == before ? place : WordCutter::Place::Within;
     waiting.erase(0, done);
   }
   return cut;
@@ -167,7 +167,7 @@ TEST(PatternTest, aPatternThatTakesForEverEnds) {
   WordCutter cutter(rules("(a+)+[bc]"));
   size_t done;
   Status status = cutter.cut(
-      std::string(5000, 'a'), true, false, [](std::string_view) { return Status(); }, done);
+      std::string(5000, 'a'), WordCutter::Place::Text, false, [](std::string_view) { return Status(); }, done);
   EXPECT_EQ(status.message(), "the pattern takes too long or too much memory");
 }
 

@@ -1,4 +1,4 @@
-// Byte-level byte-pair encoding, as GPT-2 and Llama 3 use it: every byte has a token, so that any text has ids.
+// Byte-pair encoding of bytes, as GPT-2 and Llama 3 use it, or of characters, as Llama 2 does: any text has ids.
 #pragma once
 
 #include "engine/text/AddedTokens.h"
@@ -11,23 +11,31 @@
 
 namespace npar::engine {
 
+/// What a word's smallest tokens are, and how the vocabulary writes them.
+enum class Alphabet {
+  Bytes,     ///< in byte characters (ByteCharacters.h)
+  Characters ///< in themselves, a space as U+2581; characters that have no token are bytes, "<0x0A>"
+};
+
 /// What tokenizer files say, not checked yet.
 struct BpeParts {
-  std::vector<std::pair<std::string, int64_t>> vocabulary; ///< tokens in byte characters (ByteCharacters.h)
+  Alphabet alphabet = Alphabet::Bytes;
+  std::vector<std::pair<std::string, int64_t>> vocabulary;
   std::vector<std::pair<std::string, std::string>> merges; ///< first ones first
   std::vector<AddedToken> added;
   std::vector<CutRule> words;
+  bool dropsFirstSpace = false;       ///< of a text that is decoded
   bool wholeWords = false;            ///< a word that is a token is that token, whatever its merges (`ignore_merges`)
   std::vector<int64_t> before, after; ///< ids around every text
   std::optional<std::string> endOfText;
 };
 
-class ByteLevelBpe : public Tokenizer {
+class BpeTokenizer : public Tokenizer {
 public:
-  /// Refuses ids and tokens that are there twice, ids above 16,777,215, merges of no tokens.
+  /// Refuses ids and tokens that are there twice, ids above 16,777,215, merges of no tokens; of characters, a vocabulary that lacks a byte.
   static Result<std::shared_ptr<const Tokenizer>> create(BpeParts parts);
 
-  std::string kind() const override { return "byte-level BPE"; }
+  std::string kind() const override { return alphabet == Alphabet::Bytes ? "byte-level BPE" : "BPE of characters"; }
   int64_t vocabularySize() const override { return static_cast<int64_t>(tokens.size()); }
   std::optional<int32_t> idOf(const std::string &token) const override;
   bool isSpecial(int32_t id) const override;
@@ -41,16 +49,23 @@ private:
     std::string bytes;
     bool exists = false, special = false;
   };
-  explicit ByteLevelBpe(size_t merges) : merges(merges) {}
+  explicit BpeTokenizer(const BpeParts &parts)
+      : alphabet(parts.alphabet), dropsFirstSpace(parts.dropsFirstSpace), merges(parts.merges.size()) {}
   Status addVocabulary(const BpeParts &parts);
+  std::string addSmallest(const std::string &token, int32_t id);
   Status addMerges(const BpeParts &parts);
   Status addAdded(const BpeParts &parts);
   Status addAround(const BpeParts &parts);
+  /// The tokens of a word before any merge; refuses, by its number, a byte that has none.
+  Status smallest(std::string_view word, std::vector<int32_t> &found) const;
 
+  Alphabet alphabet;
+  bool dropsFirstSpace;
   std::vector<Token> tokens;                           ///< by id
   std::unordered_map<std::string, int32_t> ids;        ///< by the token as the file spells it
   std::unordered_map<std::string, int32_t> wholeWords; ///< by bytes; filled where words are looked up whole
   std::array<int32_t, 256> bytes;                      ///< tokens of single bytes; -1: the vocabulary has none
+  std::unordered_map<char32_t, int32_t> characters;    ///< tokens of single characters, where the alphabet is of them
   MergeTable merges;
   AddedTokens added;
   std::vector<CutRule> words;

@@ -1,0 +1,21 @@
+// The parts of a tokenizer.json, which say their kind as "type": normalizers, pre-tokenizers, post-processors, decoders.
+#pragma once
+
+#include "engine/status/Status.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+/// A member of an object; null where there is none.
+const nlohmann::json &member(const nlohmann::json &object, const char *name);
+/// The "type", or nothing.
+std::string typeOf(const nlohmann::json &component);
+/// The components of a sequence in order, or the component alone; nothing of null. `list`: what a sequence calls its members.
+std::vector<const nlohmann::json *> flattened(const nlohmann::json &component, const char *list);
+/// "its WHAT is 'TYPE': npar knows KNOWN".
+Status unknownComponent(const std::string &what, const nlohmann::json &component, const std::string &known);
+
+} // namespace npar::engine
