@@ -206,6 +206,8 @@ private:
 } // namespace
 
 Result<TokenizerJson> parseTokenizerJson(std::string_view text, Vocabulary where) {
+  if (size_t zero = text.find('\0'); zero != std::string_view::npos) // where the parser would take the text to end
+    return Status::badInput("it is no valid JSON at byte " + std::to_string(zero + 1));
   TokenizerJson result;
   Reader reader(result, where);
   bool good = Json::sax_parse(text.begin(), text.end(), &reader);

@@ -156,6 +156,7 @@ TEST(TokenizerFileTest, whatIsNoJsonOrTooMuchOfIt) {
       {"{\"\xff\":1}", "no valid JSON at byte"},
       {"{\"a\":1e999}", "no valid JSON"},
       {"{\"a\":1}x", "no valid JSON at byte"},
+      {std::string("{\"a\":1}\0", 8), "no valid JSON at byte 8"},
   };
   for (const auto &[text, reason] : cases)
     EXPECT_NE(errorOfJson(text).find(reason), std::string::npos) << text.substr(0, 60) << " gave: " << errorOfJson(text);
