@@ -42,8 +42,8 @@ private:
 };
 
 /// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, with fp16 also
-/// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, with "valid_tokens" and "batch_hash" at the end where they
-/// are known; another unit stands in place of "tokens"; NaN and infinity are null.
+/// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, with "valid_tokens" and "batch_hash" at
+/// the end where they are known; another unit stands in place of "tokens"; NaN and infinity are null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

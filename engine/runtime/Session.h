@@ -3,8 +3,8 @@
 
 #include "engine/program/Loader.h"
 #include "engine/runtime/Batch.h"
-#include "engine/runtime/OwnedPieces.h"
 #include "engine/runtime/ElementSource.h"
+#include "engine/runtime/OwnedPieces.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -78,12 +78,13 @@ public:
   /// left, in double whatever the element type.
   virtual Result<std::vector<double>> readResult(const std::string &result, uint64_t first, uint64_t count) const = 0;
 
-  /// The bytes of pieces that ranks of this session own, one after the other in the order of the list, in their variables' types: a snapshot
-  /// of what goes from this step into the next. `bytes` has room for all of them; it allocates next to nothing.
+  /// The bytes of pieces that ranks of this session own, one after the other in the order of the list, in their variables' types: a
+  /// snapshot of what goes from this step into the next. `bytes` has room for all of them; it allocates next to nothing.
   virtual Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const = 0;
   /// The ranks of this session, ascending.
   virtual std::vector<int64_t> ranks() const = 0;
-  /// Between steps: gives some bytes to all sessions and gets those of all, by session (Communicator::gather). With all ranks here: its own.
+  /// Between steps: gives some bytes to all sessions and gets those of all, by session (Communicator::gather). With all ranks here: its
+  /// own.
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const = 0;
 
   /// XXH3-128 over all logical parameters (of 16-bit ones over their masters) in program order, as 32 hex digits.
