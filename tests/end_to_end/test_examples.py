@@ -30,7 +30,7 @@ def readme_examples():
 def help_examples():
     """The indented commands before the list of options."""
     found = []
-    for command in ("", "compile", "run", "eval", "inspect", "verify", "compat", "schedule", "schedule diff", "schedule explain"):
+    for command in ("", "compile", "run", "eval", "generate", "inspect", "verify", "compat", "schedule", "schedule diff", "schedule explain"):
         text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
         text = re.split(r"^(?:Usage|OPTIONS|Options|Positionals)\b", text, flags=re.M)[0]
         examples = [re.sub(r"\s{2,}\(.*\)$", "", line.strip()) for line in whole_lines(text) if re.match(r"\s+npar ", line)]
@@ -40,11 +40,13 @@ def help_examples():
 
 
 def quickstart_examples():
-    """What it says to try next, with its own variables; `tools/quickstart FILE` itself is left out, it takes minutes."""
+    """What it says to try next, with its own variables, after a step of training in place of its own; `tools/quickstart FILE` itself is left
+    out, it takes minutes."""
     script = (ROOT / "tools" / "quickstart").read_text()
     variables = script.split("npar=$build/bin/npar\n")[1].split("\nsay ")[0]
     said = script.split("What to try next:\n")[1].split("\nEND")[0]
-    setup = f"npar=npar; text=book.txt; NPAR_QUICKSTART_STEPS=20\n{variables}\ncat <<END\n{said}\nEND\n"
+    trained = "$npar run gpt2 --plan none ${model[*]:9} --random-data --steps 1 --save-weights $out/weights.safetensors"
+    setup = f"npar=npar; out=quick; text=book.txt; NPAR_QUICKSTART_STEPS=20\n{variables}\ncat <<END\n{trained}\n{said}\nEND\n"
     said = subprocess.run(["bash", "-c", setup], stdout=subprocess.PIPE, check=True, text=True).stdout
     return [line[line.index("npar ") :] for line in said.splitlines() if "npar " in line and "tools/" not in line]
 
@@ -54,6 +56,7 @@ class ExamplesTest(DriverTest):
         super().setUp()
         self.text_file(200000, name="book.txt")
         shutil.copy(ROOT / "stdlib" / "models" / "mlp.npar", self.folder / "my.npar")
+        (self.folder / "quick").mkdir()
         self.npar("compile", "my.npar", "--set", "compute=f64", "-o", "my.npx")
 
     def test_all(self):

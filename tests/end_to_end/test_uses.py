@@ -366,6 +366,7 @@ class UsesTest(unittest.TestCase):
             "compile",
             "run",
             "eval",
+            "generate",
             "inspect",
             "verify",
             "compat",

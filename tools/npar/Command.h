@@ -19,6 +19,7 @@ Command addCheckpointCommand(CLI::App &driver);
 Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
 Command addEvalCommand(CLI::App &driver);
+Command addGenerateCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);

@@ -8,6 +8,7 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/use/TrainedModel.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fmt/format.h>
@@ -42,16 +43,18 @@ struct Evaluation {
 /// Tokens that go through the model at once where nobody says how many: enough to keep it busy, and little memory.
 constexpr int64_t tokensAtOnce = 2048;
 
-Outcome<SettingsList> chooseBatch(const dsl::Program &program) {
-  if (!program.plan.mesh.empty())
-    return SettingsList(); // a plan has its own idea of batches
+SettingsList chooseBatch(const EvalFlags &flags, const dsl::Program &program) {
+  const std::vector<std::string> &given = flags.use.model.settings;
+  bool isGiven = std::any_of(given.begin(), given.end(), [](const std::string &setting) { return setting.rfind("batch=", 0) == 0; });
+  if (isGiven || !program.plan.mesh.empty())
+    return {}; // a plan has its own idea of batches
   const dsl::Model &model = program.model;
   int64_t positions = 1;
   for (const std::string &name : model.nodes[model.loss].type.axes)
     for (const dsl::Axis &axis : model.axes)
       if (axis.name == name && name != "batch")
         positions *= axis.size;
-  return SettingsList{{"batch", std::to_string(std::max<int64_t>(1, tokensAtOnce / positions))}};
+  return {{"batch", std::to_string(std::max<int64_t>(1, tokensAtOnce / positions))}};
 }
 
 const program::LogicalResult &lossesOf(const program::Program &program) { return *program.results()->Get(0); }
@@ -129,7 +132,7 @@ ExitCode runEval(const EvalFlags &flags) {
   Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
   if (!named.ok())
     return named.code();
-  Outcome<ProgramPointer> program = compileFor(*named, files, {}, chooseBatch);
+  Outcome<ProgramPointer> program = compileFor(*named, files, {}, [&](const dsl::Program &model) { return chooseBatch(flags, model); });
   if (!program.ok())
     return program.code();
   const program::Program &root = (*program)->root();

@@ -171,13 +171,15 @@ ExitCode verifyCompiled(const VerifyFlags &flags) {
     return fail(program.status());
   std::vector<Check> checks;
   checkItself(**program, checks);
-  if (!flags.json)
+  if (!flags.json && (*program)->root().kind() == program::ProgramKind::Training)
     printRemark("mathematics not checked: give the model text too, as in: npar verify MODEL.npar --program " + flags.model.model);
   return report((*program)->root(), checks, flags.json);
 }
 
 /// Why a program cannot be compared with the text's one-rank program; empty when it can.
 std::string difference(const program::Program &program, const program::Program &reference) {
+  if (program.kind() != program::ProgramKind::Training)
+    return "it is for " + std::string(program::wordOf(program.kind())) + ", and what is compared is training";
   if (program.compute() != program::ElementType::F64)
     return "it computes in " + std::string(program::wordOf(program.compute())) +
            ", and programs are compared in float64: compile it with --set compute=f64";

@@ -70,7 +70,7 @@ ExitCode drive(int argc, char **argv) {
   std::vector<Command> commands = {
       addCompileCommand(driver), addRunCommand(driver),      addInspectCommand(driver),    addVerifyCommand(driver),
       addCompatCommand(driver),  addScheduleCommand(driver), addCheckpointCommand(driver), addEvalCommand(driver),
-      addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),
+      addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),     addGenerateCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {

@@ -92,11 +92,11 @@ uint32_t chunkOf(pipe::FragmentOp fragment, pipe::ProgramOp program) {
   return static_cast<uint32_t>(llvm::count(ArrayRef(stages).take_front(place), fragment.getStage()));
 }
 
-LogicalResult readTasks(pipe::OrderOp order, ClassModel &model) {
+LogicalResult readTasks(pipe::OrderOp order, bool zeroes, ClassModel &model) {
   llvm::StringMap<uint32_t> fragments;
   for (auto [index, fragment] : llvm::enumerate(model.fragments))
     fragments[fragment.name] = static_cast<uint32_t>(index);
-  if (!model.fragments.front().actions.empty()) // what zeroes, which no order names
+  if (zeroes) // the first fragment, which no order names
     model.tasks.push_back({0, 0, 0, 0});
   for (const pipe::TaskName &task : order.getTaskNames()) {
     auto found = fragments.find(task.fragment);
@@ -144,9 +144,12 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
       }
     for (VariableModel &variable : model.variables)
       variable.piece->owner = owned.insert(variable.variable).second;
-    model.fragments.insert(model.fragments.begin(), makePrologue(reader, tables, stage));
+    FragmentModel prologue = makePrologue(reader, tables, stage);
+    bool zeroes = !prologue.actions.empty();
+    if (zeroes)
+      model.fragments.insert(model.fragments.begin(), std::move(prologue));
     for (pipe::OrderOp order : module.getOps<pipe::OrderOp>())
-      if (order.getStage() == stage && failed(readTasks(order, model)))
+      if (order.getStage() == stage && failed(readTasks(order, zeroes, model)))
         return failure();
     classes.push_back(std::move(model));
   }

@@ -66,6 +66,30 @@ public:
     return Results(loaded->root(), ranks, backend, nullptr).read(name, first, count);
   }
 
+  /// The same with the ranks dealt out to two sessions, as each of them reads it.
+  std::vector<std::vector<double>> readInSessions(uint64_t first, uint64_t count) {
+    CpuBackend backend(Spread{});
+    std::vector<LocalRank> own[2];
+    for (const LocalRank &rank : ranks)
+      own[rank.rank % 3 != 0].push_back(rank);
+    std::vector<std::vector<uint8_t>> given;
+    for (const auto &some : own) {
+      auto take = [&](const std::vector<uint8_t> &bytes) {
+        given.push_back(bytes);
+        return engine::Result<std::vector<std::vector<uint8_t>>>(Status(Code::Internal, "only asked for what it gives"));
+      };
+      EXPECT_FALSE(Results(loaded->root(), some, backend, take).read("losses", first, count).ok());
+    }
+    std::vector<std::vector<double>> found;
+    for (const auto &some : own) {
+      auto all = [&](const std::vector<uint8_t> &) { return engine::Result<std::vector<std::vector<uint8_t>>>(given); };
+      engine::Result<std::vector<double>> values = Results(loaded->root(), some, backend, all).read("losses", first, count);
+      EXPECT_TRUE(values.ok()) << values.status().message();
+      found.push_back(values.ok() ? *values : std::vector<double>());
+    }
+    return found;
+  }
+
   void expectWhole() {
     engine::Result<std::vector<double>> values = read(0, static_cast<uint64_t>(batch * sequence));
     ASSERT_TRUE(values.ok()) << values.status().message();
@@ -108,6 +132,18 @@ TEST(ResultsTest, areReadInParts) {
   EXPECT_EQ(kept.read(56, 0)->size(), 0u);
   EXPECT_EQ(kept.read(50, 7).status().message(), "result 'losses' has 56 elements; 7 from 50 on were asked for");
   EXPECT_EQ(kept.read(0, 1, "logits").status().message(), "the program has no result 'logits'");
+}
+
+// Every session gets the tensor from what all of them give.
+TEST(ResultsTest, areTheSameInEverySession) {
+  Kept kept(2, 2, 7);
+  kept.fill();
+  for (auto [first, count] : {std::pair(0, 56), std::pair(5, 4), std::pair(0, 1)}) {
+    auto alone = kept.read(static_cast<uint64_t>(first), static_cast<uint64_t>(count));
+    ASSERT_TRUE(alone.ok());
+    for (const std::vector<double> &found : kept.readInSessions(static_cast<uint64_t>(first), static_cast<uint64_t>(count)))
+      EXPECT_EQ(found, *alone);
+  }
 }
 
 } // namespace

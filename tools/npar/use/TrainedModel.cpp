@@ -4,11 +4,11 @@
 #include "engine/checkpoint/Weights.h"
 #include "engine/program/Words.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/FolderModel.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -33,11 +33,6 @@ bool isFolder(const std::string &path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-bool hasSetting(const ModelOptions &options, const std::string &key) {
-  return std::any_of(options.settings.begin(), options.settings.end(),
-                     [&](const std::string &setting) { return setting.substr(0, setting.find('=')) == key; });
-}
-
 } // namespace
 
 void UseFlags::addTo(CLI::App &app) {
@@ -60,9 +55,18 @@ Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, 
   NamedModel named{flags.model, flags.weights, "", kind};
   named.options.kind = kind;
   if (isFolder(flags.model.model)) {
-    return fail(ExitCode::BadInput, "'" + flags.model.model + "' is a folder: give the model and --weights FILE.safetensors");
+    Outcome<FolderModel> folder = modelOfFolder(flags.model.model);
+    if (!folder.ok())
+      return folder.code();
+    named.folder = folder->folder;
+    named.options.model = folder->model;
+    named.options.settings.insert(named.options.settings.begin(), folder->settings.begin(), folder->settings.end());
+    if (!folder->config.empty() && !named.options.config)
+      named.options.config = folder->config;
+    if (named.weights.empty())
+      named.weights = named.folder;
   } else if (named.weights.empty()) {
-    return fail(ExitCode::Usage, "no weights: give --weights FILE.safetensors");
+    return fail(ExitCode::Usage, "no weights: give the folder of a trained model, or a model and --weights FILE.safetensors");
   }
   bool compiled = named.options.isCompiled();
   if (compiled)
@@ -92,14 +96,10 @@ Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, c
   Outcome<ElaboratedModel> text = elaborateModel(named.options, probe);
   if (!text.ok())
     return text.code();
-  Outcome<SettingsList> chosen = choose(text->program);
-  if (!chosen.ok())
-    return chosen.code();
-  SettingsList settings;
-  for (const auto &setting : *chosen)
-    if (!hasSetting(named.options, setting.first))
-      settings.push_back(setting);
-  text = elaborateModel(named.options, settings, /*withWarnings=*/false);
+  Outcome<SettingsList> settings = choose(text->program);
+  if (!settings.ok())
+    return settings.code();
+  text = elaborateModel(named.options, *settings, /*withWarnings=*/false);
   if (!text.ok())
     return text.code();
   files.read(text->compilation->texts());

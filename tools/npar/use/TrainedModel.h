@@ -31,8 +31,8 @@ Outcome<NamedModel> nameModel(const UseFlags &flags, program::ProgramKind kind, 
 /// What a command wants of a model whose own sizes are known: more settings, such as batch=4.
 using ChooseSettings = std::function<Outcome<SettingsList>(const dsl::Program &model)>;
 
-/// Compiles the text with the settings that `choose` adds where the command line has none of their key, or loads a compiled program, which
-/// must be of the kind. `choose` gets the model under `probe`, settings that win over the command line's.
+/// Compiles the text with the settings that `choose` adds, or loads a compiled program, which must be of the kind. `choose` gets the model
+/// under `probe`; the settings of both win over the command line's.
 Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose);
 
 /// Takes memory, starts a session and loads the weights.

@@ -35,6 +35,7 @@ module attributes {npar.model = "M", npar.plan = "p", npar.batch = 16 : i64, npa
 // CHECK: result losses f32 [batch 4 of 8 by dp, seq 4 of 8 by tp] at 0
 // CHECK-NEXT: result again f32 [batch 4 of 8 by dp, seq 4 of 8 by tp] at 64
 // CHECK-NEXT: result signal f32 [batch 4 of 8 by dp, seq 4 of 8 by tp] at 128
+// CHECK-NOT: fragment P0
 // CHECK: fragment F0: forward
 // CHECK-NEXT: 0: kernel relu (input[0, 64]) -> (result[0, 64])
 // CHECK-NEXT: 1: copy (result[0, 64]) -> (result[64, 64]) after 0
