@@ -150,10 +150,10 @@ class InterruptedTest(CheckpointTest):
                 log, before = self.folder / "killed.jsonl", checkpoint_files.committed(self.folder / "killed")
                 command = [NPAR, "run", program, "--data", text, "--tokens", "bytes", "--steps", str(steps), "--quiet", "--log", log]
                 command += ["--checkpoint", self.folder / "killed", "--every", "3", "--keep", "2", "--resume"]
+                partial, newest, begun = log.with_name("killed.jsonl.partial"), int(before[-1].name[5:]) if before else 0, time.time()
                 process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE)
-                partial, begun = log.with_name("killed.jsonl.partial"), time.monotonic()
                 if trial % 4:  # else perhaps before the first step
-                    while time.monotonic() - begun < 60 and not (partial.exists() and partial.stat().st_size) and process.poll() is None:
+                    while time.time() - begun < 60 and not self.grown(partial, begun, newest) and process.poll() is None:
                         time.sleep(0.01)
                 time.sleep(chance.uniform(0, 0.3))
                 process.kill()
@@ -163,12 +163,18 @@ class InterruptedTest(CheckpointTest):
                 for line in self.bits(done):
                     self.assertEqual(line, whole[line["step"]])
                 self.assertEqual([line["step"] for line in done], list(range(len(done))))
-                newest = int(before[-1].name[5:]) if before else 0
                 goneOn += len(done) > newest > 0
                 if process.returncode == 0:
                     shutil.rmtree(self.folder / "killed")
                     log.unlink()
         self.assertGreater(goneOn, 0, "no trial went on from a checkpoint")
+
+    def grown(self, log, begun, step):
+        """Whether a run that began at a time has written a step's line, this one or a later one."""
+        if not log.exists() or log.stat().st_mtime < begun:
+            return False
+        lines = [line for line in log.read_text().splitlines() if line.endswith("}")]
+        return bool(lines) and json.loads(lines[-1])["step"] >= step
 
     def test_a_signal_writes_a_checkpoint_first(self):
         program = self.compiled("one")
