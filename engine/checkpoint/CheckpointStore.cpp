@@ -191,24 +191,6 @@ Status OpenCheckpoint::verify(uint64_t part, uint64_t parts, const std::function
   return failed;
 }
 
-class CheckpointWeights final : public TensorStore {
-public:
-  explicit CheckpointWeights(std::shared_ptr<const CheckpointStore> whole) : whole(std::move(whole)) {
-    for (const ManifestTensor &tensor : this->whole->manifest().tensors)
-      if (tensor.kind == "parameter")
-        entries[tensor.name] = {tensor.type, tensor.stored};
-  }
-  const std::string &description() const override { return whole->description(); }
-  const std::map<std::string, StoreEntry> &tensors() const override { return entries; }
-  Status read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const override {
-    return whole->read(name, first, count, bytes);
-  }
-
-private:
-  std::shared_ptr<const CheckpointStore> whole;
-  std::map<std::string, StoreEntry> entries;
-};
-
 /// The number of a committed checkpoint's name, "step-100".
 std::optional<uint64_t> stepOf(const std::string &name) {
   const std::string prefix = "step-";
@@ -229,10 +211,6 @@ Result<std::vector<CommittedCheckpoint>> committedCheckpoints(const std::string 
       found.push_back({*step, folder + "/" + name});
   std::sort(found.begin(), found.end(), [](const CommittedCheckpoint &a, const CommittedCheckpoint &b) { return a.step < b.step; });
   return found;
-}
-
-std::shared_ptr<const TensorStore> weightsOf(std::shared_ptr<const CheckpointStore> checkpoint) {
-  return std::make_shared<CheckpointWeights>(std::move(checkpoint));
 }
 
 bool isCheckpoint(const std::string &path) {

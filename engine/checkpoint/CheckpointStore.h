@@ -26,9 +26,6 @@ public:
 /// `path` is a checkpoint's folder, or a folder of checkpoints, of which the newest is taken.
 Result<std::shared_ptr<const CheckpointStore>> openCheckpointStore(const std::string &path);
 
-/// The parameters of a checkpoint alone, as weights are stored elsewhere: without optimizer and counters.
-std::shared_ptr<const TensorStore> weightsOf(std::shared_ptr<const CheckpointStore> checkpoint);
-
 /// Whether `path` is a checkpoint or a folder that holds one.
 bool isCheckpoint(const std::string &path);
 

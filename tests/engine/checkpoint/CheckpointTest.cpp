@@ -94,11 +94,6 @@ TEST_F(CheckpointTest, AnotherPlanReadsWhatOnePlanWrote) {
   EXPECT_EQ((*store)->manifest().seed, 7u);
   EXPECT_EQ((*store)->manifest().call.texts[0].name, "model/m.npar");
   EXPECT_EQ((*store)->tensors().at("w0").shape, std::vector<int64_t>{4});
-  std::vector<std::string> weights;
-  std::shared_ptr<const TensorStore> parameters = weightsOf(*store);
-  for (const auto &[name, entry] : parameters->tensors())
-    weights.push_back(name);
-  EXPECT_EQ(weights, (std::vector<std::string>{"w0", "w1"}));
   auto resumed = resumeFrom(*fresh, loaded->root(), **store);
   ASSERT_TRUE(resumed.ok()) << resumed.status().message();
   EXPECT_EQ(fresh->parameterHash(), hash);
