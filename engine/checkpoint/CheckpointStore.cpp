@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 #include <oneapi/tbb/parallel_for.h>
+#include <set>
 #include <sys/stat.h>
 #include <unordered_map>
 
@@ -47,7 +48,8 @@ public:
   Status verify(uint64_t part, uint64_t parts, const std::function<void(uint64_t)> &progress) const override;
 
 private:
-  Status openShard(const ManifestFile &file);
+  Status openShard(size_t number);
+  std::string holdings(size_t file) const;
   Status placePiece(const ManifestTensor &tensor, const ManifestPiece &piece);
   Status verifyPiece(const ManifestTensor &tensor, const ManifestPiece &piece, const std::function<void(uint64_t)> &progress) const;
   Status failure(const std::string &why) const { return Status::badInput(text + ": " + why); }
@@ -67,24 +69,37 @@ private:
 
 std::atomic<uint64_t> OpenCheckpoint::opened{0};
 
-Status OpenCheckpoint::openShard(const ManifestFile &file) {
-  std::string name = path + "/" + file.name;
+/// What is lost with a file: its first tensor, and how many more.
+std::string OpenCheckpoint::holdings(size_t file) const {
+  std::string first;
+  size_t more = 0;
+  for (const ManifestTensor &tensor : content.tensors)
+    if (std::any_of(tensor.pieces.begin(), tensor.pieces.end(), [&](const ManifestPiece &piece) { return piece.file == file; }))
+      first.empty() ? void(first = quotedName(tensor.name)) : void(++more);
+  if (first.empty())
+    return "";
+  return "; it holds tensor " + first + (more ? " and " + std::to_string(more) + " more" : "");
+}
+
+Status OpenCheckpoint::openShard(size_t number) {
+  const ManifestFile &file = content.files[number];
+  std::string name = path + "/" + file.name, which = "file '" + file.name + "'";
+  auto damaged = [&](const std::string &what) { return failure(which + what + holdings(number)); };
   struct stat info;
   if (::lstat(name.c_str(), &info) != 0)
-    return failure("file '" + file.name + "': " + std::strerror(errno));
+    return damaged(std::string(": ") + std::strerror(errno));
   if (!S_ISREG(info.st_mode))
-    return failure("file '" + file.name + "' is no regular file");
+    return damaged(" is no regular file");
   if (static_cast<uint64_t>(info.st_size) != file.bytes)
-    return failure("file '" + file.name + "' has " + std::to_string(info.st_size) + " bytes, its manifest says " +
-                   std::to_string(file.bytes));
+    return damaged(" has " + std::to_string(info.st_size) + " bytes, its manifest says " + std::to_string(file.bytes));
   Result<std::shared_ptr<SafetensorsFile>> shard = SafetensorsFile::open(name, "checkpoint");
   if (!shard.ok())
-    return shard.status();
+    return Status(shard.status().code(), shard.status().message() + holdings(number));
   Result<bool> own = (*shard)->hasOwnHeader();
   if (!own.ok())
     return own.status();
   if (!*own)
-    return failure("file '" + file.name + "': its header is not as it was written");
+    return damaged(": its header is not as it was written");
   shards.push_back(std::move(*shard));
   return {};
 }
@@ -102,16 +117,24 @@ Status OpenCheckpoint::placePiece(const ManifestTensor &tensor, const ManifestPi
 }
 
 Status OpenCheckpoint::open() {
-  for (const ManifestFile &file : content.files)
-    if (Status status = openShard(file); !status.ok())
+  for (size_t i = 0; i < content.files.size(); ++i)
+    if (Status status = openShard(i); !status.ok())
       return status;
+  std::vector<std::set<std::string>> used(shards.size());
   for (const ManifestTensor &tensor : content.tensors) {
-    for (const ManifestPiece &piece : tensor.pieces)
+    for (const ManifestPiece &piece : tensor.pieces) {
       if (Status status = placePiece(tensor, piece); !status.ok())
         return status;
+      if (!used[piece.file].insert(piece.tensor).second)
+        return failure(placeOf(tensor, piece) + ": two pieces are said to be the file's tensor " + quotedName(piece.tensor));
+    }
     entries[tensor.name] = {tensor.type, tensor.stored};
     grids.emplace(tensor.name, PieceGrid(tensor));
   }
+  for (size_t i = 0; i < shards.size(); ++i)
+    for (const auto &[name, tensor] : shards[i]->tensors())
+      if (!used[i].count(name))
+        return failure("file '" + content.files[i].name + "': its tensor " + quotedName(name) + " is not in the manifest");
   return {};
 }
 

@@ -1,0 +1,174 @@
+// Checkpoints damaged at random: every one is refused, with the file named, and the tensor where a shard is damaged.
+// NPAR_LONG tries 10,000, else a sample.
+#include "engine/checkpoint/PieceHash.h"
+#include "engine/checkpoint/Reshard.h"
+#include "engine/checkpoint/Safetensors.h"
+#include "engine/checkpoint/VerifyCheckpoint.h"
+#include "tests/engine/checkpoint/SmallCheckpoint.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <random>
+#include <unistd.h>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+namespace fs = std::filesystem;
+
+std::string contentOf(const fs::path &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void put(const fs::path &path, const std::string &content) { std::ofstream(path, std::ios::binary | std::ios::trunc) << content; }
+
+/// The manifest with a right hash over what it says now.
+std::string sealed(std::string text) {
+  text.resize(text.rfind("\"xxh3\":"));
+  return text + "\"xxh3\":\"" + hashText(text.data(), text.size()) + "\"}\n";
+}
+
+/// What was done to a checkpoint.
+struct Damage {
+  std::string what;
+  std::string file; ///< which the refusal must name
+};
+
+class CorruptionTest : public ::testing::Test {
+public:
+  void SetUp() override {
+    top = fs::temp_directory_path() / ("npar-corruption-" + std::to_string(::getpid()));
+    MemoryCheckpoint source;
+    Result<std::string> path = writeCut(source, source.threeFiles(), top.string() + "-whole");
+    ASSERT_TRUE(path.ok()) << path.status().message();
+    whole = *path;
+    for (const char *name : {"manifest.json", "model/m.npar", "rank-00000.safetensors", "rank-00001.safetensors", "rank-00002.safetensors"})
+      files.push_back({name, contentOf(whole / name)});
+    fs::create_directories(top / "model");
+    restore();
+    ASSERT_TRUE(verifyCheckpoint(top.string()).ok());
+  }
+  void TearDown() override { fs::remove_all(top), fs::remove_all(top.string() + "-whole"); }
+  void restore() {
+    for (const auto &[name, content] : files)
+      put(top / name, content);
+  }
+  size_t below(size_t n) { return static_cast<size_t>(chance() % n); }
+
+  Damage flip() {
+    auto [name, content] = files[below(files.size())];
+    size_t at = below(content.size());
+    content[at] = static_cast<char>(content[at] ^ (1 << below(8)));
+    put(top / name, content);
+    return {"a bit of byte " + std::to_string(at), name};
+  }
+  Damage overwrite() {
+    auto [name, content] = files[below(files.size())];
+    size_t at = below(content.size()), size = 1 + below(std::min<size_t>(64, content.size() - at));
+    std::string before = content.substr(at, size);
+    for (size_t i = at; i < at + size; ++i)
+      content[i] = static_cast<char>(chance());
+    if (content.substr(at, size) == before)
+      content[at] = static_cast<char>(content[at] + 1);
+    put(top / name, content);
+    return {std::to_string(size) + " bytes from " + std::to_string(at), name};
+  }
+  Damage truncate() {
+    auto [name, content] = files[below(files.size())];
+    content.resize(below(content.size()));
+    put(top / name, content);
+    return {"cut to " + std::to_string(content.size()) + " bytes", name};
+  }
+  Damage lengthen() {
+    auto [name, content] = files[below(files.size())];
+    put(top / name, content + std::string(1 + below(100), below(2) ? '\0' : ' '));
+    return {"longer", name};
+  }
+  Damage swapShards() {
+    size_t a = 2 + below(3), b = 2 + (a - 2 + 1 + below(2)) % 3;
+    put(top / files[a].first, files[b].second), put(top / files[b].first, files[a].second);
+    return {"swapped with " + files[b].first, "rank-0000"};
+  }
+  Damage removeFile() {
+    const std::string &name = files[below(files.size())].first;
+    fs::remove(top / name);
+    return {"removed", name};
+  }
+  Damage moveBytes() { // within the data of a shard: right size, right header
+    auto [name, content] = files[2 + below(3)];
+    size_t begin = content.find("}  "), size = 4 * (1 + below(8));
+    begin = begin == std::string::npos ? content.size() / 2 : content.find_first_not_of(' ', begin + 1);
+    size_t from = begin + below(content.size() - begin - size), to = begin + below(content.size() - begin - size);
+    std::string part = content.substr(from, size);
+    if (part == content.substr(to, size))
+      return truncate();
+    put(top / name, content.replace(to, size, part));
+    return {"bytes moved within", name};
+  }
+  /// A number of the manifest changed: as it is, or with a right hash where the checkpoint itself contradicts it.
+  Damage editManifest() {
+    std::string text = files[0].second;
+    bool withHash = below(2);
+    static const std::vector<std::string> fields = {
+        "\"begin\":", "\"end\":", "\"file\":", "\"bytes\":", "\"start\":[", "\"shape\":[", "\"xxh3\":\""};
+    const std::string &field = fields[below(fields.size())];
+    std::vector<size_t> places;
+    for (size_t at = text.find(field); at != std::string::npos; at = text.find(field, at + 1))
+      if (size_t value = at + field.size(); std::isxdigit(static_cast<unsigned char>(text[value])) && value + 40 < text.size())
+        places.push_back(value);
+    if (places.empty())
+      return flip();
+    size_t at = places[below(places.size())];
+    char digit = text[at] == '9' ? '1' : static_cast<char>(text[at] + 1);
+    text[at] = std::isdigit(static_cast<unsigned char>(text[at])) ? digit : '0';
+    put(top / files[0].first, withHash ? sealed(text) : text);
+    return {"edited at byte " + std::to_string(at) + (withHash ? " with a right hash" : ""), withHash ? "" : files[0].first};
+  }
+
+  fs::path top, whole;
+  std::vector<std::pair<std::string, std::string>> files;
+  std::mt19937_64 chance{1};
+};
+
+TEST_F(CorruptionTest, everyDamageIsRefusedWithFileAndTensor) {
+  const char *isLong = std::getenv("NPAR_LONG");
+  const int trials = isLong && *isLong ? 10'000 : 320;
+  using Form = Damage (CorruptionTest::*)();
+  const Form forms[] = {&CorruptionTest::flip,      &CorruptionTest::overwrite,   &CorruptionTest::truncate,
+                        &CorruptionTest::lengthen,  &CorruptionTest::swapShards,  &CorruptionTest::removeFile,
+                        &CorruptionTest::moveBytes, &CorruptionTest::editManifest};
+  int refused = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    Damage damage = (this->*forms[static_cast<size_t>(trial) % std::size(forms)])();
+    Result<CheckpointVerified> verified = verifyCheckpoint(top.string());
+    std::string which = "trial " + std::to_string(trial) + ": " + damage.file + " " + damage.what;
+    EXPECT_FALSE(verified.ok()) << which;
+    const std::string &message = verified.status().message();
+    bool gone = damage.file == "manifest.json" && damage.what == "removed"; // then it is no checkpoint any more
+    EXPECT_NE(message.find(gone ? top.filename().string() : damage.file), std::string::npos) << which << ": " << message;
+    EXPECT_TRUE(damage.file.rfind("rank-", 0) != 0 || message.find("tensor '") != std::string::npos) << which << ": " << message;
+    EXPECT_EQ(verified.status().code(), Code::BadInput) << which;
+    refused += !verified.ok();
+    restore();
+  }
+  RecordProperty("refused", refused);
+  std::printf("%d of %d damaged checkpoints refused\n", refused, trials);
+  EXPECT_TRUE(verifyCheckpoint(top.string()).ok()) << "the whole one is still accepted";
+}
+
+TEST_F(CorruptionTest, whatIsNoPartOfItIsTold) {
+  put(top / "notes.txt", "mine");
+  Result<CheckpointVerified> verified = verifyCheckpoint(top.string());
+  ASSERT_TRUE(verified.ok()) << verified.status().message();
+  EXPECT_EQ(verified->other, std::vector<std::string>{"notes.txt"});
+  EXPECT_EQ(verified->tensors, 7u);
+  EXPECT_EQ(verified->pieces, 8u);
+  EXPECT_EQ(verified->bytes, 160u * 2 + 192 * 2 + 8 + 30);
+}
+
+} // namespace
+} // namespace npar::testing
