@@ -233,6 +233,14 @@ def make_files(folder):
     npar(*train, "--save-weights", "tiny.safetensors")
     npar("compile", "tiny.npar", "-o", "tiny.npx")
     npar(*["run", "tiny.npar", "--random-data", "--steps", "2", "--quiet", "--trace", "tiny.trace"])
+    npar(*train, "--checkpoint", "saved")
+    npar(*train[:-2], "2", "--quiet", "--checkpoint", "later")
+    shutil.copytree(folder / "saved", folder / "torn")
+    shard = folder / "torn" / "step-1" / "rank-00000.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-1] + b"\1")
+    shutil.copytree(folder / "saved", folder / "edited")
+    manifest = folder / "edited" / "step-1" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"step":1', '"step":7'))
     damage_weights(folder, write)
     for name in ("gpt2", "llama"):
         shutil.copytree(REFERENCE / "huggingface" / name, folder / f"face_{name}")
@@ -376,6 +384,12 @@ class UsesTest(unittest.TestCase):
             "tokens",
             "import",
             "export",
+            "checkpoint",
+            "checkpoint show",
+            "checkpoint verify",
+            "checkpoint diff",
+            "checkpoint consolidate",
+            "checkpoint reshard",
         )
         for command in commands:
             text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout

@@ -33,29 +33,29 @@ Command addCheckpointCommand(CLI::App &driver) {
   CLI::App *app = driver.add_subcommand("checkpoint", "show, verify, compare, consolidate and reshard checkpoints\n\n"
                                                       "Example:\n"
                                                       "  npar checkpoint show run\n"
-                                                      "  npar checkpoint verify run/step-100\n"
-                                                      "  npar checkpoint diff run/step-100 run/step-200\n"
+                                                      "  npar checkpoint verify run/step-20\n"
+                                                      "  npar checkpoint diff run model.safetensors\n"
                                                       "  npar checkpoint consolidate run --only parameter -o model.safetensors\n"
-                                                      "  npar checkpoint reshard run gpt2 --set mesh.tp=2 -o other");
+                                                      "  npar checkpoint reshard run --shards 2 -o other");
 
   CLI::App *show = app->add_subcommand("show", "print what a checkpoint says of itself: step, model, plan, tensors, files\n\n"
                                                "Example:\n"
-                                               "  npar checkpoint show run/step-100 --json");
+                                               "  npar checkpoint show run/step-20 --json");
   show->add_option("CHECKPOINT", all->show.path, checkpointWord)->required()->check(notEmpty());
   addJson(*show, all->show.json);
 
   CLI::App *verify = app->add_subcommand(
       "verify", "compare every byte with the hashes and sizes that the checkpoint says; exit with 3 when one differs\n\n"
                 "Example:\n"
-                "  npar checkpoint verify run/step-100");
+                "  npar checkpoint verify run/step-20 --json");
   verify->add_option("CHECKPOINT", all->verify.path, checkpointWord)->required()->check(notEmpty());
   addJson(*verify, all->verify.json);
 
   CLI::App *diff =
       app->add_subcommand("diff", "say which logical tensors differ, by how much and where first; exit with 3 when any does\n\n"
                                   "Example:\n"
-                                  "  npar checkpoint diff run/step-100 other/step-100\n"
-                                  "  npar checkpoint diff run model.safetensors\n\n"
+                                  "  npar checkpoint diff run/step-20 other/step-20\n"
+                                  "  npar checkpoint diff run model.safetensors --only parameter\n\n"
                                   "Each side is a checkpoint of any plan, a safetensors file, or a folder of them with an index. State\n"
                                   "that a checkpoint holds and a file of weights lacks is no difference.");
   diff->add_option("FIRST", all->diff.left, "checkpoint, file or folder")->required()->check(notEmpty());
@@ -66,7 +66,7 @@ Command addCheckpointCommand(CLI::App &driver) {
   CLI::App *consolidate =
       app->add_subcommand("consolidate", "write whole tensors as one safetensors file, or several\n\n"
                                          "Example:\n"
-                                         "  npar checkpoint consolidate run/step-100 -o all.safetensors\n"
+                                         "  npar checkpoint consolidate run/step-20 -o all.safetensors\n"
                                          "  npar checkpoint consolidate run --only parameter --shard-size 5GB -o model");
   consolidate->add_option("CHECKPOINT", all->consolidate.path, checkpointWord)->required()->check(notEmpty());
   consolidate->add_option("-o,--output", all->consolidate.output, "the file, or with --shard-size a new folder")
@@ -77,7 +77,7 @@ Command addCheckpointCommand(CLI::App &driver) {
       ->add_option("--shard-size", all->consolidate.most,
                    "tensors of at most so many bytes in one file, and an index beside them; such as 5GB or 500MiB")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(byteSize());
   addOnly(*consolidate, all->consolidate.only);
   addJson(*consolidate, all->consolidate.json);
 
@@ -85,8 +85,8 @@ Command addCheckpointCommand(CLI::App &driver) {
       "reshard", "write a checkpoint anew for another number of files, or as another plan would\n\n"
                  "Example:\n"
                  "  npar checkpoint reshard run --shards 2 -o other\n"
-                 "  npar checkpoint reshard run gpt2 --plan three_d --set mesh.tp=2 -o other\n"
-                 "  npar checkpoint reshard run gpt2.npx -o other\n\n"
+                 "  npar checkpoint reshard run gpt2 --set vocab=256 --set width=64 --set heads=4 --set length=64 --set mesh.tp=4 -o tp4\n"
+                 "  npar checkpoint reshard run small.npx -o small\n\n"
                  "A run resumes from any checkpoint under any plan: this is for files that fit a machine or a network.");
   reshard->add_option("CHECKPOINT", all->reshard.path, checkpointWord)->required()->check(notEmpty());
   all->reshard.model.addTo(*reshard);

@@ -1,6 +1,9 @@
 // A path names a checkpoint, or a folder of them.
 #include "tools/npar/checkpoint/CheckpointPath.h"
 
+#include "tools/npar/checkpoint/ByteProgress.h"
+#include "tools/npar/terminal/Talk.h"
+
 namespace npar::driver {
 
 using engine::Result;
@@ -35,6 +38,14 @@ void claimFiles(FileClaims &claims, const engine::CheckpointStore &checkpoint) {
     claims.read("the checkpoint", folder + file.name);
   for (const engine::ManifestFile &file : checkpoint.manifest().call.texts)
     claims.read("the checkpoint", folder + file.name);
+}
+
+ExitCode refuseDamaged(const engine::CheckpointStore &checkpoint) {
+  engine::Status status = [&] {
+    ByteProgress progress("verifying '" + checkpoint.folder() + "'", bytesOf(checkpoint.manifest()));
+    return checkpoint.verify(0, 1, progress.adder());
+  }();
+  return status.ok() ? ExitCode::Good : fail(status);
 }
 
 } // namespace npar::driver

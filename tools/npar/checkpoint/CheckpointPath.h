@@ -1,4 +1,4 @@
-// Which checkpoint a path names.
+// Which checkpoint a path names, what it consists of, and whether it is whole.
 #pragma once
 
 #include "engine/checkpoint/CheckpointStore.h"
@@ -16,5 +16,9 @@ uint64_t bytesOf(const engine::Manifest &manifest);
 
 /// Claims every file of a checkpoint as an input.
 void claimFiles(FileClaims &claims, const engine::CheckpointStore &checkpoint);
+
+/// Compares every byte with its hash and prints what is wrong: what is written from a checkpoint gets hashes of its own, or none, and
+/// nobody would see the damage again.
+ExitCode refuseDamaged(const engine::CheckpointStore &checkpoint);
 
 } // namespace npar::driver

@@ -65,6 +65,8 @@ ExitCode consolidateCheckpoint(const ConsolidateFlags &flags) {
       names.push_back(tensor.name);
       bytes += tensor.elements() * engine::bytesOfType(tensor.type);
     }
+  if (ExitCode code = refuseDamaged(checkpoint); code != ExitCode::Good)
+    return code;
   Groups groups = engine::groupsOf(checkpoint, names, flags.most.value_or(UINT64_MAX));
   {
     ByteProgress progress("consolidating '" + checkpoint.folder() + "'", bytes);

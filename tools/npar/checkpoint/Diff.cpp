@@ -76,7 +76,7 @@ std::string lineOf(const TensorDifference &each) {
   std::string text = name + fmt::format("{} of {} elements differ", values.differing, values.elements);
   if (values.largest > 0 || values.ulps.value_or(0) > 0)
     text += fmt::format(", by at most {} ({} relative{})", number(values.largest), number(values.relative),
-                        values.ulps ? fmt::format(", {} in the last place", *values.ulps) : "");
+                        values.ulps ? fmt::format(", {} units in the last place", *values.ulps) : "");
   if (values.notNumbers)
     text += fmt::format(", {} are not finite", values.notNumbers);
   return text + fmt::format("; first at {}: {} and {}", engine::shapeText(values.place), number(values.left), number(values.right));

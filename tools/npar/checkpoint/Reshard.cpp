@@ -43,6 +43,8 @@ ExitCode reshardCheckpoint(const ReshardFlags &flags) {
       return fail(asOwned.status());
     cut = std::move(*asOwned);
   }
+  if (ExitCode code = refuseDamaged(checkpoint); code != ExitCode::Good)
+    return code;
   size_t files = cut.files.size();
   engine::Result<std::string> written = [&] {
     ByteProgress progress("resharding '" + checkpoint.folder() + "'", bytesOf(cut));

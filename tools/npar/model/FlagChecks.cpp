@@ -1,10 +1,13 @@
 // Checks flags before anything is read or written.
 #include "tools/npar/model/FlagChecks.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 
 namespace npar::driver {
 
@@ -41,6 +44,33 @@ CLI::Validator wholeNumber(int64_t least, int64_t most) {
         return good ? std::string() : "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
       },
       "");
+}
+
+const CLI::Validator &byteSize() {
+  static const std::map<std::string, uint64_t> units = {{"", 1},
+                                                        {"b", 1},
+                                                        {"kb", 1000},
+                                                        {"mb", 1000 * 1000},
+                                                        {"gb", 1000 * 1000 * 1000},
+                                                        {"tb", 1000ull * 1000 * 1000 * 1000},
+                                                        {"kib", 1ull << 10},
+                                                        {"mib", 1ull << 20},
+                                                        {"gib", 1ull << 30},
+                                                        {"tib", 1ull << 40}};
+  static const CLI::Validator check(
+      [](std::string &text) {
+        uint64_t value = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        std::string unit = text.substr(static_cast<size_t>(end - text.data()));
+        std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        auto factor = units.find(unit);
+        if (error != std::errc() || factor == units.end() || value == 0 || __builtin_mul_overflow(value, factor->second, &value))
+          return "'" + text + "' is no number of bytes above 0, such as 5GB or 500MiB";
+        text = std::to_string(value);
+        return std::string();
+      },
+      "");
+  return check;
 }
 
 const CLI::Validator &notEmpty() {
