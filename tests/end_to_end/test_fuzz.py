@@ -15,7 +15,7 @@ from driver import BUILD, LONG, ROOT, DriverTest, settings
 
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 TABLE = ROOT / "tests" / "engine" / "checkpoint"
-SMALL = settings(vocab=17, width=8, heads=2, depth=2, length=4, batch=8)
+SMALL = {"vocab": 17, "width": 8, "heads": 2, "depth": 2, "length": 4, "batch": 8}
 SECONDS = 120  # of libFuzzer for each target
 
 
@@ -59,20 +59,28 @@ class FuzzTest(DriverTest):
 
     def Program(self, folder):
         self.npar("compile", "mlp", *settings(vocab=17, width=8, inner=8, depth=1, length=4, batch=8), "-o", folder / "mlp.npx")
-        self.npar("compile", "gpt2", *SMALL, *settings(mesh__dp=2, mesh__pp=2), "-o", folder / "gpt2.npx")
+        self.npar("compile", "gpt2", *settings(SMALL, mesh__dp=2, mesh__pp=2), "-o", folder / "gpt2.npx")
 
     def Safetensors(self, folder):
         hostile_safetensors(folder)
         shutil.copy(ROOT / "tests" / "reference" / "llama_initial.safetensors", folder)
 
+    def Config(self, folder):
+        for path in (ROOT / "tests" / "reference").glob("huggingface/*/config.json"):
+            shutil.copy(path, folder / f"{path.parent.name}.json")
+
+    def Index(self, folder):
+        for path in (ROOT / "tests" / "reference").glob("huggingface/*/*.index.json"):
+            shutil.copy(path, folder / f"{path.parent.name}.json")
+
     def Manifest(self, folder):
         text = self.text_file()
         flags = ["--data", text, "--tokens", "bytes", "--steps", 1, "--quiet"]
-        model = ["gpt2", *SMALL, *settings(vocab=256, mesh__dp=2, mesh__tp=2, zero=1)]
+        model = ["gpt2", *settings(SMALL, vocab=256, mesh__dp=2, mesh__tp=2, zero=1)]
         self.npar("run", *model, *flags, "--checkpoint", self.folder / "run")
         shutil.copy(next((self.folder / "run").glob("step-*/manifest.json")), folder)
 
-    TARGETS = {"Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20}  # damaged forms of each file
+    TARGETS = {"Config": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20}  # damaged forms of each file
 
     def test_corpora(self):
         self.assertIsNone(self.wrong)

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <random>
+#include <set>
 #include <unistd.h>
 
 namespace npar::testing {
@@ -49,13 +50,20 @@ public:
     for (const char *name : {"manifest.json", "model/m.npar", "rank-00000.safetensors", "rank-00001.safetensors", "rank-00002.safetensors"})
       files.push_back({name, contentOf(whole / name)});
     fs::create_directories(top / "model");
-    restore();
+    for (const auto &[name, content] : files)
+      put(top / name, content);
     ASSERT_TRUE(verifyCheckpoint(top.string()).ok());
   }
   void TearDown() override { fs::remove_all(top), fs::remove_all(top.string() + "-whole"); }
   void restore() {
     for (const auto &[name, content] : files)
-      put(top / name, content);
+      if (touched.count(name))
+        put(top / name, content);
+    touched.clear();
+  }
+  void change(const std::string &name, const std::string &content) {
+    touched.insert(name);
+    put(top / name, content);
   }
   size_t below(size_t n) { return static_cast<size_t>(chance() % n); }
 
@@ -63,7 +71,7 @@ public:
     auto [name, content] = files[below(files.size())];
     size_t at = below(content.size());
     content[at] = static_cast<char>(content[at] ^ (1 << below(8)));
-    put(top / name, content);
+    change(name, content);
     return {"a bit of byte " + std::to_string(at), name};
   }
   Damage overwrite() {
@@ -74,27 +82,28 @@ public:
       content[i] = static_cast<char>(chance());
     if (content.substr(at, size) == before)
       content[at] = static_cast<char>(content[at] + 1);
-    put(top / name, content);
+    change(name, content);
     return {std::to_string(size) + " bytes from " + std::to_string(at), name};
   }
   Damage truncate() {
     auto [name, content] = files[below(files.size())];
     content.resize(below(content.size()));
-    put(top / name, content);
+    change(name, content);
     return {"cut to " + std::to_string(content.size()) + " bytes", name};
   }
   Damage lengthen() {
     auto [name, content] = files[below(files.size())];
-    put(top / name, content + std::string(1 + below(100), below(2) ? '\0' : ' '));
+    change(name, content + std::string(1 + below(100), below(2) ? '\0' : ' '));
     return {"longer", name};
   }
   Damage swapShards() {
     size_t a = 2 + below(3), b = 2 + (a - 2 + 1 + below(2)) % 3;
-    put(top / files[a].first, files[b].second), put(top / files[b].first, files[a].second);
+    change(files[a].first, files[b].second), change(files[b].first, files[a].second);
     return {"swapped with " + files[b].first, "rank-0000"};
   }
   Damage removeFile() {
     const std::string &name = files[below(files.size())].first;
+    touched.insert(name);
     fs::remove(top / name);
     return {"removed", name};
   }
@@ -106,7 +115,7 @@ public:
     std::string part = content.substr(from, size);
     if (part == content.substr(to, size))
       return truncate();
-    put(top / name, content.replace(to, size, part));
+    change(name, content.replace(to, size, part));
     return {"bytes moved within", name};
   }
   /// A number of the manifest changed: as it is, or with a right hash where the checkpoint itself contradicts it.
@@ -125,12 +134,13 @@ public:
     size_t at = places[below(places.size())];
     char digit = text[at] == '9' ? '1' : static_cast<char>(text[at] + 1);
     text[at] = std::isdigit(static_cast<unsigned char>(text[at])) ? digit : '0';
-    put(top / files[0].first, withHash ? sealed(text) : text);
+    change(files[0].first, withHash ? sealed(text) : text);
     return {"edited at byte " + std::to_string(at) + (withHash ? " with a right hash" : ""), withHash ? "" : files[0].first};
   }
 
   fs::path top, whole;
   std::vector<std::pair<std::string, std::string>> files;
+  std::set<std::string> touched; ///< since all was whole
   std::mt19937_64 chance{1};
 };
 
