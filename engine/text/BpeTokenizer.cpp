@@ -4,6 +4,7 @@
 #include "engine/text/BpeEncoder.h"
 #include "engine/text/ByteCharacters.h"
 #include "engine/text/Quoted.h"
+#include "engine/text/SpaceMark.h"
 #include "engine/text/Utf8.h"
 
 #include <algorithm>
@@ -13,10 +14,8 @@
 namespace npar::engine {
 namespace {
 
-constexpr int64_t idLimit = int64_t{1} << 24; // tables are as long as the largest id
+constexpr int64_t idLimit = int64_t{1} << 22; // tables are as long as the largest id, whatever the file's size
 constexpr size_t longestAdded = 512;          // bytes; every place of a text where one may begin is tried this far
-
-constexpr char32_t spaceMark = 0x2581;
 
 std::string byteText(uint8_t byte, const char *format) {
   char text[8];
@@ -81,7 +80,7 @@ std::string BpeTokenizer::addSmallest(const std::string &token, int32_t id) {
     char32_t character = characterAt(token, at).value_or(0);
     if (from == 0 && at == token.size())
       characters.emplace(character, id);
-    text += character == spaceMark ? " " : token.substr(from, at - from);
+    text += character == spaceMarkCharacter ? " " : token.substr(from, at - from);
   }
   return text;
 }
@@ -99,12 +98,12 @@ Status BpeTokenizer::smallest(std::string_view word, std::vector<int32_t> &found
   for (size_t at = 0; at < word.size();) {
     size_t from = at;
     char32_t character = *characterAt(word, at); // the text was checked
-    auto token = characters.find(character == ' ' ? spaceMark : character);
+    auto token = characters.find(character == ' ' ? spaceMarkCharacter : character);
     if (token != characters.end()) {
       found.push_back(token->second);
       continue;
     }
-    for (char byte : character == ' ' ? utf8Of(spaceMark) : std::string(word.substr(from, at - from)))
+    for (char byte : character == ' ' ? spaceMark : word.substr(from, at - from))
       found.push_back(bytes[static_cast<uint8_t>(byte)]);
   }
   return {};

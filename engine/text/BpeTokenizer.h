@@ -14,7 +14,7 @@ namespace npar::engine {
 /// What a word's smallest tokens are, and how the vocabulary writes them.
 enum class Alphabet {
   Bytes,     ///< in byte characters (ByteCharacters.h)
-  Characters ///< in themselves, a space as U+2581; characters that have no token are bytes, "<0x0A>"
+  Characters ///< as they are, a space as U+2581 (SpaceMark.h); what has no token is made of bytes, "<0x0A>"
 };
 
 /// What tokenizer files say, not checked yet.
@@ -32,7 +32,7 @@ struct BpeParts {
 
 class BpeTokenizer : public Tokenizer {
 public:
-  /// Refuses ids and tokens that are there twice, ids above 16,777,215, merges of no tokens; of characters, a vocabulary that lacks a byte.
+  /// Refuses ids and tokens that are there twice, ids above 4,194,303, merges of no tokens; of characters, a vocabulary that lacks a byte.
   static Result<std::shared_ptr<const Tokenizer>> create(BpeParts parts);
 
   std::string kind() const override { return alphabet == Alphabet::Bytes ? "byte-level BPE" : "BPE of characters"; }

@@ -4,13 +4,14 @@
 #include "engine/text/Component.h"
 #include "engine/text/Fields.h"
 #include "engine/text/Quoted.h"
+#include "engine/text/SpaceMark.h"
 
 namespace npar::engine {
 namespace {
 
 using Json = nlohmann::json;
 
-const std::string mark = "\xe2\x96\x81";
+const std::string mark(spaceMark);
 
 /// {"type": "Replace", "pattern": {"String": FROM}, "content": TO}
 Status readReplace(const Json &part, const std::string &what, const std::string &from, const std::string &to) {
@@ -75,18 +76,6 @@ Status readDecoders(const std::vector<const Json *> &list, BpeParts &parts) {
   return strip.status();
 }
 
-/// Whether a token has the mark after another character: then a merge may join what a space parts.
-bool hasInnerMark(const BpeParts &parts) {
-  for (const auto &[token, id] : parts.vocabulary) {
-    size_t last = token.rfind(mark), other = 0;
-    while (token.compare(other, mark.size(), mark) == 0)
-      other += mark.size();
-    if (last != std::string::npos && last > other)
-      return true;
-  }
-  return false;
-}
-
 } // namespace
 
 Status readMarkedSpaces(const Json &file, BpeParts &parts) {
@@ -102,8 +91,9 @@ Status readMarkedSpaces(const Json &file, BpeParts &parts) {
                         readDecoders(flattened(member(file, "decoder"), "decoders"), parts)})
     if (!status.ok())
       return status;
-  if (hasInnerMark(parts))
-    return {}; // the text is one word
+  for (const auto &[token, id] : parts.vocabulary)
+    if (hasInnerMark(token))
+      return {}; // a merge may join what a space parts: the text is one word
   auto pattern = Pattern::compile("[ " + mark + "]*[^ " + mark + "]+|[ " + mark + "]+");
   if (!pattern.ok())
     return pattern.status();

@@ -26,7 +26,7 @@ Opened openTokenizerJson(const std::string &path, TokenizerJson &json) {
   Result<TokenizerConfig> config = readTokenizerConfig(folderOf(path));
   if (!config.ok())
     return config.status();
-  parts->endOfText = config->endOfText;
+  parts->endOfText = config->endOfText ? config->endOfText : "<|endoftext|>"; // GPT-2's, where the folder does not say it
   Opened opened = BpeTokenizer::create(std::move(*parts));
   return opened.ok() ? opened : tokenizerFailure(path, opened.status().message());
 }

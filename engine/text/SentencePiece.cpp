@@ -5,6 +5,7 @@
 #include "engine/text/Quoted.h"
 #include "engine/text/ReadFile.h"
 #include "engine/text/SentencePieceModel.h"
+#include "engine/text/SpaceMark.h"
 #include "engine/text/Utf8.h"
 
 #include <algorithm>
@@ -17,10 +18,9 @@ namespace {
 
 using sentencepiece::SentencePieceProcessor;
 
-constexpr std::string_view space = "\xe2\x96\x81"; // U+2581, which stands for a space
-constexpr size_t leastPart = size_t{1} << 16;      // bytes that are looked at together
-constexpr size_t leastCut = 2048;                  // bytes that are encoded together, where they can be cut
-constexpr size_t longestPart = size_t{256} << 20;  // the library's numbers have 32 bits
+constexpr size_t leastPart = size_t{1} << 16;     // bytes that are looked at together
+constexpr size_t leastCut = 2048;                 // bytes that are encoded together, where they can be cut
+constexpr size_t longestPart = size_t{256} << 20; // the library's numbers have 32 bits
 
 class SentencePiece : public Tokenizer {
 public:
@@ -55,12 +55,12 @@ Result<std::string> SentencePiece::bytesOf(int32_t id, bool first) const {
     return std::string(1, static_cast<char>(std::strtol(piece.c_str() + 3, nullptr, 16)));
   std::string text;
   for (size_t at = 0; at < piece.size();) {
-    bool isSpace = std::string_view(piece).substr(at, space.size()) == space;
+    bool isSpace = std::string_view(piece).substr(at, spaceMark.size()) == spaceMark;
     if (!isSpace)
       text += piece[at];
     else if (at > 0 || !first || !model.dropsFirstSpace)
       text += ' ';
-    at += isSpace ? space.size() : 1;
+    at += isSpace ? spaceMark.size() : 1;
   }
   return text;
 }

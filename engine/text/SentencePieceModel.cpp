@@ -2,6 +2,7 @@
 #include "engine/text/SentencePieceModel.h"
 
 #include "engine/text/Quoted.h"
+#include "engine/text/SpaceMark.h"
 #include "engine/text/Utf8.h"
 
 #include <cstdint>
@@ -12,7 +13,6 @@ namespace npar::engine {
 namespace {
 
 constexpr size_t mostPieces = size_t{1} << 24, longestPiece = 4096;
-constexpr std::string_view space = "\xe2\x96\x81";
 
 /// The fields of a message, one after the other.
 class Message {
@@ -141,11 +141,8 @@ std::string readPiece(std::string_view message, Spec &spec) {
   if (type == byteType &&
       (piece.size() != 6 || piece.substr(0, 3) != "<0x" || piece[5] != '>' || piece.find_first_not_of("0123456789ABCDEF", 3) != 5))
     return which + ", " + inQuotes(piece) + ", is no byte";
-  size_t lastSpace = piece.rfind(space), firstOther = 0;
-  while (piece.substr(firstOther, space.size()) == space)
-    firstOther += space.size();
-  spec.innerSpace |= lastSpace != std::string_view::npos && lastSpace > firstOther;
-  spec.hasSpace |= piece == space;
+  spec.innerSpace |= hasInnerMark(piece);
+  spec.hasSpace |= piece == spaceMark;
   return "";
 }
 

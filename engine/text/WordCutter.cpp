@@ -1,12 +1,13 @@
 // Only the first pattern sees text that may go on; the later ones get its pieces whole.
 #include "engine/text/WordCutter.h"
 
+#include "engine/text/SpaceMark.h"
+
 namespace npar::engine {
 namespace {
 
 bool wantsSpace(CutRule::Space space, std::string_view text, WordCutter::Place place) {
-  constexpr std::string_view mark = "\xe2\x96\x81";
-  bool spaced = text.front() == ' ', marked = spaced || text.substr(0, mark.size()) == mark;
+  bool spaced = text.front() == ' ', marked = spaced || text.substr(0, spaceMark.size()) == spaceMark;
   switch (space) {
   case CutRule::Space::WhereNone:
     return place != WordCutter::Place::Within && !spaced;

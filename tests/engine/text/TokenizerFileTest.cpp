@@ -53,6 +53,11 @@ TEST(TokenizerFileTest, whatNparWouldComputeDifferentlyIsRefusedByName) {
   }
 }
 
+TEST(TokenizerFileTest, filesOfTheFirstYearsDoNotSayTheirKind) {
+  EXPECT_EQ(errorOfJson(tinyJson("\"type\":\"BPE\",", "")), "");
+  EXPECT_NE(errorOfJson(tinyJson("\"type\":\"BPE\"", "\"type\":null")).find("of no kind that it names"), std::string::npos);
+}
+
 TEST(TokenizerFileTest, patternsOfSplits) {
   auto withSplit = [](const std::string &split) {
     return tinyJson("\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true}",
@@ -93,8 +98,8 @@ TEST(TokenizerFileTest, hostileVocabularies) {
     const char *from, *to, *reason;
   };
   const Case cases[] = {
-      {"\"hell\":258", "\"hell\":-1", "token 'hell' has the id -1: ids are 0 to 16777215"},
-      {"\"hell\":258", "\"hell\":16777216", "token 'hell' has the id 16777216"},
+      {"\"hell\":258", "\"hell\":-1", "token 'hell' has the id -1: ids are 0 to 4194303"},
+      {"\"hell\":258", "\"hell\":4194304", "token 'hell' has the id 4194304"},
       {"\"hell\":258", "\"hell\":18446744073709551615", "token 'hell' has the id 9223372036854775807"},
       {"\"hell\":258", "\"hell\":1e3", "the id of token 'hell' is no whole number"},
       {"\"hell\":258", "\"hell\":null", "the id of token 'hell' is no whole number"},
