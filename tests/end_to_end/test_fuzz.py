@@ -5,6 +5,7 @@ By hand: cmake -G Ninja -S tests/fuzz -B build/fuzz && ninja -C build/fuzz && bu
 """
 
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -80,7 +81,20 @@ class FuzzTest(DriverTest):
         self.npar("run", *model, *flags, "--checkpoint", self.folder / "run")
         shutil.copy(next((self.folder / "run").glob("step-*/manifest.json")), folder)
 
-    TARGETS = {"Config": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20}  # damaged forms of each file
+    def Tokenizer(self, folder):
+        """Those of the reference: of the JSON files all parts and few tokens, so that damage meets more than the vocabulary."""
+        tokenizers = ROOT / "tests" / "reference" / "tokenizers"
+        for name in ("llama2", "unigram"):
+            shutil.copy(tokenizers / name / "tokenizer.model", folder / f"{name}.model")
+        for name in ("llama3", "tinyllama"):
+            content = json.loads((tokenizers / name / "tokenizer.json").read_text())
+            model, added = content["model"], content["added_tokens"]
+            model["merges"] = [pair for pair in model["merges"] if all(len(word) < 3 for word in pair)][:8]
+            needed = {"".join(pair) for pair in model["merges"]} | {word for pair in model["merges"] for word in pair} | {token["content"] for token in added}
+            model["vocab"] = {word: id for word, id in model["vocab"].items() if len(word) == 1 or word.startswith("<0x") or word in needed}
+            (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))
+
+    TARGETS = {"Config": 300, "Index": 300, "Manifest": 300, "ModelText": 4, "Program": 150, "Safetensors": 20, "Tokenizer": 40}  # damaged forms of each file
 
     def test_corpora(self):
         self.assertIsNone(self.wrong)

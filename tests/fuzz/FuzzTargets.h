@@ -14,5 +14,6 @@ void fuzzManifest(const uint8_t *bytes, size_t size);    ///< the manifest.json 
 void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text to elaborated program, and its tree printed and read again
 void fuzzProgram(const uint8_t *bytes, size_t size);     ///< a .npx file: as it is, and sealed with a right hash
 void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors file: header, ranges, and written again
+void fuzzTokenizer(const uint8_t *bytes, size_t size);   ///< a tokenizer.json or tokenizer.model: texts cut by it, whole and in parts
 
 } // namespace npar::fuzz

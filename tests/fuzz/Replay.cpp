@@ -16,7 +16,8 @@ namespace {
 
 const std::map<std::string, npar::fuzz::Target> targets = {
     {"Config", npar::fuzz::fuzzConfig},       {"Index", npar::fuzz::fuzzIndex},     {"Manifest", npar::fuzz::fuzzManifest},
-    {"ModelText", npar::fuzz::fuzzModelText}, {"Program", npar::fuzz::fuzzProgram}, {"Safetensors", npar::fuzz::fuzzSafetensors}};
+    {"ModelText", npar::fuzz::fuzzModelText}, {"Program", npar::fuzz::fuzzProgram}, {"Safetensors", npar::fuzz::fuzzSafetensors},
+    {"Tokenizer", npar::fuzz::fuzzTokenizer}};
 
 /// Flips bits, overwrites, cuts, repeats and moves parts: one to four of these.
 std::vector<uint8_t> damaged(std::vector<uint8_t> bytes, std::mt19937_64 &chance) {
