@@ -157,7 +157,7 @@ def faults(row, got, before, after):
         if after.get(name) != old:
             yield f"the file '{name}' was changed"
     for name in after.keys() - before.keys():
-        checkpoint = f"--checkpoint {name.split('/')[0]} " in row.command + " "
+        checkpoint = re.search(rf"--checkpoint {re.escape(name.split('/')[0])}\b", row.command)
         if name != "m.npar" and name.removesuffix(".partial") not in row.command and not checkpoint:
             yield f"a file '{name}' was left behind"
     if row.command.endswith("--json") and not row.command.startswith("$") and got.code == "0":
