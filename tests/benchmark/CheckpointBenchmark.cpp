@@ -1,7 +1,7 @@
-// What checkpoints of a compiled program cost. Prints one JSON object: bytes; seconds of a save (of it the stall of the snapshot), of a
-// load and of plain copies of the same bytes, in turn, the medians of several rounds; and steps per second without and with saves ten
-// save-times apart. With 0 rounds it loads what is in the folder, and prints the peak of memory that this took and the bytes of the arenas.
-// Usage: checkpoint_benchmark PROGRAM.npx FOLDER ROUNDS
+// What checkpoints of a compiled program cost. Prints one JSON object: bytes; seconds of a save (of it the processors', and the stall of
+// the snapshot), of a load and of plain copies of the same bytes, in turn, the medians of several rounds; and steps per second without and
+// with saves ten save-times apart. With 0 rounds it loads what is in the folder, and prints the peak of memory that this took and the bytes
+// of the arenas. Usage: checkpoint_benchmark PROGRAM.npx FOLDER ROUNDS
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/CheckpointWriter.h"
 #include "engine/checkpoint/Resume.h"
@@ -34,6 +34,14 @@ void check(const Status &status) {
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+/// Of all threads, at work for this process and in the kernel.
+double processorSeconds() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval &time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 double peakBytes() {
@@ -101,14 +109,15 @@ int main(int count, char **arguments) {
   auto data = DataSource::random(1, BatchShape::of((*program)->root()));
 
   TrainingState state;
-  std::vector<double> saves, stalls, copies, loads, reads, plain, saving;
+  std::vector<double> saves, stalls, busy, copies, loads, reads, plain, saving;
   for (int round = 0; round < rounds; ++round) {
     ++state.step;
-    double begun = now();
+    double begun = now(), before = processorSeconds();
     check((*writer)->save(state));
     stalls.push_back(now() - begun);
     check((*writer)->finish());
     saves.push_back(now() - begun);
+    busy.push_back(processorSeconds() - before);
     copies.push_back(copySeconds((*writer)->newest(), folder + "/copy"));
     auto store = openCheckpointStore((*writer)->newest());
     check(store.status());
@@ -136,9 +145,9 @@ int main(int count, char **arguments) {
       (with ? saving : plain).push_back(static_cast<double>(step - first) / (now() - begun));
       check((*writer)->finish());
     }
-  std::printf("{\"bytes\":%llu,\"save\":%g,\"stall\":%g,\"copy\":%g,\"load\":%g,\"read\":%g,\"steps_per_second\":%g,"
+  std::printf("{\"bytes\":%llu,\"save\":%g,\"busy\":%g,\"stall\":%g,\"copy\":%g,\"load\":%g,\"read\":%g,\"steps_per_second\":%g,"
               "\"steps_per_second_saving\":%g}\n",
-              static_cast<unsigned long long>(snapshotBytes((*program)->root())), median(saves), median(stalls), median(copies),
-              median(loads), median(reads), median(plain), median(saving));
+              static_cast<unsigned long long>(snapshotBytes((*program)->root())), median(saves), median(busy), median(stalls),
+              median(copies), median(loads), median(reads), median(plain), median(saving));
   return 0;
 }

@@ -9,6 +9,7 @@ Example:  tests/benchmark/checkpoint_cost.py --build build --folder /var/tmp
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -48,11 +49,13 @@ def main():
         slower = 100 * (1 - cost["steps_per_second_saving"] / cost["steps_per_second"])
         share = cost["copy"] / cost["save"]
         rate = {what: cost["bytes"] / cost[what] / 1e6 for what in ("save", "copy", "load", "read")}
+        busy = cost["busy"] / (10 * cost["save"] * os.cpu_count())
         print(
-            f"{name}: {cost['bytes'] / 1e6:.0f} MB; save {rate['save']:.0f} MB/s, {100 * share:.0f} % of a copy's {rate['copy']:.0f}; "
-            f"stall {1000 * cost['stall']:.0f} ms; load {rate['load']:.0f} MB/s, {100 * cost['read'] / cost['load']:.0f} % of a read's "
-            f"{rate['read']:.0f}; training {slower:+.1f} % slower; a session and its load took "
-            f"{cost['peak'] / 1e6:.0f} MB, its arenas have {cost['arenas'] / 1e6:.0f}",
+            f"{name}: {cost['bytes'] / 1e6:.0f} MB\n"
+            f"  save {rate['save']:.0f} MB/s, {100 * share:.0f} % of a copy's {rate['copy']:.0f}; stall {1000 * cost['stall']:.0f} ms\n"
+            f"  load {rate['load']:.0f} MB/s, {100 * cost['copy'] / cost['load']:.0f} % of a copy, {100 * cost['read'] / cost['load']:.0f} % of "
+            f"a read alone ({rate['read']:.0f}); peak of session and load {cost['peak'] / 1e6:.0f} MB, arenas {cost['arenas'] / 1e6:.0f}\n"
+            f"  training {slower:+.1f} % slower; of ten save-times one save takes {100 * busy:.1f} % of all processors' time",
             flush=True,
         )
         good = good and share >= options.share and slower <= options.limit
