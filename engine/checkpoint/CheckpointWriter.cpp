@@ -119,21 +119,24 @@ Status CheckpointWriter::Implementation::open() {
   return {};
 }
 
+/// Of fp16; any other training has counted every step and scales nothing.
 Status CheckpointWriter::Implementation::readCounters() {
-  head.rateSteps = head.step, head.lossScale.reset();
-  if (int64_t steps = findState(program, "good_steps"); steps >= 0) {
-    Result<std::vector<double>> value = session.read(program.variables()->Get(static_cast<uint32_t>(steps))->name()->str());
-    if (!value.ok())
-      return value.status();
-    head.rateSteps = static_cast<uint64_t>(std::max(0.0, (*value)[0]));
-  }
-  if (int64_t scale = findState(program, "loss_scale"); scale >= 0) {
-    Result<std::vector<double>> value = session.read(program.variables()->Get(static_cast<uint32_t>(scale))->name()->str());
-    if (!value.ok())
-      return value.status();
-    head.lossScale = (*value)[0];
-  }
-  return {};
+  auto read = [&](const char *slot, std::optional<double> &value) -> Status {
+    int64_t variable = findState(program, slot);
+    if (variable < 0)
+      return {};
+    Result<std::vector<double>> values = session.read(program.variables()->Get(static_cast<uint32_t>(variable))->name()->str());
+    if (values.ok())
+      value = (*values)[0];
+    return values.status();
+  };
+  std::optional<double> counted;
+  head.lossScale.reset();
+  if (Status status = read("loss_scale", head.lossScale); !status.ok())
+    return status;
+  Status status = read("good_steps", counted);
+  head.rateSteps = counted ? static_cast<uint64_t>(std::max(0.0, *counted)) : head.step;
+  return status;
 }
 
 Status CheckpointWriter::Implementation::save(const TrainingState &training) {

@@ -92,6 +92,7 @@ int main(int count, char **arguments) {
   int64_t steps = 3, first = 0, every = 0;
   std::string copy;
   engine::CheckpointOptions saving;
+  saving.texts = {{"note.npar", "# The run was of a compiled program.\n"}}; // so that writing a model's texts is tried too
   for (int i = 3; i < count; ++i) {
     std::string word = arguments[i];
     if (word == "in-turns")
