@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <limits>
 #include <mutex>
+#include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/parallel_for.h>
 
 namespace npar::engine {
@@ -18,7 +19,7 @@ using program::ElementType;
 
 namespace {
 
-constexpr uint64_t block = uint64_t{1} << 16;
+constexpr uint64_t block = uint64_t{1} << 15; ///< elements: as doubles they fit a processor's own cache
 
 uint64_t elementsOf(const StoreEntry &entry) {
   uint64_t count = 1;
@@ -86,15 +87,22 @@ double surely(ElementType type) {
 
 using Found = Result<std::optional<std::string>>;
 
-/// What `look(begin, count)` finds in the first block where it finds something or fails; all workers take blocks.
+/// What a worker holds of one or two tensors at a time, as doubles: taken once, for memory that comes and goes is cleared each time.
+struct Room {
+  std::vector<uint8_t> bytes = std::vector<uint8_t>(block * sizeof(double));
+  std::vector<double> one = std::vector<double>(block), other = std::vector<double>(block);
+};
+
+/// What `look(begin, count, room)` finds in the first block where it finds something or fails; all workers take blocks.
 template <typename Look> Found firstIn(uint64_t elements, Look look) {
   std::mutex mutex;
   Found result = std::optional<std::string>();
   std::atomic<uint64_t> first{UINT64_MAX}; // the block of `result`
+  tbb::enumerable_thread_specific<Room> rooms;
   tbb::parallel_for(uint64_t{0}, (elements + block - 1) / block, [&](uint64_t i) {
     if (first < i)
       return;
-    Found found = look(i * block, std::min(block, elements - i * block));
+    Found found = look(i * block, std::min(block, elements - i * block), rooms.local());
     if (found.ok() && !*found)
       return;
     std::lock_guard<std::mutex> lock(mutex);
@@ -105,14 +113,12 @@ template <typename Look> Found firstIn(uint64_t elements, Look look) {
 }
 
 /// Elements of a stored tensor as doubles, exactly.
-Result<std::vector<double>> valuesOf(const TensorStore &store, const std::string &name, const StoreEntry &entry, uint64_t first,
-                                     uint64_t count) {
-  std::vector<uint8_t> bytes(count * (findStoredType(entry.type)->bits / 8));
-  if (Status status = store.read(name, first, count, bytes.data()); !status.ok())
-    return status;
-  std::vector<double> values(count);
-  widen(entry.type, bytes.data(), count, values.data());
-  return values;
+Status readValues(const TensorStore &store, const std::string &name, const StoreEntry &entry, uint64_t first, uint64_t count, Room &room,
+                  std::vector<double> &values) {
+  Status status = store.read(name, first, count, room.bytes.data());
+  if (status.ok())
+    widen(entry.type, room.bytes.data(), count, values.data());
+  return status;
 }
 
 } // namespace
@@ -120,15 +126,14 @@ Result<std::vector<double>> valuesOf(const TensorStore &store, const std::string
 Found firstUnfit(const TensorStore &store, const std::string &tensor, ElementType type) {
   const StoreEntry &entry = store.tensors().at(tensor);
   const double limit = surely(type);
-  return firstIn(elementsOf(entry), [&](uint64_t begin, uint64_t count) -> Found {
-    Result<std::vector<double>> values = valuesOf(store, tensor, entry, begin, count);
-    if (!values.ok())
-      return values.status();
+  return firstIn(elementsOf(entry), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
+    if (Status status = readValues(store, tensor, entry, begin, count, room, room.one); !status.ok())
+      return status;
     bool good = true;
-    for (double value : *values)
-      good &= std::fabs(value) <= limit;
-    for (size_t i = 0; i < values->size() && !good; ++i)
-      if (double value = (*values)[i]; !fits(value, type))
+    for (size_t i = 0; i < count; ++i)
+      good &= std::fabs(room.one[i]) <= limit;
+    for (size_t i = 0; i < count && !good; ++i)
+      if (double value = room.one[i]; !fits(value, type))
         return std::optional(numberText(value) + " at " + indexText(begin + i, entry.shape) +
                              (std::isfinite(value) ? std::string(", beyond ") + nameOf(type) : ""));
     return std::optional<std::string>();
@@ -137,13 +142,15 @@ Found firstUnfit(const TensorStore &store, const std::string &tensor, ElementTyp
 
 Found firstDifference(const TensorStore &store, const std::string &one, const std::string &other) {
   const StoreEntry &left = store.tensors().at(one), &right = store.tensors().at(other);
-  return firstIn(elementsOf(left), [&](uint64_t begin, uint64_t count) -> Found {
-    Result<std::vector<double>> a = valuesOf(store, one, left, begin, count), b = valuesOf(store, other, right, begin, count);
-    if (!a.ok() || !b.ok())
-      return a.ok() ? b.status() : a.status();
+  return firstIn(elementsOf(left), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
+    Status status = readValues(store, one, left, begin, count, room, room.one);
+    if (status.ok())
+      status = readValues(store, other, right, begin, count, room, room.other);
+    if (!status.ok())
+      return status;
     for (size_t i = 0; i < count; ++i)
-      if (!((*a)[i] == (*b)[i]))
-        return std::optional(numberText((*a)[i]) + " and " + numberText((*b)[i]) + " at " + indexText(begin + i, left.shape));
+      if (double a = room.one[i], b = room.other[i]; !(a == b))
+        return std::optional(numberText(a) + " and " + numberText(b) + " at " + indexText(begin + i, left.shape));
     return std::optional<std::string>();
   });
 }

@@ -156,6 +156,9 @@ Result<size_t> loadWeights(Session &session, const Program &program, const std::
     return status;
   if (Status status = weights->apply(session); !status.ok())
     return status;
+  for (const std::string &parameter : weights->names().fresh)
+    if (Status status = session.initialise(parameter); !status.ok())
+      return status;
   return weights->names().fresh.size();
 }
 

@@ -29,7 +29,7 @@ private:
 };
 
 /// Sets every parameter from a file, a folder or a checkpoint. Everything is checked before anything is applied. Returns the number of
-/// parameters that are not stored, need not be (`fresh`) and keep their initial values.
+/// parameters that are not stored, need not be (`fresh`) and get their initial values.
 Result<size_t> loadWeights(Session &session, const program::Program &program, const std::string &path);
 
 /// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old

@@ -56,6 +56,7 @@ public:
   Status write(const std::string &variable, const std::vector<double> &values) override { return writeAll(variable, values); }
   Status writeFloat(const std::string &variable, const std::vector<float> &values) override { return writeAll(variable, values); }
   Status writeFrom(const std::string &variable, const ElementSource &source) override;
+  Status initialise(const std::string &parameter) override;
   Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const override;
   std::vector<int64_t> ranks() const override;
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override;
@@ -73,6 +74,8 @@ private:
   Status buildGraph(std::vector<uint32_t> sessionOf);
   void begin(const char *phase) const;
   Status initialiseParameters();
+  /// The values that a variable begins with; of a master those of its parameter, not rounded.
+  Status initialiseOne(uint32_t variable);
   template <typename T> Result<std::vector<T>> readAs(const std::string &name) const;
   template <typename T> Status writeAll(const std::string &name, const std::vector<T> &values);
 
@@ -200,17 +203,34 @@ Status LocalSession::initialiseParameters() {
   return workers.execute([&]() -> Status {
     for (uint32_t i = 0; i < program.variables()->size(); ++i) {
       const Variable &variable = *program.variables()->Get(i);
-      bool master = isMaster(variable);
+      bool drawn = variable.kind() == VariableKind::Parameter || isMaster(variable);
       // Everything else begins with the zeros of the arena.
-      if (variable.kind() != VariableKind::Parameter && !master && variable.init() != InitKind::Constant)
-        continue;
-      const Variable &of = master ? *program.variables()->Get(static_cast<uint32_t>(variable.of())) : variable;
-      Status status = variables->write({i}, variable.type() == ElementType::F64 ? initialSource<double>(of, options.seed)
-                                                                                : initialSource<float>(of, options.seed));
-      if (!status.ok())
-        return status;
+      if (drawn ? options.initialise : variable.init() == InitKind::Constant)
+        if (Status status = initialiseOne(i); !status.ok())
+          return status;
     }
     return {};
+  });
+}
+
+Status LocalSession::initialiseOne(uint32_t index) {
+  const Variable &variable = *program.variables()->Get(index);
+  const Variable &of = isMaster(variable) ? *program.variables()->Get(static_cast<uint32_t>(variable.of())) : variable;
+  return variables->write({index}, variable.type() == ElementType::F64 ? initialSource<double>(of, options.seed)
+                                                                       : initialSource<float>(of, options.seed));
+}
+
+Status LocalSession::initialise(const std::string &parameter) {
+  Result<uint32_t> variable = variables->find(parameter);
+  if (!variable.ok())
+    return variable.status();
+  if (!computes())
+    return {};
+  tbb::task_arena workers(options.threads);
+  return workers.execute([&]() -> Status {
+    Status status = initialiseOne(*variable);
+    int64_t master = masterOf(program, *variable);
+    return status.ok() && master >= 0 ? initialiseOne(static_cast<uint32_t>(master)) : status;
   });
 }
 

@@ -28,6 +28,8 @@ struct SessionOptions {
   double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
   /// Told what `create` begins to do, such as "taking memory"; null: nobody is.
   std::function<void(const std::string &)> onPhase;
+  /// False: parameters begin as zeros, for all of them are written before the first step, or asked for with `initialise`.
+  bool initialise = true;
 };
 
 /// Scalars of one finished training step, read from the first ranks that have them: loss, grad_norm, lr; with fp16 the loss scale that the
@@ -49,8 +51,8 @@ struct ArenaUse {
 ///
 /// Where ranks are in other sessions (processes, say), all sessions are created at the same time, of one program and with one seed; `step`,
 /// `read`, `readFloat`, `readResult` and `parameterHash` are then called by all of them, in the same order with the same arguments, and
-/// return the same to each. So are `write` and `writeFrom`, which communicate nothing. What fails in one session fails in all, with the
-/// same cause.
+/// return the same to each. So are `write`, `writeFrom` and `initialise`, which communicate nothing. What fails in one session fails in
+/// all, with the same cause.
 class Session {
 public:
   /// Verifies the program, allocates exactly the planned arenas of its ranks, builds the step graph, initialises parameters from the seed.
@@ -70,6 +72,8 @@ public:
   /// As `write`, from a source that is read by ranges, in parallel: what the ranks of this session keep is read once, and nothing is whole
   /// in memory. A variable is left written in part when reading fails.
   virtual Status writeFrom(const std::string &variable, const ElementSource &source) = 0;
+  /// Gives a parameter, and its master, the values that it begins with.
+  virtual Status initialise(const std::string &parameter) = 0;
   /// Float32 form of read/write for checkpoints (no detour through double).
   virtual Result<std::vector<float>> readFloat(const std::string &variable) const = 0;
   virtual Status writeFloat(const std::string &variable, const std::vector<float> &values) = 0;

@@ -69,11 +69,12 @@ private:
   /// The owned pieces of all sessions, each with its rank, as `scatterAll` takes them.
   Result<std::vector<std::vector<uint8_t>>> gatherPieces(const Entry &entry) const;
   template <typename T> Result<uint64_t> scatterAll(uint32_t variable, std::vector<T> &values) const;
-  /// The logical elements from `begin` to `end`.
-  Status writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end);
+  /// The logical elements from `begin` to `end`. `values` and `piece` are room to work in.
+  Status writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end,
+                    std::vector<uint8_t> &values, std::vector<uint8_t> &piece);
   /// What a piece keeps of the elements `begin` to `end`, which `values` holds as `from`. `piece` is room to work in.
-  Status writePart(const Placement &placement, program::ElementType type, program::ElementType from, const std::vector<uint8_t> &values,
-                   uint64_t begin, uint64_t end, std::vector<uint8_t> &piece);
+  Status writePart(const Placement &placement, program::ElementType type, program::ElementType from, const uint8_t *values, uint64_t begin,
+                   uint64_t end, std::vector<uint8_t> &piece);
 
   const program::Program &program;
   Backend &backend;

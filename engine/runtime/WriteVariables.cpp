@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/parallel_for.h>
 
 namespace npar::engine {
@@ -22,6 +23,16 @@ constexpr uint64_t smallGap = 2048;
 struct Range {
   uint64_t begin, end;
 };
+
+/// Room of one worker, taken once: memory that comes and goes with each block would be cleared by the system each time.
+struct Room {
+  std::vector<uint8_t> values, piece;
+};
+uint8_t *atLeast(std::vector<uint8_t> &room, uint64_t bytes) {
+  if (room.size() < bytes)
+    room.resize(bytes);
+  return room.data();
+}
 
 /// What several pieces want, ascending, joined where little lies between.
 std::vector<Range> joined(std::vector<Range> ranges) {
@@ -53,11 +64,14 @@ Status Variables::write(const std::vector<uint32_t> &variables, const ElementSou
   std::mutex mutex;
   Status failure;
   std::atomic<uint64_t> failed{UINT64_MAX}; // the first block that failed: the same whatever the threads do
+  tbb::enumerable_thread_specific<Room> rooms;
   tbb::parallel_for(uint64_t{0}, blocks, [&](uint64_t block) {
     if (failed < block)
       return;
     backend.enterThread();
-    Status status = writeBlock(variables, source, block * blockElements, std::min(elements, (block + 1) * blockElements));
+    Room &room = rooms.local();
+    Status status =
+        writeBlock(variables, source, block * blockElements, std::min(elements, (block + 1) * blockElements), room.values, room.piece);
     std::lock_guard<std::mutex> lock(mutex);
     if (!status.ok() && block < failed)
       failed = block, failure = status;
@@ -65,7 +79,8 @@ Status Variables::write(const std::vector<uint32_t> &variables, const ElementSou
   return failure;
 }
 
-Status Variables::writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end) {
+Status Variables::writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end,
+                             std::vector<uint8_t> &values, std::vector<uint8_t> &piece) {
   Range block = {begin, end};
   std::vector<Range> wanted;
   for (uint32_t variable : variables)
@@ -77,33 +92,33 @@ Status Variables::writeBlock(const std::vector<uint32_t> &variables, const Eleme
           wanted.push_back({run.logical, run.logical + run.count});
       });
   uint64_t size = sizeOf(source.type);
-  std::vector<uint8_t> values((end - begin) * size), piece;
+  uint8_t *elements = atLeast(values, (end - begin) * size);
   for (const Range &range : joined(std::move(wanted)))
-    if (Status status = source.read(range.begin, range.end - range.begin, values.data() + (range.begin - begin) * size); !status.ok())
+    if (Status status = source.read(range.begin, range.end - range.begin, elements + (range.begin - begin) * size); !status.ok())
       return status;
   for (uint32_t variable : variables)
     for (const Placement &placement : entries[variable].placements)
-      if (Status status = writePart(placement, entries[variable].type, source.type, values, begin, end, piece); !status.ok())
+      if (Status status = writePart(placement, entries[variable].type, source.type, elements, begin, end, piece); !status.ok())
         return status;
   return {};
 }
 
-Status Variables::writePart(const Placement &placement, ElementType type, ElementType from, const std::vector<uint8_t> &values,
-                            uint64_t begin, uint64_t end, std::vector<uint8_t> &piece) {
+Status Variables::writePart(const Placement &placement, ElementType type, ElementType from, const uint8_t *values, uint64_t begin,
+                            uint64_t end, std::vector<uint8_t> &piece) {
   uint64_t size = sizeOf(type);
-  piece.resize((end - begin) * size);
+  uint8_t *room = atLeast(piece, (end - begin) * size);
   uint64_t used = 0, sent = 0, next = 0; // elements in `piece`, of them on their way, and where the next one would follow them
   auto send = [&] {
     if (used > sent)
-      backend.copyIn(placement.memory + (next - (used - sent)) * size, piece.data() + sent * size, (used - sent) * size);
+      backend.copyIn(placement.memory + (next - (used - sent)) * size, room + sent * size, (used - sent) * size);
     sent = used;
   };
   forEachRunIn(placement.runs, {begin, end}, [&](const ElementRun &run) {
     if (run.local != next)
       send();
-    uint8_t *to = piece.data() + used * size;
+    uint8_t *to = room + used * size;
     withType(from, [&](auto given) {
-      const uint8_t *source = values.data() + (run.logical - begin) * sizeof(given);
+      const uint8_t *source = values + (run.logical - begin) * sizeof(given);
       withType(type,
                [&](auto kept) { convert<decltype(kept), decltype(given)>(reinterpret_cast<decltype(kept) *>(to), source, run.count); });
     });

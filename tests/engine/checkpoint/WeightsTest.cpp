@@ -147,6 +147,23 @@ TEST_F(WeightsTest, freshParametersKeepTheirValues) {
   EXPECT_EQ(*session->readFloat("w1"), std::vector<float>(4, 2.0f));
 }
 
+// A session that drew no values has those of the file and, of what may be missing there, those that it would have drawn.
+TEST_F(WeightsTest, nothingIsDrawnInVain) {
+  use({{CheckpointRuleKind::Fresh, "", "*1"}});
+  std::vector<float> drawn = *session->readFloat("w1");
+  SessionOptions options;
+  options.threads = 1, options.seed = 1, options.initialise = false;
+  auto later = Session::create(program, options);
+  ASSERT_TRUE(later.ok()) << later.status().message();
+  EXPECT_EQ(*(*later)->readFloat("w1"), std::vector<float>(4, 0.0f));
+  write({{"w0", {4}}});
+  Result<size_t> loaded = loadWeights(**later, program->root(), path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(*(*later)->readFloat("w0"), std::vector<float>(4, 2.0f));
+  EXPECT_EQ(*(*later)->readFloat("w1"), drawn);
+  EXPECT_FALSE((*later)->initialise("none").ok());
+}
+
 TEST_F(WeightsTest, valuesThatAreNotFiniteAreRefused) {
   const float nan = std::nanf(""), infinity = HUGE_VALF;
   const std::string begin = "weights '" + path + "' do not fit the model:\n  values that the model cannot hold: ";

@@ -55,6 +55,7 @@ public:
   engine::Status writeFloat(const std::string &, const std::vector<float> &) override { return {}; }
   engine::Status writeFrom(const std::string &, const engine::ElementSource &) override { return {}; }
   engine::Result<std::vector<double>> readResult(const std::string &, uint64_t, uint64_t) const override { return std::vector<double>(); }
+  engine::Status initialise(const std::string &) override { return {}; }
   engine::Status readPieces(const std::vector<engine::OwnedPiece> &, uint8_t *) const override { return {}; }
   std::vector<int64_t> ranks() const override { return {0}; }
   engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override { return {{own}}; }

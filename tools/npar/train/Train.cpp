@@ -229,6 +229,7 @@ ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, 
   options.seed = seed;
   options.trace = flags.trace.empty() ? nullptr : &trace;
   options.timeoutSeconds = flags.timeout;
+  options.initialise = flags.weights.empty() && !checkpoints.resumes(); // else all are loaded
   if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
                                   "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
                                   checkpoints.snapshotBytes(root));

@@ -121,6 +121,7 @@ Outcome<TrainedModel> startWith(ProgramPointer program, const NamedModel &named,
     options.threads = flags.threads;
     options.seed = root.seed();
     options.timeoutSeconds = flags.timeout;
+    options.initialise = false; // all are loaded
     options.onPhase = [&](const std::string &name) { waiting.phase(name); };
     engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
     if (!session.ok())
