@@ -61,6 +61,7 @@ class FuzzTest(DriverTest):
     def Program(self, folder):
         self.npar("compile", "mlp", *settings(vocab=17, width=8, inner=8, depth=1, length=4, batch=8), "-o", folder / "mlp.npx")
         self.npar("compile", "gpt2", *settings(SMALL, mesh__dp=2, mesh__pp=2), "-o", folder / "gpt2.npx")
+        self.npar("compile", "gpt2", *settings(SMALL, mesh__dp=2, mesh__pp=2), "--for", "eval", "-o", folder / "eval.npx")
 
     def Safetensors(self, folder):
         hostile_safetensors(folder)

@@ -1,6 +1,8 @@
 """`npar generate`: the tokens and logits of transformers, under every plan; drawing at random; text, bytes and numbers in and out."""
 
+import array
 import json
+import shutil
 import unittest
 
 from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
@@ -106,6 +108,30 @@ class GenerateTest(DriverTest):
             with self.subTest(folder=folder):
                 self.assertEqual(self.generate(folder, "--tokenizer", "bytes", *prompt), text)
                 self.assertEqual(self.npar_json("eval", folder, *data, "--quiet"), loss)
+
+    def test_tokenizers_beside_the_weights(self):
+        """Text goes in with the ids that the Python packages give, and what comes out is what `npar tokens --decode` makes of the ids."""
+        recorded = json.loads((REFERENCE / "tokenizers" / "recorded.json").read_text())
+        model = {"vocab": 757, "context": 96, "width": 16, "heads": 2, "depth": 1}
+        safetensors_file.write(self.folder / "w.safetensors", random_weights.weights(random_weights.gpt2_shapes(model)))
+        for name in ("gpt2", "llama3"):
+            with self.subTest(tokenizer=name):
+                self.npar("export", "w.safetensors", "--model", "gpt2", *settings(model), "--to", name)
+                for path in (REFERENCE / "tokenizers" / name).iterdir():
+                    shutil.copy(path, self.folder / name)
+                for case in ("ends in spaces   ", "ababab", "👩\u200d👩\u200d👧 🇩🇪 \U0010ffff \ue000"):
+                    (self.folder / "prompt.txt").write_text(case)
+                    self.npar("tokens", name, "--text", "prompt.txt", "--out", "prompt.i32")
+                    expected = array.array("i", (self.folder / "prompt.i32").read_bytes()).tolist()
+                    if case in recorded["cases"]:
+                        self.assertEqual(expected, recorded["ids"][name]["cases"][recorded["cases"].index(case)])
+                    found = self.generate(name, "--prompt", case, "--count", 30, "--window", "--temperature", 2)
+                    self.assertEqual(found["prompt_tokens"], expected)
+                    (self.folder / "said.i32").write_bytes(array.array("i", found["prompt_tokens"] + found["tokens"]).tobytes())
+                    self.npar("tokens", name, "--decode", "said.i32", "--skip-special", "--out", "said.txt")
+                    said = (self.folder / "said.txt").read_bytes().decode(errors="replace")
+                    self.assertTrue(said.startswith(case))
+                    self.assertEqual(found["text"], said[len(case) :])
 
     def test_text_of_a_byte_model(self):
         """A model of bytes that was trained on few words says these, as text; standard output has nothing else."""
