@@ -46,12 +46,15 @@ public:
   const std::string &folder() const override { return path; }
   Status readPiece(const ManifestTensor &tensor, const ManifestPiece &piece, uint64_t first, uint64_t count, uint8_t *bytes) const override;
   Status verify(uint64_t part, uint64_t parts, const std::function<void(uint64_t)> &progress) const override;
+  Status compareHashes(const std::vector<std::string> &names) const override;
 
 private:
   Status openShard(size_t number);
   std::string holdings(size_t file) const;
   Status placePiece(const ManifestTensor &tensor, const ManifestPiece &piece);
+  using PieceOf = std::pair<const ManifestTensor *, const ManifestPiece *>;
   Status verifyPiece(const ManifestTensor &tensor, const ManifestPiece &piece, const std::function<void(uint64_t)> &progress) const;
+  Status verifyPieces(const std::vector<PieceOf> &pieces, const std::function<void(uint64_t)> &progress) const;
   Status failure(const std::string &why) const { return Status::badInput(text + ": " + why); }
   std::string placeOf(const ManifestTensor &tensor, const ManifestPiece &piece) const {
     return "file '" + content.files[piece.file].name + "', tensor " + quotedName(tensor.name);
@@ -194,12 +197,25 @@ Status OpenCheckpoint::verifyPiece(const ManifestTensor &tensor, const ManifestP
 }
 
 Status OpenCheckpoint::verify(uint64_t part, uint64_t parts, const std::function<void(uint64_t)> &progress) const {
-  std::vector<std::pair<const ManifestTensor *, const ManifestPiece *>> pieces;
+  std::vector<PieceOf> pieces;
   uint64_t number = 0;
   for (const ManifestTensor &tensor : content.tensors)
     for (const ManifestPiece &piece : tensor.pieces)
       if (number++ % parts == part)
         pieces.emplace_back(&tensor, &piece);
+  return verifyPieces(pieces, progress);
+}
+
+Status OpenCheckpoint::compareHashes(const std::vector<std::string> &names) const {
+  std::vector<PieceOf> pieces;
+  for (const std::string &name : names)
+    if (const ManifestTensor *tensor = content.find(name))
+      for (const ManifestPiece &piece : tensor->pieces)
+        pieces.emplace_back(tensor, &piece);
+  return verifyPieces(pieces, nullptr);
+}
+
+Status OpenCheckpoint::verifyPieces(const std::vector<PieceOf> &pieces, const std::function<void(uint64_t)> &progress) const {
   std::mutex mutex;
   Status failed;
   std::atomic<size_t> firstFailed{pieces.size()}; // the first in the manifest: the same whatever the threads do

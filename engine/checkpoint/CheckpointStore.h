@@ -9,7 +9,7 @@
 namespace npar::engine {
 
 /// A committed checkpoint, opened: the manifest has been checked, and that each shard has the tensors that the manifest says. Tensors have
-/// their logical names ("wte.weight", "wte.weight.exp_avg") and stored shapes. Hashes are checked by `verify` alone.
+/// their logical names ("wte.weight", "wte.weight.exp_avg") and stored shapes. Hashes are checked by `verify` and `compareHashes` alone.
 class CheckpointStore : public TensorStore {
 public:
   virtual const Manifest &manifest() const = 0;

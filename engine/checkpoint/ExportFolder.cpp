@@ -52,9 +52,15 @@ public:
       return there.status();
     if (!there->empty())
       return Status::badInput("folder '" + folder + "' is not empty: give the weights another one");
-    Status status = program::makeFolder(beside);
+    std::vector<std::string> sources;
+    for (const ExportedTensor &tensor : tensors)
+      sources.push_back(tensor.source);
+    Status status = store.compareHashes(sources);
     if (status.ok())
-      status = fill();
+      status = program::makeFolder(beside);
+    if (!status.ok())
+      return status;
+    status = fill();
     if (status.ok())
       status = program::syncFolder(beside);
     if (status.ok())

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace npar::engine {
 
@@ -27,6 +28,12 @@ public:
   /// Bytes of `count` elements from the row-major element `first` on, in the stored type (little-endian). Fails when the file has shrunk
   /// or cannot be read; the message names file and tensor.
   virtual Status read(const std::string &name, uint64_t first, uint64_t count, uint8_t *bytes) const = 0;
+  /// Compares what is stored of these tensors with the hashes that were kept of it: to be asked before anything is made of them. Good where
+  /// the store keeps none. The error names file and tensor.
+  virtual Status compareHashes(const std::vector<std::string> &names) const {
+    (void)names;
+    return {};
+  }
 };
 
 /// Opens what `path` is: a .safetensors file, a folder with model.safetensors or model.safetensors.index.json, or a checkpoint (a folder

@@ -131,6 +131,12 @@ Result<Weights> Weights::match(const Program &program, std::shared_ptr<const Ten
 }
 
 Status Weights::checkValues() const {
+  std::vector<std::string> stored;
+  for (const auto *list : {&found.loaded, &found.same})
+    for (const NamedTensor &each : *list)
+      stored.push_back(each.name);
+  if (Status status = source->compareHashes(stored); !status.ok())
+    return status;
   Result<std::string> wrong = wrongValues(*source, found, byParameter(found));
   return wrong.ok() ? unfit(*source, *wrong) : wrong.status();
 }

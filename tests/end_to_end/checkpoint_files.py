@@ -18,13 +18,19 @@ def manifest(checkpoint):
     return json.loads((pathlib.Path(checkpoint) / "manifest.json").read_text())
 
 
+def places(path):
+    """Where the tensors of a safetensors file lie: name -> first byte, end."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+    header.pop("__metadata__", None)
+    return {name: tuple(8 + length + offset for offset in entry["data_offsets"]) for name, entry in header.items()}
+
+
 def shard(path):
     """Tensors of a safetensors file: name -> bytes."""
     raw = path.read_bytes()
-    (length,) = struct.unpack("<Q", raw[:8])
-    header = json.loads(raw[8 : 8 + length])
-    header.pop("__metadata__", None)
-    return {name: raw[8 + length + entry["data_offsets"][0] : 8 + length + entry["data_offsets"][1]] for name, entry in header.items()}
+    return {name: raw[begin:end] for name, (begin, end) in places(path).items()}
 
 
 def tensors(checkpoint):

@@ -287,6 +287,26 @@ class RefusedTest(CheckpointTest):
         manifest.write_text(good.replace('"version":1', '"version":2'))
         self.assertIn("has format 2, which 'npar 0.1 and later' reads", self.refused(*resume))
 
+    def test_damaged_weights_are_used_for_nothing(self):
+        """A parameter's byte that is not what was written: the number it is part of may look like any other."""
+        self.refused("--checkpoint", "run", code=0)
+        shard = self.folder / "run" / "step-4" / "rank-00000.safetensors"
+        raw = bytearray(shard.read_bytes())
+        raw[checkpoint_files.places(shard)["wte.weight"][0]] ^= 1
+        shard.write_bytes(raw)
+        text = self.text_file(600)
+        data = ["--data", text, "--tokens", "bytes"]
+        for command in (
+            ["eval", "run", *data],
+            ["generate", "run", "--prompt-tokens", "1,2,3", "--count", 2],
+            ["export", "run", "--to", "folder"],
+            ["run", "gpt2", *settings(MODEL), *data, "--steps", 1, "--weights", "run"],
+            ["run", "gpt2", *settings(MODEL), *data, "--steps", 5, "--checkpoint", "run", "--resume"],
+        ):
+            error = self.npar(*command, code=1).error
+            self.assertRegex(error, r"file 'rank-00000.safetensors', tensor 'wte.weight': its bytes are not those that were written", command)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["run", "text.txt"])
+
     def test_a_folder_that_cannot_be_written(self):
         (self.folder / "file").write_text("")
         self.assertIn("cannot write checkpoints to 'file': it is no folder", self.refused("--checkpoint", "file"))
