@@ -55,14 +55,14 @@ def write_sparse(path, blocks, element):
 
 
 def run(*command):
-    """Seconds and peak bytes of memory of a command, and what it printed."""
+    """Seconds (wall, processor) and peak bytes of memory of a command, and what it printed."""
     begun = time.monotonic()
     process = subprocess.Popen([NPAR, *map(str, command)], stdout=subprocess.PIPE)
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status != 0:
         raise SystemExit(f"npar {' '.join(map(str, command))} failed")
-    return time.monotonic() - begun, usage.ru_maxrss * 1024, output
+    return (time.monotonic() - begun, usage.ru_utime + usage.ru_stime), usage.ru_maxrss * 1024, output
 
 
 def plain_read(path):
@@ -94,11 +94,11 @@ def main():
         report = json.loads(run("inspect", folder / "m.npx", "--json")[2])
         arenas = sum(each["arena_bytes"] * (last - first + 1) for each in report["classes"] for first, last in each["ranks"])
         begin = ["eval", folder / "m.npx", "--data", folder / "tokens.u16", "--tokens", "u16", "--json", "--quiet"]
-        seconds, peak, _ = run(*begin, "--weights", folder / "w.safetensors")
+        (seconds, processor), peak, _ = run(*begin, "--weights", folder / "w.safetensors")
         read = plain_read(folder / "w.safetensors")
         print(f"weights {size / 1e9:.2f} GB of {flags.type}, arenas {arenas / 1e9:.2f} GB on 8 ranks that only go forward")
         print(f"peak memory {peak / 1e9:.2f} GB: {peak / arenas:.3f} of the arenas (the bound is 1.1)")
-        print(f"{seconds:.1f} s in all: first values, every stored value looked at, loaded, one sample; {size / seconds / 1e9:.2f} GB/s")
+        print(f"{seconds:.1f} s in all, {processor:.1f} s of processors: every stored value looked at, loaded, one sample")
         print(f"a plain read of the same bytes {size / read / 1e9:.2f} GB/s")
 
 
