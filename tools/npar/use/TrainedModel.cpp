@@ -1,6 +1,7 @@
 // From what a person names to a session that holds its weights.
 #include "tools/npar/use/TrainedModel.h"
 
+#include "engine/checkpoint/TensorStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/program/Words.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -110,33 +111,36 @@ Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, c
 
 Outcome<TrainedModel> startWith(ProgramPointer program, const NamedModel &named, const UseFlags &flags) {
   const program::Program &root = program->root();
+  // That the weights are another model's is said before any memory is taken.
+  engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(named.weights);
+  if (!store.ok())
+    return fail(store.status());
+  engine::Result<engine::Weights> weights = engine::Weights::match(root, *store);
+  if (!weights.ok())
+    return fail(weights.status());
+  if (size_t fresh = weights->names().fresh.size(); fresh > 0)
+    return fail(ExitCode::BadInput,
+                fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, fresh));
   if (ExitCode code = checkMemory({program}, "cpu", /*saved=*/false, flags.quiet,
                                   "take less at once (--set batch=1, a smaller length), or a plan of several ranks");
       code != ExitCode::Good)
     return code;
-  TrainedModel model;
-  {
-    Waiting waiting("setting up");
-    engine::SessionOptions options;
-    options.threads = flags.threads;
-    options.seed = root.seed();
-    options.timeoutSeconds = flags.timeout;
-    options.initialise = false; // all are loaded
-    options.onPhase = [&](const std::string &name) { waiting.phase(name); };
-    engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
-    if (!session.ok())
-      return fail(session.status());
-    model.session = std::move(*session);
-    waiting.phase("loading the weights");
-    engine::Result<size_t> fresh = engine::loadWeights(*model.session, root, named.weights);
-    if (!fresh.ok())
-      return fail(fresh.status());
-    if (*fresh > 0)
-      return fail(ExitCode::BadInput,
-                  fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, *fresh));
-  }
-  model.program = std::move(program);
-  return model;
+  Waiting waiting("setting up");
+  engine::SessionOptions options;
+  options.threads = flags.threads;
+  options.seed = root.seed();
+  options.timeoutSeconds = flags.timeout;
+  options.initialise = false; // all are loaded
+  options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+  engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
+  if (!session.ok())
+    return fail(session.status());
+  waiting.phase("loading the weights");
+  if (engine::Status status = weights->checkValues(); !status.ok())
+    return fail(status);
+  if (engine::Status status = weights->apply(**session); !status.ok())
+    return fail(status);
+  return TrainedModel{std::move(program), std::move(*session)};
 }
 
 } // namespace npar::driver
