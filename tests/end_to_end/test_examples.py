@@ -1,7 +1,7 @@
 """Every command that README.md, the help texts and quickstart show, taken from there and run: it works and answers within a minute.
 
-A person has a text `book.txt`, a model `my.npar` and its program `my.npx`; what one example writes is there for the next ones. NPAR_TIMES=1 prints
-how long each took.
+A person has a text `book.txt`, a model `my.npar` and its program `my.npx`, a folder with a trained model and its tokenizer; what one example writes
+is there for the next ones. NPAR_TIMES=1 prints how long each took.
 """
 
 import os
@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from driver import BUILD, NPAR, ROOT, DriverTest
+from driver import BUILD, NPAR, REFERENCE, ROOT, DriverTest
 
 SECONDS = 60  # for each, on two cores
 
@@ -32,7 +32,7 @@ def help_examples():
     found = []
     checkpoint = ("checkpoint", *(f"checkpoint {word}" for word in ("show", "verify", "consolidate", "reshard", "diff")))
     schedule = ("schedule", "schedule diff", "schedule explain")
-    for command in ("", "compile", "run", "eval", "generate", "inspect", "verify", "compat", *schedule, *checkpoint):
+    for command in ("", "compile", "run", "eval", "generate", "inspect", "verify", "compat", "import", "export", "tokens", *schedule, *checkpoint):
         text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
         text = re.split(r"^(?:Usage|OPTIONS|Options|Positionals)\b", text, flags=re.M)[0]
         examples = [re.sub(r"\s{2,}\(.*\)$", "", line.strip()) for line in whole_lines(text) if re.match(r"\s+npar ", line)]
@@ -59,6 +59,9 @@ class ExamplesTest(DriverTest):
         self.text_file(200000, name="book.txt")
         shutil.copy(ROOT / "stdlib" / "models" / "mlp.npar", self.folder / "my.npar")
         (self.folder / "quick").mkdir()
+        for part in ("huggingface", "tokenizers"):
+            shutil.copytree(REFERENCE / part / "gpt2", self.folder / "gpt2-folder", dirs_exist_ok=True)
+        shutil.copy(self.folder / "gpt2-folder" / "config.json", self.folder)
         self.npar("compile", "my.npar", "--set", "compute=f64", "-o", "my.npx")
 
     def test_all(self):

@@ -181,9 +181,9 @@ Command addExportCommand(CLI::App &driver) {
   CLI::App *app =
       driver.add_subcommand("export", "write weights as a Hugging Face folder\n\n"
                                       "Examples:\n"
-                                      "  npar export run/checkpoints --to my-model --type bf16 --shard-size 5GB\n"
+                                      "  npar export run --to my-model --type bf16 --shard-size 5GB\n"
                                       "  npar export weights.safetensors --model gpt2 --set width=128 --set heads=4 --set depth=4 \\\n"
-                                      "      --set vocab=256 --set context=64 --to my-model\n");
+                                      "      --set vocab=256 --to other-model\n");
   app->add_option("SOURCE", flags->source, "checkpoint, folder of Hugging Face's, or weights (.safetensors)")
       ->required()
       ->check(notEmpty());
