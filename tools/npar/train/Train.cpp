@@ -101,6 +101,10 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, const 
   training.loss = std::nan("");
   for (int64_t step = training.first; step < flags.steps && !stopSignal() && training.written(); ++step) {
     engine::Batch batch = data.batch(step);
+    if (Status intact = data.intact(); !intact.ok()) { // something cut the file: nothing is trained on what is not there
+      progress.finish();
+      return intact;
+    }
     Clock::time_point begun = Clock::now();
     Result<engine::StepResult> result = session.step(batch, step);
     if (!result.ok()) {
