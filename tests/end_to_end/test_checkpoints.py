@@ -301,7 +301,7 @@ class RefusedTest(CheckpointTest):
             ["generate", "run", "--prompt-tokens", "1,2,3", "--count", 2],
             ["export", "run", "--to", "folder"],
             ["run", "gpt2", *settings(MODEL), *data, "--steps", 1, "--weights", "run"],
-            ["run", "gpt2", *settings(MODEL), *data, "--steps", 5, "--checkpoint", "run", "--resume"],
+            ["run", "gpt2", *settings(MODEL), "--random-data", "--steps", 5, "--checkpoint", "run", "--resume"],
         ):
             error = self.npar(*command, code=1).error
             self.assertRegex(error, r"file 'rank-00000.safetensors', tensor 'wte.weight': its bytes are not those that were written", command)

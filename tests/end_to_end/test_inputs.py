@@ -3,11 +3,14 @@
 import array
 import json
 import math
+import os
 import pathlib
 import struct
+import subprocess
+import time
 import unittest
 
-from driver import LONG, REFERENCE, DriverTest, safetensors_file, settings
+from driver import LONG, NPAR, REFERENCE, DriverTest, safetensors_file, settings
 
 import tagger_data  # of the reference
 
@@ -192,9 +195,22 @@ class TensorFileTest(DriverTest):
         write(self.folder / "data.safetensors", {**self.tensors, "extra": ("F32", [1], [0])})
         self.assertIn("tensor 'extra' of 'data.safetensors' is no input of the model: it is not used", self.run_model().error)
 
+    def test_a_file_that_is_cut_while_training_goes_on(self):
+        """No zeros are trained on in place of what is gone."""
+        command = [NPAR, "run", "linear.npar", "--data", "data.safetensors", "--steps", "1000000000", "--log", "log.jsonl"]
+        with subprocess.Popen([str(word) for word in command], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+            begun = time.monotonic()
+            while not list(self.folder.glob("log.jsonl*")) and time.monotonic() < begun + 60:
+                time.sleep(0.05)
+            time.sleep(0.3)
+            os.truncate(self.folder / "data.safetensors", 150)
+            error = run.communicate(timeout=60)[1]
+        self.assertEqual(run.returncode, 1, error[-2000:])
+        self.assertRegex(error, r"npar: error: .*data\.safetensors")
+
     def test_files_that_are_no_tensors(self):
         good = (self.folder / "data.safetensors").read_bytes()
-        for bytes_, expected in [(good[:-1], "its header is wrong: tensor"), (b"abc", "its 3 bytes are too few"), (good + b"x", "belong to no tensor")]:
+        for bytes_, expected in [(good[:-1], "its header is wrong at byte "), (b"abc", "its 3 bytes are too few"), (good + b"x", "belong to no tensor")]:
             (self.folder / "data.safetensors").write_bytes(bytes_)
             self.assertIn(f"cannot read data 'data.safetensors': {expected}" if expected.startswith("its") else expected, self.run_model(code=1).error)
 
