@@ -257,10 +257,11 @@ ExitCode runTokens(const TokensFlags &flags) {
 Command addTokensCommand(CLI::App &driver) {
   auto flags = std::make_shared<TokensFlags>();
   CLI::App *app = driver.add_subcommand(
-      "tokens", "turn a text into a file of token numbers, and back\n\n"
-                "Example:\n"
-                "  npar tokens gpt2-folder --text book.txt --out book.u16\n"
-                "  npar run gpt2 --data book.u16 --tokens u16 --set width=64 --set heads=4 --set depth=4 --set length=64 --steps 10\n");
+      "tokens",
+      "turn a text into a file of token numbers, and back\n\n"
+      "Example:\n"
+      "  npar tokens gpt2-folder --text book.txt --out book.u16\n"
+      "  npar run gpt2 --data book.u16 --tokens u16 --set width=64 --set heads=4 --set depth=4 --set length=64 --set batch=8 --steps 10\n");
   app->add_option("TOKENIZER", flags->tokenizer,
                   "a folder with tokenizer.json, or vocab.json and merges.txt, or tokenizer.model; such a file; or the word bytes")
       ->type_name("FOLDER|FILE")
