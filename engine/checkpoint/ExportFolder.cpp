@@ -55,12 +55,11 @@ public:
     std::vector<std::string> sources;
     for (const ExportedTensor &tensor : tensors)
       sources.push_back(tensor.source);
-    Status status = store.compareHashes(sources);
-    if (status.ok())
-      status = program::makeFolder(beside);
-    if (!status.ok())
+    if (Status status = store.compareHashes(sources); !status.ok())
       return status;
-    status = fill();
+    Status status = program::makeFolder(beside);
+    if (status.ok())
+      status = fill();
     if (status.ok())
       status = program::syncFolder(beside);
     if (status.ok())

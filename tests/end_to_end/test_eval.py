@@ -117,6 +117,19 @@ class EvalTest(DriverTest):
         found = self.evaluate("gpt2", *flags, *settings(ignore=tokens[5]))
         self.assertEqual(found["tokens"], sum(token != tokens[5] for token in tokens[1:]))
 
+    def test_what_a_file_holds_need_not_be_said(self):
+        """By its name; as the checkpoint was trained; bytes for a model of 256 classes; else it is asked for."""
+        model = random_weights.GPT2
+        said = [*self.model_files("gpt2", model, random_weights.gpt2_shapes), *settings(model, length=24)]
+        guessed = [word for word in said if word not in ("--tokens", "u16")]
+        self.assertEqual(self.evaluate("gpt2", *guessed), self.evaluate("gpt2", *said))
+        (self.folder / "data").write_bytes((self.folder / "gpt2.u16").read_bytes())
+        run = ["run", "gpt2", *settings(model, length=24, batch=4), "--data", "data", "--tokens", "u16", "--steps", 1, "--checkpoint", "run", "--quiet"]
+        self.npar(*run, "--plan", "none")
+        self.assertEqual(self.evaluate("run", "--data", "data"), self.evaluate("run", "--data", "data", "--tokens", "u16"))
+        unknown = ["eval", "gpt2", *["data" if word == "gpt2.u16" else word for word in guessed]]
+        self.assertIn("--data needs --tokens", self.npar(*unknown, code=2).error)
+
     def test_dropout_is_off(self):
         model = random_weights.GPT2
         files = self.model_files("gpt2", model, random_weights.gpt2_shapes)

@@ -1,6 +1,7 @@
 // `npar eval`: the loss of a trained model over a file, every token once.
 #include "tools/npar/Command.h"
 
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Progress.h"
@@ -25,10 +26,10 @@ struct EvalFlags {
   UseFlags use;
   std::string data, tokens;
 
-  bool hasTensors() const {
-    const std::string suffix = ".safetensors";
+  bool dataEndsWith(const std::string &suffix) const {
     return data.size() > suffix.size() && data.compare(data.size() - suffix.size(), suffix.size(), suffix) == 0;
   }
+  bool hasTensors() const { return dataEndsWith(".safetensors"); }
 };
 
 /// What the losses add up to, in double.
@@ -64,6 +65,24 @@ uint64_t positionsOf(const program::LogicalResult &losses) {
   for (uint32_t i = 1; i < losses.shape()->size(); ++i)
     positions *= static_cast<uint64_t>(losses.shape()->Get(i));
   return positions;
+}
+
+/// What a file of tokens holds where --tokens does not say: what its name ends with, what the checkpoint was trained on, or bytes for a
+/// model that knows 256 tokens. Empty: unknown.
+std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
+  for (const char *kind : {"u16", "i32"})
+    if (flags.dataEndsWith(std::string(".") + kind))
+      return kind;
+  const std::string trained = "tokens ";
+  if (!named.folder.empty() && engine::isCheckpoint(named.folder))
+    if (auto checkpoint = engine::openCheckpointStore(named.folder); checkpoint.ok())
+      for (const engine::DataPosition &data : (*checkpoint)->manifest().data)
+        if (data.stream.rfind(trained, 0) == 0)
+          return data.stream.substr(trained.size());
+  for (const program::LogicalInput *input : *program.inputs())
+    if (input->role() == program::InputRole::Stream && input->classes() == 256)
+      return "bytes";
+  return "";
 }
 
 Result<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const program::Program &program) {
@@ -119,12 +138,9 @@ ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
   return ExitCode::Good;
 }
 
-ExitCode runEval(const EvalFlags &flags) {
-  if (flags.hasTensors() != flags.tokens.empty())
-    return fail(ExitCode::Usage, flags.hasTensors()
-                                     ? "--tokens is of a file of tokens; a file of tensors says itself what it holds"
-                                     : "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a "
-                                       "FILE.safetensors");
+ExitCode runEval(EvalFlags flags) {
+  if (flags.hasTensors() && !flags.tokens.empty())
+    return fail(ExitCode::Usage, "--tokens is of a file of tokens; a file of tensors says itself what it holds");
   if (flags.use.quiet)
     Waiting::silence();
   FileClaims files;
@@ -136,6 +152,11 @@ ExitCode runEval(const EvalFlags &flags) {
   if (!program.ok())
     return program.code();
   const program::Program &root = (*program)->root();
+  if (flags.tokens.empty() && !flags.hasTensors())
+    flags.tokens = guessTokens(flags, *named, root);
+  if (flags.tokens.empty() && !flags.hasTensors())
+    return fail(ExitCode::Usage,
+                "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
   Result<std::unique_ptr<engine::OncePass>> data = openData(flags, root);
   if (!data.ok())
     return fail(data.status());
@@ -165,7 +186,10 @@ Command addEvalCommand(CLI::App &driver) {
       ->type_name("FILE")
       ->required()
       ->check(notEmpty());
-  app->add_option("--tokens", flags->tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
+  app->add_option(
+         "--tokens", flags->tokens,
+         "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers); default: by its name (.u16, .i32), what a "
+         "checkpoint was trained on, or bytes for a model of 256 classes")
       ->type_name("KIND")
       ->check(CLI::IsMember({"bytes", "u16", "i32"}));
   return {app, [flags] { return runEval(*flags); }};
