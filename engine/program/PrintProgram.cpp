@@ -5,6 +5,7 @@
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Pieces.h"
+#include "engine/program/PrintText.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
@@ -14,12 +15,6 @@
 
 namespace npar::program {
 namespace {
-
-std::string number(double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%g", value);
-  return text;
-}
 
 std::string humanBytes(uint64_t bytes) {
   static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -31,135 +26,6 @@ std::string humanBytes(uint64_t bytes) {
   std::snprintf(text, sizeof(text), "%.1f %s", value, units[unit]);
   return text;
 }
-
-/// `[a, b, c]`
-template <typename Range> std::string list(const Range &values) {
-  std::string text;
-  for (auto value : values)
-    text += (text.empty() ? "" : ", ") + std::to_string(value);
-  return "[" + text + "]";
-}
-
-std::string placeOf(const SourcePlace *source) {
-  return source ? " at " + source->file()->str() + ":" + std::to_string(source->line()) : "";
-}
-
-/// What a stream of tokens gives an input.
-const char *streamOf(InputRole role) {
-  switch (role) {
-  case InputRole::Other:
-    return "";
-  case InputRole::Stream:
-    return ", a stream's tokens";
-  case InputRole::Shifted:
-    return ", a stream's next tokens";
-  }
-  return "unknown";
-}
-
-/// What is the same for all ranks.
-class TablePrinter {
-public:
-  explicit TablePrinter(const Program &program) : program(program) {}
-
-  std::string run() {
-    header();
-    variables();
-    inputs();
-    results();
-    checkpointRules();
-    kernels();
-    return text;
-  }
-
-private:
-  const Program &program;
-  std::string text;
-
-  void line(const std::string &content) { text += content + "\n"; }
-
-  void header() {
-    line("program " + program.model()->str() + ", plan " + program.plan()->str() +
-         (program.train()->size() ? ", train " + program.train()->str() : "") +
-         (program.kind() == ProgramKind::Training ? "" : ", for " + std::string(wordOf(program.kind()))));
-    std::string mesh, data;
-    for (const MeshAxis *axis : *program.mesh())
-      mesh += (mesh.empty() ? "" : ", ") + axis->name()->str() + " = " + std::to_string(axis->size());
-    for (uint32_t axis : *program.data_axes())
-      data += (data.empty() ? "" : ", ") + program.mesh()->Get(axis)->name()->str();
-    line("  " + std::to_string(worldOf(program)) + " ranks" + (mesh.empty() ? "" : ": " + mesh));
-    line("  batch " + std::to_string(program.batch()) + (data.empty() ? "" : " over " + data) + ", " +
-         std::to_string(program.micro_count()) + " micro-batches of " + std::to_string(program.micro()));
-    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + wordOf(program.compute()) + ", seed " +
-         std::to_string(program.seed()) + ", " + std::to_string(program.stages()) + " stages" +
-         (program.schedule()->size() ? " by " + program.schedule()->str() : ""));
-  }
-
-  /// `[embed 16, out 16]`
-  template <typename Axes, typename Sizes> static std::string shapeOf(const Axes &axes, const Sizes &sizes) {
-    std::string text;
-    for (uint32_t i = 0; i < sizes.size(); ++i)
-      text += (i ? ", " : "") + axes.Get(i)->str() + " " + std::to_string(sizes.Get(i));
-    return "[" + text + "]";
-  }
-
-  /// `  w.exp_avg: state f32 [embed 64], stored [64], zeros, exp_avg of w`
-  void variables() {
-    line("\nvariables");
-    for (const Variable *variable : *program.variables()) {
-      std::string more = ", " + std::string(wordOf(variable->init()));
-      if (variable->init() == InitKind::Normal || variable->init() == InitKind::Constant)
-        more += " " + number(variable->deviation());
-      if (variable->slot()->size())
-        more += ", " + variable->slot()->str();
-      if (variable->of() >= 0)
-        more += " of " + program.variables()->Get(variable->of())->name()->str();
-      if (variable->kind() == VariableKind::Accumulator)
-        more += " use " + std::to_string(variable->use());
-      line("  " + variable->name()->str() + ": " + wordOf(variable->kind()) + " " + wordOf(variable->type()) + " " +
-           shapeOf(*variable->axes(), *variable->shape()) + ", stored " + list(*variable->stored()) + more);
-    }
-  }
-
-  void inputs() {
-    if (program.inputs()->size() == 0)
-      return;
-    line("\ninputs");
-    for (const LogicalInput *input : *program.inputs()) {
-      std::string values = input->classes() ? ", 0 to " + std::to_string(input->classes() - 1) : ", any number";
-      if (input->axis()->size())
-        values += " of " + input->axis()->str() + placeOf(input->source());
-      if (input->ignore())
-        values += ", ignores " + std::to_string(*input->ignore());
-      line("  " + input->name()->str() + ": " + wordOf(input->type()) + " " + shapeOf(*input->axes(), *input->shape()) + values +
-           streamOf(input->role()));
-    }
-  }
-
-  void results() {
-    if (program.results()->size() == 0)
-      return;
-    line("\nresults");
-    for (const LogicalResult *result : *program.results())
-      line("  " + result->name()->str() + ": " + wordOf(result->type()) + " " + shapeOf(*result->axes(), *result->shape()));
-  }
-
-  void checkpointRules() {
-    if (program.checkpoint()->size() == 0)
-      return;
-    line("\nnames in files with weights");
-    for (const CheckpointRule *rule : *program.checkpoint())
-      line("  " + std::string(wordOf(rule->kind())) + " \"" + rule->file()->str() + "\" \"" + rule->model()->str() + "\"");
-  }
-
-  void kernels() {
-    if (program.kernels()->size() == 0)
-      return;
-    line("\nkernels");
-    for (const Kernel *kernel : *program.kernels())
-      line("  " + kernel->symbol()->str() + ": extent " + std::to_string(kernel->extent()) + ", " + number(kernel->flops()) + " flops");
-  }
-};
 
 /// A class, or one rank of it.
 class RankPrinter {
@@ -390,11 +256,11 @@ private:
     auto strides = [](const flatbuffers::Vector<int64_t> &batch, int64_t row, int64_t column) {
       std::vector<int64_t> all(batch.begin(), batch.end());
       all.insert(all.end(), {row, column});
-      return list(all);
+      return listText(all);
     };
     return std::string(", ") + wordOf(matmul.type()) +
            (matmul.result() == matmul.type() ? "" : std::string(" to ") + wordOf(matmul.result())) +
-           (matmul.batch()->size() ? ", batch " + list(*matmul.batch()) : "") + ", a " +
+           (matmul.batch()->size() ? ", batch " + listText(*matmul.batch()) : "") + ", a " +
            strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +
            strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1) +
            (matmul.workspace() ? ", workspace " + std::to_string(matmul.workspace()) : "");
@@ -420,7 +286,7 @@ private:
     std::vector<int64_t> sizes = {collective.outer(), collective.split(), collective.inner()};
     if (collective.kind() == CollectiveKind::AllToAll)
       sizes = {collective.outer(), collective.split(), collective.middle(), collective.concat(), collective.inner()};
-    return list(sizes) + (collective.concat_first() ? " concat first" : "") +
+    return listText(sizes) + (collective.concat_first() ? " concat first" : "") +
            (collective.whole() ? " of " + std::to_string(collective.whole()) : "");
   }
 
@@ -433,7 +299,7 @@ private:
     }
     for (uint32_t rule : *collective.rules()) {
       const Label *label = program.labels()->Get(rule);
-      text += ", rule '" + label->text()->str() + "'" + placeOf(label->source());
+      text += ", rule '" + label->text()->str() + "'" + placeText(label->source());
     }
     return text;
   }
@@ -458,8 +324,8 @@ private:
           content += " " + std::to_string(fragment.dependencies()->Get(step.first_dependency() + i));
       }
       const Label *label = program.labels()->Get(step.label());
-      line(content + "  # " + label->text()->str() + placeOf(label->source()) + ", begin " + number(step.begin()) + " end " +
-           number(step.end()) + (step.free() ? " free" : "") + (step.flops() != 0 ? ", " + number(step.flops()) + " flops" : "") +
+      line(content + "  # " + label->text()->str() + placeText(label->source()) + ", begin " + numberText(step.begin()) + " end " +
+           numberText(step.end()) + (step.free() ? " free" : "") + (step.flops() != 0 ? ", " + numberText(step.flops()) + " flops" : "") +
            details(step));
     }
   }
@@ -481,7 +347,7 @@ private:
           content += "  " + facts->name()->str() + " " +
                      std::to_string((rankClass.bases()->Get(task->first_base() + region) - facts->offset()) / facts->bytes());
       }
-      line(content + waits[index] + "  # begin " + number(task->begin()) + " end " + number(task->end()));
+      line(content + waits[index] + "  # begin " + numberText(task->begin()) + " end " + numberText(task->end()));
     }
   }
 
@@ -500,7 +366,7 @@ private:
 } // namespace
 
 std::string printProgram(const Program &program) {
-  std::string text = TablePrinter(program).run();
+  std::string text = printTables(program);
   for (const RankClass *rankClass : *program.classes())
     text += "\n" + RankPrinter(program, *rankClass, std::nullopt).run();
   return text;

@@ -1,0 +1,144 @@
+// The tables of a program: what is the same for all ranks.
+#include "engine/program/PrintText.h"
+
+#include "engine/program/Ranks.h"
+#include "engine/program/Words.h"
+
+#include <cstdio>
+
+namespace npar::program {
+
+std::string numberText(double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%g", value);
+  return text;
+}
+
+std::string placeText(const SourcePlace *source) {
+  return source ? " at " + source->file()->str() + ":" + std::to_string(source->line()) : "";
+}
+
+namespace {
+
+/// What a stream of tokens gives an input.
+const char *streamOf(InputRole role) {
+  switch (role) {
+  case InputRole::Other:
+    return "";
+  case InputRole::Stream:
+    return ", a stream's tokens";
+  case InputRole::Shifted:
+    return ", a stream's next tokens";
+  }
+  return "unknown";
+}
+
+/// What is the same for all ranks.
+class TablePrinter {
+public:
+  explicit TablePrinter(const Program &program) : program(program) {}
+
+  std::string run() {
+    header();
+    variables();
+    inputs();
+    results();
+    checkpointRules();
+    kernels();
+    return text;
+  }
+
+private:
+  const Program &program;
+  std::string text;
+
+  void line(const std::string &content) { text += content + "\n"; }
+
+  void header() {
+    line("program " + program.model()->str() + ", plan " + program.plan()->str() +
+         (program.train()->size() ? ", train " + program.train()->str() : "") +
+         (program.kind() == ProgramKind::Training ? "" : ", for " + std::string(wordOf(program.kind()))));
+    std::string mesh, data;
+    for (const MeshAxis *axis : *program.mesh())
+      mesh += (mesh.empty() ? "" : ", ") + axis->name()->str() + " = " + std::to_string(axis->size());
+    for (uint32_t axis : *program.data_axes())
+      data += (data.empty() ? "" : ", ") + program.mesh()->Get(axis)->name()->str();
+    line("  " + std::to_string(worldOf(program)) + " ranks" + (mesh.empty() ? "" : ": " + mesh));
+    line("  batch " + std::to_string(program.batch()) + (data.empty() ? "" : " over " + data) + ", " +
+         std::to_string(program.micro_count()) + " micro-batches of " + std::to_string(program.micro()));
+    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + wordOf(program.compute()) + ", seed " +
+         std::to_string(program.seed()) + ", " + std::to_string(program.stages()) + " stages" +
+         (program.schedule()->size() ? " by " + program.schedule()->str() : ""));
+  }
+
+  /// `[embed 16, out 16]`
+  template <typename Axes, typename Sizes> static std::string shapeOf(const Axes &axes, const Sizes &sizes) {
+    std::string text;
+    for (uint32_t i = 0; i < sizes.size(); ++i)
+      text += (i ? ", " : "") + axes.Get(i)->str() + " " + std::to_string(sizes.Get(i));
+    return "[" + text + "]";
+  }
+
+  /// `  w.exp_avg: state f32 [embed 64], stored [64], zeros, exp_avg of w`
+  void variables() {
+    line("\nvariables");
+    for (const Variable *variable : *program.variables()) {
+      std::string more = ", " + std::string(wordOf(variable->init()));
+      if (variable->init() == InitKind::Normal || variable->init() == InitKind::Constant)
+        more += " " + numberText(variable->deviation());
+      if (variable->slot()->size())
+        more += ", " + variable->slot()->str();
+      if (variable->of() >= 0)
+        more += " of " + program.variables()->Get(variable->of())->name()->str();
+      if (variable->kind() == VariableKind::Accumulator)
+        more += " use " + std::to_string(variable->use());
+      line("  " + variable->name()->str() + ": " + wordOf(variable->kind()) + " " + wordOf(variable->type()) + " " +
+           shapeOf(*variable->axes(), *variable->shape()) + ", stored " + listText(*variable->stored()) + more);
+    }
+  }
+
+  void inputs() {
+    if (program.inputs()->size() == 0)
+      return;
+    line("\ninputs");
+    for (const LogicalInput *input : *program.inputs()) {
+      std::string values = input->classes() ? ", 0 to " + std::to_string(input->classes() - 1) : ", any number";
+      if (input->axis()->size())
+        values += " of " + input->axis()->str() + placeText(input->source());
+      if (input->ignore())
+        values += ", ignores " + std::to_string(*input->ignore());
+      line("  " + input->name()->str() + ": " + wordOf(input->type()) + " " + shapeOf(*input->axes(), *input->shape()) + values +
+           streamOf(input->role()));
+    }
+  }
+
+  void results() {
+    if (program.results()->size() == 0)
+      return;
+    line("\nresults");
+    for (const LogicalResult *result : *program.results())
+      line("  " + result->name()->str() + ": " + wordOf(result->type()) + " " + shapeOf(*result->axes(), *result->shape()));
+  }
+
+  void checkpointRules() {
+    if (program.checkpoint()->size() == 0)
+      return;
+    line("\nnames in files with weights");
+    for (const CheckpointRule *rule : *program.checkpoint())
+      line("  " + std::string(wordOf(rule->kind())) + " \"" + rule->file()->str() + "\" \"" + rule->model()->str() + "\"");
+  }
+
+  void kernels() {
+    if (program.kernels()->size() == 0)
+      return;
+    line("\nkernels");
+    for (const Kernel *kernel : *program.kernels())
+      line("  " + kernel->symbol()->str() + ": extent " + std::to_string(kernel->extent()) + ", " + numberText(kernel->flops()) + " flops");
+  }
+};
+
+} // namespace
+
+std::string printTables(const Program &program) { return TablePrinter(program).run(); }
+
+} // namespace npar::program

@@ -1,0 +1,27 @@
+// How the printers of programs write numbers, lists and places in texts. And what is printed of a program beside its ranks.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <string>
+
+namespace npar::program {
+
+/// What is the same for all ranks: sizes, variables, inputs, results, rules for files with weights, kernels.
+std::string printTables(const Program &program);
+
+/// `0.5`, `1e-05`
+std::string numberText(double value);
+
+/// ` at gpt2.npar:34`; empty where the place is not known.
+std::string placeText(const SourcePlace *source);
+
+/// `[a, b, c]`
+template <typename Range> std::string listText(const Range &values) {
+  std::string text;
+  for (auto value : values)
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return "[" + text + "]";
+}
+
+} // namespace npar::program
