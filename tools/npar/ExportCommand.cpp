@@ -22,41 +22,11 @@ namespace npar::driver {
 namespace {
 
 struct ExportFlags {
-  std::string source, folder, type, shardSize;
-  ModelOptions model; ///< `model` empty: the source's own
+  std::string source, folder, type;
+  std::optional<uint64_t> most; ///< bytes of a file
+  ModelOptions model;           ///< `model` empty: the source's own
   bool json = false;
 };
-
-/// "5GB", "500 MB", "200000": bytes; nothing where it is no such number.
-std::optional<uint64_t> bytesOf(const std::string &text) {
-  static const std::pair<const char *, uint64_t> units[] = {{"", 1},
-                                                            {"B", 1},
-                                                            {"kB", 1000},
-                                                            {"KB", 1000},
-                                                            {"MB", 1000000},
-                                                            {"GB", 1000000000},
-                                                            {"TB", 1000000000000},
-                                                            {"KiB", uint64_t{1} << 10},
-                                                            {"MiB", 1 << 20},
-                                                            {"GiB", uint64_t{1} << 30},
-                                                            {"TiB", uint64_t{1} << 40}};
-  size_t digits = 0;
-  uint64_t number = 0;
-  for (; digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])); ++digits)
-    if (__builtin_mul_overflow(number, uint64_t{10}, &number) || __builtin_add_overflow(number, uint64_t(text[digits] - '0'), &number))
-      return std::nullopt;
-  for (const auto &[word, factor] : units)
-    if (digits > 0 && text.substr(digits) == word && number > 0 && !__builtin_mul_overflow(number, factor, &number))
-      return number;
-  return std::nullopt;
-}
-
-const CLI::Validator &amount() {
-  static const CLI::Validator validator(
-      [](std::string &text) { return bytesOf(text) ? std::string() : "'" + text + "' is no number of bytes, such as 5GB or 500MB"; }, "",
-      "amount");
-  return validator;
-}
 
 /// "F16" for "f16".
 std::string storedType(std::string word) {
@@ -115,7 +85,7 @@ ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const
                const std::string &config) {
   engine::ExportOptions options;
   options.folder = flags.folder;
-  options.shardBytes = flags.shardSize.empty() ? UINT64_MAX : *bytesOf(flags.shardSize);
+  options.shardBytes = flags.most.value_or(UINT64_MAX);
   options.texts = {{"config.json", config}};
   options.goOn = [](uint64_t) { return !stopSignal(); };
   stopWhenAsked("after this part of a tensor", flags.json);
@@ -194,9 +164,9 @@ Command addExportCommand(CLI::App &driver) {
   app->add_option("--type", flags->type, "type of all tensors: f32, f16 or bf16 (default: as they are stored)")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
-  app->add_option("--shard-size", flags->shardSize, "bytes of tensors in one file at most, such as 5GB (default: one file)")
+  app->add_option("--shard-size", flags->most, "bytes of tensors in one file at most, such as 5GB (default: one file)")
       ->type_name("AMOUNT")
-      ->check(amount());
+      ->transform(byteSize());
   app->add_option("--model", flags->model.model, "model that the weights are of (default: what the folder says)")
       ->type_name("MODEL")
       ->check(notEmpty());
