@@ -8,14 +8,15 @@
 #include "engine/data/DataSource.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/files/Folders.h"
-#include "engine/files/SyncedFile.h"
 #include "engine/runtime/MemoryNeed.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 using namespace npar;
 using namespace npar::engine;
@@ -58,17 +59,14 @@ double copySeconds(const std::string &from, const std::string &to) {
     check(program::makeFolder(to));
   const std::vector<std::string> names = *program::namesIn(from);
   for (const std::string &name : names) {
-    std::FILE *file = std::fopen((from + "/" + name).c_str(), "rb");
-    std::setvbuf(file, nullptr, _IONBF, 0);
-    std::optional<program::SyncedFile> copy;
-    if (!to.empty())
-      copy.emplace(std::move(*program::SyncedFile::create(to + "/" + name)));
-    while (size_t got = std::fread(block.data(), 1, block.size(), file))
-      if (copy)
-        check(copy->write(block.data(), got));
-    if (copy)
-      check(copy->finish());
-    std::fclose(file);
+    int source = ::open((from + "/" + name).c_str(), O_RDONLY);
+    int target = to.empty() ? -1 : ::open((to + "/" + name).c_str(), O_CREAT | O_EXCL | O_WRONLY, 0666);
+    while (ssize_t got = ::read(source, block.data(), block.size()))
+      if (got < 0 || (target >= 0 && ::write(target, block.data(), static_cast<size_t>(got)) != got))
+        check(Status::runFailed("cannot copy '" + name + "'"));
+    if (target >= 0 && (::fsync(target) != 0 || ::close(target) != 0))
+      check(Status::runFailed("cannot sync a copy of '" + name + "'"));
+    ::close(source);
   }
   double seconds = now() - begun;
   if (!to.empty())
