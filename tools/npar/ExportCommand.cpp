@@ -2,7 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "dsl/Families.h"
-#include "engine/checkpoint/ExportFolder.h"
+#include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Weights.h"
 #include "tools/npar/huggingface/ConfigFile.h"
 #include "tools/npar/model/Compilation.h"
@@ -36,11 +36,11 @@ std::string storedType(std::string word) {
 }
 
 /// How transformers calls the type of all tensors; empty when they are of several.
-std::string torchType(const std::vector<engine::ExportedTensor> &tensors) {
+std::string torchType(const std::vector<engine::TensorToStore> &tensors) {
   static const std::pair<const char *, const char *> words[] = {
       {"F32", "float32"}, {"F16", "float16"}, {"BF16", "bfloat16"}, {"F64", "float64"}};
   for (const auto &[stored, word] : words)
-    if (std::all_of(tensors.begin(), tensors.end(), [&](const engine::ExportedTensor &each) { return each.type == stored; }))
+    if (std::all_of(tensors.begin(), tensors.end(), [&](const engine::TensorToStore &each) { return each.type == stored; }))
       return word;
   return "";
 }
@@ -67,31 +67,37 @@ ExitCode findModel(ExportFlags &flags, std::string &base) {
 }
 
 /// The tensors of the folder: every parameter under the family's name for it.
-Outcome<std::vector<engine::ExportedTensor>> tensorsOf(const engine::Weights &weights, const program::Program &program,
-                                                       const std::string &type) {
+Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &weights, const program::Program &program,
+                                                      const std::string &type) {
   const engine::FileNames &names = weights.names();
   if (!names.fresh.empty())
     return fail(ExitCode::BadInput,
                 fmt::format("{} of {} parameters are not in '{}', such as '{}': they have no values to export", names.fresh.size(),
                             names.fresh.size() + names.loaded.size(), weights.store().description(), names.fresh.front()));
-  std::vector<engine::ExportedTensor> tensors;
+  std::vector<engine::TensorToStore> tensors;
   for (const engine::NamedTensor &each : names.loaded)
     tensors.push_back(
         {program::tensorOf(program, each.parameter->name()->str()), each.name, type.empty() ? each.tensor->type : storedType(type)});
+  std::sort(tensors.begin(), tensors.end(), [](const engine::TensorToStore &a, const engine::TensorToStore &b) { return a.name < b.name; });
   return tensors;
 }
 
-ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const std::vector<engine::ExportedTensor> &tensors,
+ExitCode write(const ExportFlags &flags, const engine::TensorStore &store, const std::vector<engine::TensorToStore> &tensors,
                const std::string &config) {
-  engine::ExportOptions options;
+  engine::TensorFolder options;
   options.folder = flags.folder;
-  options.shardBytes = flags.most.value_or(UINT64_MAX);
+  options.fileBytes = flags.most.value_or(UINT64_MAX);
   options.texts = {{"config.json", config}};
-  options.goOn = [](uint64_t) { return !stopSignal(); };
+  options.written = [](uint64_t) { return !stopSignal(); };
+  std::vector<std::string> sources;
+  for (const engine::TensorToStore &tensor : tensors)
+    sources.push_back(tensor.source);
   stopWhenAsked("after this part of a tensor", flags.json);
-  engine::Result<engine::Exported> exported = [&] {
+  engine::Result<engine::WrittenFolder> exported = [&]() -> engine::Result<engine::WrittenFolder> {
     Waiting waiting("writing '" + flags.folder + "'");
-    return engine::exportFolder(store, tensors, options);
+    if (engine::Status status = store.compareHashes(sources); !status.ok())
+      return status;
+    return engine::writeTensorFolder(store, tensors, options);
   }();
   if (!exported.ok() && stopSignal())
     return fail(ExitCode::RunFailed, fmt::format("stopped by {}; '{}' is not written", stopSignal(), flags.folder));
@@ -137,7 +143,7 @@ ExitCode runExport(ExportFlags flags) {
   engine::Result<engine::Weights> weights = engine::Weights::match(parameters.root(), *store);
   if (!weights.ok())
     return fail(weights.status());
-  Outcome<std::vector<engine::ExportedTensor>> tensors = tensorsOf(*weights, parameters.root(), flags.type);
+  Outcome<std::vector<engine::TensorToStore>> tensors = tensorsOf(*weights, parameters.root(), flags.type);
   if (!tensors.ok())
     return tensors.code();
   engine::Result<std::string> text = configText(*config, torchType(*tensors), base);

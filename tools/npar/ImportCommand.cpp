@@ -124,8 +124,8 @@ void printText(const ImportedConfig &config, int64_t parameters, const std::opti
       types += (types.empty() ? "" : ", ") + type;
   printRemark(fmt::format("family \"{}\", model '{}', {} parameters", config.family, config.name, parameters));
   if (weights)
-    printRemark(fmt::format("{} tensors of '{}' fit, {} bytes of {}; {} are none of the weights", weights->tensors, weights->path,
-                            weights->bytes, types, weights->ignored));
+    printRemark(fmt::format("{} tensors of '{}' fit, {} bytes of {}{}", weights->tensors, weights->path, weights->bytes, types,
+                            weights->ignored ? fmt::format("; {} others are no parameters of the model", weights->ignored) : ""));
   std::cout << commandLine(config, weights ? weights->path : "") << '\n';
 }
 

@@ -2,7 +2,7 @@
 #include "engine/checkpoint/Reshard.h"
 
 #include "engine/checkpoint/CheckpointWriter.h"
-#include "engine/checkpoint/Consolidate.h"
+#include "engine/checkpoint/TensorFiles.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/checkpoint/TensorDiff.h"
 #include "engine/checkpoint/VerifyCheckpoint.h"
@@ -143,25 +143,35 @@ TEST_F(ReshardTest, asAnotherProgramOwnsIt) {
 TEST_F(ReshardTest, consolidated) {
   fs::create_directory(folder);
   const std::string path = folder + "/all.safetensors";
-  std::vector<std::string> names;
+  std::vector<TensorToStore> tensors;
   for (const auto &[name, entry] : source.tensors())
-    names.push_back(name);
-  ASSERT_TRUE(writeTensors(source, names, path).ok());
+    tensors.push_back({name, name, entry.type});
+  ASSERT_TRUE(writeTensorFile(source, tensors, path).ok());
   auto whole = openTensorStore(path);
   ASSERT_TRUE(whole.ok()) << whole.status().message();
   expectEqual(source, **whole);
 
-  auto groups = groupsOf(source, names, 200);
-  ASSERT_EQ(groups.size(), 4u); // b 160 | b.exp_avg 160 + empty 0 + half 30 + scale 8 | w 192 | w.exp_avg 192
-  EXPECT_EQ(groups[1], (std::vector<std::string>{"b.exp_avg", "empty", "half", "scale"}));
-  fs::remove(path);
-  for (size_t i = 0; i < groups.size(); ++i)
-    ASSERT_TRUE(writeTensors(source, groups[i], folder + "/" + groupFileName(i, groups.size())).ok());
-  std::ofstream(folder + "/model.safetensors.index.json") << groupIndexText(source, groups);
-  auto split = openTensorStore(folder);
+  auto files = cutIntoFiles(source, tensors, 200);
+  ASSERT_EQ(files.size(), 4u); // b 160 | b.exp_avg 160 + empty 0 + half 30 + scale 8 | w 192 | w.exp_avg 192
+  std::vector<std::string> second;
+  for (const TensorToStore &tensor : files[1])
+    second.push_back(tensor.name);
+  EXPECT_EQ(second, (std::vector<std::string>{"b.exp_avg", "empty", "half", "scale"}));
+  EXPECT_EQ(cutIntoFiles(source, tensors, 1).size(), 6u) << "a tensor is never cut; one without bytes begins no file of its own";
+  TensorFolder options;
+  options.folder = folder + "/split/", options.fileBytes = 200, options.texts = {{"note.txt", "four files"}};
+  auto written = writeTensorFolder(source, tensors, options);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(written->files, 4u);
+  EXPECT_TRUE(fs::exists(folder + "/split/note.txt"));
+  auto split = openTensorStore(folder + "/split");
   ASSERT_TRUE(split.ok()) << split.status().message();
   expectEqual(source, **split);
-  EXPECT_EQ(groupsOf(source, names, 1).size(), 6u) << "a tensor is never cut; one without bytes begins no file of its own";
+  EXPECT_FALSE(writeTensorFolder(source, tensors, options).ok()) << "it holds something";
+
+  options.folder = folder + "/stopped", options.written = [](uint64_t) { return false; };
+  EXPECT_FALSE(writeTensorFolder(source, tensors, options).ok());
+  EXPECT_FALSE(fs::exists(options.folder)) << "whole or not at all";
 }
 
 } // namespace

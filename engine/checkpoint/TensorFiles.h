@@ -1,0 +1,46 @@
+// Tensors out of a store into one safetensors file, or a folder of several with an index, without holding one of them whole in memory.
+#pragma once
+
+#include "engine/checkpoint/TensorStore.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace npar::engine {
+
+struct TensorToStore {
+  std::string name;   ///< in the file
+  std::string source; ///< in the store
+  std::string type;   ///< in the file: that of the store, or another floating one
+};
+
+/// Told the size of each part that has been written, from any thread; false ends the writing. Null: it goes on.
+using WrittenPart = std::function<bool(uint64_t bytes)>;
+
+/// Writes tensors of the store, in this order, as one safetensors file, which appears when it is whole and on the disk. Bytes of one type
+/// are kept as they are; a value that a narrower type cannot hold is an error that names the tensor.
+Status writeTensorFile(const TensorStore &store, const std::vector<TensorToStore> &tensors, const std::string &path,
+                       const WrittenPart &written = nullptr);
+
+/// In order, cut into lists whose tensors have at most `most` bytes each; a tensor that is larger has a list of its own.
+std::vector<std::vector<TensorToStore>> cutIntoFiles(const TensorStore &store, const std::vector<TensorToStore> &tensors, uint64_t most);
+
+struct TensorFolder {
+  std::string folder;                                     ///< must not be there, or be empty
+  uint64_t fileBytes = UINT64_MAX;                        ///< of tensors in one file, where one tensor alone has no more
+  std::vector<std::pair<std::string, std::string>> texts; ///< other files of the folder: name and content
+  WrittenPart written;
+};
+
+struct WrittenFolder {
+  size_t files = 0;   ///< with tensors
+  uint64_t bytes = 0; ///< of tensors
+};
+
+/// Writes tensors as Hugging Face's folders have them: `model.safetensors`, or files of at most some size with the index that says which of
+/// them has which tensor; texts beside them. The folder appears whole or not at all.
+Result<WrittenFolder> writeTensorFolder(const TensorStore &store, const std::vector<TensorToStore> &tensors, const TensorFolder &options);
+
+} // namespace npar::engine
