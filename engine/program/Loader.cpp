@@ -1,6 +1,8 @@
 // Opens and seals compiled programs: no byte of a file is used before header, length, hash, structure and meaning are checked.
 #include "engine/program/Loader.h"
 
+#include "engine/program/Alignment.h"
+
 #include <cstring>
 #include <xxhash.h>
 
@@ -90,7 +92,7 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineBytes(std::ve
   // Tables, not bytes, are what a hostile offset could multiply: no more of them than could stand side by side.
   flatbuffers::uoffset_t tables = static_cast<flatbuffers::uoffset_t>(std::max<size_t>(1024, bytes.size() / 4));
   flatbuffers::Verifier verifier(bytes.data() + headerBytes, bytes.size() - headerBytes, /*max_depth=*/16, tables);
-  if (!VerifyProgramBuffer(verifier))
+  if (!VerifyProgramBuffer(verifier) || !elementsAreAligned(*GetProgram(bytes.data() + headerBytes)))
     return Status::badInput("'" + name + "': damaged: not a well-formed program");
   return std::shared_ptr<const LoadedProgram>(new LoadedProgram(std::move(bytes)));
 }

@@ -124,17 +124,18 @@ class FuzzTest(DriverTest):
     def test_libfuzzer(self):
         clang = self.fuzzing_clang()
         self.assertIsNone(build(BUILD / "libfuzzer", f"-DCMAKE_CXX_COMPILER={clang}", "-DCMAKE_C_COMPILER=" + clang.replace("++", ""), "-DNPAR_LIBFUZZER=ON"))
-        for target in self.TARGETS:
+        only = os.environ.get("NPAR_FUZZ_TARGETS", "").split() or self.TARGETS
+        for target in only:
             with self.subTest(target=target):
                 self.corpus(target)
                 found = self.folder / f"{target}-found"
                 found.mkdir()
                 command = [BUILD / "libfuzzer" / f"npar_fuzz_{target}", f"-max_total_time={SECONDS}", "-timeout=60", "-rss_limit_mb=4096",
-                           "-max_len=200000", f"-artifact_prefix={self.folder}/", found, self.folder / target]  # fmt: skip
+                           "-max_len=200000", f"-artifact_prefix={self.folder}/{target}-", found, self.folder / target]  # fmt: skip
                 result = subprocess.run(list(map(str, command)), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 log = result.stdout.decode(errors="replace")
-                for path in self.folder.glob("crash-*"):  # kept, for it is the next file of the corpus
-                    shutil.copy(path, BUILD / f"{target}-{path.name}")
+                for path in self.folder.glob(f"{target}-crash-*"):  # kept, for it is the next file of the corpus
+                    shutil.copy(path, BUILD)
                 self.assertEqual(result.returncode, 0, log[-6000:])
                 print("   ", target, log.strip().splitlines()[-1], flush=True)
 

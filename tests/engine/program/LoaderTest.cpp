@@ -1,4 +1,5 @@
 // Any altered or missing byte of a compiled program must be refused with a message, never believed.
+#include "engine/program/Alignment.h"
 #include "tests/engine/program/TwoStages.h"
 
 #include <gtest/gtest.h>
@@ -49,6 +50,25 @@ TEST(Loader, SurvivesDamageUnderAGoodHash) {
       refused += !LoadedProgram::fromBytes(sealProgram(bad.data(), bad.size()), "bad.npx").ok();
     }
   EXPECT_GT(refused, payload.size());
+}
+
+// FlatBuffers' verifier lets a list of 64-bit numbers begin between two of them.
+TEST(Loader, RefusesElementsThatLieWhereTheyCannotBeRead) {
+  const std::vector<uint8_t> good = packProgram(twoStages());
+  std::vector<uint8_t> bad(good.begin() + LoadedProgram::headerBytes, good.end());
+  EXPECT_TRUE(elementsAreAligned(*GetProgram(bad.data())));
+  const Variable *variable = GetProgram(bad.data())->variables()->Get(0);
+  auto *table = reinterpret_cast<const flatbuffers::Table *>(variable);
+  uint8_t *field = bad.data() + (reinterpret_cast<const uint8_t *>(table) - bad.data()) + table->GetOptionalFieldOffset(Variable::VT_SHAPE);
+  const int64_t length = variable->shape()->Get(0); // now it is read as one
+  flatbuffers::WriteScalar(field, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(field) + 4);
+  ASSERT_EQ(variable->shape()->size(), static_cast<uint32_t>(length));
+  flatbuffers::Verifier verifier(bad.data(), bad.size());
+  ASSERT_TRUE(VerifyProgramBuffer(verifier));
+  EXPECT_FALSE(elementsAreAligned(*GetProgram(bad.data())));
+  auto program = LoadedProgram::fromBytes(sealProgram(bad.data(), bad.size()), "bad.npx");
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.status().message(), "'bad.npx': damaged: not a well-formed program");
 }
 
 TEST(Loader, SaysWhatAFileIsNot) {
