@@ -96,19 +96,18 @@ std::string textOf(const ModelCall &call) {
       .done();
 }
 
-/// The product of sizes, which reading has checked.
-uint64_t product(const std::vector<int64_t> &sizes) {
+} // namespace
+
+uint64_t elementsOf(const std::vector<int64_t> &sizes) {
   uint64_t count = 1;
   for (int64_t size : sizes)
     count *= static_cast<uint64_t>(size);
   return count;
 }
 
-} // namespace
+uint64_t ManifestPiece::volume() const { return elementsOf(shape); }
 
-uint64_t ManifestPiece::volume() const { return product(shape); }
-
-uint64_t ManifestTensor::elements() const { return product(shape); }
+uint64_t ManifestTensor::elements() const { return elementsOf(shape); }
 
 const ManifestTensor *Manifest::find(const std::string &name) const {
   auto found = std::find_if(tensors.begin(), tensors.end(), [&](const ManifestTensor &tensor) { return tensor.name == name; });

@@ -10,6 +10,9 @@
 
 namespace npar::engine {
 
+/// The product of sizes, which must be checked: that it fits (ManifestReader.cpp).
+uint64_t elementsOf(const std::vector<int64_t> &sizes);
+
 /// A part of a tensor in one shard: the elements [begin, end) of the rectangle `start`, `shape` of the tensor, row-major. What a rank keeps
 /// whole is the rectangle from its first element to its last; a share of ZeRO is a range of it. There is no padding.
 struct ManifestPiece {

@@ -109,13 +109,6 @@ bool multiplies(const std::vector<int64_t> &sizes, uint64_t unit) {
   return true;
 }
 
-uint64_t product(const std::vector<int64_t> &sizes) {
-  uint64_t count = 1;
-  for (int64_t size : sizes)
-    count *= static_cast<uint64_t>(size);
-  return count;
-}
-
 /// A name that stays in its folder, whatever is done with it.
 bool isPlainName(const std::string &name) {
   auto plain = [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '/' && c != '\\'; };
@@ -149,7 +142,7 @@ void readTensor(Fields &fields, const Json &json, size_t files, ManifestTensor &
     fields.fail("unknown type " + quotedName(tensor.type));
   else if (!multiplies(tensor.shape, unit) || !multiplies(tensor.stored, unit))
     fields.fail("impossible shape " + shapeText(tensor.shape) + " or " + shapeText(tensor.stored));
-  else if (product(tensor.shape) != product(tensor.stored))
+  else if (tensor.elements() != elementsOf(tensor.stored))
     fields.fail("shape " + shapeText(tensor.shape) + " has another number of elements than the stored one, " + shapeText(tensor.stored));
   fields.each(json, "pieces", [&](const Json &each) { readPiece(fields, each, tensor, files, tensor.pieces.emplace_back()); });
   if (fields.wrong.empty())

@@ -25,16 +25,9 @@ constexpr uint64_t blockElements = uint64_t{1} << 20;
 
 uint64_t bytesOf(const std::string &type, uint64_t elements) { return elements * findStoredType(type)->bits / 8; }
 
-uint64_t elementsOf(const StoreEntry &entry) {
-  uint64_t count = 1;
-  for (int64_t size : entry.shape)
-    count *= static_cast<uint64_t>(size);
-  return count;
-}
-
 const StoreEntry &entryOf(const TensorStore &store, const TensorToStore &tensor) { return store.tensors().at(tensor.source); }
 
-uint64_t bytesOf(const TensorStore &store, const TensorToStore &tensor) { return bytesOf(tensor.type, elementsOf(entryOf(store, tensor))); }
+uint64_t bytesOf(const TensorStore &store, const TensorToStore &tensor) { return bytesOf(tensor.type, entryOf(store, tensor).elements()); }
 
 /// False where a finite value has become infinite.
 bool convertBlock(const std::string &from, const uint8_t *source, const std::string &to, uint8_t *target, uint64_t count) {
@@ -57,7 +50,7 @@ class TensorStream {
 public:
   TensorStream(const TensorStore &store, const TensorToStore &tensor, SafetensorsWriter &writer, size_t index, const WrittenPart &written)
       : store(store), tensor(tensor), writer(writer), index(index), written(written), type(entryOf(store, tensor).type),
-        elements(elementsOf(entryOf(store, tensor))) {}
+        elements(entryOf(store, tensor).elements()) {}
 
   Status run() {
     const uint64_t blocks = (elements + blockElements - 1) / blockElements;

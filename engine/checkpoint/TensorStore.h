@@ -15,6 +15,12 @@ namespace npar::engine {
 struct StoreEntry {
   std::string type;
   std::vector<int64_t> shape;
+  uint64_t elements() const {
+    uint64_t count = 1;
+    for (int64_t size : shape)
+      count *= static_cast<uint64_t>(size);
+    return count;
+  }
 };
 
 /// Named tensors that are read piece by piece, so that nothing needs to be whole in memory. What is stored is not trusted: names, types,

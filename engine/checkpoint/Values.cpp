@@ -21,13 +21,6 @@ namespace {
 
 constexpr uint64_t block = uint64_t{1} << 15; ///< elements: as doubles they fit a processor's own cache
 
-uint64_t elementsOf(const StoreEntry &entry) {
-  uint64_t count = 1;
-  for (int64_t size : entry.shape)
-    count *= static_cast<uint64_t>(size);
-  return count;
-}
-
 /// The coordinates of the element at a row-major index, in words: `[0, 3]`.
 std::string indexText(uint64_t index, const std::vector<int64_t> &shape) {
   std::vector<int64_t> place(shape.size());
@@ -126,7 +119,7 @@ Status readValues(const TensorStore &store, const std::string &name, const Store
 Found firstUnfit(const TensorStore &store, const std::string &tensor, ElementType type) {
   const StoreEntry &entry = store.tensors().at(tensor);
   const double limit = surely(type);
-  return firstIn(elementsOf(entry), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
+  return firstIn(entry.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
     if (Status status = readValues(store, tensor, entry, begin, count, room, room.one); !status.ok())
       return status;
     bool good = true;
@@ -142,7 +135,7 @@ Found firstUnfit(const TensorStore &store, const std::string &tensor, ElementTyp
 
 Found firstDifference(const TensorStore &store, const std::string &one, const std::string &other) {
   const StoreEntry &left = store.tensors().at(one), &right = store.tensors().at(other);
-  return firstIn(elementsOf(left), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
+  return firstIn(left.elements(), [&](uint64_t begin, uint64_t count, Room &room) -> Found {
     Status status = readValues(store, one, left, begin, count, room, room.one);
     if (status.ok())
       status = readValues(store, other, right, begin, count, room, room.other);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 namespace npar::fuzz {
 
@@ -15,5 +16,11 @@ void fuzzModelText(const uint8_t *bytes, size_t size);   ///< a .npar file: text
 void fuzzProgram(const uint8_t *bytes, size_t size);     ///< a .npx file: as it is, and sealed with a right hash
 void fuzzSafetensors(const uint8_t *bytes, size_t size); ///< a .safetensors file: header, ranges, and written again
 void fuzzTokenizer(const uint8_t *bytes, size_t size);   ///< a tokenizer.json or tokenizer.model: texts cut by it, whole and in parts
+
+/// Aborts, which is a finding, where what must hold does not.
+inline void check(bool good) {
+  if (!good)
+    std::abort();
+}
 
 } // namespace npar::fuzz

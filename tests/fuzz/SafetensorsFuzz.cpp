@@ -10,14 +10,7 @@ namespace npar::fuzz {
 
 using namespace engine;
 
-namespace {
-
-void check(bool good) {
-  if (!good)
-    std::abort();
-}
-
-} // namespace
+namespace {} // namespace
 
 void fuzzSafetensors(const uint8_t *bytes, size_t size) {
   MemoryFile memory(bytes, size);

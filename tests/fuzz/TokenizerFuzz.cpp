@@ -11,11 +11,6 @@ using namespace engine;
 
 namespace {
 
-void check(bool good) {
-  if (!good)
-    std::abort();
-}
-
 void use(const Tokenizer &tokenizer) {
   const std::string texts[] = {"", "Hello,  hell <end><|endoftext|> it's 12345\n\n \u00fc\u20ac\U0001f600", std::string("\0\1 \t", 4),
                                std::string(3000, 'l')};
