@@ -185,10 +185,17 @@ struct Requirement {
   std::string message;
 };
 
+/// `place pp, dp inside tp`
+struct Place {
+  Location location;
+  std::vector<Name> order, inside;
+};
+
 struct Plan {
   Name name, model;
   std::vector<Item> parameters;
   std::vector<Item> mesh;
+  std::vector<Place> places;
   std::vector<Rule> rules;
   std::vector<Setting> settings; ///< `compute` among them
   std::vector<StoreRule> stores;

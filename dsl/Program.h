@@ -174,6 +174,13 @@ struct Keep {
   Location location;
 };
 
+/// In which order ranks go onto hosts: mesh axes, major to minor, or `cluster` or `spread` alone; empty: as the mesh has them. Those of `inside`
+/// come after the others and stay inside a host. What that means for hosts: engine/program/HostPlacement.h.
+struct HostOrder {
+  std::vector<std::string> order, inside;
+  Location location;
+};
+
 struct Plan {
   std::string name = "none";
   std::vector<MeshAxis> mesh; ///< empty for `--plan none`
@@ -190,6 +197,7 @@ struct Plan {
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt;
   Recompute recompute;
+  std::optional<HostOrder> place;
   std::optional<int64_t> memoryLimit; ///< bytes per rank
   std::optional<double> bubbleLimit;  ///< share of a step, 0 to 1
   Location memoryLimitAt, bubbleLimitAt;

@@ -107,6 +107,13 @@ void setLimits(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate 
     module->setAttr("npar.require", builder.getDictionaryAttr(entries));
 }
 
+void setPlace(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
+  if (plan.place)
+    module->setAttr("npar.place", builder.getDictionaryAttr({builder.getNamedAttr("order", strings(builder, plan.place->order)),
+                                                             builder.getNamedAttr("inside", strings(builder, plan.place->inside)),
+                                                             builder.getNamedAttr("loc", location(plan.place->location))}));
+}
+
 } // namespace
 
 void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
@@ -114,6 +121,7 @@ void setPlanClauses(ModuleOp module, const dsl::Plan &plan, Builder &builder, Lo
   setRecompute(module, plan.recompute, builder, location);
   setPrecision(module, plan, builder, location);
   setLimits(module, plan, builder, location);
+  setPlace(module, plan, builder, location);
 }
 
 } // namespace npar

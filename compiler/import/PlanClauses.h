@@ -12,7 +12,8 @@ namespace npar {
 /// `dist.stores` = [{what = "gradients", mesh = ["dp"], per_step, loc}], `dist.bucket` in bytes, `dist.hierarchical`;
 /// `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc};
 /// `nn.precision` = {compute = bf16, gradients = f32, reduce = f32, keep = [{what, layer, type, loc}]};
-/// `npar.require` = {memory in bytes, memory_loc, bubble as a share, bubble_loc}.
+/// `npar.require` = {memory in bytes, memory_loc, bubble as a share, bubble_loc};
+/// `npar.place` = {order = ["pp", "dp"], inside = ["tp"], loc}.
 void setPlanClauses(mlir::ModuleOp module, const dsl::Plan &plan, mlir::Builder &builder,
                     llvm::function_ref<mlir::LocationAttr(const dsl::Location &)> location);
 

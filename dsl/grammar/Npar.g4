@@ -41,8 +41,10 @@ checkpointStatement: CHECKPOINT '{' checkpointRule* '}';
 checkpointRule: name STRING ('->' STRING | '=' expression)?;
 
 setting: name expression;
-planItem: meshItem | splitItem | storeItem | recomputeItem | computeItem | keepItem | bucketItem | requireStatement | limitItem | setting;
+planItem: meshItem | placeItem | splitItem | storeItem | recomputeItem | computeItem | keepItem | bucketItem | requireStatement | limitItem | setting;
 meshItem: MESH axisItem (',' axisItem)*;
+placeItem: PLACE inside | PLACE name (',' name)* inside?; // `place pp, dp inside tp`
+inside: INSIDE name (',' name)*;
 splitItem: SPLIT '{' placingRule* '}';
 placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? (STAGES list)? narrowing* (IF expression)?;
 ruleAxis: name name?; // `vocab pad`
@@ -74,7 +76,7 @@ list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
-    | AS | CHECKPOINT | FAMILY | ELSE;
+    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -96,6 +98,8 @@ REQUIRE: 'require';
 FORWARD: 'forward';
 RETURN: 'return';
 MESH: 'mesh';
+PLACE: 'place';
+INSIDE: 'inside';
 SPLIT: 'split';
 IF: 'if';
 ELSE: 'else';

@@ -17,6 +17,13 @@ void PlanBuilder::item(Grammar::PlanItemContext *item, ast::Plan &plan) {
   if (auto *mesh = item->meshItem()) {
     for (ast::Item &axis : axes(mesh->axisItem()))
       plan.mesh.push_back(std::move(axis));
+  } else if (auto *place = item->placeItem()) {
+    plan.places.push_back({at(place), {}, {}});
+    for (auto *n : place->name())
+      plan.places.back().order.push_back(name(n));
+    if (auto *inside = place->inside())
+      for (auto *n : inside->name())
+        plan.places.back().inside.push_back(name(n));
   } else if (auto *split = item->splitItem()) {
     for (auto *r : split->placingRule())
       plan.rules.push_back(rule(r));

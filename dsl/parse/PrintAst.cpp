@@ -236,6 +236,13 @@ private:
   }
 
   void clauses(const Plan &p) {
+    for (const Place &each : p.places) {
+      out << "  place" << (each.order.empty() ? "" : " ");
+      names(each.order);
+      out << (each.inside.empty() ? "" : " inside ");
+      names(each.inside);
+      out << '\n';
+    }
     for (const Setting &s : p.settings) {
       out << "  " << s.name.text << ' ';
       expression(*s.value);

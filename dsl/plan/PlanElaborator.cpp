@@ -2,6 +2,7 @@
 #include "dsl/plan/PlanElaborator.h"
 
 #include "dsl/Suggestions.h"
+#include "dsl/plan/HostOrder.h"
 #include "dsl/plan/Limits.h"
 #include "dsl/plan/Mesh.h"
 #include "dsl/plan/ModelNames.h"
@@ -30,6 +31,7 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
       } catch (const Stop &) {
       }
     plan.mesh = readMesh(*source, text);
+    plan.place = readHostOrder(*source, plan.mesh, reporter);
     rules = RuleReader(schedules, sources, text).read(*source);
   }
   std::map<std::string, const ast::Expression *> values = clauseValues(source);
@@ -64,9 +66,9 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
                        {"write `bucket 25 MB`, or leave it out: each gradient alone"});
       } else if (s.name.text != "micro" && s.name.text != "compute") {
         std::vector<std::string> helps =
-            didYouMean(s.name.text, {"micro", "compute", "mesh", "split", "store", "recompute", "keep", "bucket", "require"});
+            didYouMean(s.name.text, {"micro", "compute", "mesh", "split", "store", "recompute", "keep", "bucket", "place", "require"});
         if (helps.empty())
-          helps.push_back("it has mesh, micro, split, store, recompute, compute, keep, bucket and require");
+          helps.push_back("it has mesh, place, micro, split, store, recompute, compute, keep, bucket and require");
         reporter.error(s.name.location, "a plan has no '" + s.name.text + "'", helps);
       } else if (!values.insert({s.name.text, s.value.get()}).second) {
         reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
@@ -106,6 +108,10 @@ void PlanElaborator::check(const Model &model) {
         plan.rules.push_back(std::move(made));
   for (Store &store : plan.stores)
     store.mesh = products.fineNames(store.mesh);
+  if (plan.place) {
+    plan.place->order = products.fineNames(plan.place->order);
+    plan.place->inside = products.fineNames(plan.place->inside);
+  }
   plan.mesh = products.fineMesh();
   warnUnusedMesh();
 }

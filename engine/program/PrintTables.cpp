@@ -1,6 +1,7 @@
 // The tables of a program: what is the same for all ranks.
 #include "engine/program/PrintText.h"
 
+#include "engine/program/HostPlacement.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
 
@@ -64,6 +65,8 @@ private:
     for (uint32_t axis : *program.data_axes())
       data += (data.empty() ? "" : ", ") + program.mesh()->Get(axis)->name()->str();
     line("  " + std::to_string(worldOf(program)) + " ranks" + (mesh.empty() ? "" : ": " + mesh));
+    if (program.place())
+      line("  placed " + placeOf(program).text() + placeText(program.place()->source()));
     line("  batch " + std::to_string(program.batch()) + (data.empty() ? "" : " over " + data) + ", " +
          std::to_string(program.micro_count()) + " micro-batches of " + std::to_string(program.micro()));
     line("  " + std::to_string(program.parameters()) + " parameters, computes in " + wordOf(program.compute()) + ", seed " +

@@ -3,6 +3,7 @@
 #include "engine/program/Checks.h"
 #include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
+#include "engine/program/HostPlacement.h"
 #include "engine/program/Masters.h"
 #include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
@@ -111,7 +112,14 @@ private:
     }
     if (combinations != program.classes()->size())
       return fail(number(program.classes()->size()) + " classes for " + number(combinations) + " fixed coordinates");
-    return checkAxes(*program.data_axes(), "data_axes");
+    return checkAxes(*program.data_axes(), "data_axes") && checkPlace();
+  }
+
+  bool checkPlace() {
+    if (!program.place())
+      return true;
+    engine::Result<PlaceOrder> order = placeOrder(program, placeOf(program));
+    return order.ok() || fail(order.status().message());
   }
 
   /// What a kind of collective does with its geometry: [outer, split, inner] is cut to `split` or joined along it, blocks are exchanged,

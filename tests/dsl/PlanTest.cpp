@@ -179,6 +179,29 @@ TEST(Plan, StoresAreListedOneByOne) {
   EXPECT_TRUE(program(clauses("node = 2, dp = 2", text, {{"zero", "0"}})).plan.stores.empty());
 }
 
+TEST(Plan, PlacesByWordOrAxes) {
+  using Names = std::vector<std::string>;
+  auto place = [](const std::string &text, const std::string &mesh = "dp = 2, tp = 2") {
+    return program(clauses(mesh, "split { batch -> dp head, hidden -> tp } " + text)).plan.place;
+  };
+  EXPECT_FALSE(place(""));
+  EXPECT_EQ(place("place spread")->order, Names{"spread"});
+  EXPECT_EQ(place("place tp, dp")->order, (Names{"tp", "dp"}));
+  EXPECT_EQ(place("place cluster inside tp")->inside, Names{"tp"});
+  EXPECT_EQ(place("place inside tp, dp")->inside, (Names{"tp", "dp"}));
+  EXPECT_TRUE(place("place inside tp, dp")->order.empty());
+  EXPECT_EQ(place("place tp", "dp = 1, tp = 2")->order, (Names{"tp", "dp"})); // one rank: no order to change
+}
+
+// A mesh axis that a product axis cuts is placed by its parts.
+TEST(Plan, PlacesPartsOfACutAxis) {
+  TextFile file("import \"llama\"\nplan p for Llama { mesh dp = 2, tp = 4 micro 1 place tp, dp\n"
+                "split { batch -> dp head -> tp } }\n");
+  Plan p = program(elaborateFile(file.path(), {{"heads", "8"}, {"kv_heads", "2"}, {"depth", "1"}, {"batch", "2"}})).plan;
+  EXPECT_EQ(p.mesh.size(), 3u);
+  EXPECT_EQ(p.place->order, (std::vector<std::string>{"tp.0", "tp.1", "dp"}));
+}
+
 TEST(Plan, RecomputesByWordNumberOrLayers) {
   auto recompute = [](const std::string &text, const Settings &more = {}) { return program(clauses("dp = 1", text, more)).plan.recompute; };
   EXPECT_EQ(recompute("").kind, RecomputeKind::None);

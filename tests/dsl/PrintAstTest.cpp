@@ -51,6 +51,13 @@ TEST(PrintAst, ShowsPrecedence) {
             "model M {\n  x = (-a.b(c = 1)[d = 2]) + (2 * (3 - 4)) - 5\n  require (not (x == 1)) or (y and z), \"text\"\n}\n");
 }
 
+TEST(PrintAst, KeepsPlaces) {
+  const std::string text = "plan a for M {\n  mesh dp = 2, tp = 2\n  place dp inside tp\n}\n\nplan b for M {\n  mesh place = 2\n"
+                           "  place inside place\n}\n\nplan c for M {\n  mesh inside = 2\n  place inside inside inside\n}\n";
+  TextFile file(text);
+  EXPECT_EQ(printed(file.path()), text);
+}
+
 TEST(PrintAst, KeepsPathsAndCheckpointRules) {
   const std::string text =
       "model M {\n  a as \"b.c\" = Linear(in, out)\n  param d as \"loss\": [e] = ones\n  repeat f[2] as \"layer\" {\n"

@@ -5,9 +5,11 @@
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/view/Actual.h"
 #include "tools/npar/view/Annotate.h"
+#include "tools/npar/view/HostTraffic.h"
 #include "tools/npar/view/ParameterBytes.h"
 #include "tools/npar/view/SavedText.h"
 #include "tools/npar/view/Summary.h"
@@ -28,6 +30,8 @@ struct InspectFlags {
   ModelOptions model;
   std::string svg, html, trace, actual;
   std::vector<std::string> compare, compareSettings;
+  int64_t hosts = 0, perHost = 0; ///< 0: not given
+  std::optional<std::string> place;
   bool json = false, why = false, annotate = false, parameterBytes = false, saved = false;
 };
 
@@ -103,18 +107,43 @@ ExitCode inspectSaved(const InspectFlags &flags) {
   return ExitCode::Good;
 }
 
+/// What stands alone on standard output, by the flag that asks for it; empty: nothing does.
+std::string loneFlag(const InspectFlags &flags) {
+  return flags.why ? "--why" : flags.parameterBytes ? "--bytes-per-parameter" : flags.hosts > 0 ? "--hosts" : "";
+}
+
+/// The ranks placed on hosts, and what they send each other there; nothing when no hosts were given.
+Outcome<std::optional<HostTraffic>> placeRanks(const InspectFlags &flags, const program::Program &program) {
+  if (flags.hosts == 0)
+    return std::optional<HostTraffic>();
+  Outcome<program::PlaceWords> words = placeWords(flags.place, program);
+  if (!words.ok())
+    return words.code();
+  std::vector<program::HostRoom> rooms;
+  for (int64_t host = 0; host < flags.hosts; ++host)
+    rooms.push_back({std::to_string(host), flags.perHost});
+  engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, rooms);
+  if (!places.ok())
+    return fail(places.status());
+  return std::optional(hostTraffic(program, *words, std::move(*places)));
+}
+
 ExitCode runInspect(const InspectFlags &flags) {
-  bool others = flags.why || flags.parameterBytes || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty() ||
-                !flags.actual.empty() || !flags.compare.empty() || !flags.compareSettings.empty();
+  if ((flags.hosts > 0) != (flags.perHost > 0) || (flags.place && flags.hosts == 0))
+    return fail(ExitCode::Usage,
+                "--hosts N and --per-host K go together, and --place with both: how many hosts there are, and how many ranks "
+                "each of them holds");
+  bool others = !loneFlag(flags).empty() || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty() || !flags.actual.empty() ||
+                !flags.compare.empty() || !flags.compareSettings.empty();
   if ((flags.saved || flags.annotate) && (others || (flags.saved && flags.annotate)))
     return fail(ExitCode::Usage,
                 std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
   if ((flags.saved || flags.annotate) && flags.model.kind != program::ProgramKind::Training)
     return fail(ExitCode::Usage, std::string(flags.saved ? "--saved" : "--annotate") + " is of training: it goes without --for");
-  if ((flags.why || flags.parameterBytes) && !flags.json && flags.html.empty() &&
+  if (!loneFlag(flags).empty() && !flags.json && flags.html.empty() &&
       !(flags.actual.empty() && flags.compare.empty() && flags.compareSettings.empty()))
     return fail(ExitCode::Usage,
-                std::string(flags.why ? "--why" : "--bytes-per-parameter") +
+                loneFlag(flags) +
                     " prints nothing else: --actual, --compare and --compare-set go with it only where --json or --html is given");
   for (const std::string &setting : flags.compareSettings)
     if (!settingOf(setting))
@@ -140,6 +169,9 @@ ExitCode runInspect(const InspectFlags &flags) {
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
+  Outcome<std::optional<HostTraffic>> traffic = placeRanks(flags, program);
+  if (!traffic.ok())
+    return traffic.code();
   std::deque<View> views = {viewOf(program)};
   if (ExitCode code = loadCompared(flags, files, views); code != ExitCode::Good)
     return code;
@@ -172,6 +204,8 @@ ExitCode runInspect(const InspectFlags &flags) {
   if (flags.json) {
     nlohmann::ordered_json json = summaryJson(summary);
     addView(json, views[0]);
+    if (*traffic)
+      json["placement"] = hostTrafficJson(**traffic);
     for (size_t i = 1; i < views.size(); ++i)
       json["compared"].push_back(comparedJson(views[i]));
     if (actual)
@@ -184,9 +218,16 @@ ExitCode runInspect(const InspectFlags &flags) {
         one["bytes_per_parameter"] = parameterBytesJson(program, *program.classes()->Get(part.programClass));
     }
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  } else if (flags.why || flags.parameterBytes) {
-    std::cout << (flags.why ? whyText(views[0]) : "") << (flags.why && flags.parameterBytes ? "\n" : "")
-              << (flags.parameterBytes ? parameterBytesText(program) : "");
+  } else if (!loneFlag(flags).empty()) {
+    std::vector<std::string> texts;
+    if (flags.why)
+      texts.push_back(whyText(views[0]));
+    if (flags.parameterBytes)
+      texts.push_back(parameterBytesText(program));
+    if (*traffic)
+      texts.push_back(hostTrafficText(program, **traffic));
+    for (const std::string &text : texts)
+      std::cout << (&text == &texts.front() ? "" : "\n") << text;
   } else {
     std::cout << summaryTable(summary) << viewText(views[0]);
     if (actual)
@@ -205,7 +246,8 @@ Command addInspectCommand(CLI::App &driver) {
                                                    "Example:\n"
                                                    "  npar inspect gpt2 --set mesh.pp=4 --html gpt2.html --compare-set schedule=gpipe\n"
                                                    "  npar inspect gpt2 --why\n"
-                                                   "  npar inspect gpt2 --annotate\n");
+                                                   "  npar inspect gpt2 --annotate\n"
+                                                   "  npar inspect gpt2 --hosts 2 --per-host 4 --place spread\n");
   flags->model.addTo(*app);
   flags->model.addKindTo(*app);
   app->add_flag("--json", flags->json, "one JSON object on standard output; bytes and counts are per rank and training step");
@@ -216,6 +258,14 @@ Command addInspectCommand(CLI::App &driver) {
                 "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
   app->add_flag("--saved", flags->saved,
                 "only the activations that the backward of a micro-batch needs, by block and operation, in the papers' unit");
+  app->add_option("--hosts", flags->hosts,
+                  "which ranks stand on which of so many hosts, and the bytes of a training step inside and between them")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 20));
+  app->add_option("--per-host", flags->perHost, "ranks that each of the hosts holds")
+      ->type_name("K")
+      ->check(wholeNumber(1, int64_t{1} << 20));
+  addPlaceTo(*app, flags->place);
   app->add_option("--svg", flags->svg, "draw the schedule: one lane per stage, communication, live memory")
       ->type_name("FILE.svg")
       ->check(notEmpty());

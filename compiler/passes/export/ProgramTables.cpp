@@ -203,6 +203,18 @@ static LogicalResult fillInputs(ModuleOp module, program::ProgramT &program) {
   return success();
 }
 
+static void fillPlace(ModuleOp module, program::ProgramT &program) {
+  auto place = module->getAttrOfType<DictionaryAttr>("npar.place");
+  if (!place)
+    return;
+  program.place = std::make_unique<program::PlaceClauseT>();
+  for (StringRef name : place.getAs<ArrayAttr>("order").getAsValueRange<StringAttr>())
+    program.place->order.push_back(name.str());
+  for (StringRef name : place.getAs<ArrayAttr>("inside").getAsValueRange<StringAttr>())
+    program.place->inside.push_back(name.str());
+  program.place->source = sourceOf(place.getAs<LocationAttr>("loc"));
+}
+
 LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
   program.model = text(module, "npar.model");
   program.plan = text(module, "npar.plan");
@@ -224,6 +236,7 @@ LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
       return module.emitError("internal error: the program's kind is '") << word << "', which there is not";
     program.kind = *kind;
   }
+  fillPlace(module, program);
   fillVariables(module, program);
   return fillInputs(module, program);
 }

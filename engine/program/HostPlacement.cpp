@@ -1,0 +1,257 @@
+// Puts ranks onto hosts: names to an order of mesh axes, the order to the ranks of each host, hosts to processes.
+#include "engine/program/HostPlacement.h"
+
+#include "engine/program/Classes.h"
+#include "engine/program/Ranks.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace npar::program {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+std::string nameOf(const Program &program, uint32_t axis) { return program.mesh()->Get(axis)->name()->str(); }
+
+/// "2, 4 or 8".
+std::string joinedOr(const std::vector<int64_t> &numbers) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == numbers.size() ? " or " : ", ") + number(numbers[i]);
+  return text;
+}
+
+/// The divisors of `number` that are multiples of `unit`, ascending: all, or the eight nearest to `wanted` where they are many.
+std::vector<int64_t> divisorsNear(int64_t number, int64_t unit, int64_t wanted) {
+  std::vector<int64_t> found;
+  for (int64_t divisor = unit; divisor <= number; divisor += unit)
+    if (number % divisor == 0)
+      found.push_back(divisor);
+  constexpr size_t shown = 8;
+  while (found.size() > shown)
+    if (wanted - found.front() > found.back() - wanted)
+      found.erase(found.begin());
+    else
+      found.pop_back();
+  return found;
+}
+
+/// Which of the three kinds a mesh axis is for `cluster`: 0 of the batch, 1 of the pipeline, 2 any other.
+int kindOf(const Program &program, uint32_t axis) {
+  for (uint32_t data : *program.data_axes())
+    if (data == axis)
+      return 0;
+  return fixedCoordinate(*program.classes()->Get(0), axis) >= 0 ? 1 : 2;
+}
+
+/// The mesh axes that a name stands for: the one of this name, or the parts of one that was cut. None: there is no such axis.
+std::vector<uint32_t> axesNamed(const Program &program, const std::string &name) {
+  std::vector<uint32_t> found;
+  for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis) {
+    std::string known = nameOf(program, axis);
+    if (known == name || (known.size() > name.size() && known.compare(0, name.size() + 1, name + ".") == 0))
+      found.push_back(axis);
+  }
+  return found;
+}
+
+/// Reads the lists of names into an order, each axis once.
+class OrderReader {
+public:
+  OrderReader(const Program &program, const PlaceWords &words) : program(program), words(words), named(program.mesh()->size()) {}
+
+  Result<PlaceOrder> run() {
+    std::vector<uint32_t> inside;
+    if (Status status = read(words.inside, inside); !status.ok())
+      return status;
+    if (Status status = readOrder(); !status.ok())
+      return status;
+    PlaceOrder order{std::move(axes), static_cast<uint32_t>(inside.size())};
+    order.axes.insert(order.axes.end(), inside.begin(), inside.end());
+    return order;
+  }
+
+private:
+  const Program &program;
+  const PlaceWords &words;
+  std::vector<bool> named; ///< by mesh axis
+  std::vector<uint32_t> axes;
+
+  Status wrong(const std::string &what) const { return Status::badInput(words.source + ": " + what); }
+
+  Status read(const std::vector<std::string> &names, std::vector<uint32_t> &list) {
+    for (const std::string &name : names) {
+      std::vector<uint32_t> meant = axesNamed(program, name);
+      if (meant.empty() && (name == "cluster" || name == "spread"))
+        return wrong("'" + name + "' orders all mesh axes and stands alone");
+      if (meant.empty())
+        return wrong("unknown mesh axis '" + name + "'; the mesh has " +
+                     (program.mesh()->size() ? meshText(program) : std::string("no axes")));
+      for (uint32_t axis : meant) {
+        if (named[axis])
+          return wrong("mesh axis '" + name + "' stands twice");
+        named[axis] = true;
+        list.push_back(axis);
+      }
+    }
+    return {};
+  }
+
+  /// The axes that `inside` does not take, ordered.
+  Status readOrder() {
+    bool word = words.order.size() == 1 && axesNamed(program, words.order[0]).empty();
+    bool cluster = word && words.order[0] == "cluster", spread = word && words.order[0] == "spread";
+    if (words.order.empty() || cluster || spread) {
+      for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
+        if (!named[axis])
+          axes.push_back(axis);
+      auto kind = [&](uint32_t axis) { return cluster ? kindOf(program, axis) : spread ? -kindOf(program, axis) : 0; };
+      std::stable_sort(axes.begin(), axes.end(), [&](uint32_t a, uint32_t b) { return kind(a) < kind(b); });
+      return {};
+    }
+    if (Status status = read(words.order, axes); !status.ok())
+      return status;
+    for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
+      if (!named[axis]) {
+        if (program.mesh()->Get(axis)->size() > 1)
+          return wrong("mesh axis '" + nameOf(program, axis) + "' of size " + number(program.mesh()->Get(axis)->size()) +
+                       " is left out; name all of " + meshText(program));
+        axes.push_back(axis);
+      }
+    return {};
+  }
+};
+
+/// The ranks in the order in which they take places.
+std::vector<int64_t> ranksInOrder(const Program &program, const std::vector<uint32_t> &axes) {
+  std::vector<int64_t> strides(program.mesh()->size(), 1);
+  for (size_t axis = strides.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * program.mesh()->Get(static_cast<uint32_t>(axis))->size();
+  std::vector<int64_t> ranks = {0};
+  for (uint32_t axis : axes) {
+    std::vector<int64_t> longer;
+    longer.reserve(ranks.size() * program.mesh()->Get(axis)->size());
+    for (int64_t rank : ranks)
+      for (uint32_t coordinate = 0; coordinate < program.mesh()->Get(axis)->size(); ++coordinate)
+        longer.push_back(rank + coordinate * strides[axis]);
+    ranks.swap(longer);
+  }
+  return ranks;
+}
+
+/// The number of ranks that stay inside a host together.
+int64_t togetherOf(const Program &program, const PlaceOrder &order) {
+  int64_t together = 1;
+  for (size_t i = order.axes.size() - order.inside; i < order.axes.size(); ++i)
+    together *= program.mesh()->Get(order.axes[i])->size();
+  return together;
+}
+
+std::string insideText(const Program &program, const PlaceOrder &order) {
+  std::string text;
+  for (size_t i = order.axes.size() - order.inside; i < order.axes.size(); ++i)
+    text += (text.empty() ? "" : ", ") + nameOf(program, order.axes[i]) + " = " + number(program.mesh()->Get(order.axes[i])->size());
+  return text;
+}
+
+std::string ranksText(int64_t count) { return number(count) + (count == 1 ? " rank" : " ranks"); }
+
+bool areAlike(const std::vector<HostRoom> &hosts) {
+  return std::all_of(hosts.begin(), hosts.end(), [&](const HostRoom &host) { return host.ranks == hosts[0].ranks; });
+}
+
+/// The hosts do not hold as many ranks as the mesh has.
+Status wrongRoom(const Program &program, const std::vector<HostRoom> &hosts, int64_t room) {
+  int64_t world = worldOf(program), count = static_cast<int64_t>(hosts.size());
+  std::string mesh = program.mesh()->size() ? " (" + meshText(program) + ")" : "";
+  std::string text = hosts.size() == 1 ? "one host" : number(count) + " hosts";
+  if (areAlike(hosts))
+    text += " of " + ranksText(hosts[0].ranks);
+  text += " hold" + std::string(count == 1 ? "s " : " ") + number(room) + ", and the plan has " + ranksText(world) + mesh + "; ";
+  std::vector<std::string> help;
+  if (areAlike(hosts) && world % hosts[0].ranks == 0)
+    help.push_back(world == hosts[0].ranks ? "one host of " + ranksText(world)
+                                           : number(world / hosts[0].ranks) + " hosts of " + ranksText(hosts[0].ranks));
+  if (world % count == 0 && count > 1)
+    help.push_back(number(count) + " hosts of " + ranksText(world / count));
+  if (help.empty())
+    return Status::badInput(text + joinedOr(divisorsNear(world, 1, count)) + " hosts can share them equally");
+  return Status::badInput(text + help[0] + (help.size() > 1 ? " or " + help[1] : "") + " would do");
+}
+
+} // namespace
+
+std::string meshText(const Program &program) {
+  std::string text;
+  for (const MeshAxis *axis : *program.mesh())
+    text += (text.empty() ? "" : ", ") + axis->name()->str() + " = " + std::to_string(axis->size());
+  return text;
+}
+
+Result<PlaceOrder> placeOrder(const Program &program, const PlaceWords &words) { return OrderReader(program, words).run(); }
+
+Result<std::vector<std::vector<int64_t>>> placeOnHosts(const Program &program, const PlaceWords &words,
+                                                       const std::vector<HostRoom> &hosts) {
+  Result<PlaceOrder> order = placeOrder(program, words);
+  if (!order.ok())
+    return order.status();
+  int64_t room = 0;
+  for (const HostRoom &host : hosts)
+    room += host.ranks;
+  int64_t world = worldOf(program), together = togetherOf(program, *order);
+  if (room != world)
+    return wrongRoom(program, hosts, room);
+  for (const HostRoom &host : hosts)
+    if (host.ranks % together != 0)
+      return Status::badInput(words.source + ": " + (hosts.size() == 1 || areAlike(hosts) ? "a host" : "host '" + host.name + "'") +
+                              " of " + ranksText(host.ranks) + " has no room for whole groups of " + number(together) +
+                              " that stay inside a host (" + insideText(program, *order) + "); hosts of " +
+                              joinedOr(divisorsNear(world, together, host.ranks)) + " ranks would do");
+  std::vector<int64_t> ranks = ranksInOrder(program, order->axes);
+  std::vector<std::vector<int64_t>> placed;
+  auto next = ranks.begin();
+  for (const HostRoom &host : hosts) {
+    placed.emplace_back(next, next + host.ranks);
+    next += host.ranks;
+  }
+  return placed;
+}
+
+Result<std::vector<std::vector<int64_t>>> ranksOfProcesses(const Program &program, const PlaceWords &words,
+                                                           const std::vector<std::string> &hosts) {
+  auto processes = static_cast<int64_t>(hosts.size());
+  int64_t world = worldOf(program);
+  if (processes == 0 || world % processes != 0)
+    return Status::badInput(number(processes) + " processes cannot share " + ranksText(world) +
+                            (program.mesh()->size() ? " (" + meshText(program) + ")" : "") + " equally; " +
+                            joinedOr(divisorsNear(world, 1, processes)) + (world == 1 ? " process" : " processes") + " would do");
+  int64_t each = world / processes;
+  std::vector<HostRoom> rooms;
+  std::vector<size_t> roomOf;
+  for (const std::string &host : hosts) {
+    auto known = std::find_if(rooms.begin(), rooms.end(), [&](const HostRoom &room) { return room.name == host; });
+    roomOf.push_back(static_cast<size_t>(known - rooms.begin()));
+    if (known == rooms.end())
+      rooms.push_back({host, 0});
+    rooms[roomOf.back()].ranks += each;
+  }
+  Result<std::vector<std::vector<int64_t>>> placed = placeOnHosts(program, words, rooms);
+  if (!placed.ok())
+    return placed.status();
+  std::vector<size_t> taken(rooms.size());
+  std::vector<std::vector<int64_t>> result;
+  for (size_t room : roomOf) {
+    auto first = (*placed)[room].begin() + static_cast<int64_t>(taken[room]);
+    result.emplace_back(first, first + each);
+    std::sort(result.back().begin(), result.back().end());
+    taken[room] += static_cast<size_t>(each);
+  }
+  return result;
+}
+
+} // namespace npar::program

@@ -1,0 +1,26 @@
+// Reads --place.
+#include "tools/npar/model/PlaceFlag.h"
+
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+
+namespace npar::driver {
+
+void addPlaceTo(CLI::App &app, std::optional<std::string> &place) {
+  app.add_option(
+         "--place", place,
+         "how ranks go onto hosts, instead of what the plan says: cluster, spread or mesh axes, the slowest first; 'pp, dp inside tp'")
+      ->type_name("ORDER")
+      ->check(notEmpty());
+}
+
+Outcome<program::PlaceWords> placeWords(const std::optional<std::string> &place, const program::Program &program) {
+  if (!place)
+    return placeOf(program);
+  engine::Result<program::PlaceWords> words = program::readPlace(*place);
+  if (!words.ok())
+    return fail(ExitCode::Usage, words.status().message());
+  return *words;
+}
+
+} // namespace npar::driver

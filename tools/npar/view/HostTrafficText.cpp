@@ -1,0 +1,103 @@
+// Writes a HostTraffic as JSON for machines and as a table for people.
+#include "tools/npar/view/HostTraffic.h"
+
+#include "engine/program/Ranks.h"
+#include "tools/npar/view/View.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace npar::driver {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "0-7", "0, 8, 16, 24", of many the first and the last.
+std::string numbersText(const std::vector<int64_t> &numbers) {
+  if (numbers.size() > 1 && numbers.back() - numbers.front() == static_cast<int64_t>(numbers.size()) - 1 &&
+      std::is_sorted(numbers.begin(), numbers.end()))
+    return fmt::format("{}-{}", numbers.front(), numbers.back());
+  constexpr size_t shown = 8;
+  std::string text;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers.size() > shown && i == shown - 2)
+      return text + fmt::format(", ... {}", numbers.back());
+    text += (i ? ", " : "") + std::to_string(numbers[i]);
+  }
+  return text;
+}
+
+/// "dp = 0, pp = 0-1" where the ranks are all of some coordinates; empty where they are not.
+std::string boxText(const program::Program &program, const std::vector<int64_t> &ranks) {
+  std::vector<std::set<int64_t>> values(program.mesh()->size());
+  for (int64_t rank : ranks) {
+    std::vector<int64_t> coordinates = coordinatesOf(program, rank);
+    for (size_t axis = 0; axis < values.size(); ++axis)
+      values[axis].insert(coordinates[axis]);
+  }
+  size_t count = 1;
+  std::string text;
+  for (uint32_t axis = 0; axis < values.size(); ++axis) {
+    count *= values[axis].size();
+    if (program.mesh()->Get(axis)->size() > 1)
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", program.mesh()->Get(axis)->name()->str(),
+                          numbersText({values[axis].begin(), values[axis].end()}));
+  }
+  return count == ranks.size() ? text : "";
+}
+
+std::string human(uint64_t bytes) { return humanBytes(static_cast<double>(bytes)); }
+
+} // namespace
+
+Json hostTrafficJson(const HostTraffic &traffic) {
+  Json rows = Json::array(), hosts = Json::array();
+  for (const TrafficRow &row : traffic.rows)
+    rows.push_back(Json{{"over", row.over}, {"kind", row.kind}, {"inside_bytes", row.bytes.inside}, {"between_bytes", row.bytes.between}});
+  for (const HostShare &host : traffic.hosts)
+    hosts.push_back(Json{{"ranks", host.ranks}, {"sent_bytes", host.sent}, {"received_bytes", host.received}});
+  return {{"place", Json{{"order", traffic.order}, {"inside", traffic.inside}, {"source", traffic.source}}},
+          {"traffic", rows},
+          {"inside_bytes", traffic.all.inside},
+          {"between_bytes", traffic.all.between},
+          {"hosts", hosts}};
+}
+
+std::string hostTrafficText(const program::Program &program, const HostTraffic &traffic) {
+  size_t hosts = traffic.hosts.size(), each = traffic.hosts[0].ranks.size();
+  std::string text = fmt::format("{} host{} of {} rank{}, placed by {}{}{}\n", hosts, hosts == 1 ? "" : "s", each, each == 1 ? "" : "s",
+                                 traffic.order.empty() ? "nothing: one rank" : traffic.order,
+                                 traffic.inside.empty() ? "" : "; inside a host: " + traffic.inside,
+                                 traffic.source.empty() ? " (the mesh's order)" : " (" + traffic.source + ")");
+  constexpr size_t shown = 8;
+  for (size_t host = 0; host < hosts; ++host) {
+    if (hosts > shown && host == shown - 2) {
+      text += fmt::format("  ... {} more, all in --json\n", hosts - shown + 1);
+      host = hosts - 1;
+    }
+    const std::vector<int64_t> &ranks = traffic.hosts[host].ranks;
+    std::string box = boxText(program, ranks);
+    text += fmt::format("  host {:<4} ranks {:<28}{}", host, numbersText(ranks), box);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  if (traffic.rows.empty())
+    return text + "\nranks send each other nothing\n";
+  text += fmt::format("\nbytes per training step, all ranks together\n  {:<12}{:<16}{:>14}{:>16}\n", "over", "", "inside hosts",
+                      "between hosts");
+  for (const TrafficRow &row : traffic.rows)
+    text += fmt::format("  {:<12}{:<16}{:>14}{:>16}\n", row.over, row.kind, human(row.bytes.inside), human(row.bytes.between));
+  text += fmt::format("  {:<28}{:>14}{:>16}\n", "all", human(traffic.all.inside), human(traffic.all.between));
+  const HostShare *busiest = &traffic.hosts[0];
+  for (const HostShare &host : traffic.hosts)
+    if (host.sent + host.received > busiest->sent + busiest->received)
+      busiest = &host;
+  if (traffic.all.between > 0)
+    text += fmt::format("\nbusiest: host {} sends {} to other hosts and receives {}\n", busiest - traffic.hosts.data(),
+                        human(busiest->sent), human(busiest->received));
+  return text;
+}
+
+} // namespace npar::driver
