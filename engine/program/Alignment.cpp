@@ -54,6 +54,8 @@ bool areAligned(const Table &table, const TypeTable &type);
 bool elementsAreAligned(const flatbuffers::Vector<uint8_t> &vector, const TypeCode &code, const TypeTable *element) {
   auto base = static_cast<ElementaryType>(code.base_type);
   bool structs = element && element->st == flatbuffers::ST_STRUCT;
+  if (vector.size() == 0) // nothing to read: the builder aligns no empty vector
+    return true;
   if (reinterpret_cast<uintptr_t>(vector.Data()) % (structs ? alignmentOfStruct(*element) : alignmentOf(base)) != 0)
     return false;
   if (base != flatbuffers::ET_SEQUENCE || structs)
