@@ -36,6 +36,11 @@ public:
   /// `bytes` of zeroed memory aligned to 64, or an error with the number. Freed by `release`.
   virtual Result<DeviceAddress> allocate(uint64_t bytes) = 0;
   virtual void release(DeviceAddress memory, uint64_t bytes) = 0;
+  /// Where the processor itself may read and write this memory while no work is under way on it; null: only copies reach it.
+  virtual void *hostView(DeviceAddress memory) const {
+    (void)memory;
+    return nullptr;
+  }
 
   /// From and to the processor's memory, which stays valid and unchanged until the work is done.
   virtual void copyIn(DeviceAddress target, const void *source, uint64_t bytes) = 0;

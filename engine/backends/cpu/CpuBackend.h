@@ -17,6 +17,7 @@ public:
   void enterThread() override;
   Result<DeviceAddress> allocate(uint64_t bytes) override;
   void release(DeviceAddress memory, uint64_t bytes) override;
+  void *hostView(DeviceAddress memory) const override { return memory.devicePointer(); }
   void copyIn(DeviceAddress target, const void *source, uint64_t bytes) override;
   void copyOut(void *target, DeviceAddress source, uint64_t bytes) override;
   void zero(DeviceAddress target, uint64_t bytes) override;

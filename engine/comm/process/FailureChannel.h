@@ -3,6 +3,7 @@
 
 #include "engine/status/Status.h"
 
+#include <cstdint>
 #include <functional>
 
 namespace npar::engine {
@@ -14,6 +15,11 @@ public:
   /// This process cannot go on: all others are told why. Of several failures the first one counts, everywhere the same where that can be
   /// known. Returns at once.
   virtual void tell(const Status &status) = 0;
+  /// The same, where it is known that a rank has done what its program does not say.
+  virtual void accuse(int64_t rank, const Status &status) {
+    (void)rank;
+    tell(status);
+  }
   /// `told` is called once, from a thread of the channel, when another process has failed, is gone or no longer answers; at once if that
   /// has happened before. A later call replaces the listener; an empty one ends listening, and returns only when none is running.
   virtual void listen(std::function<void(const Status &)> told) = 0;

@@ -3,7 +3,7 @@
 
 #include "engine/comm/Communicator.h"
 #include "engine/comm/process/FailureChannel.h"
-#include "engine/comm/process/Transport.h"
+#include "engine/comm/process/Progress.h"
 #include "engine/device/Backend.h"
 
 #include <functional>
@@ -11,8 +11,6 @@
 #include <vector>
 
 namespace npar::engine {
-
-using OpenTransport = std::function<Result<std::unique_ptr<Transport>>()>;
 
 /// Owns the process's one progress thread and the transport, which lives on it. The calls of one kind are made by all processes, equally
 /// often and in the same order, by one thread at a time; they block the caller, never the progress thread.
@@ -29,8 +27,8 @@ public:
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) = 0;
   /// The bytes of process 0 at all of them, in pieces: of any size.
   virtual Result<std::vector<uint8_t>> broadcast(std::vector<uint8_t> bytes, double timeoutSeconds) = 0;
-  /// The communicator of this process's next session: the n-th of each process belong together. Ranks of this process meet in memory, others
-  /// by messages. `failures` outlives it: an abort goes through it and comes from it.
+  /// The communicator of this process's next session: the n-th of each process belong together. Ranks of this process meet in memory,
+  /// others by messages. `failures` outlives it: an abort goes through it and comes from it.
   virtual std::shared_ptr<Communicator> communicator(Backend &backend, FailureChannel &failures) = 0;
   /// Waits for all processes and ends the transport; nothing works afterwards. Without it destruction leaves everything as it stands.
   virtual Status leave() = 0;

@@ -1,0 +1,42 @@
+// The bytes of process 0 at all of them: in blocks down a binary tree, so that a process passes one block on while the next one comes.
+#pragma once
+
+#include "engine/comm/process/Frames.h"
+#include "engine/comm/process/PiecedMessage.h"
+
+#include <list>
+
+namespace npar::engine {
+
+class Broadcast {
+public:
+  explicit Broadcast(Frames &frames) : frames(frames) {}
+  /// By one thread at a time, which is not the progress thread; all processes call it equally often.
+  Result<std::vector<uint8_t>> broadcast(std::vector<uint8_t> bytes, double timeoutSeconds);
+  void fail(const Status &status);
+  /// On the progress thread: a frame of kind Broadcast.
+  void read(uint32_t from, const Frame &frame);
+
+private:
+  struct Block {
+    uint64_t total, begin, size;
+  };
+  /// What comes from the parent, and what the children have not taken yet.
+  struct Content {
+    std::vector<uint8_t> bytes;
+    uint64_t arrived = 0, unsent = 0;
+    std::list<std::unique_ptr<PiecedMessage>> messages;
+  };
+  void passOn(std::shared_ptr<Content> content, const Block &block);
+  void move(std::shared_ptr<Content> content, PiecedMessage::Direction direction, uint32_t peer, uint32_t tag, const Block &block,
+            std::function<void()> then);
+
+  Frames &frames;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<Content>> contents; ///< that have begun to come and have not been asked for
+  std::shared_ptr<Content> coming;               ///< of the progress thread
+  Status failed;
+};
+
+} // namespace npar::engine

@@ -1,0 +1,92 @@
+// Short messages between processes that say what they are about: each pair has a row of them, in order, and data beside it by tags.
+#pragma once
+
+#include "engine/comm/process/Progress.h"
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace npar::engine {
+
+enum class FrameKind : uint32_t { Gather, Broadcast, Envelope, News };
+
+/// Of one size, so that a receive can wait for the next one of whatever kind. What does not fit in follows as data with the tag that the
+/// frame states.
+struct Frame {
+  static constexpr size_t bytes = 1024;
+  struct Head {
+    FrameKind kind = FrameKind::Gather;
+    uint32_t stream = 0;  ///< 0: the group of processes itself; else the communicator with this number
+    uint32_t dataTag = 0; ///< of messages that follow
+    uint32_t held = 0;    ///< bytes of the body
+  };
+  static constexpr size_t room = bytes - sizeof(Head);
+  Head head;
+  uint8_t body[room];
+
+  /// The body begins with a structure of plain data, more bytes may come after it.
+  template <typename T> void put(const T &value) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= room);
+    std::memcpy(body, &value, sizeof(T));
+    head.held = sizeof(T);
+  }
+  template <typename T> T get() const {
+    T value;
+    std::memcpy(static_cast<void *>(&value), body, sizeof(T));
+    return value;
+  }
+  size_t left() const { return room - head.held; }
+  void append(const void *from, size_t size) {
+    std::memcpy(body + head.held, from, size);
+    head.held += static_cast<uint32_t>(size);
+  }
+};
+
+/// What becomes of the frames of a stream. Called on the progress thread.
+class FrameReader {
+public:
+  virtual ~FrameReader() = default;
+  virtual void read(uint32_t from, const Frame &frame) = 0;
+  /// About every 20 ms.
+  virtual void tick() {}
+  /// The transport has failed.
+  virtual void fail(const Status &status) = 0;
+};
+
+/// Of the progress thread, where nothing else is said. Frames of a stream that has no reader yet wait for it: another process may have
+/// opened it earlier. Those of a closed one are dropped.
+class Frames {
+public:
+  explicit Frames(Progress &progress);
+  ~Frames();
+  /// Begins to receive.
+  void begin();
+  void open(uint32_t stream, FrameReader &reader);
+  void close(uint32_t stream);
+  void send(uint32_t to, const Frame &frame);
+  /// The first of so many tags for messages of data to any process: not those of others that are still on their way.
+  uint32_t newTag(uint32_t tags = 1);
+  /// Tells all readers, of now and later, that messages do not come through.
+  void fail(const Status &status);
+  /// Frames that have not left yet.
+  size_t leaving() const;
+  Progress &progress() { return thread; }
+
+private:
+  struct Incoming;
+  struct Outgoing;
+  void read(uint32_t from, const Frame &frame);
+
+  Progress &thread;
+  std::vector<std::unique_ptr<Incoming>> incoming; ///< by process
+  std::deque<Outgoing> sent;
+  std::vector<Outgoing *> unused;
+  std::map<uint32_t, FrameReader *> readers;
+  std::map<uint32_t, std::vector<std::pair<uint32_t, Frame>>> early; ///< by stream: sender and frame
+  uint32_t greatestClosed = 0, nextTag = 1;
+  Status failed;
+};
+
+} // namespace npar::engine

@@ -1,0 +1,137 @@
+// Which bytes of which member go to which other one in a collective or a transfer, and which bytes are added where.
+#include "engine/comm/process/Geometry.h"
+
+#include "engine/program/Elements.h"
+
+#include <algorithm>
+
+namespace npar::engine {
+
+using program::CollectiveKind;
+
+namespace {
+
+/// A slice of an all_reduce begins at a multiple of so many elements, so that no vector of the processor is cut.
+constexpr uint64_t sliceElements = 64;
+
+/// Places of a member's share of a row that are no padding.
+uint64_t validOf(const Operation &operation, uint32_t member) {
+  uint64_t begin = member * operation.split;
+  return begin < operation.whole ? std::min(operation.split, operation.whole - begin) : 0;
+}
+
+void addGathered(const Operation &operation, uint32_t part, const Group &group, const Party &from, const Party &to,
+                 std::vector<Block> &blocks) {
+  uint64_t unit = operation.inner * program::sizeOf(operation.type);
+  uint64_t row = operation.whole ? operation.whole : group.members.size() * operation.split;
+  for (uint32_t source : from.members) {
+    uint64_t run = (operation.whole ? validOf(operation, source) : operation.split) * unit;
+    Region given(0, run, {{{1, 0}, {1, 0}, {operation.outer, operation.split * unit}}});
+    Region taken(source * operation.split * unit, run, {{{1, 0}, {1, 0}, {operation.outer, row * unit}}});
+    blocks.push_back({part, source, to.members, given, taken});
+  }
+}
+
+/// Of two dimensions that blocks have between `outer` and `inner`, the first one is longer in the input (or in the output), the second one
+/// in the other; both in blocks.
+void addExchanged(const Operation &operation, uint32_t part, const Group &group, const Party &from, const Party &to,
+                  std::vector<Block> &blocks) {
+  uint64_t n = group.members.size();
+  uint64_t first = operation.concatFirst ? operation.concat : operation.split;
+  uint64_t second = operation.concatFirst ? operation.split : operation.concat;
+  uint64_t run = second * operation.inner * program::sizeOf(operation.type);
+  // The block's place along (first, second), and how long these are, in blocks: in the input, in the output.
+  auto region = [&](uint64_t atFirst, uint64_t atSecond, uint64_t lengthFirst, uint64_t lengthSecond) {
+    uint64_t middle = lengthSecond * run, row = operation.middle * middle, outer = lengthFirst * first * row;
+    return Region(atFirst * first * row + atSecond * run, run, {{{operation.outer, outer}, {first, row}, {operation.middle, middle}}});
+  };
+  for (uint32_t source : from.members)
+    for (uint32_t target : to.members)
+      blocks.push_back({part,
+                        source,
+                        {target},
+                        operation.concatFirst ? region(0, target, 1, n) : region(target, 0, n, 1),
+                        operation.concatFirst ? region(source, 0, n, 1) : region(0, source, 1, n)});
+}
+
+void addWhole(const Operation &operation, uint32_t part, uint32_t source, uint32_t target, const Party &to, std::vector<Block> &blocks) {
+  Region all(0, operation.count * program::sizeOf(operation.type));
+  if (std::binary_search(to.members.begin(), to.members.end(), target))
+    blocks.push_back({part, source, {target}, all, all});
+}
+
+} // namespace
+
+bool addsUp(const Operation &operation) {
+  return !operation.transfers() && (operation.kind == CollectiveKind::AllReduce || operation.kind == CollectiveKind::ReduceScatter);
+}
+
+std::vector<Block> movedBlocks(const Operation &operation, const Group &group, size_t fromParty, size_t toParty) {
+  std::vector<Block> blocks;
+  const Party &from = group.parties[fromParty], &to = group.parties[toParty];
+  uint32_t part = 0;
+  for (const Operation *each = &operation; each; each = each->next, ++part) {
+    if (operation.transfers()) {
+      if (from.members.front() == 0)
+        addWhole(*each, part, 0, 1, to, blocks);
+      continue;
+    }
+    switch (operation.kind) {
+    case CollectiveKind::AllGather:
+      addGathered(*each, part, group, from, to, blocks);
+      break;
+    case CollectiveKind::AllToAll:
+      addExchanged(*each, part, group, from, to, blocks);
+      break;
+    case CollectiveKind::Permute:
+      for (uint32_t source : from.members)
+        addWhole(*each, part, source, (source + each->shift) % static_cast<uint32_t>(group.members.size()), to, blocks);
+      break;
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::ReduceScatter:
+      break; // sumsOf
+    }
+  }
+  return blocks;
+}
+
+std::vector<Block> sumsOf(const Operation &operation, const Group &group, size_t party) {
+  std::vector<Block> blocks;
+  const Party &own = group.parties[party];
+  uint64_t n = group.members.size(), parties = group.parties.size();
+  uint32_t part = 0;
+  for (const Operation *each = &operation; each; each = each->next, ++part) {
+    uint64_t size = program::sizeOf(each->type);
+    if (operation.kind == CollectiveKind::AllReduce) {
+      auto border = [&](uint64_t i) {
+        return i == parties ? each->count : std::min(each->count, each->count / parties * i / sliceElements * sliceElements);
+      };
+      Region slice(border(party) * size, (border(party + 1) - border(party)) * size);
+      blocks.push_back({part, 0, own.members, slice, slice});
+      continue;
+    }
+    for (uint32_t target : own.members) {
+      uint64_t run = (each->whole ? validOf(*each, target) : each->split * each->inner) * size;
+      uint64_t piece = each->split * each->inner * size;
+      Region from(target * piece, run, {{{1, 0}, {1, 0}, {each->whole ? 1 : each->outer, n * piece}}});
+      blocks.push_back({part, 0, {target}, from, Region(0, from.bytes())});
+    }
+  }
+  return blocks;
+}
+
+std::vector<Padding> paddingOf(const Operation &operation, const Group &group, size_t party) {
+  std::vector<Padding> all;
+  if (operation.transfers() || operation.kind != CollectiveKind::ReduceScatter)
+    return all;
+  uint32_t part = 0;
+  for (const Operation *each = &operation; each; each = each->next, ++part)
+    for (uint32_t target : group.parties[party].members)
+      if (uint64_t valid = validOf(*each, target); each->whole && valid < each->split) {
+        uint64_t size = program::sizeOf(each->type);
+        all.push_back({part, target, valid * size, (each->split - valid) * size});
+      }
+  return all;
+}
+
+} // namespace npar::engine

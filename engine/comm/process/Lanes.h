@@ -1,0 +1,122 @@
+// One direction of an exchange between two processes: a row of messages with one tag, a few of them under way at a time.
+#pragma once
+
+#include "engine/comm/process/Progress.h"
+#include "engine/comm/process/Scratch.h"
+#include "engine/comm/process/Stream.h"
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+namespace npar::engine {
+
+/// What lanes work with. All of it is the progress thread's.
+struct LaneParts {
+  Progress &progress;
+  Backend &backend;
+  Scratch &scratch;
+};
+
+/// Inputs and outputs of the members that are in this process, by part and member.
+class Buffers {
+public:
+  /// `operations`: of the own party, in member order.
+  Buffers(const Group &group, const std::vector<Operation> &operations);
+  DeviceAddress input(uint32_t part, uint32_t member) const { return parts[part][group.placeOf(member)]->input; }
+  DeviceAddress output(uint32_t part, uint32_t member) const { return parts[part][group.placeOf(member)]->output; }
+  const Operation &first(uint32_t part) const { return *parts[part].front(); }
+
+private:
+  const Group &group;
+  std::vector<std::vector<const Operation *>> parts;
+};
+
+/// Of messages under way: each has a place of its own, which it is told by.
+class Lane {
+public:
+  Lane(const LaneParts &parts, uint32_t peer, uint32_t tag, uint64_t messages, uint64_t window);
+  virtual ~Lane() = default;
+  Lane(const Lane &) = delete;
+  /// Starts messages below this number, as many as may be under way. Numbers only grow.
+  void allow(uint64_t messages);
+  uint64_t messages() const { return count; }
+  bool isDone() const { return firstUndone() == count; }
+  /// All messages before this one are done.
+  uint64_t firstUndone() const;
+
+  std::function<void(uint64_t message)> done; ///< a message is; nothing refers to its bytes any more
+  std::function<void(const Status &)> failed;
+
+protected:
+  struct Slot final : MessageDone {
+    explicit Slot(Lane &lane) : lane(lane) {}
+    void messageDone(const Status &status) override { lane.slotDone(*this, status); }
+    Lane &lane;
+    uint64_t message = 0;
+    bool busy = false;
+    ScratchPiece staging;
+  };
+  virtual Status start(Slot &slot) = 0;
+  virtual Status finish(Slot &slot) = 0;
+
+  LaneParts parts;
+  uint32_t peer, tag;
+
+private:
+  void startAllowed();
+  void slotDone(Slot &slot, const Status &status);
+
+  uint64_t count, next = 0, allowed = 0;
+  std::deque<Slot> slots;
+};
+
+/// Which bytes the messages of a lane have: the row is cut into pieces, of the last one the rest.
+struct Cut {
+  const Stream *stream = nullptr;
+  uint64_t pieceBytes = 1;
+  uint64_t pieces() const { return (stream->bytes() + pieceBytes - 1) / pieceBytes; }
+  uint64_t begin(uint64_t piece) const { return piece * pieceBytes; }
+  uint64_t end(uint64_t piece) const { return std::min(begin(piece) + pieceBytes, stream->bytes()); }
+};
+
+/// Sends what lies in the members' memory: from there where the processor can see it in one run, else from a copy.
+class SendLane final : public Lane {
+public:
+  enum Of {
+    Inputs,        ///< of each block's source
+    Contributions, ///< each piece once for each member of this process, from its input
+    Results,       ///< from the output of a block's first target here
+  };
+  SendLane(const LaneParts &parts, uint32_t peer, uint32_t tag, Of of, const Buffers &buffers, const std::vector<uint32_t> &members,
+           const Cut &cut);
+
+private:
+  Status start(Slot &slot) override;
+  Status finish(Slot &slot) override;
+  DeviceAddress memoryOf(const Block &block, uint64_t message) const;
+
+  Of of;
+  const Buffers &buffers;
+  const std::vector<uint32_t> &members;
+  Cut cut;
+};
+
+/// Receives what goes into the outputs of members here: straight into the first one's where that is one run that the processor can see.
+class ReceiveLane final : public Lane {
+public:
+  /// `targets`: of every block; null: each block's own.
+  ReceiveLane(const LaneParts &parts, uint32_t peer, uint32_t tag, const Buffers &buffers, const std::vector<uint32_t> *targets,
+              const Cut &cut);
+
+private:
+  Status start(Slot &slot) override;
+  Status finish(Slot &slot) override;
+  const std::vector<uint32_t> &targetsOf(const Block &block) const { return targets ? *targets : block.targets; }
+
+  const Buffers &buffers;
+  const std::vector<uint32_t> *targets;
+  Cut cut;
+};
+
+} // namespace npar::engine

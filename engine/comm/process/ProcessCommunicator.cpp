@@ -1,0 +1,240 @@
+// The communicator of a session whose ranks are one process's of a job: ranks here meet in memory, others by messages.
+#include "engine/comm/process/ProcessCommunicator.h"
+
+#include <chrono>
+#include <thread>
+
+namespace npar::engine {
+
+namespace {
+
+/// A progress thread that has not answered by then is stuck in its library.
+constexpr double patienceSeconds = 2;
+/// At most so much memory is set aside for messages at the start.
+constexpr uint64_t mostScratch = uint64_t{32} << 20;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+} // namespace
+
+ProcessCommunicator::ProcessCommunicator(std::shared_ptr<Progress> given, std::shared_ptr<Frames> givenFrames, uint32_t stream,
+                                         Backend &backend, FailureChannel &failures)
+    : progress(std::move(given)), frames(std::move(givenFrames)), stream(stream), backend(backend), failures(failures), local(backend),
+      gathering(*frames, stream), scratch(backend) {
+  progress->run([this] {
+    this->backend.enterThread();
+    frames->open(this->stream, *this);
+  });
+  failures.listen([this](const Status &status) { stop(status, noRank, true); });
+}
+
+ProcessCommunicator::~ProcessCommunicator() {
+  failures.listen({});
+  // What this session gave last may still be on its way. What is left then will never go, and refers to memory that goes now.
+  bool quiet = false;
+  for (double end = now() + patienceSeconds; !quiet && now() < end; std::this_thread::sleep_for(std::chrono::microseconds(50)))
+    if (!progress->runAndWait([&] { quiet = progress->hasHalted() || gathering.isQuiet(); }, patienceSeconds))
+      break;
+  progress->runAndWait(
+      [&] {
+        frames->close(stream);
+        meetings.clear(/*withExchanges=*/true, &stopped);
+        if (!quiet || !stopped.empty())
+          progress->halt();
+        stopped.clear();
+      },
+      patienceSeconds);
+}
+
+Status ProcessCommunicator::prepare(const CommunicationPlan &plan) {
+  groups.prepare(plan, progress->process());
+  rules.prepare(plan);
+  // Each operation's need once, whichever of its members is listed; how many are under way at a time is not known.
+  uint64_t bytes = 0;
+  for (const Operation *operation : plan.operations)
+    if (const Group &group = groups.of(*operation);
+        backend.computes() && !group.isLocal() && group.members[group.ownParty().members.front()] == operation->rank())
+      bytes += ExchangePlan(*operation, group).scratchBytes;
+  return scratch.reserve(std::min(bytes, mostScratch));
+}
+
+void ProcessCommunicator::post(const Operation &operation) {
+  if (aborted.load())
+    return operation.completion->completed(reasonToStop());
+  if (Offence offence = rules.judge(operation)) {
+    accuse(offence);
+    return operation.completion->completed(reasonToStop());
+  }
+  const Group &group = groups.of(operation);
+  if (group.isLocal())
+    return local.post(operation);
+  Meetings::Joined joined = meetings.join(operation, group, now());
+  if (!joined.wrong.empty()) {
+    abort(Status::runFailed(std::string(nameOf(operation)) + ": members disagree: " + joined.wrong));
+    return operation.completion->completed(reasonToStop());
+  }
+  if (aborted.load()) // it may have swept before this one was there
+    return sweep();
+  if (joined.complete)
+    progress->run([this, meeting = joined.complete] { begin(*meeting); });
+}
+
+void ProcessCommunicator::begin(Meeting &meeting) {
+  if (aborted.load())
+    return sweep();
+  const Group &group = *meeting.group;
+  std::vector<Operation> operations = meetings.begin(meeting);
+  if (operations.empty()) // an abort was faster
+    return;
+  Envelope envelope(operations.front(), group, meeting.turn);
+  if (!meeting.plan || !meeting.planned.movesLike(envelope)) {
+    meeting.plan = std::make_unique<ExchangePlan>(operations.front(), group);
+    meeting.planned = envelope;
+  }
+  Frame frame;
+  frame.head.kind = FrameKind::Envelope, frame.head.stream = stream, frame.head.dataTag = frames->newTag(Exchange::tags);
+  frame.put(envelope);
+  auto exchange = std::make_unique<Exchange>(LaneParts{*progress, backend, scratch}, group, *meeting.plan, std::move(operations));
+  Exchange &own = *exchange;
+  meetings.hold(meeting, std::move(exchange));
+  for (size_t i = 1; i < group.parties.size(); ++i)
+    frames->send(group.parties[(group.own + i) % group.parties.size()].process, frame);
+  own.begin(frame.head.dataTag, [this, &meeting](const Status &status) { end(meeting, status); });
+  for (size_t party = 0; party < group.parties.size() && !aborted.load(); ++party)
+    if (party != group.own) {
+      if (!meeting.exchange) // it has ended
+        return;
+      if (meeting.envelopeOf(group.parties[party].process))
+        agree(meeting, party);
+      else if (gathering.isAhead(group.parties[party].process))
+        findSkipped(group.parties[party].process);
+    }
+}
+
+/// Begins to take what a party gives, when it means the same.
+void ProcessCommunicator::agree(Meeting &meeting, size_t party) {
+  const Group &group = *meeting.group;
+  const Envelope &envelope = *meeting.envelopeOf(group.parties[party].process);
+  const Operation &own = meeting.exchange->members().front();
+  if (meeting.agreed[party])
+    return;
+  if (std::string differs = disagreement(own, group, meeting.turn, envelope); !differs.empty())
+    return abort(Status::runFailed(std::string(nameOf(own)) + ": members disagree: " + differs));
+  meeting.agreed[party] = true;
+  meeting.exchange->take(party, envelope.dataTag);
+}
+
+void ProcessCommunicator::end(Meeting &meeting, const Status &status) {
+  if (!status.ok())
+    return abort(status);
+  std::unique_ptr<Exchange> exchange = meetings.end(meeting);
+  std::vector<Operation> members = exchange->members();
+  exchange = nullptr;
+  for (const Operation &operation : members)
+    operation.completion->completed({});
+}
+
+void ProcessCommunicator::read(uint32_t from, const Frame &frame) {
+  if (aborted.load())
+    return;
+  switch (frame.head.kind) {
+  case FrameKind::Gather:
+    gathering.read(from, frame);
+    return findSkipped(from);
+  case FrameKind::News:
+    return meetings.add(from, frame.get<News>());
+  case FrameKind::Envelope: {
+    auto envelope = frame.get<Envelope>();
+    envelope.dataTag = frame.head.dataTag;
+    Meeting &meeting = meetings.add(from, envelope);
+    if (meeting.exchange)
+      if (size_t party = meeting.group->partyOf(from); party < meeting.group->parties.size())
+        agree(meeting, party);
+    return;
+  }
+  case FrameKind::Broadcast:
+    return fail(Status(Code::Internal, "process " + std::to_string(from) + " sends a communicator what belongs to the group"));
+  }
+}
+
+void ProcessCommunicator::tick() {
+  for (const auto &[group, news] : meetings.untold(now())) {
+    Frame frame;
+    frame.head.kind = FrameKind::News, frame.head.stream = stream;
+    frame.put(news);
+    for (const Party &party : group->parties)
+      if (party.process != progress->process())
+        frames->send(party.process, frame);
+  }
+}
+
+/// A process that is done with its training step has told of all its members' parts before.
+void ProcessCommunicator::findSkipped(uint32_t process) {
+  int64_t missing = noRank;
+  Result<Operation> waiting = meetings.waitingFor(process, missing);
+  if (waiting.ok() && gathering.isAhead(process))
+    accuse({missing, "rank " + std::to_string(missing) + " has skipped " + nameOf(*waiting) + " of event " +
+                         std::to_string(waiting->event) + ", micro-batch " + std::to_string(waiting->micro) +
+                         ", and ended its training step; rank " + std::to_string(waiting->rank()) + " waits for it"});
+}
+
+Result<std::vector<std::vector<uint8_t>>> ProcessCommunicator::gather(const std::vector<uint8_t> &own, double timeoutSeconds) {
+  if (Offence offence = rules.judgeStep())
+    accuse(offence);
+  Result<std::vector<std::vector<uint8_t>>> all = gathering.gather(own, timeoutSeconds);
+  if (!all.ok())
+    abort(all.status());
+  return all;
+}
+
+std::vector<PendingOperation> ProcessCommunicator::pending() const {
+  std::vector<PendingOperation> all = local.pending(), others = meetings.pending();
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+Status ProcessCommunicator::abortedElsewhere() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return reasonFromElsewhere ? reason : Status();
+}
+
+Status ProcessCommunicator::reasonToStop() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return reason;
+}
+
+void ProcessCommunicator::abort(const Status &status) { stop(status, noRank, false); }
+
+void ProcessCommunicator::stop(const Status &status, int64_t culprit, bool fromElsewhere) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (aborted.load())
+      return;
+    reason = status, reasonFromElsewhere = fromElsewhere;
+    aborted.store(true);
+  }
+  if (!fromElsewhere && culprit != noRank)
+    failures.accuse(culprit, status);
+  else if (!fromElsewhere)
+    failures.tell(status);
+  gathering.fail(status);
+  local.abort(status);
+  sweep();
+  // Messages that are under way refer to memory that the session may free once its operations are over.
+  progress->halt();
+  progress->run([this] { sweepExchanges(); });
+}
+
+void ProcessCommunicator::sweep() {
+  Status why = reasonToStop();
+  for (const Operation &operation : meetings.clear(/*withExchanges=*/false, nullptr))
+    operation.completion->completed(why);
+}
+
+void ProcessCommunicator::sweepExchanges() {
+  Status why = reasonToStop();
+  for (const Operation &operation : meetings.clear(/*withExchanges=*/true, &stopped))
+    operation.completion->completed(why);
+}
+
+} // namespace npar::engine

@@ -1,0 +1,66 @@
+// The communicator of a session whose ranks are one process's of a job: ranks here meet in memory, others by messages.
+#pragma once
+
+#include "engine/comm/local/LocalCommunicator.h"
+#include "engine/comm/process/FailureChannel.h"
+#include "engine/comm/process/Gathering.h"
+#include "engine/comm/process/Meetings.h"
+#include "engine/comm/process/TurnRules.h"
+
+namespace npar::engine {
+
+/// A group whose ranks are all here is LocalCommunicator's. Of any other one the members that are here meet in a table; when all of them
+/// have come, the process tells each other one with an envelope, and the progress thread moves the data (Exchange.h). A process takes data
+/// only when the envelope that announces them agrees with what its own ranks have posted, whatever the transport would match.
+class ProcessCommunicator final : public Communicator, private FrameReader {
+public:
+  ProcessCommunicator(std::shared_ptr<Progress> progress, std::shared_ptr<Frames> frames, uint32_t stream, Backend &backend,
+                      FailureChannel &failures);
+  ~ProcessCommunicator() override;
+  Status prepare(const CommunicationPlan &plan) override;
+  bool needsOrder() const override { return false; }
+  void post(const Operation &operation) override;
+  void abort(const Status &status) override;
+  std::vector<PendingOperation> pending() const override;
+  Status abortedElsewhere() const override;
+  Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) override;
+
+private:
+  void read(uint32_t from, const Frame &frame) override;
+  void tick() override;
+  void fail(const Status &status) override { stop(status, noRank, false); }
+
+  static constexpr int64_t noRank = -1;
+  /// The first one counts. `culprit`: a rank that is to blame, if it is known.
+  void stop(const Status &status, int64_t culprit, bool fromElsewhere);
+  void accuse(const Offence &offence) { stop(Status::runFailed(offence.text), offence.rank, false); }
+  Status reasonToStop() const;
+  /// Completes what waits, in vain.
+  void sweep();
+  void sweepExchanges();
+
+  // On the progress thread:
+  void begin(Meeting &meeting);
+  void agree(Meeting &meeting, size_t party);
+  void end(Meeting &meeting, const Status &status);
+  void findSkipped(uint32_t process);
+
+  std::shared_ptr<Progress> progress;
+  std::shared_ptr<Frames> frames;
+  uint32_t stream;
+  Backend &backend;
+  FailureChannel &failures;
+  LocalCommunicator local;
+  Groups groups;
+  TurnRules rules;
+  Gathering gathering;
+  Scratch scratch;
+  Meetings meetings;
+  std::vector<std::unique_ptr<Exchange>> stopped; ///< that messages may still refer to
+  std::atomic<bool> aborted{false};
+  mutable std::mutex mutex;
+  Status reason;
+  bool reasonFromElsewhere = false;
+};
+
+} // namespace npar::engine

@@ -1,0 +1,45 @@
+// The sums that this process computes of an operation: contributions of all members come in by pieces and are added in member order.
+#pragma once
+
+#include "engine/comm/process/Lanes.h"
+
+namespace npar::engine {
+
+/// Two pieces are under way: while one is added the next one comes. A piece is added when every member's part of it is there, so the order
+/// of addition is that of the members (RULES.md#N5), whichever process is fast.
+class Reduction {
+public:
+  /// `cut`: of the own party's sums.
+  Reduction(const LaneParts &parts, const Group &group, const Buffers &buffers, const Cut &cut);
+  ~Reduction();
+  Status begin();
+  /// Begins to receive what the members of another party give.
+  void receiveFrom(size_t party, uint32_t tag);
+  uint64_t pieces() const { return cut.pieces(); }
+
+  /// Whether something of this party is still to come.
+  bool waitsFor(size_t party) const;
+
+  std::function<void(uint64_t pieces)> added; ///< so many are in the outputs; may delete this object
+  std::function<void(const Status &)> failed;
+
+private:
+  class Contributions;
+  static constexpr uint64_t piecesUnderWay = 2;
+  ScratchPiece &setOf(uint64_t piece) { return sets[piece % piecesUnderWay]; }
+  void arrived();
+  Status add(uint64_t piece);
+
+  LaneParts parts;
+  const Group &group;
+  const Buffers &buffers;
+  Cut cut;
+  std::vector<uint32_t> places; ///< by member that is not here: its place in a set
+  uint32_t strangers = 0;       ///< members that are not here
+  ScratchPiece sets[piecesUnderWay];
+  uint32_t missing[piecesUnderWay] = {};
+  uint64_t done = 0; ///< pieces that have been added
+  std::vector<std::unique_ptr<Contributions>> lanes;
+};
+
+} // namespace npar::engine

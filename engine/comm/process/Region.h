@@ -1,0 +1,42 @@
+// A part of a member's buffer: runs of bytes at regular distances, which on the way to another process stand one after the other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace npar::engine {
+
+struct RegionLoop {
+  uint64_t count = 1, stride = 0;
+};
+
+/// Three loops round a run: for i, j, k: `run` bytes at base + i * stride + ... The wire has them in this order.
+class Region {
+public:
+  using Loops = std::array<RegionLoop, 3>; ///< the outermost first
+
+  Region() = default;
+  /// Neighbours are joined to longer runs.
+  Region(uint64_t base, uint64_t run, Loops loops = {});
+
+  uint64_t bytes() const { return run * loops[0].count * loops[1].count * loops[2].count; }
+  /// Calls take(offset in the buffer, offset in the region, length) for each run of the region's bytes [begin, end).
+  template <typename Take> void each(uint64_t begin, uint64_t end, Take take) const {
+    while (begin < end) {
+      uint64_t length = std::min(run - begin % run, end - begin);
+      take(placeOf(begin), begin, length);
+      begin += length;
+    }
+  }
+  /// Where in the buffer a byte of the region is.
+  uint64_t placeOf(uint64_t offset) const;
+  /// Whether the bytes [begin, end) are neighbours in the buffer.
+  bool isOneRun(uint64_t begin, uint64_t end) const { return begin == end || begin / run == (end - 1) / run; }
+
+private:
+  uint64_t base = 0, run = 0;
+  Loops loops;
+};
+
+} // namespace npar::engine

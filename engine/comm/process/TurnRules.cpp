@@ -1,0 +1,57 @@
+// What a session posts, held against what its program says: every planned operation once in a training step, with the planned sizes.
+#include "engine/comm/process/TurnRules.h"
+
+#include "engine/comm/local/Exchange.h"
+
+namespace npar::engine {
+
+namespace {
+
+std::string named(const Operation &operation) {
+  return std::string(nameOf(operation)) + " of event " + std::to_string(operation.event) + ", micro-batch " +
+         std::to_string(operation.micro);
+}
+
+} // namespace
+
+void TurnRules::prepare(const CommunicationPlan &plan) {
+  for (const Operation *operation : plan.operations) {
+    planned.emplace_back(operation);
+    byTag[operation->tag] = &planned.back();
+  }
+}
+
+Offence TurnRules::judge(const Operation &operation) {
+  auto found = byTag.find(operation.tag);
+  if (found == byTag.end())
+    return {};
+  Planned &own = *found->second;
+  // Whatever comes, the same comes from one step to the next; compared with a copy of the plan's, of which only the posted part may differ.
+  if (std::string differs = disagreement(*own.operation, operation); !differs.empty() || operation.rank() != own.operation->rank())
+    return {own.operation->rank(), named(*own.operation) + " of rank " + std::to_string(own.operation->rank()) +
+                                       " is not what its program says: " + (differs.empty() ? "another rank posts it" : differs)};
+  uint64_t step = total.fetch_add(1) / planned.size(), before = own.posted.fetch_add(1);
+  if (before > step)
+    return {operation.rank(), "rank " + std::to_string(operation.rank()) + " joins " + named(operation) + " twice in one training step"};
+  return {};
+}
+
+Offence TurnRules::judgeStep() const {
+  if (planned.empty() || total.load() % planned.size() == 0)
+    return {};
+  // Of those that came once more and those that did not, the fewer are wrong.
+  uint64_t least = planned.front().posted.load(), most = least;
+  for (const Planned &each : planned)
+    least = std::min(least, each.posted.load()), most = std::max(most, each.posted.load());
+  size_t behind = 0;
+  for (const Planned &each : planned)
+    behind += each.posted.load() < most;
+  bool skipped = behind * 2 <= planned.size();
+  for (const Planned &each : planned)
+    if (each.posted.load() == (skipped ? least : most))
+      return {each.operation->rank(), "rank " + std::to_string(each.operation->rank()) + (skipped ? " has skipped " : " has repeated ") +
+                                          named(*each.operation) + " in this training step"};
+  return {};
+}
+
+} // namespace npar::engine

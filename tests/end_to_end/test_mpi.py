@@ -1,0 +1,62 @@
+"""What processes do together over MPI, for each MPI that is installed: started by its own mpiexec, whatever the machine's default is."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from driver import BUILD
+
+PROGRAM = BUILD / "bin" / "npar_mpi_processes"
+
+# As root, Open MPI wants to be told that this is meant; more processes than cores are meant too.
+STARTERS = {
+    "mpich": ["mpiexec.mpich"],
+    "openmpi": ["mpiexec.openmpi", "--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])],
+}
+
+
+def missing(mpi):
+    """Why an MPI cannot be tested here; None when it can."""
+    if not shutil.which(STARTERS[mpi][0]):
+        return f"{STARTERS[mpi][0]} is not installed"
+    if not (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists():
+        return f"npar was built without a module for {mpi}"
+    return None
+
+
+class Processes:
+    """The tests of one MPI."""
+
+    mpi = ""
+
+    @classmethod
+    def setUpClass(cls):
+        if reason := missing(cls.mpi):
+            raise unittest.SkipTest(reason)
+
+    def told(self, count, what):
+        """What all processes print, when all end well."""
+        command = [*STARTERS[self.mpi], "-n", str(count), str(PROGRAM), self.mpi, what]
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")
+        self.assertEqual(result.stdout.count("ok\n"), count, result.stdout)
+        return result.stdout
+
+    def test_messages_arrive_as_every_transport_must_bring_them(self):
+        self.told(3, "conformance")
+
+    def test_groups_gather_and_broadcast(self):
+        self.assertIn("process 2 of 3 over ", self.told(3, "groups"))
+
+
+class MpichTest(Processes, unittest.TestCase):
+    mpi = "mpich"
+
+
+class OpenMpiTest(Processes, unittest.TestCase):
+    mpi = "openmpi"
+
+
+if __name__ == "__main__":
+    unittest.main()

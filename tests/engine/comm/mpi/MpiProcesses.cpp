@@ -1,0 +1,66 @@
+// npar_mpi_processes mpich|openmpi WHAT: what several processes must do together over MPI, started by that MPI's mpiexec
+// (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
+#include "engine/comm/mpi/MpiModules.h"
+#include "engine/comm/process/ProcessGroup.h"
+#include "tests/engine/comm/process/TransportConformance.h"
+
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+using namespace npar;
+using namespace npar::engine;
+
+namespace {
+
+std::string conformance(const OpenTransport &open) {
+  auto transport = open();
+  if (!transport.ok())
+    return transport.status().message();
+  std::string wrong = testing::whatDoesNotConform(**transport);
+  if (wrong.empty())
+    wrong = (*transport)->leave().message();
+  return wrong;
+}
+
+std::string groups(const OpenTransport &open) {
+  auto group = ProcessGroup::open(open);
+  if (!group.ok())
+    return group.status().message();
+  uint32_t self = (*group)->process();
+  for (size_t size : {0, 10, 5000, 3 << 20}) {
+    auto all = (*group)->gather(std::vector<uint8_t>(size, static_cast<uint8_t>(self)), 30);
+    if (!all.ok())
+      return all.status().message();
+    for (uint32_t process = 0; process < (*group)->processes(); ++process)
+      if ((*all)[process] != std::vector<uint8_t>(size, static_cast<uint8_t>(process)))
+        return "gather gave other bytes";
+    auto same = (*group)->broadcast(std::vector<uint8_t>(self == 0 ? 3 * size : 1, 7), 30);
+    if (!same.ok())
+      return same.status().message();
+    if (*same != std::vector<uint8_t>(3 * size, 7))
+      return "broadcast gave other bytes";
+  }
+  std::printf("process %u of %u over %s\n", self, (*group)->processes(), (*group)->transportName().c_str());
+  return (*group)->leave().message();
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  if (count != 3)
+    return 2;
+  auto open = mpiTransport(arguments[1]);
+  if (!open.ok()) {
+    std::fprintf(stderr, "%s\n", open.status().message().c_str());
+    return static_cast<int>(open.status().code());
+  }
+  std::string wrong = std::strcmp(arguments[2], "conformance") == 0 ? conformance(*open) : groups(*open);
+  if (wrong.empty()) {
+    std::puts("ok");
+    return 0;
+  }
+  std::fprintf(stderr, "%s\n", wrong.c_str());
+  std::fflush(nullptr);
+  ::_exit(1); // MPI is left as it stands
+}

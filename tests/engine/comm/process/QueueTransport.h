@@ -1,0 +1,62 @@
+// A transport for tests: threads stand for the processes, queues for the network, which may hold messages back and let others overtake.
+#pragma once
+
+#include "engine/comm/process/Progress.h"
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <random>
+
+namespace npar::testing {
+
+struct QueueOptions {
+  uint64_t seed = 1;
+  double longestDelay = 0; ///< seconds that a message may take; those of other senders and tags overtake it
+  bool rendezvous = false; ///< a send is done when it has been received, else at once
+};
+
+/// Keeps a copy of each message from its send on, so that a process may go away whenever it likes.
+class QueueNetwork {
+public:
+  using Clock = std::chrono::steady_clock;
+  explicit QueueNetwork(size_t processes, QueueOptions options = {});
+  /// Of the process with this number.
+  static engine::OpenTransport transport(std::shared_ptr<QueueNetwork> network, uint32_t process);
+  size_t processes() const { return inboxes.size(); }
+  uint64_t bytesSent(size_t from, size_t to) const { return traffic[from * inboxes.size() + to].bytes.load(); }
+  uint64_t messagesSent(size_t from) const;
+  uint64_t greatestMessage() const { return greatest.load(); }
+  void forgetTraffic();
+  /// From now on nothing that the process sends arrives.
+  void cutOff(size_t process) { inboxes[process].cut.store(true); }
+
+private:
+  friend class QueueTransport;
+  using Row = std::pair<uint32_t, uint32_t>; // sender and tag
+  struct Message {
+    std::vector<uint8_t> bytes;
+    Clock::time_point due;
+    std::shared_ptr<std::atomic<bool>> taken;
+  };
+  struct Inbox {
+    std::mutex mutex;
+    std::map<Row, std::deque<Message>> messages;
+    std::map<Row, Clock::time_point> last; ///< when the last one is due
+    std::mt19937_64 random;
+    std::atomic<bool> cut{false};
+  };
+  struct Traffic {
+    std::atomic<uint64_t> bytes{0}, messages{0};
+  };
+  void put(uint32_t to, const Row &row, Message message);
+
+  QueueOptions options;
+  std::deque<Inbox> inboxes;
+  std::deque<Traffic> traffic; ///< by sender and receiver
+  std::atomic<uint64_t> greatest{0};
+};
+
+} // namespace npar::testing
