@@ -104,6 +104,20 @@ TYPED_TEST(NarrowKernel, AllValuesWidenAndComeBack) {
   }
 }
 
+// Rows whose last vector has any number of lanes, computed from the last to the first: none touches the one after it.
+TYPED_TEST(NarrowKernel, RowsStayInTheirRoom) {
+  for (size_t size : {3, 17, 31, 65, 81}) {
+    std::string x = tensorText("batch=6 embed=" + std::to_string(size), nameOf<TypeParam>());
+    std::string s = tensorText("batch=6", nameOf<TypeParam>());
+    CompiledFunction f(
+        function("%x: " + x, x,
+                 "%m = nn.max %x : (" + x + ") -> " + s + "\n%y = nn.sub %x, %m : (" + x + ", " + s + ") -> " + x + "\nreturn %y : " + x));
+    ASSERT_TRUE(f.ok());
+    std::vector<TypeParam> input = values<TypeParam>(6 * size, 1);
+    EXPECT_EQ(f.run({input}, {0, 0, 1}, 6)[0].bytes, f.run({input}, {0, 0, 1}, 1)[0].bytes) << size;
+  }
+}
+
 // Between two neighbours: the middle goes to the even one, what is beside it to the nearer.
 TYPED_TEST(NarrowKernel, RoundsToNearestEven) {
   std::vector<float> inputs;
