@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from driver import BUILD
+from driver import BUILD, LONG
 
 PROGRAM = BUILD / "bin" / "npar_mpi_processes"
 
@@ -35,10 +35,10 @@ class Processes:
         if reason := missing(cls.mpi):
             raise unittest.SkipTest(reason)
 
-    def told(self, count, what):
+    def told(self, count, *what):
         """What all processes print, when all end well."""
-        command = [*STARTERS[self.mpi], "-n", str(count), str(PROGRAM), self.mpi, what]
-        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        command = [*STARTERS[self.mpi], "-n", str(count), str(PROGRAM), self.mpi, *what]
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
         self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")
         self.assertEqual(result.stdout.count("ok\n"), count, result.stdout)
         return result.stdout
@@ -48,6 +48,11 @@ class Processes:
 
     def test_groups_gather_and_broadcast(self):
         self.assertIn("process 2 of 3 over ", self.told(3, "groups"))
+
+
+    def test_random_operations_have_the_bits_of_one_process(self):
+        for count in (2, 4):
+            self.told(count, "random", "2500" if LONG else "30")
 
 
 class MpichTest(Processes, unittest.TestCase):

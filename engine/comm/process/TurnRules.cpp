@@ -26,10 +26,15 @@ Offence TurnRules::judge(const Operation &operation) {
   if (found == byTag.end())
     return {};
   Planned &own = *found->second;
-  // Whatever comes, the same comes from one step to the next; compared with a copy of the plan's, of which only the posted part may differ.
-  if (std::string differs = disagreement(*own.operation, operation); !differs.empty() || operation.rank() != own.operation->rank())
-    return {own.operation->rank(), named(*own.operation) + " of rank " + std::to_string(own.operation->rank()) +
-                                       " is not what its program says: " + (differs.empty() ? "another rank posts it" : differs)};
+  int64_t rank = own.operation->rank();
+  if (operation.rank() != rank)
+    return {operation.rank(),
+            "rank " + std::to_string(operation.rank()) + " joins " + named(operation) + " for rank " + std::to_string(rank)};
+  if (operation.count != own.operation->count)
+    return {rank, named(operation) + " of rank " + std::to_string(rank) + " has " + std::to_string(operation.count) +
+                      " elements, its program says " + std::to_string(own.operation->count)};
+  if (!disagreement(*own.operation, operation).empty())
+    return {rank, named(operation) + " of rank " + std::to_string(rank) + " has other sizes than its program says"};
   uint64_t step = total.fetch_add(1) / planned.size(), before = own.posted.fetch_add(1);
   if (before > step)
     return {operation.rank(), "rank " + std::to_string(operation.rank()) + " joins " + named(operation) + " twice in one training step"};

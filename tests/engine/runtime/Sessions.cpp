@@ -25,17 +25,19 @@ std::vector<int64_t> ranksOf(const SessionsOptions &options, size_t session, int
 }
 
 std::shared_ptr<Communicator> communicatorOf(const SessionsOptions &options, size_t session, std::shared_ptr<ByteQueues> queues,
-                                             Backend &backend) {
+                                             QueueProcesses *processes, Backend &backend) {
   struct Both {
-    std::unique_ptr<Communicator> inner;
+    std::shared_ptr<Communicator> inner;
     FaultyCommunicator faulty;
-    Both(std::unique_ptr<Communicator> given, const std::vector<Fault> &faults) : inner(std::move(given)), faulty(*inner, faults) {}
+    Both(std::shared_ptr<Communicator> given, const std::vector<Fault> &faults) : inner(std::move(given)), faulty(*inner, faults) {}
   };
-  std::unique_ptr<Communicator> inner;
+  std::shared_ptr<Communicator> inner;
   if (options.local)
-    inner = std::make_unique<LocalCommunicator>(backend);
+    inner = std::make_shared<LocalCommunicator>(backend);
+  else if (processes)
+    inner = processes->communicator(session, backend);
   else
-    inner = std::make_unique<BytesCommunicator>(backend, std::move(queues), session, options.bytes);
+    inner = std::make_shared<BytesCommunicator>(backend, std::move(queues), session, options.bytes);
   if (options.faults.empty())
     return inner;
   auto both = std::make_shared<Both>(std::move(inner), options.faults);
@@ -45,7 +47,8 @@ std::shared_ptr<Communicator> communicatorOf(const SessionsOptions &options, siz
 } // namespace
 
 Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const SessionsOptions &options)
-    : opened(options.count), sessions(options.count) {
+    : processes(options.processes ? std::make_unique<QueueProcesses>(options.count) : nullptr), opened(options.count),
+      sessions(options.count) {
   auto queues = std::make_shared<ByteQueues>(options.count);
   int64_t world = program::worldOf(program->root());
   inThreads([&](size_t i) {
@@ -59,7 +62,7 @@ Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const 
       device->lostAtKernel = i == 0 ? options.lostAtKernel : -1;
       parts.backend = std::move(device);
     }
-    parts.communicator = [&, i](Backend &backend) { return communicatorOf(options, i, queues, backend); };
+    parts.communicator = [&, i](Backend &backend) { return communicatorOf(options, i, queues, processes.get(), backend); };
     auto session = createSession(program, own, std::move(parts));
     opened[i] = session.status();
     if (session.ok())

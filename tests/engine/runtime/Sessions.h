@@ -5,6 +5,7 @@
 #include "engine/runtime/SessionParts.h"
 #include "tests/engine/comm/BytesCommunicator.h"
 #include "tests/engine/comm/FaultyCommunicator.h"
+#include "tests/engine/comm/process/QueueProcesses.h"
 
 #include <functional>
 #include <map>
@@ -19,7 +20,8 @@ struct SessionsOptions {
   size_t count = 2;
   bool inTurns = false;                         ///< rank r is in session r modulo their number; else each has as many neighbours
   std::string memory = "cpu";                   ///< "offset", "queued": memory that only its backend can follow (OffsetBackend.h)
-  BytesOptions bytes;                           ///< how messages meet
+  bool processes = false;                       ///< over the communicator of processes (QueueProcesses.h), else BytesCommunicator
+  BytesOptions bytes;                           ///< of the latter: how messages meet
   int64_t lostAtKernel = -1;                    ///< of such memory's device: the kernel that fails, in the session of rank 0
   bool local = false;                           ///< of one session: the local communicator
   engine::SessionOptions session;               ///< of each, but for the ranks
@@ -43,6 +45,10 @@ public:
   /// One training step; the statuses of all, and their results where they are good.
   std::vector<engine::Status> step(const engine::Batch &batch, int64_t step);
 
+private:
+  std::unique_ptr<QueueProcesses> processes; ///< outlives the sessions
+
+public:
   std::vector<engine::Status> opened;
   std::vector<engine::StepResult> results; ///< of the last step
   std::vector<std::unique_ptr<engine::Session>> sessions;

@@ -59,21 +59,22 @@ TEST(SessionsTest, anyNumberOfSessionsComputesTheSame) {
   std::vector<std::string> one = expected();
   ASSERT_EQ(one.size(), 4u) << one[0];
   for (size_t count : {1, 2, 4, 8})
-    for (bool inTurns : {false, true}) {
-      SessionsOptions options = optionsOf(count);
-      options.inTurns = inTurns;
-      for (const std::vector<std::string> &told : train(fourReplicas(), options))
-        EXPECT_EQ(told, one) << count << " sessions, in turns: " << inTurns;
-    }
+    for (bool inTurns : {false, true})
+      for (bool processes : {false, true}) {
+        SessionsOptions options = optionsOf(count);
+        options.inTurns = inTurns, options.processes = processes;
+        for (const std::vector<std::string> &told : train(fourReplicas(), options))
+          EXPECT_EQ(told, one) << count << " sessions, in turns: " << inTurns << ", processes: " << processes;
+      }
 }
 
 // An address that somebody follows outside of the backend ends this program; a step that is taken for done too early changes the numbers.
 TEST(SessionsTest, memoryMayBeWhereNobodyElseCanSee) {
   std::vector<std::string> one = expected();
   for (const char *memory : {"offset", "queued"})
-    for (size_t count : {1, 2}) {
+    for (size_t count : {1, 2, 4}) {
       SessionsOptions options = optionsOf(count, memory);
-      options.local = count == 1;
+      options.local = count == 1, options.processes = count == 4;
       for (const std::vector<std::string> &told : train(fourReplicas(), options))
         EXPECT_EQ(told, one) << count << " sessions, memory " << memory;
     }

@@ -1,11 +1,14 @@
-// npar_mpi_processes mpich|openmpi WHAT: what several processes must do together over MPI, started by that MPI's mpiexec
-// (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
+// npar_mpi_processes mpich|openmpi conformance|groups|random [NUMBER]: what several processes must do together over MPI, started by that
+// MPI's mpiexec (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
+#include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/process/ProcessGroup.h"
+#include "tests/engine/comm/process/RandomOperations.h"
 #include "tests/engine/comm/process/TransportConformance.h"
 
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <unistd.h>
 
 using namespace npar;
@@ -45,17 +48,48 @@ std::string groups(const OpenTransport &open) {
   return (*group)->leave().message();
 }
 
+/// What fails in one process fails in this one only: the others are ended by the launcher.
+struct NoChannel final : FailureChannel {
+  void tell(const Status &status) override {
+    std::fprintf(stderr, "%s\n", status.message().c_str());
+    std::fflush(nullptr);
+    ::_exit(1);
+  }
+  void listen(std::function<void(const Status &)>) override {}
+};
+
+std::string randomOperations(const OpenTransport &open, size_t operations) {
+  auto group = ProcessGroup::open(open);
+  if (!group.ok())
+    return group.status().message();
+  uint32_t self = (*group)->process(), processes = (*group)->processes();
+  NoChannel channel;
+  // One session after the other, as checks of plans do it.
+  for (uint64_t seed : {1, 2}) {
+    CpuBackend backend(Spread{1, false});
+    auto communicator = (*group)->communicator(backend, channel);
+    testing::RandomOptions options{seed, operations, std::max<int64_t>(8, processes + 3), 6};
+    std::string wrong = testing::whatDiffersAtRandom(*communicator, backend, self, processes, options);
+    if (!wrong.empty())
+      return wrong;
+  }
+  return (*group)->leave().message();
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
-  if (count != 3)
+  if (count < 3)
     return 2;
   auto open = mpiTransport(arguments[1]);
   if (!open.ok()) {
     std::fprintf(stderr, "%s\n", open.status().message().c_str());
     return static_cast<int>(open.status().code());
   }
-  std::string wrong = std::strcmp(arguments[2], "conformance") == 0 ? conformance(*open) : groups(*open);
+  std::string what = arguments[2];
+  std::string wrong = what == "conformance" ? conformance(*open)
+                      : what == "groups"    ? groups(*open)
+                                            : randomOperations(*open, count > 3 ? std::strtoul(arguments[3], nullptr, 10) : 24);
   if (wrong.empty()) {
     std::puts("ok");
     return 0;

@@ -1,35 +1,16 @@
-// Ranks in several processes over a network of queues, against the conformance suite: what holds for ranks of one process holds for those
-// of several.
-#include "engine/backends/cpu/CpuBackend.h"
-#include "tests/engine/comm/CommunicatorConformance.h"
-#include "tests/engine/comm/process/QueueProcesses.h"
-#include "tests/engine/device/OffsetBackend.h"
+// Ranks in several processes over a network of queues: what holds for ranks of one process holds for those of several.
+#include "tests/engine/comm/process/ProcessWorld.h"
+#include "tests/engine/comm/process/RandomOperations.h"
+
+#include <cstdlib>
 
 namespace npar::testing {
 namespace {
 
 using namespace engine;
 
-enum class Memory { Processor, Offset, Queued };
-
-struct Processes {
-  Processes(size_t count, QueueOptions options, Memory memory) : queues(count, options) {
-    for (size_t process = 0; process < count; ++process) {
-      auto cpu = std::make_unique<CpuBackend>(Spread{1, false});
-      if (memory == Memory::Processor)
-        backends.push_back(std::move(cpu));
-      else
-        backends.push_back(std::make_unique<OffsetBackend>(std::move(cpu), memory == Memory::Queued));
-      communicators.push_back(queues.communicator(process, *backends.back()));
-    }
-  }
-  QueueProcesses queues;
-  std::vector<std::unique_ptr<Backend>> backends;
-  std::vector<std::shared_ptr<Communicator>> communicators;
-};
-
 World makeProcesses(size_t count, QueueOptions options = {}, Memory memory = Memory::Processor) {
-  auto processes = std::make_shared<Processes>(count, options, memory);
+  auto processes = std::make_shared<ProcessWorld>(count, options, memory);
   World world;
   world.parts = processes;
   for (size_t process = 0; process < count; ++process)
@@ -53,6 +34,22 @@ INSTANTIATE_TEST_SUITE_P(Processes, CommunicatorConformance,
                                                               return makeProcesses(4, {9, 0.0002, false}, Memory::Queued);
                                                             }}),
                          [](const auto &info) { return info.param.name; });
+
+// Operations of all kinds, types, sizes and groups, several at once and in another order on each rank, messages late and overtaking.
+TEST(RandomOperationsTest, haveTheBitsOfOneProcess) {
+  size_t operations = std::getenv("NPAR_LONG") ? 2000 : 36;
+  uint64_t seed = 1;
+  for (auto [count, world] : {std::pair<size_t, int64_t>(2, 7), {3, 8}, {4, 8}, {8, 11}, {2, 2}})
+    for (Memory memory : {Memory::Processor, Memory::Queued}) {
+      ProcessWorld processes(count, {seed, seed % 2 ? 0.0003 : 0, seed % 3 == 0}, memory);
+      RandomOptions options{seed++, memory == Memory::Queued ? operations / 4 : operations, world, 6};
+      auto told = processes.told([&](uint32_t process) {
+        return whatDiffersAtRandom(*processes.communicators[process], *processes.backends[process], process, static_cast<uint32_t>(count),
+                                   options);
+      });
+      EXPECT_EQ(told, std::vector<std::string>{""}) << count << " processes, " << world << " ranks";
+    }
+}
 
 } // namespace
 } // namespace npar::testing

@@ -56,11 +56,15 @@ bool QueueTransport::progress() {
   {
     std::lock_guard<std::mutex> lock(inbox.mutex);
     auto now = QueueNetwork::Clock::now();
-    for (auto &[row, waiting] : receives) {
+    for (auto receive = receives.begin(); receive != receives.end();) {
+      auto &[row, waiting] = *receive;
       auto messages = inbox.messages.find(row);
       for (; messages != inbox.messages.end() && !waiting.empty() && !messages->second.empty() && messages->second.front().due <= now;
            waiting.pop_front(), messages->second.pop_front())
         told.emplace_back(waiting.front().done, take(waiting.front(), messages->second.front()));
+      if (messages != inbox.messages.end() && messages->second.empty())
+        inbox.messages.erase(messages), inbox.last.erase(row);
+      receive = waiting.empty() ? receives.erase(receive) : std::next(receive);
     }
   }
   for (const auto &[done, status] : told)
