@@ -61,6 +61,12 @@ struct Executor::State {
     backend.enterThread();
     arena.initialize();
     arena.execute([&] { build(); });
+    if (options.observer)
+      options.observer->opened(program, graph, operations, communicator);
+  }
+  ~State() {
+    if (options.observer)
+      options.observer->closed();
   }
 
   void build();
@@ -185,6 +191,8 @@ void Executor::State::runNode(uint32_t index) {
   if (failure.happened() || node.joins())
     return;
   failure.began(index);
+  if (options.observer)
+    options.observer->began(index);
   double begin = options.trace ? clock.now() : 0;
   Status status = startWork(node);
   if (options.trace)
@@ -201,6 +209,8 @@ void Executor::State::startNode(Started &started) {
     return;
   }
   failure.began(started.node);
+  if (options.observer)
+    options.observer->began(started.node);
   started.begin = options.trace ? clock.now() : 0;
   flow->reserve_wait();
   if (node.communicates())
@@ -216,6 +226,8 @@ void Executor::State::finish(Started &started, const Status &status) {
     fail(started.node, status);
   else if (options.trace)
     record(started.node, started.begin, clock.now());
+  if (options.observer && status.ok())
+    options.observer->ended(started.node);
   started.done.try_put(continue_msg());
   flow->release_wait();
 }
@@ -226,6 +238,8 @@ void Executor::State::fail(uint32_t node, const Status &status) {
   bool communicates = node != noIndex && graph.nodes[node].communicates();
   Status elsewhere = communicates ? communicator.abortedElsewhere() : Status();
   bool cause = elsewhere.ok(), first = cause ? failure.raise(node, status) : failure.raise(noIndex, elsewhere);
+  if (first && cause && node != noIndex && options.observer)
+    options.observer->failed(node);
   if (first)
     communicator.abort(failure.reason());
   if (node != noIndex && !(first && cause))
@@ -260,12 +274,16 @@ Status Executor::State::run(int64_t step) {
   for (size_t at = 0; at < contexts.size(); at += contextSize)
     contexts[at] = step;
   uint64_t before = progress.load();
+  if (options.observer)
+    options.observer->stepBegan(step);
   watchdog.start();
   arena.execute([&] {
     start->try_put(continue_msg());
     flow->wait_for_all();
   });
   watchdog.stop();
+  if (options.observer && !failure.happened())
+    options.observer->stepEnded();
   virtualOrigin += timeline.length;
   if (failure.happened())
     return failure.report();

@@ -7,6 +7,7 @@
 #include "engine/runtime/Clock.h"
 #include "engine/runtime/Operations.h"
 #include "engine/runtime/StepGraph.h"
+#include "engine/runtime/StepObserver.h"
 #include "engine/status/Status.h"
 
 #include <memory>
@@ -17,7 +18,8 @@ struct ExecutorOptions {
   int threads = 1;
   uint64_t seed = 0;
   double timeoutSeconds = 300;
-  Trace *trace = nullptr; ///< not owned
+  Trace *trace = nullptr;           ///< not owned
+  StepObserver *observer = nullptr; ///< not owned; outlives the executor
 };
 
 class Executor {

@@ -178,7 +178,8 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
   if (Status status = communicator->prepare(plan); !status.ok())
     return status;
   executor = std::make_unique<Executor>(program, graph, *operations, *parts.backend, *communicator, *parts.clock,
-                                        ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace});
+                                        ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace,
+                                                        parts.observer});
   bool prologue = false;
   for (const RankClass *rankClass : *program.classes())
     for (const Task *task : *rankClass->tasks())

@@ -5,6 +5,7 @@
 #include "engine/device/Backend.h"
 #include "engine/runtime/Clock.h"
 #include "engine/runtime/Session.h"
+#include "engine/runtime/StepObserver.h"
 
 #include <functional>
 
@@ -16,6 +17,7 @@ struct SessionParts {
   /// only.
   std::function<std::shared_ptr<Communicator>(Backend &)> communicator;
   std::shared_ptr<const Clock> clock; ///< null: the machine's
+  StepObserver *observer = nullptr;   ///< not owned; outlives the session
 };
 
 /// What Session::create does, with other parts.

@@ -11,7 +11,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 } // namespace
 
 FaultyCommunicator::FaultyCommunicator(Communicator &inner, std::vector<Fault> faults)
-    : inner(inner), faults(std::move(faults)), timer([this] { runDelayed(); }) {}
+    : inner(inner), faults(std::move(faults)), matches(this->faults.size(), 0), timer([this] { runDelayed(); }) {}
 
 FaultyCommunicator::~FaultyCommunicator() {
   {
@@ -22,28 +22,52 @@ FaultyCommunicator::~FaultyCommunicator() {
   timer.join();
 }
 
+const Fault *FaultyCommunicator::faultOf(const Operation &operation) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (size_t i = 0; i < faults.size(); ++i) {
+    const Fault &fault = faults[i];
+    if ((fault.rank < 0 || fault.rank == operation.rank()) && (fault.event < 0 || fault.event == operation.event) &&
+        (fault.micro < 0 || fault.micro == operation.micro))
+      if (int64_t match = matches[i]++; fault.at < 0 || fault.at == match)
+        return &fault;
+  }
+  return nullptr;
+}
+
 void FaultyCommunicator::post(const Operation &operation) {
-  auto matches = [&](const Fault &fault) {
-    return (fault.rank < 0 || fault.rank == operation.rank()) && (fault.event < 0 || fault.event == operation.event) &&
-           (fault.micro < 0 || fault.micro == operation.micro);
-  };
-  auto fault = std::find_if(faults.begin(), faults.end(), matches);
-  if (fault == faults.end())
+  const Fault *fault = faultOf(operation);
+  if (!fault)
     return inner.post(operation);
-  if (fault->kind == Fault::Fail)
+  switch (fault->kind) {
+  case Fault::Fail:
     return operation.completion->completed(Status::runFailed("injected failure"));
+  case Fault::Skip:
+    return operation.completion->completed({});
+  case Fault::Duplicate: {
+    inner.post(operation);
+    Operation again = operation;
+    again.completion = &ignored;
+    return inner.post(again);
+  }
+  case Fault::Resize: {
+    Operation larger = operation;
+    ++larger.count, ++larger.split;
+    return inner.post(larger);
+  }
+  case Fault::Delay: {
+    std::lock_guard<std::mutex> lock(mutex);
+    delayed.push_back({now() + fault->seconds, operation});
+    return wake.notify_all();
+  }
+  case Fault::Drop:
+    break;
+  }
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (fault->kind == Fault::Delay)
-      delayed.push_back({now() + fault->seconds, operation});
-    else if (!aborted)
-      dropped.push_back(operation);
-    else
-      fault = faults.end(); // the inner one tells why
+    if (!aborted)
+      return dropped.push_back(operation);
   }
-  if (fault == faults.end())
-    return inner.post(operation);
-  wake.notify_all();
+  inner.post(operation); // it tells why
 }
 
 void FaultyCommunicator::abort(const Status &status) {

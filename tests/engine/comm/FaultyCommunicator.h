@@ -11,15 +11,17 @@
 namespace npar::engine {
 
 struct Fault {
-  enum Kind { Fail, Delay, Drop } kind = Fail;
+  enum Kind { Fail, Delay, Drop, Skip, Duplicate, Resize } kind = Fail;
   int64_t rank = -1;  ///< -1: any
   int64_t event = -1; ///< -1: any
   int64_t micro = -1; ///< -1: any
   double seconds = 0; ///< of Delay
+  int64_t at = -1;    ///< of the operations that match the number of the one that is broken, from 0; -1: all are
 };
 
 /// Fail: the operation never reaches the others, its completion gets an error. Drop: it vanishes, nobody is told. Delay: it is posted
-/// later, from another thread.
+/// later, from another thread. Skip: the rank goes on as if it had been done. Duplicate: it is posted twice. Resize: it has an element
+/// more than the program says.
 class FaultyCommunicator final : public Communicator {
 public:
   FaultyCommunicator(Communicator &inner, std::vector<Fault> faults);
@@ -39,10 +41,17 @@ private:
     double until;
     Operation operation;
   };
+  struct Ignored final : Completion {
+    void completed(const Status &) override {}
+  };
+  /// The fault that breaks this operation; null: none.
+  const Fault *faultOf(const Operation &operation);
   void runDelayed();
 
   Communicator &inner;
   std::vector<Fault> faults;
+  std::vector<int64_t> matches; ///< by fault: how many operations have matched
+  Ignored ignored;
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<Delayed> delayed;

@@ -1,0 +1,42 @@
+// Where processes are on the network: the identity of a host, its IPv4 addresses, sockets to listen and connect with.
+#pragma once
+
+#include "engine/control/Connection.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace npar::engine {
+
+std::string hostName();
+
+/// The same for processes that reach each other by loopback and by signals: this boot, network and numbering of processes.
+std::string hostIdentity();
+
+/// When a process started, by the kernel's count: tells it from a later one with the same number. 0: there is none.
+uint64_t startOf(int64_t pid);
+
+/// IPv4 addresses of this host in network byte order, without loopback.
+std::vector<uint32_t> ownAddresses();
+
+constexpr uint32_t loopbackAddress = 0x0100007f; // 127.0.0.1 in network byte order
+
+struct Listener {
+  Descriptor socket;
+  uint16_t port = 0;
+};
+
+/// At any free port of the loopback, or of all addresses.
+Result<Listener> listenAt(bool loopbackOnly);
+
+/// Tries the addresses one after the other until `deadline` (seconds of the steady clock).
+Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t port, double deadline);
+
+/// What every socket of the channel gets: no delay, no blocking.
+void prepareSocket(int socket);
+
+/// Seconds of the steady clock.
+double steadyNow();
+
+} // namespace npar::engine

@@ -1,0 +1,60 @@
+// The flight record's file: what a process that was killed leaves behind of its last events.
+//
+//   FlightHeader   written once, last of all that is written once; its hash covers itself and the tables
+//   tables         names, groups, and for each rank its nodes (FlightRecord.cpp writes them, FlightReader.cpp reads them)
+//   FlightLive     signs of life, and why the job ended
+//   for each rank  FlightRing, then its entries
+//
+// A shared mapping: the kernel keeps what was written when the process is killed, whatever killed it. A machine that loses power loses it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace npar::engine {
+
+constexpr char flightMagic[8] = {'N', 'P', 'A', 'R', 'F', 'L', 'T', '1'};
+constexpr uint32_t flightRingEntries = 4096;
+constexpr const char *flightSuffix = ".flight";
+
+struct FlightHeader {
+  char magic[8];
+  uint32_t process, processes;
+  int64_t pid;
+  char host[64];
+  int64_t steadyOrigin, realOrigin; ///< nanoseconds: one moment by the steady clock and by that of the calendar
+  uint64_t tablesBytes;             ///< they follow this header
+  uint64_t liveOffset, ringsOffset; ///< from the file's begin
+  uint32_t ranks, ringEntries;
+  uint64_t hash; ///< XXH3-64 of all before and of the tables
+};
+
+struct FlightLive {
+  static constexpr uint32_t verdictRoom = 16 << 10;
+  std::atomic<int64_t> aliveAt;      ///< nanoseconds of the steady clock, at every beat of the control channel
+  std::atomic<uint32_t> ended;       ///< 1: in good order
+  std::atomic<uint32_t> verdictSize; ///< set after the text
+  char verdict[verdictRoom];         ///< FailureReport as JSON
+};
+
+struct alignas(64) FlightRing {
+  int64_t rank;
+  std::atomic<uint64_t> next; ///< how many events there have been
+};
+
+enum class FlightEvent : uint32_t { Began, Ended, StepBegan, StepEnded, Failed };
+
+struct FlightEntry {
+  std::atomic<uint64_t> number; ///< from 1; 0 while the rest is written
+  int64_t clock;                ///< nanoseconds of the steady clock
+  int64_t trainingStep;
+  uint32_t node; ///< of the rank's table; noFlightNode where the event is of no node
+  FlightEvent event;
+};
+
+constexpr uint32_t noFlightNode = ~uint32_t{0};
+
+/// What a node is, in the tables.
+enum class FlightNodeKind : uint8_t { Compute, Collective, Send, Receive };
+
+} // namespace npar::engine

@@ -1,0 +1,165 @@
+// Reads flight records.
+#include "engine/control/FlightReader.h"
+
+#include "engine/control/Bytes.h"
+#include "engine/files/RangeFile.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <xxhash.h>
+
+namespace npar::engine {
+
+namespace {
+
+constexpr uint64_t greatestFile = uint64_t{1} << 30;
+constexpr size_t longestName = 400;
+constexpr size_t ringBytes = sizeof(FlightRing) + flightRingEntries * sizeof(FlightEntry);
+constexpr uint32_t most = 1 << 26;
+
+/// What lies in a file as the process left it: plain numbers here.
+struct PlainEntry {
+  uint64_t number;
+  int64_t clock, trainingStep;
+  uint32_t node, event;
+};
+static_assert(sizeof(PlainEntry) == sizeof(FlightEntry) && offsetof(PlainEntry, event) == offsetof(FlightEntry, event));
+
+class Reading {
+public:
+  Reading(const std::string &path, std::vector<uint8_t> bytes) : path(path), bytes(std::move(bytes)) {}
+
+  Result<FlightLog> run() {
+    for (auto part : {&Reading::readHeader, &Reading::readTables, &Reading::readLive, &Reading::readRings})
+      if (std::string wrong = (this->*part)(); !wrong.empty())
+        return Status::badInput("flight record '" + path + "' " + wrong);
+    return std::move(log);
+  }
+
+private:
+  std::string readHeader() {
+    if (bytes.size() < sizeof(header))
+      return "is cut: " + std::to_string(bytes.size()) + " bytes";
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (std::memcmp(header.magic, flightMagic, sizeof(flightMagic)) != 0)
+      return "is none, or its process was ended while it made it";
+    uint64_t size = bytes.size();
+    if (header.tablesBytes > size - sizeof(header) || header.liveOffset < sizeof(header) + header.tablesBytes || header.liveOffset > size ||
+        sizeof(FlightLive) > size - header.liveOffset || header.ringsOffset < header.liveOffset + sizeof(FlightLive) ||
+        header.ringsOffset > size || header.ringEntries != flightRingEntries || header.ranks > most ||
+        header.ranks * ringBytes > size - header.ringsOffset)
+      return "is cut or damaged: its parts do not fit into its " + std::to_string(size) + " bytes";
+    XXH3_state_t *state = XXH3_createState();
+    XXH3_64bits_reset(state);
+    XXH3_64bits_update(state, bytes.data(), offsetof(FlightHeader, hash));
+    XXH3_64bits_update(state, bytes.data() + sizeof(header), header.tablesBytes);
+    bool whole = XXH3_64bits_digest(state) == header.hash;
+    XXH3_freeState(state);
+    if (!whole)
+      return "is damaged: its hash is another one";
+    log.process = header.process, log.processes = header.processes, log.pid = header.pid;
+    log.host.assign(header.host, std::find(header.host, header.host + sizeof(header.host), '\0'));
+    return "";
+  }
+
+  std::string readTables() {
+    ByteReader from(bytes.data() + sizeof(header), header.tablesBytes);
+    log.names.resize(from.count(most, sizeof(uint32_t)));
+    for (std::string &name : log.names)
+      name = from.text(longestName);
+    log.groups.resize(from.count(most, sizeof(uint32_t)));
+    for (std::vector<int64_t> &group : log.groups) {
+      group.resize(from.count(most, sizeof(int64_t)));
+      for (int64_t &rank : group)
+        rank = from.number<int64_t>();
+    }
+    constexpr size_t smallestNode = 4 * sizeof(uint32_t) + 1;
+    bool good = from.good();
+    log.ranks.resize(good ? header.ranks : 0);
+    for (FlightRank &rank : log.ranks) {
+      rank.rank = from.number<int64_t>();
+      rank.nodes.resize(from.count(most, smallestNode));
+      for (FlightNode &node : rank.nodes) {
+        for (uint32_t *name : {&node.task, &node.operation, &node.source}) {
+          *name = from.number<uint32_t>();
+          good &= *name < log.names.size();
+        }
+        node.micro = from.number<uint32_t>();
+        auto kind = from.number<uint8_t>();
+        good &= kind <= static_cast<uint8_t>(FlightNodeKind::Receive);
+        node.kind = static_cast<FlightNodeKind>(kind);
+        if (node.kind == FlightNodeKind::Compute)
+          continue;
+        node.event = from.number<uint32_t>();
+        node.group = from.number<uint32_t>();
+        good &= node.group < log.groups.size() && !log.groups[node.group].empty();
+      }
+      if (!good || !from.good())
+        break;
+    }
+    return good && from.ended() ? "" : "is damaged: its tables do not say what they should";
+  }
+
+  std::string readLive() {
+    auto *live = bytes.data() + header.liveOffset;
+    int64_t alive;
+    uint32_t ended, verdictSize;
+    std::memcpy(&alive, live + offsetof(FlightLive, aliveAt), sizeof(alive));
+    std::memcpy(&ended, live + offsetof(FlightLive, ended), sizeof(ended));
+    std::memcpy(&verdictSize, live + offsetof(FlightLive, verdictSize), sizeof(verdictSize));
+    log.aliveAt = calendar(alive);
+    log.ended = ended == 1;
+    if (verdictSize <= FlightLive::verdictRoom)
+      log.verdict.assign(reinterpret_cast<const char *>(live) + offsetof(FlightLive, verdict), verdictSize);
+    return "";
+  }
+
+  std::string readRings() {
+    for (size_t local = 0; local < log.ranks.size(); ++local) {
+      FlightRank &rank = log.ranks[local];
+      const uint8_t *ring = bytes.data() + header.ringsOffset + local * ringBytes;
+      for (size_t i = 0; i < flightRingEntries; ++i) {
+        PlainEntry entry;
+        std::memcpy(&entry, ring + sizeof(FlightRing) + i * sizeof(entry), sizeof(entry));
+        bool known =
+            entry.event <= static_cast<uint32_t>(FlightEvent::Failed) && (entry.node == noFlightNode || entry.node < rank.nodes.size());
+        if (entry.number == 0 || (entry.number - 1) % flightRingEntries != i || !known)
+          continue;
+        rank.moments.push_back(
+            {entry.number, calendar(entry.clock), entry.trainingStep, entry.node, static_cast<FlightEvent>(entry.event)});
+      }
+      std::sort(rank.moments.begin(), rank.moments.end(), [](const auto &a, const auto &b) { return a.number < b.number; });
+      rank.earlier = rank.moments.empty() ? 0 : rank.moments.front().number - 1;
+    }
+    return "";
+  }
+
+  /// Unsigned, so that no damaged clock overflows.
+  int64_t calendar(int64_t steady) const {
+    return static_cast<int64_t>(static_cast<uint64_t>(steady) - static_cast<uint64_t>(header.steadyOrigin) +
+                                static_cast<uint64_t>(header.realOrigin));
+  }
+
+  const std::string &path;
+  std::vector<uint8_t> bytes;
+  FlightHeader header{};
+  FlightLog log;
+};
+
+} // namespace
+
+Result<FlightLog> readFlight(const std::string &path) {
+  Result<program::RangeFile> file = program::RangeFile::open(path, "flight record");
+  if (!file.ok())
+    return file.status();
+  if (file->size() > greatestFile)
+    return Status::badInput("flight record '" + path + "' has " + std::to_string(file->size()) + " bytes, none has more than " +
+                            std::to_string(greatestFile));
+  std::vector<uint8_t> bytes(file->size());
+  if (Status status = file->read(0, bytes.size(), bytes.data()); !status.ok())
+    return status;
+  return Reading(path, std::move(bytes)).run();
+}
+
+} // namespace npar::engine

@@ -1,0 +1,214 @@
+// Writes the last events of each rank into a mapped file that outlives its process.
+#include "engine/control/FlightRecord.h"
+
+#include "engine/control/Bytes.h"
+#include "engine/files/Folders.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+namespace npar::engine {
+
+namespace {
+
+constexpr size_t longestName = 400;
+constexpr size_t ringBytes = sizeof(FlightRing) + flightRingEntries * sizeof(FlightEntry);
+
+template <typename Clock> int64_t nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+int64_t steadyNanoseconds() { return nanoseconds<std::chrono::steady_clock>(); }
+
+FlightNodeKind kindOf(const StepNode &node) {
+  if (!node.communicates())
+    return FlightNodeKind::Compute;
+  return node.kind == program::StepKind::Collective ? FlightNodeKind::Collective
+         : node.kind == program::StepKind::Send     ? FlightNodeKind::Send
+                                                    : FlightNodeKind::Receive;
+}
+
+/// Things that occur often, each kept once, in the order in which they came.
+template <typename T> struct Numbered {
+  uint32_t numberOf(const T &thing) {
+    auto [at, fresh] = numbers.emplace(thing, static_cast<uint32_t>(things.size()));
+    if (fresh)
+      things.push_back(&at->first);
+    return at->second;
+  }
+  std::map<T, uint32_t> numbers;
+  std::vector<const T *> things;
+};
+
+std::string sourceOf(const program::Label &label) {
+  const program::SourcePlace *place = label.source();
+  return place ? place->file()->str() + ":" + std::to_string(place->line()) + ":" + std::to_string(place->column()) : "";
+}
+
+/// Names; groups; per rank its number and its nodes: task, operation, source, micro, kind, event, group.
+std::vector<uint8_t> tablesOf(const program::Program &program, const StepGraph &graph, const Operations &operations) {
+  Numbered<std::string> names;
+  Numbered<std::vector<int64_t>> groups;
+  ByteWriter nodes;
+  std::vector<uint32_t> counts(graph.ranks.size());
+  for (const StepNode &node : graph.nodes)
+    ++counts[node.local];
+  uint32_t local = ~uint32_t{0};
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const StepNode &node = graph.nodes[i];
+    const program::RankClass &rankClass = *program.classes()->Get(program::classOf(program, node.rank));
+    if (node.local != local) {
+      local = node.local;
+      nodes.number<int64_t>(node.rank);
+      nodes.number(counts[local]);
+    }
+    nodes.number(names.numberOf(program::describeTask(rankClass, node.task)));
+    const program::Label *label = node.joins() ? nullptr : program.labels()->Get(node.label);
+    nodes.number(names.numberOf(label ? label->text()->str() : "join"));
+    nodes.number(names.numberOf(label ? sourceOf(*label) : ""));
+    nodes.number(node.micro);
+    nodes.number(static_cast<uint8_t>(kindOf(node)));
+    if (node.communicates()) {
+      const Operation &operation = operations.at(i);
+      nodes.number(operation.event);
+      nodes.number(groups.numberOf({operation.members, operation.members + operation.memberCount}));
+    }
+  }
+  ByteWriter tables;
+  tables.number(static_cast<uint32_t>(names.things.size()));
+  for (const std::string *name : names.things)
+    tables.text(*name, longestName);
+  tables.number(static_cast<uint32_t>(groups.things.size()));
+  for (const std::vector<int64_t> *group : groups.things) {
+    tables.number(static_cast<uint32_t>(group->size()));
+    for (int64_t rank : *group)
+      tables.number(rank);
+  }
+  std::vector<uint8_t> bytes = tables.take(), rest = nodes.take();
+  bytes.insert(bytes.end(), rest.begin(), rest.end());
+  return bytes;
+}
+
+size_t roundUp(size_t size) { return (size + 63) / 64 * 64; }
+
+} // namespace
+
+Result<std::unique_ptr<FlightRecord>> FlightRecord::create(const FlightOptions &options) {
+  if (Status status = program::makeFolder(options.folder); !status.ok())
+    return status;
+  return std::unique_ptr<FlightRecord>(new FlightRecord(options));
+}
+
+FlightRecord::~FlightRecord() { unmap(); }
+
+void FlightRecord::unmap() {
+  if (memory)
+    ::munmap(memory, size);
+  memory = nullptr, rings = nullptr, live = nullptr;
+}
+
+std::string FlightRecord::path() const { return options.folder + "/process-" + std::to_string(options.process) + flightSuffix; }
+
+Status FlightRecord::open(const program::Program &program, const StepGraph &graph, const Operations &operations) {
+  unmap();
+  std::vector<uint8_t> tables = tablesOf(program, graph, operations);
+  FlightHeader header{};
+  header.tablesBytes = tables.size();
+  header.liveOffset = roundUp(sizeof(FlightHeader) + tables.size());
+  header.ringsOffset = roundUp(header.liveOffset + sizeof(FlightLive));
+  header.ranks = static_cast<uint32_t>(graph.ranks.size()), header.ringEntries = flightRingEntries;
+  size = header.ringsOffset + header.ranks * ringBytes;
+
+  auto failure = [&](int why) {
+    ::unlink(path().c_str());
+    return Status::badInput("cannot write flight record '" + path() + "': " + std::strerror(why));
+  };
+  ::unlink(path().c_str()); // another process may still read the one before
+  int file = ::open(path().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0)
+    return failure(errno);
+  // Room is taken now: a mapping without it would end the process at a full disk.
+  int full = ::posix_fallocate(file, 0, static_cast<off_t>(size));
+  void *mapped = full ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  int why = full ? full : errno;
+  ::close(file);
+  if (mapped == MAP_FAILED)
+    return failure(why);
+  memory = static_cast<uint8_t *>(mapped);
+
+  std::memcpy(memory + sizeof(FlightHeader), tables.data(), tables.size());
+  live = new (memory + header.liveOffset) FlightLive();
+  live->aliveAt = steadyNanoseconds();
+  firstNode.assign(graph.ranks.size(), 0);
+  for (uint32_t i = static_cast<uint32_t>(graph.nodes.size()); i-- > 0;)
+    firstNode[graph.nodes[i].local] = i;
+  for (size_t local = 0; local < graph.ranks.size(); ++local)
+    (new (memory + header.ringsOffset + local * ringBytes) FlightRing())->rank = graph.ranks[local].rank;
+
+  std::memcpy(header.magic, flightMagic, sizeof(flightMagic));
+  header.process = options.process, header.processes = options.processes, header.pid = ::getpid();
+  std::strncpy(header.host, options.host.c_str(), sizeof(header.host) - 1);
+  header.steadyOrigin = steadyNanoseconds(), header.realOrigin = nanoseconds<std::chrono::system_clock>();
+  XXH3_state_t *state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  XXH3_64bits_update(state, &header, offsetof(FlightHeader, hash));
+  XXH3_64bits_update(state, tables.data(), tables.size());
+  header.hash = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  std::memcpy(memory, &header, sizeof(header));
+  rings = memory + header.ringsOffset;
+  return {};
+}
+
+void FlightRecord::write(uint32_t local, uint32_t node, int64_t trainingStep, FlightEvent event) {
+  auto *ring = reinterpret_cast<FlightRing *>(rings + local * ringBytes);
+  uint64_t at = ring->next.fetch_add(1, std::memory_order_relaxed);
+  FlightEntry &entry = reinterpret_cast<FlightEntry *>(ring + 1)[at % flightRingEntries];
+  entry.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  entry.clock = steadyNanoseconds();
+  entry.trainingStep = trainingStep;
+  entry.node = node == noIndex ? noFlightNode : node - firstNode[local];
+  entry.event = event;
+  entry.number.store(at + 1, std::memory_order_release);
+}
+
+void FlightRecord::alive() {
+  if (live)
+    live->aliveAt.store(steadyNanoseconds(), std::memory_order_relaxed);
+}
+
+void FlightRecord::verdict(const std::string &json) {
+  if (!live || json.size() > FlightLive::verdictRoom)
+    return;
+  std::memcpy(live->verdict, json.data(), json.size());
+  live->verdictSize.store(static_cast<uint32_t>(json.size()), std::memory_order_release);
+}
+
+void FlightRecord::discard() {
+  if (live)
+    live->ended = 1; // for whoever is reading it now
+  unmap();
+  ::unlink(path().c_str());
+  ::rmdir(options.folder.c_str());
+}
+
+std::string flightFolderOf(int64_t pidOfProcess0, uint64_t startOfProcess0) {
+  const char *folder = std::getenv("TMPDIR");
+  return std::string(folder && *folder ? folder : "/tmp") + "/npar-flight-" + std::to_string(pidOfProcess0) + "-" +
+         std::to_string(startOfProcess0);
+}
+
+} // namespace npar::engine

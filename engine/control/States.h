@@ -1,0 +1,63 @@
+// Where ranks stand and whom they wait for: what processes tell each other so that the one to blame can be found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace npar::engine {
+
+/// What ranks meet in: a collective or a transfer of one training step and micro-batch, among the members from `first` to `last`.
+struct Meeting {
+  int64_t trainingStep = -1;
+  bool transfer = false;
+  uint32_t event = 0, micro = 0;
+  int64_t first = -1, last = -1;
+
+  auto tie() const { return std::tie(trainingStep, transfer, event, micro, first, last); }
+  bool operator<(const Meeting &other) const { return tie() < other.tie(); }
+  bool operator==(const Meeting &other) const { return tie() == other.tie(); }
+};
+
+/// A step of the program as people know it. Between training steps `task` is empty and `operation` says what the process does.
+struct Place {
+  int64_t rank = -1; ///< -1: no rank is known
+  int64_t trainingStep = -1;
+  uint32_t micro = 0;
+  std::string task, operation, source; ///< such as "B0:1", "all_reduce h.3.attn", "gpt2.npar:14:3"
+};
+
+/// One operation of a rank that others have not joined.
+struct Wait {
+  Place place;
+  Meeting meeting;
+  std::vector<int64_t> missing;
+};
+
+struct RankState {
+  Place place;             ///< what the rank began last
+  bool inStep = false;     ///< a training step of its session is under way
+  std::vector<Wait> waits; ///< those of its operations that wait, in program order
+  uint32_t moreWaits = 0;  ///< how many were left out
+};
+
+/// What one process knows of itself. Of a session with many ranks some are left out.
+struct ProcessState {
+  uint64_t progress = 0;     ///< grows with every step of every rank
+  double stalledSeconds = 0; ///< since it grew last
+  double lateSeconds = 0;    ///< how late this process was woken up lately, at worst
+  std::string phase;         ///< such as "loading weights"
+  std::vector<RankState> ranks;
+};
+
+/// Whether a rank has joined a meeting, as its own process sees it.
+enum class Joined : uint8_t { Unknown, NotYet, Posted, Done };
+
+struct Question {
+  int64_t rank = -1;
+  Meeting meeting;
+  bool operator<(const Question &other) const { return std::tie(rank, meeting) < std::tie(other.rank, other.meeting); }
+};
+
+} // namespace npar::engine

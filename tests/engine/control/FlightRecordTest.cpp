@@ -1,0 +1,202 @@
+// Flight records: read after the process was killed, however it was damaged, and what the autopsy makes of the records of a job.
+#include "engine/control/FlightRecord.h"
+#include "ForkedJob.h"
+#include "engine/control/Autopsy.h"
+#include "engine/files/Folders.h"
+#include "tests/engine/runtime/PipelineProgram.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+
+class FlightRecordTest : public ::testing::Test {
+protected:
+  FlightRecordTest() : folder(::testing::TempDir() + "npar-flight-test") {
+    (void)program::removeFolder(folder);
+    loaded = pipelineProgram({})->load();
+    for (int64_t rank = 0; rank < 4; ++rank)
+      ranks.push_back({rank, DeviceAddress()});
+    graph = expandProgram(loaded->root(), ranks);
+    operations = std::make_unique<Operations>(loaded->root(), graph);
+  }
+  ~FlightRecordTest() override { (void)program::removeFolder(folder); }
+
+  std::unique_ptr<FlightRecord> open(uint32_t process, uint32_t processes) {
+    FlightOptions options;
+    options.folder = folder, options.process = process, options.processes = processes, options.host = "host" + std::to_string(process);
+    auto record = std::move(*FlightRecord::create(options));
+    Status status = record->open(loaded->root(), graph, *operations);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return record;
+  }
+  std::string path(uint32_t process) const { return folder + "/process-" + std::to_string(process) + ".flight"; }
+
+  /// The events of a rank in order, as if each node followed the one before: up to the node with this number of communicating ones, which
+  /// begins and does not end.
+  void play(FlightRecord &record, uint32_t rank, int64_t step, uint32_t communications) {
+    record.note(rank, noIndex, step, FlightEvent::StepBegan);
+    for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+      const StepNode &node = graph.nodes[i];
+      if (node.local != rank || node.joins())
+        continue;
+      record.note(rank, i, step, FlightEvent::Began);
+      if (!node.communicates())
+        continue;
+      if (communications-- == 0)
+        return;
+      record.note(rank, i, step, FlightEvent::Ended);
+    }
+    record.note(rank, noIndex, step, FlightEvent::StepEnded);
+  }
+
+  std::string folder;
+  std::shared_ptr<const program::LoadedProgram> loaded;
+  std::vector<LocalRank> ranks;
+  StepGraph graph;
+  std::unique_ptr<Operations> operations;
+};
+
+TEST_F(FlightRecordTest, ItOutlivesAProcessThatIsKilled) {
+  ForkedJob job(1, [&](uint32_t) {
+    std::unique_ptr<FlightRecord> record = open(0, 1);
+    for (int64_t step = 0;; ++step)
+      play(*record, 1, step, 1000);
+    return 0;
+  });
+  while (!readFlight(path(0)).ok() || readFlight(path(0))->ranks[1].moments.size() < 1000)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  job.signal(0, SIGKILL);
+  EXPECT_EQ(job.wait(0), -SIGKILL);
+  Result<FlightLog> log = readFlight(path(0));
+  ASSERT_TRUE(log.ok()) << log.status().message();
+  const FlightRank &rank = log->ranks[1];
+  EXPECT_GE(rank.moments.size(), size_t{flightRingEntries} - 1); // one may have been in the making
+  for (size_t i = 1; i < rank.moments.size(); ++i) {
+    EXPECT_EQ(rank.moments[i].number, rank.moments[i - 1].number + 1);
+    EXPECT_GE(rank.moments[i].clock, rank.moments[i - 1].clock);
+  }
+  EXPECT_FALSE(log->ended);
+  EXPECT_EQ(log->names[rank.nodes[rank.moments.back().node == noFlightNode ? 0 : rank.moments.back().node].task].empty(), false);
+}
+
+// Workers write events of one rank at the same time: each has its place.
+TEST_F(FlightRecordTest, ManyThreadsWriteAtOnce) {
+  std::unique_ptr<FlightRecord> record = open(0, 1);
+  auto first = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const StepNode &node) { return node.local == 2; });
+  auto node = static_cast<uint32_t>(first - graph.nodes.begin());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int64_t event = 0; event < 1000; ++event)
+        record->note(2, node, event, FlightEvent::Began);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  Result<FlightLog> log = readFlight(path(0));
+  ASSERT_TRUE(log.ok());
+  EXPECT_EQ(log->ranks[2].moments.size(), 4000u);
+}
+
+TEST_F(FlightRecordTest, WhatIsDamagedIsNamedAndNothingCrashes) {
+  {
+    std::unique_ptr<FlightRecord> record = open(0, 1);
+    for (uint32_t rank = 0; rank < 4; ++rank)
+      play(*record, rank, 0, 1000);
+    record->verdict("{\"cause\": \"gone\"}");
+  }
+  std::ifstream file(path(0), std::ios::binary);
+  std::vector<char> whole((std::istreambuf_iterator<char>(file)), {});
+  ASSERT_TRUE(readFlight(path(0)).ok());
+  std::mt19937 random(3);
+  int refused = 0;
+  constexpr int rounds = 400;
+  FlightHeader header;
+  std::memcpy(&header, whole.data(), sizeof(header));
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<char> bytes = whole;
+    if (round % 4 == 0)
+      bytes.resize(random() % bytes.size());
+    else // half of it in the header and the tables, which a hash guards
+      for (int flip = 0; flip < 8; ++flip)
+        bytes[random() % (round % 2 ? header.liveOffset : bytes.size())] = static_cast<char>(random());
+    std::ofstream(path(0), std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    Result<FlightLog> log = readFlight(path(0));
+    if (log.ok()) {
+      (void)autopsy({*log});
+      continue;
+    }
+    ++refused;
+    EXPECT_NE(log.status().message().find(path(0)), std::string::npos);
+    EXPECT_EQ(log.status().code(), Code::BadInput);
+  }
+  EXPECT_GT(refused, rounds / 2);
+}
+
+TEST_F(FlightRecordTest, WhereThereIsNoRoomThereIsNoRecord) {
+  FlightOptions options;
+  options.folder = folder + "/no/such";
+  EXPECT_FALSE(FlightRecord::create(options).ok());
+  options.folder = folder;
+  Result<std::unique_ptr<FlightRecord>> record = FlightRecord::create(options);
+  ASSERT_TRUE(record.ok());
+  (*record)->note(0, 0, 0, FlightEvent::Began); // before there is a file: nothing happens
+  (*record)->alive();
+  (*record)->verdict("{}");
+  (void)program::removeFolder(folder);
+  EXPECT_FALSE((*record)->open(loaded->root(), graph, *operations).ok());
+  (*record)->note(0, 0, 0, FlightEvent::Began);
+}
+
+// One process per rank; rank 2's record ends a communication before those of the others, which wait for it.
+TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
+  std::vector<FlightLog> logs;
+  for (uint32_t process = 0; process < 4; ++process) {
+    std::vector<LocalRank> own = {{process, DeviceAddress()}};
+    graph = expandProgram(loaded->root(), own);
+    operations = std::make_unique<Operations>(loaded->root(), graph);
+    std::unique_ptr<FlightRecord> record = open(process, 4);
+    play(*record, 0, 0, 1000);
+    // In step 1 rank 2 begins nothing; each other one gets to where it needs rank 2, directly or through others.
+    if (process == 2)
+      record->note(0, noIndex, 1, FlightEvent::StepBegan);
+    else
+      play(*record, 0, 1, process == 3 ? 0 : 8);
+    logs.push_back(*readFlight(path(process)));
+  }
+  AutopsyReport report = autopsy(logs);
+  EXPECT_TRUE(report.diverged);
+  EXPECT_EQ(report.failure.place.rank, 2) << report.first << "\n" << report.second;
+  EXPECT_NE(report.second.find("waited"), std::string::npos);
+  auto json = nlohmann::json::parse(report.toJson());
+  EXPECT_EQ(json["failure"]["rank"], 2);
+  EXPECT_EQ(json["failure"]["process"], 2);
+  EXPECT_TRUE(json["verdict"].is_null());
+}
+
+// An event costs so little that 10,000 of them in a step of 100 ms are less than 1 % of it.
+TEST_F(FlightRecordTest, AnEventCostsLittle) {
+  std::unique_ptr<FlightRecord> record = open(0, 1);
+  constexpr int events = 200000;
+  double best = 1;
+  for (int round = 0; round < 5; ++round) {
+    auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < events; ++i)
+      record->note(0, 0, i, FlightEvent::Began);
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / events);
+  }
+  std::printf("an event of the flight record: %.0f ns\n", best * 1e9);
+  EXPECT_LT(best * 10000, 0.001);
+}
+
+} // namespace
+} // namespace npar::testing
