@@ -60,6 +60,8 @@ struct ControlChannel::State final : ControlLink {
   ProcessState look(bool waits) override {
     std::lock_guard<std::mutex> lock(watching);
     ProcessState state = observed ? observed->look(waits) : ProcessState();
+    if (flight)
+      flight->alive();
     state.progress += phases.load();
     std::lock_guard<std::mutex> texts(mutex);
     state.phase = phaseNow;
@@ -78,6 +80,7 @@ struct ControlChannel::State final : ControlLink {
   bool quitting = false;             ///< likewise
   std::mutex watching;               ///< held while the observed is asked
   const Observed *observed = nullptr;
+  FlightRecord *flight = nullptr; ///< likewise
   std::atomic<uint64_t> phases{0};
   mutable std::mutex mutex; ///< of all below
   mutable std::condition_variable news;
@@ -160,6 +163,11 @@ void ControlChannel::State::farewell() {
 
 void ControlChannel::State::decided(const FailureReport &report) {
   endStopped(report);
+  {
+    std::lock_guard<std::mutex> lock(watching);
+    if (flight)
+      flight->verdict(report);
+  }
   {
     std::lock_guard<std::mutex> lock(mutex);
     verdict = report;
@@ -249,6 +257,11 @@ void ControlChannel::watch(const Observed *observed) {
     }
     state->core->hold(ranks);
   });
+}
+
+void ControlChannel::record(FlightRecord *record) {
+  std::lock_guard<std::mutex> lock(state->watching);
+  state->flight = record;
 }
 
 void ControlChannel::phase(const std::string &what) {

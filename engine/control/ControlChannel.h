@@ -3,6 +3,7 @@
 
 #include "engine/comm/process/FailureChannel.h"
 #include "engine/control/FailureReport.h"
+#include "engine/control/FlightRecord.h"
 #include "engine/control/Join.h"
 #include "engine/control/Observed.h"
 
@@ -41,6 +42,8 @@ public:
 
   /// Who runs this process's ranks from now on; null: nobody. Returns only when the one before is not being asked.
   void watch(const Observed *observed);
+  /// A flight record that gets signs of life at every beat, and the verdict; null: none. Not owned.
+  void record(FlightRecord *record);
   /// What this process does outside of training steps, such as "saving a checkpoint".
   void phase(const std::string &what);
   /// Why the job has failed, the same in all processes; waits so long for it. Nothing: it has not failed.

@@ -64,10 +64,12 @@ std::string describePlace(const Place &place) {
   return place.source.empty() ? text : text + " (" + place.source + ")";
 }
 
+std::string describeWait(const Wait &wait) { return describePlace(wait.place) + " waits for " + listed(wait.missing); }
+
 std::string FailureReport::text() const {
   std::string result = message;
   for (const Waiting &one : waiting)
-    result += "\n  " + describePlace(one.wait.place) + " waits for " + listed(one.wait.missing);
+    result += "\n  " + describeWait(one.wait);
   if (moreWaiting)
     result += "\n  ... and " + std::to_string(moreWaiting) + " more";
   return result;
@@ -83,7 +85,7 @@ std::string FailureReport::toJson() const {
               ", \"for\": " + jsonList(one.wait.missing) + "}";
     first = false;
   }
-  return result + "]}";
+  return result + "], \"more_waiting\": " + std::to_string(moreWaiting) + "}";
 }
 
 } // namespace npar::engine

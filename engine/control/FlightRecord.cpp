@@ -122,6 +122,7 @@ void FlightRecord::unmap() {
 std::string FlightRecord::path() const { return options.folder + "/process-" + std::to_string(options.process) + flightSuffix; }
 
 Status FlightRecord::open(const program::Program &program, const StepGraph &graph, const Operations &operations) {
+  std::lock_guard<std::mutex> lock(mutex);
   unmap();
   std::vector<uint8_t> tables = tablesOf(program, graph, operations);
   FlightHeader header{};
@@ -186,11 +187,20 @@ void FlightRecord::write(uint32_t local, uint32_t node, int64_t trainingStep, Fl
 }
 
 void FlightRecord::alive() {
+  std::lock_guard<std::mutex> lock(mutex);
   if (live)
     live->aliveAt.store(steadyNanoseconds(), std::memory_order_relaxed);
 }
 
-void FlightRecord::verdict(const std::string &json) {
+void FlightRecord::verdict(FailureReport report) {
+  std::string json = report.toJson();
+  while (json.size() > FlightLive::verdictRoom && !report.waiting.empty()) {
+    size_t kept = report.waiting.size() / 2;
+    report.moreWaiting += static_cast<uint32_t>(report.waiting.size() - kept);
+    report.waiting.resize(kept);
+    json = report.toJson();
+  }
+  std::lock_guard<std::mutex> lock(mutex);
   if (!live || json.size() > FlightLive::verdictRoom)
     return;
   std::memcpy(live->verdict, json.data(), json.size());
@@ -198,6 +208,7 @@ void FlightRecord::verdict(const std::string &json) {
 }
 
 void FlightRecord::discard() {
+  std::lock_guard<std::mutex> lock(mutex);
   if (live)
     live->ended = 1; // for whoever is reading it now
   unmap();

@@ -1,11 +1,13 @@
 // Writes the last events of each rank into a mapped file that outlives its process.
 #pragma once
 
+#include "engine/control/FailureReport.h"
 #include "engine/control/FlightFormat.h"
 #include "engine/runtime/Operations.h"
 #include "engine/runtime/StepGraph.h"
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace npar::engine {
@@ -35,8 +37,8 @@ public:
   }
   /// The process is alive.
   void alive();
-  /// Why the job has failed.
-  void verdict(const std::string &json);
+  /// Why the job has failed; of many who wait, those that there is room for.
+  void verdict(FailureReport report);
   /// The job has ended well: the file is removed, and the folder where it is empty then.
   void discard();
 
@@ -47,6 +49,7 @@ private:
   void unmap();
 
   FlightOptions options;
+  std::mutex mutex; ///< held while the file comes, goes, or is written to by anyone but `note`
   uint8_t *memory = nullptr;
   size_t size = 0;
   FlightLive *live = nullptr;

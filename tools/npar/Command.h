@@ -15,6 +15,7 @@ struct Command {
   std::function<ExitCode()> run;
 };
 
+Command addAutopsyCommand(CLI::App &driver);
 Command addCheckpointCommand(CLI::App &driver);
 Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);

@@ -112,7 +112,7 @@ TEST_F(FlightRecordTest, WhatIsDamagedIsNamedAndNothingCrashes) {
     std::unique_ptr<FlightRecord> record = open(0, 1);
     for (uint32_t rank = 0; rank < 4; ++rank)
       play(*record, rank, 0, 1000);
-    record->verdict("{\"cause\": \"gone\"}");
+    record->verdict(FailureReport());
   }
   std::ifstream file(path(0), std::ios::binary);
   std::vector<char> whole((std::istreambuf_iterator<char>(file)), {});
@@ -151,7 +151,7 @@ TEST_F(FlightRecordTest, WhereThereIsNoRoomThereIsNoRecord) {
   ASSERT_TRUE(record.ok());
   (*record)->note(0, 0, 0, FlightEvent::Began); // before there is a file: nothing happens
   (*record)->alive();
-  (*record)->verdict("{}");
+  (*record)->verdict(FailureReport());
   (void)program::removeFolder(folder);
   EXPECT_FALSE((*record)->open(loaded->root(), graph, *operations).ok());
   (*record)->note(0, 0, 0, FlightEvent::Began);
@@ -181,6 +181,21 @@ TEST_F(FlightRecordTest, TheAutopsyNamesWhoStoppedFirst) {
   EXPECT_EQ(json["failure"]["rank"], 2);
   EXPECT_EQ(json["failure"]["process"], 2);
   EXPECT_TRUE(json["verdict"].is_null());
+}
+
+// A verdict that is larger than the room for it loses some of those who wait, not its cause.
+TEST_F(FlightRecordTest, TheVerdictIsKept) {
+  std::unique_ptr<FlightRecord> record = open(0, 1);
+  FailureReport verdict;
+  verdict.message = "rank 3 is gone";
+  verdict.waiting.resize(500);
+  record->verdict(verdict);
+  Result<FlightLog> log = readFlight(path(0));
+  ASSERT_TRUE(log.ok());
+  auto json = nlohmann::json::parse(log->verdict);
+  EXPECT_EQ(json["message"], "rank 3 is gone");
+  EXPECT_GT(json["waiting"].size(), 20u);
+  EXPECT_EQ(json["waiting"].size() + json["more_waiting"].get<size_t>(), 500u);
 }
 
 // An event costs so little that 10,000 of them in a step of 100 ms are less than 1 % of it.

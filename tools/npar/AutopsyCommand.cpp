@@ -1,0 +1,113 @@
+// `npar autopsy`: reads the flight records that the processes of a job left behind and says where their ranks went apart first.
+#include "tools/npar/Command.h"
+
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include "engine/control/Autopsy.h"
+#include "engine/files/Folders.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+
+namespace {
+
+struct AutopsyFlags {
+  std::string folder;
+  bool json = false;
+};
+
+bool isRecord(const std::string &name) {
+  std::string suffix = engine::flightSuffix;
+  return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+/// What can be read, and why the rest cannot.
+struct Records {
+  std::vector<engine::FlightLog> logs;
+  std::vector<std::string> damaged;
+};
+
+engine::Result<Records> readRecords(const std::string &folder) {
+  engine::Result<std::vector<std::string>> names = program::namesIn(folder);
+  if (!names.ok())
+    return names.status();
+  Records records;
+  for (const std::string &name : *names) {
+    if (!isRecord(name))
+      continue;
+    engine::Result<engine::FlightLog> log = engine::readFlight(folder + "/" + name);
+    if (log.ok())
+      records.logs.push_back(std::move(*log));
+    else
+      records.damaged.push_back(log.status().message());
+  }
+  if (records.logs.empty() && !records.damaged.empty())
+    return engine::Status::badInput(records.damaged.front());
+  if (records.logs.empty())
+    return engine::Status::badInput("no flight record in '" + folder + "': give the folder that the run named, or that --flight did");
+  return records;
+}
+
+void printMissing(const std::vector<engine::FlightLog> &logs) {
+  constexpr size_t most = 16;
+  uint32_t processes = logs.front().processes;
+  std::string missing;
+  size_t count = 0;
+  for (uint32_t process = 0; process < processes && count <= most; ++process)
+    if (std::none_of(logs.begin(), logs.end(), [&](const engine::FlightLog &log) { return log.process == process; }))
+      missing += count++ == most ? ", ..." : (count > 1 ? ", " : "") + std::to_string(process);
+  if (count > 0)
+    printRemark(fmt::format("no record of process{} {}: what is said rests on the others", count > 1 ? "es" : "", missing));
+}
+
+std::string sentence(std::string text) {
+  if (text.empty())
+    return "";
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".\n";
+}
+
+ExitCode runAutopsy(const AutopsyFlags &flags) {
+  engine::Result<Records> records = readRecords(flags.folder);
+  if (!records.ok())
+    return fail(records.status());
+  for (const std::string &damaged : records->damaged)
+    printRemark(damaged);
+  printMissing(records->logs);
+  engine::AutopsyReport report = engine::autopsy(records->logs);
+  if (flags.json) {
+    auto json = nlohmann::ordered_json::parse(report.toJson());
+    json["damaged"] = records->damaged;
+    std::cout << json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  } else {
+    std::cout << sentence(report.first) << sentence(report.second);
+    for (const auto &one : report.failure.waiting)
+      if (report.diverged)
+        std::cout << "  " << engine::describeWait(one.wait) << "\n";
+  }
+  return report.diverged ? ExitCode::CheckFailed : ExitCode::Good;
+}
+
+} // namespace
+
+Command addAutopsyCommand(CLI::App &driver) {
+  auto flags = std::make_shared<AutopsyFlags>();
+  CLI::App *app = driver.add_subcommand(
+      "autopsy", "read the flight records of a job that ended badly: who left the others first\n\n"
+                 "Example:\n"
+                 "  npar autopsy /tmp/npar-flight-4711-123456\n\n"
+                 "A run in several processes keeps the last 4,096 events of each rank in files that outlive it, one per process\n"
+                 "(npar run --flight FOLDER). Records of several hosts are put into one folder first. Exits with 3 when a rank\n"
+                 "left the others, with 0 when the records show none.");
+  app->add_option("FOLDER", flags->folder, "folder of flight records, process-N.flight")->required()->check(notEmpty());
+  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  return {app, [flags] { return runAutopsy(*flags); }};
+}
+
+} // namespace npar::driver
