@@ -50,7 +50,7 @@ void Watchdog::watch() {
       expired();
       continue;
     }
-    wake.wait_for(lock, std::chrono::duration<double>(std::clamp(seconds / 8, 1e-3, 0.5)));
+    wake.wait_for(lock, std::chrono::duration<double>(std::clamp(seconds / 8, 1e-3, 0.1)));
   }
 }
 

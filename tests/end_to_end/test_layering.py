@@ -31,7 +31,12 @@ class LayeringTest(unittest.TestCase):
         """The runtime makes a backend by its name; what is in one (oneDNN, OpenMP, kernels) is seen by itself alone."""
         others = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name != "backends"]
         self.assertEqual([line for folder in others for line in includes(folder, r"(engine/backends/\w+/|oneapi/dnnl|dnnl|omp\.h)")], [])
-        self.assertEqual(includes("engine/comm", r"engine/(backends|runtime)/"), [])
+        self.assertEqual(includes("engine/comm", r"engine/(backends|runtime|control)/"), [])
+
+    def test_who_runs_ranks_knows_no_control_channel(self):
+        """The channel looks at sessions and is told of failures through interfaces of theirs (StepObserver, FailureChannel)."""
+        self.assertEqual(includes("engine/runtime", r"engine/control/"), [])
+        self.assertTrue(includes("engine/control", r"engine/(runtime/StepObserver|comm/process/FailureChannel)\.h"))
 
     def test_backends_alone_follow_device_addresses(self):
         """`devicePointer` makes a pointer of an address: right in the backend whose memory it is, wrong wherever memory may be a device's."""

@@ -8,6 +8,7 @@
 #include "engine/control/HardExit.h"
 #include "engine/control/SessionWatch.h"
 #include "engine/data/DataSource.h"
+#include "engine/program/Ranks.h"
 #include "engine/runtime/SessionParts.h"
 #include "tests/engine/comm/FaultyCommunicator.h"
 

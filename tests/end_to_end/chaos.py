@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Breaks training in several processes on purpose and scores what npar makes of it.
+
+Each fault is a run of its own: `npar_run_processes` (tests/engine/control/RunProcesses.cpp) under MPICH's mpiexec. A process is killed or stopped
+at a random moment; a rank skips, repeats, loses, delays or mis-sizes an operation, or fails in it; over test hosts the link between two goes down.
+A run is right when
+
+    every process is gone within the time limit + 2 s after the fault (a killed one: within 2 s),
+    the one report names the culprit (its process, its rank; over a lost link its host) and has the exit code that is due,
+    and when a fault is harmless (a delay below the limit) the parameters have the hash of an undisturbed run.
+
+    python3 tests/end_to_end/chaos.py --faults 200 --processes 4 8          # prints a table; exit code 1 when any run is wrong
+    python3 tests/end_to_end/chaos.py --faults 20 --processes 4 --hosts 2   # over two network namespaces, as root
+
+MPICH's mpiexec would end the others itself when a process is killed: `-disable-auto-cleanup` leaves that to npar. Skipped where MPICH or its module
+is missing; test hosts need root and iproute2.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from driver import BUILD, NPAR, SMALL, mesh, settings
+from hosts import Hosts
+
+PROGRAM = BUILD / "bin" / "npar_run_processes"
+MPIEXEC = "mpiexec.mpich"
+LIMIT = 3  # seconds: the runs' time limit
+WORLD = 8
+STEPS = 60
+KINDS = ("kill", "stop", "skip", "duplicate", "drop", "delay", "resize", "fail", "late")
+EXPECTED_CODE = {"kill": 4, "stop": 5, "drop": 5, "delay": 5, "link": 5, "skip": None, "duplicate": 4, "resize": 4, "fail": 4, "late": 0}
+
+
+def missing():
+    """Why there can be no chaos here; None when there can."""
+    if not shutil.which(MPIEXEC):
+        return f"{MPIEXEC} is not installed"
+    if not (BUILD / "lib" / "npar" / "libnpar_mpich.so").exists():
+        return "npar was built without a module for mpich"
+    return None
+
+
+class Run:
+    """One run with one fault."""
+
+    def __init__(self, program, processes, hosts=None, words=()):
+        self.lines, self.pids, self.steps, self.arrived = [], {}, -1, {}
+        self.changed = threading.Condition()
+        command = [*(hosts.inside() if hosts else []), MPIEXEC, "-disable-auto-cleanup", *(hosts.launch() if hosts else []), "-n", str(processes)]
+        command += [str(PROGRAM), str(program), "mpich", f"steps={STEPS}", f"timeout={LIMIT}", *words]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        self.errors = []
+        threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.lines.append(line.rstrip("\n"))
+                self.arrived[line.split(" ")[0]] = time.monotonic()
+                if match := re.match(r"process (\d+) pid (\d+)", line):
+                    self.pids[int(match[1])] = int(match[2])
+                if match := re.match(r"step (\d+)", line):
+                    self.steps = int(match[1])
+                self.changed.notify_all()
+
+    def wait_for(self, condition, seconds):
+        with self.changed:
+            return self.changed.wait_for(lambda: condition() or self.process.poll() is not None, seconds) and condition()
+
+    def alive(self):
+        """Processes of the run that are still there, zombies aside."""
+        return [pid for pid in self.pids.values() if state_of(pid) not in ("", "Z")]
+
+    def end(self, patience):
+        """Seconds from now until every process was gone; None when some had to be killed."""
+        began = time.monotonic()
+        while time.monotonic() - began < patience:
+            if self.process.poll() is not None and not self.alive():
+                return time.monotonic() - began
+            time.sleep(0.01)
+        for pid in self.alive():
+            os.kill(pid, signal.SIGKILL)
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        return None
+
+    def reports(self):
+        return [json.loads(line[len("report "):]) for line in self.lines if line.startswith("report ")]
+
+    def hash(self):
+        return next((line.split()[1] for line in self.lines if line.startswith("hash ")), None)
+
+
+def state_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+
+
+def compile_program(folder, plan="three_d", **sizes):
+    path = folder / f"{plan}.npx"
+    subprocess.run([NPAR, "compile", "gpt2", "--plan", plan, *settings(SMALL, mesh(**(sizes or {"dp": 2, "pp": 2, "tp": 2}))), "-o", path], check=True, capture_output=True)
+    return path
+
+
+def host_of(process, processes):
+    return process * 2 // processes
+
+
+def strike(kind, program, processes, chance, hosts, healthy):
+    """One run with one fault: an error in words, empty when all was right; and how long it took until all were gone."""
+    rank, at = chance.randrange(WORLD), chance.randrange(60, 400)
+    victim = chance.randrange(processes)
+    words = {
+        "skip": [f"skip={rank},{at}"], "duplicate": [f"duplicate={rank},{at}"], "drop": [f"drop={rank},{at}"], "resize": [f"resize={rank},{at}"],
+        "fail": [f"fail={rank},{at}"], "delay": [f"delay={rank},{at},{4 * LIMIT}"], "late": [f"late={rank},{at}"],
+    }.get(kind, [])
+    if kind == "late":
+        words = [f"delay={rank},{at},{LIMIT * 0.5}"]
+    run = Run(program, processes, hosts, words)
+    described = f"{kind} of {'process ' + str(victim) if kind in ('kill', 'stop') else 'rank ' + str(rank) + ' at ' + str(at)} with {processes} processes"
+    if kind in ("kill", "stop", "link"):
+        if not run.wait_for(lambda: run.steps >= chance.randrange(2, 12) and len(run.pids) == processes, 60):
+            run.end(0)
+            return f"{described}: did not begin: {run.lines[-3:]} {run.errors[-3:]}", None
+        time.sleep(chance.random() * 0.05)
+        struck = time.monotonic()
+        if kind == "link":
+            hosts.cut(1)
+        else:
+            os.kill(run.pids[victim], signal.SIGKILL if kind == "kill" else signal.SIGSTOP)
+    else:
+        struck = None
+    took = run.end(60 if struck is None else LIMIT + 10)
+    if kind == "link":
+        hosts.mend(1)
+    ended = time.monotonic()
+    run.reader.join(1)
+    if struck is None:  # the fault came after the last whole step
+        struck = run.arrived.get("step", ended)
+    if took is None:
+        return f"{described}: hang", None
+    seconds = ended - struck
+    reports = run.reports()
+    if kind == "late":
+        return ("" if run.hash() == healthy and not reports else f"{described}: harmless, and yet {reports or run.lines[-3:]}"), None
+    bound = 2 if EXPECTED_CODE[kind] == 4 else LIMIT + 2
+    if run.hash() is not None:
+        return f"{described}: not noticed, hash {'right' if run.hash() == healthy else 'WRONG'}", seconds
+    if seconds > bound:
+        return f"{described}: gone after {seconds:.1f} s", seconds
+    if kind == "link":
+        sides = {host_of(report["process"], processes) for report in reports if report["process"] is not None}
+        return ("" if 1 in sides else f"{described}: {[report['message'] for report in reports]}"), seconds
+    if len(reports) != 1:
+        return f"{described}: {len(reports)} reports {run.lines[-3:]} {run.errors[-3:]}", seconds
+    report = reports[0]
+    if EXPECTED_CODE[kind] is not None and report["code"] != EXPECTED_CODE[kind]:
+        return f"{described}: exit code {report['code']}: {report['message']}", seconds
+    named = report["process"] == victim if kind in ("kill", "stop") else report["rank"] == rank
+    return ("" if named else f"{described}: blamed rank {report['rank']} of process {report['process']}: {report['message']}"), seconds
+
+
+def chaos(faults, counts, seed=1, hosts=None, kinds=KINDS, say=print):
+    """Errors of all runs, and the table of scores."""
+    chance = random.Random(seed)
+    errors, table = [], collections.OrderedDict()
+    with tempfile.TemporaryDirectory(prefix="npar-chaos-") as folder:
+        program = compile_program(pathlib.Path(folder))
+        undisturbed = Run(program, counts[0], hosts)
+        undisturbed.end(120)
+        undisturbed.reader.join(1)
+        healthy = undisturbed.hash()
+        if not healthy:
+            return [f"an undisturbed run does not end well: {undisturbed.lines[-3:]} {undisturbed.errors[-3:]}"], table
+        for number in range(faults):
+            kind, processes = kinds[number % len(kinds)], counts[number // len(kinds) % len(counts)]
+            error, seconds = strike(kind, program, processes, chance, hosts, healthy)
+            row = table.setdefault((kind, processes), {"faults": 0, "right": 0, "hangs": 0, "wrong": 0, "slowest": 0.0})
+            row["faults"] += 1
+            row["right"] += not error
+            row["hangs"] += error.endswith(": hang")
+            row["wrong"] += "WRONG" in error
+            row["slowest"] = max(row["slowest"], seconds or 0)
+            if error:
+                errors.append(error)
+            say(f"{number + 1} of {faults}: {error or kind + ' right'}" + (f" ({seconds:.2f} s)" if seconds else ""))
+    return errors, table
+
+
+def print_table(table):
+    print("| fault | processes | faults | right culprit | hangs | wrong results | gone after, at most |")
+    print("|---|---|---|---|---|---|---|")
+    for (kind, processes), row in sorted(table.items()):
+        print(f"| {kind} | {processes} | {row['faults']} | {row['right']} | {row['hangs']} | {row['wrong']} | {row['slowest']:.1f} s |")
+    total = {key: sum(row[key] for row in table.values()) for key in ("faults", "right", "hangs", "wrong")}
+    print(f"| all | | {total['faults']} | {total['right']} | {total['hangs']} | {total['wrong']} | |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--faults", type=int, default=18)
+    parser.add_argument("--processes", type=int, nargs="+", default=[4])
+    parser.add_argument("--hosts", type=int, default=1)
+    parser.add_argument("--kinds", nargs="+", default=None, choices=[*KINDS, "link"])
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    if reason := missing() or (Hosts.missing() if arguments.hosts > 1 else None):
+        print(f"skipped: {reason}")
+        return 0
+    kinds = arguments.kinds or (KINDS + ("link",) if arguments.hosts > 1 else KINDS)
+    with Hosts(arguments.hosts) as hosts:
+        errors, table = chaos(arguments.faults, arguments.processes, arguments.seed, hosts if arguments.hosts > 1 else None, kinds)
+    print_table(table)
+    for error in errors:
+        print(error)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

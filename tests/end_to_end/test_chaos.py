@@ -1,0 +1,73 @@
+"""Training in real processes, broken on purpose: nothing hangs, the right one is named, and records say it afterwards."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import chaos
+from driver import LONG, NPAR
+from hosts import Hosts
+
+
+@unittest.skipIf(chaos.missing(), chaos.missing())
+class ChaosTest(unittest.TestCase):
+    def check(self, errors, table, faults):
+        chaos.print_table(table)
+        self.assertEqual(sum(row["faults"] for row in table.values()), faults, errors)
+        self.assertEqual(sum(row["hangs"] + row["wrong"] for row in table.values()), 0, errors)
+        right = sum(row["right"] for row in table.values())
+        self.assertGreaterEqual(right, faults - faults // 100, "\n".join(errors))
+
+    def test_faults(self):
+        """In the long form 200 on 4 and 8 processes; else each kind once, and a few twice."""
+        faults, counts = (200, [4, 8]) if LONG else (12, [4])
+        self.check(*chaos.chaos(faults, counts, say=lambda _: None), faults)
+
+    @unittest.skipUnless(LONG, "needs NPAR_LONG=1")
+    @unittest.skipIf(Hosts.missing(), Hosts.missing())
+    def test_faults_over_two_hosts(self):
+        with Hosts(2) as hosts:
+            self.check(*chaos.chaos(20, [4, 8], 2, hosts, (*chaos.KINDS, "link"), say=lambda _: None), 20)
+
+    def test_records_of_processes_that_were_all_killed(self):
+        """Nobody is left who could say anything: one process is stopped, a moment later the others are killed where they wait for it."""
+        with tempfile.TemporaryDirectory(prefix="npar-autopsy-") as name:
+            folder = pathlib.Path(name)
+            records = folder / "records"
+            records.mkdir()
+            run = chaos.Run(chaos.compile_program(folder), 4, words=[f"flight={records}"])
+            self.assertTrue(run.wait_for(lambda: run.steps >= 5 and len(run.pids) == 4, 60), run.lines)
+            os.kill(run.pids[2], signal.SIGSTOP)
+            self.assertTrue(run.wait_for(lambda: False, 2.2) is False and run.process.poll() is None)
+            for pid in run.pids.values():
+                os.kill(pid, signal.SIGKILL)
+            self.assertIsNotNone(run.end(10))
+            self.assertEqual(len(list(records.iterdir())), 4)
+            found = subprocess.run([NPAR, "autopsy", records, "--json"], capture_output=True, text=True)
+            self.assertEqual(found.returncode, 3, found.stderr)
+            self.assertEqual(json.loads(found.stdout)["failure"]["process"], 2, found.stdout)
+            # One record lost, one damaged: what is left is read, and said.
+            (records / "process-0.flight").unlink()
+            (records / "process-1.flight").write_bytes(b"x" * 1000)
+            found = subprocess.run([NPAR, "autopsy", records], capture_output=True, text=True)
+            self.assertEqual(found.returncode, 3, found.stderr)
+            self.assertIn("process-1.flight' is none", found.stderr)
+            self.assertIn("no record of processes 0, 1", found.stderr)
+            self.assertRegex(found.stdout, r"(?s)^(Rank|Process) .*2.*\.\nIts last event was at \d\d:\d\d:\d\d\.\d\d\d, ")
+
+    def test_a_good_run_leaves_no_record(self):
+        with tempfile.TemporaryDirectory(prefix="npar-autopsy-") as name:
+            folder = pathlib.Path(name)
+            run = chaos.Run(chaos.compile_program(folder), 2, words=[f"flight={folder / 'records'}", "steps=3"])
+            self.assertIsNotNone(run.end(60))
+            run.reader.join(1)
+            self.assertIsNotNone(run.hash(), run.lines)
+            self.assertFalse((folder / "records").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
