@@ -80,7 +80,7 @@ private:
     auto state = stateOf.find(rank);
     if (state != stateOf.end())
       for (const Wait &wait : state->second->waits)
-        if (wait.meeting == meeting)
+        if (wait.meeting == meeting && !wait.lost)
           return &wait;
     return nullptr;
   }
@@ -88,7 +88,7 @@ private:
   /// Its process holds the rank's part back until an earlier operation has been posted.
   bool holds(int64_t rank, const Meeting &meeting) const {
     const Wait *wait = waitOf(rank, meeting);
-    return wait && wait->missing.empty();
+    return wait && wait->missing.empty() && !wait->lost;
   }
 
   /// Ranks that wait for this one, directly or through others.
@@ -136,6 +136,15 @@ private:
     const ProcessEvidence &one = evidence.processes[process];
     std::string text = "process " + std::to_string(process) + " on host '" + one.host + "'";
     return one.pid > 0 ? text + " (pid " + std::to_string(one.pid) + ")" : text;
+  }
+
+  std::string nameOf(int64_t rank, int64_t process) const {
+    return "rank " + std::to_string(rank) + (process >= 0 ? " of " + nameOf(static_cast<uint32_t>(process)) : "");
+  }
+
+  static std::string whatOf(const Place &place) {
+    return "'" + place.operation + "'" + (place.source.empty() ? "" : " (" + place.source + ")") + " of training step " +
+           std::to_string(place.trainingStep) + ", micro-batch " + std::to_string(place.micro);
   }
 
   std::string holding(uint32_t process) const {
@@ -238,9 +247,7 @@ private:
     place.rank = rank;
     auto holder = processOf.find(rank);
     int64_t process = holder == processOf.end() ? -1 : int64_t{holder->second};
-    std::string where = "rank " + std::to_string(rank) + (process >= 0 ? " of " + nameOf(static_cast<uint32_t>(process)) : "");
-    std::string what = "'" + place.operation + "'" + (place.source.empty() ? "" : " (" + place.source + ")") + " of training step " +
-                       std::to_string(place.trainingStep) + ", micro-batch " + std::to_string(place.micro);
+    std::string where = nameOf(rank, process), what = whatOf(place);
     blame(cause, Code::Timeout, process, place,
           cause == Cause::Skipped ? where + " went on without joining " + what + ", in which others wait for it"
                                   : where + " joined " + what + ", but its part did not reach those who wait for it");
@@ -261,7 +268,24 @@ private:
       if (slowest < 0 || weight > best)
         slowest = rank, best = weight;
     }
-    return slowest >= 0 ? blameRank(slowest) : blameLast();
+    if (slowest < 0)
+      return blameLast();
+    auto state = stateOf.find(slowest);
+    if (state != stateOf.end())
+      for (const Wait &wait : state->second->waits)
+        if (wait.lost) {
+          blameLost(slowest, wait.place);
+          return true;
+        }
+    return blameRank(slowest);
+  }
+
+  /// It waits for nobody, and yet an operation of its has begun and not ended.
+  void blameLost(int64_t rank, const Place &place) {
+    auto holder = processOf.find(rank);
+    int64_t process = holder == processOf.end() ? -1 : int64_t{holder->second};
+    blame(Cause::Lost, Code::Timeout, process, place,
+          nameOf(rank, process) + " joined " + whatOf(place) + ", but its part was lost before it reached anyone");
   }
 
   bool blameRank(int64_t rank) {
@@ -270,7 +294,7 @@ private:
     Place place = state == stateOf.end() ? Place() : state->second->place;
     place.rank = rank;
     int64_t process = holder == processOf.end() ? -1 : int64_t{holder->second};
-    std::string where = "rank " + std::to_string(rank) + (process >= 0 ? " of " + nameOf(static_cast<uint32_t>(process)) : "");
+    std::string where = nameOf(rank, process);
     bool inStep = state != stateOf.end() && state->second->inStep;
     std::string phase;
     if (process >= 0 && evidence.processes[static_cast<size_t>(process)].state)
@@ -307,17 +331,15 @@ private:
   void listWaiting() {
     constexpr size_t most = 64;
     for (const auto &[rank, state] : stateOf) {
-      if (state->waits.empty())
+      auto wait = std::find_if(state->waits.begin(), state->waits.end(), [](const Wait &one) { return !one.missing.empty(); });
+      if (wait == state->waits.end())
         continue;
       if (report.waiting.size() == most) {
         ++report.moreWaiting;
         continue;
       }
-      FailureReport::Waiting waiting;
-      waiting.wait = state->waits.front();
-      waiting.process = processOf.at(rank);
-      waiting.host = evidence.processes[waiting.process].host;
-      report.waiting.push_back(std::move(waiting));
+      uint32_t process = processOf.at(rank);
+      report.waiting.push_back({*wait, process, evidence.processes[process].host});
     }
   }
 

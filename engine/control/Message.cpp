@@ -66,12 +66,14 @@ void put(ByteWriter &to, const Wait &wait) {
   put(to, wait.place);
   put(to, wait.meeting);
   put(to, wait.missing, mostMissing);
+  to.number<uint8_t>(wait.lost);
 }
 
 void get(ByteReader &from, Wait &wait) {
   get(from, wait.place);
   get(from, wait.meeting);
   get(from, wait.missing, mostMissing);
+  wait.lost = from.flag();
 }
 
 void put(ByteWriter &to, const RankState &rank) {

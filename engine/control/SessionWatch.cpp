@@ -15,7 +15,7 @@ void SessionWatch::opened(const program::Program &program, const StepGraph &grap
   this->program = &program, this->graph = &graph, this->operations = &operations, this->communicator = &communicator;
   moves = std::make_unique<Rank[]>(graph.ranks.size());
   marks = std::make_unique<std::atomic<uint32_t>[]>(graph.nodes.size());
-  trainingStep = -1, inStep = false, failedNode = noIndex;
+  trainingStep = -1, inStep = false, failedNode = noIndex, atFailure.reset();
   if (record)
     recording = record->open(program, graph, operations);
 }
@@ -53,7 +53,11 @@ void SessionWatch::moved(uint32_t node, bool done) {
 
 void SessionWatch::failed(uint32_t node) {
   failedNode = node;
-  if (record)
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    atFailure = lookNow(true);
+  }
+  if (record && node != noIndex)
     record->note(graph->nodes[node].local, node, trainingStep.load(), FlightEvent::Failed);
 }
 
@@ -91,16 +95,20 @@ Meeting SessionWatch::meetingOf(uint32_t node) const {
 }
 
 ProcessState SessionWatch::look(bool waits) const {
-  constexpr size_t fewRanks = 8;
   std::lock_guard<std::mutex> lock(mutex);
-  ProcessState state;
   if (!graph)
-    return state;
+    return {};
+  return atFailure ? *atFailure : lookNow(waits);
+}
+
+ProcessState SessionWatch::lookNow(bool waits) const {
+  constexpr uint32_t fewRanks = 8;
+  ProcessState state;
   std::map<int64_t, std::vector<PendingOperation>> pending;
   if (waits)
     for (PendingOperation &operation : communicator->pending())
       pending[operation.rank].push_back(std::move(operation));
-  for (size_t local = 0; local < graph->ranks.size(); ++local) {
+  for (uint32_t local = 0; local < graph->ranks.size(); ++local) {
     state.progress += moves[local].moves.load(std::memory_order_relaxed);
     if (!waits && local >= fewRanks)
       continue;
@@ -111,14 +119,24 @@ ProcessState SessionWatch::look(bool waits) const {
     rank.place.rank = graph->ranks[local].rank;
     rank.place.trainingStep = trainingStep.load();
     rank.inStep = inStep.load();
-    std::vector<PendingOperation> &own = pending[rank.place.rank];
-    std::sort(own.begin(), own.end(), [](const auto &a, const auto &b) { return a.tag < b.tag; });
-    for (PendingOperation &operation : own) {
-      auto node = static_cast<uint32_t>(operation.tag);
-      rank.waits.push_back({placeOf(node), meetingOf(node), std::move(operation.missing)});
-    }
+    if (waits)
+      addWaits(rank, local, std::move(pending[rank.place.rank]));
   }
   return state;
+}
+
+/// What the communicator knows, and what it does not although it was posted; in program order.
+void SessionWatch::addWaits(RankState &rank, uint32_t local, std::vector<PendingOperation> pending) const {
+  std::map<uint32_t, Wait> waits;
+  for (PendingOperation &operation : pending) {
+    auto node = static_cast<uint32_t>(operation.tag);
+    waits[node] = {placeOf(node), meetingOf(node), std::move(operation.missing), false};
+  }
+  for (uint32_t node = 0; node < graph->nodes.size() && rank.inStep; ++node)
+    if (graph->nodes[node].local == local && graph->nodes[node].communicates() && marks[node].load() == markOf(false) && !waits.count(node))
+      waits[node] = {placeOf(node), meetingOf(node), {}, true};
+  for (auto &[node, wait] : waits)
+    rank.waits.push_back(std::move(wait));
 }
 
 Joined SessionWatch::joined(const Question &question) const {

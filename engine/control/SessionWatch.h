@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace npar::engine {
@@ -42,6 +43,8 @@ private:
   };
   void moved(uint32_t node, bool done);
   void noteAll(FlightEvent event);
+  ProcessState lookNow(bool waits) const;
+  void addWaits(RankState &rank, uint32_t local, std::vector<PendingOperation> pending) const;
   Place placeOf(uint32_t node) const;
   Meeting meetingOf(uint32_t node) const;
   /// Of a node in this training step.
@@ -54,6 +57,7 @@ private:
   const StepGraph *graph = nullptr;
   const Operations *operations = nullptr;
   const Communicator *communicator = nullptr;
+  std::optional<ProcessState> atFailure;          ///< where all stood then
   std::unique_ptr<Rank[]> moves;                  ///< by place in StepGraph::ranks
   std::unique_ptr<std::atomic<uint32_t>[]> marks; ///< by node: in which training step it began or ended last
   std::atomic<int64_t> trainingStep{-1};

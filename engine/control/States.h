@@ -28,11 +28,12 @@ struct Place {
   std::string task, operation, source; ///< such as "B0:1", "all_reduce h.3.attn", "gpt2.npar:14:3"
 };
 
-/// One operation of a rank that others have not joined.
+/// One operation of a rank that has begun and not ended.
 struct Wait {
   Place place;
   Meeting meeting;
-  std::vector<int64_t> missing;
+  std::vector<int64_t> missing; ///< who has not joined; nobody where it is held back behind another operation of its rank
+  bool lost = false;            ///< the communicator does not know of it
 };
 
 struct RankState {

@@ -238,7 +238,7 @@ void Executor::State::fail(uint32_t node, const Status &status) {
   bool communicates = node != noIndex && graph.nodes[node].communicates();
   Status elsewhere = communicates ? communicator.abortedElsewhere() : Status();
   bool cause = elsewhere.ok(), first = cause ? failure.raise(node, status) : failure.raise(noIndex, elsewhere);
-  if (first && cause && node != noIndex && options.observer)
+  if (first && cause && options.observer)
     options.observer->failed(node);
   if (first)
     communicator.abort(failure.reason());

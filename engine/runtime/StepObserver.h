@@ -21,7 +21,8 @@ public:
   virtual void began(uint32_t node) = 0;
   /// Of a node that goes on after its worker has left it: communication, and work of a device.
   virtual void ended(uint32_t node) = 0;
-  /// This node is why the training step cannot end.
+  /// The training step cannot end, because of this node, or (noIndex) because nothing has moved for the time limit. Called before the
+  /// communicator is told, which then forgets who waits for whom.
   virtual void failed(uint32_t node) = 0;
 };
 

@@ -33,7 +33,7 @@ protected:
   static Meeting meeting(uint32_t event, int64_t step = 7) { return {step, false, event, 1, 0, 3}; }
   RankState &rankOf(uint32_t process) { return evidence.processes[process].state->ranks[0]; }
   void wait(uint32_t rank, uint32_t event, std::vector<int64_t> missing) {
-    rankOf(rank).waits.push_back({place(rank, "all_reduce " + std::to_string(event)), meeting(event), std::move(missing)});
+    rankOf(rank).waits.push_back({place(rank, "all_reduce " + std::to_string(event)), meeting(event), std::move(missing), false});
   }
 
   Evidence evidence;
@@ -93,6 +93,18 @@ TEST_F(JudgeTest, WhoHoldsItsPartBackIsWaitedFor) {
     evidence.answers[question] = Joined::Posted;
   EXPECT_EQ(judge(evidence).cause, Cause::Slow);
   EXPECT_EQ(judge(evidence).place.rank, 2);
+}
+
+// Nobody has come as far as the operation that rank 1 has lost: it shows by what rank 1 itself knows.
+TEST_F(JudgeTest, AnOperationThatNoCommunicatorKnowsIsLost) {
+  wait(0, 9, {1}), wait(2, 9, {1});
+  rankOf(1).waits.push_back({place(1, "send x"), meeting(3), {}, true});
+  for (const Question &question : questionsAbout(evidence))
+    evidence.answers[question] = Joined::NotYet;
+  FailureReport report = judge(evidence);
+  EXPECT_EQ(report.cause, Cause::Lost);
+  EXPECT_EQ(report.place.rank, 1);
+  EXPECT_EQ(report.place.operation, "send x");
 }
 
 TEST_F(JudgeTest, ASilentProcessExplainsWhatOthersWaitFor) {
