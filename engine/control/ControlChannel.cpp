@@ -19,6 +19,10 @@
 
 namespace npar::engine {
 
+namespace {
+constexpr double patienceWithStopped = 0.5; // seconds; no launcher is to hear of a dead process before the report
+} // namespace
+
 struct ControlChannel::State final : ControlLink {
   State(const ControlOptions &options, JoinedJob job)
       : options(options), job(std::move(job)), wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
@@ -50,7 +54,8 @@ struct ControlChannel::State final : ControlLink {
   void readAll();
   void runInbox();
   void farewell();
-  void endStopped(const FailureReport &report) const;
+  /// The first process of its host that is alive does it, if they are still the same.
+  void endStopped() const;
 
   // What the core asks; on the channel's thread.
   void send(uint32_t to, const Message &message) override {
@@ -78,6 +83,7 @@ struct ControlChannel::State final : ControlLink {
   Descriptor wake;
   std::unique_ptr<ControlCore> core; ///< touched by the thread alone
   bool quitting = false;             ///< likewise
+  double decidedAt = 0;              ///< likewise; 0: it is not
   std::mutex watching;               ///< held while the observed is asked
   const Observed *observed = nullptr;
   FlightRecord *flight = nullptr; ///< likewise
@@ -100,6 +106,8 @@ void ControlChannel::State::run() {
     runInbox();
     if (double now = steadyNow(); now >= core->due())
       core->tick(now);
+    if (decidedAt > 0 && steadyNow() - decidedAt > patienceWithStopped)
+      endStopped();
   }
   farewell();
 }
@@ -109,7 +117,7 @@ void ControlChannel::State::waitForNews() {
   for (const Connection &connection : job.connections)
     if (connection.open())
       waiting.push_back({connection.descriptor(), static_cast<short>(POLLIN | (connection.wantsToSend() ? POLLOUT : 0)), 0});
-  double left = std::clamp(core->due() - steadyNow(), 0.0, 1.0);
+  double left = std::clamp(core->due() - steadyNow(), 0.0, decidedAt > 0 ? 0.1 : 1.0);
   ::poll(waiting.data(), waiting.size(), static_cast<int>(std::ceil(left * 1000)));
 }
 
@@ -162,7 +170,7 @@ void ControlChannel::State::farewell() {
 }
 
 void ControlChannel::State::decided(const FailureReport &report) {
-  endStopped(report);
+  decidedAt = steadyNow();
   {
     std::lock_guard<std::mutex> lock(watching);
     if (flight)
@@ -186,13 +194,18 @@ void ControlChannel::State::decided(const FailureReport &report) {
     told(report.status());
 }
 
-/// A stopped process would stay behind when all others have ended. The first of its host that is alive ends it, if it is still the same.
-void ControlChannel::State::endStopped(const FailureReport &report) const {
-  auto isLost = [&](uint32_t process) { return std::find(report.lost.begin(), report.lost.end(), process) != report.lost.end(); };
+void ControlChannel::State::endStopped() const {
+  std::vector<uint32_t> lost;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (verdict)
+      lost = verdict->lost;
+  }
+  auto isLost = [&](uint32_t process) { return std::find(lost.begin(), lost.end(), process) != lost.end(); };
   for (uint32_t process = 0; process < options.process; ++process)
     if (job.peers[process].identity == job.peers[options.process].identity && !isLost(process))
       return;
-  for (uint32_t process : report.lost)
+  for (uint32_t process : lost)
     if (process < job.peers.size() && process != options.process)
       if (const JobPeer &peer = job.peers[process];
           peer.identity == job.peers[options.process].identity && peer.start != 0 && startOf(peer.name.pid) == peer.start)
@@ -275,6 +288,8 @@ std::optional<FailureReport> ControlChannel::verdict(double waitSeconds) const {
   state->news.wait_for(lock, std::chrono::duration<double>(waitSeconds), [this] { return state->verdict.has_value(); });
   return state->verdict;
 }
+
+void ControlChannel::endStopped() { state->endStopped(); }
 
 const std::vector<JobPeer> &ControlChannel::peers() const { return state->job.peers; }
 

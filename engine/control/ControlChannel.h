@@ -48,6 +48,9 @@ public:
   void phase(const std::string &what);
   /// Why the job has failed, the same in all processes; waits so long for it. Nothing: it has not failed.
   std::optional<FailureReport> verdict(double waitSeconds) const;
+  /// After the last word of a job that has failed, before this process ends: ends the processes of its host that are stopped, for nobody
+  /// would be left to do it. The channel does it itself half a second after the verdict.
+  void endStopped();
   /// The processes of the job and their hosts.
   const std::vector<JobPeer> &peers() const;
 

@@ -61,10 +61,14 @@ void ControlCore::beat() {
   if (isJudge()) {
     Message alive = Message::of(Message::Kind::Alive);
     alive.state.lateSeconds = late;
-    for (uint32_t process = 0; process < peers.size(); ++process)
+    for (uint32_t process = self() == 0 ? 2 : 0; process < peers.size(); ++process)
       if (reaches(process) && this->alive(process))
         link.send(process, alive);
-    look(false);
+    // The deputy hears more, for when the judge is gone.
+    if (self() == 0 && peers.size() > 1 && this->alive(1))
+      sendBeat(1, 0);
+    else
+      look(false);
   } else {
     sendBeat(judge, 0);
   }

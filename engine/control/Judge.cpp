@@ -154,7 +154,7 @@ private:
     std::string text = ranks.size() == 1 ? ", which holds rank " : ", which holds ranks ";
     for (size_t i = 0; i < ranks.size() && i < 16; ++i)
       text += (i ? ", " : "") + std::to_string(ranks[i]);
-    return ranks.size() > 16 ? text + " and " + std::to_string(ranks.size() - 16) + " more" : text;
+    return text + (ranks.size() > 16 ? " and " + std::to_string(ranks.size() - 16) + " more," : ",");
   }
 
   /// ", last seen at task B0:1, 'all_reduce' (gpt2.npar:14:3) of training step 12".

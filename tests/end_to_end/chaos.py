@@ -136,7 +136,8 @@ def strike(kind, program, processes, chance, hosts, healthy):
     run = Run(program, processes, hosts, words)
     described = f"{kind} of {'process ' + str(victim) if kind in ('kill', 'stop') else 'rank ' + str(rank) + ' at ' + str(at)} with {processes} processes"
     if kind in ("kill", "stop", "link"):
-        if not run.wait_for(lambda: run.steps >= chance.randrange(2, 12) and len(run.pids) == processes, 60):
+        begun = chance.randrange(2, 12)
+        if not run.wait_for(lambda: run.steps >= begun and len(run.pids) == processes, 60):
             run.end(0)
             return f"{described}: did not begin: {run.lines[-3:]} {run.errors[-3:]}", None
         time.sleep(chance.random() * 0.05)

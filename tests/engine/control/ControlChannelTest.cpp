@@ -133,6 +133,7 @@ int endWithVerdict(SharedGather &gather, uint32_t process, uint32_t processes, i
   std::optional<FailureReport> report = (*channel)->verdict(5);
   if (!report)
     return 91;
+  (*channel)->endStopped();
   if (report->process != culprit || report->cause != cause || report->place.rank != culprit)
     return 92;
   return static_cast<int>(report->code);

@@ -123,6 +123,7 @@ int main(int count, char **arguments) {
     std::optional<FailureReport> report = (*channel)->verdict(2);
     if (report)
       speak(*report);
+    (*channel)->endStopped();
     ::_exit(static_cast<int>(report ? report->code : status.code()));
   };
   SessionOptions options;
