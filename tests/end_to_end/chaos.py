@@ -12,7 +12,8 @@ A run is right when
     python3 tests/end_to_end/chaos.py --faults 200 --processes 4 8          # prints a table; exit code 1 when any run is wrong
     python3 tests/end_to_end/chaos.py --faults 20 --processes 4 --hosts 2   # over two network namespaces, as root
 
-MPICH's mpiexec would end the others itself when a process is killed: `-disable-auto-cleanup` leaves that to npar. Skipped where MPICH or its module
+MPICH's mpiexec would end the others itself when a process is killed: `-disable-auto-cleanup` leaves that to npar (they get a SIGUSR1 instead, which
+they have to ignore). Skipped where MPICH or its module
 is missing; test hosts need root and iproute2.
 """
 

@@ -13,6 +13,7 @@
 #include "tests/engine/comm/FaultyCommunicator.h"
 
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -85,6 +86,8 @@ int main(int count, char **arguments) {
   Result<std::shared_ptr<ProcessGroup>> group = ProcessGroup::open(*transport);
   if (!group.ok())
     end(group.status());
+  // By it MPICH's mpiexec tells the others that a process is gone; whoever does not listen to it would end.
+  std::signal(SIGUSR1, SIG_IGN);
   uint32_t process = (*group)->process(), processes = (*group)->processes();
   say("process " + std::to_string(process) + " pid " + std::to_string(::getpid()));
 
