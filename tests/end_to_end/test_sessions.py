@@ -9,16 +9,16 @@ RUN = BUILD / "bin" / "npar_run_sessions"
 
 # Name, flags of the plan, and how it is run besides in one session: sessions, then words of npar_run_sessions.
 PLANS = [
-    ("dp", settings(mesh(dp=4)), ["2", "4 in-turns queued"]),
-    ("tp", settings(mesh(dp=2, tp=2)), ["2 in-turns", "4 by-order"]),
-    ("pp", settings(mesh(pp=4), schedule="zb_h1"), ["2 by-order queued", "4"]),
-    ("zero", settings(mesh(dp=4), zero=3), ["2 offset", "4 by-order in-turns"]),
+    ("dp", settings(mesh(dp=4)), ["2", "4 in-turns queued", "4 processes"]),
+    ("tp", settings(mesh(dp=2, tp=2)), ["2 in-turns processes", "4 by-order"]),
+    ("pp", settings(mesh(pp=4), schedule="zb_h1"), ["2 by-order queued", "4 processes"]),
+    ("zero", settings(mesh(dp=4), zero=3), ["2 offset processes", "4 by-order in-turns"]),
 ]
 LONGER = [
-    ("three_d", settings(mesh(dp=2, pp=2, tp=2)), ["2", "4", "8 in-turns by-order", "2 queued", "1 queued"]),
-    ("buckets", settings(mesh(dp=4), zero=2), ["2 by-order in-turns", "4 queued"]),
-    ("bf16", settings(mesh(dp=2, pp=2), compute="bf16"), ["2", "4 by-order queued"]),
-    ("fp16", settings(mesh(dp=2, tp=2), compute="fp16"), ["4", "2 in-turns offset"]),
+    ("three_d", settings(mesh(dp=2, pp=2, tp=2)), ["2", "4 processes", "8 processes in-turns", "8 in-turns by-order", "2 queued", "1 queued"]),
+    ("buckets", settings(mesh(dp=4), zero=2), ["2 by-order in-turns", "4 queued", "4 processes"]),
+    ("bf16", settings(mesh(dp=2, pp=2), compute="bf16"), ["2 processes", "4 by-order queued"]),
+    ("fp16", settings(mesh(dp=2, tp=2), compute="fp16"), ["4 processes", "2 in-turns offset"]),
 ]
 
 

@@ -179,6 +179,8 @@ void ProcessCommunicator::findSkipped(uint32_t process) {
 }
 
 Result<std::vector<std::vector<uint8_t>>> ProcessCommunicator::gather(const std::vector<uint8_t> &own, double timeoutSeconds) {
+  if (aborted.load())
+    return reasonToStop();
   if (Offence offence = rules.judgeStep())
     accuse(offence);
   Result<std::vector<std::vector<uint8_t>>> all = gathering.gather(own, timeoutSeconds);

@@ -115,16 +115,18 @@ TEST(SessionsTest, eachSessionTellsOfItsOwnArenas) {
 }
 
 TEST(SessionsTest, whatBreaksInOneSessionStopsAllWithItsCause) {
-  SessionsOptions options = optionsOf(4);
-  options.faults = {{Fault::Fail, 1, 0, 2, 0}};
-  Sessions sessions(pipelineProgram(fourReplicas())->load(), options);
-  std::vector<int32_t> tokens = tokensOf(fourReplicas());
-  for (int64_t step : {5, 6})
-    for (const Status &status : sessions.step({tokens}, step)) {
-      EXPECT_EQ(status.code(), Code::RunFailed);
-      EXPECT_NE(status.message().find("rank 1, task F1:2, step 0 'recv x' (hand.npar:"), std::string::npos) << status.message();
-      EXPECT_NE(status.message().find("injected failure"), std::string::npos) << status.message();
-    }
+  for (bool processes : {false, true}) {
+    SessionsOptions options = optionsOf(4);
+    options.faults = {{Fault::Fail, 1, 0, 2, 0}}, options.processes = processes;
+    Sessions sessions(pipelineProgram(fourReplicas())->load(), options);
+    std::vector<int32_t> tokens = tokensOf(fourReplicas());
+    for (int64_t step : {5, 6})
+      for (const Status &status : sessions.step({tokens}, step)) {
+        EXPECT_EQ(status.code(), Code::RunFailed);
+        EXPECT_NE(status.message().find("rank 1, task F1:2, step 0 'recv x' (hand.npar:"), std::string::npos) << status.message();
+        EXPECT_NE(status.message().find("injected failure"), std::string::npos) << status.message();
+      }
+  }
 }
 
 // An asynchronous device tells of it after the call that started the kernel.
@@ -147,7 +149,7 @@ TEST(SessionsTest, aDeviceThatFailsIsBlamedAtItsStep) {
 // Without arithmetic a session still runs its own ranks' steps, in planned time.
 TEST(SessionsTest, nullBackendsMeetToo) {
   SessionsOptions options = optionsOf(2);
-  options.session.backend = "null";
+  options.session.backend = "null", options.processes = true;
   std::vector<Trace> traces(2);
   options.alter = [&](size_t session, SessionOptions &own) { own.trace = &traces[session]; };
   Sessions sessions(pipelineProgram({2, 4, 4, true, false})->load(), options);
@@ -164,14 +166,16 @@ TEST(SessionsTest, nullBackendsMeetToo) {
 }
 
 TEST(SessionsTest, aLostMessageEndsAllInATimeout) {
-  SessionsOptions options = optionsOf(2);
-  options.session.timeoutSeconds = 0.3;
-  options.faults = {{Fault::Drop, 2, 0, 1, 0}};
-  Sessions sessions(pipelineProgram({})->load(), options);
-  std::vector<int32_t> tokens = tokensOf({});
-  for (const Status &status : sessions.step({tokens}, 0)) {
-    EXPECT_EQ(status.code(), Code::Timeout);
-    EXPECT_NE(status.message().find("no progress for 0.3 s in training step 0"), std::string::npos) << status.message();
+  for (bool processes : {false, true}) {
+    SessionsOptions options = optionsOf(2);
+    options.session.timeoutSeconds = 0.3, options.processes = processes;
+    options.faults = {{Fault::Drop, 2, 0, 1, 0}};
+    Sessions sessions(pipelineProgram({})->load(), options);
+    std::vector<int32_t> tokens = tokensOf({});
+    for (const Status &status : sessions.step({tokens}, 0)) {
+      EXPECT_EQ(status.code(), Code::Timeout);
+      EXPECT_NE(status.message().find("no progress for 0.3 s in training step 0"), std::string::npos) << status.message();
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // What goes wrong between processes: the rank that did it is named, everything ends, and no message or memory grows with the tensors.
 #include "engine/comm/process/Exchange.h"
+#include "engine/comm/process/Frames.h"
 #include "tests/engine/comm/ConformanceGroup.h"
 #include "tests/engine/comm/process/ProcessWorld.h"
 
@@ -29,11 +30,20 @@ struct Planned : ::testing::Test {
     }
   }
   ~Planned() override {
+    EXPECT_TRUE(soon([&] {
+      int calls = 0;
+      for (Answer &answer : answers)
+        calls += answer.calls;
+      return calls == posted;
+    })) << "whatever was posted ends";
     for (const Operation &operation : operations)
       world.backends[static_cast<size_t>(operation.rank()) / 2]->release(operation.output, 64);
   }
   Operation &of(int64_t rank, bool all) { return operations[static_cast<size_t>(2 * rank + !all)]; }
-  void post(const Operation &operation) { world.communicators[static_cast<size_t>(operation.rank()) / 2]->post(operation); }
+  void post(const Operation &operation) {
+    ++posted;
+    world.communicators[static_cast<size_t>(operation.rank()) / 2]->post(operation);
+  }
   /// All but one, and waits for what can be done.
   void step(const Operation *except = nullptr) {
     for (Operation &operation : operations)
@@ -48,13 +58,15 @@ struct Planned : ::testing::Test {
     ThreadFailures::Told told = world.queues.failures.first();
     EXPECT_EQ(told.accused, rank);
     EXPECT_NE(told.status.message().find(text), std::string::npos) << told.status.message();
-    for (size_t process = 0; process < 2; ++process)
-      EXPECT_EQ(world.communicators[process]->gather({}, 5).status().message(), told.status.message());
+    auto other = static_cast<size_t>(1 - told.process);
+    EXPECT_TRUE(soon([&] { return world.communicators[other]->abortedElsewhere().message() == told.status.message(); }));
+    EXPECT_EQ(world.communicators[other]->gather({}, 5).status().message(), told.status.message());
   }
   const int64_t everybody[4] = {0, 1, 2, 3};
   ProcessWorld world{2};
   std::deque<Operation> operations;
   std::deque<Answer> answers;
+  int posted = 0;
 };
 
 TEST_F(Planned, anOperationThatIsSkippedIsNoticedAtTheEndOfTheStep) {
