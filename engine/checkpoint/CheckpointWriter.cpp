@@ -53,6 +53,7 @@ struct CheckpointWriter::Implementation {
   Status save(const TrainingState &state);
   Status poll();
   Status finish();
+  Status seeSameFolder();
   void begin();
   Status writeShards();
   Status commit(const std::vector<ShardRecord> &shards);
@@ -110,6 +111,8 @@ Status CheckpointWriter::Implementation::open() {
     if (!each.tag.empty())
       tag = each.tag;
   }
+  if (Status status = alone ? Status() : seeSameFolder(); !status.ok())
+    return status;
   head.model = program.model()->str(), head.plan = program.plan()->str(), head.train = program.train()->str();
   head.modelHash = modelHash(program), head.planHash = hashText(loaded->data().data(), loaded->data().size());
   head.compute = wordOf(program.compute());
@@ -117,6 +120,30 @@ Status CheckpointWriter::Implementation::open() {
     head.mesh.push_back({axis->name()->str(), axis->size()});
   head.call = options.call;
   return {};
+}
+
+/// Sessions on machines that do not share the folder would each write a part of a checkpoint that nobody has whole: the one with rank 0
+/// makes a folder in it, which all others must see.
+Status CheckpointWriter::Implementation::seeSameFolder() {
+  std::string trial = CheckpointFolder::partialName(options.folder, 0, tag);
+  SessionNews own;
+  if (lowest)
+    own.failure = guarded([&] { return makeFolder(trial); });
+  Result<std::vector<SessionNews>> all = shareNews(session, own);
+  if (!all.ok())
+    return all.status();
+  if (Result<std::vector<std::string>> names = namesIn(options.folder); !lowest)
+    if (!names.ok() || std::find(names->begin(), names->end(), trial.substr(trial.rfind('/') + 1)) == names->end())
+      own.failure = Status::badInput("the folder of checkpoints '" + options.folder +
+                                     "' is not the one that the process of rank 0 sees: name one that all machines share");
+  all = shareNews(session, own);
+  if (!all.ok())
+    return all.status();
+  Status removed = lowest ? guarded([&] { return removeFolder(trial); }) : Status();
+  for (const SessionNews &each : *all)
+    if (!each.failure.ok())
+      return each.failure;
+  return removed;
 }
 
 /// Of fp16; any other training has counted every step and scales nothing.

@@ -174,19 +174,25 @@ Status saveWeights(const Session &session, const Program &program, const std::st
     tensors.push_back({variable->name()->str(),
                        storedWord(variable->type() == ElementType::F64 ? ElementType::F64 : ElementType::F32),
                        {variable->stored()->begin(), variable->stored()->end()}});
-  Result<std::unique_ptr<SafetensorsWriter>> writer = SafetensorsWriter::create(path, tensors);
-  if (!writer.ok())
-    return writer.status();
+  std::unique_ptr<SafetensorsWriter> writer;
+  Status status;
+  if (!path.empty()) {
+    Result<std::unique_ptr<SafetensorsWriter>> created = SafetensorsWriter::create(path, tensors);
+    status = created.status();
+    if (created.ok())
+      writer = std::move(*created);
+  }
   for (size_t i = 0; i < tensors.size(); ++i) {
     auto write = [&](const auto &values) {
-      return values.ok() ? (*writer)->write(i, 0, values->data(), values->size() * sizeof((*values)[0])) : values.status();
+      if (values.ok() && writer && status.ok()) // what cannot be written ends no read: other sessions take part in each
+        status = writer->write(i, 0, values->data(), values->size() * sizeof((*values)[0]));
+      return values.status();
     };
     const std::string &name = tensors[i].name;
-    if (Status status = tensors[i].type == "F64" ? write(session.read(name)) : write(session.readFloat(savedName(program, name)));
-        !status.ok())
-      return status;
+    if (Status read = tensors[i].type == "F64" ? write(session.read(name)) : write(session.readFloat(savedName(program, name))); !read.ok())
+      return read;
   }
-  return (*writer)->commit();
+  return writer && status.ok() ? writer->commit() : status;
 }
 
 } // namespace npar::engine

@@ -33,7 +33,7 @@ private:
 Result<size_t> loadWeights(Session &session, const program::Program &program, const std::string &path);
 
 /// Writes every parameter (F32, or F64 when that is its type; of 16-bit ones the float32 master) atomically: a failed write leaves the old
-/// file as it was.
+/// file as it was. Where ranks are in other sessions, all sessions call this: one with a path, the others with an empty one.
 Status saveWeights(const Session &session, const program::Program &program, const std::string &path);
 
 } // namespace npar::engine

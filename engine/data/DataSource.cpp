@@ -19,7 +19,7 @@ public:
   std::vector<std::string> remarks() const override { return worthKnowing; }
 
   Batch batch(int64_t step) const override {
-    std::vector<int64_t> samples = order.batch(step, origin);
+    std::vector<int64_t> samples = keptOf(order.batch(step, origin));
     Batch result;
     for (const InputShape &input : shape.inputs)
       result.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, samples))
@@ -31,7 +31,7 @@ private:
   /// checkData saw that the values fit.
   template <typename T> std::vector<T> valuesOf(const InputShape &input, const std::vector<int64_t> &samples) const {
     std::vector<T> values;
-    values.reserve(input.elements());
+    values.reserve(samples.size() * static_cast<size_t>(length));
     bool shifted = input.role == InputRole::Shifted;
     int32_t ignored = input.ignore.value_or(0); // the mask is refused where the program ignores none
     for (int64_t sample : samples)
@@ -52,7 +52,7 @@ public:
   TensorSource(TensorData data, SampleOrder order) : data(std::move(data)), order(order) {}
   int64_t samples() const override { return order.samples(); }
   std::vector<std::string> remarks() const override { return data.remarks(); }
-  Batch batch(int64_t step) const override { return data.batch(order.batch(step, origin)); }
+  Batch batch(int64_t step) const override { return data.batch(keptOf(order.batch(step, origin))); }
   Status intact() const override { return data.intact(); }
 
 private:
@@ -61,6 +61,15 @@ private:
 };
 
 } // namespace
+
+std::vector<int64_t> DataSource::keptOf(const std::vector<int64_t> &all) const {
+  if (!kept)
+    return all;
+  std::vector<int64_t> result;
+  for (int64_t row : *kept)
+    result.push_back(all[static_cast<size_t>(row)]);
+  return result;
+}
 
 Result<std::unique_ptr<DataSource>> DataSource::openTokens(const std::string &path, TokenFormat format, Order order, uint64_t seed,
                                                            const BatchShape &shape, const std::string &mask) {

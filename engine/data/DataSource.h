@@ -6,6 +6,9 @@
 #include "engine/runtime/Batch.h"
 
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace npar::engine {
 
@@ -14,6 +17,8 @@ class DataSource {
 public:
   virtual ~DataSource() = default;
   virtual Batch batch(int64_t step) const = 0;
+  /// From now on batches hold these of their samples alone, ascending, and no other is read: for one of several processes.
+  void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
   /// From now on the batch of `step` begins with sample number `taken` of all that are ever taken, and the others lie around it: for a
   /// training that went there with batches of another size.
   void goOnFrom(int64_t step, int64_t taken, int64_t batch) { origin = taken - step * batch; }
@@ -39,7 +44,10 @@ public:
   static std::unique_ptr<DataSource> random(uint64_t seed, const BatchShape &shape, int64_t maskedRows = 0);
 
 protected:
-  int64_t origin = 0; ///< the sample that step 0 would begin with
+  /// The kept ones of `all`, which are by row of the batch.
+  std::vector<int64_t> keptOf(const std::vector<int64_t> &all) const;
+  int64_t origin = 0;                       ///< the sample that step 0 would begin with
+  std::optional<std::vector<int64_t>> kept; ///< rows of a batch; nothing: all
 };
 
 } // namespace npar::engine

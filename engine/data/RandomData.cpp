@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace npar::engine {
 
@@ -38,6 +39,13 @@ private:
     return static_cast<uint64_t>(origin + step * shape.rows) * input.elementsOfSample();
   }
 
+  /// The rows that a batch holds.
+  std::vector<int64_t> rows() const {
+    std::vector<int64_t> all(static_cast<size_t>(shape.rows));
+    std::iota(all.begin(), all.end(), 0);
+    return keptOf(all);
+  }
+
   InputValues valuesOf(size_t input, int64_t step) const {
     switch (shape.inputs[input].type) {
     case ElementType::I32:
@@ -56,28 +64,31 @@ private:
 
   template <typename T> std::vector<T> integers(size_t number, int64_t step) const {
     const InputShape &input = shape.inputs[number];
-    uint64_t stream = streamOf(number), size = input.elements(), sample = input.elementsOfSample(), word = input.role == InputRole::Shifted;
+    uint64_t stream = streamOf(number), sample = input.elementsOfSample(), word = input.role == InputRole::Shifted;
     constexpr uint64_t some = 1 << (sizeof(T) == 1 ? 8 : 16); // where any number will do, as for positions
     auto classes = static_cast<uint64_t>(input.range.classes);
     if (classes == 0 || sizeof(T) == 1)
       classes = classes ? std::min(classes, some) : some;
     uint64_t begin = firstOf(input, step);
-    std::vector<T> values(size);
-    for (uint64_t i = 0; i < size; ++i) {
-      auto bits = philox(seed, stream, begin + i);
-      bool ignored = input.ignore && maskedRows && isIgnored(step, static_cast<int64_t>(i / sample), bits[2]);
-      values[i] = static_cast<T>(ignored ? *input.ignore : static_cast<int64_t>(bits[word] * classes >> 32));
-    }
+    std::vector<T> values;
+    for (int64_t row : rows())
+      for (uint64_t i = 0; i < sample; ++i) {
+        auto bits = philox(seed, stream, begin + static_cast<uint64_t>(row) * sample + i);
+        bool ignored = input.ignore && maskedRows && isIgnored(step, row, bits[2]);
+        values.push_back(static_cast<T>(ignored ? *input.ignore : static_cast<int64_t>(bits[word] * classes >> 32)));
+      }
     return values;
   }
 
   std::vector<float> normals(size_t number, int64_t step) const {
-    uint64_t stream = streamOf(number), size = shape.inputs[number].elements(), begin = firstOf(shape.inputs[number], step);
-    std::vector<float> values(size);
-    for (uint64_t i = 0; i < size; ++i) {
-      auto bits = philox(seed, stream, begin + i);
-      values[i] = static_cast<float>(std::sqrt(-2 * std::log(uniform(bits[0], bits[1]))) * std::cos(2 * M_PI * uniform(bits[2], bits[3])));
-    }
+    uint64_t stream = streamOf(number), sample = shape.inputs[number].elementsOfSample(), begin = firstOf(shape.inputs[number], step);
+    std::vector<float> values;
+    for (int64_t row : rows())
+      for (uint64_t i = 0; i < sample; ++i) {
+        auto bits = philox(seed, stream, begin + static_cast<uint64_t>(row) * sample + i);
+        double radius = std::sqrt(-2 * std::log(uniform(bits[0], bits[1])));
+        values.push_back(static_cast<float>(radius * std::cos(2 * M_PI * uniform(bits[2], bits[3]))));
+      }
     return values;
   }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <oneapi/tbb/enumerable_thread_specific.h>
 #include <tuple>
@@ -66,6 +67,94 @@ void Trace::record(const TraceEvent &event) {
 }
 
 size_t Trace::dropped() const { return state->dropped; }
+
+namespace {
+
+void append(std::vector<uint8_t> &bytes, const void *from, size_t size) {
+  auto *begin = static_cast<const uint8_t *>(from);
+  bytes.insert(bytes.end(), begin, begin + size);
+}
+
+void append(std::vector<uint8_t> &bytes, uint64_t number) { append(bytes, &number, sizeof(number)); }
+
+void append(std::vector<uint8_t> &bytes, const std::string &text) {
+  append(bytes, text.size());
+  append(bytes, text.data(), text.size());
+}
+
+/// What lies beyond the end reads as nothing, and is remembered.
+struct Reader {
+  const std::vector<uint8_t> &bytes;
+  size_t at = 0;
+  bool good = true;
+
+  bool take(void *to, size_t size) {
+    if (good = good && bytes.size() - at >= size; good)
+      std::memcpy(to, bytes.data() + at, size), at += size;
+    return good;
+  }
+  uint64_t number() {
+    uint64_t value = 0;
+    take(&value, sizeof(value));
+    return value;
+  }
+  std::string text() {
+    uint64_t size = number();
+    good = good && bytes.size() - at >= size;
+    std::string value(good ? size : 0, ' ');
+    take(value.data(), value.size());
+    return value;
+  }
+};
+
+} // namespace
+
+std::vector<uint8_t> Trace::pack() const {
+  std::vector<uint8_t> bytes;
+  append(bytes, dropped());
+  append(bytes, state->lanes.size());
+  for (const std::string &lane : state->lanes)
+    append(bytes, lane);
+  append(bytes, state->labels.size());
+  for (const Label &label : state->labels)
+    append(bytes, label.text), append(bytes, label.source);
+  append(bytes, state->tasks.size());
+  for (const auto &[key, name] : state->tasks)
+    append(bytes, uint64_t{key.first}), append(bytes, uint64_t{key.second}), append(bytes, name);
+  for (const TraceEvent &event : events())
+    append(bytes, &event, sizeof(event));
+  return bytes;
+}
+
+Status Trace::add(const std::vector<uint8_t> &packed, double seconds) {
+  Reader reader{packed};
+  state->dropped += reader.number();
+  std::vector<uint32_t> lanes; // the other's numbers to ours
+  for (uint64_t i = reader.number(); i > 0 && reader.good; --i)
+    lanes.push_back(addLane(reader.text()));
+  auto firstLabel = static_cast<uint32_t>(state->labels.size());
+  for (uint64_t i = reader.number(); i > 0 && reader.good; --i) {
+    std::string text = reader.text();
+    addLabel(text, reader.text());
+  }
+  for (uint64_t i = reader.number(); i > 0 && reader.good; --i) {
+    auto rank = static_cast<uint32_t>(reader.number()), task = static_cast<uint32_t>(reader.number());
+    addTask(rank, task, reader.text());
+  }
+  Block events((packed.size() - reader.at) / sizeof(TraceEvent));
+  for (TraceEvent &event : events) {
+    reader.take(&event, sizeof(event));
+    event.begin += seconds, event.end += seconds, event.label += firstLabel;
+    if (event.lane >= lanes.size())
+      reader.good = false;
+    else
+      event.lane = lanes[event.lane];
+  }
+  if (!reader.good || reader.at != packed.size())
+    return Status(Code::Internal, "the trace of another process cannot be read");
+  state->threads.local().push_back(std::move(events));
+  return {};
+}
 
 std::vector<TraceEvent> Trace::events() const {
   std::vector<TraceEvent> all;

@@ -39,6 +39,10 @@ public:
   /// The JSON text: pid = rank, tid = lane, ts and dur in microseconds from the first event; args: task, step, micro, training step,
   /// source.
   std::string json() const;
+  /// Everything in it, for another process.
+  std::vector<uint8_t> pack() const;
+  /// Adds what another process has packed, whose ranks are others, with `seconds` added to its times. Call when nothing records.
+  Status add(const std::vector<uint8_t> &packed, double seconds);
   /// Writes json() atomically.
   Status write(const std::string &path) const;
 

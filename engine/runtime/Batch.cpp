@@ -9,7 +9,7 @@ using program::ElementType;
 
 namespace {
 
-template <typename T> Status checkValues(const InputShape &shape, const std::vector<T> &values) {
+template <typename T> Status checkValues(const InputShape &shape, const std::vector<T> &values, const std::vector<int64_t> *rows) {
   if (shape.range.classes == 0 || shape.range.classes > std::numeric_limits<T>::max())
     return {};
   // Without a branch in the loop, so that it costs a pass over the memory and no more; a negative number is a large one.
@@ -20,15 +20,15 @@ template <typename T> Status checkValues(const InputShape &shape, const std::vec
     wrong |= static_cast<uint32_t>(value) >= classes && static_cast<uint32_t>(value) != ignored;
   for (size_t i = 0; wrong && i < values.size(); ++i)
     if (!shape.takes(values[i])) {
-      uint64_t sample = shape.elementsOfSample();
+      uint64_t sample = shape.elementsOfSample(), row = rows ? static_cast<uint64_t>((*rows)[i / sample]) : i / sample;
       return Status::badInput("input '" + shape.name + "' has the value " + std::to_string(values[i]) + " in sample " +
-                              std::to_string(i / sample) + " of the batch" + shape.positionText(i % sample) + ", but " + shape.rangeText());
+                              std::to_string(row) + " of the batch" + shape.positionText(i % sample) + ", but " + shape.rangeText());
     }
   return {};
 }
 
 /// Floats are what they are: a step that gets others than finite ones says so itself.
-Status checkValues(const InputShape &, const std::vector<float> &) { return {}; }
+Status checkValues(const InputShape &, const std::vector<float> &, const std::vector<int64_t> *) { return {}; }
 
 } // namespace
 
@@ -42,20 +42,25 @@ uint64_t sizeOf(const InputValues &values) {
   return std::visit([](const auto &list) { return static_cast<uint64_t>(list.size()); }, values);
 }
 
-Status checkBatch(const BatchShape &shape, const Batch &batch) {
+Status checkBatch(const BatchShape &shape, const Batch &batch, const std::vector<int64_t> *rows) {
   if (batch.size() != shape.inputs.size())
     return Status::badInput("a batch of " + std::to_string(batch.size()) + " inputs, the program takes " +
                             std::to_string(shape.inputs.size()) + ": " + shape.names());
   for (size_t i = 0; i < batch.size(); ++i) {
     const InputShape &input = shape.inputs[i];
-    if (typeOf(batch[i]) != input.type || sizeOf(batch[i]) != input.elements())
+    uint64_t elements = rows ? input.elementsOfSample() * rows->size() : input.elements();
+    if (typeOf(batch[i]) != input.type || sizeOf(batch[i]) != elements)
       return Status::badInput("input '" + input.name + "' is " + std::to_string(sizeOf(batch[i])) + " values of " +
-                              typeName(typeOf(batch[i])) + ", the program takes " + std::to_string(input.elements()) + ": " +
-                              input.typeText());
-    if (Status status = std::visit([&](const auto &values) { return checkValues(input, values); }, batch[i]); !status.ok())
+                              typeName(typeOf(batch[i])) + ", the program takes " + std::to_string(elements) +
+                              (rows ? " of " + std::to_string(rows->size()) + " samples of " : ": ") + input.typeText());
+    if (Status status = std::visit([&](const auto &values) { return checkValues(input, values, rows); }, batch[i]); !status.ok())
       return status;
   }
   return {};
+}
+
+bool holdsSome(const BatchShape &shape, const Batch &batch, size_t count) {
+  return count < static_cast<size_t>(shape.rows) && !batch.empty() && sizeOf(batch[0]) == shape.inputs[0].elementsOfSample() * count;
 }
 
 } // namespace npar::engine

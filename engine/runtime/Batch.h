@@ -21,7 +21,11 @@ uint64_t sizeOf(const InputValues &values);
 using Batch = std::vector<InputValues>;
 
 /// Refuses a batch of another number of inputs, an input of another type or size, and an integer that the model has no class for: with the
-/// names of input and axis, the sample's number in the batch and the position in the sample.
-Status checkBatch(const BatchShape &shape, const Batch &batch);
+/// names of input and axis, the sample's number in the batch and the position in the sample. `rows`: the batch holds these samples alone,
+/// ascending; null: all.
+Status checkBatch(const BatchShape &shape, const Batch &batch, const std::vector<int64_t> *rows = nullptr);
+
+/// Whether a batch that fits a program holds `count` samples and not all of them.
+bool holdsSome(const BatchShape &shape, const Batch &batch, size_t count);
 
 } // namespace npar::engine

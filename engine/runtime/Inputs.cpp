@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <type_traits>
 
 namespace npar::engine {
@@ -52,25 +53,34 @@ Inputs::Inputs(const Program &program, const std::vector<LocalRank> &ranks) : sh
     }
   }
   staging.resize(staged);
+  std::set<int64_t> read;
+  for (const Place &place : places)
+    for (uint64_t i = 0; i < place.samples; ++i)
+      read.insert(static_cast<int64_t>(place.firstSample + i));
+  samplesRead.assign(read.begin(), read.end());
 }
 
 Status Inputs::fill(Backend &backend, const Batch &batch) {
-  if (Status status = checkBatch(shape, batch); !status.ok())
+  bool some = holdsSome(shape, batch, samplesRead.size());
+  if (Status status = checkBatch(shape, batch, some ? &samplesRead : nullptr); !status.ok())
     return status;
   for (const Place &place : places) {
-    stage(place, batch[place.input]);
+    auto first = static_cast<int64_t>(place.firstSample);
+    if (some) // samples that follow each other in the batch do so among those that are read
+      first = std::lower_bound(samplesRead.begin(), samplesRead.end(), first) - samplesRead.begin();
+    stage(place, static_cast<uint64_t>(first), batch[place.input]);
     backend.copyIn(place.memory, &staging[place.stagedAt], place.bytes);
   }
   return waitUntilDone(backend);
 }
 
-void Inputs::stage(const Place &place, const InputValues &values) {
+void Inputs::stage(const Place &place, uint64_t firstSample, const InputValues &values) {
   uint64_t size = shape.inputs[place.input].elementsOfSample();
   uint8_t *memory = &staging[place.stagedAt];
   auto into = [&](auto *to) {
     std::visit(
         [&](const auto &list) {
-          const auto *sample = list.data() + place.firstSample * size;
+          const auto *sample = list.data() + firstSample * size;
           for (uint64_t i = 0; i < place.samples; ++i, sample += size)
             for (const SampleRun &run : runs[place.runs])
               to = run.beyond ? std::fill_n(to, run.count, std::decay_t<decltype(*to)>()) : convert(sample + run.first, run.count, to);

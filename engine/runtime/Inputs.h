@@ -15,8 +15,10 @@ public:
   Inputs(const program::Program &program, const std::vector<LocalRank> &ranks);
 
   /// Micro-batch m is the samples [m D micro, (m+1) D micro) of the batch, dealt out in rows over D data-parallel ranks (RULES.md#P10).
-  /// Refuses what checkBatch refuses, before anything is written.
+  /// The batch holds all samples, or those of `rows` alone. Refuses what checkBatch refuses, before anything is written.
   Status fill(Backend &backend, const Batch &batch);
+  /// The samples of the global batch that these ranks read any of, ascending.
+  const std::vector<int64_t> &rows() const { return samplesRead; }
 
 private:
   /// A buffer of one micro-batch.
@@ -28,9 +30,10 @@ private:
     DeviceAddress memory;
     uint64_t bytes, stagedAt; ///< in `staging`
   };
-  void stage(const Place &place, const InputValues &values);
+  void stage(const Place &place, uint64_t firstSample, const InputValues &values);
 
   BatchShape shape;
+  std::vector<int64_t> samplesRead;
   std::vector<Place> places;
   std::vector<std::vector<SampleRun>> runs;
   std::vector<uint8_t> staging; ///< what the buffers of all places are to hold: copies to a device read it until they are done

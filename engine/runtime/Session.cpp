@@ -59,6 +59,8 @@ public:
   Status initialise(const std::string &parameter) override;
   Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const override;
   std::vector<int64_t> ranks() const override;
+  std::vector<int64_t> rows() const override { return inputs.rows(); }
+  void abandon(const Status &status) override { broken = stopAll(status); }
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override;
   Result<std::vector<double>> readResult(const std::string &result, uint64_t first, uint64_t count) const override {
     return computes() ? results->read(result, first, count) : Result<std::vector<double>>(std::vector<double>(count));
@@ -84,9 +86,11 @@ private:
     DeviceAddress memory;
   };
   OutputPlace findOutput(const std::string &name) const;
-  Result<StepResult> readOutputs();
-  /// Of all sessions: each by the lowest rank that reports it.
-  Status gatherOutputs(ReportedOutput *outputs) const;
+  /// Tells the other sessions, which cannot go on without this one; returns what it got.
+  Status stopAll(const Status &status);
+  Result<StepResult> readOutputs(int64_t step);
+  /// Of all sessions: outputs, each by the lowest rank that reports it, and what they have noted.
+  Status gatherOutputs(ReportedOutput *outputs, std::vector<std::vector<uint8_t>> &notes) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -238,13 +242,6 @@ Status LocalSession::initialise(const std::string &parameter) {
 Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
   if (!broken.ok())
     return broken;
-  auto stopAll = [&](const Status &status) {
-    if (!isAlone()) {
-      communicator->abort(status);
-      broken = status;
-    }
-    return status;
-  };
   if (computes()) {
     if (Status status = inputs.fill(*parts.backend, batch); !status.ok())
       return stopAll(status);
@@ -258,43 +255,55 @@ Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
   };
   if (Status status = executor->run(step); !status.ok())
     return inStep(status);
-  if (!computes())
-    return StepResult();
-  Result<StepResult> result = readOutputs();
+  Result<StepResult> result = readOutputs(step);
   return result.ok() ? result : stopAll(inStep(result.status()));
 }
 
-Result<StepResult> LocalSession::readOutputs() {
+Status LocalSession::stopAll(const Status &status) {
+  if (!isAlone()) {
+    communicator->abort(status);
+    broken = status;
+  }
+  return status;
+}
+
+Result<StepResult> LocalSession::readOutputs(int64_t step) {
   ReportedOutput reported[outputCount];
-  for (int i = 0; i < outputCount; ++i)
+  for (int i = 0; i < outputCount && computes(); ++i)
     if (reported[i].rank = outputs[i].rank; outputs[i].rank >= 0)
       parts.backend->copyOut(&reported[i].value, outputs[i].memory, sizeof(double));
   if (Status status = waitUntilDone(*parts.backend); !status.ok())
     return status;
+  std::vector<std::vector<uint8_t>> notes = {options.note ? options.note(step) : std::vector<uint8_t>()};
   if (!isAlone())
-    if (Status status = gatherOutputs(reported); !status.ok())
+    if (Status status = gatherOutputs(reported, notes); !status.ok())
       return status;
   for (ReportedOutput &output : reported)
     if (std::isnan(output.value)) // which sign it has depends on the processor and means nothing
       output.value = std::numeric_limits<double>::quiet_NaN();
   StepResult result = {reported[Loss].value, reported[GradNorm].value, reported[LearningRate].value, reported[LossScale].value,
                        !std::isfinite(reported[GradNorm].value)};
+  result.notes = std::move(notes);
   if (reported[ValidTokens].rank >= 0)
     result.validTokens = static_cast<int64_t>(reported[ValidTokens].value);
   return result;
 }
 
-Status LocalSession::gatherOutputs(ReportedOutput *outputs) const {
+Status LocalSession::gatherOutputs(ReportedOutput *outputs, std::vector<std::vector<uint8_t>> &notes) const {
   constexpr size_t size = outputCount * sizeof(ReportedOutput);
-  auto *bytes = reinterpret_cast<const uint8_t *>(outputs);
-  Result<std::vector<std::vector<uint8_t>>> all = communicator->gather({bytes, bytes + size}, options.timeoutSeconds);
+  std::vector<uint8_t> own(size + notes[0].size());
+  std::memcpy(own.data(), outputs, size);
+  std::copy(notes[0].begin(), notes[0].end(), own.begin() + size);
+  Result<std::vector<std::vector<uint8_t>>> all = communicator->gather(own, options.timeoutSeconds);
   if (!all.ok())
     return all.status();
+  notes.clear();
   for (const std::vector<uint8_t> &session : *all) {
     ReportedOutput theirs[outputCount];
-    if (session.size() != size)
+    if (session.size() < size)
       return Status(Code::Internal, "sessions do not call the same things in the same order");
     std::memcpy(theirs, session.data(), size);
+    notes.emplace_back(session.begin() + size, session.end());
     for (int i = 0; i < outputCount; ++i)
       if (theirs[i].rank >= 0 && (outputs[i].rank < 0 || theirs[i].rank < outputs[i].rank))
         outputs[i] = theirs[i];

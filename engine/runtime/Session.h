@@ -30,6 +30,9 @@ struct SessionOptions {
   std::function<void(const std::string &)> onPhase;
   /// False: parameters begin as zeros, for all of them are written before the first step, or asked for with `initialise`.
   bool initialise = true;
+  /// What this session has to say to the others at the end of a step that went well, asked for once in each; null: nothing. All sessions
+  /// hear all of it (StepResult.notes), so what they decide by it they decide alike.
+  std::function<std::vector<uint8_t>(int64_t step)> note;
 };
 
 /// Scalars of one finished training step, read from the first ranks that have them: loss, grad_norm, lr; with fp16 the loss scale that the
@@ -40,6 +43,7 @@ struct StepResult {
   bool skipped = false;
   /// How many targets of the global batch counted in the loss; nothing for a program that ignores none.
   std::optional<int64_t> validTokens = std::nullopt;
+  std::vector<std::vector<uint8_t>> notes = {}; ///< by session: SessionOptions.note of each
 };
 
 struct ArenaUse {
@@ -59,8 +63,8 @@ public:
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<const program::LoadedProgram> program, const SessionOptions &options);
   virtual ~Session() = default;
 
-  /// Runs one training step. `batch`: the values of every input for the whole global batch, which must pass checkBatch; `step` counts from
-  /// 0.
+  /// Runs one training step. `batch`: the values of every input for the whole global batch, or for the samples of rows() alone, which must
+  /// pass checkBatch; `step` counts from 0.
   virtual Result<StepResult> step(const Batch &batch, int64_t step) = 0;
 
   /// Logical values, row-major over Variable.shape without padding, in double whatever the element type.
@@ -87,6 +91,11 @@ public:
   virtual Status readPieces(const std::vector<OwnedPiece> &pieces, uint8_t *bytes) const = 0;
   /// The ranks of this session, ascending.
   virtual std::vector<int64_t> ranks() const = 0;
+  /// The samples of the global batch that these ranks read, ascending: a stage in the middle of a pipeline reads none.
+  virtual std::vector<int64_t> rows() const = 0;
+  /// Between steps: this session cannot go on, for a reason of its own, such as data that cannot be read. All sessions fail with it in what
+  /// they call next.
+  virtual void abandon(const Status &status) = 0;
   /// Between steps: gives some bytes to all sessions and gets those of all, by session (Communicator::gather). With all ranks here: its
   /// own.
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const = 0;

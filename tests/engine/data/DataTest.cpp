@@ -127,6 +127,28 @@ TEST_F(DataTest, aTrainingGoesOnAtTheNextSampleWithBatchesOfAnotherSize) {
   }
 }
 
+/// What one of several processes reads is what stands in these rows of the whole batch.
+TEST_F(DataTest, aBatchMayHoldSomeOfItsRows) {
+  std::string text;
+  for (int i = 0; i < 101; ++i)
+    text += static_cast<char>(i);
+  std::string path = file("text", text);
+  auto open = [&] { return std::move(*DataSource::openTokens(path, TokenFormat::Bytes, Order::Shuffled, 7, shapeOf(2, 5))); };
+  auto random = [] { return DataSource::random(5, shapeOf(2, 5, 100, 100, -100), 1); };
+  std::pair<std::unique_ptr<DataSource>, std::unique_ptr<DataSource>> sources[] = {{open(), open()}, {random(), random()}};
+  for (auto &[whole, some] : sources) {
+    some->keepRows({1, 4});
+    for (int64_t step : {0, 9, 23}) { // over the end of an epoch too
+      for (auto of : {tokensOf, targetsOf}) {
+        std::vector<int32_t> all = of(whole->batch(step));
+        EXPECT_EQ(of(some->batch(step)), (std::vector<int32_t>{all[2], all[3], all[8], all[9]}));
+      }
+    }
+    some->keepRows({});
+    EXPECT_TRUE(tokensOf(some->batch(0)).empty());
+  }
+}
+
 TEST_F(DataTest, everySizeIsPermuted) {
   for (int64_t n : {1, 2, 3, 4, 5, 16, 17, 1000, 4097}) {
     Permutation permutation(n, 5, 9);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <unistd.h>
@@ -107,6 +108,40 @@ TEST(TraceTest, laterTrainingStepsAreNotRecorded) {
     trace.record({0, 0, 0, 0, 0, 0, step, double(step), double(step)});
   EXPECT_EQ(trace.events().size(), 2u);
   EXPECT_EQ(trace.dropped(), 0u);
+}
+
+// The other process has registered its lanes and labels in another order, and its clock is 100 s ahead.
+TEST(TraceTest, whatAnotherProcessHasRecordedIsAdded) {
+  Trace own, other(5000);
+  uint32_t compute = own.addLane("compute"), matmul = own.addLabel("matmul", "a.npar:3:4");
+  own.record({0, compute, matmul, 0, 0, 0, 0, 10.0, 10.5});
+  uint32_t group = other.addLane("group dp"), theirs = other.addLane("compute");
+  uint32_t reduce = other.addLabel("all_reduce", "a.npar:7:1"), again = other.addLabel("matmul", "a.npar:3:4");
+  other.addTask(1, 2, "B0:1");
+  other.record({1, theirs, again, 2, 0, 0, 0, 110.25, 110.5});
+  other.record({1, group, reduce, 2, 1, 0, 0, 111.0, 112.0});
+  ASSERT_TRUE(own.add(other.pack(), -100).ok());
+  std::vector<json> intervals;
+  std::map<std::pair<int, int>, std::string> lanes;
+  json root = json::parse(own.json());
+  for (const json &event : root["traceEvents"])
+    if (event["ph"] == "X")
+      intervals.push_back(event);
+    else if (event["name"] == "thread_name")
+      lanes[{event["pid"], event["tid"]}] = event["args"]["name"];
+  ASSERT_EQ(intervals.size(), 3u);
+  EXPECT_EQ(intervals[1]["ts"], 0.25e6);
+  EXPECT_EQ(intervals[1]["name"], "matmul");
+  EXPECT_EQ(intervals[1]["cat"], "B0:1");
+  EXPECT_EQ((lanes[{1, intervals[1]["tid"]}]), "compute");
+  EXPECT_EQ(intervals[2]["ts"], 1e6);
+  EXPECT_EQ(intervals[2]["args"]["source"], "a.npar:7:1");
+  EXPECT_EQ((lanes[{1, intervals[2]["tid"]}]), "group dp");
+  std::vector<uint8_t> packed = other.pack();
+  for (size_t size : {size_t{0}, size_t{9}, packed.size() / 2, packed.size() - 1}) {
+    Trace damaged;
+    EXPECT_FALSE(damaged.add({packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(size)}, 0).ok()) << size;
+  }
 }
 
 TEST(TraceTest, fullDiskIsAnError) {

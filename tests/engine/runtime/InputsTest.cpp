@@ -3,7 +3,9 @@
 #include "engine/backends/cpu/CpuBackend.h"
 #include "tests/engine/runtime/ProgramBuilder.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <numeric>
 
 namespace npar::testing {
 namespace {
@@ -35,18 +37,29 @@ public:
   }
 
   std::string fill() {
+    std::vector<int64_t> all(static_cast<size_t>(shape.batch));
+    std::iota(all.begin(), all.end(), 0);
+    return fill(all, {});
+  }
+
+  /// With a batch that holds these rows; `here`: the ranks of this session, all where there is none.
+  std::string fill(const std::vector<int64_t> &held, const std::vector<int64_t> &here) {
     for (uint32_t rank = 0; rank < shape.dp * shape.cp; ++rank)
       arenas.emplace_back(loaded->root().classes()->Get(0)->arena_bytes(), uint8_t(0xAB));
     std::vector<LocalRank> ranks;
-    for (auto &arena : arenas)
-      ranks.push_back({static_cast<int64_t>(ranks.size()), DeviceAddress(arena.data())});
+    for (size_t rank = 0; rank < arenas.size(); ++rank)
+      if (here.empty() || std::count(here.begin(), here.end(), static_cast<int64_t>(rank)))
+        ranks.push_back({static_cast<int64_t>(rank), DeviceAddress(arenas[rank].data())});
     std::vector<int32_t> batch;
-    for (int64_t row = 0; row < shape.batch; ++row)
+    for (int64_t row : held)
       for (int64_t column = 0; column < shape.sequence; ++column)
         batch.push_back(static_cast<int32_t>(100 * row + column));
     CpuBackend backend(Spread{});
-    return Inputs(loaded->root(), ranks).fill(backend, {batch}).message();
+    Inputs inputs(loaded->root(), ranks);
+    read = inputs.rows();
+    return inputs.fill(backend, {batch}).message();
   }
+  std::vector<int64_t> read; ///< Inputs::rows
 
   std::vector<int32_t> at(uint32_t rank, int64_t micro = 0) const {
     const auto *begin = reinterpret_cast<const int32_t *>(arenas[rank].data() + offset + static_cast<uint64_t>(micro) * stride);
@@ -72,6 +85,21 @@ TEST(InputsTest, columnsAreCutAsRowsAre) {
   EXPECT_EQ(buffers.at(1, 0), (Row{4, 5, 6, 7}));
   EXPECT_EQ(buffers.at(2, 0), (Row{100, 101, 102, 103}));
   EXPECT_EQ(buffers.at(3, 1), (Row{304, 305, 306, 307}));
+}
+
+// Micro-batches of two rows, one for each data-parallel rank: rank 2 (dp 1, cp 0) and rank 3 read rows 1 and 3.
+TEST(InputsTest, aBatchMayHoldTheRowsOfTheseRanksAlone) {
+  Shape shape;
+  shape.dp = 2, shape.cp = 2, shape.batch = 4, shape.micros = 2;
+  Buffers whole(shape), some(shape), wrong(shape);
+  ASSERT_EQ(whole.fill(), "");
+  EXPECT_EQ(whole.read, (std::vector<int64_t>{0, 1, 2, 3}));
+  ASSERT_EQ(some.fill({1, 3}, {2, 3}), "");
+  EXPECT_EQ(some.read, (std::vector<int64_t>{1, 3}));
+  for (uint32_t rank : {2, 3})
+    for (int64_t micro : {0, 1})
+      EXPECT_EQ(some.at(rank, micro), whole.at(rank, micro));
+  EXPECT_EQ(wrong.fill({1, 2, 3}, {2, 3}), "input 'tokens' is 24 values of i32, the program takes 32: i32 [batch 4, a1 8]");
 }
 
 TEST(InputsTest, zigzagGivesEachRankAnEarlyAndALateChunk) {

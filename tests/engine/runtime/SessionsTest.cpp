@@ -114,6 +114,33 @@ TEST(SessionsTest, eachSessionTellsOfItsOwnArenas) {
   EXPECT_EQ(ranks, (std::vector<int64_t>{4, 5, 6, 7}));
 }
 
+TEST(SessionsTest, whatASessionNotesAtTheEndOfAStepAllSessionsHear) {
+  SessionsOptions options = optionsOf(4);
+  options.alter = [](size_t session, SessionOptions &own) {
+    own.note = [session](int64_t step) { return std::vector<uint8_t>(session, static_cast<uint8_t>(step)); };
+  };
+  Sessions sessions(pipelineProgram(fourReplicas())->load(), options);
+  std::vector<int32_t> tokens = tokensOf(fourReplicas());
+  for (int64_t step : {0, 1}) {
+    std::vector<Status> statuses = sessions.step({tokens}, step);
+    auto note = static_cast<uint8_t>(step);
+    for (size_t i = 0; i < options.count; ++i) {
+      ASSERT_TRUE(statuses[i].ok()) << statuses[i].message();
+      EXPECT_EQ(sessions.results[i].notes, (std::vector<std::vector<uint8_t>>{{}, {note}, {note, note}, {note, note, note}}));
+    }
+  }
+}
+
+TEST(SessionsTest, whoCannotGoOnBetweenStepsStopsAll) {
+  Sessions sessions(pipelineProgram(fourReplicas())->load(), optionsOf(4));
+  std::vector<int32_t> tokens = tokensOf(fourReplicas());
+  sessions.sessions[2]->abandon(Status::badInput("data 'x' was cut"));
+  for (const Status &status : sessions.step({tokens}, 0)) {
+    EXPECT_EQ(status.code(), Code::BadInput);
+    EXPECT_NE(status.message().find("data 'x' was cut"), std::string::npos) << status.message();
+  }
+}
+
 TEST(SessionsTest, whatBreaksInOneSessionStopsAllWithItsCause) {
   for (bool processes : {false, true}) {
     SessionsOptions options = optionsOf(4);
