@@ -13,6 +13,7 @@ namespace npar::driver {
 struct Command {
   CLI::App *app = nullptr;
   std::function<ExitCode()> run;
+  bool takesRest = false; ///< words that no flag of it takes are another command's
 };
 
 Command addAutopsyCommand(CLI::App &driver);
@@ -23,6 +24,7 @@ Command addEvalCommand(CLI::App &driver);
 Command addGenerateCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
+Command addLaunchCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);
 Command addScheduleCommand(CLI::App &driver);
 Command addTokensCommand(CLI::App &driver);

@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
+#include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/Talk.h"
@@ -138,38 +139,56 @@ ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
   return ExitCode::Good;
 }
 
-ExitCode runEval(EvalFlags flags) {
-  if (flags.hasTensors() && !flags.tokens.empty())
-    return fail(ExitCode::Usage, "--tokens is of a file of tokens; a file of tensors says itself what it holds");
-  if (flags.use.quiet)
-    Waiting::silence();
-  FileClaims files;
-  files.read("--data", flags.data);
-  Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
-  if (!named.ok())
-    return named.code();
-  Outcome<ProgramPointer> program = compileFor(*named, files, {}, [&](const dsl::Program &model) { return chooseBatch(flags, model); });
-  if (!program.ok())
-    return program.code();
-  const program::Program &root = (*program)->root();
+/// Which kind of file it is, and that it fits the program, in every process.
+ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Program &program, std::unique_ptr<engine::OncePass> &data) {
   if (flags.tokens.empty() && !flags.hasTensors())
-    flags.tokens = guessTokens(flags, *named, root);
+    flags.tokens = guessTokens(flags, named, program);
   if (flags.tokens.empty() && !flags.hasTensors())
     return fail(ExitCode::Usage,
                 "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
-  Result<std::unique_ptr<engine::OncePass>> data = openData(flags, root);
-  if (!data.ok())
-    return fail(data.status());
+  Result<std::unique_ptr<engine::OncePass>> opened = openData(flags, program);
+  if (!opened.ok())
+    return fail(opened.status());
+  data = std::move(*opened);
   if (!flags.use.quiet)
-    for (const std::string &text : (*data)->remarks())
+    for (const std::string &text : data->remarks())
       printRemark(text);
-  Outcome<TrainedModel> model = startWith(*program, *named, flags.use);
+  return ExitCode::Good;
+}
+
+ExitCode evalIn(Job &job, EvalFlags &flags) {
+  FileClaims files;
+  files.read("--data", flags.data);
+  Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
+  if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
+    return code;
+  Outcome<ProgramPointer> program =
+      job.shareProgram([&] { return compileFor(*named, files, {}, [&](const dsl::Program &model) { return chooseBatch(flags, model); }); });
+  if (!program.ok())
+    return program.code();
+  std::unique_ptr<engine::OncePass> data;
+  if (ExitCode code = job.agree(lookAtData(flags, *named, (*program)->root(), data)); code != ExitCode::Good)
+    return code;
+  Outcome<TrainedModel> model = startWith(job, *program, *named, flags.use);
   if (!model.ok())
     return model.code();
   Evaluation evaluation;
-  if (Status status = addUp(*model->session, root, **data, flags.use.quiet, evaluation); !status.ok())
+  if (Status status = addUp(*model->session, (*program)->root(), *data, flags.use.quiet, evaluation); !status.ok())
     return fail(status);
   return report(flags, evaluation);
+}
+
+ExitCode runEval(EvalFlags flags) {
+  return inJob(flags.use.job, [&](Job &job) {
+    if (flags.hasTensors() && !flags.tokens.empty())
+      return fail(ExitCode::Usage, "--tokens is of a file of tokens; a file of tensors says itself what it holds");
+    flags.use.quiet |= !job.isVoice();
+    if (flags.use.quiet)
+      Waiting::silence();
+    if (ExitCode code = job.join(flags.use.timeout, flags.use.json); code != ExitCode::Good)
+      return code;
+    return evalIn(job, flags);
+  });
 }
 
 } // namespace

@@ -255,8 +255,10 @@ ExitCode checkFlags(const GenerateFlags &flags) {
   return ExitCode::Good;
 }
 
-ExitCode runGenerate(GenerateFlags flags) {
+ExitCode generateIn(Job &job, GenerateFlags &flags) {
   if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
+    return code;
+  if (ExitCode code = job.refuseOthers("npar generate"); code != ExitCode::Good)
     return code;
   flags.sampling.temperature = flags.temperature.value_or(flags.samples() ? 1 : 0);
   if (flags.use.quiet)
@@ -295,8 +297,12 @@ ExitCode runGenerate(GenerateFlags flags) {
     return fail(ExitCode::BadInput, fmt::format("{} tokens after a prompt of {} take a sequence of {}, the model's are of {}\nnpar: help: "
                                                 "--window looks at the last {} tokens alone",
                                                 flags.count, given, needed, shape->length, shape->length));
-  Outcome<TrainedModel> model = startWith(*program, *named, flags.use);
+  Outcome<TrainedModel> model = startWith(job, *program, *named, flags.use);
   return model.ok() ? generate(flags, *model->session, *shape, *prompt) : model.code();
+}
+
+ExitCode runGenerate(GenerateFlags flags) {
+  return inJob(flags.use.job, [&](Job &job) { return generateIn(job, flags); });
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "engine/program/Words.h"
+#include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -47,16 +48,10 @@ ExitCode checkFlags(const RunFlags &flags) {
   return ExitCode::Good;
 }
 
-ExitCode runRun(const RunFlags &flags) {
-  if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
-    return code;
-  if (flags.quiet)
-    Waiting::silence();
-  std::signal(SIGPIPE, SIG_IGN); // a reader of the log or of the progress that goes away is an error at most, not the end
-  FileClaims files;
+/// Looks at all files before anything is compiled. Of a job each process looks at what it reads, and the voice takes what is written.
+ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, std::optional<PendingFile> &log, RunCheckpoints &checkpoints) {
   files.write("--trace", flags.trace);
   files.write("--save-weights", flags.saveWeights);
-  std::optional<PendingFile> log;
   if (!flags.log.empty()) {
     log.emplace(flags.log);
     files.write("--log", flags.log);
@@ -69,29 +64,54 @@ ExitCode runRun(const RunFlags &flags) {
   files.read("the model", flags.model.file());
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
-  RunCheckpoints checkpoints(flags);
   if (ExitCode code = checkpoints.look(); code != ExitCode::Good)
     return code;
+  if (!job.isVoice())
+    log.reset();
   for (const std::string &path : {flags.trace, flags.saveWeights})
-    if (!path.empty())
+    if (!path.empty() && job.isVoice())
       if (engine::Status status = checkWritable(path); !status.ok())
         return fail(status);
-  {
-    SignalsHeld held; // the file that is made here is to go when one ends the process
-    if (log)
-      if (engine::Status status = log->claim(); !status.ok())
-        return fail(status);
-    stopAtOnce(log && log->isFresh() ? log->growing() : "");
-  }
-  ModelOrigin origin;
-  Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/false, &origin);
+  SignalsHeld held; // the file that is made here is to go when one ends the process
+  if (log)
+    if (engine::Status status = log->claim(); !status.ok())
+      return fail(status);
+  stopAtOnce(log && log->isFresh() ? log->growing() : "", /*quiet=*/!job.isVoice());
+  return ExitCode::Good;
+}
+
+ExitCode runIn(Job &job, const RunFlags &flags) {
+  FileClaims files;
+  std::optional<PendingFile> log;
+  RunCheckpoints checkpoints(flags);
+  if (ExitCode code = job.agree(takeFiles(flags, job, files, log, checkpoints)); code != ExitCode::Good)
+    return code;
+  Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
+    ModelOrigin origin;
+    Outcome<ProgramPointer> made = loadModel(flags.model, files, /*withoutKernels=*/false, &origin);
+    checkpoints.keepOrigin(origin);
+    return made;
+  });
   if (!program.ok())
     return program.code();
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
     return fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
                                         " and has nothing to train with; compile it without --for");
-  checkpoints.keepOrigin(origin);
-  return train(flags, *program, log ? &*log : nullptr, checkpoints);
+  return train(flags, job, *program, log ? &*log : nullptr, checkpoints);
+}
+
+ExitCode runRun(RunFlags flags) {
+  return inJob(flags.job, [&](Job &job) {
+    if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
+      return code;
+    flags.quiet |= !job.isVoice();
+    if (flags.quiet)
+      Waiting::silence();
+    std::signal(SIGPIPE, SIG_IGN); // a reader of the log or of the progress that goes away is an error at most, not the end
+    if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
+      return code;
+    return runIn(job, flags);
+  });
 }
 
 } // namespace
@@ -104,6 +124,7 @@ Command addRunCommand(CLI::App &driver) {
              "  npar run gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 --set batch=8 \\\n"
              "      --data book.txt --tokens bytes --steps 50 --log log.jsonl\n");
   flags->model.addTo(*app);
+  flags->job.addTo(*app);
   app->add_option("--data", flags->data, "file to train on: tokens, or a FILE.safetensors with a tensor for each input, samples first")
       ->type_name("FILE")
       ->check(notEmpty());
@@ -140,7 +161,9 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--seed", flags->seed, "of parameters, dropout and order (default: the train block's)")
       ->type_name("N")
       ->check(wholeNumber());
-  app->add_option("--threads", flags->threads, "workers (default: the machine's)")->type_name("N")->check(wholeNumber(1, 4096));
+  app->add_option("--threads", flags->threads, "workers (default: the machine's, shared by the processes of a job that run on it)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
   app->add_option("--log", flags->log, "one JSON object per step; grows as FILE.partial, renamed when the run ends")
       ->type_name("FILE.jsonl")
       ->check(notEmpty());

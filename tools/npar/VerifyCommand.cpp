@@ -4,6 +4,8 @@
 
 #include "engine/program/Verify.h"
 #include "engine/program/Words.h"
+#include "tools/npar/job/Job.h"
+#include "tools/npar/job/MpiLaunch.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
@@ -11,6 +13,7 @@
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/trials/VerifyAll.h"
 #include "tools/npar/verify/Equivalence.h"
+#include "tools/npar/verify/Reference.h"
 #include "tools/npar/verify/VerifyReport.h"
 
 #include <algorithm>
@@ -28,6 +31,8 @@ constexpr int64_t verifySteps = 3;
 
 struct VerifyFlags {
   ModelOptions model;
+  JobOptions job;
+  int processes = 0;   ///< to launch; 0: not given
   std::string program; ///< a compiled program to check instead of the one that the plan gives
   uint64_t seed = 1;
   int threads = 0;
@@ -39,38 +44,9 @@ struct VerifyFlags {
   int jobs = 0;
 };
 
-uint64_t parametersOf(const dsl::Program &program) {
-  uint64_t count = 0;
-  for (const dsl::Parameter &parameter : program.model.parameters) {
-    uint64_t size = 1;
-    for (const std::string &name : parameter.type.axes)
-      for (const dsl::Axis &axis : program.model.axes)
-        if (axis.name == name)
-          size *= static_cast<uint64_t>(axis.size);
-    count += size;
-  }
-  return count;
-}
-
-/// Some gradients are zero in theory and noise in practice, which Adam would blow up to full updates: a larger epsilon damps that.
-void dampNoise(dsl::Program &program) { program.train.epsilon = std::max(program.train.epsilon, 1e-4); }
-
-/// The same model and train block on one rank: one micro-batch that is the whole batch.
-dsl::Program onOneRank(dsl::Program program) {
-  dsl::Plan plan;
-  plan.micro = program.train.batch;
-  plan.compute = program.plan.compute;
-  plan.location = program.plan.location;
-  program.plan = plan;
-  for (dsl::Axis &axis : program.model.axes)
-    if (axis.name == "batch")
-      axis.size = program.train.batch;
-  return program;
-}
-
-engine::SessionOptions sessionOptions(const VerifyFlags &flags) {
+engine::SessionOptions sessionOptions(const VerifyFlags &flags, int threads) {
   engine::SessionOptions options;
-  options.threads = flags.threads;
+  options.threads = threads;
   options.seed = flags.seed;
   options.timeoutSeconds = flags.timeout;
   return options;
@@ -81,18 +57,21 @@ ExitCode checkRoom(const std::vector<ProgramPointer> &programs) {
   return checkMemory(programs, "cpu", /*saved=*/false, /*quiet=*/true, "shrink the model, or take fewer ranks");
 }
 
-engine::Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program, engine::SessionOptions options) {
+/// Of a program whose ranks the processes of a job share, or (`job` is null) of one that this process runs alone.
+engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const ProgramPointer &program,
+                                                               engine::SessionOptions options) {
   Waiting waiting("setting up");
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
-  return engine::Session::create(program, options);
+  return job ? job->createSession(program, options) : engine::Session::create(program, options);
 }
 
 /// A program in the type that it says beside the one-rank program in float64, from fresh sessions of both.
-engine::Status checkOwnType(const VerifyFlags &flags, ProgramPointer own, ProgramPointer reference, std::vector<Check> &checks) {
-  engine::Result<std::unique_ptr<engine::Session>> session = createSession(own, sessionOptions(flags));
+engine::Status checkOwnType(const VerifyFlags &flags, Job *job, const engine::SessionOptions &options, ProgramPointer own,
+                            ProgramPointer reference, std::vector<Check> &checks) {
+  engine::Result<std::unique_ptr<engine::Session>> session = createSession(job, own, options);
   if (!session.ok())
     return session.status();
-  engine::Result<std::unique_ptr<engine::Session>> one = createSession(reference, sessionOptions(flags));
+  engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, options);
   return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, flags.seed, checks) : one.status();
 }
 
@@ -114,21 +93,22 @@ void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> 
 }
 
 /// The plan in its own type, which float64 leaves out with all that stands after `compute` and `keep`.
-ExitCode checkOwnType(const VerifyFlags &flags, const ElaboratedModel &written, ProgramPointer reference, std::vector<Check> &checks) {
-  auto check = [&](const dsl::Program &text, std::vector<Check> &found) {
-    Outcome<ProgramPointer> own = written.compilation->compile(text);
+ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, const ElaboratedModel &written,
+                      ProgramPointer reference, std::vector<Check> &checks) {
+  auto check = [&](const dsl::Program &text, Job::Ranks ranks, std::vector<Check> &found) {
+    Outcome<ProgramPointer> own = job.shareProgram([&] { return written.compilation->compile(text); }, ranks);
     if (!own.ok())
       return own.code();
-    if (ExitCode code = checkRoom({*own, reference}); code != ExitCode::Good)
+    if (ExitCode code = job.agree(checkRoom({*own, reference})); code != ExitCode::Good)
       return code;
-    engine::Status status = checkOwnType(flags, *own, reference, found);
+    engine::Status status = checkOwnType(flags, ranks == Job::Ranks::Shared ? &job : nullptr, options, *own, reference, found);
     return status.ok() ? ExitCode::Good : fail(status);
   };
   std::vector<Check> found, oneRank;
-  if (ExitCode code = check(written.program, found); code != ExitCode::Good)
+  if (ExitCode code = check(written.program, Job::Ranks::Shared, found); code != ExitCode::Good)
     return code;
   if (!allHold(found)) {
-    if (ExitCode code = check(onOneRank(written.program), oneRank); code != ExitCode::Good)
+    if (ExitCode code = check(onOneRank(written.program), Job::Ranks::AllInEach, oneRank); code != ExitCode::Good)
       return code;
     allowWhatOneRankLoses(found, oneRank);
   }
@@ -136,18 +116,24 @@ ExitCode checkOwnType(const VerifyFlags &flags, const ElaboratedModel &written, 
   return ExitCode::Good;
 }
 
-engine::Status runChecks(const VerifyFlags &flags, ProgramPointer program, ProgramPointer reference, std::vector<Check> &checks) {
-  engine::SessionOptions options = sessionOptions(flags);
-  engine::Result<std::unique_ptr<engine::Session>> session = createSession(program, options);
+/// Every process of a job runs the reference beside its ranks, for it is small; finite differences, which need no other, are for the voice.
+engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, ProgramPointer program,
+                         ProgramPointer reference, std::vector<Check> &checks) {
+  engine::Result<std::unique_ptr<engine::Session>> session = createSession(&job, program, options);
   if (!session.ok())
     return session.status();
-  engine::Result<std::unique_ptr<engine::Session>> one = createSession(reference, options);
+  engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, options);
   if (!one.ok())
     return one.status();
   if (engine::Status status = compareSessions(**session, **one, program->root(), verifySteps, flags.seed, checks); !status.ok())
     return status;
-  checks.push_back(checkMemoryUse(**session));
-  engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(reference, options);
+  engine::Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(**session);
+  if (!uses.ok())
+    return uses.status();
+  checks.push_back(checkMemoryUse(*uses));
+  if (!job.isVoice())
+    return {};
+  engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(nullptr, reference, options);
   if (!fresh.ok())
     return fresh.status();
   if (engine::Status status = disturbParameters(**fresh, reference->root(), flags.seed); !status.ok())
@@ -176,39 +162,6 @@ ExitCode verifyCompiled(const VerifyFlags &flags) {
   return report((*program)->root(), checks, flags.json);
 }
 
-/// Why a program cannot be compared with the text's one-rank program; empty when it can.
-std::string difference(const program::Program &program, const program::Program &reference) {
-  if (program.kind() != program::ProgramKind::Training)
-    return "it is for " + std::string(program::wordOf(program.kind())) + ", and what is compared is training";
-  if (program.compute() != program::ElementType::F64)
-    return "it computes in " + std::string(program::wordOf(program.compute())) +
-           ", and programs are compared in float64: compile it with --set compute=f64";
-  auto numbers = [](const program::Program &one) {
-    engine::BatchShape shape = engine::BatchShape::of(one);
-    std::string text = fmt::format("batches of {} samples", shape.rows);
-    for (const engine::InputShape &input : shape.inputs)
-      text +=
-          fmt::format(", {} {}{}", input.name, input.typeText(), input.isInteger() ? fmt::format(" below {}", input.range.classes) : "");
-    return text;
-  };
-  if (numbers(program) != numbers(reference))
-    return "it takes " + numbers(program) + ", the text says " + numbers(reference);
-  std::map<std::string, std::string> expected, found;
-  for (auto [one, names] : {std::pair(&program, &found), std::pair(&reference, &expected)})
-    for (const program::Variable *variable : *one->variables())
-      if (variable->kind() != program::VariableKind::Output)
-        (*names)[variable->name()->str()] = fmt::format("[{}]", fmt::join(*variable->shape(), ", "));
-  auto shapeIn = [](const std::map<std::string, std::string> &shapes, const std::string &name) {
-    auto found = shapes.find(name);
-    return found == shapes.end() ? "missing" : found->second;
-  };
-  for (const auto &names : {expected, found})
-    for (const auto &[name, shape] : names)
-      if (shapeIn(found, name) != shapeIn(expected, name))
-        return fmt::format("'{}' is {} there and {} in the text", name, shapeIn(found, name), shapeIn(expected, name));
-  return {};
-}
-
 /// Says which flags make the model smaller, in the names of its own constants.
 std::string howToShrink(const std::vector<std::string> &constants) {
   if (std::string flags = shrinkingFlags(constants); !flags.empty())
@@ -217,58 +170,68 @@ std::string howToShrink(const std::vector<std::string> &constants) {
                            : fmt::format("shrink the model by its constants {}", fmt::join(constants, ", "));
 }
 
-ExitCode verifyText(const VerifyFlags &flags) {
+/// A text as it says, in its own type, and in float64.
+struct BothTypes {
+  std::optional<ElaboratedModel> written, exact;
+};
+
+ExitCode elaborateBoth(const VerifyFlags &flags, BothTypes &both) {
   bool given = !flags.program.empty();
   if (given && flags.model.plan)
     return fail(ExitCode::Usage, "--plan and --program exclude each other: the program has its plan already");
   ModelOptions model = flags.model;
   if (given)
     model.plan = "none";
-  Outcome<ElaboratedModel> written = elaborateModel(model); // as the text says, in its own type
+  Outcome<ElaboratedModel> written = elaborateModel(model);
   if (!written.ok())
     return written.code();
   Outcome<ElaboratedModel> exact = elaborateModel(model, {{"compute", "f64"}}, /*withWarnings=*/false);
   if (!exact.ok())
     return exact.code();
-  Compilation &compilation = *exact->compilation;
-  dsl::Program *planned = &exact->program;
   for (ElaboratedModel *one : {&*written, &*exact}) { // the limits are for the type that is trained in, here it is checked
     one->program.plan.memoryLimit.reset();
     one->program.plan.bubbleLimit.reset();
+    if (!given)
+      dampNoise(one->program);
   }
-  if (uint64_t count = parametersOf(*planned); count > largestUnasked && !flags.full)
+  if (uint64_t count = parametersOf(exact->program); count > largestUnasked && !flags.full)
     return fail(ExitCode::BadInput, fmt::format("{} parameters are many for a check in float64 on this machine\n"
                                                 "npar: help: {}, or give --full to check this size",
-                                                count, howToShrink(planned->model.constants)));
-  std::vector<Check> checks;
-  Outcome<ProgramPointer> program = ExitCode::Internal;
-  if (given) {
+                                                count, howToShrink(exact->program.model.constants)));
+  both.written = std::move(*written), both.exact = std::move(*exact);
+  return ExitCode::Good;
+}
+
+ExitCode verifyText(const VerifyFlags &flags, Job &job) {
+  BothTypes text;
+  if (ExitCode code = job.agree(elaborateBoth(flags, text)); code != ExitCode::Good)
+    return code;
+  Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
+    if (flags.program.empty())
+      return text.exact->compilation->compile(text.exact->program);
     engine::Result<ProgramPointer> loaded = program::LoadedProgram::examineFile(flags.program);
-    if (!loaded.ok())
-      return fail(loaded.status());
-    program = *loaded;
-  } else {
-    dampNoise(*planned);
-    dampNoise(written->program);
-    program = compilation.compile(*planned);
-    if (!program.ok())
-      return program.code();
-  }
+    return loaded.ok() ? Outcome<ProgramPointer>(*loaded) : fail(loaded.status());
+  });
+  if (!program.ok())
+    return program.code();
+  std::vector<Check> checks;
   if (!checkItself(**program, checks)) // it must not run then
     return report((*program)->root(), checks, flags.json);
-  Outcome<ProgramPointer> reference = compilation.compile(onOneRank(*planned));
+  Outcome<ProgramPointer> reference =
+      job.shareProgram([&] { return text.exact->compilation->compile(onOneRank(text.exact->program)); }, Job::Ranks::AllInEach);
   if (!reference.ok())
     return reference.code();
-  if (std::string reason = difference((*program)->root(), (*reference)->root()); !reason.empty())
+  if (std::string reason = whyNotComparable((*program)->root(), (*reference)->root()); !reason.empty())
     return fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason);
-  if (ExitCode code = checkRoom({*program, *reference, *reference}); code != ExitCode::Good)
+  Outcome<int> threads = job.threads(flags.threads);
+  if (ExitCode code = job.agree(threads.ok() ? checkRoom({*program, *reference, *reference}) : threads.code()); code != ExitCode::Good)
     return code;
-  if (engine::Status status = runChecks(flags, *program, *reference, checks); !status.ok())
+  engine::SessionOptions options = sessionOptions(flags, *threads);
+  if (engine::Status status = runChecks(flags, job, options, *program, *reference, checks); !status.ok())
     return fail(status);
-  if (!given && written->program.plan.compute != dsl::ElementType::F64) {
-    if (ExitCode code = checkOwnType(flags, *written, *reference, checks); code != ExitCode::Good)
+  if (flags.program.empty() && text.written->program.plan.compute != dsl::ElementType::F64)
+    if (ExitCode code = checkOwnType(flags, job, options, *text.written, *reference, checks); code != ExitCode::Good)
       return code;
-  }
   return report((*program)->root(), checks, flags.json);
 }
 
@@ -290,17 +253,29 @@ ExitCode verifyMatrix(const VerifyFlags &flags) {
   return verifyAll(std::move(matrix));
 }
 
-ExitCode runVerify(const VerifyFlags &flags) {
-  if (flags.all)
-    return verifyMatrix(flags);
+ExitCode runVerify(const VerifyFlags &flags, Job &job) {
+  if (flags.all) {
+    ExitCode code = job.refuseOthers("npar verify --all");
+    return code == ExitCode::Good ? verifyMatrix(flags) : code;
+  }
   if (!flags.more.empty() || !flags.combine.empty() || !flags.printPlan.empty() || flags.plans || flags.jobs)
     return fail(ExitCode::Usage,
                 "one model and its plan are verified at a time; several models, --combine, --plans, --jobs and --print-plan need --all");
-  if (!flags.model.isCompiled())
-    return verifyText(flags);
-  if (!flags.program.empty())
+  if (flags.model.isCompiled() && !flags.program.empty())
     return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: --program needs the model text (.npar) beside it");
-  return verifyCompiled(flags);
+  if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
+    return code;
+  return flags.model.isCompiled() ? verifyCompiled(flags) : verifyText(flags, job);
+}
+
+ExitCode runVerify(const VerifyFlags &flags) {
+  if (flags.processes > 0)
+    return launchAgain(flags.processes, flags.job);
+  return inJob(flags.job, [&](Job &job) {
+    if (!job.isVoice())
+      Waiting::silence();
+    return runVerify(flags, job);
+  });
 }
 
 } // namespace
@@ -315,7 +290,8 @@ PlanCheckOptions planChecks(uint64_t seed, int threads, int jobs) {
     one.threads = threads > 0 ? threads : 2; // plans run beside each other: two workers show what one would hide
     one.timeout = 60;
     one.json = one.full = true;
-    return verifyText(one);
+    one.job.alone = true;
+    return inJob(one.job, [&](Job &job) { return verifyText(one, job); });
   };
   return options;
 }
@@ -342,6 +318,10 @@ Command addVerifyCommand(CLI::App &driver) {
                 "rest. Each plan is equal to one rank (ok) or refused at one of its lines; anything else is a failure (exit code 3),\n"
                 "with the command that shows it again.\n");
   flags->model.addTo(*app);
+  flags->job.addTo(*app);
+  app->add_option("--processes", flags->processes, "check it in so many processes, as npar launch starts them")
+      ->type_name("N")
+      ->check(wholeNumber(1, 65536));
   app->add_option("--program", flags->program, "check this compiled program (float64) instead of the one that a plan gives")
       ->check(notEmpty())
       ->type_name("FILE.npx");
@@ -382,9 +362,10 @@ Command addVerifyCommand(CLI::App &driver) {
             };
             ExitCode code = ExitCode::Good;
             if (flags->all)
-              code = refuse({"--full", "--timeout"}, "--all checks every plan at a small size, with limits of its own");
+              code = refuse({"--full", "--timeout", "--processes"}, "--all checks every plan at a small size, with limits of its own");
             else if (flags->model.isCompiled())
-              code = refuse({"--seed", "--threads", "--timeout", "--full"}, "of a compiled program alone only the structure is checked");
+              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes"},
+                            "of a compiled program alone only the structure is checked");
             return code == ExitCode::Good ? runVerify(*flags) : code;
           }};
 }

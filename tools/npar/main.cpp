@@ -71,7 +71,7 @@ ExitCode drive(int argc, char **argv) {
       addCompileCommand(driver), addRunCommand(driver),      addInspectCommand(driver),    addVerifyCommand(driver),
       addCompatCommand(driver),  addScheduleCommand(driver), addCheckpointCommand(driver), addEvalCommand(driver),
       addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),     addGenerateCommand(driver),
-      addAutopsyCommand(driver),
+      addAutopsyCommand(driver), addLaunchCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {
@@ -92,6 +92,8 @@ ExitCode drive(int argc, char **argv) {
   for (const Command &command : commands)
     if (command.app->parsed()) {
       const CLI::App &deepest = command.app->get_subcommands().empty() ? *command.app : *command.app->get_subcommands().front();
+      if (command.takesRest)
+        return command.run();
       if (command.app->remaining_size() != 0 || deepest.remaining_size() != 0)
         return refuseExtras(command.app->remaining_size() != 0 ? *command.app : deepest);
       ExitCode code = command.run(), arrived = checkStandardOutput();

@@ -205,7 +205,7 @@ TEST(FiniteDifferences, TellKinksFromWrongGradients) {
 
 TEST(MemoryUse, MustBeExactlyThePlanned) {
   CubicSession session;
-  EXPECT_TRUE(driver::checkMemoryUse(session).ok);
+  EXPECT_TRUE(driver::checkMemoryUse(session.arenaUse()).ok);
   session.used = 60;
-  EXPECT_FALSE(driver::checkMemoryUse(session).ok);
+  EXPECT_FALSE(driver::checkMemoryUse(session.arenaUse()).ok);
 }

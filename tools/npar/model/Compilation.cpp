@@ -15,7 +15,7 @@ Outcome<dsl::Program> Compilation::elaborate(const SettingsList &settings, bool 
   options.settings.insert(options.settings.end(), settings.begin(), settings.end());
   dsl::Diagnostics diagnostics(sources);
   std::optional<dsl::Program> program = dsl::elaborate(options, sources, diagnostics);
-  if (withWarnings || diagnostics.hasErrors())
+  if (speaks() && (withWarnings || diagnostics.hasErrors())) // of a job all processes read the same text
     diagnostics.print(std::cerr);
   if (!program || diagnostics.hasErrors())
     return ExitCode::BadInput;

@@ -13,13 +13,15 @@
 namespace npar::driver {
 namespace {
 
-constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR2};
 
 volatile std::sig_atomic_t arrived = 0, silent = 0, drawing = 0; ///< drawing: a line may be half drawn
 char abandonedFile[PATH_MAX];
 const char *awaited = "";
 
-const char *nameOf(int signal) { return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "SIGHUP"; }
+const char *nameOf(int signal) {
+  return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : signal == SIGHUP ? "SIGHUP" : "SIGUSR2";
+}
 
 void say(const char *text) {
   if (!silent)
@@ -65,7 +67,8 @@ void install(void (*handler)(int)) {
 
 } // namespace
 
-void stopAtOnce(const std::string &abandoned) {
+void stopAtOnce(const std::string &abandoned, bool quiet) {
+  silent = quiet;
   std::strncpy(abandonedFile, abandoned.c_str(), sizeof(abandonedFile) - 1);
   install(endAtOnce);
 }

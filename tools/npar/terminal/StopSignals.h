@@ -1,4 +1,5 @@
-// What ends a run from outside: Ctrl-C, the TERM of a job manager, the HUP of a closed terminal. All three are treated alike.
+// What ends a run from outside: Ctrl-C, the TERM of a job manager, the HUP of a closed terminal, and USR2, which launchers pass on. All are
+// treated alike.
 #pragma once
 
 #include <csignal>
@@ -7,8 +8,8 @@
 namespace npar::driver {
 
 /// From now on the first signal ends the process at once with exit code 4, says so and removes `abandoned` (nothing when it is empty). A
-/// signal that was ignored when the process began stays so (nohup, a job in the background of a script).
-void stopAtOnce(const std::string &abandoned = "");
+/// signal that was ignored when the process began stays so (nohup, a job in the background of a script). `quiet`: says nothing.
+void stopAtOnce(const std::string &abandoned = "", bool quiet = false);
 /// From now on the first signal is kept for stopSignal(), and said to come after `what`; a second one ends the process as it would without
 /// npar. `quiet`: says nothing.
 void stopWhenAsked(const char *what, bool quiet);

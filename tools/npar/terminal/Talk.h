@@ -4,6 +4,7 @@
 #include "tools/npar/terminal/ExitCode.h"
 
 #include <string>
+#include <vector>
 
 namespace npar::driver {
 
@@ -15,6 +16,20 @@ void printRemark(const std::string &message);
 /// Prints the error of a failed Status and returns its exit code.
 ExitCode fail(const engine::Status &status);
 ExitCode fail(ExitCode code, const std::string &message);
+
+/// From now on errors are kept, for the processes of a job to agree on what is said. Remarks are printed by the one that `speaks`, and data
+/// come on its standard output alone.
+void keepErrors(bool speaks);
+/// This process speaks from now on, in the place of the one that did; its standard output is open again.
+void takeOver();
+/// Takes the errors that were kept.
+std::vector<std::string> takeErrors();
+/// Prints an error now, in the process that speaks.
+void sayError(const std::string &message);
+/// From now on errors are printed again, those that were kept too, by the process that speaks.
+void sayErrors();
+/// Whether this process speaks for its job, or is no part of one.
+bool speaks();
 
 /// Flushes stdout and says whether everything written to it arrived (a full disk shows here).
 bool standardOutputArrived();

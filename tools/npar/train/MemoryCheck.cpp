@@ -12,18 +12,19 @@
 namespace npar::driver {
 
 ExitCode checkMemory(const std::vector<ProgramPointer> &programs, const std::string &backend, bool saved, bool quiet,
-                     const std::string &advice, uint64_t snapshot) {
+                     const std::string &advice, uint64_t snapshot, const std::vector<int64_t> &ranks) {
   engine::MemoryNeed need;
-  int64_t ranks = 0;
+  int64_t count = 0;
   for (const ProgramPointer &program : programs) {
-    engine::MemoryNeed one = engine::memoryNeeded(program->root(), /*computes=*/backend != "null");
+    bool all = ranks.empty() || program != programs.front();
+    engine::MemoryNeed one = engine::memoryNeeded(program->root(), /*computes=*/backend != "null", all ? std::vector<int64_t>() : ranks);
     need.arenas += one.arenas, need.graph += one.graph;
     need.weights += saved ? one.weights : 0;
-    ranks += program::worldOf(program->root());
+    count += all ? program::worldOf(program->root()) : static_cast<int64_t>(ranks.size());
   }
   auto text = [](uint64_t bytes) { return humanBytes(static_cast<double>(bytes)); };
   std::string parts = need.arenas > 0 ? fmt::format("{} for the arenas, ", text(need.arenas)) : "";
-  parts += fmt::format("about {} for the graph of the steps of {} rank{}", text(need.graph), ranks, ranks == 1 ? "" : "s");
+  parts += fmt::format("about {} for the graph of the steps of {} rank{}", text(need.graph), count, count == 1 ? "" : "s");
   if (need.weights > 0)
     parts += fmt::format(", {} to collect the weights", text(need.weights));
   if (snapshot > 0)

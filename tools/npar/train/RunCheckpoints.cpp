@@ -2,7 +2,6 @@
 #include "tools/npar/train/RunCheckpoints.h"
 
 #include "engine/checkpoint/CheckpointTensors.h"
-#include "engine/checkpoint/PieceHash.h"
 #include "engine/checkpoint/Resume.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
@@ -132,7 +131,11 @@ ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSourc
   return ExitCode::Good;
 }
 
-uint64_t RunCheckpoints::snapshotBytes(const program::Program &program) const { return wanted() ? engine::snapshotBytes(program) : 0; }
+uint64_t RunCheckpoints::snapshotBytes(const program::Program &program, const std::vector<int64_t> &ranks) const {
+  if (!wanted())
+    return 0;
+  return ranks.empty() ? engine::snapshotBytes(program) : engine::bytesOf(program, engine::checkpointPieces(program, ranks));
+}
 
 ExitCode RunCheckpoints::open(engine::Session &session, ProgramPointer program) {
   if (!wanted())
@@ -200,14 +203,5 @@ void RunCheckpoints::sayRemarks() {
 }
 
 std::string RunCheckpoints::newest() const { return writer && !writer->newest().empty() ? writer->newest() : store ? store->folder() : ""; }
-
-std::string RunCheckpoints::hashOf(const engine::Batch &batch) const {
-  if (!wanted())
-    return "";
-  engine::PieceHash hash;
-  for (const engine::InputValues &values : batch)
-    std::visit([&](const auto &list) { hash.add(list.data(), list.size() * sizeof(list[0])); }, values);
-  return hash.text();
-}
 
 } // namespace npar::driver

@@ -33,8 +33,8 @@ public:
   uint64_t seed(const program::Program &program) const;
   /// Refuses a program of another model, and other data; lets the data go on where the checkpoint stopped.
   ExitCode goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape);
-  /// Bytes of a snapshot; 0 without checkpoints.
-  uint64_t snapshotBytes(const program::Program &program) const;
+  /// Bytes of a snapshot of these ranks, of all where there are none; 0 without checkpoints.
+  uint64_t snapshotBytes(const program::Program &program, const std::vector<int64_t> &ranks) const;
   /// Takes the folder and the snapshot's memory, and with a checkpoint to go on from fills the session.
   ExitCode open(engine::Session &session, ProgramPointer program);
 
@@ -44,8 +44,6 @@ public:
   engine::Status atEnd(int64_t done, bool sound);
   /// The folder of the newest checkpoint; empty when there is none.
   std::string newest() const;
-  /// XXH3-128 of a batch, for the log; empty without checkpoints.
-  std::string hashOf(const engine::Batch &batch) const;
 
 private:
   ExitCode openNewest(const std::vector<engine::CommittedCheckpoint> &committed);

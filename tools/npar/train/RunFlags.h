@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/npar/files/PendingFile.h"
+#include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/ModelOptions.h"
 
@@ -12,6 +13,7 @@ namespace npar::driver {
 
 struct RunFlags {
   ModelOptions model;
+  JobOptions job;
   std::string data, tokens, mask, order; ///< empty: not given
   bool randomData = false;
   std::string checkpoint;      ///< the folder of checkpoints; empty: not given
@@ -31,9 +33,11 @@ struct RunFlags {
   }
 };
 
+class Job;
 class RunCheckpoints;
 
-/// Trains a loaded program: data in, log, trace, checkpoints, weights and a summary out. `log` is claimed already; null: none.
-ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints);
+/// Trains a loaded program: data in, log, trace, checkpoints, weights and a summary out. `log` is claimed already, by the voice of the job;
+/// null: none.
+ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints);
 
 } // namespace npar::driver

@@ -6,6 +6,7 @@
 #include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Session.h"
+#include "tools/npar/job/Job.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -13,12 +14,15 @@
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/train/NotFinite.h"
 #include "tools/npar/train/RunCheckpoints.h"
+#include "tools/npar/train/StepNote.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
@@ -34,11 +38,31 @@ struct Training {
   std::string firstUnsound;           ///< what was wrong with the first of these
   std::optional<int64_t> validTokens; ///< of all steps
   double loss = 0;
-  std::string unit = "tokens"; ///< of speeds: samples where no stream of tokens is fed
-  double perSecond = 0;        ///< over all steps but the first, which also warms up; of the first when it is the only one
-  Status log, checkpoint;      ///< what cannot be written ends the training, but what was learned is not lost
-  bool written() const { return log.ok() && checkpoint.ok(); }
+  std::string unit = "tokens";             ///< of speeds: samples where no stream of tokens is fed
+  double perSecond = 0;                    ///< over all steps but the first, which also warms up; of the first when it is the only one
+  Status log, checkpoint;                  ///< what cannot be written ends the training, but what was learned is not lost
+  std::string stoppedBy;                   ///< the signal that ended it before its last step; empty: none
+  std::optional<std::string> badParameter; ///< the first that is not finite at the end
+  std::vector<RowHash> rows;               ///< of the batch of this step, as far as this process reads it
+  std::vector<ClockOffset> clocks;         ///< by process, where a trace is collected
 };
+
+/// What this process has to say after a step, of whose batch `rows` are known.
+StepNote noteOf(const Training &training, std::vector<RowHash> rows) {
+  const char *signal = stopSignal();
+  return {!training.log.ok() ? StepNote::cannotWrite : signal ? signal : "", std::move(rows)};
+}
+
+/// Whether all processes stop here because one of them would. Remembers a signal's name.
+bool shouldStop(const std::vector<StepNote> &notes, Training &training) {
+  bool stop = false;
+  for (const StepNote &note : notes) {
+    stop |= !note.stop.empty();
+    if (training.stoppedBy.empty() && note.stop != StepNote::cannotWrite)
+      training.stoppedBy = note.stop;
+  }
+  return stop;
+}
 
 Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const engine::BatchShape &shape, uint64_t seed) {
   if (flags.randomData)
@@ -74,20 +98,20 @@ size_t linesBefore(const std::string &log, int64_t step) {
   return size;
 }
 
-Status trainSteps(const RunFlags &flags, const program::Program &program, const engine::BatchShape &shape, engine::Session &session,
-                  const engine::DataSource &data, PendingFile *logFile, RunCheckpoints &checkpoints, Training &training) {
-  std::unique_ptr<engine::StepLog> log;
-  if (logFile) {
-    int64_t first = checkpoints.firstStep();
-    auto before = [first](const std::string &text) { return linesBefore(text, first); };
-    Result<int> descriptor = first > 0 ? logFile->begin(before) : logFile->begin();
-    if (!descriptor.ok())
-      return descriptor.status();
-    Result<std::unique_ptr<engine::StepLog>> opened = engine::StepLog::open(*descriptor, flags.log);
-    if (!opened.ok())
-      return opened.status();
-    log = std::move(*opened);
-  }
+/// Opens the log where there is one to write.
+Result<std::unique_ptr<engine::StepLog>> openLog(const RunFlags &flags, PendingFile *logFile, int64_t first) {
+  if (!logFile)
+    return std::unique_ptr<engine::StepLog>();
+  auto before = [first](const std::string &text) { return linesBefore(text, first); };
+  Result<int> descriptor = first > 0 ? logFile->begin(before) : logFile->begin();
+  if (!descriptor.ok())
+    return descriptor.status();
+  return engine::StepLog::open(*descriptor, flags.log);
+}
+
+Status trainSteps(const RunFlags &flags, const Job &job, const program::Program &program, const engine::BatchShape &shape,
+                  engine::Session &session, const engine::DataSource &data, PendingFile *logFile, engine::StepLog *log,
+                  RunCheckpoints &checkpoints, Training &training) {
   using Clock = std::chrono::steady_clock;
   bool computes = flags.backend != "null";
   auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
@@ -99,10 +123,15 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, const 
   stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
   training.first = training.steps = checkpoints.firstStep();
   training.loss = std::nan("");
-  for (int64_t step = training.first; step < flags.steps && !stopSignal() && training.written(); ++step) {
+  bool hashes = checkpoints.wanted() && !flags.log.empty();
+  // Alone a signal that came before the first step counts too; processes hear of each other's at the end of a step.
+  bool last = job.isAlone() && shouldStop({noteOf(training, {})}, training);
+  for (int64_t step = training.first; step < flags.steps && !last; ++step) {
     engine::Batch batch = data.batch(step);
+    training.rows = hashes ? hashRows(shape, batch, session.rows()) : std::vector<RowHash>();
     if (Status intact = data.intact(); !intact.ok()) { // something cut the file: nothing is trained on what is not there
       progress.finish();
+      session.abandon(intact);
       return intact;
     }
     Clock::time_point begun = Clock::now();
@@ -123,16 +152,18 @@ Status trainSteps(const RunFlags &flags, const program::Program &program, const 
       training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
       training.idle += *result->validTokens == 0;
     }
+    std::vector<StepNote> notes;
+    std::transform(result->notes.begin(), result->notes.end(), std::back_inserter(notes), unpackNote);
     bool sound = isSound(*result);
     if (!sound && training.unsound++ == 0)
       training.firstUnsound = describeUnsound(session, program, *result, step);
     progress.update(step + 1, result->loss, speed);
     if (log)
       training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount, speed,
-                                  result->lossScale, result->skipped, result->validTokens, training.unit, checkpoints.hashOf(batch)});
+                                  result->lossScale, result->skipped, result->validTokens, training.unit, hashOfBatch(notes)});
     training.checkpoint = checkpoints.afterStep(step + 1, result->learningRate);
-    if (!sound && flags.nonfinite == "stop")
-      break;
+    last = shouldStop(job.isAlone() ? std::vector<StepNote>{noteOf(training, {})} : notes, training);
+    last |= !training.checkpoint.ok() || (!sound && flags.nonfinite == "stop");
   }
   progress.finish();
   if (log && training.log.ok())
@@ -154,38 +185,45 @@ void remark(const RunFlags &flags, const Training &training) {
 }
 
 /// Exit code and message of a run that came to its end but not to a good one.
-ExitCode verdict(const RunFlags &flags, const Training &training, const std::optional<std::string> &badParameter,
-                 const std::string &checkpoint) {
+ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint) {
   if (training.unsound && flags.nonfinite == "stop")
-    return fail(ExitCode::RunFailed, training.firstUnsound + (badParameter ? "; no weights are written"
-                                                                           : "\nnpar: help: --nonfinite continue leaves such steps out"));
-  if (badParameter)
+    return fail(ExitCode::RunFailed,
+                training.firstUnsound +
+                    (training.badParameter ? "; no weights are written" : "\nnpar: help: --nonfinite continue leaves such steps out"));
+  if (training.badParameter)
     return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
-                                                 *badParameter, training.steps));
-  if (const char *signal = stopSignal(); signal && training.steps < flags.steps)
-    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps{}", signal, training.steps, flags.steps,
+                                                 *training.badParameter, training.steps));
+  if (!training.stoppedBy.empty() && training.steps < flags.steps)
+    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, flags.steps,
                                                  checkpoint.empty() ? "" : "\nnpar: help: --resume goes on from '" + checkpoint + "'"));
   return ExitCode::Good;
 }
 
-void printSummary(const RunFlags &flags, const engine::Session &session, const Training &training, const RunCheckpoints &checkpoints) {
+/// What a run came to, in words or as JSON: asked of all processes, printed by the voice.
+Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
+                    const RunCheckpoints &checkpoints) {
   bool computes = flags.backend != "null";
   std::string hash = session.parameterHash();
+  Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(session);
+  if (!uses.ok())
+    return uses.status();
+  if (!job.isVoice())
+    return {};
   if (!flags.json && !computes) {
     std::cout << fmt::format("{} steps without arithmetic (--backend null): no loss, no parameters\n", training.steps);
-    return;
+    return {};
   }
   if (!flags.json && training.steps == training.first) {
     std::cout << fmt::format("{} steps were done already, parameters {}\n", training.steps, hash);
-    return;
+    return {};
   }
   if (!flags.json) {
     std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} {}/s, parameters {}\n", training.loss, training.steps, training.perSecond,
                              training.unit, hash);
-    return;
+    return {};
   }
   nlohmann::ordered_json json, ranks = nlohmann::ordered_json::array();
-  for (const engine::ArenaUse &use : session.arenaUse()) {
+  for (const engine::ArenaUse &use : *uses) {
     nlohmann::ordered_json rank;
     rank["rank"] = use.rank;
     rank["arena_bytes_planned"] = use.planned;
@@ -202,86 +240,144 @@ void printSummary(const RunFlags &flags, const engine::Session &session, const T
     json["first_step"] = training.first;
     json["checkpoint"] = checkpoints.newest();
   }
+  if (!job.isAlone())
+    json["processes"] = job.processes();
   json["ranks"] = ranks;
   std::cout << json.dump(2) << '\n';
+  return {};
 }
 
-Result<std::unique_ptr<engine::Session>> createSession(const ProgramPointer &program, engine::SessionOptions options) {
+Result<std::unique_ptr<engine::Session>> createSession(Job &job, const ProgramPointer &program, engine::SessionOptions options) {
   Waiting waiting("setting up");
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
-  return engine::Session::create(program, options);
+  return job.createSession(program, options);
 }
 
-} // namespace
+/// Gives the parameters what --weights names.
+ExitCode load(const RunFlags &flags, engine::Session &session, const program::Program &program) {
+  Result<size_t> fresh = [&] {
+    Waiting waiting("loading '" + flags.weights + "'");
+    return engine::loadWeights(session, program, flags.weights);
+  }();
+  if (!fresh.ok())
+    return fail(fresh.status());
+  if (*fresh > 0)
+    printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
+                            flags.weights, *fresh == 1 ? "keeps its" : "keep their"));
+  return ExitCode::Good;
+}
 
-ExitCode train(const RunFlags &flags, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints) {
-  const program::Program &root = program->root();
-  uint64_t seed = checkpoints.seed(root);
-  engine::BatchShape shape = engine::BatchShape::of(root);
-  Result<std::unique_ptr<engine::DataSource>> data = openData(flags, shape, seed);
-  if (!data.ok())
-    return fail(data.status());
+/// Data that the program takes and a checkpoint goes on with, in every process.
+ExitCode lookAtData(const RunFlags &flags, const program::Program &program, const engine::BatchShape &shape, RunCheckpoints &checkpoints,
+                    std::unique_ptr<engine::DataSource> &data) {
+  Result<std::unique_ptr<engine::DataSource>> opened = openData(flags, shape, checkpoints.seed(program));
+  if (!opened.ok())
+    return fail(opened.status());
+  data = std::move(*opened);
   if (!flags.quiet)
-    for (const std::string &text : (*data)->remarks())
+    for (const std::string &text : data->remarks())
       printRemark(text);
-  if (ExitCode code = checkpoints.goOn(root, **data, shape); code != ExitCode::Good)
-    return code;
-  engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
-  engine::SessionOptions options;
-  options.threads = flags.threads;
-  options.backend = flags.backend;
-  options.seed = seed;
-  options.trace = flags.trace.empty() ? nullptr : &trace;
-  options.timeoutSeconds = flags.timeout;
-  options.initialise = flags.weights.empty() && !checkpoints.resumes(); // else all are loaded
-  if (ExitCode code = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
-                                  "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
-                                  checkpoints.snapshotBytes(root));
-      code != ExitCode::Good)
-    return code;
-  Result<std::unique_ptr<engine::Session>> session = createSession(program, options);
-  if (!session.ok())
-    return fail(session.status());
-  if (!flags.weights.empty() && checkpoints.resumes()) {
-    if (!flags.quiet)
-      printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
-  } else if (!flags.weights.empty()) {
-    Result<size_t> fresh = [&] {
-      Waiting waiting("loading '" + flags.weights + "'");
-      return engine::loadWeights(**session, root, flags.weights);
-    }();
-    if (!fresh.ok())
-      return fail(fresh.status());
-    if (*fresh > 0)
-      printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
-                              flags.weights, *fresh == 1 ? "keeps its" : "keep their"));
-  }
-  if (ExitCode code = checkpoints.open(**session, program); code != ExitCode::Good)
-    return code;
+  return checkpoints.goOn(program, *data, shape);
+}
 
-  Training training;
-  Status trained = trainSteps(flags, root, shape, **session, **data, log, checkpoints, training);
-  // Each is tried whatever became of the others: the trace of a failed run is worth looking at too, and a full disk may have room for one.
+/// Brings what all processes have recorded into the trace of the voice, on its clock. Without offsets of clocks there is nothing.
+Status collect(const Job &job, const std::vector<ClockOffset> &clocks, engine::Trace &trace) {
+  if (clocks.empty())
+    return {};
+  Result<std::vector<std::vector<uint8_t>>> all = job.gather(job.isVoice() ? std::vector<uint8_t>() : trace.pack());
+  if (!all.ok() || !job.isVoice())
+    return all.status();
+  for (size_t process = 1; process < all->size(); ++process)
+    if (Status status = trace.add((*all)[process], clocks[process].seconds); !status.ok())
+      return status;
+  return {};
+}
+
+/// What is left when the steps are done, or have failed: each is tried whatever became of the others, for the trace of a failed run is
+/// worth looking at too, and a full disk may have room for one.
+ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session, const program::Program &program, engine::Trace &trace,
+                RunCheckpoints &checkpoints, const Status &trained, Training &training) {
+  job.phase("writing what was learned");
   std::vector<Status> written = {training.log};
-  std::optional<std::string> badParameter;
   if (trained.ok())
-    badParameter = firstParameterNotFinite(**session, root);
+    training.badParameter = firstParameterNotFinite(session, program);
   if (trained.ok() && training.checkpoint.ok())
-    training.checkpoint = checkpoints.atEnd(training.steps, !badParameter);
+    training.checkpoint = checkpoints.atEnd(training.steps, !training.badParameter);
   written.push_back(training.checkpoint);
-  if (!flags.saveWeights.empty() && trained.ok() && !badParameter)
-    written.push_back(engine::saveWeights(**session, root, flags.saveWeights));
-  if (!flags.trace.empty() && training.steps > 0)
+  if (!flags.saveWeights.empty() && trained.ok() && !training.badParameter)
+    written.push_back(engine::saveWeights(session, program, job.isVoice() ? flags.saveWeights : ""));
+  if (trained.ok())
+    written.push_back(collect(job, training.clocks, trace));
+  if (!flags.trace.empty() && training.steps > 0 && job.isVoice())
     written.push_back(trace.write(flags.trace));
   ExitCode code = trained.ok() ? ExitCode::Good : fail(trained);
   for (const Status &status : written)
     if (!status.ok())
       code = code == ExitCode::Good ? fail(status) : (fail(status), code);
-  if (code != ExitCode::Good)
+  return code;
+}
+
+} // namespace
+
+ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints) {
+  const program::Program &root = program->root();
+  engine::BatchShape shape = engine::BatchShape::of(root);
+  std::unique_ptr<engine::DataSource> data;
+  if (ExitCode code = job.agree(lookAtData(flags, root, shape, checkpoints, data)); code != ExitCode::Good)
     return code;
-  printSummary(flags, **session, training, checkpoints);
+  Training training;
+  engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
+  engine::SessionOptions options;
+  options.backend = flags.backend;
+  options.seed = checkpoints.seed(root);
+  options.trace = flags.trace.empty() ? nullptr : &trace;
+  options.timeoutSeconds = flags.timeout;
+  options.initialise = flags.weights.empty() && !checkpoints.resumes(); // else all are loaded
+  options.note = [&training](int64_t) { return pack(noteOf(training, training.rows)); };
+  Outcome<int> threads = job.threads(flags.threads);
+  ExitCode room = threads.code();
+  if (threads.ok()) {
+    options.threads = *threads;
+    room = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
+                       "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
+                       checkpoints.snapshotBytes(root, job.ranksOnHost(root)), job.ranksOnHost(root));
+  }
+  if (room = job.agree(room); room != ExitCode::Good)
+    return room;
+  Result<std::unique_ptr<engine::Session>> session = createSession(job, program, options);
+  if (!session.ok())
+    return fail(session.status());
+  job.phase("loading weights or a checkpoint");
+  ExitCode loaded = ExitCode::Good;
+  if (!flags.weights.empty() && !checkpoints.resumes())
+    loaded = load(flags, **session, root);
+  else if (!flags.weights.empty() && !flags.quiet)
+    printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
+  if (loaded = job.agree(loaded); loaded != ExitCode::Good)
+    return loaded;
+  if (ExitCode code = job.agree(checkpoints.open(**session, program)); code != ExitCode::Good)
+    return code;
+  Result<std::unique_ptr<engine::StepLog>> opened = openLog(flags, log, checkpoints.firstStep());
+  if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened.status())); code != ExitCode::Good)
+    return code;
+  data->keepRows((*session)->rows());
+  if (!job.isAlone() && !flags.trace.empty()) {
+    Result<std::vector<ClockOffset>> clocks = job.measureClocks();
+    if (!clocks.ok())
+      return fail(clocks.status());
+    training.clocks = std::move(*clocks);
+  }
+  job.phase("between training steps");
+  Status trained = trainSteps(flags, job, root, shape, **session, *data, log, opened->get(), checkpoints, training);
+  ExitCode code = finish(flags, job, **session, root, trace, checkpoints, trained, training);
+  if (!trained.ok()) // others may be gone: nobody waits for them
+    return code;
+  if (code = job.agree(code); code != ExitCode::Good)
+    return code;
+  if (Status status = printSummary(flags, job, **session, training, checkpoints); !status.ok())
+    return fail(status);
   remark(flags, training);
-  return verdict(flags, training, badParameter, checkpoints.newest());
+  return verdict(flags, training, checkpoints.newest());
 }
 
 } // namespace npar::driver

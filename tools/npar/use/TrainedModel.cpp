@@ -38,6 +38,7 @@ bool isFolder(const std::string &path) {
 
 void UseFlags::addTo(CLI::App &app) {
   model.addTo(app);
+  job.addTo(app);
   app.get_option("MODEL")->description(
       "folder with weights (a checkpoint, or one of Hugging Face's), or with --weights a model as for npar run, or a program compiled for "
       "this command (.npx)");
@@ -109,37 +110,49 @@ Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, c
   return text->compilation->compile(text->program);
 }
 
-Outcome<TrainedModel> startWith(ProgramPointer program, const NamedModel &named, const UseFlags &flags) {
-  const program::Program &root = program->root();
-  // That the weights are another model's is said before any memory is taken.
+/// That the weights are another model's, or that they are too large, is said before any memory is taken.
+static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer &program, const NamedModel &named, const UseFlags &flags) {
   engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(named.weights);
   if (!store.ok())
     return fail(store.status());
-  engine::Result<engine::Weights> weights = engine::Weights::match(root, *store);
+  engine::Result<engine::Weights> weights = engine::Weights::match(program->root(), *store);
   if (!weights.ok())
     return fail(weights.status());
   if (size_t fresh = weights->names().fresh.size(); fresh > 0)
     return fail(ExitCode::BadInput,
                 fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, fresh));
   if (ExitCode code = checkMemory({program}, "cpu", /*saved=*/false, flags.quiet,
-                                  "take less at once (--set batch=1, a smaller length), or a plan of several ranks");
+                                  "take less at once (--set batch=1, a smaller length), or a plan of several ranks", /*snapshot=*/0,
+                                  job.ranksOnHost(program->root()));
       code != ExitCode::Good)
+    return code;
+  return std::move(*weights);
+}
+
+static engine::Status load(const engine::Weights &weights, engine::Session &session) {
+  engine::Status status = weights.checkValues();
+  return status.ok() ? weights.apply(session) : status;
+}
+
+Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedModel &named, const UseFlags &flags) {
+  Outcome<engine::Weights> weights = openWeights(job, program, named, flags);
+  Outcome<int> threads = job.threads(flags.threads);
+  if (ExitCode code = job.agree(weights.ok() ? threads.code() : weights.code()); code != ExitCode::Good)
     return code;
   Waiting waiting("setting up");
   engine::SessionOptions options;
-  options.threads = flags.threads;
-  options.seed = root.seed();
+  options.threads = *threads;
+  options.seed = program->root().seed();
   options.timeoutSeconds = flags.timeout;
   options.initialise = false; // all are loaded
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
-  engine::Result<std::unique_ptr<engine::Session>> session = engine::Session::create(program, options);
+  engine::Result<std::unique_ptr<engine::Session>> session = job.createSession(program, options);
   if (!session.ok())
     return fail(session.status());
   waiting.phase("loading the weights");
-  if (engine::Status status = weights->checkValues(); !status.ok())
-    return fail(status);
-  if (engine::Status status = weights->apply(**session); !status.ok())
-    return fail(status);
+  engine::Status loaded = load(*weights, **session);
+  if (ExitCode code = job.agree(loaded.ok() ? ExitCode::Good : fail(loaded)); code != ExitCode::Good)
+    return code;
   return TrainedModel{std::move(program), std::move(*session)};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/runtime/Session.h"
+#include "tools/npar/job/Job.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/use/UseFlags.h"
 
@@ -35,7 +36,7 @@ using ChooseSettings = std::function<Outcome<SettingsList>(const dsl::Program &m
 /// under `probe`; the settings of both win over the command line's.
 Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose);
 
-/// Takes memory, starts a session and loads the weights.
-Outcome<TrainedModel> startWith(ProgramPointer program, const NamedModel &named, const UseFlags &flags);
+/// Takes memory, starts a session, of the processes of a job one together, and loads the weights.
+Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedModel &named, const UseFlags &flags);
 
 } // namespace npar::driver

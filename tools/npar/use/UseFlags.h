@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/npar/files/FileClaims.h"
+#include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/ModelOptions.h"
 
 #include <string>
@@ -9,6 +10,7 @@
 namespace npar::driver {
 
 struct UseFlags {
+  JobOptions job;
   ModelOptions model; ///< its name may be a folder with weights
   std::string weights;
   int threads = 0;

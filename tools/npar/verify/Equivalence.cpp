@@ -97,10 +97,9 @@ Status disturbParameters(Session &session, const program::Program &program, uint
   return {};
 }
 
-Check checkMemoryUse(const Session &session) {
-  std::vector<engine::ArenaUse> use = session.arenaUse();
-  Check check{"memory used as planned", true, std::nullopt, fmt::format("{} ranks", use.size())};
-  for (const engine::ArenaUse &one : use)
+Check checkMemoryUse(const std::vector<engine::ArenaUse> &uses) {
+  Check check{"memory used as planned", true, std::nullopt, fmt::format("{} ranks", uses.size())};
+  for (const engine::ArenaUse &one : uses)
     if (one.used != one.planned && check.ok) {
       check.ok = false;
       check.detail = fmt::format("rank {} used {} bytes of {} planned", one.rank, one.used, one.planned);

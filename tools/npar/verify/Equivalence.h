@@ -58,7 +58,7 @@ engine::Status compareOwnType(engine::Session &session, engine::Session &referen
                               uint64_t seed, std::vector<Check> &checks);
 
 /// `arena_bytes_used == planned` for every rank.
-Check checkMemoryUse(const engine::Session &session);
+Check checkMemoryUse(const std::vector<engine::ArenaUse> &uses);
 
 /// Directional derivatives of the loss by the one-rank program's gradients against finite differences: for the first and last
 /// parameter of each kind (paths equal but for numbers).

@@ -1,0 +1,25 @@
+// What the processes of a job say together: the errors of all of them as one text, each error once.
+#pragma once
+
+#include "tools/npar/terminal/ExitCode.h"
+
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+/// How far one process got, and what it has to say.
+struct Verdict {
+  ExitCode code = ExitCode::Good;
+  std::vector<std::string> errors;
+};
+
+std::vector<uint8_t> pack(const Verdict &verdict);
+/// Internal, with a text, for bytes that are no verdict.
+Verdict unpackVerdict(const std::vector<uint8_t> &bytes);
+
+/// The exit code of the first process that has another one than Good, and every text once, in the order of the processes. Whose it is is
+/// said where it is not of all. `names`: of the processes, such as "process 2 on 'b'".
+Verdict agreeOn(const std::vector<Verdict> &verdicts, const std::vector<std::string> &names);
+
+} // namespace npar::driver

@@ -1,0 +1,23 @@
+// How far the clocks of a job's processes are apart, found by what they exchange.
+#pragma once
+
+#include <vector>
+
+namespace npar::driver {
+
+/// One process's part in one exchange, which nobody finishes before all have begun it: when it began and ended, in seconds of its own
+/// clock.
+struct Exchange {
+  double begun = 0, ended = 0;
+};
+
+struct ClockOffset {
+  double seconds = 0;     ///< to add to a process's times to get those of process 0
+  double uncertainty = 0; ///< the offset is right within so many seconds, if the clocks run alike
+};
+
+/// `exchanges`: by process, of each as many, the n-th of all the same. Each bounds the offset from both sides, for a process ends it after
+/// the other has begun it; the offset is the middle of what all leave (Cristian: Probabilistic clock synchronization, 1989).
+std::vector<ClockOffset> clockOffsets(const std::vector<std::vector<Exchange>> &exchanges);
+
+} // namespace npar::driver

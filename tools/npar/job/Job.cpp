@@ -1,0 +1,372 @@
+// Joins, agrees and leaves, over the engine's process group.
+#include "tools/npar/job/Job.h"
+
+#include "engine/comm/mpi/MpiModules.h"
+#include "engine/program/HostPlacement.h"
+#include "tools/npar/job/Agreement.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/terminal/Waiting.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <iostream>
+#include <new>
+#include <thread>
+#include <unistd.h>
+
+namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+/// How long processes wait for what one of them does that takes as long as it takes, such as compiling: that it is still there is the
+/// business of the control channel.
+constexpr double forAsLongAsItTakes = 30 * 86400.0;
+
+/// How long a process whose job has failed has to end in order: to write what a failed run leaves. Less where another one is lost, which
+/// has taken its time already.
+constexpr double secondsToEnd = 5, secondsToEndAfterLoss = 1.5;
+
+/// In which it is known why a job has failed.
+constexpr double secondsToJudge = 2;
+
+} // namespace
+
+void JobOptions::addTo(CLI::App &app) {
+  app.add_flag("--alone", alone, "work in this process alone, whatever launcher has started it");
+  app.add_option("--mpi", mpi, "the MPI to join other processes by: mpich or openmpi (default: that of the launcher)")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"mpich", "openmpi"}));
+  app.add_option("--place", place,
+                 "in which order ranks go onto hosts: cluster, spread, or mesh axes such as pp,dp inside tp (default: as the plan says)")
+      ->type_name("ORDER")
+      ->check(notEmpty());
+  app.add_option("--flight", flight,
+                 "folder for what the ranks did last, one file for each process, which npar autopsy reads (default: a temporary one); a "
+                 "job that ends well removes it")
+      ->type_name("DIR")
+      ->check(notEmpty());
+}
+
+Job::Job() = default;
+Job::~Job() = default;
+
+ExitCode Job::find(const JobOptions &asked) {
+  options = asked;
+  if (Result<program::PlaceWords> words = program::readPlace(options.place); !options.place.empty() && !words.ok())
+    return fail(ExitCode::Usage, words.status().message());
+  if (options.alone)
+    return options.mpi.empty() ? ExitCode::Good : fail(ExitCode::Usage, "--alone and --mpi exclude each other");
+  Result<engine::Launch> found = engine::findLaunch([](const char *name) { return std::getenv(name); });
+  if (!found.ok())
+    return fail(found.status());
+  launch = *found;
+  if (!options.mpi.empty())
+    launch.mpi = options.mpi;
+  if (isAlone())
+    return ExitCode::Good;
+  keepErrors(isVoice());
+  if (!isVoice())
+    Waiting::silence();
+  return ExitCode::Good;
+}
+
+Status Job::open() {
+  std::signal(SIGUSR1, SIG_IGN);
+  Result<engine::OpenTransport> transport = engine::mpiTransport(launch.mpi);
+  if (!transport.ok()) {
+    if (!isVoice()) { // nobody else knows what is missing on some machines alone; what is missing everywhere is said by now
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      takeOver();
+    }
+    return Status(transport.status().code(),
+                  fmt::format("{} has started {} processes: {}", launch.launcher, launch.processes, transport.status().message()));
+  }
+  Result<std::shared_ptr<engine::ProcessGroup>> opened = engine::ProcessGroup::open(*transport);
+  // MPICH's launcher tells survivors so that a process is gone, and the library puts its own handler there: npar hears of it by itself.
+  std::signal(SIGUSR1, SIG_IGN);
+  if (!opened.ok())
+    return opened.status();
+  group = *opened;
+  if (group->processes() == launch.processes && group->process() == launch.process)
+    return {};
+  std::string seen = group->processes() == 1 ? "believes that it is alone" : fmt::format("counts {} of them", group->processes());
+  return Status::badInput(fmt::format("{} has started {} processes, and {} in this one {}: it is the mpiexec of another MPI; start with "
+                                      "that of {}, as npar launch does, or choose with --mpi",
+                                      launch.launcher, launch.processes, group->transportName(), seen, group->transportName()));
+}
+
+ExitCode Job::join(double timeoutSeconds, bool json) {
+  timeout = timeoutSeconds;
+  if (isAlone())
+    return ExitCode::Good;
+  if (Status status = open(); !status.ok()) {
+    group.reset();
+    return fail(status);
+  }
+  if (ExitCode code = introduce(); code != ExitCode::Good)
+    return code;
+  Status status = openControl(json);
+  return status.ok() ? ExitCode::Good : fail(status);
+}
+
+Status Job::openControl(bool json) {
+  hardExit = std::make_unique<engine::HardExit>([] {});
+  engine::ControlOptions wanted;
+  wanted.process = process(), wanted.processes = processes(), wanted.timeoutSeconds = timeout;
+  wanted.host = introductions[process()].host;
+  wanted.onVerdict = [this, json](const engine::FailureReport &failure) { report(failure, json); };
+  Result<std::unique_ptr<engine::ControlChannel>> opened =
+      engine::ControlChannel::open(wanted, [this](const std::vector<uint8_t> &own) { return group->gather(own, timeout); });
+  if (!opened.ok())
+    return opened.status();
+  control = std::move(*opened);
+  flight = options.flight;
+  if (flight.empty())
+    flight = engine::flightFolderOf(control->peers()[0].name.pid, control->peers()[0].start);
+  Result<std::unique_ptr<engine::FlightRecord>> created = engine::FlightRecord::create({flight, process(), processes(), wanted.host});
+  if (std::lock_guard<std::mutex> lock(reporting); created.ok())
+    record = std::move(*created);
+  if (!created.ok()) // a full disk say; the run is as good, and what processes tell each other stays
+    printRemark("there will be no flight record: " + created.status().message());
+  control->record(record.get());
+  watch = std::make_unique<engine::SessionWatch>(record.get());
+  return {};
+}
+
+/// From the control channel's thread, whatever the others of this process do or wait for.
+void Job::report(const engine::FailureReport &failure, bool json) {
+  std::lock_guard<std::mutex> lock(reporting);
+  if (record)
+    record->verdict(failure);
+  if (failure.speaker == process()) {
+    takeOver();
+    sayError(failure.text() + (record ? fmt::format("\nnpar: help: npar autopsy {} looks into what the ranks did last", flight) : ""));
+    if (json)
+      std::cout << failure.toJson() << std::endl;
+  }
+  hardExit->arm(failure.lost.empty() ? secondsToEnd : secondsToEndAfterLoss, static_cast<int>(failure.code));
+}
+
+void Job::phase(const std::string &what) const {
+  if (control)
+    control->phase(what);
+}
+
+ExitCode Job::introduce() {
+  Result<Introduction> own = introduceSelf();
+  Result<std::vector<std::vector<uint8_t>>> all = gather(own.ok() ? pack(*own) : std::vector<uint8_t>());
+  if (!all.ok())
+    return fail(all.status());
+  if (!own.ok())
+    return fail(own.status());
+  for (const std::vector<uint8_t> &each : *all) {
+    Result<Introduction> introduction = unpackIntroduction(each);
+    if (!introduction.ok())
+      return fail(introduction.status());
+    introductions.push_back(std::move(*introduction));
+  }
+  Status alike = checkAlike(introductions);
+  return alike.ok() ? ExitCode::Good : fail(alike);
+}
+
+Result<std::vector<std::vector<uint8_t>>> Job::gather(const std::vector<uint8_t> &own) const {
+  return group ? group->gather(own, timeout) : std::vector<std::vector<uint8_t>>{own};
+}
+
+ExitCode Job::refuseOthers(const std::string &command) const {
+  return isAlone()
+             ? ExitCode::Good
+             : fail(ExitCode::Usage, fmt::format("{} works in one process, and {} has started {}: start it by itself, or give --alone "
+                                                 "where each of them is to do the same",
+                                                 command, launch.launcher, launch.processes));
+}
+
+ExitCode Job::agree(ExitCode own) {
+  if (!group)
+    return own;
+  Result<std::vector<std::vector<uint8_t>>> all = group->gather(pack(Verdict{own, takeErrors()}), forAsLongAsItTakes);
+  if (!all.ok())
+    return own == ExitCode::Good ? fail(all.status()) : own;
+  std::vector<Verdict> verdicts;
+  std::vector<std::string> names;
+  for (const std::vector<uint8_t> &each : *all) {
+    verdicts.push_back(unpackVerdict(each));
+    names.push_back(nameOf(names.size()));
+  }
+  Verdict agreed = agreeOn(verdicts, names);
+  for (const std::string &text : agreed.errors)
+    sayError(text);
+  settled = agreed.code != ExitCode::Good;
+  return agreed.code;
+}
+
+Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPointer>()> &make, Ranks ranks) {
+  if (isAlone())
+    return make();
+  Outcome<ProgramPointer> made = isVoice() ? make() : Outcome<ProgramPointer>(ExitCode::Good);
+  std::vector<uint8_t> bytes;
+  if (made.ok()) {
+    if (auto placed = ranksOf((*made)->root()); ranks == Ranks::Shared && !placed.ok())
+      made = fail(placed.status());
+    else
+      bytes = (*made)->data();
+  }
+  Result<std::vector<uint8_t>> sent = group->broadcast(std::move(bytes), forAsLongAsItTakes);
+  if (!sent.ok())
+    return fail(sent.status());
+  if (sent->empty()) // process 0 has none, and why
+    return agree(made.code());
+  ExitCode code = ExitCode::Good;
+  if (!isVoice()) {
+    Result<ProgramPointer> received = program::LoadedProgram::examineBytes(std::move(*sent), "the program of process 0");
+    if (received.ok())
+      made = *received;
+    else
+      code = fail(received.status());
+  }
+  code = agree(code);
+  return code == ExitCode::Good ? made : code;
+}
+
+Result<std::vector<std::vector<int64_t>>> Job::ranksOf(const program::Program &program) const {
+  Result<program::PlaceWords> words = options.place.empty() ? program::placeOf(program) : program::readPlace(options.place);
+  if (!words.ok())
+    return words.status();
+  std::vector<std::string> hosts;
+  for (const Introduction &each : introductions)
+    hosts.push_back(each.host);
+  return program::ranksOfProcesses(program, *words, hosts);
+}
+
+std::vector<int64_t> Job::ranksOnHost(const program::Program &program) const {
+  std::vector<int64_t> ranks;
+  Result<std::vector<std::vector<int64_t>>> placed = isAlone() ? std::vector<std::vector<int64_t>>() : ranksOf(program);
+  for (size_t each = 0; placed.ok() && each < placed->size(); ++each)
+    if (introductions[each].host == introductions[process()].host)
+      ranks.insert(ranks.end(), (*placed)[each].begin(), (*placed)[each].end());
+  return ranks;
+}
+
+Outcome<int> Job::threads(int asked) const {
+  if (isAlone())
+    return asked;
+  auto processors = static_cast<int>(introductions[process()].processors.size());
+  if (asked > processors)
+    return fail(ExitCode::BadInput, fmt::format("--threads {}: host '{}' has {} processors; without the flag its processes share them",
+                                                asked, introductions[process()].host, processors));
+  return asked > 0 ? asked : threadsOf(introductions, process());
+}
+
+Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer program, engine::SessionOptions sessionOptions) {
+  if (isAlone())
+    return engine::Session::create(std::move(program), sessionOptions);
+  Result<std::vector<std::vector<int64_t>>> placed = ranksOf(program->root());
+  if (!placed.ok())
+    return placed.status();
+  sessionOptions.ranks = (*placed)[process()];
+  engine::SessionParts parts;
+  parts.communicator = [this](engine::Backend &backend) { return group->communicator(backend, *control); };
+  parts.observer = watch.get();
+  control->watch(watch.get());
+  return engine::createSession(std::move(program), sessionOptions, std::move(parts));
+}
+
+Result<std::vector<engine::ArenaUse>> Job::arenaUse(const engine::Session &session) const {
+  std::vector<engine::ArenaUse> own = session.arenaUse(), all;
+  if (isAlone())
+    return own;
+  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
+  Result<std::vector<std::vector<uint8_t>>> gathered = gather({bytes, bytes + own.size() * sizeof(engine::ArenaUse)});
+  if (!gathered.ok())
+    return gathered.status();
+  for (const std::vector<uint8_t> &each : *gathered) {
+    size_t before = all.size();
+    all.resize(before + each.size() / sizeof(engine::ArenaUse));
+    std::memcpy(all.data() + before, each.data(), (all.size() - before) * sizeof(engine::ArenaUse));
+  }
+  std::sort(all.begin(), all.end(), [](const engine::ArenaUse &a, const engine::ArenaUse &b) { return a.rank < b.rank; });
+  return all;
+}
+
+Result<std::vector<ClockOffset>> Job::measureClocks() const {
+  constexpr int rounds = 24;
+  std::vector<Exchange> own(rounds);
+  engine::SystemClock clock;
+  for (Exchange &exchange : own) {
+    exchange.begun = clock.now();
+    if (Result<std::vector<std::vector<uint8_t>>> met = gather({}); !met.ok())
+      return met.status();
+    exchange.ended = clock.now();
+  }
+  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
+  Result<std::vector<std::vector<uint8_t>>> all = gather({bytes, bytes + rounds * sizeof(Exchange)});
+  if (!all.ok())
+    return all.status();
+  std::vector<std::vector<Exchange>> exchanges(all->size(), std::vector<Exchange>(rounds));
+  for (size_t i = 0; i < all->size(); ++i)
+    std::memcpy(exchanges[i].data(), (*all)[i].data(), std::min((*all)[i].size(), rounds * sizeof(Exchange)));
+  return clockOffsets(exchanges);
+}
+
+ExitCode Job::end(ExitCode code) {
+  if (!group) {
+    sayErrors();
+    return code;
+  }
+  std::optional<engine::FailureReport> failure =
+      control ? control->verdict(settled || code == ExitCode::Good ? 0 : secondsToJudge) : std::nullopt;
+  if (!failure && !settled)
+    code = agree(code);
+  if (!failure && group->leave().ok()) {
+    if (control)
+      control->record(nullptr);
+    control.reset();
+    if (record)
+      record->discard();
+    return code;
+  }
+  // The farewell of the library would wait for those that are gone.
+  std::cout.flush();
+  if (!failure)
+    sayErrors();
+  else if (failure->speaker == process())
+    control->endStopped(); // nobody else would
+  else
+    std::this_thread::sleep_for(std::chrono::milliseconds(500)); // a launcher may end the others as soon as one has
+  ::_exit(failure ? static_cast<int>(failure->code) : static_cast<int>(code));
+}
+
+/// What the body comes to, whatever it throws; the others are told why this process cannot go on.
+static ExitCode outcomeOf(const std::function<ExitCode(Job &)> &body, Job &job, const std::function<void(const Status &)> &tell) {
+  auto fails = [&](const Status &status) {
+    tell(status);
+    return fail(status);
+  };
+  try {
+    return body(job);
+  } catch (const std::bad_alloc &) {
+    return fails(Status::runFailed("not enough memory"));
+  } catch (const std::exception &error) {
+    return fails(Status(engine::Code::Internal, std::string("internal error: ") + error.what()));
+  }
+}
+
+ExitCode inJob(const JobOptions &options, const std::function<ExitCode(Job &)> &body) {
+  Job job;
+  if (ExitCode code = job.find(options); code != ExitCode::Good)
+    return code;
+  return job.end(outcomeOf(body, job, [&job](const Status &status) {
+    if (job.control)
+      job.control->tell(status);
+  }));
+}
+
+} // namespace npar::driver

@@ -1,0 +1,18 @@
+// The flags by which a command says how it is part of a job of several processes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace npar::driver {
+
+struct JobOptions {
+  bool alone = false; ///< looks at no launcher
+  std::string mpi;    ///< which MPI; empty: the launcher's
+  std::string place;  ///< in which order ranks go onto hosts; empty: as the plan says
+  std::string flight; ///< folder of flight records; empty: a temporary one
+
+  void addTo(CLI::App &app);
+};
+
+} // namespace npar::driver

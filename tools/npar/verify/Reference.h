@@ -1,0 +1,23 @@
+// The one-rank program that a plan is compared with, made from the same text.
+#pragma once
+
+#include "dsl/Frontend.h"
+#include "engine/program/Program_generated.h"
+
+#include <cstdint>
+#include <string>
+
+namespace npar::driver {
+
+uint64_t parametersOf(const dsl::Program &program);
+
+/// Some gradients are zero in theory and noise in practice, which Adam would blow up to full updates: a larger epsilon damps that.
+void dampNoise(dsl::Program &program);
+
+/// The same model and train block on one rank: one micro-batch that is the whole batch.
+dsl::Program onOneRank(dsl::Program program);
+
+/// Why a program cannot be compared with the text's one-rank program; empty when it can.
+std::string whyNotComparable(const program::Program &program, const program::Program &reference);
+
+} // namespace npar::driver
