@@ -181,9 +181,9 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
   CommunicationPlan plan = planCommunication(program, graph, *operations, std::move(sessionOf), communicator->needsOrder());
   if (Status status = communicator->prepare(plan); !status.ok())
     return status;
-  executor = std::make_unique<Executor>(program, graph, *operations, *parts.backend, *communicator, *parts.clock,
-                                        ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace,
-                                                        parts.observer});
+  executor =
+      std::make_unique<Executor>(program, graph, *operations, *parts.backend, *communicator, *parts.clock,
+                                 ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace, parts.observer});
   bool prologue = false;
   for (const RankClass *rankClass : *program.classes())
     for (const Task *task : *rankClass->tasks())

@@ -67,7 +67,8 @@ class Run:
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
         self.errors = []
-        threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
+        self.listener = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
+        self.listener.start()
 
     def read(self):
         for line in self.process.stdout:
@@ -88,18 +89,27 @@ class Run:
         """Processes of the run that are still there, zombies aside."""
         return [pid for pid in self.pids.values() if state_of(pid) not in ("", "Z")]
 
-    def end(self, patience):
-        """Seconds from now until every process was gone; None when some had to be killed."""
+    def end(self, patience, of_mpiexec=True):
+        """Seconds from now until every process was gone, mpiexec too unless told otherwise; None when some had to be killed."""
         began = time.monotonic()
         while time.monotonic() - began < patience:
-            if self.process.poll() is not None and not self.alive():
-                return time.monotonic() - began
+            if (self.process.poll() is not None or not of_mpiexec) and not self.alive():
+                took = time.monotonic() - began
+                return self.close(took) if self.process.poll() is not None else took
             time.sleep(0.01)
         for pid in self.alive():
             os.kill(pid, signal.SIGKILL)
-        os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        return None
+        return self.close(None)
+
+    def close(self, took):
+        for thread, stream in ((self.reader, self.process.stdout), (self.listener, self.process.stderr)):
+            thread.join(2)
+            if not thread.is_alive():
+                stream.close()
+        return took
 
     def reports(self):
         return [json.loads(line[len("report "):]) for line in self.lines if line.startswith("report ")]
@@ -121,10 +131,6 @@ def compile_program(folder, plan="three_d", **sizes):
     return path
 
 
-def host_of(process, processes):
-    return process * 2 // processes
-
-
 def strike(kind, program, processes, chance, hosts, healthy):
     """One run with one fault: an error in words, empty when all was right; and how long it took until all were gone."""
     rank, at = chance.randrange(WORLD), chance.randrange(60, 400)
@@ -136,7 +142,8 @@ def strike(kind, program, processes, chance, hosts, healthy):
     if kind == "late":
         words = [f"delay={rank},{at},{LIMIT * 0.5}"]
     run = Run(program, processes, hosts, words)
-    described = f"{kind} of {'process ' + str(victim) if kind in ('kill', 'stop') else 'rank ' + str(rank) + ' at ' + str(at)} with {processes} processes"
+    whom = "host 1" if kind == "link" else f"process {victim}" if kind in ("kill", "stop") else f"rank {rank} at {at}"
+    described = f"{kind} of {whom} with {processes} processes"
     if kind in ("kill", "stop", "link"):
         begun = chance.randrange(2, 12)
         if not run.wait_for(lambda: run.steps >= begun and len(run.pids) == processes, 60):
@@ -145,21 +152,22 @@ def strike(kind, program, processes, chance, hosts, healthy):
         time.sleep(chance.random() * 0.05)
         struck = time.monotonic()
         if kind == "link":
-            hosts.cut(1)
+            hosts.cut(1)  # the second host's
         else:
             os.kill(run.pids[victim], signal.SIGKILL if kind == "kill" else signal.SIGSTOP)
     else:
         struck = None
-    took = run.end(60 if struck is None else LIMIT + 10)
-    if kind == "link":
+    began = time.monotonic()
+    if kind == "link":  # mpiexec itself ends when it reaches its other half again
+        took = run.end(LIMIT + 10, of_mpiexec=False)
         hosts.mend(1)
-    ended = time.monotonic()
-    run.reader.join(1)
-    if struck is None:  # the fault came after the last whole step
-        struck = run.arrived.get("step", ended)
+        run.end(8)
+    else:
+        took = run.end(120 if struck is None else LIMIT + 10)
     if took is None:
         return f"{described}: hang", None
-    seconds = ended - struck
+    # A fault within came after the last whole step.
+    seconds = took if struck is not None else began + took - run.arrived.get("step", began + took)
     reports = run.reports()
     if kind == "late":
         return ("" if run.hash() == healthy and not reports else f"{described}: harmless, and yet {reports or run.lines[-3:]}"), None
@@ -169,8 +177,9 @@ def strike(kind, program, processes, chance, hosts, healthy):
     if seconds > bound:
         return f"{described}: gone after {seconds:.1f} s", seconds
     if kind == "link":
-        sides = {host_of(report["process"], processes) for report in reports if report["process"] is not None}
-        return ("" if 1 in sides else f"{described}: {[report['message'] for report in reports]}"), seconds
+        # Each side says that it does not hear the other one.
+        named = sorted(report["host"] == "host1" for report in reports) in ([True], [False, True])
+        return ("" if named else f"{described}: {[report['message'] for report in reports]}"), seconds
     if len(reports) != 1:
         return f"{described}: {len(reports)} reports {run.lines[-3:]} {run.errors[-3:]}", seconds
     report = reports[0]
@@ -188,7 +197,6 @@ def chaos(faults, counts, seed=1, hosts=None, kinds=KINDS, say=print):
         program = compile_program(pathlib.Path(folder))
         undisturbed = Run(program, counts[0], hosts)
         undisturbed.end(120)
-        undisturbed.reader.join(1)
         healthy = undisturbed.hash()
         if not healthy:
             return [f"an undisturbed run does not end well: {undisturbed.lines[-3:]} {undisturbed.errors[-3:]}"], table

@@ -64,9 +64,10 @@ class Hosts:
         self.script = script
 
     def launch(self):
-        """Flags of mpiexec. It runs in the first host, for the others must reach it."""
+        """Flags of mpiexec, which deals processes out in turns. It runs in the first host, for the others must reach it. UCX would see one
+        machine, and take its shared memory: told otherwise it takes the link."""
         addresses = ",".join(self.address(number) for number in range(self.count))
-        return ["-launcher", "ssh", "-launcher-exec", str(self.script), "-hosts", addresses, "-iface", "net0"]
+        return ["-launcher", "ssh", "-launcher-exec", str(self.script), "-hosts", addresses, "-iface", "net0", "-genv", "UCX_TLS", "tcp,self"]
 
     def inside(self, number=0):
         """What stands before a command that is to run in a host."""

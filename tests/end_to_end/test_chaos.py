@@ -64,7 +64,6 @@ class ChaosTest(unittest.TestCase):
             folder = pathlib.Path(name)
             run = chaos.Run(chaos.compile_program(folder), 2, words=[f"flight={folder / 'records'}", "steps=3"])
             self.assertIsNotNone(run.end(60))
-            run.reader.join(1)
             self.assertIsNotNone(run.hash(), run.lines)
             self.assertFalse((folder / "records").exists())
 
