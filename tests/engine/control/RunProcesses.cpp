@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <unistd.h>
 
 using namespace npar;
@@ -97,8 +98,11 @@ int main(int count, char **arguments) {
     if (report.speaker == process && !said.exchange(true))
       say("report " + report.toJson());
   };
-  FailureReport last;
-  static HardExit hardExit([&] { speak(last); });
+  std::optional<FailureReport> last;
+  static HardExit hardExit([&] {
+    if (last)
+      speak(*last);
+  });
   std::unique_ptr<FlightRecord> record;
   ControlOptions control;
   control.process = process, control.processes = processes, control.timeoutSeconds = timeout, control.host = host ? host : "";
@@ -154,6 +158,8 @@ int main(int count, char **arguments) {
     say("hash " + hash);
   (*channel)->watch(nullptr);
   session->reset();
+  // All is done; the library's farewell may hang all the same (MPICH over UCX's TCP does now and then).
+  hardExit.arm(3, 0);
   if (Status status = (*group)->leave(); !status.ok())
     end(status);
   (*channel)->record(nullptr);
