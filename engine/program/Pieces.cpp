@@ -10,6 +10,11 @@ uint64_t flatShare(uint64_t elements, uint64_t ranks) {
   return (blocks + ranks - 1) / ranks * flatBlock;
 }
 
+uint64_t sliceBegin(uint64_t elements, uint64_t slices, uint64_t index) {
+  constexpr uint64_t vectors = 64; // elements: 256 bytes of float32, 128 of bfloat16
+  return index == slices ? elements : elements / slices * index / vectors * vectors;
+}
+
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension) {
   return memberAlong(program, coordinates, *piece.mesh_axes(), dimension.first_axis(), dimension.axis_count());
 }

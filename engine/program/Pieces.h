@@ -15,6 +15,10 @@ constexpr uint64_t flatBlock = 1024;
 /// last ranks may hold padding.
 uint64_t flatShare(uint64_t elements, uint64_t ranks);
 
+/// Where the slice of `elements` that one of `slices` members adds up in an all_reduce begins, and that of the one before it ends: at whole
+/// vectors of the processor, but for the last end. `index` is 0 to `slices`.
+uint64_t sliceBegin(uint64_t elements, uint64_t slices, uint64_t index);
+
 /// The number, row-major over the mesh axes that split `dimension`, that a rank with these coordinates has among the ranks along them.
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Piece &piece, const PieceDimension &dimension);
 int64_t memberAlong(const Program &program, const std::vector<int64_t> &coordinates, const Input &input, const PieceDimension &dimension);

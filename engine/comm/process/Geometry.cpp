@@ -2,6 +2,7 @@
 #include "engine/comm/process/Geometry.h"
 
 #include "engine/program/Elements.h"
+#include "engine/program/Pieces.h"
 
 #include <algorithm>
 
@@ -10,9 +11,6 @@ namespace npar::engine {
 using program::CollectiveKind;
 
 namespace {
-
-/// A slice of an all_reduce begins at a multiple of so many elements, so that no vector of the processor is cut.
-constexpr uint64_t sliceElements = 64;
 
 /// Places of a member's share of a row that are no padding.
 uint64_t validOf(const Operation &operation, uint32_t member) {
@@ -103,10 +101,8 @@ std::vector<Block> sumsOf(const Operation &operation, const Group &group, size_t
   for (const Operation *each = &operation; each; each = each->next, ++part) {
     uint64_t size = program::sizeOf(each->type);
     if (operation.kind == CollectiveKind::AllReduce) {
-      auto border = [&](uint64_t i) {
-        return i == parties ? each->count : std::min(each->count, each->count / parties * i / sliceElements * sliceElements);
-      };
-      Region slice(border(party) * size, (border(party + 1) - border(party)) * size);
+      uint64_t begin = program::sliceBegin(each->count, parties, party), end = program::sliceBegin(each->count, parties, party + 1);
+      Region slice(begin * size, (end - begin) * size);
       blocks.push_back({part, 0, own.members, slice, slice});
       continue;
     }

@@ -1,9 +1,11 @@
 // What crosses hosts, beside numbers worked out by hand.
 #include "tools/npar/view/HostTraffic.h"
+#include "engine/comm/process/Geometry.h"
 #include "tests/tools/npar/Packed.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <random>
 
 using namespace npar::program;
 using namespace npar::driver;
@@ -66,10 +68,12 @@ TEST(HostTraffic, CountsWhoIsMeantByAPermute) {
   EXPECT_EQ(bytesOf(count(single({{"cp", 4}}, permute), 2)), "0 128");
 }
 
-// Seven floats over four ranks: parts of 2, 2, 2, 1. All-reduce: each member gets three times its part and gives it three times, which is
-// twice 3 * 28 bytes. Between hosts of two: each part comes from and goes to two ranks of the other host, twice 2 * 28.
-TEST(HostTraffic, CountsPartsThatDiffer) {
-  EXPECT_EQ(bytesOf(count(single({{"dp", 4}}, collective(CollectiveKind::AllReduce, 7)), 2)), "56 112");
+// 300 floats over four ranks: slices of 64, 64, 64 and 108. Each member gets its slice three times and gives the sum three times, from one
+// rank of its host and two of the other.
+TEST(HostTraffic, CountsSlicesThatDiffer) {
+  HostTraffic traffic = count(single({{"dp", 4}}, collective(CollectiveKind::AllReduce, 300)), 2);
+  EXPECT_EQ(bytesOf(traffic), std::to_string(2 * 300 * 4) + " " + std::to_string(2 * 2 * 300 * 4));
+  EXPECT_EQ(traffic.hosts[0].sent, 2u * (64 + 108) * 4 + 2u * (64 + 64) * 4); // parts of their sums, and sums of ours, to both
 }
 
 // A row of 2,500 floats in blocks of 1,024 over four ranks: 1,024, 1,024, 452, 0. What is beyond the row is not sent.
@@ -81,6 +85,79 @@ TEST(HostTraffic, CountsSharesOfARow) {
   EXPECT_EQ(traffic.hosts[0].received, 2 * 2048 * 4u); // both ranks of the other host send both shares here
   EXPECT_EQ(traffic.hosts[0].sent, 2 * 452 * 4u);
   EXPECT_EQ(traffic.hosts[1].sent, traffic.hosts[0].received);
+  CollectiveT gather = collective(CollectiveKind::AllGather, 1024);
+  gather.split = 1024, gather.whole = 2500;
+  EXPECT_EQ(bytesOf(count(single({{"dp", 4}}, gather), 2)), bytesOf(traffic));
+}
+
+// Five columns of two rows over four ranks are shares of 2, 2, 1 and 0 columns, of 4 bytes each.
+TEST(HostTraffic, CountsSharesOfADimension) {
+  CollectiveT gather = collective(CollectiveKind::AllGather, 4);
+  gather.outer = 2, gather.split = 2, gather.whole = 5;
+  EXPECT_EQ(bytesOf(count(single({{"tp", 4}}, gather), 2)), "40 80");
+}
+
+/// Bytes between two members of a group, each in a process of its own, as the engine cuts messages.
+uint64_t movedBytes(const npar::engine::Operation &operation, const npar::engine::Group &group, size_t from, size_t to) {
+  uint64_t bytes = 0;
+  for (const npar::engine::Block &block : npar::engine::movedBlocks(operation, group, from, to))
+    bytes += block.from.bytes() * block.targets.size();
+  if (!npar::engine::addsUp(operation))
+    return bytes;
+  for (const npar::engine::Block &sum : npar::engine::sumsOf(operation, group, to))
+    bytes += sum.from.bytes();
+  if (operation.kind == CollectiveKind::AllReduce)
+    for (const npar::engine::Block &sum : npar::engine::sumsOf(operation, group, from))
+      bytes += sum.from.bytes();
+  return bytes;
+}
+
+// What is counted is what processes of one rank each send each other, byte for byte, for collectives of any shape.
+TEST(HostTraffic, CountsWhatTheEngineMoves) {
+  std::mt19937 random(5);
+  auto draw = [&](uint32_t most) { return 1 + random() % most; };
+  for (int trial = 0; trial < 500; ++trial) {
+    uint32_t hosts = draw(3), each = draw(3), n = hosts * each;
+    CollectiveT one = collective(static_cast<CollectiveKind>(random() % 5), 0);
+    one.outer = draw(3), one.split = draw(300), one.inner = draw(3);
+    auto piece = static_cast<uint64_t>(one.outer * one.split * one.inner);
+    one.count = piece;
+    if (one.kind == CollectiveKind::AllToAll)
+      one.middle = draw(3), one.concat = draw(3), one.concat_first = random() % 2,
+      one.count = piece * static_cast<uint64_t>(one.middle * one.concat) * n;
+    if (one.kind == CollectiveKind::Permute)
+      one.shift = n > 1 ? draw(n - 1) : 0;
+    if (one.kind == CollectiveKind::Permute && n == 1)
+      continue; // there is none
+    bool row = random() % 2;
+    if (one.kind == CollectiveKind::AllGather && random() % 2)
+      one.whole = static_cast<uint64_t>(one.split) * n - std::min<uint64_t>(n - 1, random() % 4);
+    if (one.kind == CollectiveKind::ReduceScatter && row)
+      one.outer = one.inner = 1, one.whole = one.count = draw(300), one.split = draw(2) * 128;
+    else if (one.kind == CollectiveKind::ReduceScatter)
+      one.count = piece * n;
+    if (one.whole > static_cast<uint64_t>(one.split) * n) // shares that are too few
+      continue;
+
+    npar::engine::Operation operation;
+    operation.kind = one.kind, operation.type = one.type, operation.count = one.count, operation.whole = one.whole,
+    operation.shift = one.shift;
+    operation.outer = static_cast<uint64_t>(one.outer), operation.split = static_cast<uint64_t>(one.split);
+    operation.inner = static_cast<uint64_t>(one.inner), operation.middle = static_cast<uint64_t>(one.middle);
+    operation.concat = static_cast<uint64_t>(one.concat), operation.concatFirst = one.concat_first;
+    npar::engine::Group group;
+    for (uint32_t member = 0; member < n; ++member) {
+      group.members.push_back(member);
+      group.parties.push_back({member, {member}});
+    }
+    uint64_t inside = 0, between = 0;
+    for (uint32_t from = 0; from < n; ++from)
+      for (uint32_t to = 0; to < n; ++to)
+        if (from != to)
+          (from / each == to / each ? inside : between) += movedBytes(operation, group, from, to);
+    EXPECT_EQ(bytesOf(count(single({{"dp", n}}, one), hosts)), std::to_string(inside) + " " + std::to_string(between))
+        << EnumNameCollectiveKind(one.kind) << " of " << n << ", trial " << trial;
+  }
 }
 
 // Two stages of two ranks, two micro-batches of 16 floats: stage 0 reduces them over tp (2 groups' worth would be 2; there is one) and
@@ -110,8 +187,8 @@ TEST(HostTraffic, SaysSo) {
   HostTraffic traffic = count(twoStages(), 2, "pp inside tp");
   Packed packed(twoStages());
   EXPECT_EQ(hostTrafficText(packed.root(), traffic), "2 hosts of 2 ranks, placed by pp, tp; inside a host: tp (--place)\n"
-                                                     "  host 0    ranks 0-1                         pp = 0, tp = 0-1\n"
-                                                     "  host 1    ranks 2-3                         pp = 1, tp = 0-1\n"
+                                                     "  host 0     ranks 0-1   pp = 0, tp = 0-1\n"
+                                                     "  host 1     ranks 2-3   pp = 1, tp = 0-1\n"
                                                      "\n"
                                                      "bytes per training step, all ranks together\n"
                                                      "  over                          inside hosts   between hosts\n"

@@ -4,6 +4,7 @@
 
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
+#include "engine/program/Pieces.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
@@ -105,31 +106,40 @@ private:
       }
   }
 
+  /// Shares of a row or of a dimension: the last ones may be short, or nothing, and nobody sends padding.
+  static void addShares(const Collective &collective, uint64_t members, uint64_t element, Ranges &ranges) {
+    auto split = static_cast<uint64_t>(collective.split());
+    uint64_t rows = static_cast<uint64_t>(collective.outer() * collective.inner()) * element;
+    uint64_t full = std::min(members, collective.whole() / split);
+    ranges.add(0, full, split * rows);
+    if (full < members)
+      ranges.add(full, full + 1, collective.whole() % split * rows);
+  }
+
   void addCollective(const Collective &collective, uint64_t times) {
     Axes axes(collective.axes()->begin(), collective.axes()->end());
     uint64_t members = ranksAlong(program, *collective.axes());
     GroupVolume &volume = volumes.try_emplace({axes, collective.kind()}, members).first->second;
     uint64_t element = sizeOf(collective.type()) * times, count = collective.count();
     switch (collective.kind()) {
-    case CollectiveKind::AllReduce: // each member sums a part, the first ones one element more where it does not divide, and all get it
-      for (Ranges *ranges : {&volume.to, &volume.from}) {
-        ranges->add(0, members, count / members * element);
-        ranges->add(0, count % members, element);
+    case CollectiveKind::AllReduce: // each member adds up a slice, which all get
+      for (uint64_t member = 0; member < members; ++member) {
+        uint64_t slice = (sliceBegin(count, members, member + 1) - sliceBegin(count, members, member)) * element;
+        volume.to.add(member, member + 1, slice);
+        volume.from.add(member, member + 1, slice);
       }
       return;
     case CollectiveKind::ReduceScatter:
-      if (collective.whole() != 0) { // shares of a row: the last may be short, or nothing
-        auto split = static_cast<uint64_t>(collective.split());
-        uint64_t full = std::min(members, collective.whole() / split);
-        volume.to.add(0, full, split * element);
-        if (full < members)
-          volume.to.add(full, full + 1, collective.whole() % split * element);
-      } else {
+      if (collective.whole() != 0)
+        addShares(collective, members, element, volume.to);
+      else
         volume.to.add(0, members, count / members * element);
-      }
       return;
     case CollectiveKind::AllGather:
-      volume.from.add(0, members, count * element);
+      if (collective.whole() != 0)
+        addShares(collective, members, element, volume.from);
+      else
+        volume.from.add(0, members, count * element);
       return;
     case CollectiveKind::AllToAll:
       volume.to.add(0, members, count / members * element);

@@ -14,19 +14,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "0-7", "0, 8, 16, 24", of many the first and the last.
+/// "0-7", "0, 8, 16, 24", "0, 8, ... 120".
 std::string numbersText(const std::vector<int64_t> &numbers) {
-  if (numbers.size() > 1 && numbers.back() - numbers.front() == static_cast<int64_t>(numbers.size()) - 1 &&
-      std::is_sorted(numbers.begin(), numbers.end()))
+  bool run = std::adjacent_find(numbers.begin(), numbers.end(), [](int64_t a, int64_t b) { return b != a + 1; }) == numbers.end();
+  if (run && numbers.size() > 1)
     return fmt::format("{}-{}", numbers.front(), numbers.back());
-  constexpr size_t shown = 8;
-  std::string text;
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers.size() > shown && i == shown - 2)
-      return text + fmt::format(", ... {}", numbers.back());
-    text += (i ? ", " : "") + std::to_string(numbers[i]);
-  }
-  return text;
+  if (numbers.size() > 4)
+    return fmt::format("{}, {}, ... {}", numbers[0], numbers[1], numbers.back());
+  return fmt::format("{}", fmt::join(numbers, ", "));
 }
 
 /// "dp = 0, pp = 0-1" where the ranks are all of some coordinates; empty where they are not.
@@ -72,16 +67,19 @@ std::string hostTrafficText(const program::Program &program, const HostTraffic &
                                  traffic.inside.empty() ? "" : "; inside a host: " + traffic.inside,
                                  traffic.source.empty() ? " (the mesh's order)" : " (" + traffic.source + ")");
   constexpr size_t shown = 8;
-  for (size_t host = 0; host < hosts; ++host) {
-    if (hosts > shown && host == shown - 2) {
-      text += fmt::format("  ... {} more, all in --json\n", hosts - shown + 1);
-      host = hosts - 1;
-    }
+  std::vector<size_t> some;
+  for (size_t host = 0; host < hosts; ++host)
+    if (hosts <= shown || host + 2 < shown || host + 1 == hosts)
+      some.push_back(host);
+  size_t width = 0;
+  for (size_t host : some)
+    width = std::max(width, numbersText(traffic.hosts[host].ranks).size());
+  for (const size_t &host : some) {
+    if (&host != some.data() && host != *(&host - 1) + 1)
+      text += fmt::format("  ... {} more, all in --json\n", hosts - some.size());
     const std::vector<int64_t> &ranks = traffic.hosts[host].ranks;
     std::string box = boxText(program, ranks);
-    text += fmt::format("  host {:<4} ranks {:<28}{}", host, numbersText(ranks), box);
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
+    text += fmt::format("  host {:<6}ranks {:<{}}{}\n", host, numbersText(ranks), box.empty() ? 0 : width + 3, box);
   }
   if (traffic.rows.empty())
     return text + "\nranks send each other nothing\n";
