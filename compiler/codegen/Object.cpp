@@ -1,25 +1,11 @@
 // Loops -> LLVM dialect -> LLVM IR -> relocatable object, without fast-math and with 512-bit vectors where the machine has them.
 #include "compiler/codegen/Object.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
-#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/DialectConversion.h"
+#include "compiler/codegen/ir/LlvmIr.h"
 
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -61,27 +47,6 @@ Target hostTarget() {
   return target;
 }
 
-static LogicalResult lowerToLLVM(ModuleOp module) {
-  MLIRContext *context = module.getContext();
-  RewritePatternSet loops(context);
-  populateSCFToControlFlowConversionPatterns(loops);
-  ConversionTarget noLoops(*context);
-  noLoops.addIllegalDialect<scf::SCFDialect>();
-  noLoops.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  if (failed(applyPartialConversion(module, noLoops, std::move(loops))))
-    return failure();
-
-  LLVMTypeConverter types(context);
-  RewritePatternSet patterns(context);
-  arith::populateArithToLLVMConversionPatterns(types, patterns);
-  populateMathToLLVMConversionPatterns(types, patterns);
-  populateFuncToLLVMConversionPatterns(types, patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
-  LLVMConversionTarget onlyLLVM(*context);
-  onlyLLVM.addLegalOp<ModuleOp>();
-  return applyFullConversion(module, onlyLLVM, std::move(patterns));
-}
-
 static std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target) {
   static std::once_flag initialized;
   std::call_once(initialized, [] {
@@ -99,32 +64,12 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target) 
                                                                          std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-// The loops are vectorised already; what remains is scalar clean-up, addressing and register allocation.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
-}
-
 FailureOr<std::string> emitObject(ModuleOp module, const Target &target) {
-  if (failed(lowerToLLVM(module)))
-    return module.emitError("internal error: kernel does not lower to the LLVM dialect");
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, llvmContext);
-  if (!code)
-    return module.emitError("internal error: kernel does not translate to LLVM IR");
+  FailureOr<std::unique_ptr<llvm::Module>> translated = translateToLlvm(module, llvmContext);
+  if (failed(translated))
+    return failure();
+  llvm::Module *code = translated->get();
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target);
   if (!machine)
     return module.emitError("internal error: no code generator for '") << target.triple << "'";
@@ -137,7 +82,7 @@ FailureOr<std::string> emitObject(ModuleOp module, const Target &target) {
     function.addFnAttr("target-features", target.features);
     function.setDoesNotThrow();
   }
-  optimize(*code, *machine);
+  optimize(*code, *machine, /*unroll=*/false);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

@@ -54,7 +54,7 @@ void Emitter::plan() {
       if (!inserted && found->second < phase && !generic.reduces && generic.expensive && !nest.vectorInRows) {
         int64_t bytes = llvm::alignTo(row * (cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8), 64);
         bool isOutput = llvm::any_of(outputs, [&](Output &output) { return output.value == tensor; });
-        if (buffered.count(tensor) || isOutput || used + bytes <= stackBytes) {
+        if (buffered.count(tensor) || isOutput || used + bytes <= options.scratchBytes) {
           if (!buffered.count(tensor) && !isOutput)
             used += bytes;
           buffered.insert({tensor, found->second});
@@ -294,8 +294,8 @@ void Emitter::storeRowResults() {
     store(lane, output);
 }
 
-FailureOr<OwningOpRef<ModuleOp>> emitLoops(func::FuncOp generics, StringRef name) {
-  FailureOr<Nest> nest = planNest(generics);
+FailureOr<OwningOpRef<ModuleOp>> emitLoops(func::FuncOp generics, StringRef name, const LoopOptions &options) {
+  FailureOr<Nest> nest = planNest(generics, options);
   if (failed(nest))
     return failure();
   Location loc = generics.getLoc();
@@ -303,13 +303,13 @@ FailureOr<OwningOpRef<ModuleOp>> emitLoops(func::FuncOp generics, StringRef name
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
   auto target = func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, pointer, i64, i64}, {}));
-  if (failed(Emitter(generics, target, *nest).run()))
+  if (failed(Emitter(generics, target, *nest, options).run()))
     return failure();
   return module;
 }
 
-FailureOr<int64_t> kernelExtent(func::FuncOp generics) {
-  FailureOr<Nest> nest = planNest(generics);
+FailureOr<int64_t> kernelExtent(func::FuncOp generics, const LoopOptions &options) {
+  FailureOr<Nest> nest = planNest(generics, options);
   if (failed(nest))
     return failure();
   return nest->extent;

@@ -8,14 +8,18 @@
 
 namespace npar::codegen {
 
-/// Scratch rows of a kernel live on the stack within this many bytes.
-inline constexpr int64_t stackBytes = 64 * 1024;
+/// What suits a target; no bit of a result depends on it.
+struct LoopOptions {
+  int64_t scratchBytes = 64 * 1024; ///< rows that are kept on the stack; what does not fit is computed again where it is needed again
+  int64_t columnParts = 4;          ///< vectors in a row of columns that are reduced
+};
 
 /// From a function of linalg.generics over tensors, a module with `void name(buffers, context, begin, end)` (ABI of Codegen.h) in
 /// func, scf, cf, arith, math and LLVM ops. Also reports the extent of the outer loop.
-mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> emitLoops(mlir::func::FuncOp generics, llvm::StringRef name);
+mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> emitLoops(mlir::func::FuncOp generics, llvm::StringRef name,
+                                                             const LoopOptions &options = {});
 
 /// The number of independent rows of a kernel.
-mlir::FailureOr<int64_t> kernelExtent(mlir::func::FuncOp generics);
+mlir::FailureOr<int64_t> kernelExtent(mlir::func::FuncOp generics, const LoopOptions &options = {});
 
 } // namespace npar::codegen

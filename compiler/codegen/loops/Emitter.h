@@ -1,6 +1,7 @@
 // The state of one kernel's code generation, shared by the files that walk loops, evaluate bodies and address memory.
 #pragma once
 
+#include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/Nest.h"
 #include "compiler/codegen/loops/Vector.h"
 
@@ -24,7 +25,8 @@ struct Lane {
 
 class Emitter {
 public:
-  Emitter(mlir::func::FuncOp source, mlir::func::FuncOp target, Nest nest) : source(source), target(target), nest(std::move(nest)) {}
+  Emitter(mlir::func::FuncOp source, mlir::func::FuncOp target, Nest nest, const LoopOptions &options)
+      : source(source), target(target), nest(std::move(nest)), options(options) {}
   mlir::LogicalResult run();
 
 private:
@@ -70,6 +72,7 @@ private:
 
   mlir::func::FuncOp source, target;
   Nest nest;
+  LoopOptions options;
   llvm::DenseMap<mlir::Operation *, Generic> generics;
   llvm::SmallVector<mlir::linalg::GenericOp> order;
   llvm::SmallVector<Output> outputs;

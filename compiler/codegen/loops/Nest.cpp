@@ -73,7 +73,7 @@ struct Planner {
   LogicalResult split();
   bool collapsible(const Loop &major, const Loop &minor);
   void collapse();
-  void choose();
+  void choose(const LoopOptions &options);
   bool spans(linalg::GenericOp op, const Loop &loop) { return llvm::is_contained(loopAxes(op), loop.axes.front()); }
 };
 } // namespace
@@ -173,7 +173,7 @@ void Planner::collapse() {
 }
 
 // Which loop is vectorised, and how wide.
-void Planner::choose() {
+void Planner::choose(const LoopOptions &options) {
   int count = nest.loops.size();
   if (count == 0)
     return;
@@ -196,18 +196,22 @@ void Planner::choose() {
     }
   }
   int64_t size = nest.loops.back().size;
-  nest.parts = std::clamp<int64_t>(size / nest.lanes, 1, work > 300 ? 1 : work > 120 ? 2 : 4);
+  int64_t most = work > 300 ? 1 : work > 120 ? 2 : 4;
+  // Elsewhere the parts of a reduction are in the order of its additions.
+  if (reduces && nest.vectorInRows)
+    most = std::min(most, options.columnParts);
+  nest.parts = std::clamp<int64_t>(size / nest.lanes, 1, most);
   for (int i : nest.rows)
     nest.extent *= i == nest.vectorLoop ? (size + nest.width() - 1) / nest.width() : nest.loops[i].size;
 }
 
-FailureOr<Nest> planNest(func::FuncOp function) {
+FailureOr<Nest> planNest(func::FuncOp function, const LoopOptions &options) {
   Planner planner;
   planner.function = function;
   if (failed(planner.collect()) || failed(planner.space()) || failed(planner.split()))
     return failure();
   planner.collapse();
-  planner.choose();
+  planner.choose(options);
   return planner.nest;
 }
 

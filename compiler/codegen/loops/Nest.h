@@ -1,6 +1,8 @@
 // The loop nest of a kernel: which axes are independent rows, which are walked inside a row, and which one is vectorised.
 #pragma once
 
+#include "compiler/codegen/loops/Emit.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -43,6 +45,6 @@ int64_t operandOffset(mlir::linalg::GenericOp op, unsigned operand);
 llvm::SmallVector<mlir::StringAttr> resultAxes(mlir::linalg::GenericOp op, unsigned result);
 
 /// Plans the nest of a function of generics. Fails with an error at the function when its ops do not fit one nest.
-mlir::FailureOr<Nest> planNest(mlir::func::FuncOp function);
+mlir::FailureOr<Nest> planNest(mlir::func::FuncOp function, const LoopOptions &options);
 
 } // namespace npar::codegen

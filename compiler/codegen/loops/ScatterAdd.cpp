@@ -18,44 +18,42 @@ static nn::ScatterAddOp scatterOf(rank::KernelOp kernel) {
 
 bool isScatterAdd(rank::KernelOp kernel) { return bool(scatterOf(kernel)); }
 
-namespace {
-struct Table {
-  Type element, added; ///< of the table and of what is added to it, which may be of 16 bits
-  int64_t rows, columns, tokens, lanes, parts;
-  int64_t width() const { return lanes * parts; }
-  explicit Table(nn::ScatterAddOp op) {
-    auto type = cast<RankedTensorType>(op.getType());
-    element = type.getElementType();
-    added = getElementTypeOrSelf(op.getDy().getType());
-    rows = type.getDimSize(0);
-    columns = type.getNumElements() / rows;
-    tokens = cast<RankedTensorType>(op.getIdx().getType()).getNumElements();
-    lanes = element.isF64() ? 8 : 16;
-    parts = std::clamp<int64_t>(columns / lanes, 1, 4);
-  }
-};
-} // namespace
+ScatterTable::ScatterTable(rank::KernelOp kernel, int64_t vectorLanes) : op(scatterOf(kernel)) {
+  auto type = cast<RankedTensorType>(op.getType());
+  element = type.getElementType();
+  added = getElementTypeOrSelf(op.getDy().getType());
+  rows = type.getDimSize(0);
+  columns = type.getNumElements() / rows;
+  tokens = cast<RankedTensorType>(op.getIdx().getType()).getNumElements();
+  lanes = vectorLanes ? vectorLanes : element.isF64() ? 8 : 16;
+  parts = std::clamp<int64_t>(columns / lanes, 1, 4);
+  if (auto add = kernel.getBody().front().getTerminator()->getOperand(0).getDefiningOp<nn::AddOp>())
+    accumulator = add.getA() == op.getResult() ? add.getB() : add.getA();
+}
+
+LogicalResult ScatterTable::check(rank::KernelOp kernel) {
+  if (nn::dimOf(op.getType(), op.getAxisAttr()) != 0)
+    return op.emitOpError("has a table whose first axis is not '") << op.getAxis() << "': not supported by the code generator";
+  if (!accumulator && kernel.getBody().front().getTerminator()->getOperand(0) != op.getResult())
+    return kernel.emitOpError("does not end with the scattered sum");
+  for (Value value : {Value(op.getIdx()), Value(op.getDy()), accumulator})
+    if (value && !isa<BlockArgument>(value))
+      return kernel.emitOpError("computes an operand of 'nn.scatter_add'");
+  return success();
+}
 
 int64_t scatterAddExtent(rank::KernelOp kernel) {
-  Table table(scatterOf(kernel));
+  ScatterTable table(kernel);
   return llvm::divideCeil(table.columns, table.width());
 }
 
 FailureOr<OwningOpRef<ModuleOp>> emitScatterAdd(rank::KernelOp kernel, dist::MeshAttr mesh) {
-  nn::ScatterAddOp op = scatterOf(kernel);
-  if (nn::dimOf(op.getType(), op.getAxisAttr()) != 0)
-    return op.emitOpError("has a table whose first axis is not '") << op.getAxis() << "': not supported by the code generator";
+  ScatterTable table(kernel);
+  if (failed(table.check(kernel)))
+    return failure();
+  nn::ScatterAddOp op = table.op;
+  Value accumulator = table.accumulator;
   Block &block = kernel.getBody().front();
-  Value sum = block.getTerminator()->getOperand(0), accumulator;
-  if (auto add = sum.getDefiningOp<nn::AddOp>())
-    accumulator = add.getA() == op.getResult() ? add.getB() : add.getA();
-  else if (sum != op.getResult())
-    return kernel.emitOpError("does not end with the scattered sum");
-  for (Value value : {op.getIdx(), op.getDy(), TypedValue<RankedTensorType>(cast_or_null<TypedValue<RankedTensorType>>(accumulator))})
-    if (value && !isa<BlockArgument>(value))
-      return kernel.emitOpError("computes an operand of 'nn.scatter_add'");
-
-  Table table(op);
   Location loc = kernel.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());

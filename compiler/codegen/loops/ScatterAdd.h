@@ -7,6 +7,20 @@
 
 namespace npar::codegen {
 
+/// What such a kernel adds to what.
+struct ScatterTable {
+  /// `lanes` 0: those of the processor's vectors.
+  explicit ScatterTable(rank::KernelOp kernel, int64_t lanes = 0);
+  /// Reports a kernel that has another form than these loops can walk.
+  mlir::LogicalResult check(rank::KernelOp kernel);
+  int64_t width() const { return lanes * parts; }
+
+  nn::ScatterAddOp op;
+  mlir::Value accumulator;   ///< what the sum starts with; null: zeros
+  mlir::Type element, added; ///< of the table and of what is added to it, which may be of 16 bits
+  int64_t rows, columns, tokens, lanes, parts;
+};
+
 bool isScatterAdd(rank::KernelOp kernel);
 mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> emitScatterAdd(rank::KernelOp kernel, dist::MeshAttr mesh);
 int64_t scatterAddExtent(rank::KernelOp kernel);
