@@ -4,6 +4,7 @@
 #include "compiler/MlirDiagnostics.h"
 #include "compiler/Pipelines.h"
 #include "compiler/codegen/Codegen.h"
+#include "compiler/codegen/device/DeviceKernels.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/import/Import.h"
 #include "compiler/passes/export/Export.h"
@@ -40,6 +41,28 @@ private:
   std::function<void(const std::string &)> tell;
 };
 
+/// The kernels' code for this processor and for the devices that are asked for. A program without kernels has no code.
+LogicalResult generateKernels(ModuleOp module, const CompileOptions &options, std::vector<KernelCode> &codes) {
+  codegen::KernelObject object;
+  codegen::CodegenOptions generation;
+  generation.onPhase = options.onPhase;
+  if (failed(codegen::compileKernels(module, generation, object)))
+    return failure();
+  if (object.bytes.empty())
+    return success();
+  codes.push_back({"cpu", std::move(object.targetFeatures), std::move(object.bytes)});
+  for (const std::string &target : options.targets) {
+    if (options.onPhase)
+      options.onPhase("kernels for " + target);
+    StringRef architecture = StringRef(target).split(':').second;
+    FailureOr<std::string> text = codegen::emitDeviceKernels(module, architecture);
+    if (failed(text))
+      return failure();
+    codes.push_back({"cuda", architecture.str(), std::vector<uint8_t>(text->begin(), text->end())});
+  }
+  return success();
+}
+
 /// The end of the way: the text of the stage, or the program exported, its kernels compiled and everything sealed.
 LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &result) {
   if (options.stopAfter == "saved") {
@@ -56,14 +79,12 @@ LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &r
   FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module, options.workspace);
   if (failed(program))
     return failure();
-  codegen::KernelObject object;
-  codegen::CodegenOptions generation;
-  generation.onPhase = options.onPhase;
-  if (!asText && !options.withoutKernels && failed(codegen::compileKernels(module, generation, object)))
+  std::vector<KernelCode> codes;
+  if (!asText && !options.withoutKernels && failed(generateKernels(module, options, codes)))
     return failure();
   if (options.onPhase)
     options.onPhase("checking the program");
-  auto sealed = emitProgram(module, **program, {std::move(object.bytes), std::move(object.targetFeatures)});
+  auto sealed = emitProgram(module, **program, std::move(codes));
   if (failed(sealed))
     return failure();
   result.program = std::move(*sealed);
@@ -73,6 +94,8 @@ LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &r
 }
 
 } // namespace
+
+std::vector<std::string> deviceTargets() { return {"cuda:sm_80", "cuda:sm_86", "cuda:sm_89", "cuda:sm_90"}; }
 
 std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources &sources, const CompileOptions &options,
                                 dsl::Diagnostics &diagnostics) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace npar::compiler {
 
@@ -23,6 +24,8 @@ struct CompileOptions {
   const WorkspaceOracle *workspace = nullptr;
   /// Leave the generated kernels out (inspect, planning on paper): such a program runs on the null backend only.
   bool withoutKernels = false;
+  /// Devices that kernels are generated for besides this processor, of `deviceTargets`.
+  std::vector<std::string> targets;
   /// Told what begins: a pass by its name, such as "place-insert-reshards", or the number of a kernel; null: nobody is.
   std::function<void(const std::string &)> onPhase;
 };
@@ -33,6 +36,9 @@ struct Compiled {
   SavedActivations saved;                                ///< when stopAfter is "saved"
   std::shared_ptr<const program::LoadedProgram> program; ///< otherwise
 };
+
+/// The devices that there is code for: "cuda:sm_90" and so on, the backend that loads it and the oldest device that runs it.
+std::vector<std::string> deviceTargets();
 
 /// Compiles. Errors are reported through `diagnostics`, at the user's text where they come from it; then nothing is returned.
 std::optional<Compiled> compile(const dsl::Program &program, const dsl::Sources &sources, const CompileOptions &options,

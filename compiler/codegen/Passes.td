@@ -24,9 +24,10 @@ def CodegenShowKernels : Pass<"codegen-show-kernels", "::mlir::ModuleOp"> {
   let summary = "adds each kernel's code to the module, for people and tests";
   let description = [{
     Beside `rank.kernel @gelu_0` appears `func.func @gelu_0.linalg` (what is computed: linalg.generics with scalar bodies, loops named by
-    `axes`) or `func.func @gelu_0.loops` (how: rows, phases, vectors with masks, the kernel's C signature).
+    `axes`), `func.func @gelu_0.loops` (how: rows, phases, vectors with masks, the kernel's C signature) or `func.func @gelu_0.threads` (how on a
+    GPU: what one thread does). `stage=ptx` leaves the module alone and prints the text that a program for sm_90 holds.
   }];
-  let options = [Option<"stage", "stage", "std::string", [{"loops"}], "linalg or loops">];
+  let options = [Option<"stage", "stage", "std::string", [{"loops"}], "linalg, loops, threads or ptx">];
 }
 
 #endif

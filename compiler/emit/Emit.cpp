@@ -5,10 +5,11 @@ using namespace mlir;
 
 namespace npar {
 
-FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(ModuleOp module, program::ProgramT &program, KernelCode code) {
-  if (!code.object.empty()) {
+FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(ModuleOp module, program::ProgramT &program,
+                                                                     std::vector<KernelCode> codes) {
+  for (KernelCode &code : codes) {
     auto &device = program.codes.emplace_back(std::make_unique<program::DeviceCodeT>());
-    device->backend = "cpu", device->features = std::move(code.targetFeatures), device->object = std::move(code.object);
+    device->backend = std::move(code.backend), device->features = std::move(code.features), device->object = std::move(code.object);
   }
   auto loaded = program::LoadedProgram::fromTables(program);
   if (!loaded.ok())

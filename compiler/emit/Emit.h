@@ -10,15 +10,15 @@
 
 namespace npar {
 
-/// The native code of the kernels, as codegen made it; empty for a program that only the null backend may run.
+/// The code of the kernels for one kind of device, as codegen made it (program::DeviceCode).
 struct KernelCode {
+  std::string backend, features;
   std::vector<uint8_t> object;
-  std::string targetFeatures;
 };
 
-/// Puts the kernels' code into the program and seals it. This is where a program that is compiled is verified; a failure is reported at the
-/// module.
+/// Puts the kernels' codes into the program, none for one that only the null backend may run, and seals it. This is where a program that is
+/// compiled is verified; a failure is reported at the module.
 mlir::FailureOr<std::shared_ptr<const program::LoadedProgram>> emitProgram(mlir::ModuleOp module, program::ProgramT &program,
-                                                                           KernelCode code);
+                                                                           std::vector<KernelCode> codes);
 
 } // namespace npar

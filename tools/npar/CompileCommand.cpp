@@ -9,6 +9,7 @@
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
@@ -20,6 +21,7 @@ struct CompileFlags {
   ModelOptions model;
   std::string output, emit;
   std::optional<int64_t> rank;
+  std::vector<std::string> targets;
 };
 
 ExitCode emitRank(const program::Program &program, int64_t rank) {
@@ -39,7 +41,7 @@ ExitCode writeProgram(const CompileFlags &flags, Compilation &compilation, const
     return code;
   if (engine::Status status = checkWritable(path); !status.ok()) // before minutes are spent on it
     return fail(status);
-  Outcome<ProgramPointer> compiled = compilation.compile(program);
+  Outcome<ProgramPointer> compiled = compilation.compile(program, /*withoutKernels=*/false, flags.targets);
   if (!compiled.ok())
     return compiled.code();
   const std::vector<uint8_t> &bytes = (*compiled)->data();
@@ -54,6 +56,11 @@ ExitCode runCompile(const CompileFlags &flags) {
     return fail(ExitCode::Usage, "--rank goes with --emit=rank");
   if (!flags.output.empty() && !flags.emit.empty())
     return fail(ExitCode::Usage, "-o goes without --emit: a stage's text is printed on standard output");
+  if (!flags.targets.empty() && !flags.emit.empty())
+    return fail(ExitCode::Usage, "--target goes without --emit: what a stage prints is the same for every device");
+  for (auto target = flags.targets.begin(); target != flags.targets.end(); ++target)
+    if (std::find(flags.targets.begin(), target, *target) != target)
+      return fail(ExitCode::Usage, fmt::format("--target names '{}' twice", *target));
   if (flags.model.isCompiled()) {
     if (flags.emit != "rank")
       return fail(ExitCode::Usage, "'" + flags.model.model +
@@ -110,6 +117,10 @@ Command addCompileCommand(CLI::App &driver) {
   app->add_option("--rank", flags->rank, "with --emit=rank: that rank's own program, coordinates and peers filled in")
       ->type_name("N")
       ->check(wholeNumber(0, int64_t{1} << 40));
+  app->add_option("--target", flags->targets, "devices that the program holds kernels for besides this processor, with commas between them")
+      ->type_name("DEVICE")
+      ->delimiter(',')
+      ->check(CLI::IsMember(compiler::deviceTargets()));
   return {app, [flags] { return runCompile(*flags); }};
 }
 

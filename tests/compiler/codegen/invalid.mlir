@@ -2,7 +2,7 @@
 // RUN: npar-opt %s -split-input-file -codegen-show-kernels -verify-diagnostics
 // RUN: not npar-opt %s -split-input-file -codegen-show-kernels=stage=assembly 2>&1 | FileCheck %s
 
-// CHECK: codegen-show-kernels: 'stage' is linalg or loops, not 'assembly'
+// CHECK: codegen-show-kernels: 'stage' is linalg, loops, threads or ptx, not 'assembly'
 
 // A library product is a step of its own, no part of a kernel.
 rank.kernel @product attributes {extent = 1 : i64, flops = 0.0 : f64} {

@@ -72,8 +72,9 @@ Outcome<compiler::SavedActivations> Compilation::saved(const dsl::Program &progr
   return std::move(compiled->saved);
 }
 
-Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool withoutKernels) {
+Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool withoutKernels, const std::vector<std::string> &targets) {
   compiler::CompileOptions options;
+  options.targets = targets;
   options.withoutKernels = withoutKernels;
   Outcome<compiler::Compiled> compiled = runCompiler(program, options);
   if (!compiled.ok())

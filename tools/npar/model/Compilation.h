@@ -32,8 +32,8 @@ public:
   Outcome<std::string> print(const dsl::Program &program, const std::string &stage);
   /// What the backward of a micro-batch keeps of the forward.
   Outcome<compiler::SavedActivations> saved(const dsl::Program &program);
-  /// The compiled program, verified, with scratch memory planned for this machine's library.
-  Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false);
+  /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
+  Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {});
 
   /// The texts read so far, which the program's locations point into.
   const dsl::Sources &texts() const { return sources; }

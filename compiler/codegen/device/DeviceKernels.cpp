@@ -1,0 +1,84 @@
+// Kernel after kernel: loops, threads, PTX, and the line that says how it is launched.
+#include "compiler/codegen/device/DeviceKernels.h"
+
+#include "compiler/codegen/device/Distribute.h"
+#include "compiler/codegen/device/OwnLoops.h"
+#include "compiler/codegen/device/Ptx.h"
+#include "compiler/codegen/loops/Emit.h"
+#include "compiler/codegen/loops/KernelFunction.h"
+#include "compiler/codegen/loops/ScatterAdd.h"
+#include "compiler/codegen/loops/SquareSum.h"
+#include "compiler/codegen/lowering/Lowering.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+
+// With few rows small blocks lie on more multiprocessors.
+int64_t blockThreadsFor(int64_t extent) { return extent < 16384 ? 64 : 256; }
+
+/// A thread keeps no rows: exp costs less than the way to memory. Columns are threads rather than parts of one.
+static constexpr LoopOptions loopOptions = {/*scratchBytes=*/0, /*columnParts=*/1};
+
+FailureOr<DeviceLoops> emitDeviceLoops(rank::KernelOp kernel, dist::MeshAttr mesh) {
+  if (isScatterAdd(kernel))
+    return emitScatterRows(kernel, mesh);
+  if (onlyOp<rank::BinSumsOp>(kernel))
+    return emitBinRows(kernel);
+  if (isSquareSum(kernel))
+    return DeviceLoops{emitSquareSum(kernel, mesh), squareSumExtent(kernel)};
+  FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
+  if (failed(linalg))
+    return failure();
+  func::FuncOp generics = *(*linalg)->getOps<func::FuncOp>().begin();
+  FailureOr<int64_t> extent = kernelExtent(generics, loopOptions);
+  FailureOr<OwningOpRef<ModuleOp>> loops = emitLoops(generics, kernel.getSymName(), loopOptions);
+  if (failed(extent) || failed(loops))
+    return failure();
+  return DeviceLoops{std::move(*loops), *extent};
+}
+
+static void printTypes(llvm::raw_ostream &stream, TypeRange types) {
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    stream << " " << tensor.getElementType() << "[" << tensor.getNumElements() << "]";
+  }
+}
+
+FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture) {
+  module.getContext()->loadAllAvailableDialects();
+  dist::MeshAttr mesh = dist::meshOf(module);
+  std::string lines, entries;
+  llvm::raw_string_ostream stream(lines);
+  for (rank::KernelOp kernel : module.getOps<rank::KernelOp>()) {
+    FailureOr<DeviceLoops> loops = emitDeviceLoops(kernel, mesh);
+    if (failed(loops))
+      return failure();
+    StringRef name = kernel.getSymName();
+    stream << "// kernel " << name;
+    if (callsLibrary(*loops->module)) {
+      stream << " host";
+    } else {
+      int64_t blockThreads = blockThreadsFor(loops->extent);
+      FailureOr<int64_t> team = distributeLanes(*loops->module, loops->extent, blockThreads);
+      if (failed(team))
+        return failure();
+      auto buffers = static_cast<int64_t>(kernel.getOperandTypes().size() + kernel.getResultTypes().size());
+      FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, blockThreads);
+      if (failed(entry))
+        return failure();
+      entries += *entry;
+      stream << " threads " << blockThreads << " rows " << blockThreads / *team << " extent " << loops->extent;
+    }
+    stream << " :";
+    printTypes(stream, kernel.getOperandTypes());
+    stream << " ->";
+    printTypes(stream, kernel.getResultTypes());
+    for (auto [result, operand] : kernel.getInplacePairs())
+      stream << " inplace " << result << "=" << operand;
+    stream << "\n";
+  }
+  return "// npar kernels " + architecture.str() + "\n" + lines + ptxHeader(architecture) + entries;
+}
+
+} // namespace npar::codegen

@@ -1,0 +1,28 @@
+// All kernels of a module for one kind of GPU.
+#pragma once
+
+#include "compiler/codegen/device/OwnLoops.h"
+
+#include <string>
+
+namespace npar::codegen {
+
+/// The text of the module's kernels for an architecture ("sm_90"): PTX, with a comment before it that says how to launch them:
+/// ```
+/// // npar kernels sm_90
+/// // kernel add_gelu_0 threads 256 rows 16 extent 4096 : f32[786432] f32[3072] -> f32[786432] inplace 0=0
+/// // kernel learning_rate_0 host : -> f64[1]
+/// ```
+/// `extent` rows are computed by blocks of `threads` threads, `rows` each; with fewer blocks than that they go round. An entry takes an
+/// array of pointers by value, to the operands and then the results (types and element counts are given), in that order, each aligned to
+/// its element, and a pointer to the context (Codegen.h) in device memory. `inplace` pairs a result with an operand that it may lie on. A
+/// `host` kernel calls the C library and has no entry: the processor runs it.
+mlir::FailureOr<std::string> emitDeviceKernels(mlir::ModuleOp module, llvm::StringRef architecture);
+
+/// A kernel's loops as they suit a GPU, still on vectors.
+mlir::FailureOr<DeviceLoops> emitDeviceLoops(rank::KernelOp kernel, dist::MeshAttr mesh);
+
+/// Threads of a block for a kernel of so many rows.
+int64_t blockThreadsFor(int64_t extent);
+
+} // namespace npar::codegen

@@ -1,0 +1,102 @@
+// Kernels for GPUs: what one thread does, and the text that a program holds.
+// RUN: npar-opt %s -split-input-file -codegen-show-kernels=stage=threads | FileCheck %s
+// RUN: npar-opt %s -split-input-file -codegen-show-kernels=stage=ptx | FileCheck %s --check-prefix=PTX
+
+// Sixteen threads walk a row, a lane each; teams take every so-manieth row. The tree over the lanes is four exchanges, after which all have the sum;
+// the tail is a masked lane; exp is computed again where the processor keeps it on the stack.
+// CHECK-LABEL: func.func @softmax.threads
+// CHECK-DAG: %[[TEAM:.+]] = arith.constant 15 : i32
+// CHECK-DAG: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"()
+// CHECK-NOT: llvm.alloca
+// CHECK: scf.for
+// CHECK: arith.maximumf {{.*}} vector<1xf32>
+// CHECK: llvm.intr.masked.load {{.*}} vector<1xf32>
+// CHECK: %[[EIGHT:.+]] = arith.constant 8 : i32
+// CHECK: "llvm.nvvm.shfl.sync.bfly.i32"(%{{.+}}, %{{.+}}, %[[EIGHT]]
+// CHECK: arith.maximumf
+// CHECK: %[[FOUR:.+]] = arith.constant 4 : i32
+// CHECK: "llvm.nvvm.shfl.sync.bfly.i32"(%{{.+}}, %{{.+}}, %[[FOUR]]
+// CHECK: llvm.intr.masked.store {{.*}} vector<1xf32>
+// CHECK-NOT: fastmath
+// PTX: // npar kernels sm_90
+// PTX-NEXT: // kernel softmax threads 64 rows 4 extent 3 : f32[60] -> f32[60]
+// PTX-NEXT: .version 8.1
+// PTX-NEXT: .target sm_90
+// PTX-LABEL: .visible .entry softmax(
+// PTX-NEXT: .param .align 8 .b8 softmax_param_0[16],
+// PTX-NEXT: .param .u64 {{.*}}softmax_param_1
+// PTX: .reqntid 64
+// PTX: max.NaN.f32
+// PTX: shfl.sync.bfly.b32 {{.*}}, 8, 31, {{.*}}
+// PTX: fma.rn.f32
+// PTX: div.rn.f32
+// PTX: st.global.b32
+rank.kernel @softmax attributes {extent = 3 : i64, flops = 100.0 : f64} {
+^bb0(%x: tensor<3x20xf32, #nn.axes<seq, key>>):
+  %m = nn.max %x : (tensor<3x20xf32, #nn.axes<seq, key>>) -> tensor<3xf32, #nn.axes<seq>>
+  %d = nn.sub %x, %m : (tensor<3x20xf32, #nn.axes<seq, key>>, tensor<3xf32, #nn.axes<seq>>) -> tensor<3x20xf32, #nn.axes<seq, key>>
+  %e = nn.exp %d : (tensor<3x20xf32, #nn.axes<seq, key>>) -> tensor<3x20xf32, #nn.axes<seq, key>>
+  %s = nn.sum %e : (tensor<3x20xf32, #nn.axes<seq, key>>) -> tensor<3xf32, #nn.axes<seq>>
+  %y = nn.div %e, %s : (tensor<3x20xf32, #nn.axes<seq, key>>, tensor<3xf32, #nn.axes<seq>>) -> tensor<3x20xf32, #nn.axes<seq, key>>
+  rank.yield %y : tensor<3x20xf32, #nn.axes<seq, key>>
+}
+
+// -----
+// A value of a whole row is stored by one thread of its team, when all of them have read.
+// CHECK-LABEL: func.func @total.threads
+// CHECK: "llvm.nvvm.bar.warp.sync"
+// CHECK: scf.if
+// CHECK-NEXT: llvm.store %{{.+}} : i16, !llvm.ptr
+// PTX: // kernel total threads 64 rows 4 extent 2 : bf16[64] -> bf16[2]
+// PTX: bar.warp.sync
+rank.kernel @total attributes {extent = 2 : i64, flops = 4.0 : f64} {
+^bb0(%x: tensor<2x32xbf16, #nn.axes<batch, embed>>):
+  %s = nn.sum %x : (tensor<2x32xbf16, #nn.axes<batch, embed>>) -> tensor<2xbf16, #nn.axes<batch>>
+  rank.yield %s : tensor<2xbf16, #nn.axes<batch>>
+}
+
+// -----
+// Sums over rows: a row of the kernel is one vector of columns, where the processor takes up to four.
+// CHECK-LABEL: func.func @columns.threads
+// PTX: // kernel columns threads 64 rows 4 extent 4 : f32[320] f32[64] -> f32[64] inplace 0=1
+rank.kernel @columns attributes {extent = 1 : i64, flops = 4.0 : f64, inplace = [array<i64: 0, 1>]} {
+^bb0(%x: tensor<5x64xf32, #nn.axes<batch, embed>>, %a: tensor<64xf32, #nn.axes<embed>>):
+  %s = nn.sum %x : (tensor<5x64xf32, #nn.axes<batch, embed>>) -> tensor<64xf32, #nn.axes<embed>>
+  %t = nn.add %s, %a : (tensor<64xf32, #nn.axes<embed>>, tensor<64xf32, #nn.axes<embed>>) -> tensor<64xf32, #nn.axes<embed>>
+  rank.yield %t : tensor<64xf32, #nn.axes<embed>>
+}
+
+// -----
+// Each chunk of a table's row looks at 32 tokens at a time and adds those that name it, the first one first.
+// CHECK-LABEL: func.func @scatter.threads
+// CHECK: "llvm.nvvm.vote.ballot.sync"
+// CHECK: scf.while
+// CHECK: llvm.intr.cttz
+// CHECK: arith.addf {{.*}} vector<1xf32>
+// PTX: // kernel scatter threads 64 rows 2 extent 7 : i32[40] f32[1280] -> f32[224]
+// PTX: vote.sync.ballot.b32
+rank.kernel @scatter attributes {extent = 1 : i64, flops = 4.0 : f64} {
+^bb0(%i: tensor<40xi32, #nn.axes<batch>>, %d: tensor<40x32xf32, #nn.axes<batch, embed>>):
+  %s = nn.scatter_add %i, %d over "vocab" : (tensor<40xi32, #nn.axes<batch>>, tensor<40x32xf32, #nn.axes<batch, embed>>) -> tensor<7x32xf32, #nn.axes<vocab, embed>>
+  rank.yield %s : tensor<7x32xf32, #nn.axes<vocab, embed>>
+}
+
+// -----
+// A bin is a row: the blocks of all gradients lie on the lanes of a warp.
+// CHECK-LABEL: func.func @bins.threads
+// PTX: // kernel bins threads 64 rows 2 extent 56 : f64[3] f64[40] -> f64[56]
+rank.kernel @bins attributes {extent = 1 : i64, flops = 4.0 : f64} {
+^bb0(%a: tensor<3xf64, #nn.axes<block>>, %b: tensor<40xf64, #nn.axes<block>>):
+  %s = rank.bin_sums %a, %b : (tensor<3xf64, #nn.axes<block>>, tensor<40xf64, #nn.axes<block>>) -> tensor<56xf64, #nn.axes<"#bin">>
+  rank.yield %s : tensor<56xf64, #nn.axes<"#bin">>
+}
+
+// -----
+// The C library's functions are the processor's.
+// PTX: // kernel powers host : f64[32] -> f64[32]
+// PTX-NOT: .entry powers
+rank.kernel @powers attributes {extent = 1 : i64, flops = 4.0 : f64} {
+^bb0(%x: tensor<32xf64, #nn.axes<embed>>):
+  %y = nn.exp %x : (tensor<32xf64, #nn.axes<embed>>) -> tensor<32xf64, #nn.axes<embed>>
+  rank.yield %y : tensor<32xf64, #nn.axes<embed>>
+}

@@ -1,0 +1,111 @@
+"""Kernels for GPUs: in the program beside the processor's, assembled by `ptxas` where the CUDA toolkit is, and run where a GPU is."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from driver import BUILD, LONG, SMALL, DriverTest, settings
+
+PTXAS = shutil.which("ptxas", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"]))
+GPU_KERNELS = BUILD / "bin" / "npar_gpu_kernels"
+SKIPPED = 77
+REPORT = re.compile(r"Function properties for (\w+)\n +(\d+) bytes stack frame, (\d+) bytes spill stores.*\n.*Used (\d+) registers")
+LLAMA = {"vocab": 257, "context": 32, "length": 16, "width": 32, "mlp": 48, "heads": 4, "kv_heads": 2, "depth": 2, "batch": 4}
+MODELS = {
+    "gpt2": ["gpt2", *settings(SMALL, depth=2)],
+    "gpt2 bf16": ["gpt2", *settings(SMALL, depth=2, compute="bf16")],
+    "llama": ["llama", *settings(LLAMA)],
+    "llama bf16": ["llama", *settings(LLAMA, compute="bf16")],
+    "gpt2 fp16": ["gpt2", *settings(SMALL, depth=2, compute="fp16")],
+    "gpt2 f64": ["gpt2", *settings(SMALL, depth=2, compute="f64")],
+}
+SHORT = ["gpt2", "llama bf16"]
+
+
+def texts(program):
+    """The objects for GPUs inside a program, by architecture: byte vectors, each after its length."""
+    data = program.read_bytes()
+    found = {}
+    for match in re.finditer(rb"// npar kernels (sm_\d+)\n", data):
+        length = int.from_bytes(data[match.start() - 4 : match.start()], "little")
+        found[match.group(1).decode()] = data[match.start() : match.start() + length].decode()
+    return found
+
+
+class GpuTest(DriverTest):
+    def models(self):
+        return {name: MODELS[name] for name in (MODELS if LONG else SHORT)}
+
+    def compile(self, model, targets="cuda:sm_80,cuda:sm_90"):
+        program = self.folder / "model.npx"
+        self.npar("compile", *model, "--plan", "none", "--target", targets, "-o", program)
+        return program
+
+    # A program holds one text per target, and each kernel of the one is a kernel of the other. Nothing in them rounds otherwise than the
+    # processor: every sum and product says how, nothing is approximate and no denormal is flushed.
+    def test_texts(self):
+        for name, model in self.models().items():
+            with self.subTest(name):
+                found = texts(self.compile(model))
+                self.assertEqual(sorted(found), ["sm_80", "sm_90"])
+                launches = [re.findall(r"^// kernel .*", text, re.M) for text in found.values()]
+                self.assertEqual(launches[0], launches[1])
+                for architecture, text in found.items():
+                    self.assertIn(f".target {architecture}\n", text)
+                    entries = re.findall(r"^\.visible \.entry (\w+)", text, re.M)
+                    self.assertEqual(entries, [line.split()[2] for line in launches[0] if " host " not in line])
+                    self.assertRegex(text, r"\bfma\.rn\.f32\b")
+                    self.assertNotRegex(text, r"\.approx|\.ftz|\b(add|sub|mul|fma|div|sqrt|rcp)\.f(32|64)\b|\bmad\.f")
+
+    # Only what calls the C library is left to the processor: the learning rate and AdamW with its bias corrections (a cosine and powers in
+    # double), the tables of rotary embeddings, and in double precision what is made of exp, log, tanh and erf.
+    def test_what_the_processor_keeps(self):
+        for name, model in self.models().items():
+            with self.subTest(name):
+                (text,) = texts(self.compile(model, "cuda:sm_90")).values()
+                kept = re.findall(r"^// kernel (\w+?)_\d+ host ", text, re.M)
+                if "f64" not in name:
+                    self.assertLessEqual(set(kept), {"learning_rate", "adamw", "sinusoid"})
+
+    # The program runs on the processor as it does without them.
+    def test_the_processor_runs_it(self):
+        model = MODELS["gpt2"]
+        run = ("--steps", 2, "--random-data", "--json")
+        alone = self.npar("run", *model, "--plan", "none", *run).output
+        with_others = self.npar("run", self.compile(model), *run).output
+        hashes = [re.findall(r'"parameter_hash": *"(\w+)"', output) for output in (alone, with_others)]
+        self.assertTrue(hashes[0])
+        self.assertEqual(hashes[0], hashes[1])
+
+    # `ptxas` takes every kernel for both architectures, with registers for all that it keeps.
+    @unittest.skipUnless(PTXAS, "no ptxas: the CUDA toolkit is not installed")
+    def test_assembles(self):
+        for name, model in self.models().items():
+            for architecture, text in texts(self.compile(model)).items():
+                with self.subTest(f"{name}, {architecture}"):
+                    source = self.folder / f"{architecture}.ptx"
+                    source.write_text(text)
+                    command = [PTXAS, "-v", f"-arch={architecture}", source, "-o", self.folder / "cubin"]
+                    result = subprocess.run(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=300)
+                    self.assertEqual(result.returncode, 0, result.stdout[-3000:])
+                    table = REPORT.findall(result.stdout)
+                    self.assertEqual(len(table), text.count(".visible .entry "))
+                    for kernel, frame, spilled, registers in table:
+                        print(f"{name:12} {architecture} {kernel:36} {registers:>4} registers {frame:>6} bytes of stack")
+                        self.assertEqual((frame, spilled), ("0", "0"), kernel)
+
+    # On a GPU every kernel gives the processor's bits.
+    def test_bits(self):
+        for name, model in self.models().items():
+            with self.subTest(name):
+                program = self.compile(model, "cuda:sm_80")
+                result = subprocess.run([GPU_KERNELS, program], stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=300)
+                if result.returncode == SKIPPED:
+                    self.skipTest(result.stdout.strip())
+                self.assertEqual(result.returncode, 0, result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
