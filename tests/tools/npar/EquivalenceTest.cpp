@@ -58,6 +58,8 @@ public:
   engine::Status initialise(const std::string &) override { return {}; }
   engine::Status readPieces(const std::vector<engine::OwnedPiece> &, uint8_t *) const override { return {}; }
   std::vector<int64_t> ranks() const override { return {0}; }
+  std::vector<int64_t> rows() const override { return {0}; }
+  void abandon(const engine::Status &) override {}
   engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const override { return {{own}}; }
   std::string parameterHash() const override { return ""; }
   std::vector<engine::ArenaUse> arenaUse() const override { return {{0, 64, used}}; }
