@@ -1,6 +1,5 @@
 """Ranks on hosts: `place` in plans and --place, and what `npar inspect --hosts` counts, beside numbers worked out by hand."""
 
-import time
 import unittest
 
 from driver import SMALL, DriverTest, mesh, settings
@@ -136,12 +135,11 @@ class PlaceTest(DriverTest):
         self.assertEqual(before, {"order": "dp, pp, tp", "inside": "", "source": ""})
 
     def test_a_thousand_ranks(self):
-        """GPT-3 175B on 128 hosts of 8: counting goes by classes of ranks. Each of 192 micro-batches of each replica passes 15 cuts, forward and
-        backward, once for each of eight ranks (tp); and the tied table's parts are exchanged once, in bfloat16."""
+        """GPT-3 175B on 128 hosts of 8, which takes two seconds, for counting goes by classes of ranks. Each of 192 micro-batches of each
+        replica passes 15 cuts, forward and backward, once for each of eight ranks (tp); the tied table's parts are exchanged once, in
+        bfloat16."""
         large = {"width": 12288, "heads": 96, "depth": 96, "vocab": 51200, "context": 2048, "batch": 1536, "micro": 1, "compute": "bf16"}
-        begin = time.monotonic()
         summary, rows = self.placed("gpt2", *settings(large, mesh(pp=16, tp=8, dp=8)), hosts=128, per_host=8)
-        self.assertLess(time.monotonic() - begin, 60)  # three seconds where nothing else runs
         activation, part = 2 * 2048 * 12288, 2 * 51200 * 12288 // 8
         self.assertEqual(rows[("pp", "send")], (0, 64 * (192 * 15 * 2 * activation + 2 * part)))
         self.assertEqual(rows[("tp", "all_reduce")][1], 0)

@@ -48,7 +48,7 @@ struct GroupVolume {
 
 class Counter {
 public:
-  Counter(const Program &program, HostTraffic &traffic) : program(program), traffic(traffic), sizes(), strides(program.mesh()->size(), 1) {
+  Counter(const Program &program, HostTraffic &traffic) : program(program), traffic(traffic), strides(program.mesh()->size(), 1) {
     for (const MeshAxis *axis : *program.mesh())
       sizes.push_back(axis->size());
     for (size_t axis = strides.size(); axis-- > 1;)

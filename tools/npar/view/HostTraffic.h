@@ -38,7 +38,7 @@ struct HostTraffic {
   std::string order;            ///< the axes, major to minor: "pp, dp, tp"
   std::string inside;           ///< those of them that stay inside a host; may be empty
   std::string source;           ///< who says so: "--place", "place at gpt2.npar:14:5"; empty: nobody
-  std::vector<TrafficRow> rows; ///< by axes as the mesh has them, then as the program first uses them
+  std::vector<TrafficRow> rows; ///< by axes as the mesh has them, then by kind
   TrafficBytes all;
   std::vector<HostShare> hosts;
 };

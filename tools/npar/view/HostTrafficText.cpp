@@ -74,8 +74,8 @@ std::string hostTrafficText(const program::Program &program, const HostTraffic &
   size_t width = 0;
   for (size_t host : some)
     width = std::max(width, numbersText(traffic.hosts[host].ranks).size());
-  for (const size_t &host : some) {
-    if (&host != some.data() && host != *(&host - 1) + 1)
+  for (size_t host : some) {
+    if (host + 1 == hosts && some.size() < hosts)
       text += fmt::format("  ... {} more, all in --json\n", hosts - some.size());
     const std::vector<int64_t> &ranks = traffic.hosts[host].ranks;
     std::string box = boxText(program, ranks);
