@@ -13,11 +13,13 @@
 #include "tests/engine/comm/FaultyCommunicator.h"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <thread>
 #include <unistd.h>
 
 using namespace npar;
@@ -130,6 +132,9 @@ int main(int count, char **arguments) {
     std::optional<FailureReport> report = (*channel)->verdict(2);
     if (report)
       speak(*report);
+    // mpiexec ends when processes do, and may then lose what the speaker says: the others let it go first.
+    if (report && report->speaker != process)
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
     (*channel)->endStopped();
     ::_exit(static_cast<int>(report ? report->code : status.code()));
   };
