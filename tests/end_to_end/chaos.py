@@ -17,6 +17,7 @@ Skipped where MPICH or its module is missing; test hosts need root and iproute2.
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -98,8 +99,9 @@ class Run:
                 return self.close(took) if self.process.poll() is not None else took
             time.sleep(0.01)
         for pid in self.alive():
-            os.kill(pid, signal.SIGKILL)
-        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         return self.close(None)
