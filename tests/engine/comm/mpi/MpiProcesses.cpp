@@ -1,5 +1,5 @@
-// npar_mpi_processes mpich|openmpi conformance|groups|random [NUMBER]: what several processes must do together over MPI, started by that
-// MPI's mpiexec (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
+// npar_mpi_processes mpich|openmpi conformance|groups|random|time [NUMBER]: what several processes must do together over MPI, started by
+// that MPI's mpiexec (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/process/ProcessGroup.h"
@@ -7,8 +7,11 @@
 #include "tests/engine/comm/process/TransportConformance.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <unistd.h>
 
 using namespace npar;
@@ -76,6 +79,48 @@ std::string randomOperations(const OpenTransport &open, size_t operations) {
   return (*group)->leave().message();
 }
 
+struct Ended final : Completion {
+  void completed(const Status &) override { done.store(true); }
+  std::atomic<bool> done{false};
+};
+
+/// Seconds of an all_reduce over all processes, of so many MiB on each: the median of nine.
+std::string allReduceTime(const OpenTransport &open, size_t megabytes) {
+  auto group = ProcessGroup::open(open);
+  if (!group.ok())
+    return group.status().message();
+  NoChannel channel;
+  CpuBackend backend(Spread{1, false});
+  auto communicator = (*group)->communicator(backend, channel);
+  CommunicationPlan plan;
+  std::vector<int64_t> members;
+  for (uint32_t process = 0; process < (*group)->processes(); ++process)
+    members.push_back(process), plan.sessionOf.push_back(process);
+  Operation operation;
+  operation.members = members.data(), operation.memberCount = static_cast<uint32_t>(members.size());
+  operation.member = (*group)->process(), operation.count = megabytes << 18;
+  operation.input = operation.output = *backend.allocate(megabytes << 20);
+  plan.ranks = {operation.rank()}, plan.operations = {&operation};
+  if (Status status = communicator->prepare(plan); !status.ok())
+    return status.message();
+  std::vector<double> seconds;
+  for (int i = 0; i < 9; ++i) {
+    Ended ended;
+    operation.completion = &ended;
+    (void)communicator->gather({}, 30);
+    auto begun = std::chrono::steady_clock::now();
+    communicator->post(operation);
+    while (!ended.done.load())
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  if (operation.rank() == 0)
+    std::printf("all_reduce of %zu MiB over %zu processes: %.1f ms\n", megabytes, members.size(), seconds[4] * 1e3);
+  communicator = nullptr;
+  return (*group)->leave().message();
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -87,9 +132,11 @@ int main(int count, char **arguments) {
     return static_cast<int>(open.status().code());
   }
   std::string what = arguments[2];
+  size_t number = count > 3 ? std::strtoul(arguments[3], nullptr, 10) : 24;
   std::string wrong = what == "conformance" ? conformance(*open)
                       : what == "groups"    ? groups(*open)
-                                            : randomOperations(*open, count > 3 ? std::strtoul(arguments[3], nullptr, 10) : 24);
+                      : what == "time"      ? allReduceTime(*open, number)
+                                            : randomOperations(*open, number);
   if (wrong.empty()) {
     std::puts("ok");
     return 0;
