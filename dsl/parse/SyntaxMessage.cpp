@@ -11,7 +11,7 @@ const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'",
 // Words that are names outside of the place where they mean something.
 const std::set<std::string> names = {"ID",       "'in'",      "'op'",         "'by'",     "'store'",  "'per'",          "'recompute'",
                                      "'every'",  "'compute'", "'keep'",       "'bucket'", "'stages'", "'hierarchical'", "'under'",
-                                     "'config'", "'as'",      "'checkpoint'", "'family'", "'else'"};
+                                     "'config'", "'as'",      "'checkpoint'", "'family'", "'else'",   "'place'",        "'inside'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());
