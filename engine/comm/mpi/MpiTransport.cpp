@@ -4,7 +4,6 @@
 #define MPICH_SKIP_MPICXX // the old C++ interfaces of both libraries
 #define OMPI_SKIP_MPICXX
 #include <climits>
-#include <cstdlib>
 #include <mpi.h>
 #include <string>
 #include <vector>
@@ -63,10 +62,6 @@ private:
 };
 
 Status MpiTransport::open() {
-  // A process that reads another one's memory (MPICH through UCX, Open MPI through vader) is ended by its library when the other one dies
-  // meanwhile, before it can say who did. Through shared memory both survive. Whoever sets these variables decides otherwise.
-  ::setenv("UCX_TLS", "^cma", /*overwrite=*/0);
-  ::setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
   int provided = 0;
   if (int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided); code != MPI_SUCCESS)
     return Status::runFailed(std::string(NPAR_MPI_LIBRARY) + " does not start: MPI_Init_thread returned " + std::to_string(code));
