@@ -40,7 +40,7 @@ class Processes:
         command = [*STARTERS[self.mpi], "-n", str(count), str(PROGRAM), self.mpi, *what]
         result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
         self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")
-        self.assertEqual(result.stdout.count("ok\n"), count, result.stdout)
+        self.assertEqual(result.stdout.count("ok"), count, result.stdout)  # a launcher may mix lines of several processes
         return result.stdout
 
     def test_messages_arrive_as_every_transport_must_bring_them(self):
