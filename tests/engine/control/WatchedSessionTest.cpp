@@ -20,7 +20,8 @@ using namespace engine;
 /// Four ranks in one session: 0 and 2 are stage 0, 1 and 3 stage 1; x goes from rank 0 to 1, from 2 to 3.
 class WatchedSession {
 public:
-  WatchedSession(std::vector<Fault> faults, double timeoutSeconds) : folder(::testing::TempDir() + "npar-watched") {
+  WatchedSession(std::vector<Fault> faults, double timeoutSeconds)
+      : folder(::testing::TempDir() + "npar-watched-" + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
     (void)program::removeFolder(folder);
     FlightOptions flight;
     flight.folder = folder, flight.host = "here";
@@ -58,7 +59,7 @@ public:
       for (int64_t i = 0; i < steps && status.ok(); ++i)
         status = step(i);
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    std::this_thread::sleep_for(std::chrono::milliseconds(900)); // it hangs by then, and its watchdog has not barked
     Evidence evidence;
     evidence.processes.resize(1);
     evidence.processes[0].ranks = watch->ranks();
@@ -129,7 +130,7 @@ TEST(WatchedSessionTest, TheLastEventsAreKept) {
 
 // Rank 2 goes on without sending x of micro-batch 2 in step 3: rank 3 waits for it, in the end all do.
 TEST(WatchedSessionTest, ASkippedSendIsFoundByJudgeAndAutopsy) {
-  WatchedSession run({{Fault::Skip, 2, 0, 2, 0, 3}}, 1);
+  WatchedSession run({{Fault::Skip, 2, 0, 2, 0, 3}}, 2);
   FailureReport report = run.judgeHanging(6);
   EXPECT_EQ(report.cause, Cause::Skipped) << report.text();
   EXPECT_EQ(report.place.rank, 2) << report.text();
@@ -142,7 +143,7 @@ TEST(WatchedSessionTest, ASkippedSendIsFoundByJudgeAndAutopsy) {
 }
 
 TEST(WatchedSessionTest, ASkippedReductionIsFound) {
-  WatchedSession run({{Fault::Skip, 3, 11, -1, 0, 2}}, 1);
+  WatchedSession run({{Fault::Skip, 3, 11, -1, 0, 2}}, 2);
   FailureReport report = run.judgeHanging(6);
   EXPECT_EQ(report.cause, Cause::Skipped) << report.text();
   EXPECT_EQ(report.place.rank, 3) << report.text();
@@ -150,7 +151,7 @@ TEST(WatchedSessionTest, ASkippedReductionIsFound) {
 }
 
 TEST(WatchedSessionTest, ALostOperationIsFound) {
-  WatchedSession run({{Fault::Drop, 0, 10, -1, 0, 1}}, 1);
+  WatchedSession run({{Fault::Drop, 0, 10, -1, 0, 1}}, 2);
   FailureReport report = run.judgeHanging(6);
   EXPECT_EQ(report.cause, Cause::Lost) << report.text();
   EXPECT_EQ(report.place.rank, 0) << report.text();

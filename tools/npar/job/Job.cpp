@@ -34,6 +34,9 @@ constexpr double forAsLongAsItTakes = 30 * 86400.0;
 /// has taken its time already.
 constexpr double secondsToEnd = 5, secondsToEndAfterLoss = 1.5;
 
+/// How long the farewell of a message-passing library may take, which has no limit of its own; nothing is left to be done then.
+constexpr double secondsToLeave = 5;
+
 /// In which it is known why a job has failed.
 constexpr double secondsToJudge = 2;
 
@@ -325,12 +328,17 @@ ExitCode Job::end(ExitCode code) {
       control ? control->verdict(settled || code == ExitCode::Good ? 0 : secondsToJudge) : std::nullopt;
   if (!failure && !settled)
     code = agree(code);
+  if (!failure && hardExit) {
+    std::cout.flush();
+    hardExit->arm(secondsToLeave, static_cast<int>(code));
+  }
   if (!failure && group->leave().ok()) {
     if (control)
       control->record(nullptr);
     control.reset();
     if (record)
       record->discard();
+    hardExit.reset(); // the channel, which may arm it, is gone
     return code;
   }
   // The farewell of the library would wait for those that are gone.

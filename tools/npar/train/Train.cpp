@@ -367,7 +367,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, PendingF
       return fail(clocks.status());
     training.clocks = std::move(*clocks);
   }
-  job.phase("between training steps");
+  job.phase(""); // where its steps are is seen by itself
   Status trained = trainSteps(flags, job, root, shape, **session, *data, log, opened->get(), checkpoints, training);
   ExitCode code = finish(flags, job, **session, root, trace, checkpoints, trained, training);
   if (!trained.ok()) // others may be gone: nobody waits for them
