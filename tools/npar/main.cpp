@@ -3,6 +3,7 @@
 #include "tools/npar/terminal/Suggest.h"
 #include "tools/npar/terminal/Talk.h"
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <fmt/format.h>
@@ -60,6 +61,15 @@ ExitCode checkStandardOutput() {
                                  : fail(ExitCode::BadInput, "cannot write to standard output: it is closed or its disk full");
 }
 
+/// Of `npar launch -n 4 -- run ...`, where the two dashes only part: CLI11 would take what follows them for positional words and forget it.
+int withoutSeparator(int argc, char **argv) {
+  char **end = argv + argc;
+  if (argc < 2 || std::string(argv[1]) != "launch")
+    return argc;
+  char **found = std::find_if(argv, end, [](const char *word) { return std::string(word) == "--"; });
+  return found == end ? argc : static_cast<int>(std::rotate(found, found + 1, end) - argv);
+}
+
 ExitCode drive(int argc, char **argv) {
   CLI::App driver(introduction, "npar");
   driver.footer("Each subcommand explains itself: npar run --help\n" + std::string(exitCodeText));
@@ -81,7 +91,7 @@ ExitCode drive(int argc, char **argv) {
   }
 
   try {
-    driver.parse(argc, argv);
+    driver.parse(withoutSeparator(argc, argv), argv);
   } catch (const CLI::Success &success) {
     driver.exit(success);
     return checkStandardOutput();
