@@ -14,7 +14,7 @@ using engine::Status;
 
 namespace {
 
-std::string number(int64_t value) { return std::to_string(value); }
+std::string textOf(int64_t value) { return std::to_string(value); }
 
 std::string nameOf(const Program &program, uint32_t axis) { return program.mesh()->Get(axis)->name()->str(); }
 
@@ -22,7 +22,7 @@ std::string nameOf(const Program &program, uint32_t axis) { return program.mesh(
 std::string joinedOr(const std::vector<int64_t> &numbers) {
   std::string text;
   for (size_t i = 0; i < numbers.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == numbers.size() ? " or " : ", ") + number(numbers[i]);
+    text += (i == 0 ? "" : i + 1 == numbers.size() ? " or " : ", ") + textOf(numbers[i]);
   return text;
 }
 
@@ -119,7 +119,7 @@ private:
     for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
       if (!named[axis]) {
         if (program.mesh()->Get(axis)->size() > 1)
-          return wrong("mesh axis '" + nameOf(program, axis) + "' of size " + number(program.mesh()->Get(axis)->size()) +
+          return wrong("mesh axis '" + nameOf(program, axis) + "' of size " + textOf(program.mesh()->Get(axis)->size()) +
                        " is left out; name all of " + meshText(program));
         axes.push_back(axis);
       }
@@ -155,11 +155,11 @@ int64_t togetherOf(const Program &program, const PlaceOrder &order) {
 std::string insideText(const Program &program, const PlaceOrder &order) {
   std::string text;
   for (size_t i = order.axes.size() - order.inside; i < order.axes.size(); ++i)
-    text += (text.empty() ? "" : ", ") + nameOf(program, order.axes[i]) + " = " + number(program.mesh()->Get(order.axes[i])->size());
+    text += (text.empty() ? "" : ", ") + nameOf(program, order.axes[i]) + " = " + textOf(program.mesh()->Get(order.axes[i])->size());
   return text;
 }
 
-std::string ranksText(int64_t count) { return number(count) + (count == 1 ? " rank" : " ranks"); }
+std::string ranksText(int64_t count) { return textOf(count) + (count == 1 ? " rank" : " ranks"); }
 
 bool areAlike(const std::vector<HostRoom> &hosts) {
   return std::all_of(hosts.begin(), hosts.end(), [&](const HostRoom &host) { return host.ranks == hosts[0].ranks; });
@@ -169,16 +169,16 @@ bool areAlike(const std::vector<HostRoom> &hosts) {
 Status wrongRoom(const Program &program, const std::vector<HostRoom> &hosts, int64_t room) {
   int64_t world = worldOf(program), count = static_cast<int64_t>(hosts.size());
   std::string mesh = program.mesh()->size() ? " (" + meshText(program) + ")" : "";
-  std::string text = hosts.size() == 1 ? "one host" : number(count) + " hosts";
+  std::string text = hosts.size() == 1 ? "one host" : textOf(count) + " hosts";
   if (areAlike(hosts))
     text += " of " + ranksText(hosts[0].ranks);
-  text += " hold" + std::string(count == 1 ? "s " : " ") + number(room) + ", and the plan has " + ranksText(world) + mesh + "; ";
+  text += " hold" + std::string(count == 1 ? "s " : " ") + textOf(room) + ", and the plan has " + ranksText(world) + mesh + "; ";
   std::vector<std::string> help;
   if (areAlike(hosts) && world % hosts[0].ranks == 0)
     help.push_back(world == hosts[0].ranks ? "one host of " + ranksText(world)
-                                           : number(world / hosts[0].ranks) + " hosts of " + ranksText(hosts[0].ranks));
+                                           : textOf(world / hosts[0].ranks) + " hosts of " + ranksText(hosts[0].ranks));
   if (world % count == 0 && count > 1)
-    help.push_back(number(count) + " hosts of " + ranksText(world / count));
+    help.push_back(textOf(count) + " hosts of " + ranksText(world / count));
   if (help.empty())
     return Status::badInput(text + joinedOr(divisorsNear(world, 1, count)) + " hosts can share them equally");
   return Status::badInput(text + help[0] + (help.size() > 1 ? " or " + help[1] : "") + " would do");
@@ -209,7 +209,7 @@ Result<std::vector<std::vector<int64_t>>> placeOnHosts(const Program &program, c
   for (const HostRoom &host : hosts)
     if (host.ranks % together != 0)
       return Status::badInput(words.source + ": " + (hosts.size() == 1 || areAlike(hosts) ? "a host" : "host '" + host.name + "'") +
-                              " of " + ranksText(host.ranks) + " has no room for whole groups of " + number(together) +
+                              " of " + ranksText(host.ranks) + " has no room for whole groups of " + textOf(together) +
                               " that stay inside a host (" + insideText(program, *order) + "); hosts of " +
                               joinedOr(divisorsNear(world, together, host.ranks)) + " ranks would do");
   std::vector<int64_t> ranks = ranksInOrder(program, order->axes);
@@ -227,7 +227,7 @@ Result<std::vector<std::vector<int64_t>>> ranksOfProcesses(const Program &progra
   auto processes = static_cast<int64_t>(hosts.size());
   int64_t world = worldOf(program);
   if (processes == 0 || world % processes != 0)
-    return Status::badInput(number(processes) + " processes cannot share " + ranksText(world) +
+    return Status::badInput(textOf(processes) + " processes cannot share " + ranksText(world) +
                             (program.mesh()->size() ? " (" + meshText(program) + ")" : "") + " equally; " +
                             joinedOr(divisorsNear(world, 1, processes)) + (world == 1 ? " process" : " processes") + " would do");
   int64_t each = world / processes;
