@@ -27,13 +27,12 @@ Result<SyncedFile> SyncedFile::create(const std::string &path) {
 }
 
 SyncedFile::SyncedFile(SyncedFile &&other) noexcept
-    : path(std::move(other.path)), file(std::exchange(other.file, -1)), written(other.written), started(other.started) {}
+    : path(std::move(other.path)), file(std::exchange(other.file, -1)), written(other.written) {}
 
 SyncedFile &SyncedFile::operator=(SyncedFile &&other) noexcept {
   std::swap(path, other.path);
   std::swap(file, other.file);
   std::swap(written, other.written);
-  std::swap(started, other.started);
   return *this;
 }
 
@@ -52,17 +51,7 @@ Status SyncedFile::write(const void *bytes, size_t size) {
       return failure(path, errno);
     from += got, size -= static_cast<size_t>(got), written += static_cast<uint64_t>(got);
   }
-  startWriting();
   return {};
-}
-
-/// Has the disk begin with what is there: at the end, `finish` waits for little. It is no promise, and not every file system takes it.
-void SyncedFile::startWriting() {
-  constexpr uint64_t atOnce = uint64_t{8} << 20;
-  if (written - started < atOnce)
-    return;
-  (void)::sync_file_range(file, static_cast<off_t>(started), static_cast<off_t>(written - started), SYNC_FILE_RANGE_WRITE);
-  started = written;
 }
 
 Status SyncedFile::finish() {

@@ -25,11 +25,9 @@ public:
 
 private:
   SyncedFile() = default;
-  void startWriting();
-
   std::string path;
   int file = -1;
-  uint64_t written = 0, started = 0; ///< bytes; started: the disk has been asked to take
+  uint64_t written = 0;
 };
 
 } // namespace npar::program
