@@ -1,6 +1,8 @@
 // A communicator that fails, delays or drops chosen operations of another one: faults for tests.
 #include "tests/engine/comm/FaultyCommunicator.h"
 
+#include "engine/comm/local/LocalCommunicator.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -101,6 +103,16 @@ void FaultyCommunicator::runDelayed() {
     inner.post(operation);
     lock.lock();
   }
+}
+
+std::shared_ptr<Communicator> faultyInMemory(Backend &backend, std::vector<Fault> faults) {
+  struct Both {
+    Both(Backend &backend, std::vector<Fault> faults) : local(backend), faulty(local, std::move(faults)) {}
+    LocalCommunicator local;
+    FaultyCommunicator faulty;
+  };
+  auto both = std::make_shared<Both>(backend, std::move(faults));
+  return {both, &both->faulty};
 }
 
 } // namespace npar::engine

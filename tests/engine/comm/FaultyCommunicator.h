@@ -2,9 +2,11 @@
 #pragma once
 
 #include "engine/comm/Communicator.h"
+#include "engine/device/Backend.h"
 
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -59,5 +61,8 @@ private:
   bool stopping = false, aborted = false;
   std::thread timer;
 };
+
+/// For ranks that are all in one session: LocalCommunicator behind the faults.
+std::shared_ptr<Communicator> faultyInMemory(Backend &backend, std::vector<Fault> faults);
 
 } // namespace npar::engine

@@ -1,5 +1,4 @@
 // Sessions whose ranks are watched: where they stand, whom the judge blames for a fault, and what the flight record and its autopsy say.
-#include "engine/comm/local/LocalCommunicator.h"
 #include "engine/control/Autopsy.h"
 #include "engine/control/Judge.h"
 #include "engine/control/SessionWatch.h"
@@ -31,15 +30,7 @@ public:
     options.threads = 2, options.timeoutSeconds = timeoutSeconds;
     SessionParts parts;
     parts.observer = watch.get();
-    parts.communicator = [&](Backend &backend) {
-      struct Both {
-        Both(Backend &backend, std::vector<Fault> faults) : local(backend), faulty(local, std::move(faults)) {}
-        LocalCommunicator local;
-        FaultyCommunicator faulty;
-      };
-      auto both = std::make_shared<Both>(backend, faults);
-      return std::shared_ptr<Communicator>(both, &both->faulty);
-    };
+    parts.communicator = [&](Backend &backend) { return faultyInMemory(backend, faults); };
     auto created = createSession(pipelineProgram({})->load(), options, std::move(parts));
     EXPECT_TRUE(created.ok()) << created.status().message();
     session = std::move(*created);

@@ -1,6 +1,5 @@
 // Sessions on programs written by hand: numbers against plain arithmetic, determinism, failures, time-outs, memory.
 #include "engine/runtime/Session.h"
-#include "engine/comm/local/LocalCommunicator.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/SessionParts.h"
 #include "tests/engine/comm/FaultyCommunicator.h"
@@ -230,15 +229,7 @@ struct FaultyRun {
     SessionOptions options = withThreads(2);
     options.timeoutSeconds = timeout;
     SessionParts parts;
-    parts.communicator = [&](Backend &backend) {
-      struct Both {
-        Both(Backend &backend, std::vector<Fault> faults) : local(backend), faulty(local, std::move(faults)) {}
-        LocalCommunicator local;
-        FaultyCommunicator faulty;
-      };
-      auto both = std::make_shared<Both>(backend, faults);
-      return std::shared_ptr<Communicator>(both, &both->faulty);
-    };
+    parts.communicator = [&](Backend &backend) { return faultyInMemory(backend, faults); };
     auto created = createSession(pipelineProgram(shape)->load(), options, std::move(parts));
     EXPECT_TRUE(created.ok()) << created.status().message();
     session = std::move(*created);
