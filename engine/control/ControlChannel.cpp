@@ -176,13 +176,14 @@ void ControlChannel::State::decided(const FailureReport &report) {
     if (flight)
       flight->verdict(report);
   }
+  // Whoever knows of it may end the process: it is said first.
+  if (options.onVerdict)
+    options.onVerdict(report);
   {
     std::lock_guard<std::mutex> lock(mutex);
     verdict = report;
     news.notify_all();
   }
-  if (options.onVerdict)
-    options.onVerdict(report);
   std::lock_guard<std::mutex> call(calling);
   std::function<void(const Status &)> told;
   {

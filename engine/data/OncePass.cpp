@@ -4,6 +4,9 @@
 #include "engine/data/DataCheck.h"
 #include "engine/data/TensorData.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace npar::engine {
 
 using program::InputRole;
@@ -33,10 +36,11 @@ private:
   /// What fills up is token 0, of which every model has a class.
   template <typename T> std::vector<T> valuesOf(const InputShape &input, int64_t step) const {
     std::vector<T> values;
-    values.reserve(input.elements());
-    int64_t first = step * length * shape.rows;
-    for (int64_t i = first; i < first + length * shape.rows; ++i)
-      values.push_back(i < targets ? static_cast<T>(tokens->at(i + (input.role == InputRole::Shifted))) : T(0));
+    std::vector<int64_t> rows = keptOf(shape.rows);
+    values.reserve(rows.size() * static_cast<size_t>(length));
+    for (int64_t row : rows)
+      for (int64_t i = (step * shape.rows + row) * length, end = i + length; i < end; ++i)
+        values.push_back(i < targets ? static_cast<T>(tokens->at(i + (input.role == InputRole::Shifted))) : T(0));
     return values;
   }
 
@@ -54,20 +58,30 @@ public:
   std::vector<std::string> remarks() const override { return data.remarks(); }
 
   CountedBatch batch(int64_t step) const override {
-    std::vector<int64_t> samples;
+    std::vector<int64_t> samples, keptSamples;
     CountedBatch result;
     for (int64_t i = step * shape.rows; i < (step + 1) * shape.rows; ++i) {
       samples.push_back(i < data.samples() ? i : 0);
       result.counts.insert(result.counts.end(), positions, i < data.samples());
     }
-    result.batch = data.batch(samples);
+    for (int64_t row : keptOf(shape.rows))
+      keptSamples.push_back(samples[static_cast<size_t>(row)]);
+    result.batch = data.batch(keptSamples);
+    if (!ignores())
+      return result;
+    Batch whole = keptSamples.size() == samples.size() ? Batch() : data.batch(samples);
     for (size_t i = 0; i < shape.inputs.size(); ++i)
-      if (const InputShape &input = shape.inputs[i]; input.ignore && input.elementsOfSample() == positions)
-        std::visit([&](const auto &values) { leaveOut(values, *input.ignore, result.counts); }, result.batch[i]);
+      if (leavesOut(shape.inputs[i]))
+        std::visit([&](const auto &values) { leaveOut(values, *shape.inputs[i].ignore, result.counts); },
+                   (whole.empty() ? result.batch : whole)[i]);
     return result;
   }
 
 private:
+  bool leavesOut(const InputShape &input) const { return input.ignore && input.elementsOfSample() == positions; }
+  bool ignores() const {
+    return std::any_of(shape.inputs.begin(), shape.inputs.end(), [this](const InputShape &input) { return leavesOut(input); });
+  }
   template <typename T> static void leaveOut(const std::vector<T> &targets, int32_t ignored, std::vector<uint8_t> &counts) {
     for (size_t i = 0; i < targets.size(); ++i)
       if (targets[i] == static_cast<T>(ignored))
@@ -80,6 +94,14 @@ private:
 };
 
 } // namespace
+
+std::vector<int64_t> OncePass::keptOf(int64_t rows) const {
+  if (kept)
+    return *kept;
+  std::vector<int64_t> all(static_cast<size_t>(rows));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  return all;
+}
 
 Result<std::unique_ptr<OncePass>> OncePass::openTokens(const std::string &path, TokenFormat format, const BatchShape &shape,
                                                        uint64_t positions) {

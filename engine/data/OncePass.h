@@ -5,6 +5,9 @@
 #include "engine/runtime/Batch.h"
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace npar::engine {
 
@@ -21,6 +24,9 @@ public:
   virtual ~OncePass() = default;
   virtual int64_t steps() const = 0;
   virtual CountedBatch batch(int64_t step) const = 0;
+  /// From now on batches hold these of their samples alone, ascending: for one of several processes. Of the others nothing is read but
+  /// targets, where some do not count; `counts` is of all.
+  void keepRows(std::vector<int64_t> rows) { kept = std::move(rows); }
   /// What is legal about the data but worth knowing, a sentence each.
   virtual std::vector<std::string> remarks() const { return {}; }
 
@@ -31,6 +37,13 @@ public:
                                                       uint64_t positions);
   /// A safetensors file with a tensor for each input, the samples first. Refuses what TensorData::open refuses but that there are few.
   static Result<std::unique_ptr<OncePass>> openTensors(const std::string &path, const BatchShape &shape, uint64_t positions);
+
+protected:
+  /// The rows that batches hold, of so many.
+  std::vector<int64_t> keptOf(int64_t rows) const;
+
+private:
+  std::optional<std::vector<int64_t>> kept; ///< nothing: all
 };
 
 } // namespace npar::engine

@@ -26,6 +26,7 @@ struct Envelope {
   MeetingKey key;
   uint32_t dataTag = 0; ///< of the messages that follow, from the frame
   uint64_t turn = 0;    ///< how often these members have met before: one that was skipped or repeated is not taken for the next
+  uint64_t round = 0;   ///< how many gathers the sender had begun: those between training steps
   uint64_t members = 0; ///< Group::digest
   uint64_t parts = 0;   ///< of a bucket; 1
   uint64_t digest = 0;  ///< of the sizes of all parts
@@ -43,6 +44,12 @@ struct Envelope {
 
 /// Empty, or how the part of another process's members disagrees with one of ours.
 std::string disagreement(const Operation &own, const Group &group, uint64_t turn, const Envelope &theirs);
+
+/// Plain data, an answer to an envelope: the members of the sending process have gone past this meeting.
+struct Refusal {
+  MeetingKey key;
+  uint64_t turn = 0;
+};
 
 /// Plain data: of the members of the sending process only these have come so far.
 struct News {

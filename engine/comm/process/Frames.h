@@ -10,7 +10,7 @@
 
 namespace npar::engine {
 
-enum class FrameKind : uint32_t { Gather, Broadcast, Envelope, News };
+enum class FrameKind : uint32_t { Gather, Broadcast, Envelope, News, Refusal };
 
 /// Of one size, so that a receive can wait for the next one of whatever kind. What does not fit in follows as data with the tag that the
 /// frame states.

@@ -7,78 +7,224 @@
 
 namespace npar::engine {
 
+namespace {
+
+/// Up to this size what a process gives goes through the tree, where the root has to send what all have given to as many as are below it.
+/// Above it the bytes take longer than messages, and each process sends its own to the P - 1 others.
+constexpr size_t mostInTree = size_t{16} << 10;
+
+/// "process 3", "processes 1, 2, 17 to 32 (at least one)".
+std::string nameAll(const std::vector<ProcessTree::Range> &ranges) {
+  constexpr size_t listed = 8;
+  std::string text = ranges.size() > 1 || (!ranges.empty() && ranges[0].count > 1) ? "processes " : "process ";
+  for (size_t i = 0; i < std::min(ranges.size(), listed); ++i) {
+    text += (i ? ", " : "") + std::to_string(ranges[i].first);
+    if (ranges[i].count > 1)
+      text += " to " + std::to_string(ranges[i].first + ranges[i].count - 1) + " (at least one)";
+  }
+  size_t more = 0;
+  for (size_t i = listed; i < ranges.size(); ++i)
+    more += ranges[i].count;
+  return text + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+} // namespace
+
 Gathering::Gathering(Frames &frames, uint32_t stream)
-    : frames(frames), stream(stream), parts(frames.progress().processes()), begun(frames.progress().processes()) {}
+    : frames(frames), stream(stream), tree(frames.progress().processes(), frames.progress().process()), below(tree.below.size()) {
+  above.range = {0, frames.progress().processes()};
+  for (size_t i = 0; i < below.size(); ++i)
+    below[i].range = tree.below[i];
+}
 
 Gathering::~Gathering() = default;
 
-bool Gathering::complete() const {
-  return std::all_of(parts.begin(), parts.end(), [](const auto &queue) { return !queue.empty() && queue.front().whole; });
+/// Whose contributions lack, as far as this process knows. Empty: those of others that are not below it.
+std::vector<ProcessTree::Range> Gathering::absent() const {
+  std::vector<ProcessTree::Range> ranges;
+  for (uint32_t process : awaited)
+    ranges.push_back({process, 1});
+  if (!given)
+    ranges.push_back({frames.progress().process(), 1});
+  for (const Part &part : below)
+    if (!passed && part.state != Part::Whole)
+      ranges.push_back(part.range);
+  return ranges;
 }
 
 std::string Gathering::missing() const {
-  std::vector<size_t> absent;
-  for (size_t process = 0; process < parts.size(); ++process)
-    if (parts[process].empty() || !parts[process].front().whole)
-      absent.push_back(process);
-  constexpr size_t listed = 8;
-  std::string text = absent.size() > 1 ? "processes " : "process ";
-  for (size_t i = 0; i < std::min(absent.size(), listed); ++i)
-    text += (i ? ", " : "") + std::to_string(absent[i]);
-  return text + (absent.size() > listed ? " and " + std::to_string(absent.size() - listed) + " more" : "");
+  std::vector<ProcessTree::Range> ranges = absent();
+  return ranges.empty() ? "process " + std::to_string(tree.above) + ", or for others behind it," : nameAll(ranges);
 }
 
 Result<std::vector<std::vector<uint8_t>>> Gathering::gather(const std::vector<uint8_t> &own, double timeoutSeconds) {
-  Progress &progress = frames.progress();
-  uint32_t self = progress.process();
+  begin(own);
+  return await(timeoutSeconds);
+}
+
+void Gathering::begin(const std::vector<uint8_t> &bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!failed.ok())
+    return;
+  ++begun;
+  given = passed = ended = false;
+  if (frames.progress().processes() == 1)
+    result = {bytes}, given = passed = ended = true;
+  else
+    frames.progress().run([this, own = std::make_shared<std::vector<uint8_t>>(bytes)] { give(own); });
+}
+
+Result<std::vector<std::vector<uint8_t>>> Gathering::await(double timeoutSeconds) {
   std::unique_lock<std::mutex> lock(mutex);
   if (!failed.ok())
     return failed;
-  parts[self].emplace_back().bytes = own;
-  parts[self].back().whole = true;
-  if (progress.processes() > 1)
-    progress.run([this, number = round, own] { give(number, own); });
-  ++round;
-  progress.expect(1);
-  bool inTime = changed.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return complete() || !failed.ok(); });
-  progress.expect(-1);
-  if (complete()) {
-    std::vector<std::vector<uint8_t>> all;
-    for (auto &queue : parts) {
-      all.push_back(std::move(queue.front().bytes));
-      queue.pop_front();
-    }
-    return all;
-  }
+  frames.progress().expect(1);
+  bool inTime = changed.wait_for(lock, std::chrono::duration<double>(timeoutSeconds), [&] { return ended || !failed.ok(); });
+  frames.progress().expect(-1);
+  if (ended)
+    return std::move(result);
   if (!inTime) {
     std::ostringstream text;
-    text << "process " << self << " waited " << timeoutSeconds << " s for " << missing() << " to do the same";
+    text << "process " << frames.progress().process() << " waited " << timeoutSeconds << " s for " << missing() << " to do the same";
     failed = Status(Code::Timeout, text.str());
   }
   return failed;
 }
 
-/// On the progress thread.
-void Gathering::give(uint64_t number, std::vector<uint8_t> bytes) {
+void Gathering::give(Bytes bytes) {
   if (frames.progress().hasHalted())
     return;
+  Contributions packed;
+  if (bytes->size() <= mostInTree) {
+    packed.add(*bytes);
+  } else {
+    uint32_t tag = frames.newTag(), self = frames.progress().process(), processes = frames.progress().processes();
+    packed.addSentApart(bytes->size(), tag);
+    apart = bytes;
+    std::vector<uint32_t> others;
+    for (uint32_t i = 1; i < processes; ++i)
+      others.push_back((self + i) % processes); // not all to the same one first
+    send(others, std::move(bytes), tag);
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    own = std::move(packed);
+    given = true;
+  }
+  passOn();
+}
+
+/// Once this process and all below it have given.
+void Gathering::passOn() {
+  std::vector<uint8_t> packed;
+  bool sound = true;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!given || passed || std::any_of(below.begin(), below.end(), [](const Part &part) { return part.state != Part::Whole; }))
+      return;
+    for (Part &part : below) {
+      sound &= own.append(part.bytes, part.range.count);
+      part.bytes.clear();
+      part.state = Part::Nothing;
+    }
+    packed = own.take();
+    passed = true;
+  }
+  if (!sound)
+    failWith("process " + std::to_string(frames.progress().process()) + " was given what nobody gathers");
+  else if (frames.progress().process() == 0)
+    spread(std::move(packed));
+  else
+    tell({tree.above}, std::move(packed));
+}
+
+/// What all have given goes down. Those below get it before anybody here does, so whoever has ended its last gather may leave as soon as
+/// what it sent has gone.
+void Gathering::spread(std::vector<uint8_t> packed) {
+  bool sound = unpack(packed);
+  std::vector<uint32_t> processes;
+  for (const ProcessTree::Range &range : tree.below)
+    processes.push_back(range.first);
+  if (!sound)
+    return failWith("process " + std::to_string(tree.above) + " has passed on what nobody gathers");
+  tell(processes, std::move(packed));
+  ++round;
+  apart = nullptr;
+  endIfWhole();
+}
+
+bool Gathering::unpack(const std::vector<uint8_t> &packed) {
+  uint32_t self = frames.progress().process(), processes = frames.progress().processes();
+  all.clear();
+  all.resize(processes);
+  uint32_t next = 0;
+  return Contributions::read(packed, processes, [&](const Contributions::Run &run, const uint8_t *bytes) {
+    if (run.dataTag == 0)
+      for (uint32_t i = 0; i < run.times; ++i)
+        all[next + i].assign(bytes, bytes + run.size);
+    else if (next != self)
+      receiveApart(next, run.size, run.dataTag);
+    else if (apart)
+      all[self] = *apart;
+    next += run.times;
+  });
+}
+
+void Gathering::receiveApart(uint32_t process, uint64_t size, uint32_t tag) {
+  all[process].resize(size);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    awaited.push_back(process);
+  }
+  auto place = receiving.emplace(receiving.end());
+  auto ended = [this, process, place](const Status &status) {
+    if (!status.ok())
+      return frames.fail(status);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      awaited.erase(std::find(awaited.begin(), awaited.end(), process));
+    }
+    std::unique_ptr<PiecedMessage> self = std::move(*place); // ends with this call
+    receiving.erase(place);
+    endIfWhole();
+  };
+  *place =
+      std::make_unique<PiecedMessage>(frames.progress(), PiecedMessage::Receive, process, tag, all[process].data(), size, std::move(ended));
+  (*place)->start();
+}
+
+void Gathering::endIfWhole() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!awaited.empty())
+    return;
+  result = std::move(all);
+  ended = true;
+  changed.notify_all();
+}
+
+/// Packed contributions to neighbours in the tree.
+void Gathering::tell(const std::vector<uint32_t> &processes, std::vector<uint8_t> packed) {
   Frame frame;
   frame.head.kind = FrameKind::Gather, frame.head.stream = stream;
-  frame.put(Announcement{number, bytes.size()});
-  bool fits = bytes.size() <= frame.left();
+  frame.put(Announcement{round, packed.size()});
+  bool fits = packed.size() <= frame.left();
   if (fits)
-    frame.append(bytes.data(), bytes.size());
+    frame.append(packed.data(), packed.size());
   else
     frame.head.dataTag = frames.newTag();
-  uint32_t self = frames.progress().process(), processes = frames.progress().processes();
-  auto gift = fits ? gifts.end() : gifts.insert(gifts.end(), Gift{std::move(bytes), {}, processes - 1});
-  for (uint32_t i = 1; i < processes; ++i) {
-    uint32_t to = (self + i) % processes; // not all to the same one first
-    frames.send(to, frame);
-    if (fits)
-      continue;
-    gift->messages.push_back(std::make_unique<PiecedMessage>(frames.progress(), PiecedMessage::Send, to, frame.head.dataTag,
-                                                             gift->bytes.data(), gift->bytes.size(), [this, gift](const Status &status) {
+  for (uint32_t process : processes)
+    frames.send(process, frame);
+  if (!fits)
+    send(processes, std::make_shared<std::vector<uint8_t>>(std::move(packed)), frame.head.dataTag);
+}
+
+void Gathering::send(const std::vector<uint32_t> &processes, Bytes bytes, uint32_t tag) {
+  if (processes.empty() || frames.progress().hasHalted())
+    return;
+  auto gift = gifts.insert(gifts.end(), Gift{std::move(bytes), {}, processes.size()});
+  for (uint32_t process : processes) {
+    gift->messages.push_back(std::make_unique<PiecedMessage>(frames.progress(), PiecedMessage::Send, process, tag, gift->bytes->data(),
+                                                             gift->bytes->size(), [this, gift](const Status &status) {
                                                                if (!status.ok())
                                                                  frames.fail(status);
                                                                else if (--gift->unsent == 0)
@@ -90,41 +236,66 @@ void Gathering::give(uint64_t number, std::vector<uint8_t> bytes) {
 
 void Gathering::read(uint32_t from, const Frame &frame) {
   auto announced = frame.get<Announcement>();
-  std::unique_lock<std::mutex> lock(mutex);
-  if (announced.round != begun[from]++) {
-    lock.unlock();
-    return frames.fail(Status(Code::Internal, "process " + std::to_string(from) + " gathers for the " + std::to_string(announced.round) +
-                                                  "th time, by its messages for the " + std::to_string(begun[from] - 1) + "th"));
+  bool fits = frame.head.dataTag == 0;
+  Part *part = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto child = std::find_if(below.begin(), below.end(), [&](const Part &one) { return one.range.first == from; });
+    if (child != below.end())
+      part = &*child;
+    else if (from == tree.above && passed)
+      part = &above;
+    if (part && (part->state != Part::Nothing || announced.round != part->rounds ||
+                 (fits && announced.size != frame.head.held - sizeof(Announcement))))
+      part = nullptr;
+    if (part) {
+      ++part->rounds;
+      part->state = Part::Coming;
+    }
   }
-  Part &part = parts[from].emplace_back();
-  if (frame.head.dataTag == 0) {
+  if (!part)
+    return failWith("process " + std::to_string(from) + " gathers for the " + std::to_string(announced.round + 1) +
+                    "th time, which is not its turn");
+  if (fits) {
     const uint8_t *bytes = frame.body + sizeof(Announcement);
-    part.bytes.assign(bytes, bytes + announced.size);
-    part.whole = true;
-    return changed.notify_all();
+    part->bytes.assign(bytes, bytes + announced.size);
+    return arrived(*part);
   }
-  lock.unlock();
-  part.bytes.resize(announced.size);
-  part.message = std::make_unique<PiecedMessage>(frames.progress(), PiecedMessage::Receive, from, frame.head.dataTag, part.bytes.data(),
-                                                 part.bytes.size(), [this, &part](const Status &status) {
-                                                   if (!status.ok())
-                                                     return frames.fail(status);
-                                                   std::lock_guard<std::mutex> lock(mutex);
-                                                   part.whole = true;
-                                                   changed.notify_all();
-                                                 });
-  part.message->start();
+  part->bytes.resize(announced.size);
+  part->message = std::make_unique<PiecedMessage>(frames.progress(), PiecedMessage::Receive, from, frame.head.dataTag, part->bytes.data(),
+                                                  part->bytes.size(), [this, part](const Status &status) {
+                                                    if (!status.ok())
+                                                      return frames.fail(status);
+                                                    arrived(*part);
+                                                  });
+  part->message->start();
+}
+
+void Gathering::arrived(Part &part) {
+  if (&part == &above) {
+    std::vector<uint8_t> packed = std::move(part.bytes);
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      part.state = Part::Nothing;
+    }
+    return spread(std::move(packed));
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    part.state = Part::Whole;
+  }
+  passOn();
 }
 
 bool Gathering::isQuiet() const {
   std::lock_guard<std::mutex> lock(mutex);
-  auto whole = [](const std::deque<Part> &queue) { return queue.empty() || queue.back().whole; };
-  return gifts.empty() && std::all_of(parts.begin(), parts.end(), whole);
+  auto comes = [](const Part &part) { return part.state == Part::Coming; };
+  return gifts.empty() && receiving.empty() && !comes(above) && std::none_of(below.begin(), below.end(), comes);
 }
 
-bool Gathering::isAhead(uint32_t process) const {
+uint64_t Gathering::rounds() const {
   std::lock_guard<std::mutex> lock(mutex);
-  return begun[process] > round;
+  return begun;
 }
 
 void Gathering::fail(const Status &status) {

@@ -15,6 +15,15 @@ const Envelope *Meeting::envelopeOf(uint32_t process) const {
   return found != envelopes.end() && !found->second.empty() ? &found->second.front() : nullptr;
 }
 
+/// An exchange, or members that have all come and will have one soon: these have joined. The envelope's number tells turns apart: a process
+/// that had begun as many gathers as this one may have got the whole of the last, which takes this one's part, and then it is in the next
+/// training step and has time to wait. One that had begun fewer was in a step that this process has ended, and so have its members.
+bool Meeting::isPassedBy(uint32_t process, uint64_t round) const {
+  const Envelope *envelope = envelopeOf(process);
+  bool joined = exchange || (group && arrived == group->ownParty().members.size());
+  return envelope && envelope->round < round && !joined;
+}
+
 Meetings::Joined Meetings::join(const Operation &operation, const Group &group, double now) {
   std::lock_guard<std::mutex> lock(mutex);
   Meeting &meeting = table[MeetingKey::of(operation)];
@@ -41,6 +50,7 @@ Meeting &Meetings::add(uint32_t from, const Envelope &envelope) {
   std::lock_guard<std::mutex> lock(mutex);
   Meeting &meeting = table[envelope.key];
   meeting.envelopes[from].push_back(envelope);
+  ++queued;
   return meeting;
 }
 
@@ -65,7 +75,7 @@ std::unique_ptr<Exchange> Meetings::end(Meeting &meeting) {
   std::lock_guard<std::mutex> lock(mutex);
   for (const Party &party : meeting.group->parties)
     if (party.process != meeting.group->ownParty().process)
-      meeting.envelopes[party.process].pop_front();
+      meeting.envelopes[party.process].pop_front(), --queued;
   ++meeting.turn;
   return std::move(meeting.exchange);
 }
@@ -142,24 +152,40 @@ std::vector<std::pair<const Group *, News>> Meetings::untold(double now) {
   return all;
 }
 
-Result<Operation> Meetings::waitingFor(uint32_t process, int64_t &missing) const {
+bool Meetings::areAwaited() const {
   std::lock_guard<std::mutex> lock(mutex);
-  for (const auto &[key, meeting] : table) {
-    if ((meeting.arrived == 0 && !meeting.exchange) || meeting.envelopeOf(process))
-      continue;
-    size_t party = meeting.group->partyOf(process);
-    if (party == meeting.group->parties.size())
-      continue;
-    auto news = meeting.news.find(process);
-    bool heard = news != meeting.news.end() && news->second.turn == meeting.turn;
+  return queued > 0;
+}
+
+bool Meetings::isPassed(const Meeting &meeting, uint32_t process, uint64_t round) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return meeting.isPassedBy(process, round);
+}
+
+std::vector<std::pair<uint32_t, Refusal>> Meetings::passedBy(uint64_t round) const {
+  std::vector<std::pair<uint32_t, Refusal>> all;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const auto &[key, meeting] : table)
+    for (const auto &[process, envelopes] : meeting.envelopes)
+      if (meeting.isPassedBy(process, round))
+        all.push_back({process, {key, envelopes.front().turn}});
+  return all;
+}
+
+Result<Operation> Meetings::waitingFor(uint32_t process, const Refusal &refusal, int64_t &missing) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = table.find(refusal.key);
+  if (found == table.end() || !found->second.exchange || found->second.turn != refusal.turn || found->second.envelopeOf(process))
+    return Status(Code::Internal, "nobody waits");
+  const Meeting &meeting = found->second;
+  auto news = meeting.news.find(process);
+  bool heard = news != meeting.news.end() && news->second.turn == meeting.turn;
+  if (size_t party = meeting.group->partyOf(process); party < meeting.group->parties.size())
     for (uint32_t member : meeting.group->parties[party].members)
       if (!heard || !news->second.has(member)) {
         missing = meeting.group->members[member];
-        for (const Operation &operation : meeting.exchange ? meeting.exchange->members() : meeting.here)
-          if (operation.completion)
-            return operation;
+        return meeting.exchange->members().front();
       }
-  }
   return Status(Code::Internal, "nobody waits");
 }
 

@@ -28,6 +28,8 @@ struct Meeting {
 
   /// Of the turn under way; null: not all of the process's members have come.
   const Envelope *envelopeOf(uint32_t process) const;
+  /// Whether a process waits in vain for the members here, which had not all come when this process began its gather number `round`.
+  bool isPassedBy(uint32_t process, uint64_t round) const;
 };
 
 /// The table, and its lock. The lock is held for a look-up only, never while messages move: others ask who waits for whom when they do not.
@@ -53,14 +55,21 @@ public:
   std::vector<PendingOperation> pending() const;
   /// Which others do not know that some members here have come, long ago: what to tell them.
   std::vector<std::pair<const Group *, News>> untold(double now);
-  /// A member here that waits for one of this process that has not come; null: none does. `missing`: that member's rank.
-  Result<Operation> waitingFor(uint32_t process, int64_t &missing) const;
+  /// Whether another process has told of a meeting that has not ended here.
+  bool areAwaited() const;
+  /// On the progress thread: whether one of them waits in vain (Meeting::isPassedBy).
+  bool isPassed(const Meeting &meeting, uint32_t process, uint64_t round) const;
+  /// The same for all meetings: which processes do, and where.
+  std::vector<std::pair<uint32_t, Refusal>> passedBy(uint64_t round) const;
+  /// A member here that waits in this meeting for one of this process; an error: none does. `missing`: the rank of one that has not come.
+  Result<Operation> waitingFor(uint32_t process, const Refusal &refusal, int64_t &missing) const;
 
 private:
   void missingOf(const Meeting &meeting, std::vector<int64_t> &missing) const;
 
   mutable std::mutex mutex;
   std::unordered_map<MeetingKey, Meeting, MeetingKeyHash> table;
+  size_t queued = 0; ///< envelopes in it
 };
 
 } // namespace npar::engine

@@ -87,6 +87,7 @@ void ProcessCommunicator::begin(Meeting &meeting) {
   if (operations.empty()) // an abort was faster
     return;
   Envelope envelope(operations.front(), group, meeting.turn);
+  envelope.round = gathering.rounds();
   if (!meeting.plan || !meeting.planned.movesLike(envelope)) {
     meeting.plan = std::make_unique<ExchangePlan>(operations.front(), group);
     meeting.planned = envelope;
@@ -106,8 +107,6 @@ void ProcessCommunicator::begin(Meeting &meeting) {
         return;
       if (meeting.envelopeOf(group.parties[party].process))
         agree(meeting, party);
-      else if (gathering.isAhead(group.parties[party].process))
-        findSkipped(group.parties[party].process);
     }
 }
 
@@ -139,17 +138,20 @@ void ProcessCommunicator::read(uint32_t from, const Frame &frame) {
     return;
   switch (frame.head.kind) {
   case FrameKind::Gather:
-    gathering.read(from, frame);
-    return findSkipped(from);
+    return gathering.read(from, frame);
+  case FrameKind::Refusal:
+    return findSkipped(from, frame.get<Refusal>());
   case FrameKind::News:
     return meetings.add(from, frame.get<News>());
   case FrameKind::Envelope: {
     auto envelope = frame.get<Envelope>();
     envelope.dataTag = frame.head.dataTag;
     Meeting &meeting = meetings.add(from, envelope);
-    if (meeting.exchange)
-      if (size_t party = meeting.group->partyOf(from); party < meeting.group->parties.size())
-        agree(meeting, party);
+    if (!meeting.exchange) {
+      if (meetings.isPassed(meeting, from, gathering.rounds()))
+        refuse(from, {envelope.key, envelope.turn});
+    } else if (size_t party = meeting.group->partyOf(from); party < meeting.group->parties.size())
+      agree(meeting, party);
     return;
   }
   case FrameKind::Broadcast:
@@ -168,11 +170,25 @@ void ProcessCommunicator::tick() {
   }
 }
 
-/// A process that is done with its training step has told of all its members' parts before.
-void ProcessCommunicator::findSkipped(uint32_t process) {
+/// Who waits knows which rank it waits for, and says so to all.
+void ProcessCommunicator::refuse(uint32_t process, const Refusal &refusal) {
+  Frame frame;
+  frame.head.kind = FrameKind::Refusal, frame.head.stream = stream;
+  frame.put(refusal);
+  frames->send(process, frame);
+}
+
+/// What others had told of when this process began its gather; what they tell of later `read` refuses.
+void ProcessCommunicator::refuseWhatHasPassed() {
+  if (!aborted.load())
+    for (const auto &[process, refusal] : meetings.passedBy(gathering.rounds()))
+      refuse(process, refusal);
+}
+
+/// The process has ended the training step in which members here wait for one of its.
+void ProcessCommunicator::findSkipped(uint32_t process, const Refusal &refusal) {
   int64_t missing = noRank;
-  Result<Operation> waiting = meetings.waitingFor(process, missing);
-  if (waiting.ok() && gathering.isAhead(process))
+  if (Result<Operation> waiting = meetings.waitingFor(process, refusal, missing); waiting.ok())
     accuse({missing, "rank " + std::to_string(missing) + " has skipped " + nameOf(*waiting) + " of event " +
                          std::to_string(waiting->event) + ", micro-batch " + std::to_string(waiting->micro) +
                          ", and ended its training step; rank " + std::to_string(waiting->rank()) + " waits for it"});
@@ -183,7 +199,10 @@ Result<std::vector<std::vector<uint8_t>>> ProcessCommunicator::gather(const std:
     return reasonToStop();
   if (Offence offence = rules.judgeStep())
     accuse(offence);
-  Result<std::vector<std::vector<uint8_t>>> all = gathering.gather(own, timeoutSeconds);
+  gathering.begin(own);
+  if (meetings.areAwaited())
+    progress->run([this] { refuseWhatHasPassed(); });
+  Result<std::vector<std::vector<uint8_t>>> all = gathering.await(timeoutSeconds);
   if (!all.ok())
     abort(all.status());
   return all;

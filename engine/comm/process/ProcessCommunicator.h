@@ -43,7 +43,9 @@ private:
   void begin(Meeting &meeting);
   void agree(Meeting &meeting, size_t party);
   void end(Meeting &meeting, const Status &status);
-  void findSkipped(uint32_t process);
+  void refuse(uint32_t process, const Refusal &refusal);
+  void refuseWhatHasPassed();
+  void findSkipped(uint32_t process, const Refusal &refusal);
 
   std::shared_ptr<Progress> progress;
   std::shared_ptr<Frames> frames;

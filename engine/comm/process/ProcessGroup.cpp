@@ -72,16 +72,18 @@ void TransportGroup::read(uint32_t from, const Frame &frame) {
     return broadcasting.read(from, frame);
   case FrameKind::Envelope:
   case FrameKind::News:
+  case FrameKind::Refusal:
     return frames->fail(Status(Code::Internal, "process " + std::to_string(from) + " sends what belongs to a communicator to the group"));
   }
 }
 
-/// Once everyone has said that it comes along, and what it has to send has gone, nobody waits for anything but the end.
+/// Once everyone has said that it comes along, and what this process has to send has gone, with what it passes on to those below it in the
+/// tree of the gather, nobody waits for anything but the end.
 Status TransportGroup::leave() {
   if (Result<std::vector<std::vector<uint8_t>>> all = gather({}, forEver); !all.ok())
     return all.status();
   for (bool gone = false; !gone; std::this_thread::sleep_for(std::chrono::microseconds(100)))
-    progress->runAndWait([&] { gone = frames->leaving() == 0 || progress->hasHalted(); }, forEver);
+    progress->runAndWait([&] { gone = (frames->leaving() == 0 && gathering.isQuiet()) || progress->hasHalted(); }, forEver);
   Status status = progress->end(/*leave=*/true);
   fail(Status(Code::Internal, "this process has left its group"));
   return status;

@@ -24,6 +24,7 @@ constexpr auto patience = std::chrono::seconds(2);
 Result<std::shared_ptr<Progress>> Progress::start(OpenTransport open) {
   auto progress = std::make_shared<Progress>();
   progress->thread = std::thread([progress, open = std::move(open)] {
+    ::prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL); // pauses of microseconds mean what they say
     progress->open(open);
     progress->loop();
   });
@@ -36,8 +37,13 @@ Result<std::shared_ptr<Progress>> Progress::start(OpenTransport open) {
   return progress->result;
 }
 
+Result<std::shared_ptr<Progress>> Progress::withoutThread(const OpenTransport &open) {
+  auto progress = std::make_shared<Progress>();
+  progress->open(open);
+  return progress->result.ok() ? Result<std::shared_ptr<Progress>>(std::move(progress)) : progress->result;
+}
+
 void Progress::open(const OpenTransport &open) {
-  ::prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL); // pauses of microseconds mean what they say
   Result<std::unique_ptr<Transport>> opened = open();
   std::lock_guard<std::mutex> lock(mutex);
   result = opened.status();
@@ -57,18 +63,29 @@ nanoseconds Progress::pause(nanoseconds quiet) const {
   return std::min(quiet / 8, expected.load(std::memory_order_relaxed) > 0 ? longestWait : longestIdle);
 }
 
+bool Progress::work(std::vector<Job> &taken) {
+  bool busy = !taken.empty();
+  for (Job &job : taken)
+    job();
+  taken.clear();
+  if (!hasHalted())
+    busy |= channel->progress();
+  return busy;
+}
+
+bool Progress::step() {
+  std::vector<Job> taken;
+  takeJobs(taken, nanoseconds(0));
+  return work(taken);
+}
+
 void Progress::loop() {
   if (state == Over)
     return;
   std::vector<Job> taken;
   Clock::time_point moved = Clock::now(), ticked = moved;
   for (nanoseconds wait(0); takeJobs(taken, wait);) {
-    bool busy = !taken.empty();
-    for (Job &job : taken)
-      job();
-    taken.clear();
-    if (!hasHalted())
-      busy |= channel->progress();
+    bool busy = work(taken);
     Clock::time_point now = Clock::now();
     if (busy)
       moved = now;

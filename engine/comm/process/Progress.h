@@ -24,6 +24,10 @@ public:
 
   /// Returns when the transport is open, which takes as long as the slowest process.
   static Result<std::shared_ptr<Progress>> start(OpenTransport open);
+  /// Without a thread: whoever calls `step` is the progress thread. For simulations of very many processes in one.
+  static Result<std::shared_ptr<Progress>> withoutThread(const OpenTransport &open);
+  /// Does the jobs that have come and moves messages. Whether there was anything.
+  bool step();
 
   /// From any thread: the job runs on the progress thread, soon and after those before it. Nothing happens after `end`.
   void run(Job job);
@@ -50,6 +54,7 @@ public:
 private:
   void open(const OpenTransport &open);
   void loop();
+  bool work(std::vector<Job> &taken);
   /// Takes the jobs that have come; without any it waits for one for so long. False at the end.
   bool takeJobs(std::vector<Job> &taken, std::chrono::nanoseconds wait);
   std::chrono::nanoseconds pause(std::chrono::nanoseconds quiet) const;

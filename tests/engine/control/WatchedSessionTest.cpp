@@ -10,6 +10,7 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <thread>
+#include <unistd.h>
 
 namespace npar::testing {
 namespace {
@@ -20,7 +21,7 @@ using namespace engine;
 class WatchedSession {
 public:
   WatchedSession(std::vector<Fault> faults, double timeoutSeconds)
-      : folder(::testing::TempDir() + "npar-watched-" + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+      : folder(::testing::TempDir() + "npar-watched-" + std::to_string(::getpid())) {
     (void)program::removeFolder(folder);
     FlightOptions flight;
     flight.folder = folder, flight.host = "here";

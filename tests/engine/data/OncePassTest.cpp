@@ -71,6 +71,25 @@ TEST_F(OncePassTest, ignoredTargetsDoNotCount) {
   EXPECT_EQ((*pass)->batch(0).counts, (std::vector<uint8_t>{0, 1, 0, 0}));
 }
 
+// A process reads what its ranks read, and knows which losses of all count.
+TEST_F(OncePassTest, keptRowsAreThoseOfTheWholeBatch) {
+  auto whole = OncePass::openTokens(file("abcdefghijklmnopqrs"), TokenFormat::Bytes, shapeOf(3, 2, 'g'), 2);
+  auto part = OncePass::openTokens(file("abcdefghijklmnopqrs"), TokenFormat::Bytes, shapeOf(3, 2, 'g'), 2);
+  ASSERT_TRUE(whole.ok() && part.ok());
+  (*part)->keepRows({0, 2});
+  for (int64_t step = 0; step < (*whole)->steps(); ++step) {
+    CountedBatch all = (*whole)->batch(step), kept = (*part)->batch(step);
+    EXPECT_EQ(kept.counts, all.counts);
+    for (size_t input : {0, 1}) {
+      std::vector<int32_t> values = valuesOf(all, input);
+      values.erase(values.begin() + 2, values.begin() + 4);
+      EXPECT_EQ(valuesOf(kept, input), values) << "step " << step << ", input " << input;
+    }
+  }
+  (*part)->keepRows({});
+  EXPECT_TRUE(valuesOf((*part)->batch(0), 0).empty());
+}
+
 TEST_F(OncePassTest, refusesWhatCannotBeEvaluated) {
   EXPECT_NE(OncePass::openTokens(file("x"), TokenFormat::Bytes, shapeOf(1, 4), 4)
                 .status()

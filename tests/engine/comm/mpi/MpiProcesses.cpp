@@ -1,5 +1,5 @@
-// npar_mpi_processes mpich|openmpi conformance|groups|random|time [NUMBER]: what several processes must do together over MPI, started by
-// that MPI's mpiexec (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
+// npar_mpi_processes mpich|openmpi conformance|groups|random|time|gather [NUMBER]: what several processes must do together over MPI,
+// started by that MPI's mpiexec (end_to_end/test_mpi.py). Prints what is wrong, and `ok` from each process.
 #include "engine/backends/cpu/CpuBackend.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/process/ProcessGroup.h"
@@ -121,6 +121,24 @@ std::string allReduceTime(const OpenTransport &open, size_t megabytes) {
   return (*group)->leave().message();
 }
 
+/// Seconds of a gather of so many bytes of each process: the median of 400.
+std::string gatherTime(const OpenTransport &open, size_t bytes) {
+  auto group = ProcessGroup::open(open);
+  if (!group.ok())
+    return group.status().message();
+  std::vector<double> seconds;
+  for (int i = 0; i < 400; ++i) {
+    auto begun = std::chrono::steady_clock::now();
+    if (auto all = (*group)->gather(std::vector<uint8_t>(bytes, 1), 30); !all.ok())
+      return all.status().message();
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  if ((*group)->process() == 0)
+    std::printf("gather of %zu bytes each over %u processes: %.0f us\n", bytes, (*group)->processes(), seconds[200] * 1e6);
+  return (*group)->leave().message();
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -136,6 +154,7 @@ int main(int count, char **arguments) {
   std::string wrong = what == "conformance" ? conformance(*open)
                       : what == "groups"    ? groups(*open)
                       : what == "time"      ? allReduceTime(*open, number)
+                      : what == "gather"    ? gatherTime(*open, number)
                                             : randomOperations(*open, number);
   if (wrong.empty()) {
     std::puts("ok");

@@ -122,17 +122,50 @@ struct Pair {
   std::deque<Answer> answers;
 };
 
+// Whether the others wait already when it ends its step, or come to it later; 3 and 2 are beside each other in no tree of the gather.
 TEST(ProcessFaultsTest, whoEndsItsStepWithoutJoiningIsNamedByThoseThatWait) {
-  ProcessWorld world(3);
+  for (size_t skipping : {0, 1, 3})
+    for (bool later : {false, true}) {
+      ProcessWorld world(4);
+      Pair pair(world, 8);
+      auto postOthers = [&] {
+        for (size_t process = 0; process < 4; ++process)
+          if (process != skipping)
+            pair.post(process);
+      };
+      auto giveThemTime = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }; // any order is right, both are to be seen
+      if (!later)
+        postOthers(), giveThemTime();
+      std::thread ending([&] { EXPECT_FALSE(world.communicators[skipping]->gather({}, 60).ok()); });
+      if (later)
+        giveThemTime(), postOthers();
+      ending.join();
+      for (size_t process = 0; process < 4; ++process)
+        if (process != skipping) {
+          ASSERT_TRUE(pair.answers[process].done());
+          std::string named = "rank " + std::to_string(skipping) + " has skipped all_reduce of event 0";
+          EXPECT_NE(pair.answers[process].status.message().find(named), std::string::npos) << pair.answers[process].status.message();
+        }
+      EXPECT_EQ(world.queues.failures.first().accused, static_cast<int64_t>(skipping));
+    }
+}
+
+// Who has got the whole of a gather may join the next step's operation while others still wait for what was gathered.
+TEST(ProcessFaultsTest, whoIsAStepAheadIsNotTakenForOneThatWaitsInVain) {
+  ProcessWorld world(4, {3, 0.003, false});
   Pair pair(world, 8);
-  pair.post(0);
-  pair.post(2);
-  EXPECT_FALSE(world.communicators[1]->gather({}, 20).ok());
-  for (size_t process : {0, 2}) {
-    ASSERT_TRUE(pair.answers[process].done());
-    EXPECT_NE(pair.answers[process].status.message().find("rank 1 has skipped all_reduce of event 0"), std::string::npos);
-  }
-  EXPECT_EQ(world.queues.failures.first().accused, 1);
+  auto failed = world.told([&](uint32_t process) {
+    for (int step = 0; step < 40; ++step) {
+      pair.answers[process].calls = 0;
+      pair.post(process);
+      if (!pair.answers[process].done() || !pair.answers[process].status.ok())
+        return pair.answers[process].status.message();
+      if (auto all = world.communicators[process]->gather({}, 60); !all.ok())
+        return all.status().message();
+    }
+    return std::string();
+  });
+  EXPECT_EQ(failed, std::vector<std::string>{""});
 }
 
 TEST(ProcessFaultsTest, anAbortEndsWhatIsOnItsWay) {
@@ -188,6 +221,29 @@ TEST(ProcessTrafficTest, isThatOfARingInPiecesOfBoundedSize) {
     }
     EXPECT_LE(world.queues.network->greatestMessage(), 512u << 10);
   }
+}
+
+// A step of processes that have one neighbour each: what each of them says does not depend on how many there are.
+TEST(ProcessTrafficTest, ofAStepGrowsWithTheProcessesAndNoFaster) {
+  std::vector<uint64_t> messages;
+  for (size_t processes : {4, 12, 36}) {
+    ProcessWorld world(processes);
+    Pair all(world, 4096);
+    for (Operation &operation : all.operations)
+      operation.members += operation.member / 2 * 2, operation.memberCount = 2, operation.member %= 2, operation.split = 2048;
+    world.queues.network->forgetTraffic();
+    auto failed = world.told([&](uint32_t process) {
+      all.post(process);
+      return all.answers[process].done() && world.communicators[process]->gather({7}, 60).ok() ? "" : "failed";
+    });
+    EXPECT_EQ(failed, std::vector<std::string>{""});
+    uint64_t sum = 0;
+    for (size_t process = 0; process < processes; ++process)
+      sum += world.queues.network->messagesSent(process);
+    EXPECT_EQ((sum - 2 * (processes - 1)) % processes, 0u);
+    messages.push_back((sum - 2 * (processes - 1)) / processes);
+  }
+  EXPECT_EQ(messages, (std::vector<uint64_t>{3, 3, 3})) << "an envelope, a slice of the elements, its sum";
 }
 
 TEST(ProcessTrafficTest, memoryForMessagesDoesNotGrowWithTheTensor) {

@@ -39,18 +39,19 @@ struct Drawn {
   bool inPlace = false;
 };
 
-/// Small, with a few large enough to go in many pieces.
-uint64_t drawLength(Random &random) {
+/// Small, with a few large enough to go in many pieces; of an operation that has a part for each of n members, a member's largest side.
+uint64_t drawLength(Random &random, uint64_t n) {
   uint64_t chance = draw(random, 0, 99);
-  return chance < 3 ? draw(random, 50000, 300000) : chance < 20 ? draw(random, 100, 5000) : draw(random, 1, 60);
+  return chance < 3 ? draw(random, 50000, 300000) / n : chance < 20 ? draw(random, 100, 5000) : draw(random, 1, 60);
 }
 
 void drawSizes(Random &random, uint64_t n, Part &part) {
   Operation &sizes = part.sizes;
-  uint64_t length = drawLength(random), factor = length > 1000 ? 1 : 4;
+  bool whole = sizes.transfers() || sizes.kind == CollectiveKind::AllReduce || sizes.kind == CollectiveKind::Permute;
+  uint64_t length = drawLength(random, whole ? 1 : n), factor = length > 60 ? 1 : 4;
   sizes.outer = draw(random, 1, factor), sizes.inner = draw(random, 1, factor), sizes.split = length;
   bool shares = draw(random, 0, 3) == 0;
-  if (sizes.transfers() || sizes.kind == CollectiveKind::AllReduce || sizes.kind == CollectiveKind::Permute) {
+  if (whole) {
     sizes.outer = sizes.inner = sizes.split = 1;
     sizes.count = part.inputs = part.outputs = length;
     sizes.shift = static_cast<uint32_t>(draw(random, 0, n - 1));
@@ -64,7 +65,8 @@ void drawSizes(Random &random, uint64_t n, Part &part) {
     part.outputs = sizes.outer * sizes.split * sizes.inner;
     part.inputs = shares ? sizes.whole : n * part.outputs;
   } else {
-    sizes.middle = draw(random, 1, 3), sizes.concat = draw(random, 1, 3), sizes.concatFirst = draw(random, 0, 1) == 1;
+    uint64_t times = factor == 1 ? 1 : 3;
+    sizes.middle = draw(random, 1, times), sizes.concat = draw(random, 1, times), sizes.concatFirst = draw(random, 0, 1) == 1;
     part.inputs = part.outputs = n * sizes.outer * sizes.split * sizes.middle * sizes.concat * sizes.inner;
   }
   sizes.count = part.inputs;
