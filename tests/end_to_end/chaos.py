@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Breaks training in several processes on purpose and scores what npar makes of it.
 
-Each fault is a run of its own: `npar_run_processes` (tests/engine/control/RunProcesses.cpp) under MPICH's mpiexec. A process is killed or stopped
-at a random moment; a rank skips, repeats, loses, delays or mis-sizes an operation, or fails in it; over test hosts the link between two goes down.
+Each fault is a run of its own: `npar_run_processes` (tests/engine/control/RunProcesses.cpp) under MPICH's mpiexec, or with --through MPI npar as
+`npar launch` starts it, whose exit code is to be that of the report. A process is killed or stopped at a random moment; a rank skips, repeats, loses,
+delays or mis-sizes an operation, or fails in it; over test hosts the link between two goes down.
 A run is right when
 
     every process is gone within the time limit + 2 s after the fault (a killed one: within 2 s),
@@ -17,114 +18,37 @@ Skipped where MPICH or its module is missing; test hosts need root and iproute2.
 
 import argparse
 import collections
-import contextlib
-import json
+import functools
 import os
 import pathlib
 import random
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from chaos_runs import LIMIT, MPIEXEC, STEPS, DriverRun, Run
 from driver import BUILD, NPAR, SMALL, mesh, settings
 from hosts import Hosts
 
-PROGRAM = BUILD / "bin" / "npar_run_processes"
-MPIEXEC = "mpiexec.mpich"
-# MPICH's mpiexec ends all others at once when a process that it has started dies by a signal, whatever its flags say: a shell in between turns the
-# signal into an exit code. It tells the others by a SIGUSR1, which nobody here listens to.
-KEPT_APART = ["sh", "-c", 'trap "" USR1; "$0" "$@"']
-LIMIT = 3  # seconds: the runs' time limit
 WORLD = 8
-STEPS = 60
 KINDS = ("kill", "stop", "skip", "duplicate", "drop", "delay", "resize", "fail", "late")
 EXPECTED_CODE = {"kill": 4, "stop": 5, "drop": 5, "delay": 5, "link": 5, "skip": None, "duplicate": 4, "resize": 4, "fail": 4, "late": 0}
 
 
-def missing():
+OF_DRIVER = ("kill", "stop")  # what happens to a process from outside
+
+
+def missing(mpi="mpich"):
     """Why there can be no chaos here; None when there can."""
-    if not shutil.which(MPIEXEC):
-        return f"{MPIEXEC} is not installed"
-    if not (BUILD / "lib" / "npar" / "libnpar_mpich.so").exists():
-        return "npar was built without a module for mpich"
+    if not shutil.which(f"mpiexec.{mpi}"):
+        return f"mpiexec.{mpi} is not installed"
+    if not (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists():
+        return f"npar was built without a module for {mpi}"
     return None
-
-
-class Run:
-    """One run with one fault."""
-
-    def __init__(self, program, processes, hosts=None, words=()):
-        self.lines, self.pids, self.steps, self.arrived = [], {}, -1, {}
-        self.changed = threading.Condition()
-        command = [*(hosts.inside() if hosts else []), MPIEXEC, "-disable-auto-cleanup", *(hosts.launch() if hosts else []), "-n", str(processes)]
-        command += [*KEPT_APART, str(PROGRAM), str(program), "mpich", f"steps={STEPS}", f"timeout={LIMIT}", *words]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-        self.errors = []
-        self.listener = threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True)
-        self.listener.start()
-
-    def read(self):
-        for line in self.process.stdout:
-            with self.changed:
-                self.lines.append(line.rstrip("\n"))
-                self.arrived[line.split(" ")[0]] = time.monotonic()
-                if match := re.match(r"process (\d+) pid (\d+)", line):
-                    self.pids[int(match[1])] = int(match[2])
-                if match := re.match(r"step (\d+)", line):
-                    self.steps = int(match[1])
-                self.changed.notify_all()
-
-    def wait_for(self, condition, seconds):
-        with self.changed:
-            return self.changed.wait_for(lambda: condition() or self.process.poll() is not None, seconds) and condition()
-
-    def alive(self):
-        """Processes of the run that are still there, zombies aside."""
-        return [pid for pid in self.pids.values() if state_of(pid) not in ("", "Z")]
-
-    def end(self, patience, of_mpiexec=True):
-        """Seconds from now until every process was gone, mpiexec too unless told otherwise; None when some had to be killed."""
-        began = time.monotonic()
-        while time.monotonic() - began < patience:
-            if (self.process.poll() is not None or not of_mpiexec) and not self.alive():
-                took = time.monotonic() - began
-                return self.close(took) if self.process.poll() is not None else took
-            time.sleep(0.01)
-        for pid in self.alive():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        return self.close(None)
-
-    def close(self, took):
-        for thread, stream in ((self.reader, self.process.stdout), (self.listener, self.process.stderr)):
-            thread.join(2)
-            if not thread.is_alive():
-                stream.close()
-        return took
-
-    def reports(self):
-        return [json.loads(line[len("report "):]) for line in self.lines if line.startswith("report ")]
-
-    def hash(self):
-        return next((line.split()[1] for line in self.lines if line.startswith("hash ")), None)
-
-
-def state_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return ""
 
 
 def compile_program(folder, plan="three_d", **sizes):
@@ -133,7 +57,7 @@ def compile_program(folder, plan="three_d", **sizes):
     return path
 
 
-def strike(kind, program, processes, chance, hosts, healthy):
+def strike(kind, program, processes, chance, hosts, healthy, start=Run):
     """One run with one fault: an error in words, empty when all was right; and how long it took until all were gone."""
     rank, at = chance.randrange(WORLD), chance.randrange(60, 400)
     victim = chance.randrange(processes)
@@ -143,7 +67,7 @@ def strike(kind, program, processes, chance, hosts, healthy):
     }.get(kind, [])
     if kind == "late":
         words = [f"delay={rank},{at},{LIMIT * 0.5}"]
-    run = Run(program, processes, hosts, words)
+    run = start(program, processes, hosts, words)
     whom = "host 1" if kind == "link" else f"process {victim}" if kind in ("kill", "stop") else f"rank {rank} at {at}"
     described = f"{kind} of {whom} with {processes} processes"
     if kind in ("kill", "stop", "link"):
@@ -187,24 +111,27 @@ def strike(kind, program, processes, chance, hosts, healthy):
     report = reports[0]
     if EXPECTED_CODE[kind] is not None and report["code"] != EXPECTED_CODE[kind]:
         return f"{described}: exit code {report['code']}: {report['message']}", seconds
+    if start is not Run and run.process.returncode != report["code"]:
+        return f"{described}: the report has code {report['code']} and the launcher {run.process.returncode}", seconds
     named = report["process"] == victim if kind in ("kill", "stop") else report["rank"] == rank
     return ("" if named else f"{described}: blamed rank {report['rank']} of process {report['process']}: {report['message']}"), seconds
 
 
-def chaos(faults, counts, seed=1, hosts=None, kinds=KINDS, say=print):
-    """Errors of all runs, and the table of scores."""
+def chaos(faults, counts, seed=1, hosts=None, kinds=KINDS, say=print, through=None):
+    """Errors of all runs, and the table of scores. `through`: an MPI, for runs of npar itself."""
+    start = functools.partial(DriverRun, mpi=through) if through else Run
     chance = random.Random(seed)
     errors, table = [], collections.OrderedDict()
     with tempfile.TemporaryDirectory(prefix="npar-chaos-") as folder:
         program = compile_program(pathlib.Path(folder))
-        undisturbed = Run(program, counts[0], hosts)
+        undisturbed = start(program, counts[0], hosts, **({"steps": STEPS} if through else {}))
         undisturbed.end(120)
         healthy = undisturbed.hash()
         if not healthy:
             return [f"an undisturbed run does not end well: {undisturbed.lines[-3:]} {undisturbed.errors[-3:]}"], table
         for number in range(faults):
             kind, processes = kinds[number % len(kinds)], counts[number // len(kinds) % len(counts)]
-            error, seconds = strike(kind, program, processes, chance, hosts, healthy)
+            error, seconds = strike(kind, program, processes, chance, hosts, healthy, start)
             row = table.setdefault((kind, processes), {"faults": 0, "right": 0, "hangs": 0, "wrong": 0, "slowest": 0.0})
             row["faults"] += 1
             row["right"] += not error
@@ -233,13 +160,14 @@ def main():
     parser.add_argument("--hosts", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", default=None, choices=[*KINDS, "link"])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--through", choices=["mpich", "openmpi"], help="break runs of `npar launch` over this MPI (kinds kill, stop and link)")
     arguments = parser.parse_args()
-    if reason := missing() or (Hosts.missing() if arguments.hosts > 1 else None):
+    if reason := missing(arguments.through or "mpich") or (Hosts.missing() if arguments.hosts > 1 else None):
         print(f"skipped: {reason}")
         return 0
-    kinds = arguments.kinds or (KINDS + ("link",) if arguments.hosts > 1 else KINDS)
+    kinds = arguments.kinds or (OF_DRIVER if arguments.through else KINDS) + (("link",) if arguments.hosts > 1 else ())
     with Hosts(arguments.hosts) as hosts:
-        errors, table = chaos(arguments.faults, arguments.processes, arguments.seed, hosts if arguments.hosts > 1 else None, kinds)
+        errors, table = chaos(arguments.faults, arguments.processes, arguments.seed, hosts if arguments.hosts > 1 else None, kinds, through=arguments.through)
     print_table(table)
     for error in errors:
         print(error)

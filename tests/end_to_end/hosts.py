@@ -63,11 +63,17 @@ class Hosts:
         script.chmod(0o755)
         self.script = script
 
+    def addresses(self):
+        return ",".join(self.address(number) for number in range(self.count))
+
     def launch(self):
         """Flags of mpiexec, which deals processes out in turns. It runs in the first host, for the others must reach it. UCX would see one
         machine, and take its shared memory: told otherwise it takes the link."""
-        addresses = ",".join(self.address(number) for number in range(self.count))
-        return ["-launcher", "ssh", "-launcher-exec", str(self.script), "-hosts", addresses, "-iface", "net0", "-genv", "UCX_TLS", "tcp,self"]
+        return ["-launcher", "ssh", "-launcher-exec", str(self.script), "-hosts", self.addresses(), "-iface", "net0", "-genv", "UCX_TLS", "tcp,self"]
+
+    def environment(self):
+        """The same for a launcher that gets no such flags."""
+        return {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(self.script), "HYDRA_IFACE": "net0", "UCX_TLS": "tcp,self"} if self.count > 1 else {}
 
     def inside(self, number=0):
         """What stands before a command that is to run in a host."""

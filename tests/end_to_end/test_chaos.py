@@ -33,6 +33,29 @@ class ChaosTest(unittest.TestCase):
         with Hosts(2) as hosts:
             self.check(*chaos.chaos(20, [4, 8], 2, hosts, (*chaos.KINDS, "link"), say=lambda _: None), 20)
 
+    @unittest.skipUnless(LONG, "needs NPAR_LONG=1")
+    def test_faults_of_npar_launch(self):
+        """Of each MPI: the survivors report, and its mpiexec ends with the code of the report."""
+        for mpi in ("mpich", "openmpi"):
+            if not chaos.missing(mpi):
+                with self.subTest(mpi=mpi):
+                    self.check(*chaos.chaos(12, [4, 8], 3, None, chaos.OF_DRIVER, say=lambda _: None, through=mpi), 12)
+
+    @unittest.skipUnless(LONG, "needs NPAR_LONG=1")
+    @unittest.skipIf(Hosts.missing(), Hosts.missing())
+    def test_four_hosts(self):
+        """`npar launch --hosts`: what one process computes; then faults, the link of a host among them."""
+        with Hosts(4) as hosts, tempfile.TemporaryDirectory(prefix="npar-hosts-") as name:
+            program = chaos.compile_program(pathlib.Path(name))
+            train = ["run", program, "--random-data", "--steps", "10", "--threads", "1", "--json", "--quiet"]
+            alone = json.loads(subprocess.run([NPAR, *train], capture_output=True, text=True, check=True).stdout)
+            for processes in (4, 8):
+                launch = [*hosts.inside(), NPAR, "launch", "-n", str(processes), "--mpi", "mpich", "--hosts", hosts.addresses(), *train]
+                done = subprocess.run(launch, capture_output=True, text=True, env={**os.environ, **hosts.environment()}, timeout=120)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout)["parameter_hash"], alone["parameter_hash"])
+            self.check(*chaos.chaos(6, [4, 8], 5, hosts, chaos.OF_DRIVER, say=lambda _: None, through="mpich"), 6)
+
     def test_records_of_processes_that_were_all_killed(self):
         """Nobody is left who could say anything: one process is stopped, a moment later the others are killed where they wait for it."""
         with tempfile.TemporaryDirectory(prefix="npar-autopsy-") as name:

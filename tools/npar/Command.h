@@ -22,6 +22,7 @@ Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
 Command addEvalCommand(CLI::App &driver);
 Command addGenerateCommand(CLI::App &driver);
+Command addGuardCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addLaunchCommand(CLI::App &driver);

@@ -172,6 +172,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Outcome<TrainedModel> model = startWith(job, *program, *named, flags.use);
   if (!model.ok())
     return model.code();
+  data->keepRows(model->session->rows());
   Evaluation evaluation;
   if (Status status = addUp(*model->session, (*program)->root(), *data, flags.use.quiet, evaluation); !status.ok())
     return fail(status);

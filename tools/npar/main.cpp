@@ -81,13 +81,14 @@ ExitCode drive(int argc, char **argv) {
       addCompileCommand(driver), addRunCommand(driver),      addInspectCommand(driver),    addVerifyCommand(driver),
       addCompatCommand(driver),  addScheduleCommand(driver), addCheckpointCommand(driver), addEvalCommand(driver),
       addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),     addGenerateCommand(driver),
-      addAutopsyCommand(driver), addLaunchCommand(driver),
+      addAutopsyCommand(driver), addLaunchCommand(driver),  addGuardCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {
     command.app->allow_extras();
     command.app->footer(exitCodeText);
-    names.push_back(command.app->get_name());
+    if (!command.app->get_group().empty()) // what is hidden is not proposed
+      names.push_back(command.app->get_name());
   }
 
   try {

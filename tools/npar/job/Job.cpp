@@ -4,7 +4,9 @@
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/program/HostPlacement.h"
 #include "tools/npar/job/Agreement.h"
+#include "tools/npar/job/Guard.h"
 #include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -47,10 +49,7 @@ void JobOptions::addTo(CLI::App &app) {
   app.add_option("--mpi", mpi, "the MPI to join other processes by: mpich or openmpi (default: that of the launcher)")
       ->type_name("NAME")
       ->check(CLI::IsMember({"mpich", "openmpi"}));
-  app.add_option("--place", place,
-                 "in which order ranks go onto hosts: cluster, spread, or mesh axes such as pp,dp inside tp (default: as the plan says)")
-      ->type_name("ORDER")
-      ->check(notEmpty());
+  addPlaceTo(app, place);
   app.add_option("--flight", flight,
                  "folder for what the ranks did last, one file for each process, which npar autopsy reads (default: a temporary one); a "
                  "job that ends well removes it")
@@ -63,8 +62,9 @@ Job::~Job() = default;
 
 ExitCode Job::find(const JobOptions &asked) {
   options = asked;
-  if (Result<program::PlaceWords> words = program::readPlace(options.place); !options.place.empty() && !words.ok())
-    return fail(ExitCode::Usage, words.status().message());
+  if (options.place)
+    if (Result<program::PlaceWords> words = program::readPlace(*options.place); !words.ok())
+      return fail(ExitCode::Usage, words.status().message());
   if (options.alone)
     return options.mpi.empty() ? ExitCode::Good : fail(ExitCode::Usage, "--alone and --mpi exclude each other");
   Result<engine::Launch> found = engine::findLaunch([](const char *name) { return std::getenv(name); });
@@ -92,7 +92,15 @@ Status Job::open() {
     return Status(transport.status().code(),
                   fmt::format("{} has started {} processes: {}", launch.launcher, launch.processes, transport.status().message()));
   }
-  Result<std::shared_ptr<engine::ProcessGroup>> opened = engine::ProcessGroup::open(*transport);
+  Result<std::shared_ptr<engine::ProcessGroup>> opened = [&] { // which waits for all, and knows no limit
+    engine::HardExit limit([this] {
+      if (isVoice())
+        sayError(fmt::format("{} has started {} processes, and not all of them have joined within {:g} s (--timeout)", launch.launcher,
+                             launch.processes, timeout));
+    });
+    limit.arm(timeout, static_cast<int>(ExitCode::Timeout));
+    return engine::ProcessGroup::open(*transport);
+  }();
   // MPICH's launcher tells survivors so that a process is gone, and the library puts its own handler there: npar hears of it by itself.
   std::signal(SIGUSR1, SIG_IGN);
   if (!opened.ok())
@@ -141,12 +149,14 @@ Status Job::openControl(bool json) {
     printRemark("there will be no flight record: " + created.status().message());
   control->record(record.get());
   watch = std::make_unique<engine::SessionWatch>(record.get());
+  tellGuard(timeout);
   return {};
 }
 
 /// From the control channel's thread, whatever the others of this process do or wait for.
 void Job::report(const engine::FailureReport &failure, bool json) {
   std::lock_guard<std::mutex> lock(reporting);
+  hardExit->arm(failure.lost.empty() ? secondsToEnd : secondsToEndAfterLoss, static_cast<int>(failure.code));
   if (record)
     record->verdict(failure);
   if (failure.speaker == process()) {
@@ -155,7 +165,6 @@ void Job::report(const engine::FailureReport &failure, bool json) {
     if (json)
       std::cout << failure.toJson() << std::endl;
   }
-  hardExit->arm(failure.lost.empty() ? secondsToEnd : secondsToEndAfterLoss, static_cast<int>(failure.code));
 }
 
 void Job::phase(const std::string &what) const {
@@ -212,8 +221,13 @@ ExitCode Job::agree(ExitCode own) {
 }
 
 Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPointer>()> &make, Ranks ranks) {
-  if (isAlone())
-    return make();
+  if (isAlone()) {
+    Outcome<ProgramPointer> made = make();
+    if (made.ok() && options.place && ranks == Ranks::Shared) // of no use here, but what it says must be there
+      if (auto order = program::placeOrder((*made)->root(), *program::readPlace(*options.place)); !order.ok())
+        return fail(order.status());
+    return made;
+  }
   Outcome<ProgramPointer> made = isVoice() ? make() : Outcome<ProgramPointer>(ExitCode::Good);
   std::vector<uint8_t> bytes;
   if (made.ok()) {
@@ -240,7 +254,7 @@ Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPoi
 }
 
 Result<std::vector<std::vector<int64_t>>> Job::ranksOf(const program::Program &program) const {
-  Result<program::PlaceWords> words = options.place.empty() ? program::placeOf(program) : program::readPlace(options.place);
+  Result<program::PlaceWords> words = options.place ? program::readPlace(*options.place) : program::placeOf(program);
   if (!words.ok())
     return words.status();
   std::vector<std::string> hosts;

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 namespace npar::driver {
 
 struct JobOptions {
-  bool alone = false; ///< looks at no launcher
-  std::string mpi;    ///< which MPI; empty: the launcher's
-  std::string place;  ///< in which order ranks go onto hosts; empty: as the plan says
-  std::string flight; ///< folder of flight records; empty: a temporary one
+  bool alone = false;               ///< looks at no launcher
+  std::string mpi;                  ///< which MPI; empty: the launcher's
+  std::optional<std::string> place; ///< in which order ranks go onto hosts; nothing: as the plan says
+  std::string flight;               ///< folder of flight records; empty: a temporary one
 
   void addTo(CLI::App &app);
 };

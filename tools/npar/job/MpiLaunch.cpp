@@ -105,10 +105,12 @@ std::vector<std::string> mpiexecCommand(const engine::MpiModule &module, const L
       add({"--host", request.hosts});
   } else {
     add({"-disable-auto-cleanup"});
+    if (!std::getenv("UCX_TLS"))
+      add({"-genv", "UCX_TLS", "^cma"});
     if (!request.hosts.empty())
       add({"-hosts", request.hosts});
   }
-  add({"-n", std::to_string(request.processes), executable});
+  add({"-n", std::to_string(request.processes), executable, "guard"});
   words.insert(words.end(), request.command.begin(), request.command.end());
   return words;
 }

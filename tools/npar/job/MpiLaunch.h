@@ -17,9 +17,9 @@ struct LaunchRequest {
   std::vector<std::string> command; ///< of npar, without its name
 };
 
-/// The command line for an mpiexec: what makes MPICH's leave alone processes that outlive one which has ended with an error (those that
-/// outlive one which a signal has killed it ends in any case, and the flight records speak), and Open MPI's give all processors to as many
-/// processes as are asked for. `root`: whether the user is.
+/// The command line for an mpiexec: what makes it leave alone processes that outlive another, which report then by themselves (a guard
+/// stands before each: Guard.h), and Open MPI's give all processors to as many processes as are asked for. MPICH's UCX is told not to read
+/// the memory of other processes, by which the death of one kills those that read from it. `root`: whether the user is.
 std::vector<std::string> mpiexecCommand(const engine::MpiModule &module, const LaunchRequest &request, const std::string &executable,
                                         bool root);
 
