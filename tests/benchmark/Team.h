@@ -1,0 +1,60 @@
+// Plain threads in place of the engine's workers, and their memory, for modules that measure parts of it from Python.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace npar::testing {
+
+/// Workers that spin between calls, as an OpenMP team does: threads asleep would cost more than small products take.
+class Team {
+public:
+  explicit Team(int workers) {
+    for (int i = 1; i < workers; ++i)
+      threads.emplace_back([this, i] { work(i); });
+  }
+  ~Team() {
+    stopping = true;
+    ++round;
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  void run(const std::function<void(int)> &each) {
+    job = &each;
+    left = int(threads.size());
+    ++round;
+    each(0);
+    while (left.load())
+      __builtin_ia32_pause();
+  }
+
+private:
+  void work(int index) {
+    for (int seen = 0;; ++seen) {
+      for (int spins = 0; round.load() == seen; ++spins)
+        spins < 20000 ? __builtin_ia32_pause() : std::this_thread::yield();
+      if (stopping)
+        return;
+      (*job)(index);
+      --left;
+    }
+  }
+  std::vector<std::thread> threads;
+  std::atomic<int> round{0}, left{0};
+  std::atomic<bool> stopping{false};
+  const std::function<void(int)> *job = nullptr;
+};
+
+struct FreeMemory {
+  void operator()(void *memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, FreeMemory>;
+
+inline Memory pages(uint64_t bytes) { return Memory(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096)); }
+
+} // namespace npar::testing

@@ -1,0 +1,389 @@
+// Compares the bits of products with their definition, for random shapes with tails, on every instruction set that the processor has, for
+// several numbers of workers, with packed and unpacked B, and epilogues with the same operations done afterwards.
+#include "engine/numbers/NarrowFloat.h"
+#include "engine/product/Product.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+
+template <class T> struct Aligned {
+  explicit Aligned(size_t count) : data(static_cast<T *>(std::aligned_alloc(64, (count * sizeof(T) + 127) / 64 * 64))), size(count) {}
+  ~Aligned() { std::free(data); }
+  Aligned(const Aligned &) = delete;
+  T *data;
+  size_t size;
+};
+
+using program::BFloat16, program::Float16;
+
+/// As the result type `to` stores it, and as it comes out again.
+std::vector<char> stored(ProductResult to, float value) {
+  uint16_t bits = to == ProductResult::BF16 ? BFloat16(value).bits : Float16(value).bits;
+  return {char(bits & 0xff), char(bits >> 8)};
+}
+float taken(ProductResult from, const char *bytes) {
+  auto bits = uint16_t(uint8_t(bytes[0]) | uint8_t(bytes[1]) << 8);
+  BFloat16 b;
+  Float16 h;
+  b.bits = h.bits = bits;
+  return from == ProductResult::BF16 ? float(b) : float(h);
+}
+
+// --- definitions ----------------------------------------------------------------------------------------------------------------------
+
+constexpr float smallest = std::numeric_limits<float>::min();
+
+float flushed(float value) { return std::fabs(value) < smallest ? std::copysign(0.0f, value) : value; }
+
+/// fma in float32 with denormals flushed. Near the smallest normal number the rounding decides on tininess as if exponents had no
+/// bound: found out 2^64 higher.
+float flushedFma(float a, float b, float c) {
+  a = flushed(a), b = flushed(b), c = flushed(c);
+  float result = std::fma(a, b, c);
+  if (std::fabs(result) > smallest || std::isnan(result))
+    return result;
+  constexpr float up = 18446744073709551616.0f;
+  float high = std::fabs(a) > std::fabs(b) ? std::fma(a, b * up, c * up) : std::fma(a * up, b, c * up);
+  return std::fabs(high) < smallest * up ? std::copysign(0.0f, result) : result;
+}
+
+float flushedAdd(float a, float b) { return flushed(flushed(a) + flushed(b)); }
+
+template <class T, class A, class B> T chainOf(int64_t k, const A &a, const B &b) {
+  T sum = 0;
+  for (int64_t i = 0; i < k; ++i)
+    sum = std::fma(a(i), b(i), sum);
+  return sum;
+}
+
+template <class A, class B> float pairsOf(int64_t k, const A &a, const B &b) {
+  float sum = 0;
+  for (int64_t group = 0; group < k; group += 32) {
+    float half[2] = {0, 0};
+    for (int64_t i = group; i < group + 32; ++i)
+      half[i & 1] = flushedFma(i < k ? a(i) : 0, i < k ? b(i) : 0, half[i & 1]);
+    sum = flushedAdd(sum, flushedAdd(half[0], half[1]));
+  }
+  return sum;
+}
+
+// --- one random case ------------------------------------------------------------------------------------------------------------------
+
+struct Case {
+  ProductShape shape;
+  bool accumulate, bias, gelu, residual, tiny;
+  ProductResult result;
+  bool narrow() const { return result != ProductResult::Sums; }
+};
+
+std::string describe(const Case &c) {
+  const char *types[] = {"f32", "f64", "bf16", "f16"};
+  return std::string(types[int(c.shape.type)]) + " " + std::to_string(c.shape.m) + "x" + std::to_string(c.shape.n) + "x" +
+         std::to_string(c.shape.k) + (c.shape.aTransposed ? " A^T" : "") + (c.shape.bTransposed ? " B^T" : "") +
+         (c.accumulate ? " accumulate" : "") + (c.bias ? " bias" : "") + (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") +
+         (c.narrow() ? c.result == ProductResult::BF16 ? " to bf16" : " to f16" : "") + (c.tiny ? " tiny" : "");
+}
+
+template <class T> bool sameBits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b)); }
+
+/// `In` is what lies in memory, `T` what is summed.
+template <class In, class T> struct Run {
+  const Case &c;
+  std::mt19937 &random;
+  Aligned<In> a, b;
+  Aligned<T> bias, residual, start;
+  int64_t cStride;
+
+  static In value(std::mt19937 &random, bool tiny) {
+    float x = std::normal_distribution<float>()(random);
+    if (tiny) // products around the smallest normal number, some exact zeros and infinities
+      x = random() % 50 == 0 ? 0.0f : random() % 4000 == 0 ? INFINITY : std::ldexp(x, (std::is_same_v<In, Float16> ? -12 : -60) - int(random() % 8));
+    if constexpr (sizeof(In) == 2)
+      return In(x);
+    else
+      return In(x) + In(x) * In(1e-9);
+  }
+
+  Run(const Case &c, std::mt19937 &random)
+      : c(c), random(random), a(size_t(c.shape.aTransposed ? c.shape.k : c.shape.m) * c.shape.aStride),
+        b(size_t(c.shape.bTransposed ? c.shape.n : c.shape.k) * c.shape.bStride), bias(c.shape.n), residual(size_t(c.shape.m) * c.shape.n),
+        start(size_t(c.shape.m) * (c.shape.n + 3)), cStride(c.shape.n + 3) {
+    for (size_t i = 0; i < a.size; ++i)
+      a.data[i] = value(random, c.tiny);
+    for (size_t i = 0; i < b.size; ++i)
+      b.data[i] = value(random, c.tiny);
+    std::normal_distribution<float> normal;
+    for (Aligned<T> *some : {&bias, &residual, &start})
+      for (size_t i = 0; i < some->size; ++i)
+        some->data[i] = T(std::ldexp(normal(random), c.tiny ? -127 : 0)); // epilogues keep denormals
+  }
+
+  T wide(In x) const {
+    return T(x);
+  }
+
+  std::vector<T> definition() const {
+    const ProductShape &s = c.shape;
+    std::vector<T> result(size_t(s.m) * s.n);
+    for (int64_t i = 0; i < s.m; ++i)
+      for (int64_t j = 0; j < s.n; ++j) {
+        auto left = [&](int64_t k) { return wide(a.data[s.aTransposed ? k * s.aStride + i : i * s.aStride + k]); };
+        auto right = [&](int64_t k) { return wide(b.data[s.bTransposed ? j * s.bStride + k : k * s.bStride + j]); };
+        if constexpr (std::is_same_v<In, BFloat16>)
+          result[i * s.n + j] = pairsOf(s.k, left, right);
+        else
+          result[i * s.n + j] = chainOf<T>(s.k, left, right);
+      }
+    return result;
+  }
+
+  /// C as bytes, with the elements between its rows: they must stay as they were.
+  std::vector<char> product(InstructionSet set, int workers, bool packed, bool withEpilogue) const {
+    Product product(c.shape, workers, set);
+    std::vector<char> result(start.size * sizeof(T));
+    for (size_t i = 0; i < start.size; ++i) {
+      if (withEpilogue && c.narrow()) {
+        std::memcpy(&result[i * 2], stored(c.result, float(start.data[i])).data(), 2);
+      } else {
+        std::memcpy(&result[i * sizeof(T)], &start.data[i], sizeof(T));
+      }
+    }
+    Epilogue epilogue{result.data(), cStride};
+    if (withEpilogue) {
+      epilogue.accumulate = c.accumulate, epilogue.resultType = c.result;
+      epilogue.bias = c.bias ? bias.data : nullptr;
+      epilogue.activation = c.gelu ? Activation::Gelu : Activation::None;
+      epilogue.residual = c.residual ? residual.data : nullptr, epilogue.residualStride = c.shape.n;
+    }
+    Aligned<char> panels(packed ? product.packedBytes() : 0);
+    if (packed) { // in two pieces
+      int64_t half = std::min(c.shape.n, (c.shape.n / 2 / product.packedColumns() + 1) * product.packedColumns());
+      product.pack(b.data, 0, half, panels.data);
+      if (half < c.shape.n)
+        product.pack(b.data, half, c.shape.n - half, panels.data);
+    }
+    auto runPart = [&](int part) {
+      Aligned<char> scratch(product.scratchBytes(packed));
+      std::memset(scratch.data, 0xff, product.scratchBytes(packed)); // NaN where something is read that was never written
+      char guard = 0x5a;
+      std::memset(scratch.data + product.scratchBytes(packed), guard, 63);
+      if (packed)
+        product.runPacked(part, a.data, panels.data, epilogue, scratch.data);
+      else
+        product.run(part, a.data, b.data, epilogue, scratch.data);
+      const char *end = scratch.data + product.scratchBytes(packed);
+      EXPECT_EQ(std::count(end, end + 63, guard), 63) << "scratch overrun in " << describe(c);
+    };
+    std::vector<std::thread> threads;
+    for (int part = product.parts() - 1; part >= 0; --part)
+      threads.emplace_back(runPart, part);
+    for (std::thread &thread : threads)
+      thread.join();
+    return result;
+  }
+
+  ::testing::AssertionResult matchesDefinition(const std::vector<char> &result, const std::vector<T> &expected) const {
+    for (int64_t i = 0; i < c.shape.m; ++i)
+      for (int64_t j = 0; j < cStride; ++j) {
+        T found;
+        std::memcpy(&found, &result[(i * cStride + j) * sizeof(T)], sizeof(T));
+        T wanted = j < c.shape.n ? expected[i * c.shape.n + j] : start.data[i * cStride + j];
+        if (!sameBits(found, wanted)) {
+          return ::testing::AssertionFailure() << "at " << i << ", " << j << ": " << found << ", defined as " << wanted;
+        }
+      }
+    return ::testing::AssertionSuccess();
+  }
+
+  /// The epilogue's operations one after the other on the stored product; GELU is left to the comparison between instruction sets.
+  ::testing::AssertionResult matchesAfterwards(const std::vector<char> &result, const std::vector<T> &expected) const {
+    for (int64_t i = 0; i < c.shape.m; ++i)
+      for (int64_t j = 0; j < c.shape.n; ++j) {
+        T x = expected[i * c.shape.n + j], old = start.data[i * cStride + j];
+        auto rounded = [&](T value) { return c.narrow() ? T(taken(c.result, stored(c.result, float(value)).data())) : value; };
+        if (c.bias)
+          x = x + bias.data[j];
+        if (c.residual)
+          x = x + residual.data[i * c.shape.n + j];
+        if (c.accumulate)
+          x = x + rounded(old);
+        T found;
+        if (c.narrow())
+          found = T(taken(c.result, &result[(i * cStride + j) * 2])), x = rounded(x);
+        else
+          std::memcpy(&found, &result[(i * cStride + j) * sizeof(T)], sizeof(T));
+        if (!sameBits(found, x)) {
+          return ::testing::AssertionFailure() << "epilogue at " << i << ", " << j << ": " << found << ", afterwards " << x;
+        }
+      }
+    return ::testing::AssertionSuccess();
+  }
+
+  void check() const {
+    std::vector<T> expected = definition();
+    std::vector<char> firstEpilogue;
+    for (InstructionSet set : availableInstructionSets())
+      for (int workers : {1, 2, 3, 7})
+        for (bool packed : {false, true}) {
+          SCOPED_TRACE(describe(c) + ", " + wordOf(set) + ", " + std::to_string(workers) + " workers" + (packed ? ", packed" : ""));
+          ASSERT_TRUE(matchesDefinition(product(set, workers, packed, false), expected));
+          std::vector<char> result = product(set, workers, packed, true);
+          if (firstEpilogue.empty())
+            firstEpilogue = result;
+          if (!c.tiny) { // among tiny values there are NaNs, whose bits are nobody's
+            ASSERT_EQ(result, firstEpilogue) << "other bits than " << wordOf(availableInstructionSets().front());
+          }
+          if (!c.gelu) {
+            ASSERT_TRUE(matchesAfterwards(result, expected));
+          }
+        }
+  }
+};
+
+int64_t someSize(std::mt19937 &random, int64_t most) {
+  int64_t bits = random() % 12;
+  return 1 + int64_t(random()) % std::min<int64_t>(most, int64_t(1) << bits);
+}
+
+/// Now and then one dimension fills several blocks; the others shrink until no more than `work` multiplications are left.
+void drawSizes(ProductShape &shape, int index, int64_t most, int64_t work, std::mt19937 &random) {
+  int64_t *sizes[] = {&shape.m, &shape.n, &shape.k}, *largest = nullptr;
+  shape.m = someSize(random, most), shape.n = someSize(random, most), shape.k = someSize(random, 4 * most);
+  if (index % 3 == 2) {
+    largest = sizes[index / 3 % 3];
+    *largest = 1100 + random() % 1200;
+  }
+  for (int which = 0; shape.m * shape.n * shape.k > work; ++which)
+    if (int64_t *size = sizes[which % 3]; size != largest)
+      *size = (*size + 1) / 2;
+}
+
+/// Fewer and smaller ones unless NPAR_LONG is set.
+template <class In, class T> void checkRandomProducts(ProductType type) {
+  bool isLong = std::getenv("NPAR_LONG");
+  int cases = isLong ? 72 : 24;
+  std::mt19937 random(1 + unsigned(type));
+  for (int i = 0; i < cases && !::testing::Test::HasFailure(); ++i) {
+    Case c{};
+    ProductShape &shape = c.shape;
+    shape.type = type;
+    drawSizes(shape, i, isLong ? 400 : 100, isLong ? 30'000'000 : 150'000, random);
+    shape.aTransposed = random() % 2, shape.bTransposed = random() % 2;
+    shape.aStride = (shape.aTransposed ? shape.m : shape.k) + random() % 5;
+    shape.bStride = (shape.bTransposed ? shape.k : shape.n) + random() % 5;
+    c.accumulate = random() % 2, c.bias = random() % 2, c.residual = random() % 2, c.tiny = random() % 3 == 0;
+    c.gelu = type != ProductType::F64 && random() % 4 == 0;
+    c.result = type == ProductType::F64 || random() % 2 ? ProductResult::Sums
+               : type == ProductType::F16                ? ProductResult::F16
+                                                         : ProductResult::BF16;
+    Run<In, T>(c, random).check();
+  }
+}
+
+TEST(ProductTest, float32IsOneChainOverK) { checkRandomProducts<float, float>(ProductType::F32); }
+TEST(ProductTest, float64IsOneChainOverK) { checkRandomProducts<double, double>(ProductType::F64); }
+TEST(ProductTest, bf16IsTheTileInstruction) { checkRandomProducts<BFloat16, float>(ProductType::BF16); }
+TEST(ProductTest, float16IsWidenedFirst) { checkRandomProducts<Float16, float>(ProductType::F16); }
+
+// A generated epilogue is handed every element once, with the sum that is defined.
+TEST(ProductTest, aGeneratedEpilogueSeesEveryElementOnce) {
+  constexpr int64_t m = 75, n = 131, k = 40;
+  struct Seen {
+    std::vector<float> sums = std::vector<float>(m * n);
+    std::vector<int> times = std::vector<int>(m * n);
+  };
+  std::vector<float> a(m * k), b(k * n);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = float(i % 13) - 6;
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = float(i % 7) - 3;
+  for (InstructionSet set : availableInstructionSets()) {
+    Seen seen;
+    Product product({ProductType::F32, m, n, k, k, n}, 3, set);
+    Epilogue epilogue{nullptr, 0};
+    epilogue.context = &seen;
+    epilogue.generated = [](const void *context, const void *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
+                            int64_t columns) {
+      auto *to = static_cast<Seen *>(const_cast<void *>(context));
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j) {
+          to->sums[(row + i) * n + column + j] = static_cast<const float *>(sums)[i * stride + j];
+          ++to->times[(row + i) * n + column + j];
+        }
+    };
+    Aligned<char> scratch(product.scratchBytes());
+    for (int part = 0; part < product.parts(); ++part)
+      product.run(part, a.data(), b.data(), epilogue, scratch.data);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        ASSERT_EQ(seen.times[i * n + j], 1) << wordOf(set) << " at " << i << ", " << j;
+        ASSERT_EQ(seen.sums[i * n + j], chainOf<float>(
+                                            k, [&](int64_t l) { return a[i * k + l]; }, [&](int64_t l) { return b[l * n + j]; }))
+            << wordOf(set) << " at " << i << ", " << j;
+      }
+  }
+}
+
+/// The largest error of the built-in GELU against float64, relative to the result or, where that is smaller, to 1e-3.
+double worstGelu(InstructionSet set) {
+  constexpr int64_t n = 400001;
+  float one = 1;
+  std::vector<float> x(n), y(n);
+  for (int64_t i = 0; i < n; ++i)
+    x[i] = float(i - n / 2) * 5e-5f;
+  Product product({ProductType::F32, 1, n, 1, 1, n}, 1, set);
+  Epilogue epilogue{y.data(), n};
+  epilogue.activation = Activation::Gelu;
+  Aligned<char> scratch(product.scratchBytes());
+  product.run(0, &one, x.data(), epilogue, scratch.data);
+  double worst = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    double v = x[i], exact = 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v)));
+    worst = std::max(worst, std::fabs(y[i] - exact) / std::max(std::fabs(exact), 1e-3));
+  }
+  return worst;
+}
+
+TEST(ProductTest, geluIsThatOfFloat64) {
+  for (InstructionSet set : availableInstructionSets())
+    EXPECT_LT(worstGelu(set), 2e-6) << wordOf(set);
+}
+
+TEST(InstructionSetTest, aWordMasksWhatIsBetter) {
+  std::vector<InstructionSet> available = availableInstructionSets();
+  for (InstructionSet set : available) {
+    Result<InstructionSet> best = bestInstructionSet(wordOf(set).c_str());
+    ASSERT_TRUE(best.ok());
+    EXPECT_EQ(*best, set);
+  }
+  for (const char *all : {static_cast<const char *>(nullptr), "", "tiles"}) {
+    Result<InstructionSet> best = bestInstructionSet(all);
+    ASSERT_TRUE(best.ok());
+    EXPECT_EQ(*best, available.back());
+  }
+}
+
+TEST(InstructionSetTest, anUnknownWordIsRefused) {
+  Result<InstructionSet> best = bestInstructionSet("avx");
+  ASSERT_FALSE(best.ok());
+  EXPECT_EQ(best.status().code(), Code::BadInput);
+  EXPECT_EQ(best.status().message(), "NPAR_INSTRUCTIONS is 'avx'; it may be plain, avx2, avx512 or tiles");
+}
+
+} // namespace
+} // namespace npar::testing
