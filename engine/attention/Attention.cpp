@@ -1,0 +1,209 @@
+// Attention forward: blocks of keys pass by the rows of a part, panel by panel of a register tile's rows.
+#include "engine/attention/Attention.h"
+
+#include "engine/attention/Memory.h"
+#include "engine/attention/Scores.h"
+#include "engine/product/FloatControl.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace npar::engine {
+
+namespace {
+
+/// To about 1e-16 and the same bits everywhere: x = 2^e m with m near 1, and log m = 2 artanh((m - 1) / (m + 1)).
+double logarithm(double x) {
+  if (!(x > 0) || std::isinf(x))
+    return x == 0 ? -std::numeric_limits<double>::infinity() : x;
+  int exponent;
+  double m = std::frexp(x, &exponent);
+  if (m < 0.70710678118654752)
+    m *= 2, --exponent;
+  double z = (m - 1) / (m + 1), square = z * z, sum = 0;
+  for (int k = 23; k >= 1; k -= 2)
+    sum = sum * square + 1.0 / k;
+  return 2 * z * sum + exponent * 0.69314718055994531;
+}
+
+/// Rows of out and their lse.
+template <class T>
+void finishRows(const SoftmaxKernels &kernels, const char *maxima, const char *sums, const char *products, int64_t stride, int64_t rows,
+                int64_t width, char *out, int64_t outStride, void *lse) {
+  for (int64_t r = 0; r < rows; ++r) {
+    T max = reinterpret_cast<const T *>(maxima)[r], sum = reinterpret_cast<const T *>(sums)[r];
+    kernels.store(products + r * stride * int64_t(sizeof(T)), width, sum == 0 ? T(0) : T(1) / sum, out + r * outStride, false, false);
+    static_cast<T *>(lse)[r] = T(double(max) + logarithm(double(sum)));
+  }
+}
+
+template <class T> void fill(char *at, int64_t count, T value) { std::fill_n(reinterpret_cast<T *>(at), count, value); }
+
+/// Of the rows of a part: [heads, rows of a head, ..], rows of a head filled up to whole panels.
+struct ForwardMemory {
+  ForwardMemory(const AttentionPlan &a, void *memory) : pieces(memory) {
+    const TileKernels &t = a.tiles;
+    rows = std::min(a.queriesPerPart, roundUp(a.shape.queries, t.rows));
+    width = roundUp(a.shape.valueWidth, t.columns);
+    int64_t all = rows * a.shape.groups, keys = std::min(keysPerBlock, roundUp(a.shape.keys, columnUnit));
+    int64_t depth = roundUp(a.shape.width, t.group);
+    headBytes = rows * depth * t.packedBytes;
+    panelBytes = t.rows * depth * t.packedBytes;
+    q = pieces.take(a.shape.groups * headBytes);
+    k = pieces.take(roundUp(keys, t.columns) * depth * t.packedBytes);
+    v = pieces.take(roundUp(keys, t.group) * width * t.packedBytes);
+    scores = pieces.take(t.rows * keysPerBlock * a.sumBytes);
+    probabilities = pieces.take(t.rows * keysPerBlock * t.packedBytes);
+    product = pieces.take(t.rows * width * a.sumBytes);
+    out = pieces.take(all * width * a.sumBytes);
+    max = pieces.take(all * a.sumBytes);
+    sum = pieces.take(all * a.sumBytes);
+    decay = pieces.take(roundUp(t.rows, lanesOfRow) * a.sumBytes);
+    visible = reinterpret_cast<int64_t *>(pieces.take(t.rows * int64_t(sizeof(int64_t))));
+  }
+  Pieces pieces;
+  int64_t rows, width, headBytes, panelBytes;
+  char *q, *k, *v, *scores, *probabilities, *product, *out, *max, *sum, *decay;
+  int64_t *visible;
+};
+
+/// A block of keys, packed, before the queries of a part.
+struct KeyBlock {
+  int64_t first, keys;
+  /// From a panel of keys to the next, and of values.
+  int64_t keyBytes, valueBytes;
+};
+
+/// Queries [first, end) of all heads.
+class ForwardPart {
+public:
+  ForwardPart(const AttentionPlan &plan, int64_t first, const ForwardOperands &operands, void *scratch)
+      : plan(plan), shape(plan.shape), tiles(plan.tiles), kernels(plan.kernels), sumBytes(plan.sumBytes), o(operands),
+        memory(plan, scratch), first(first), end(std::min(first + plan.queriesPerPart, shape.queries)) {}
+  void run();
+
+private:
+  void begin();
+  void attend(const KeyBlock &block, int64_t head, int64_t query, int used);
+  void finish();
+
+  const AttentionPlan &plan;
+  const AttentionShape &shape;
+  const TileKernels &tiles;
+  const SoftmaxKernels &kernels;
+  int64_t sumBytes;
+  const ForwardOperands &o;
+  ForwardMemory memory;
+  int64_t first, end;
+};
+
+void ForwardPart::run() {
+  begin();
+  for (int64_t key = 0; key < shape.keys && plan.seenBy(end - 1, key) > 0; key += keysPerBlock) {
+    KeyBlock block{key, std::min(keysPerBlock, shape.keys - key), 0, 0};
+    block.keyBytes = roundUp(shape.width, tiles.group) * tiles.columns * tiles.packedBytes;
+    block.valueBytes = roundUp(block.keys, tiles.group) * tiles.columns * tiles.packedBytes;
+    tiles.packB({o.k, shape.k.row, true}, 0, shape.width, key, block.keys, memory.k);
+    tiles.packB({o.v, shape.v.row, false}, key, block.keys, 0, shape.valueWidth, memory.v);
+    for (int64_t head = 0; head < shape.groups; ++head)
+      for (int64_t query = first; query < end; query += tiles.rows)
+        if (int used = int(std::min<int64_t>(tiles.rows, end - query)); plan.seenBy(query + used - 1, key) > 0)
+          attend(block, head, query, used);
+  }
+  finish();
+}
+
+/// One panel of rows and one block of keys.
+void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int used) {
+  int64_t row = query - first;
+  ScorePanel panel{};
+  panel.scores = memory.scores, panel.stride = keysPerBlock, panel.used = used;
+  for (int r = 0; r < used; ++r)
+    memory.visible[r] = std::max<int64_t>(0, std::min(block.keys, plan.seenBy(query + r, block.first)));
+  int64_t seen = memory.visible[used - 1], at = head * memory.rows + row;
+  const char *q = memory.q + head * memory.headBytes + row / tiles.rows * memory.panelBytes;
+  {
+    FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
+    const char *k = memory.k;
+    for (int64_t j = 0; j < seen; j += tiles.columns, k += block.keyBytes)
+      tiles.multiply(shape.width, q, false, k, memory.scores + j * sumBytes, keysPerBlock, used, true);
+  }
+  panel.visible = memory.visible, panel.columns = roundUp(seen, columnUnit), panel.scale = shape.scale;
+  if (o.modifier.modify) {
+    ScoreBlock scores{memory.scores, keysPerBlock, 1, head, shape.queryFirst + query, shape.keyFirst + block.first, used, seen};
+    scaleScores(scores, shape);
+    o.modifier.modify(o.modifier.context, scores);
+    panel.scale = 1;
+  }
+  panel.max = memory.max + at * sumBytes, panel.sum = memory.sum + at * sumBytes, panel.decay = memory.decay;
+  panel.probabilities = memory.probabilities;
+  kernels.softmax(panel);
+  {
+    FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
+    const char *v = memory.v;
+    for (int64_t c = 0; c < memory.width; c += tiles.columns, v += block.valueBytes)
+      tiles.multiply(seen, memory.probabilities, false, v, memory.product + c * sumBytes, memory.width, used, true);
+  }
+  kernels.rescale(memory.product, memory.out + at * memory.width * sumBytes, memory.width, memory.decay, used);
+}
+
+void ForwardPart::begin() {
+  for (int64_t head = 0; head < shape.groups; ++head)
+    tiles.packA({advance(o.q, head * shape.q.head * plan.elementBytes), shape.q.row, false}, first, end - first, 0, shape.width,
+                memory.q + head * memory.headBytes);
+  int64_t rows = memory.rows * shape.groups, count = end - first;
+  std::memset(memory.decay, 0, size_t(roundUp(tiles.rows, lanesOfRow) * sumBytes));
+  std::memset(memory.out, 0, size_t(rows * memory.width * sumBytes));
+  std::memset(memory.sum, 0, size_t(rows * sumBytes));
+  if (sumBytes == 8)
+    fill(memory.max, rows, -std::numeric_limits<double>::infinity());
+  else
+    fill(memory.max, rows, -std::numeric_limits<float>::infinity());
+  if (o.begins)
+    return;
+  for (int64_t head = 0; head < shape.groups; ++head) {
+    int64_t at = head * memory.rows, from = head * shape.queries + first;
+    std::memcpy(memory.max + at * sumBytes, advance(o.state.max, from * sumBytes), size_t(count * sumBytes));
+    std::memcpy(memory.sum + at * sumBytes, advance(o.state.sum, from * sumBytes), size_t(count * sumBytes));
+    for (int64_t r = 0; r < count; ++r)
+      std::memcpy(memory.out + (at + r) * memory.width * sumBytes, advance(o.state.out, (from + r) * shape.valueWidth * sumBytes),
+                  size_t(shape.valueWidth * sumBytes));
+  }
+}
+
+void ForwardPart::finish() {
+  int64_t count = end - first;
+  for (int64_t head = 0; head < shape.groups; ++head) {
+    int64_t at = head * memory.rows, to = head * shape.queries + first;
+    const char *max = memory.max + at * sumBytes, *sum = memory.sum + at * sumBytes, *out = memory.out + at * memory.width * sumBytes;
+    if (o.ends) {
+      auto finish = sumBytes == 8 ? finishRows<double> : finishRows<float>;
+      finish(kernels, max, sum, out, memory.width, count, shape.valueWidth,
+             advance(o.out, (head * shape.out.head + first * shape.out.row) * plan.elementBytes), shape.out.row * plan.elementBytes,
+             advance(o.lse, to * sumBytes));
+      continue;
+    }
+    std::memcpy(advance(o.state.max, to * sumBytes), max, size_t(count * sumBytes));
+    std::memcpy(advance(o.state.sum, to * sumBytes), sum, size_t(count * sumBytes));
+    for (int64_t r = 0; r < count; ++r)
+      std::memcpy(advance(o.state.out, (to + r) * shape.valueWidth * sumBytes), out + r * memory.width * sumBytes,
+                  size_t(shape.valueWidth * sumBytes));
+  }
+}
+
+} // namespace
+
+int Attention::forwardParts() const { return int((plan.shape.queries + plan.queriesPerPart - 1) / plan.queriesPerPart); }
+uint64_t Attention::forwardScratch() const { return ForwardMemory(plan, nullptr).pieces.total(); }
+
+void Attention::forward(int part, const ForwardOperands &operands, void *scratch) const {
+  FloatControl control(FloatControl::Precise);
+  plan.tiles.begin();
+  // The last queries first: with a causal mask they have the most to do.
+  ForwardPart(plan, (forwardParts() - 1 - part) * plan.queriesPerPart, operands, scratch).run();
+  plan.tiles.end();
+}
+
+} // namespace npar::engine

@@ -1,0 +1,122 @@
+// Softmax attention that never stores the matrix of queries by keys, forward and backward (Milakov, Gimelshein: Online normalizer
+// calculation for softmax, 2018; Dao: FlashAttention-2, 2023), and whose bits are npar's own. One object does one key head of one sample;
+// its caller loops.
+#pragma once
+
+#include "engine/attention/SoftmaxKernels.h"
+
+#include <cstdint>
+
+namespace npar::engine {
+
+/// In elements, from row to row and from one head of the group to the next; the last axis has no gaps.
+struct RowStrides {
+  int64_t row, head = 0;
+};
+
+/// q, dq: [groups, queries, width]; k, dk: [keys, width]; v, dv: [keys, valueWidth]; out, dout: [groups, queries, valueWidth]. All sizes
+/// >= 1.
+struct AttentionShape {
+  /// Of q, k, v, out, dout. Sums and running numbers are float32, float64 for F64.
+  ProductType type;
+  int64_t queries, keys, width, valueWidth;
+  /// Heads of queries that attend to the same keys.
+  int64_t groups = 1;
+  RowStrides q, k, v, out, dout, dq, dk, dv;
+  double scale = 1;
+  /// Query i stands at position queryFirst + i and sees the keys with keyFirst + j no larger than that; else it sees all.
+  bool causal = false;
+  int64_t queryFirst = 0, keyFirst = 0;
+};
+
+/// Some scores of one head while they are in the cache: [queries, keys], of the sums' type, one of the strides being 1. Queries and keys
+/// are told by their positions.
+struct ScoreBlock {
+  void *scores;
+  int64_t queryStride, keyStride;
+  int64_t head, firstQuery, firstKey, queries, keys;
+};
+
+/// What is done to scores after `scale`: a bias, a soft cap, a mask (minus infinity), element by element, called by several threads.
+struct ScoreModifier {
+  void (*modify)(const void *context, const ScoreBlock &block) = nullptr;
+  /// Turns gradients of modified scores, which lie as `block.scores` does, into those of `block.scores`. Null: they are equal.
+  void (*differentiate)(const void *context, const ScoreBlock &block, void *gradients) = nullptr;
+  const void *context = nullptr;
+};
+
+/// The softmax so far, of the sums' type, without gaps: maxima and sums [groups, queries], sums times values [groups, queries, valueWidth].
+struct AttentionState {
+  void *max = nullptr, *sum = nullptr, *out = nullptr;
+};
+
+struct ForwardOperands {
+  const void *q, *k, *v;
+  /// Written where `ends`. lse: [groups, queries] without gaps, of the sums' type: logarithm of the sum of exponentials.
+  void *out, *lse;
+  /// The keys may come in several calls, in ascending order or any other: all but the first continue what is in `state`, all but the last
+  /// leave it there. Without a state both hold.
+  AttentionState state = {};
+  bool begins = true, ends = true;
+  ScoreModifier modifier = {};
+};
+
+struct BackwardOperands {
+  const void *q, *k, *v;
+  /// `dot`: the sums over dout * out as SoftmaxKernels.h adds them, [groups, queries] without gaps, of the sums' type; null: taken from
+  /// `out`, which else may be null.
+  const void *out, *dot, *dout, *lse;
+  void *dq, *dk, *dv;
+  /// Gradients are of the sums' type rather than the shape's; they are added to what is there (of keys that come in several calls).
+  bool wide = false, accumulate = false;
+  ScoreModifier modifier = {};
+};
+
+/// A shape planned for an instruction set.
+struct AttentionPlan {
+  AttentionPlan(const AttentionShape &shape, InstructionSet set);
+  /// How many keys from `firstKey` on the query sees; may be negative, or more than there are.
+  int64_t seenBy(int64_t query, int64_t firstKey) const;
+
+  AttentionShape shape;
+  const TileKernels &tiles;
+  const SoftmaxKernels &kernels;
+  int64_t elementBytes, sumBytes;
+  /// Forward of a part, of each head; backward of a block.
+  int64_t queriesPerPart, queriesPerBlock, keysPerGradientBlock;
+};
+
+/// The definition. x = scale * s, rounded, s being the product of q and k as TileKernels.h defines it for the type, then `modify`.
+///
+/// Forward, for each query by itself: the keys in blocks of `keysPerBlock` from the call's first, of each those that it sees. With
+/// M = max(m, all x of the block) (NaN is passed over) and M' = M, or 0 where M is minus infinity:
+///   p = exp(x - M'), decay = exp(m - M'), sum = sum * decay + (sum of p in lanes), out = fma(out, decay, product of round(p) and v), m = M
+/// from m = minus infinity, sum = 0, out = 0. The product over the block's keys is that of TileKernels.h with p rounded to the type. In the
+/// end out = round(out * (1 / sum) + 0), lse = m + log(sum); where sum is 0 (nothing is seen, or all masked) out = 0 and lse = minus
+/// infinity. So a row depends on its q, on keys and values, and on no other query.
+///
+/// Backward: p = exp(x - lse), 0 where lse is minus infinity or the key is not seen; dp = product of dout and v; ds = p * (dp - dot), then
+/// `differentiate`; products over keys, in ascending order, or over heads and in these over queries, in ascending order (BF16: groups of 32
+/// begin anew with each head):
+///   dq = round(product(round(ds), k) * scale + 0), dk = round(product(round(ds), q) * scale + 0), dv = round(product(round(p), dout) + 0)
+///
+/// exp is that of SoftmaxKernels.inc. Keys that are not seen may be added with probability 0: that changes no more than the sign of zeros,
+/// which `+ 0` makes positive. So operands shall be finite: one that is not may or may not reach rows that do not see it.
+class Attention {
+public:
+  Attention(const AttentionShape &shape, InstructionSet set) : plan(shape, set) {}
+
+  /// Parts can run at the same time, in any order, on any thread, each with scratch of its own, aligned to 64. No allocation, no lock.
+  int forwardParts() const;
+  uint64_t forwardScratch() const;
+  void forward(int part, const ForwardOperands &operands, void *scratch) const;
+
+  /// One part; the scratch holds the sums of dk and dv.
+  uint64_t backwardScratch() const;
+  void backward(const BackwardOperands &operands, void *scratch) const;
+
+private:
+  AttentionPlan plan;
+};
+
+} // namespace npar::engine

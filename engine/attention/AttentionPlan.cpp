@@ -1,0 +1,63 @@
+// Sizes of blocks and parts, and which kernels do them.
+#include "engine/attention/Attention.h"
+#include "engine/attention/Memory.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace npar::engine {
+
+namespace {
+
+/// So many rows of a part share packed keys and values.
+constexpr int64_t rowsPerPart = 512;
+/// Queries and keys of a block backward, whose gradients of scores lie in the second-level cache.
+constexpr int64_t backwardBlock = 256;
+
+int64_t bytesOf(ProductType type) {
+  switch (type) {
+  case ProductType::F64:
+    return 8;
+  case ProductType::F32:
+    return 4;
+  case ProductType::BF16:
+  case ProductType::F16:
+    break;
+  }
+  return 2;
+}
+
+} // namespace
+
+AttentionPlan::AttentionPlan(const AttentionShape &shape, InstructionSet set)
+    : shape(shape), tiles(tileKernels(set, shape.type)), kernels(softmaxKernels(set, shape.type)), elementBytes(bytesOf(shape.type)),
+      sumBytes(std::max<int64_t>(elementBytes, sizeof(float))) {
+  // Blocks of keys end where panels do, since sums of rows beyond them would be written, and where groups of k do.
+  int64_t rows = tiles.rows, unit = std::lcm(rows, columnUnit);
+  queriesPerPart = std::max(rowsPerPart / shape.groups / rows, int64_t(1)) * rows;
+  queriesPerBlock = backwardBlock;
+  keysPerGradientBlock = std::max(backwardBlock / unit, int64_t(1)) * unit;
+}
+
+int64_t AttentionPlan::seenBy(int64_t query, int64_t firstKey) const {
+  if (!shape.causal)
+    return std::numeric_limits<int64_t>::max();
+  return shape.queryFirst + query - shape.keyFirst - firstKey + 1;
+}
+
+const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type) {
+  switch (set) {
+  case InstructionSet::Tiles:
+    return type == ProductType::BF16 ? tilesSoftmax() : avx512Softmax(type);
+  case InstructionSet::Avx512:
+    return avx512Softmax(type);
+  case InstructionSet::Avx2:
+    return avx2Softmax(type);
+  case InstructionSet::Plain:
+    break;
+  }
+  return plainSoftmax(type);
+}
+
+} // namespace npar::engine
