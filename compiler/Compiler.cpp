@@ -76,7 +76,7 @@ LogicalResult finish(ModuleOp module, const CompileOptions &options, Compiled &r
   }
   if (options.onPhase)
     options.onPhase("planning memory");
-  FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module, options.workspace);
+  FailureOr<std::unique_ptr<program::ProgramT>> program = exportProgram(module);
   if (failed(program))
     return failure();
   std::vector<KernelCode> codes;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "compiler/memory/SavedActivations.h"
-#include "compiler/memory/WorkspaceOracle.h"
 #include "dsl/Program.h"
 #include "engine/program/Loader.h"
 
@@ -20,8 +19,6 @@ struct CompileOptions {
   /// Stop after a stage and return its text: "nn", "grad", "dist", "pipe" or "rank"; empty: go through.
   /// "saved": account for the saved activations instead.
   std::string stopAfter;
-  /// Scratch memory of library calls on the target; null: none is planned. Not owned.
-  const WorkspaceOracle *workspace = nullptr;
   /// Leave the generated kernels out (inspect, planning on paper): such a program runs on the null backend only.
   bool withoutKernels = false;
   /// Devices that kernels are generated for besides this processor, of `deviceTargets`.

@@ -13,7 +13,7 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   buildPreparePipeline(passes);
   if (options.stopAfter == "nn")
     return;
-  passes.addPass(createPlaceMarkRingPass());
+  passes.addPass(createPlaceMarkAttentionPass());
   buildAutodiffPipeline(passes, options.kind);
   if (options.stopAfter == "grad")
     return;

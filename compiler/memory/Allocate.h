@@ -39,7 +39,6 @@ struct Action {
   std::vector<uint64_t> inputOffsets; ///< bytes skipped at the beginning of an input; empty: none
   uint32_t accumulator = none;        ///< Matmul: the value that the product is added to; it shares the output's storage
   std::vector<std::pair<uint32_t, uint32_t>> inplace;
-  uint64_t workspace = 0;
   double flops = 0, seconds = 0;
   uint32_t order = 0; ///< in the order of reads, writes and steps
   bool free = false;  ///< Collective: outside of the compute chain

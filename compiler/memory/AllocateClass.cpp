@@ -44,7 +44,7 @@ private:
   std::string &error;
   std::unique_ptr<program::RankClassT> result;
   SharedStorage shared;
-  uint64_t staticBytes = 0, inputBytes = 0, scratch = 0, scratchWithoutWorkspace = 0;
+  uint64_t staticBytes = 0, inputBytes = 0, scratch = 0;
   std::map<uint32_t, std::vector<uint32_t>> slots; // region -> slot per task
 
   /// Parameters, states, accumulators, outputs, each group together.
@@ -135,7 +135,6 @@ private:
       FragmentMemory memory = allocateFragment(fragment, shared, error);
       result->fragments[next] = std::move(memory.fragment);
       scratch = std::max(scratch, memory.scratch);
-      scratchWithoutWorkspace = std::max(scratchWithoutWorkspace, memory.scratchWithoutWorkspace);
       for (const ValueModel &value : fragment.values)
         open.erase(value.stash);
     }
@@ -224,7 +223,7 @@ private:
     }
   }
 
-  /// Every byte of the arena counts once: what is neither variable nor workspace is activation.
+  /// Every byte of the arena counts once: what is no variable is activation.
   void countMemory() {
     for (const VariableModel &variable : model.variables) {
       uint64_t bytes = aligned(variable.bytes);
@@ -242,9 +241,7 @@ private:
         break;
       }
     }
-    result->workspace_bytes = scratch > scratchWithoutWorkspace ? scratch - scratchWithoutWorkspace : 0;
-    result->activation_bytes =
-        result->arena_bytes - result->parameter_bytes - result->optimizer_bytes - result->gradient_bytes - result->workspace_bytes;
+    result->activation_bytes = result->arena_bytes - result->parameter_bytes - result->optimizer_bytes - result->gradient_bytes;
   }
 };
 

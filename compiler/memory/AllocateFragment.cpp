@@ -182,8 +182,6 @@ private:
       visit(action.accumulator);
   }
 
-  std::vector<uint64_t> workspaceOffsets;
-
   void placeScratch(FragmentMemory &memory) {
     std::vector<Interval> intervals;
     std::vector<uint32_t> owners;
@@ -200,20 +198,10 @@ private:
         }
         intervals[intervalOf[owner]].last = index;
       });
-    memory.scratchWithoutWorkspace = placeIntervals(intervals).total;
-    workspaceOffsets.assign(items.size(), 0);
-    std::vector<uint32_t> workspaceItems;
-    for (uint32_t index = 0; index < items.size(); ++index)
-      if (items[index].action != none && model.actions[items[index].action].workspace) {
-        intervals.push_back({index, index, model.actions[items[index].action].workspace});
-        workspaceItems.push_back(index);
-      }
     Placement placement = placeIntervals(intervals);
     memory.scratch = placement.total;
     for (uint32_t i = 0; i < owners.size(); ++i)
       buffers[owners[i]].place.offset = placement.offsets[i];
-    for (uint32_t i = 0; i < workspaceItems.size(); ++i)
-      workspaceOffsets[workspaceItems[i]] = placement.offsets[owners.size() + i];
   }
 
   void emit(FragmentMemory &memory) {
@@ -245,19 +233,14 @@ private:
         addOperand(buffers[bufferOf(action.inputs[i])].place, action.inputOffsets.empty() ? 0 : action.inputOffsets[i]);
       for (uint32_t output : action.outputs)
         addOperand(buffers[bufferOf(output)].place, 0);
-      uint32_t outputs = static_cast<uint32_t>(action.outputs.size());
-      if (action.workspace) {
-        addOperand({scratchRegion, workspaceOffsets[index], aligned(action.workspace)}, 0);
-        ++outputs;
-      }
       // A message is under way beside the compute steps: it arrives before its task begins.
       double begin = memory.seconds, end = begin + action.seconds;
       if (action.kind == StepKind::Receive)
         begin = -action.seconds, end = 0;
       else if (action.kind != StepKind::Send && !action.free)
         memory.seconds = end;
-      fragment.steps.emplace_back(action.kind, action.free, static_cast<uint16_t>(action.inputs.size()), static_cast<uint16_t>(outputs), 0,
-                                  first, action.payload, 0, 0, action.label, action.flops, begin, end);
+      fragment.steps.emplace_back(action.kind, action.free, static_cast<uint16_t>(action.inputs.size()),
+                                  static_cast<uint16_t>(action.outputs.size()), 0, first, action.payload, 0, 0, action.label, action.flops, begin, end);
     }
     addDependencies(fragment);
   }

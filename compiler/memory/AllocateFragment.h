@@ -36,8 +36,7 @@ struct SharedStorage {
 
 struct FragmentMemory {
   std::unique_ptr<program::FragmentT> fragment;
-  uint64_t scratch = 0;                 ///< bytes
-  uint64_t scratchWithoutWorkspace = 0; ///< bytes if no library call needed any
+  uint64_t scratch = 0; ///< bytes
   double seconds = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the engine needs from a device: memory, copies, reductions, kernels and matrix products. Clone backends/null/ to add one.
+// What the engine needs from a device: memory, copies, reductions, kernels, matrix products and attention. Clone backends/null/ to add one.
 #pragma once
 
 #include "engine/device/Completion.h"
@@ -15,7 +15,7 @@ namespace npar::engine {
 
 /// All calls are thread-safe once `load` has returned, and none of them allocates memory for tensors but `allocate`.
 ///
-/// Those from `copyIn` to `runMatmul` start work. What one thread starts happens in this order, and after all that was complete before;
+/// Those from `copyIn` to `runAttention` start work. What one thread starts happens in this order, and after all that was complete before;
 /// threads whose work depends on each other's wait for completions. A device with streams can so give each thread one. Where
 /// `asynchronous()` is false the work is done when the call returns.
 class Backend {
@@ -27,8 +27,8 @@ public:
   /// Whether work may go on after the call that starts it: then only `whenDone` says when it is done.
   virtual bool asynchronous() const = 0;
 
-  /// Takes over kernels and matrix products of a verified program: finds its own code (program::DeviceCode) and refuses what this device
-  /// cannot run, or what would need more scratch memory than planned. Called once, before anything runs.
+  /// Takes over kernels, matrix products and attentions of a verified program: finds its own code (program::DeviceCode) and refuses what
+  /// this device cannot run. Called once, before anything runs.
   virtual Status load(const program::Program &program) = 0;
   /// Called by every thread before it starts its first work here.
   virtual void enterThread() = 0;
@@ -57,8 +57,11 @@ public:
   /// Runs a whole kernel on `bufferCount` buffers; `bytes` moved by it tell whether splitting it over workers pays. `buffers` and `context`
   /// stay valid until the work is done.
   virtual Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) = 0;
-  /// C (+)= A B for every index of the batch list. `scratch` has the planned size.
-  virtual Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c, DeviceAddress scratch) = 0;
+  /// C (+)= A B for every index of the batch list.
+  virtual Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) = 0;
+  /// Attention or its gradient for every index of the batch list. `buffers`, the step's operands in their order, stay valid until the work
+  /// is done.
+  virtual Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount) = 0;
 
   /// Completes when all that this thread has started is done, with the first error of it: work that is started afterwards, anywhere, sees
   /// the results.

@@ -16,6 +16,9 @@ std::string checkInputs(const Program &program);
 /// samples.
 std::string checkInputs(const Program &program, const RankClass &rankClass);
 
+/// Part of checkStructure too. Attention: sizes, types and strides of each operand; what a step's operands must hold is `reachesBeyond`.
+std::string checkAttentions(const Program &program);
+
 /// Parts of checkStructure too. The kind of the program, and its results: names, types, shapes over the batch; only forward-only programs
 /// have some.
 std::string checkResults(const Program &program);

@@ -99,6 +99,7 @@ private:
     case StepKind::Matmul:
     case StepKind::Zero:
     case StepKind::Copy:
+    case StepKind::Attention:
       break;
     }
     return "a member of its group";

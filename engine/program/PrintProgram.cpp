@@ -82,8 +82,7 @@ private:
   void memory() {
     line("\narena " + std::to_string(rankClass.arena_bytes()) + " bytes (" + humanBytes(rankClass.arena_bytes()) + "): parameters " +
          std::to_string(rankClass.parameter_bytes()) + ", gradients " + std::to_string(rankClass.gradient_bytes()) + ", optimizer " +
-         std::to_string(rankClass.optimizer_bytes()) + ", activations " + std::to_string(rankClass.activation_bytes()) + ", workspace " +
-         std::to_string(rankClass.workspace_bytes()));
+         std::to_string(rankClass.optimizer_bytes()) + ", activations " + std::to_string(rankClass.activation_bytes()));
     for (const Region *region : *rankClass.regions())
       if (region->bytes())
         line("  " + region->name()->str() + ": " + std::to_string(region->slots()) + " x " + std::to_string(region->bytes()) +
@@ -201,8 +200,20 @@ private:
       return "zero";
     case StepKind::Copy:
       return "copy";
+    case StepKind::Attention:
+      return attention(*program.attentions()->Get(step.payload()));
     }
     return "unknown";
+  }
+
+  /// Groups, heads of each, the side of the matrix that is never made.
+  static std::string attention(const Attention &attention) {
+    int64_t groups = 1;
+    for (int64_t size : *attention.batch())
+      groups *= size;
+    return std::string("attention ") + (attention.gradient() ? "gradient " : "") + std::to_string(groups) + " x " +
+           (attention.heads() > 1 ? std::to_string(attention.heads()) + " x " : "") + std::to_string(attention.rows()) + " x " +
+           std::to_string(attention.keys()) + (attention.causal() ? " causal" : "");
   }
 
   std::string collective(const Step &step) {
@@ -243,6 +254,8 @@ private:
     case StepKind::Send:
     case StepKind::Receive:
       return std::string(", ") + wordOf(program.transfers()->Get(step.payload())->type());
+    case StepKind::Attention:
+      return attentionDetails(*program.attentions()->Get(step.payload()));
     case StepKind::Kernel:
     case StepKind::Zero:
     case StepKind::Copy:
@@ -262,8 +275,24 @@ private:
            (matmul.result() == matmul.type() ? "" : std::string(" to ") + wordOf(matmul.result())) +
            (matmul.batch()->size() ? ", batch " + listText(*matmul.batch()) : "") + ", a " +
            strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +
-           strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1) +
-           (matmul.workspace() ? ", workspace " + std::to_string(matmul.workspace()) : "");
+           strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1);
+  }
+
+  /// Strides: batch loops, head of a group, row.
+  static std::string attentionDetails(const Attention &attention) {
+    const char *forward[] = {"q", "k", "v", "out", "lse"}, *gradient[] = {"q", "k", "v", "out", "dout", "lse", "dq", "dk", "dv"};
+    char scale[32];
+    std::snprintf(scale, sizeof scale, "%.17g", attention.scale());
+    std::string text = std::string(", ") + wordOf(attention.type()) + ", features " + std::to_string(attention.features()) + ", values " +
+                       std::to_string(attention.values()) + ", scale " + scale +
+                       (attention.batch()->size() ? ", batch " + listText(*attention.batch()) : "");
+    for (uint32_t i = 0; i < attention.strides()->size(); ++i) {
+      const AttentionStrides &strides = *attention.strides()->Get(i);
+      std::vector<int64_t> all(strides.batch()->begin(), strides.batch()->end());
+      all.insert(all.end(), {strides.head(), strides.row()});
+      text += std::string(", ") + (attention.gradient() ? gradient : forward)[i] + " " + listText(all);
+    }
+    return text;
   }
 
   /// Layouts, geometry and cause of every part; parts with the same words are told once.

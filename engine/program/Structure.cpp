@@ -1,4 +1,5 @@
 // Checks that every index of a program is in range and every size fits, so that all later code may index without asking.
+#include "engine/program/Attentions.h"
 #include "engine/program/CheckpointRules.h"
 #include "engine/program/Checks.h"
 #include "engine/program/Describe.h"
@@ -45,7 +46,8 @@ public:
   std::string run() {
     if (wrong = wrongCheckpointRule(program); !wrong.empty())
       return wrong;
-    if (checkMesh() && take(checkInputs(program)) && take(checkResults(program)) && checkTables() && checkVariables()) {
+    if (checkMesh() && take(checkInputs(program)) && take(checkResults(program)) && take(checkAttentions(program)) && checkTables() &&
+        checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
           return wrong;
@@ -384,13 +386,15 @@ private:
       }
       return true;
     }
+    case StepKind::Attention:
+      return checkAttention(step, which, bytes);
     case StepKind::Matmul:
       break;
     }
     if (step.payload() >= program.matmuls()->size())
       return fail(which + " runs matrix product " + number(step.payload()) + ", which does not exist");
     const Matmul *matmul = program.matmuls()->Get(step.payload());
-    if (!shape(2, matmul->workspace() ? 2 : 1))
+    if (!shape(2, 1))
       return mismatch();
     auto reaches = [&](const flatbuffers::Vector<int64_t> &batch, int64_t rows, int64_t rowStride, int64_t columns, int64_t columnStride,
                        ElementType type, uint64_t limit) {
@@ -406,9 +410,21 @@ private:
     };
     bool good = reaches(*matmul->a_batch(), matmul->m(), matmul->a_row(), matmul->k(), matmul->a_column(), matmul->type(), bytes(0)) &&
                 reaches(*matmul->b_batch(), matmul->k(), matmul->b_row(), matmul->n(), matmul->b_column(), matmul->type(), bytes(1)) &&
-                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, matmul->result(), bytes(2)) &&
-                (!matmul->workspace() || bytes(3) >= matmul->workspace());
+                reaches(*matmul->c_batch(), matmul->m(), matmul->c_row(), matmul->n(), 1, matmul->result(), bytes(2));
     return good || fail(which + ": the matrix product reaches beyond its operands");
+  }
+
+  /// `bytes(i)`: of the step's operand.
+  template <typename Bytes> bool checkAttention(const Step &step, const std::string &which, Bytes bytes) {
+    if (step.payload() >= program.attentions()->size())
+      return fail(which + " runs attention " + number(step.payload()) + ", which does not exist");
+    const Attention &attention = *program.attentions()->Get(step.payload());
+    if (step.inputs() != attentionInputs(attention.gradient()) || step.outputs() != attentionOutputs(attention.gradient()))
+      return fail(which + ": its operands do not match what it does");
+    for (uint32_t i = 0; i < attentionOperands(attention); ++i)
+      if (reachesBeyond(attention, i, bytes(i)))
+        return fail(which + ": the attention reaches beyond its operand " + number(i));
+    return true;
   }
 
   bool checkTasks(const RankClass &rankClass, const std::string &name) {

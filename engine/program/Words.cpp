@@ -79,6 +79,8 @@ const char *wordOf(StepKind kind) {
     return "zero";
   case StepKind::Copy:
     return "copy";
+  case StepKind::Attention:
+    return "attention";
   }
   refuse("kind of step", static_cast<unsigned>(kind));
 }

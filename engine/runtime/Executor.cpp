@@ -170,7 +170,9 @@ Status Executor::State::startWork(const StepNode &node) {
     return backend.runKernel(node.payload, buffers, size_t(node.inputs) + node.outputs, context, node.bytes);
   }
   case StepKind::Matmul:
-    return backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2], node.outputs > 1 ? buffers[3] : DeviceAddress());
+    return backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2]);
+  case StepKind::Attention:
+    return backend.runAttention(node.payload, buffers, size_t(node.inputs) + node.outputs);
   case StepKind::Zero:
     backend.zero(buffers[0], node.firstBytes);
     return {};

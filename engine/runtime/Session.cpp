@@ -35,7 +35,8 @@ using namespace program;
 
 namespace {
 
-/// What a rank reports of a step. Of ranks that report the same the first one counts, in whichever session it is.
+/// What a rank reports of a step. Of ranks that report the same the lowest in the world speaks, in whichever session it is: so most
+/// sessions have nothing to say, and what all say together stays as small as it is in a small job.
 struct ReportedOutput {
   int64_t rank = -1; ///< -1: the ranks of this session do not report it
   double value = 0;
@@ -82,7 +83,7 @@ private:
   template <typename T> Status writeAll(const std::string &name, const std::vector<T> &values);
 
   struct OutputPlace {
-    int64_t rank = -1; ///< the first of this session that has it
+    int64_t rank = -1; ///< the first of the world that has it; -1: it is not in this session
     DeviceAddress memory;
   };
   OutputPlace findOutput(const std::string &name) const;
@@ -312,10 +313,14 @@ Status LocalSession::gatherOutputs(ReportedOutput *outputs, std::vector<std::vec
 }
 
 LocalSession::OutputPlace LocalSession::findOutput(const std::string &name) const {
-  for (const LocalRank &rank : arenas->all())
-    for (const Output *output : *program.classes()->Get(classOf(program, rank.rank))->outputs())
-      if (output->name()->str() == name)
-        return {rank.rank, rank.arena + output->offset()};
+  for (int64_t rank = 0; rank < worldOf(program); ++rank)
+    for (const Output *output : *program.classes()->Get(classOf(program, rank))->outputs())
+      if (output->name()->str() == name) {
+        for (const LocalRank &local : arenas->all())
+          if (local.rank == rank)
+            return {rank, local.arena + output->offset()};
+        return {};
+      }
   return {};
 }
 

@@ -38,9 +38,8 @@ struct StepGraph {
   std::vector<uint32_t> predecessorCount;
 };
 
-/// Expands fragments x tasks x ranks of this session. Edges: fragment dependencies, task dependencies, and the compute chain: all Kernel,
-/// Matmul, Zero, Copy and Collective steps of a task but free ones wait for those of the rank's previous task. The program must have been
-/// verified.
+/// Expands fragments x tasks x ranks of this session. Edges: fragment dependencies, task dependencies, and the compute chain: all steps
+/// of a task but Send, Receive and free collectives wait for those of the rank's previous task. The program must have been verified.
 StepGraph expandProgram(const program::Program &program, const std::vector<LocalRank> &ranks);
 
 /// `rank 3, task B0:1, step 12 'all_reduce h.3.attn' (gpt2.npar:14:3)`.

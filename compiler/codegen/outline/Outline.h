@@ -10,11 +10,17 @@
 
 namespace npar::codegen {
 
+/// With one micro-batch: an nn.accumulate that is its stage's only one to the variable -> nn.write, so that nothing zeroes the variable.
+void writeWhatIsAddedOnce(mlir::ModuleOp module);
+
 /// nn.accumulate -> read, add, write; nn.combine of one use -> nothing; nn.square_sums -> one op per parameter and one that adds them up.
 void rewriteState(mlir::Block &block);
 
 /// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels.
 void rewriteProducts(mlir::Block &block);
+
+/// nn.attention and its gradient, which placing has left whole, -> rank.attention, rank.attention_grad.
+void rewriteAttentions(mlir::Block &block);
 
 /// Each user gets its own nn.fill, nn.index, nn.broadcast; column reductions get their own cheap producers instead of stored values.
 void duplicateCheapOps(mlir::Block &block);

@@ -3,6 +3,7 @@
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/lowering/Lowering.h"
 #include "compiler/codegen/outline/Outline.h"
+#include "compiler/codegen/outline/View.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -91,7 +92,9 @@ FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
 
 LogicalResult ExportOutlineKernels::outline(Block &block) {
   rewriteState(block);
+  rewriteAttentions(block);
   rewriteProducts(block);
+  dropUnusedViews(block);
   duplicateCheapOps(block);
   std::vector<SmallVector<Operation *>> groups = groupOps(block);
   // Operations move to the end of the block in the new order (before its terminator).
@@ -131,6 +134,7 @@ LogicalResult ExportOutlineKernels::outline(Block &block) {
 void ExportOutlineKernels::runOnOperation() {
   getContext().loadAllAvailableDialects();
   mesh = dist::meshOf(getOperation());
+  writeWhatIsAddedOnce(getOperation());
   for (auto kernel : getOperation().getOps<rank::KernelOp>())
     named[kernel.getSymName().str()] = 0;
   SmallVector<Operation *> bodies;

@@ -1,50 +1,12 @@
 // Classifies an einsum's axes (batch, m, n, k), merges those that are contiguous everywhere, and writes it as a strided product.
 #include "compiler/codegen/outline/Outline.h"
+#include "compiler/codegen/outline/View.h"
 
 using namespace mlir;
 
 namespace npar::codegen {
 
 namespace {
-/// A tensor as strides by axis name into a stored tensor: looks through nn.select and nn.rename.
-struct View {
-  Value base;
-  int64_t offset = 0;
-  llvm::MapVector<StringAttr, int64_t> strides;
-
-  explicit View(Value value) {
-    // Names as the value has them, from its own dimensions down to the base's.
-    SmallVector<std::pair<StringAttr, StringAttr>> renames; // stored name -> name seen
-    SmallVector<std::pair<StringAttr, int64_t>> selected;
-    base = value;
-    while (true) {
-      if (auto rename = base.getDefiningOp<nn::RenameOp>()) {
-        renames.emplace_back(rename.getFromAttr(), rename.getToAttr());
-        base = rename.getX();
-      } else if (auto select = base.getDefiningOp<nn::SelectOp>()) {
-        selected.emplace_back(select.getAxisAttr(), select.getIndex());
-        base = select.getX();
-      } else {
-        break;
-      }
-    }
-    auto type = cast<RankedTensorType>(base.getType());
-    int64_t stride = 1;
-    ArrayRef<StringAttr> names = nn::axesOf(type);
-    for (int64_t dim = type.getRank() - 1; dim >= 0; stride *= type.getDimSize(dim), --dim) {
-      StringAttr name = names[dim];
-      for (auto &[from, to] : llvm::reverse(renames))
-        if (name == from)
-          name = to;
-      auto fixed = llvm::find_if(selected, [&](auto &entry) { return entry.first == names[dim] && !nn::hasAxis(value.getType(), name); });
-      if (fixed != selected.end())
-        offset += fixed->second * stride;
-      else
-        strides[name] = stride;
-    }
-  }
-};
-
 /// One loop of the product; stride 0 where a tensor lacks it.
 struct ProductLoop {
   int64_t size, a, b, c;
@@ -91,10 +53,6 @@ static FailureOr<Product> classify(nn::EinsumOp op, const View &a, const View &b
   auto result = cast<RankedTensorType>(op.getType());
   View c(op.getResult());
   Product product;
-  auto strideIn = [](const View &view, StringAttr axis) {
-    auto found = view.strides.find(axis);
-    return found == view.strides.end() ? int64_t(0) : found->second;
-  };
   SmallVector<StringAttr> axes(nn::axesOf(result));
   for (Value operand : op->getOperands())
     for (StringAttr axis : nn::axesOf(operand.getType()))
@@ -107,7 +65,7 @@ static FailureOr<Product> classify(nn::EinsumOp op, const View &a, const View &b
       continue;
     if (!inC && !(inA && inB))
       return failure(); // a sum over one operand alone
-    ProductLoop loop{size, strideIn(a, axis), strideIn(b, axis), strideIn(c, axis)};
+    ProductLoop loop{size, a.stride(axis), b.stride(axis), c.stride(axis)};
     (inA && inB && inC ? product.batch : inA && inC ? product.m : inB && inC ? product.n : product.k).push_back(loop);
   }
   // Order the contracted loops as A has them, so that neighbours can merge.
@@ -186,30 +144,6 @@ static bool rewriteProduct(nn::EinsumOp op) {
   return true;
 }
 
-// The operand with its axes in the given order, copied when it has another.
-static Value inOrder(OpBuilder &b, nn::EinsumOp op, Value operand, ArrayRef<StringAttr> order) {
-  auto type = cast<RankedTensorType>(operand.getType());
-  if (nn::axesOf(type) == order)
-    return operand;
-  SmallVector<int64_t> sizes;
-  for (StringAttr axis : order)
-    sizes.push_back(nn::sizeOf(type, axis));
-  RankedTensorType ordered = nn::withAxes(type.getElementType(), order, sizes);
-  if (dist::LayoutAttr layout = dist::layoutOf(type)) {
-    SmallVector<int64_t> global;
-    SmallVector<SmallVector<StringAttr>> splits;
-    for (StringAttr axis : order) {
-      global.push_back(layout.getSizes()[layout.dimOf(axis)]);
-      splits.push_back(layout.splitsOf(layout.dimOf(axis)));
-    }
-    ordered = RankedTensorType::get(sizes, type.getElementType(), dist::makeLayout(b.getContext(), order, global, splits));
-  }
-  auto copy = nn::BroadcastOp::create(b, op.getLoc(), ordered, operand);
-  if (Attribute at = op->getAttr("at"))
-    copy->setAttr("at", at);
-  return copy;
-}
-
 // Copies both operands to [batch.., m.., k..] and [batch.., n.., k..], which always classifies but for C's contiguous axis.
 static bool reorderOperands(nn::EinsumOp op) {
   SmallVector<StringAttr> a, b, k;
@@ -230,8 +164,7 @@ static bool reorderOperands(nn::EinsumOp op) {
       return false;
   a.append(k);
   b.append(k);
-  OpBuilder builder(op);
-  Value first = inOrder(builder, op, op.getA(), a), second = inOrder(builder, op, op.getB(), b);
+  Value first = inOrder(op, op.getA(), a), second = inOrder(op, op.getB(), b);
   if (first == op.getA() && second == op.getB())
     return false;
   op.getAMutable().assign(first);
@@ -244,10 +177,6 @@ void rewriteProducts(Block &block) {
     if (auto einsum = dyn_cast<nn::EinsumOp>(op); einsum && !getElementTypeOrSelf(einsum.getType()).isF64())
       if (!rewriteProduct(einsum) && reorderOperands(einsum))
         rewriteProduct(einsum);
-  // Views that only products looked through are gone.
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isa<nn::RenameOp, nn::SelectOp>(op) && op.use_empty())
-      op.erase();
 }
 
 } // namespace npar::codegen

@@ -21,6 +21,22 @@ static void rewriteAccumulate(nn::AccumulateOp op) {
   op.erase();
 }
 
+void writeWhatIsAddedOnce(ModuleOp module) {
+  auto micros = module->getAttrOfType<IntegerAttr>("npar.micro_count");
+  if (!micros || micros.getInt() != 1)
+    return;
+  llvm::MapVector<std::pair<Attribute, StringRef>, SmallVector<nn::AccumulateOp>> sums; // stage, accumulator
+  for (Operation &fragment : module.getOps())
+    if (fragment.getName().getStringRef() == "pipe.fragment")
+      fragment.walk([&](nn::AccumulateOp op) { sums[{fragment.getAttr("stage"), op.getVariable()}].push_back(op); });
+  for (auto &[place, all] : sums)
+    if (all.size() == 1) {
+      OpBuilder b(all.front());
+      copyPlace(all.front(), {nn::WriteOp::create(b, all.front().getLoc(), all.front().getVariableAttr(), all.front().getValue())});
+      all.front().erase();
+    }
+}
+
 // Mesh axes along which equal copies of a gradient are added up: they count once.
 static ArrayAttr replicasOf(nn::SquareSumsOp op, Value gradient) {
   MLIRContext *context = op.getContext();

@@ -1,5 +1,7 @@
-// Verifiers of kernels, launches and library products.
+// Verifiers of kernels, launches, library products and attention.
 #include "compiler/dialects/rank/Rank.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace npar::rank;
@@ -80,4 +82,74 @@ LogicalResult MatmulOp::verify() {
   if (getC().back() != 1)
     return emitOpError("'c' has column stride ") << getC().back() << ", must be 1";
   return success();
+}
+
+/// What an operand or result of an attention is called, and what it holds for an index of the batch list.
+struct AttentionSide {
+  StringRef name;
+  int64_t heads, rows, columns;
+};
+
+/// Verifies strides and element types of operands, then results.
+template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<AttentionSide> sides) {
+  int64_t least =
+      std::min({int64_t(op.getHeads()), int64_t(op.getRows()), int64_t(op.getKeys()), int64_t(op.getFeatures()), int64_t(op.getValues())});
+  for (int64_t size : op.getBatch())
+    least = std::min(least, size);
+  if (least < 1)
+    return op.emitOpError("has a size of ") << least << ", must be at least 1";
+  if (op.getCausal() && op.getRows() != op.getKeys())
+    return op.emitOpError("is causal with ") << op.getRows() << " rows and " << op.getKeys() << " keys, must have equally many";
+  ArrayRef<int64_t> offsets = op.getOffsets();
+  if (op.getStrides().size() != sides.size() || offsets.size() != op->getNumOperands())
+    return op.emitOpError("has strides of ") << op.getStrides().size() << " values and offsets of " << offsets.size() << ", must be of "
+                                             << sides.size() << " and " << op->getNumOperands();
+  Type element = getElementTypeOrSelf(op.getQ().getType()), wide = element;
+  if (element.isBF16() || element.isF16())
+    wide = Float32Type::get(op.getContext());
+  auto strides = op.getStrides().template getAsRange<DenseI64ArrayAttr>();
+  size_t index = 0, loops = op.getBatch().size();
+  for (auto [side, attribute] : llvm::zip(sides, strides)) {
+    bool isOperand = index < op->getNumOperands();
+    Value value = isOperand ? op->getOperand(index) : Value(op->getResult(index - op->getNumOperands()));
+    auto type = cast<RankedTensorType>(value.getType());
+    Type wanted = side.name == "lse" ? wide : element;
+    if (type.getElementType() != wanted)
+      return op.emitOpError("'") << side.name << "' is of " << type.getElementType() << ", must be of " << wanted;
+    ArrayRef<int64_t> each = attribute.asArrayRef();
+    if (each.size() != loops + 2)
+      return op.emitOpError("'") << side.name << "' has " << each.size() << " strides for " << loops << " batch loops, heads and rows";
+    if (side.name == "lse" && (each[loops + 1] != 1 || each[loops] != int64_t(op.getRows())))
+      return op.emitOpError("'lse' has strides ") << each[loops] << " and " << each[loops + 1] << ", must be " << op.getRows() << " and 1";
+    int64_t offset = isOperand ? offsets[index] : 0;
+    int64_t last = offset + each[loops] * (side.heads - 1) + each[loops + 1] * (side.rows - 1) + side.columns - 1;
+    for (auto [stride, size] : llvm::zip(each, op.getBatch()))
+      last += stride * (size - 1);
+    if (offset < 0 || llvm::any_of(each, [](int64_t stride) { return stride < 0; }) || last >= type.getNumElements())
+      return op.emitOpError("'") << side.name << "' reaches element " << last << " of a tensor of " << type.getNumElements();
+    ++index;
+  }
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  int64_t heads = getHeads(), rows = getRows(), keys = getKeys(), features = getFeatures(), values = getValues();
+  return verifyAttention(*this, {{"q", heads, rows, features},
+                                 {"k", 1, keys, features},
+                                 {"v", 1, keys, values},
+                                 {"out", heads, rows, values},
+                                 {"lse", heads, rows, 1}});
+}
+
+LogicalResult AttentionGradOp::verify() {
+  int64_t heads = getHeads(), rows = getRows(), keys = getKeys(), features = getFeatures(), values = getValues();
+  return verifyAttention(*this, {{"q", heads, rows, features},
+                                 {"k", 1, keys, features},
+                                 {"v", 1, keys, values},
+                                 {"out", heads, rows, values},
+                                 {"dout", heads, rows, values},
+                                 {"lse", heads, rows, 1},
+                                 {"dq", heads, rows, features},
+                                 {"dk", 1, keys, features},
+                                 {"dv", 1, keys, values}});
 }

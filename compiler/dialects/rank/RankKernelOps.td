@@ -1,4 +1,4 @@
-// What a fragment's arithmetic becomes: launches of outlined kernels and library matrix products, still on SSA tensors.
+// What a fragment's arithmetic becomes: launches of outlined kernels, library matrix products and attention, still on SSA tensors.
 #ifndef NPAR_RANK_KERNEL_OPS
 #define NPAR_RANK_KERNEL_OPS
 
@@ -68,6 +68,45 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
     /// Multiply-adds counted twice.
     double getFlops();
   }];
+}
+
+// Operands on strides: `strides` has for each operand, then each result, the element strides of the batch loops (outermost first), of the
+// heads of a group and of its rows; `offsets` counts the elements before the first of each operand.
+class Rank_AttentionBase<string mnemonic, list<Trait> traits = []> : Rank_Op<mnemonic, !listconcat([Pure], traits)> {
+  dag sizes = (ins DenseI64ArrayAttr:$batch, I64Attr:$heads, I64Attr:$rows, I64Attr:$keys, I64Attr:$features, I64Attr:$values,
+      F64Attr:$scale, UnitAttr:$causal, TypedArrayAttrBase<DenseI64ArrayAttr, "strides of each operand and result">:$strides,
+      DenseI64ArrayAttr:$offsets, F64Attr:$flops);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Rank_AttentionOp : Rank_AttentionBase<"attention"> {
+  let summary = "softmax attention in one step, which never stores a matrix of rows by keys";
+  let description = [{
+    For each index of `batch`, one head of k and v and the `heads` heads of q that attend to it: q [heads, rows, features], k [keys, features],
+    v [keys, values], out [heads, rows, values], lse [heads, rows]. `out = softmax(scale * q k^T) v`, causal where keys after a row are left
+    out, and `lse` the logarithm of the softmax's sum. Features, values and the whole of lse for an index are contiguous.
+    ```mlir
+    %out, %lse = rank.attention %q, %k, %v {batch = array<i64: 2, 4>, causal, heads = 3, rows = 8, keys = 8, features = 16, values = 16,
+        scale = 0.25, strides = [array<i64: 1536, 48, 16, 192>, array<i64: 512, 16, 0, 64>, ...], offsets = array<i64: 0, 0, 0>, ...} : (...)
+        -> (...)
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v), sizes);
+  let results = (outs AnyRankedTensor:$out, AnyRankedTensor:$lse);
+}
+
+def Rank_AttentionGradOp : Rank_AttentionBase<"attention_grad"> {
+  let summary = "the gradients of rank.attention's operands in one step";
+  let description = [{
+    From what rank.attention had and made, and the gradient of its first result. Those of k and v are sums over the heads.
+    ```mlir
+    %dq, %dk, %dv = rank.attention_grad %q, %k, %v, %out, %dout, %lse {...} : (...) -> (...)
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, AnyRankedTensor:$out, AnyRankedTensor:$dout,
+                            AnyRankedTensor:$lse), sizes);
+  let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv);
 }
 
 def Rank_SquareSumOp : Rank_Op<"square_sum", [Pure]> {

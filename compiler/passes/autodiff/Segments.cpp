@@ -7,6 +7,9 @@ using namespace mlir;
 using namespace npar;
 using namespace npar::nn;
 
+/// An attention, or the gradient of one.
+static bool isAttention(Operation *op) { return isa<AttentionOp, AttentionGradOp>(op); }
+
 FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, DictionaryAttr plan) {
   Segments segments;
   auto located = plan.getAs<LocationAttr>("loc");
@@ -27,7 +30,7 @@ FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, Dictiona
   }
   if (name == "attention") {
     segments.kind = Kind::Attention;
-    if (llvm::none_of(micro.getOps(), [&](Operation &op) { return !segments.nameOf(&op).empty(); }))
+    if (llvm::none_of(micro.getOps(), [](Operation &op) { return isAttention(&op); }))
       return emitError(loc) << "nothing to recompute: the model has no operation 'attention'";
     return segments;
   }
@@ -59,11 +62,8 @@ std::string Segments::nameOf(Operation *op) const {
   switch (kind) {
   case Kind::Blocks:
     return at.getBlock() < 0 || at.getBlock() >= blocks ? "" : std::to_string(at.getBlock() / every);
-  case Kind::Attention: {
-    StringRef name = op->getName().stripDialect();
-    name.consume_back("_grad");
-    return name == "attention" ? ("attention of " + path).str() : "";
-  }
+  case Kind::Attention: // that in blocks makes the probabilities again as it is: to repeat it would save a number per row
+    return isAttention(op) && !op->hasAttr(blockedAttribute) ? ("attention of " + path).str() : "";
   case Kind::Layers: {
     StringRef outermost;
     for (StringRef pattern : patterns)

@@ -55,8 +55,7 @@ private:
     SmallVector<std::pair<StringRef, uint64_t>> parts = {{"activations", rankClass.activation_bytes},
                                                          {"gradients", rankClass.gradient_bytes},
                                                          {"optimizer", rankClass.optimizer_bytes},
-                                                         {"parameters", rankClass.parameter_bytes},
-                                                         {"workspace", rankClass.workspace_bytes}};
+                                                         {"parameters", rankClass.parameter_bytes}};
     llvm::erase_if(parts, [](auto &part) { return part.second == 0; });
     llvm::stable_sort(parts, [](auto &a, auto &b) { return a.second > b.second; });
     return parts;

@@ -7,10 +7,6 @@
 #include <memory>
 
 namespace npar {
-namespace compiler {
-class WorkspaceOracle;
-}
-
 /// Takes the scheduled program out of a module whose arithmetic is outlined, one class of ranks per pipeline stage: with memory, order and
 /// planned times, the plan's `require` held. Variables and kernels stay in the module; the kernels' code is left to the caller.
 ///
@@ -26,7 +22,7 @@ class WorkspaceOracle;
 ///   1: send 64 elements to pp = 1 event 0 (outbox0[0, 256]) -> () after 0  # send, begin 1.1e-08 end 2.5e-08, f32
 /// ```
 ///
-/// `oracle` answers how much scratch memory library calls need; null: none is planned. Errors are reported at the ops that cause them.
-mlir::FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(mlir::ModuleOp module, const compiler::WorkspaceOracle *oracle = nullptr);
+/// Errors are reported at the ops that cause them.
+mlir::FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(mlir::ModuleOp module);
 
 } // namespace npar

@@ -43,9 +43,8 @@ void eraseScheduled(ModuleOp module) {
 
 } // namespace
 
-FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module, const compiler::WorkspaceOracle *oracle) {
+FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
   memory::Tables tables(module);
-  tables.oracle = oracle;
   if (failed(fillProgram(module, tables.program)) || failed(fillCheckpointRules(module, tables.program)))
     return failure();
   FailureOr<std::vector<memory::ClassModel>> classes = memory::readPipe(tables);

@@ -110,6 +110,8 @@ private:
         })
         .Case([&](rank::LaunchOp launch) { return readLaunch(launch); })
         .Case([&](rank::MatmulOp matmul) { return readMatmul(matmul); })
+        .Case([&](rank::AttentionOp attention) { return readAttention(attention, /*gradient=*/false); })
+        .Case([&](rank::AttentionGradOp attention) { return readAttention(attention, /*gradient=*/true); })
         .Case([&](pipe::SendOp send) {
           model.values[values.lookup(send.getValue())].sent.push_back(static_cast<uint32_t>(send.getEvent()));
           Action &action = act(program::StepKind::Send, "send", op, send.getValue(), {});
@@ -244,17 +246,49 @@ private:
     strides(matmul.getB(), entry->b_batch, entry->b_row, entry->b_column);
     strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
     entry->accumulate = bool(matmul.getAccumulator());
-    if (tables.oracle)
-      entry->workspace = tables.oracle->matmulBytes(*entry);
     Action &action = act(program::StepKind::Matmul, "matmul", matmul, {matmul.getLhs(), matmul.getRhs()}, matmul.getResult());
     action.payload = static_cast<uint32_t>(tables.program.matmuls.size());
-    action.workspace = entry->workspace;
     tables.program.matmuls.push_back(std::move(entry));
     uint64_t size = type.getElementTypeBitWidth() / 8;
     action.inputOffsets = {matmul.getAOffset() * size, matmul.getBOffset() * size};
     if (matmul.getAccumulator())
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();
+    action.seconds = cost::stepSeconds(machine, cost::Work::Matmul, action.flops, bytesMoved(action));
+    return success();
+  }
+
+  template <typename Op> LogicalResult readAttention(Op attention, bool gradient) {
+    auto type = cast<RankedTensorType>(attention.getQ().getType());
+    std::optional<program::ElementType> element = elementTypeOf(type);
+    if (!element)
+      return attention.emitOpError("has an element type that no program holds");
+    auto entry = std::make_unique<program::AttentionT>();
+    entry->type = *element;
+    entry->gradient = gradient;
+    entry->causal = attention.getCausal();
+    entry->scale = attention.getScale().convertToDouble();
+    entry->batch = attention.getBatch().vec();
+    entry->heads = attention.getHeads();
+    entry->rows = attention.getRows();
+    entry->keys = attention.getKeys();
+    entry->features = attention.getFeatures();
+    entry->values = attention.getValues();
+    for (auto strides : attention.getStrides().template getAsRange<DenseI64ArrayAttr>()) {
+      ArrayRef<int64_t> all = strides.asArrayRef();
+      entry->strides.push_back(std::make_unique<program::AttentionStridesT>());
+      program::AttentionStridesT &target = *entry->strides.back();
+      target.batch.assign(all.begin(), all.end() - 2);
+      target.head = all[all.size() - 2];
+      target.row = all.back();
+    }
+    StringRef name = attention->getName().stripDialect();
+    Action &action = act(program::StepKind::Attention, name, attention, attention->getOperands(), attention->getResults());
+    action.payload = static_cast<uint32_t>(tables.program.attentions.size());
+    tables.program.attentions.push_back(std::move(entry));
+    for (auto [operand, offset] : llvm::zip(attention->getOperands(), attention.getOffsets()))
+      action.inputOffsets.push_back(static_cast<uint64_t>(offset) * (getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() / 8));
+    action.flops = attention.getFlops().convertToDouble();
     action.seconds = cost::stepSeconds(machine, cost::Work::Matmul, action.flops, bytesMoved(action));
     return success();
   }

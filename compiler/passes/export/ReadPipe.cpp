@@ -59,7 +59,23 @@ bool isStoredOn(nn::VariableOp variable, int64_t stage) {
   return false;
 }
 
-/// Zeroes every accumulator; runs first, once per training step.
+/// Whether something adds to an accumulator, or takes it as it is at the step's begin. Where the one micro-batch writes it, nothing does.
+bool needsZero(const ClassModel &model, uint32_t variable) {
+  bool written = false;
+  for (const FragmentModel &fragment : model.fragments) {
+    if (fragment.phase == program::Phase::Update) // after all others
+      continue;
+    auto write = llvm::find_if(fragment.writes, [&](const memory::Write &one) { return one.variable == variable; });
+    bool writes = write != fragment.writes.end();
+    for (const memory::ValueModel &value : fragment.values)
+      if (value.variable == variable && (!writes || value.readAt < write->order))
+        return true;
+    written |= writes;
+  }
+  return !written;
+}
+
+/// Zeroes every accumulator that needs it; runs first, once per training step.
 FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
   const cost::Machine machine;
   FragmentModel model;
@@ -67,7 +83,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
   model.phase = program::Phase::Prologue;
   for (uint32_t index = 0; index < reader.model.variables.size(); ++index) {
     const VariableModel &variable = reader.model.variables[index];
-    if (variable.kind != program::VariableKind::Accumulator)
+    if (variable.kind != program::VariableKind::Accumulator || !needsZero(reader.model, index))
       continue;
     StringRef name = tables.program.variables[variable.variable]->name;
     memory::ValueModel value;

@@ -5,7 +5,6 @@
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/dialects/rank/Rank.h"
 #include "compiler/memory/Allocate.h"
-#include "compiler/memory/WorkspaceOracle.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -19,7 +18,6 @@ struct Tables {
   mlir::SymbolTable symbols;
   dist::MeshAttr mesh;
   mlir::StringAttr pipelineAxis; ///< null without a pipeline
-  const compiler::WorkspaceOracle *oracle = nullptr;
   llvm::StringMap<uint32_t> variables, kernels; ///< by name
   std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
   uint32_t nextEvent = 0;

@@ -36,7 +36,14 @@ LabelKey keyOf(const program::LabelT &label) {
 
 auto keyOf(const program::MatmulT &m) {
   return std::make_tuple(m.type, m.result, m.m, m.n, m.k, m.batch, m.a_batch, m.a_row, m.a_column, m.b_batch, m.b_row, m.b_column,
-                         m.c_batch, m.c_row, m.accumulate, m.workspace);
+                         m.c_batch, m.c_row, m.accumulate);
+}
+
+auto keyOf(const program::AttentionT &a) {
+  std::vector<std::tuple<std::vector<int64_t>, int64_t, int64_t>> strides;
+  for (const auto &each : a.strides)
+    strides.emplace_back(each->batch, each->head, each->row);
+  return std::make_tuple(a.type, a.gradient, a.causal, a.scale, a.batch, a.heads, a.rows, a.keys, a.features, a.values, strides);
 }
 
 auto keyOf(const program::TransferT &t) { return std::make_tuple(t.axis, t.peer, t.event, t.type, t.count); }
@@ -70,6 +77,7 @@ public:
     program.labels = std::move(labels.entries);
     program.kernels = std::move(kernels.entries);
     program.matmuls = std::move(matmuls.entries);
+    program.attentions = std::move(attentions.entries);
     program.collectives = std::move(collectives.entries);
     program.transfers = std::move(transfers.entries);
   }
@@ -82,6 +90,7 @@ private:
   Shared<program::LabelT, LabelKey> labels;
   Shared<program::KernelT, std::string> kernels;
   Shared<program::MatmulT, KeyOf<program::MatmulT>> matmuls;
+  Shared<program::AttentionT, KeyOf<program::AttentionT>> attentions;
   Shared<program::CollectiveT, std::vector<CollectiveKey>> collectives; // by all parts of a bucket
   Shared<program::TransferT, KeyOf<program::TransferT>> transfers;
 
@@ -96,6 +105,8 @@ private:
       return copied(kernels, program.kernels[step.payload()]->symbol, *program.kernels[step.payload()]);
     case program::StepKind::Matmul:
       return copied(matmuls, keyOf(*program.matmuls[step.payload()]), *program.matmuls[step.payload()]);
+    case program::StepKind::Attention:
+      return copied(attentions, keyOf(*program.attentions[step.payload()]), *program.attentions[step.payload()]);
     case program::StepKind::Collective:
       return collective(step);
     case program::StepKind::Send:

@@ -4,10 +4,11 @@
 
 include "mlir/Pass/PassBase.td"
 
-def PlaceMarkRing : Pass<"place-mark-ring", "::mlir::ModuleOp"> {
-  let summary = "marks attention that a rule sends round a ring, and puts its sequence in zigzag order where the rule says so";
+def PlaceMarkAttention : Pass<"place-mark-attention", "::mlir::ModuleOp"> {
+  let summary = "marks attention that goes round a ring or whose sequence is whole, and puts the sequence in zigzag order where a rule says so";
   let description = [{
-    Runs before autodiff: such attention keeps the logarithm of its softmax's sum for the backward pass, not the probabilities. Zigzag order
+    Runs before autodiff: either attention keeps the logarithm of its softmax's sum for the backward pass, not the probabilities. `blocked`, of
+    which nothing splits the sequence, is not expanded but becomes one step. Attention under `by gather` stays as it is. Zigzag order
     (`dist.zigzag`) concerns the whole axis, in every operation and data buffer; parameters and operations that take one index of it are refused.
 
     ```mlir
@@ -15,6 +16,8 @@ def PlaceMarkRing : Pass<"place-mark-ring", "::mlir::ModuleOp"> {
     %o, %p = nn.attention %q, %k, %v {...} : (!q, !q, !q) -> (!q, tensor<2x4x64x64xf32, #nn.axes<batch, head, seq, key>>)
     // becomes, with dist.zigzag = {key = 2 : i64, seq = 2 : i64} on the module
     %o, %p = nn.attention %q, %k, %v {..., ring} : (!q, !q, !q) -> (!q, tensor<2x4x64xf32, #nn.axes<batch, head, seq>>)
+    // and without these rules
+    %o, %p = nn.attention %q, %k, %v {..., blocked} : (!q, !q, !q) -> (!q, tensor<2x4x64xf32, #nn.axes<batch, head, seq>>)
     ```
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
@@ -63,7 +66,7 @@ def PlaceExpand : Pass<"place-expand", "::mlir::ModuleOp"> {
   let summary = "expands norms, softmax, attention and cross-entropy on local tensors";
   let description = [{
     RULES.md#P5. A reduction over a split axis becomes a local reduction and a `dist.all_reduce` (sum or max); means divide by the global
-    size. Attention with `ring` becomes one block of work per rank of the ring with `dist.permute` between them.
+    size. Attention with `ring` becomes one block of work per rank of the ring with `dist.permute` between them; `blocked` attention stays.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

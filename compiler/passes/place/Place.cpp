@@ -19,7 +19,7 @@ void buildPlacePipeline(mlir::OpPassManager &manager, bool accountSaved) {
 }
 
 void registerPlacePasses() {
-  mlir::registerPass(createPlaceMarkRingPass);
+  mlir::registerPass(createPlaceMarkAttentionPass);
   mlir::registerPass(createPlaceAssignPass);
   mlir::registerPass(createPlaceAccountSavedPass);
   mlir::registerPass(createPlaceExpandPass);

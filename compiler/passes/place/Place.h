@@ -11,7 +11,7 @@ class Pass;
 namespace npar {
 
 /// Before autodiff, since it decides what attention keeps for its gradient.
-std::unique_ptr<mlir::Pass> createPlaceMarkRingPass();
+std::unique_ptr<mlir::Pass> createPlaceMarkAttentionPass();
 std::unique_ptr<mlir::Pass> createPlaceAssignPass();
 std::unique_ptr<mlir::Pass> createPlaceAccountSavedPass();
 std::unique_ptr<mlir::Pass> createPlaceExpandPass();

@@ -29,7 +29,7 @@ public:
     StringRef dialect = op->getDialect() ? op->getDialect()->getNamespace() : "";
     if (dialect != "nn" && dialect != "dist")
       return success();
-    if (isa<dist::ReshardOp>(op) || op->hasTrait<nn::Composite>())
+    if (isa<dist::ReshardOp>(op) || nn::isExpanded(op))
       return op->emitOpError("is left after placing");
     for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
       if (failed(checkType(op, type)))

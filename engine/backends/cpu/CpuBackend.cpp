@@ -1,4 +1,5 @@
-// The processor: generated kernels from the program, matrix products from oneDNN, memory with alignment.
+// The processor: generated kernels from the program, matrix products from engine/product, attention from engine/attention, memory with
+// alignment.
 #include "engine/backends/cpu/CpuBackend.h"
 
 #include "engine/backends/cpu/Workers.h"
@@ -14,19 +15,19 @@ namespace npar::engine {
 namespace {
 /// A part of a split step should last about this long, else handing it over costs more than it saves.
 constexpr double partSeconds = 50e-6;
-constexpr double bytesPerSecond = 8e9, kernelFlopsPerSecond = 4e9, matmulFlopsPerSecond = 100e9;
+constexpr double bytesPerSecond = 8e9, kernelFlopsPerSecond = 4e9;
 /// Below a page of pages malloc is as good as mmap.
 constexpr uint64_t mapFrom = 1 << 21;
-constexpr size_t maxBatchDimensions = 16;
 } // namespace
 
 Status CpuBackend::load(const program::Program &program) {
   if (Status status = loadKernels(program); !status.ok())
     return status;
-  if (auto *list = program.matmuls())
-    for (size_t i = 0; i < list->size(); ++i)
-      if (Status status = loadMatmul(*list->Get(i), i); !status.ok())
-        return status;
+  if (Status status = products.load(program, spread); !status.ok())
+    return status;
+  if (Status status = attentions.load(program, spread); !status.ok())
+    return status;
+  scratch = std::make_unique<WorkerScratch>(std::max(products.bytesPerWorker(), attentions.bytesPerWorker()));
   return {};
 }
 
@@ -61,70 +62,6 @@ Status CpuBackend::loadKernels(const program::Program &program) {
   return {};
 }
 
-Status CpuBackend::loadMatmul(const program::Matmul &matmul, size_t index) {
-  MatmulShape shape;
-  shape.type = matmul.type(), shape.result = matmul.result();
-  shape.m = matmul.m(), shape.n = matmul.n(), shape.k = matmul.k();
-  shape.aRow = matmul.a_row(), shape.aColumn = matmul.a_column();
-  shape.bRow = matmul.b_row(), shape.bColumn = matmul.b_column();
-  shape.cRow = matmul.c_row(), shape.accumulate = matmul.accumulate();
-  std::string what = "matrix product " + std::to_string(index);
-  if (shape.type == program::ElementType::I32 || shape.type == program::ElementType::U8)
-    return Status::badInput(what + " has an element type other than f32, f64, bf16 and f16");
-
-  Product product;
-  int64_t count = 1;
-  auto take = [](const flatbuffers::Vector<int64_t> *from, std::vector<int64_t> &to) {
-    if (from)
-      to.assign(from->begin(), from->end());
-  };
-  take(matmul.batch(), product.batch);
-  take(matmul.a_batch(), product.aBatch);
-  take(matmul.b_batch(), product.bBatch);
-  take(matmul.c_batch(), product.cBatch);
-  if (product.aBatch.size() != product.batch.size() || product.bBatch.size() != product.batch.size() ||
-      product.cBatch.size() != product.batch.size())
-    return Status::badInput(what + ": its batch strides do not match its batch list");
-  if (product.batch.size() > maxBatchDimensions)
-    return Status::badInput(what + " has more than " + std::to_string(maxBatchDimensions) + " batch dimensions");
-  for (int64_t n : product.batch)
-    count *= n;
-
-  // The library blocks k by what it sees of the matrix, by rules that differ between processors: so the split over rows is part of the
-  // program's meaning, a function of the shape alone, and a single worker computes the parts one after the other.
-  double seconds = 2.0 * shape.m * shape.n * shape.k * count / matmulFlopsPerSecond;
-  int parts = static_cast<int>(std::min<double>(matmulMaxParts, seconds / partSeconds));
-  for (parts = std::max(parts, 1);; --parts) {
-    product.parts = parts;
-    product.rows = rowsPerPart(shape.m, parts);
-    if (parts > 1 && product.rows * (parts - 1) >= shape.m)
-      continue;
-    MatmulShape piece = shape;
-    piece.m = product.rows;
-    auto body = Matmul::create(piece);
-    piece.m = shape.m - product.rows * (parts - 1);
-    auto last = Matmul::create(piece);
-    if (!body.ok() || !last.ok()) {
-      if (parts > 1)
-        continue;
-      return Status(body.status().ok() ? last.status() : body.status());
-    }
-    product.body = *body, product.last = *last;
-    product.scratchPerPart = std::max(product.body->scratchBytes(), product.last->scratchBytes());
-    if (product.scratchPerPart * parts <= matmul.workspace())
-      break;
-    if (parts == 1)
-      return Status::badInput(what + " (" + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k) +
-                              ") needs " + std::to_string(product.scratchPerPart) + " bytes of workspace on this machine, but " +
-                              std::to_string(matmul.workspace()) + " are planned: compile the program on this machine");
-  }
-  product.aRow = shape.aRow, product.cRow = shape.cRow;
-  product.elementSize = static_cast<int64_t>(program::sizeOf(shape.type));
-  product.resultSize = static_cast<int64_t>(program::sizeOf(shape.result));
-  products.push_back(std::move(product));
-  return {};
-}
-
 Result<DeviceAddress> CpuBackend::allocate(uint64_t bytes) {
   uint64_t rounded = std::max<uint64_t>((bytes + 63) / 64 * 64, 64);
   void *memory = nullptr;
@@ -150,8 +87,6 @@ void CpuBackend::release(DeviceAddress memory, uint64_t bytes) {
     std::free(memory.devicePointer());
 }
 
-void CpuBackend::enterThread() { useOneOpenMpThread(); }
-
 void CpuBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) { std::memcpy(target.devicePointer(), source, bytes); }
 
 void CpuBackend::copyOut(void *target, DeviceAddress source, uint64_t bytes) { std::memcpy(target, source.devicePointer(), bytes); }
@@ -176,47 +111,13 @@ Status CpuBackend::runKernel(uint32_t index, const DeviceAddress *addresses, siz
   return {};
 }
 
-Status CpuBackend::runMatmul(uint32_t index, DeviceAddress left, DeviceAddress right, DeviceAddress result, DeviceAddress workspace) {
-  const void *a = left.devicePointer(), *b = right.devicePointer();
-  void *c = result.devicePointer(), *scratch = workspace.devicePointer();
-  const Product &product = products[index];
-  auto runPart = [&](int64_t part) -> Status {
-    const Matmul &matmul = part + 1 < product.parts ? *product.body : *product.last;
-    auto at = [](const void *base, int64_t elements, int64_t size) { return static_cast<const uint8_t *>(base) + elements * size; };
-    void *own = static_cast<uint8_t *>(scratch) + part * product.scratchPerPart;
-    int64_t aOffset = part * product.rows * product.aRow, bOffset = 0, cOffset = part * product.rows * product.cRow;
-    size_t depth = product.batch.size();
-    int64_t position[maxBatchDimensions] = {};
-    while (true) {
-      if (Status status = matmul.run(at(a, aOffset, product.elementSize), at(b, bOffset, product.elementSize),
-                                     const_cast<uint8_t *>(at(c, cOffset, product.resultSize)), own);
-          !status.ok())
-        return status;
-      size_t d = depth;
-      for (; d > 0; --d) {
-        aOffset += product.aBatch[d - 1], bOffset += product.bBatch[d - 1], cOffset += product.cBatch[d - 1];
-        if (++position[d - 1] < product.batch[d - 1])
-          break;
-        int64_t n = product.batch[d - 1];
-        aOffset -= n * product.aBatch[d - 1], bOffset -= n * product.bBatch[d - 1], cOffset -= n * product.cBatch[d - 1];
-        position[d - 1] = 0;
-      }
-      if (d == 0)
-        return {};
-    }
-  };
-  if (product.parts == 1)
-    return runPart(0);
-  Status results[matmulMaxParts];
-  if (!spread.splitSteps) {
-    for (int64_t part = 0; part < product.parts && results[0].ok(); ++part)
-      results[0] = runPart(part);
-    return results[0];
-  }
-  forEachPart(product.parts, [&](int64_t part) { results[part] = runPart(part); });
-  for (Status &status : results)
-    if (!status.ok())
-      return status;
+Status CpuBackend::runMatmul(uint32_t index, DeviceAddress a, DeviceAddress b, DeviceAddress c) {
+  products.run(index, a.devicePointer(), b.devicePointer(), c.devicePointer(), *scratch);
+  return {};
+}
+
+Status CpuBackend::runAttention(uint32_t index, const DeviceAddress *addresses, size_t) {
+  attentions.run(index, reinterpret_cast<void *const *>(addresses), *scratch); // here an address is a pointer
   return {};
 }
 

@@ -1,8 +1,10 @@
-// The processor: generated kernels from the program, matrix products from oneDNN, memory with alignment.
+// The processor: generated kernels from the program, matrix products from engine/product, attention from engine/attention, memory with
+// alignment.
 #pragma once
 
+#include "engine/backends/cpu/Attentions.h"
 #include "engine/backends/cpu/KernelObject.h"
-#include "engine/backends/cpu/Matmul.h"
+#include "engine/backends/cpu/Products.h"
 #include "engine/device/Backend.h"
 
 namespace npar::engine {
@@ -14,7 +16,7 @@ public:
   bool computes() const override { return true; }
   bool asynchronous() const override { return false; }
   Status load(const program::Program &program) override;
-  void enterThread() override;
+  void enterThread() override {}
   Result<DeviceAddress> allocate(uint64_t bytes) override;
   void release(DeviceAddress memory, uint64_t bytes) override;
   void *hostView(DeviceAddress memory) const override { return memory.devicePointer(); }
@@ -25,7 +27,8 @@ public:
   void reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
               const DeviceAddress *targets, size_t targetCount, uint64_t count) override;
   Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) override;
-  Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c, DeviceAddress scratch) override;
+  Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) override;
+  Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount) override;
   void whenDone(Completion &completion) override { completion.completed({}); }
 
 private:
@@ -34,21 +37,14 @@ private:
     int64_t extent = 0;
     double flops = 0;
   };
-  struct Product {
-    std::shared_ptr<Matmul> body, last; ///< `parts - 1` times body, then last; equal when parts == 1
-    int parts = 1;
-    int64_t rows = 0; ///< of body
-    uint64_t scratchPerPart = 0;
-    int64_t aRow = 0, cRow = 0, elementSize = 4, resultSize = 4;
-    std::vector<int64_t> batch, aBatch, bBatch, cBatch; ///< strides in elements
-  };
   Status loadKernels(const program::Program &program);
-  Status loadMatmul(const program::Matmul &matmul, size_t index);
 
   Spread spread;
   std::shared_ptr<KernelObject> object;
   std::vector<Kernel> kernels;
-  std::vector<Product> products;
+  Products products;
+  Attentions attentions;
+  std::unique_ptr<WorkerScratch> scratch; ///< of what the products and attentions of the program take
 };
 
 /// Refuses a program generated for features that this processor lacks.

@@ -44,6 +44,40 @@ func.func @scores(%x: tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, fea
 }
 
 // -----
+// Attention that placing has left whole is one step: selected operands are views, the group of heads has a stride where k and v have none.
+// CHECK-LABEL: func.func @attention
+// CHECK-NOT: rank.launch
+// CHECK: rank.attention %arg0, %arg0, %arg0 {batch = array<i64: 2, 2>, causal, features = 4 : i64, flops = {{.*}}, heads = 1 : i64, keys = 5 : i64, offsets = array<i64: 0, 8, 16>, rows = 5 : i64, scale = 5.000000e-01 : f64, strides = [array<i64: 120, 4, 0, 24>, array<i64: 120, 4, 0, 24>, array<i64: 120, 4, 0, 24>, array<i64: 40, 4, 0, 8>, array<i64: 10, 5, 5, 1>], values = 4 : i64}
+// CHECK-NEXT: return
+func.func @attention(%x: tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, feature>>) -> tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>> {
+  %q = nn.select %x at "part"[0] : (tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, feature>>) -> tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>
+  %k = nn.select %x at "part"[1] : (tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, feature>>) -> tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>
+  %v = nn.select %x at "part"[2] : (tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, part, head, feature>>) -> tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>
+  %o, %l = nn.attention %q, %k, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>, tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>, tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>)
+      -> (tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>, tensor<2x2x5xf32, #nn.axes<batch, head, seq>>)
+  return %o : tensor<2x5x2x4xf32, #nn.axes<batch, seq, head, feature>>
+}
+
+// -----
+// Two axes that are contracted are one row, in the order that q has them: k, which has another, is copied, and so is its gradient. Groups of
+// heads share the head of k.
+// CHECK-LABEL: func.func @grouped_attention
+// CHECK: %[[K:.*]] = rank.launch @broadcast
+// CHECK: rank.attention_grad %arg0, %[[K]], %arg2, %arg4, %arg4, %arg3 {batch = array<i64: 2>, features = 6 : i64, {{.*}}heads = 3 : i64, {{.*}}strides = [array<i64: 90, 6, 18>, array<i64: 30, 0, 6>, array<i64: 20, 0, 4>, array<i64: 60, 4, 12>, array<i64: 60, 4, 12>, array<i64: 15, 5, 1>, array<i64: 90, 6, 18>, array<i64: 30, 0, 6>, array<i64: 20, 0, 4>], values = 4 : i64}
+// CHECK: %[[DK:.*]] = rank.launch @broadcast
+// CHECK: return %{{.*}}, %[[DK]]
+!q = tensor<2x5x3x2x3xf32, #nn.axes<batch, seq, group, side, half>>
+!k = tensor<2x5x3x2xf32, #nn.axes<batch, seq, half, side>>
+!v = tensor<2x5x4xf32, #nn.axes<batch, seq, feature>>
+!o = tensor<2x5x3x4xf32, #nn.axes<batch, seq, group, feature>>
+func.func @grouped_attention(%q: !q, %k: !k, %v: !v, %l: tensor<2x3x5xf32, #nn.axes<batch, group, seq>>, %o: !o) -> (!q, !k) {
+  %dq, %dk, %dv = nn.attention_grad %q, %k, %v, %l, %o, %o {seq = "seq", key = "key", feature = "feature", causal = false, scale = 0.5, blocked}
+      : (!q, !k, !v, tensor<2x3x5xf32, #nn.axes<batch, group, seq>>, !o, !o) -> (!q, !k, !v)
+  return %dq, %dk : !q, !k
+}
+
+// -----
 // The result's last axis belongs to the first operand: the operands change places.
 // CHECK-LABEL: func.func @swap
 // CHECK: rank.matmul %arg1, %arg0 {{.*}}m = 3 : i64, n = 5 : i64
@@ -135,4 +169,33 @@ func.func @narrow(%x: tensor<6x8xbf16, #nn.axes<batch, embed>>, %w: tensor<8x16x
   %g = nn.einsum %x, %y : (tensor<6x8xbf16, #nn.axes<batch, embed>>, tensor<6x16xbf16, #nn.axes<batch, hidden>>) -> tensor<8x16xf32, #nn.axes<embed, hidden>>
   nn.accumulate @w.grad.0, %g : tensor<8x16xf32, #nn.axes<embed, hidden>>
   return %y : tensor<6x16xbf16, #nn.axes<batch, hidden>>
+}
+
+// -----
+// With one micro-batch what its stage adds to once is written; what two fragments add to is not.
+// CHECK-LABEL: pipe.fragment @B0
+// CHECK: %[[PRODUCT:.*]] = rank.matmul %{{.*}}, %{{.*}} {
+// CHECK-NEXT: nn.write @w.grad.0, %[[PRODUCT]]
+// CHECK-NEXT: %[[OLD:.*]] = nn.read @w.grad.1
+// CHECK-NEXT: %[[SUM:.*]] = rank.matmul %{{.*}}, %{{.*}} accumulate %[[OLD]]
+// CHECK-NEXT: nn.write @w.grad.1, %[[SUM]]
+// CHECK-LABEL: pipe.fragment @W0
+// CHECK: nn.read @w.grad.1
+module attributes {npar.micro_count = 1 : i64} {
+  nn.variable @w.grad.0 : tensor<8x16xf32, #nn.axes<embed, hidden>> {kind = #nn.kind<accumulator>}
+  nn.variable @w.grad.1 : tensor<8x16xf32, #nn.axes<embed, hidden>> {kind = #nn.kind<accumulator>}
+  pipe.fragment @B0 stage(0) phase(B) {
+    %x = nn.input "x" : tensor<3x8xf32, #nn.axes<batch, embed>>
+    %dy = nn.input "dy" : tensor<3x16xf32, #nn.axes<batch, hidden>>
+    %g = nn.einsum %x, %dy : (tensor<3x8xf32, #nn.axes<batch, embed>>, tensor<3x16xf32, #nn.axes<batch, hidden>>) -> tensor<8x16xf32, #nn.axes<embed, hidden>>
+    nn.accumulate @w.grad.0, %g : tensor<8x16xf32, #nn.axes<embed, hidden>>
+    %h = nn.einsum %x, %dy : (tensor<3x8xf32, #nn.axes<batch, embed>>, tensor<3x16xf32, #nn.axes<batch, hidden>>) -> tensor<8x16xf32, #nn.axes<embed, hidden>>
+    nn.accumulate @w.grad.1, %h : tensor<8x16xf32, #nn.axes<embed, hidden>>
+  }
+  pipe.fragment @W0 stage(0) phase(W) {
+    %x = nn.input "x" : tensor<3x8xf32, #nn.axes<batch, embed>>
+    %dy = nn.input "dy" : tensor<3x16xf32, #nn.axes<batch, hidden>>
+    %g = nn.einsum %x, %dy : (tensor<3x8xf32, #nn.axes<batch, embed>>, tensor<3x16xf32, #nn.axes<batch, hidden>>) -> tensor<8x16xf32, #nn.axes<embed, hidden>>
+    nn.accumulate @w.grad.1, %g : tensor<8x16xf32, #nn.axes<embed, hidden>>
+  }
 }

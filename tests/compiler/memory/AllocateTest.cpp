@@ -121,7 +121,6 @@ private:
               action.accumulator = value;
               action.inplace.clear();
             }
-          action.workspace = pick(2) * 100;
         }
         fragment.actions.push_back(action);
       }
@@ -380,19 +379,6 @@ uint64_t scratchOf(FragmentModel fragment) {
 TEST(Allocate, ReusesScratch) {
   EXPECT_EQ(scratchOf(chainOf(10, false)), 2048u);
   EXPECT_EQ(scratchOf(chainOf(10, true)), 1024u);
-}
-
-TEST(Allocate, CountsWorkspaceApart) {
-  ClassModel model;
-  model.fragments.push_back(chainOf(3, false));
-  model.fragments[0].actions[1].kind = StepKind::Matmul;
-  model.fragments[0].actions[1].workspace = 640;
-  model.tasks.push_back({0, 0, 0, 0});
-  std::string error;
-  auto rankClass = allocateClass(model, {}, error);
-  EXPECT_EQ(rankClass->workspace_bytes, 640u);
-  EXPECT_EQ(rankClass->activation_bytes, 2048u);
-  EXPECT_EQ(rankClass->fragments[0]->steps[1].outputs(), 2);
 }
 
 /// A fragment that makes values of 64 bytes and keeps them, or uses them.

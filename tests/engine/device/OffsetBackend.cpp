@@ -109,8 +109,12 @@ Status OffsetBackend::runKernel(uint32_t kernel, const DeviceAddress *buffers, s
   });
 }
 
-Status OffsetBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c, DeviceAddress scratch) {
-  return start([=] { return inner->runMatmul(matmul, real(a), real(b), real(c), real(scratch)); });
+Status OffsetBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) {
+  return start([=] { return inner->runMatmul(matmul, real(a), real(b), real(c)); });
+}
+
+Status OffsetBackend::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount) {
+  return start([this, attention, to = real(buffers, bufferCount)] { return inner->runAttention(attention, to.data(), to.size()); });
 }
 
 void OffsetBackend::whenDone(Completion &completion) {

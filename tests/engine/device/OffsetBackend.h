@@ -36,8 +36,8 @@ public:
               const engine::DeviceAddress *targets, size_t targetCount, uint64_t count) override;
   engine::Status runKernel(uint32_t kernel, const engine::DeviceAddress *buffers, size_t bufferCount, const int64_t *context,
                            uint64_t bytes) override;
-  engine::Status runMatmul(uint32_t matmul, engine::DeviceAddress a, engine::DeviceAddress b, engine::DeviceAddress c,
-                           engine::DeviceAddress scratch) override;
+  engine::Status runMatmul(uint32_t matmul, engine::DeviceAddress a, engine::DeviceAddress b, engine::DeviceAddress c) override;
+  engine::Status runAttention(uint32_t attention, const engine::DeviceAddress *buffers, size_t bufferCount) override;
   void whenDone(engine::Completion &completion) override;
 
   /// The kernel with this number among all that are run fails; set before the first one.

@@ -1,31 +1,13 @@
 // What the verifier refuses: one hand-made fault per test, in a program that is otherwise right.
+#include "tests/engine/program/Refusals.h"
 #include "tests/engine/program/TwoStages.h"
 
-#include "engine/program/Verify.h"
 #include "engine/program/Words.h"
 
 #include <gtest/gtest.h>
 
 namespace npar::program {
 namespace {
-
-/// The checks of a program, after packing it.
-std::vector<CheckResult> check(const ProgramT &program) {
-  auto loaded = LoadedProgram::examineBytes(packProgram(program), "test.npx");
-  EXPECT_TRUE(loaded.ok());
-  return (*loaded)->checks();
-}
-
-/// Expects that `name` fails with a detail that contains `text`.
-void expectRefused(const ProgramT &program, const std::string &name, const std::string &text) {
-  for (const CheckResult &result : check(program))
-    if (result.name == name) {
-      EXPECT_FALSE(result.ok) << name;
-      EXPECT_NE(result.detail.find(text), std::string::npos) << result.detail;
-      return;
-    }
-  FAIL() << "no check " << name;
-}
 
 Step &step(ProgramT &program, size_t rankClass, size_t fragment, size_t index) {
   return program.classes[rankClass]->fragments[fragment]->steps[index];

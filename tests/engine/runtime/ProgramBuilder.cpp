@@ -38,14 +38,6 @@ uint32_t ProgramBuilder::kernel(const std::string &symbol, int64_t extent) {
   return static_cast<uint32_t>(program.kernels.size() - 1);
 }
 
-uint32_t ProgramBuilder::matmul(int64_t m, int64_t n, int64_t k, bool accumulate, uint64_t workspace) {
-  auto matmul = std::make_unique<MatmulT>();
-  matmul->m = m, matmul->n = n, matmul->k = k, matmul->accumulate = accumulate, matmul->workspace = workspace;
-  matmul->a_row = k, matmul->a_column = 1, matmul->b_row = n, matmul->b_column = 1, matmul->c_row = n;
-  program.matmuls.push_back(std::move(matmul));
-  return static_cast<uint32_t>(program.matmuls.size() - 1);
-}
-
 uint32_t ProgramBuilder::collective(CollectiveKind kind, ElementType type, std::vector<uint32_t> axes, uint32_t event, uint64_t count,
                                     ReduceOp op) {
   auto collective = std::make_unique<CollectiveT>();

@@ -26,7 +26,6 @@ public:
   uint32_t variable(const std::string &name, program::VariableKind kind, program::ElementType type, std::vector<int64_t> shape,
                     int32_t of = -1);
   uint32_t kernel(const std::string &symbol, int64_t extent);
-  uint32_t matmul(int64_t m, int64_t n, int64_t k, bool accumulate, uint64_t workspace);
   uint32_t collective(program::CollectiveKind kind, program::ElementType type, std::vector<uint32_t> axes, uint32_t event, uint64_t count,
                       program::ReduceOp op = program::ReduceOp::Sum);
   uint32_t transfer(uint32_t axis, uint32_t peer, uint32_t event, uint64_t count);

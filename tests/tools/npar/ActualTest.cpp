@@ -83,6 +83,20 @@ TEST_F(ActualTest, TheFirstStepWarmsUpAndDoesNotCount) {
     EXPECT_NEAR(kind.measured, 2 * kind.planned, 1e-6) << kind.kind;
 }
 
+// All messages last from 50 to 51 s, twice over; what is computed beside them hides them.
+TEST_F(ActualTest, CommunicationThatNothingHidesIsExposed) {
+  auto apart = [](int64_t, int64_t, const ViewStep &step, Times times) { return step.communicates() ? Times{50, 51} : times; };
+  auto beside = [](int64_t, int64_t, const ViewStep &step, Times) { return step.communicates() ? Times{50, 51} : Times{50.2, 50.6}; };
+  auto actual = actualOf(packed.root(), view, traceOf(view, 3, apart).dump(), "run.json");
+  ASSERT_TRUE(actual.ok()) << actual.status().message();
+  EXPECT_NEAR(actual->exposed, 1, 1e-6);
+  EXPECT_NEAR(actualJson(view, *actual)["exposed_seconds"].get<double>(), 1, 1e-6);
+  EXPECT_TRUE(has(actualText(view, *actual), "communication not hidden"));
+  actual = actualOf(packed.root(), view, traceOf(view, 3, beside).dump(), "run.json");
+  ASSERT_TRUE(actual.ok()) << actual.status().message();
+  EXPECT_NEAR(actual->exposed, 0.6, 1e-6);
+}
+
 // Rank 3 of stage 1 (ranks 2 and 3) computes half again as long.
 TEST_F(ActualTest, FindsTheStraggler) {
   auto late = [](int64_t rank, int64_t, const ViewStep &step, Times times) {

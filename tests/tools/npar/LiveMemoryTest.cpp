@@ -78,29 +78,25 @@ TEST(LiveMemory, EqualTasksShareAPattern) {
   EXPECT_NE(one.tasks[0].pattern, one.tasks[2].pattern);
 }
 
-// A product's workspace lives as long as the product; a value without a reader as long as its step.
-TEST(LiveMemory, KnowsWorkspaceAndWhatNoOneReads) {
+// A value without a reader lives as long as its step.
+TEST(LiveMemory, KnowsWhatNoOneReads) {
   ProgramT program = emptyProgram({}, 1);
   program.matmuls.push_back(std::make_unique<MatmulT>());
-  program.matmuls.back()->workspace = 128;
   RankClassT &one = addClass(program, "stage0", {});
-  uint32_t scratch = addRegion(one, "scratch", 320, 1), input = addRegion(one, "input", 64, 1),
+  uint32_t scratch = addRegion(one, "scratch", 128, 1), input = addRegion(one, "input", 64, 1),
            forward = addFragment(one, "F0", Phase::Forward);
-  addStep(program, one, forward, StepKind::Matmul, 0, {{input, 0, 64}, {input, 0, 64}}, {{scratch, 0, 64}, {scratch, 64, 128}}, {},
-          "product");
-  addStep(program, one, forward, StepKind::Zero, 0, {}, {{scratch, 192, 64}}, {}, "unread");
+  addStep(program, one, forward, StepKind::Matmul, 0, {{input, 0, 64}, {input, 0, 64}}, {{scratch, 0, 64}}, {}, "product");
+  addStep(program, one, forward, StepKind::Zero, 0, {}, {{scratch, 64, 64}}, {}, "unread");
   addTask(one, forward, 0);
   shareTimes(program);
   Packed packed(program);
   View view = viewOf(packed.root());
   const ClassView &only = view.classes[0];
-  EXPECT_EQ(liveAt(only, 0.25, MemoryKind::Workspace), 128);
   EXPECT_EQ(liveAt(only, 0.25, MemoryKind::Inputs), 64); // there at the start
   EXPECT_EQ(liveAt(only, 0.25, MemoryKind::Scratch), 64);
-  EXPECT_EQ(liveAt(only, 0.75, MemoryKind::Workspace), 0);
   EXPECT_EQ(liveAt(only, 0.75, MemoryKind::Inputs), 0);
   EXPECT_EQ(liveAt(only, 0.75, MemoryKind::Scratch), 64); // "unread" during its step, the product no more
-  EXPECT_EQ(only.memory.peakBytes, 256u);
+  EXPECT_EQ(only.memory.peakBytes, 128u);
 }
 
 // Planned messages may outlast the next use of their box; then the box still counts once.

@@ -125,6 +125,8 @@ bool nn::isFree(Operation *op) {
   return op && originOf(op) == Origin::Nothing;
 }
 
+bool nn::isExpanded(Operation *op) { return op->hasTrait<Composite>() && !op->hasAttr(blockedAttribute); }
+
 bool nn::isFetched(Operation *op) {
   while (op && isOperandItself(op))
     op = op->getOperand(0).getDefiningOp();

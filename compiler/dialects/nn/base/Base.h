@@ -49,7 +49,7 @@ template <typename Op> struct AxesAgree : mlir::OpTrait::TraitBase<Op, AxesAgree
 /// Marks an op whose axes are split alike where they have one name, although their sizes may differ.
 template <typename Op> struct SplitsAgree : mlir::OpTrait::TraitBase<Op, SplitsAgree> {};
 
-/// Marks an op that placing expands into local ones; none is left after it.
+/// Marks an op that placing expands into local ones, or leaves with `blockedAttribute`.
 template <typename Op> struct Composite : mlir::OpTrait::TraitBase<Op, Composite> {};
 
 /// The op's `at` attribute; null when it has none.
@@ -66,6 +66,11 @@ bool isFetched(mlir::Operation *op);
 
 /// Attribute of an op that is built as the gradient of another kind of op, which it names: plans speak of that kind.
 constexpr llvm::StringLiteral gradientOfAttribute = "gradient_of";
+
+/// Attribute of a composite op that placing leaves as it is: one step of the engine computes it.
+constexpr llvm::StringLiteral blockedAttribute = "blocked";
+/// Whether placing expands the op into local ones; none is left after it.
+bool isExpanded(mlir::Operation *op);
 
 /// Attribute of an op of a recomputed segment and of its copy in the backward, until the schedule is made: their common number.
 constexpr llvm::StringLiteral recomputeAttribute = "recompute";

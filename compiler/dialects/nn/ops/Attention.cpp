@@ -17,8 +17,8 @@ void nn::addAttention(NnDialect &dialect) {
 
 static bool isPlaced(Type type) { return !llvm::isa<AxesAttr>(llvm::cast<RankedTensorType>(type).getEncoding()); }
 
-/// What the second result, or the operand in its place, is called: the probabilities, on a ring the logarithms of their sums.
-template <typename Op> static StringRef kept(Op op) { return op.getRing() ? "lse" : "probs"; }
+/// What the second result, or the operand in its place, is called: the probabilities or the logarithms of their sums.
+template <typename Op> static StringRef kept(Op op) { return op.keepsLse() ? "lse" : "probs"; }
 
 /// Axes of q that probs (or lse) lacks: q and k are multiplied over them.
 static SmallVector<StringAttr> contractedAxes(Type q, Type probs) {
@@ -39,16 +39,32 @@ static LogicalResult requireAxes(Operation *op, Type type, StringRef what, Array
   return success();
 }
 
-/// Verifies the result that is kept for the backward pass: probs, or lse on a ring.
+/// Verifies the result that is kept for the backward pass: probs or lse.
 template <typename Op> static LogicalResult verifyKept(Op op) {
   Type q = op.getQ().getType(), type = op.getProbs().getType();
   if (failed(requireAxis(op, type, kept(op), op.getSeqAttr())) || failed(requireNoAxis(op, type, kept(op), op.getFeatureAttr())))
     return failure();
-  if (!op.getRing())
+  if (!op.keepsLse())
     return failure(failed(requireSameElement(op, {q, type})) || failed(requireAxis(op, type, "probs", op.getKeyAttr())));
   for (StringAttr name : axesOf(type))
     if (!hasAxis(q, name))
       return op.emitOpError() << "axis '" << name.getValue() << "' of lse is missing in q";
+  return success();
+}
+
+/// Verifies what one step computes: the sequence is whole, and one axis at most has the heads that attend to the same keys.
+template <typename Op> static LogicalResult verifyBlocked(Op op) {
+  if (op.getRing())
+    return op.emitOpError("is both 'ring' and 'blocked'");
+  StringAttr groups;
+  for (StringAttr name : axesOf(op.getLse().getType())) {
+    if (hasAxis(op.getK().getType(), name))
+      continue;
+    if (groups)
+      return op.emitOpError() << "with 'blocked' has groups along '" << groups.getValue() << "' and '" << name.getValue()
+                              << "', at most one axis may have them";
+    groups = name;
+  }
   return success();
 }
 
@@ -78,11 +94,11 @@ template <typename Op> static LogicalResult verifyShapes(Op op) {
       failed(requireAxes(op, k, "k", keys, "q")) || failed(requireAxes(op, v, "v", values, "k")))
     return failure();
   // After placing the queries may be split while the keys are whole.
-  int64_t size = sizeOf(q, seq), alias = sizeOf(probs, key);
-  if (!op.getRing() && !isPlaced(q) && size != alias)
+  int64_t size = sizeOf(q, seq), alias = op.keepsLse() ? sizeOf(k, seq) : sizeOf(probs, key);
+  if (!op.getRing() && (op.getBlocked() || !isPlaced(q)) && size != alias)
     return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << size << " but its alias '" << key.getValue() << "' has "
                             << alias;
-  return success();
+  return op.getBlocked() ? verifyBlocked(op) : success();
 }
 
 /// out has the axes of the queries' rows, and the feature.
@@ -97,8 +113,8 @@ template <typename Op> static LogicalResult verifyOut(Op op, Type out, StringRef
 
 LogicalResult AttentionOp::verify() { return failure(failed(verifyShapes(*this)) || failed(verifyOut(*this, getOut().getType(), "out"))); }
 LogicalResult AttentionGradOp::verify() {
-  if (getRing() && !getOut())
-    return emitOpError("with 'ring' needs 'out'");
+  if (keepsLse() && !getOut())
+    return emitOpError() << "with '" << (getRing() ? "ring" : "blocked") << "' needs 'out'";
   return failure(failed(verifyShapes(*this)) || failed(verifyOut(*this, getDout().getType(), "dout")) ||
                  (getOut() && failed(verifyOut(*this, getOut().getType(), "out"))) ||
                  failed(requireSameOrder(*this, getDq().getType(), "dq", getQ().getType(), "q")) ||
@@ -106,7 +122,7 @@ LogicalResult AttentionGradOp::verify() {
                  failed(requireSameOrder(*this, getDv().getType(), "dv", getV().getType(), "v")));
 }
 
-// The probabilities; `ring` is not decided in the language.
+// The probabilities; `ring` and `blocked` are not decided in the language.
 SmallVector<Type> AttentionOp::getFurtherTypes(RankedTensorType out, DictionaryAttr attributes) {
   auto seq = attributes.getAs<StringAttr>("seq"), feature = attributes.getAs<StringAttr>("feature");
   RankedTensorType rows = withoutAxes(out, {seq, feature});
@@ -140,10 +156,11 @@ StringAttr AttentionOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
 StringAttr AttentionGradOp::loopOfOperand(unsigned operand, StringAttr axis) { return loopOf(*this, operand == 1 || operand == 2, axis); }
 StringAttr AttentionGradOp::loopOfResult(unsigned result, StringAttr axis) { return loopOf(*this, result == 1 || result == 2, axis); }
 
-/// Pairs of a query and a key, in all heads.
+/// Pairs of a query and a key, in all heads, for which something is computed.
 template <typename Op> static double pairs(Op op) {
   double kept = static_cast<double>(llvm::cast<RankedTensorType>(op.getProbs().getType()).getNumElements());
-  return kept * (op.getRing() ? static_cast<double>(sizeOf(op.getK().getType(), op.getSeqAttr())) : 1);
+  double keys = op.keepsLse() ? static_cast<double>(sizeOf(op.getK().getType(), op.getSeqAttr())) : 1;
+  return kept * (op.getBlocked() && op.getCausal() ? (keys + 1) / 2 : keys); // what is masked is left out, query by query
 }
 
 template <typename Op> static double contractedSize(Op op) {
@@ -153,17 +170,22 @@ template <typename Op> static double contractedSize(Op op) {
   return size;
 }
 
-/// Operations of the products: one with q or k and one with v for each pair of positions.
-template <typename Op> static double productFlops(Op op) {
-  return 2 * pairs(op) * (contractedSize(op) + static_cast<double>(sizeOf(op.getV().getType(), op.getFeatureAttr())));
+/// Operations of the products: so many with q or k and with v for each pair of positions.
+template <typename Op> static double productFlops(Op op, int contracted, int values) {
+  return 2 * pairs(op) * (contracted * contractedSize(op) + values * static_cast<double>(sizeOf(op.getV().getType(), op.getFeatureAttr())));
 }
 
-// Two products forward, four backward, and the softmax.
-double AttentionOp::getFlops() { return productFlops(*this) + 7 * pairs(*this); }
-double AttentionGradOp::getFlops() { return 2 * productFlops(*this) + 6 * pairs(*this); }
-/// An attention that is repeated for its probabilities only computes the scores.
-double AttentionOp::getProductFlops() { return getOut().use_empty() ? 2 * pairs(*this) * contractedSize(*this) : productFlops(*this); }
-double AttentionGradOp::getProductFlops() { return 2 * productFlops(*this); }
+// Two products forward, four backward, with the scores again five, and the softmax. An attention that is repeated for its probabilities
+// only computes the scores.
+double AttentionOp::getFlops() { return productFlops(*this, 1, 1) + 7 * pairs(*this); }
+double AttentionGradOp::getFlops() { return getProductFlops() + 6 * pairs(*this); }
+double AttentionOp::getProductFlops() { return productFlops(*this, 1, getBlocked() || !getOut().use_empty()); }
+double AttentionGradOp::getProductFlops() { return productFlops(*this, getBlocked() ? 3 : 2, 2); }
+
+// The gradients of k and v are sums over the groups.
+bool AttentionGradOp::needsZeroPadding(unsigned operand, StringAttr axis) {
+  return isContracted(*this, operand, axis) || !hasAxis(getK().getType(), axis);
+}
 
 SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   if (!gradients[0] || gradients[1]) {
@@ -171,7 +193,7 @@ SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gr
     return {};
   }
   auto grad = AttentionGradOp::create(builder, getLoc(), TypeRange{getQ().getType(), getK().getType(), getV().getType()}, getQ(), getK(),
-                                      getV(), getProbs(), gradients[0], getRing() ? getOut() : Value(), getSeqAttr(), getKeyAttr(),
-                                      getFeatureAttr(), getCausalAttr(), getScaleAttr(), getRingAttr());
+                                      getV(), getProbs(), gradients[0], keepsLse() ? getOut() : Value(), getSeqAttr(), getKeyAttr(),
+                                      getFeatureAttr(), getCausalAttr(), getScaleAttr(), getRingAttr(), getBlockedAttr());
   return {grad.getDq(), grad.getDk(), grad.getDv()};
 }

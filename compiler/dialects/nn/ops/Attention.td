@@ -18,27 +18,37 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
     ```
     Expanded into einsum, scale, causal_mask, softmax over `key`, einsum.
 
+    With `blocked` nothing splits `seq`, and nobody ever stores the probabilities: the second result is the logarithm of the sum that they are
+    divided by, lse: [.., heads, groups, seq], and the gradient makes them again. The op is not expanded but becomes one step, block by block
+    (`rank.attention`); there is at most one axis of groups.
+    ```mlir
+    %o, %lse = nn.attention %q, %k, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.125, blocked} : (...)
+        -> (tensor<2x8x4x3x16xf32, #nn.axes<batch, seq, kv_head, group, feature>>, tensor<2x4x3x8xf32, #nn.axes<batch, kv_head, group, seq>>)
+    ```
     With `ring` the keys and values of the mesh axes that split `seq` travel past the queries, and nobody ever has all of them: the second
-    result is not the probabilities but the logarithm of the sum that they were divided by, lse: [.. without feature, seq].
+    result is lse too.
   }];
   let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale,
-                       UnitAttr:$ring);
+                       UnitAttr:$ring, UnitAttr:$blocked);
   let results = (outs Nn_Float:$out, Nn_Float:$probs);
   let extra = [{
-    /// The second result, which with `ring` is the logarithm of the sum of exponentials.
+    /// Whether the second result is the logarithm of the sum of exponentials.
+    bool keepsLse() { return getRing() || getBlocked(); }
     ::mlir::Value getLse() { return getProbs(); }
   }];
 }
 
 def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_Composite, Nn_OwnLoopNames, Nn_OwnProducts]> {
-  let summary = "the gradients of q, k, v; with `ring` from lse in place of the probabilities, and from `out`";
+  let summary = "the gradients of q, k, v; with `ring` or `blocked` from lse in place of the probabilities, and from `out`";
   let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, Nn_Float:$probs, Nn_Float:$dout, Optional<Nn_Float>:$out,
-                       StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale, UnitAttr:$ring);
+                       StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale, UnitAttr:$ring, UnitAttr:$blocked);
   let results = (outs Nn_Float:$dq, Nn_Float:$dk, Nn_Float:$dv);
   let reduction = "Sum";
   let extra = [{
-    /// The fourth operand, which with `ring` is the logarithm of the sum of exponentials.
+    /// Whether the fourth operand is the logarithm of the sum of exponentials.
+    bool keepsLse() { return getRing() || getBlocked(); }
     ::mlir::Value getLse() { return getProbs(); }
+    bool needsZeroPadding(unsigned operand, ::mlir::StringAttr axis);
   }];
 }
 

@@ -1,4 +1,5 @@
-// softmax, attention and their gradients as local operations; k and v go under the alias `key` of the sequence.
+// softmax, attention and their gradients as local operations; k and v go under the alias `key` of the sequence. Blocked attention is local
+// as it is.
 #include "compiler/passes/place/LocalBuilder.h"
 #include "compiler/passes/place/expand/Expand.h"
 
@@ -37,6 +38,8 @@ template <typename Op> static Type softmaxType(Op op) {
 }
 
 static void expandAttention(nn::AttentionOp op) {
+  if (op.getBlocked())
+    return;
   if (op.getRing())
     return expandRing(op);
   LocalBuilder b(op);
@@ -55,6 +58,8 @@ static void expandAttention(nn::AttentionOp op) {
 /// Masked positions have probability 0, so nothing flows through them without another mask. Where the queries are split and the keys whole,
 /// the gradients of keys and values are partial.
 static void expandAttentionGrad(nn::AttentionGradOp op) {
+  if (op.getBlocked())
+    return;
   if (op.getRing())
     return expandRing(op);
   LocalBuilder b(op);

@@ -23,10 +23,11 @@ const char *const types = R"(
 !logits = tensor<2x8x30xf32, #nn.axes<batch, seq, vocab>>
 !grouped = tensor<2x8x4x3x4xf32, #nn.axes<batch, seq, head, group, feature>>
 !gp = tensor<2x4x3x8x8xf32, #nn.axes<batch, head, group, seq, key>>
+!gl = tensor<2x4x3x8xf32, #nn.axes<batch, head, group, seq>>
 !sums = tensor<56xf64, #nn.axes<bin>>
 !s = tensor<f64, #nn.axes<>>
 func.func @f(%tokens: !tokens, %rows: !rows, %x: !x, %e: !e, %h: !h, %p: !p, %qkv: !qkv, %table: !table, %logits: !logits, %sums: !sums,
-          %grouped: !grouped, %gp: !gp) {
+          %grouped: !grouped, %gp: !gp, %gl: !gl) {
 )";
 
 /// Parses one op and describes it as "batch:parallel embed:reduce linear flops".
@@ -115,6 +116,22 @@ TEST(LoopAxesTest, GroupedAttentionSplitsHeadsAndGroups) {
                                 " : (!grouped, !h, !h, !gp, !grouped) -> (!grouped, !h, !h)");
   EXPECT_EQ(backward.axes, "batch:parallel seq:context head:parallel group:parallel feature:whole key:whole");
   EXPECT_EQ(backward.flops, 4 * 2 * 4 * probabilities + 6 * probabilities);
+}
+
+// Blocks leave out what is masked, query by query: half of the pairs and half a diagonal. The gradient makes the scores again.
+TEST(LoopAxesTest, BlockedAttentionCountsWhatIsNotMasked) {
+  const std::string causal = "{seq = \"seq\", key = \"key\", feature = \"feature\", causal = true, scale = 0.5, blocked}";
+  const std::string whole = "{seq = \"seq\", key = \"key\", feature = \"feature\", causal = false, scale = 0.5, blocked}";
+  Described forward = describe("%o, %q = nn.attention %grouped, %h, %h " + causal + " : (!grouped, !h, !h) -> (!grouped, !gl)");
+  EXPECT_EQ(forward.axes, "batch:parallel seq:context head:parallel group:parallel feature:whole key:whole");
+  double rows = 2 * 4 * 3 * 8, pairs = rows * (8 + 1) / 2;
+  EXPECT_EQ(forward.flops, (2 * 2 * 4 + 7) * pairs);
+  for (auto [attributes, counted] : {std::pair(causal, pairs), std::pair(whole, rows * 8)}) {
+    Described backward = describe("%a, %b, %c = nn.attention_grad %grouped, %h, %h, %gl, %grouped, %grouped " + attributes +
+                                  " : (!grouped, !h, !h, !gl, !grouped, !grouped) -> (!grouped, !h, !h)");
+    EXPECT_EQ(backward.axes, "batch:parallel seq:context head:parallel group:parallel feature:whole key:whole");
+    EXPECT_EQ(backward.flops, (5 * 2 * 4 + 6) * counted);
+  }
 }
 
 TEST(LoopAxesTest, PartsAreWhole) {

@@ -429,6 +429,56 @@ func.func @f(%h: !h, %lse: !lse) {
 }
 
 // -----
+// Nor do blocks make them: the gradient has to have the output.
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+func.func @f(%h: !h, %lse: !lse) {
+  // expected-error @+1 {{with 'blocked' needs 'out'}}
+  %q, %k, %v = nn.attention_grad %h, %h, %h, %lse, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!h, !h, !h, !lse, !h) -> (!h, !h, !h)
+  return
+}
+
+// -----
+// One rank has all keys, or none has.
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+func.func @f(%h: !h) {
+  // expected-error @+1 {{is both 'ring' and 'blocked'}}
+  %o, %l = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring, blocked}
+      : (!h, !h, !h) -> (!h, !lse)
+  return
+}
+
+// -----
+// The heads that attend to the same keys lie along one axis.
+
+!q = tensor<2x8x2x3x4xf32, #nn.axes<batch, seq, head, group, feature>>
+!k = tensor<2x8x4xf32, #nn.axes<batch, seq, feature>>
+!lse = tensor<2x2x3x8xf32, #nn.axes<batch, head, group, seq>>
+func.func @f(%q: !q, %k: !k) {
+  // expected-error @+1 {{with 'blocked' has groups along 'head' and 'group', at most one axis may have them}}
+  %o, %l = nn.attention %q, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!q, !k, !k) -> (!q, !lse)
+  return
+}
+
+// -----
+// Blocked attention has as many keys as queries.
+
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!k = tensor<2x7x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+func.func @f(%h: !h, %k: !k) {
+  // expected-error @+1 {{axis 'seq' has size 8 but its alias 'key' has 7}}
+  %o, %l = nn.attention %h, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!h, !k, !k) -> (!h, !lse)
+  return
+}
+
+// -----
 // On a ring nobody has the probabilities.
 
 !h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>

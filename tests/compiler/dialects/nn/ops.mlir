@@ -145,6 +145,11 @@ func.func @layers(%x: !x, %e: !e, %rows: !rows, %h: !h, %p: !p, %l: !logits, %t:
   // CHECK: nn.attention_grad {{.*}} ring,
   %rq, %rk, %rv = nn.attention_grad %h, %h, %h, %sums, %oo, %oo {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, ring}
       : (!h, !h, !h, !lse, !h, !h) -> (!h, !h, !h)
+  // CHECK: nn.attention {{.*}}blocked,
+  %bo, %logs = nn.attention %h, %h, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked} : (!h, !h, !h) -> (!h, !lse)
+  // CHECK: nn.attention_grad {{.*}}blocked,
+  %bq, %bk, %bv = nn.attention_grad %h, %h, %h, %logs, %bo, %bo {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!h, !h, !h, !lse, !h, !h) -> (!h, !h, !h)
   // CHECK: nn.attention_grad
   %q, %k, %v = nn.attention_grad %h, %h, %h, %probs, %o {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5}
     : (!h, !h, !h, !p, !h) -> (!h, !h, !h)

@@ -106,3 +106,80 @@ func.func @f(%a: tensor<4x4xf32>) {
       c = array<i64: 1, 4>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+// Attention has rows and keys.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{has a size of 0, must be at least 1}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 0, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// A row sees the keys up to its own place.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{is causal with 8 rows and 7 keys, must have equally many}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 7, features = 4, values = 4, scale = 0.5, causal,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// Each operand and result says where its rows lie.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{has strides of 4 values and offsets of 3, must be of 5 and 3}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// The logarithms of sums are as wide as the sums.
+func.func @f(%x: tensor<2x8x4xbf16>) {
+  // expected-error @+1 {{'lse' is of 'bf16', must be of 'f32'}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8x4xbf16>) -> (tensor<2x8x4xbf16>, tensor<2x8xbf16>)
+  return
+}
+
+// -----
+
+// Each batch loop has a stride.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{'v' has 2 strides for 1 batch loops, heads and rows}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// All logarithms of an index lie together.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{'lse' has strides 8 and 2, must be 8 and 1}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 2>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// Attention reaches no further than its operands.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{'k' reaches element 64 of a tensor of 64}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 1, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}

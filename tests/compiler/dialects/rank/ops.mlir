@@ -1,6 +1,6 @@
 // RUN: npar-opt %s | npar-opt | FileCheck %s
 
-// What a rank runs in one piece prints and parses again: kernels, launches, library products.
+// What a rank runs in one piece prints and parses again: kernels, launches, library products, attention.
 
 #l = #dist.layout<batch : 4 {dp}, embed : 16>
 #w = #dist.layout<embed : 16, out : 8>
@@ -22,5 +22,22 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
     %1 = rank.matmul %0, %w accumulate %old {batch = array<i64>, m = 2 : i64, n = 8 : i64, k = 16 : i64, a = array<i64: 16, 1>,
         b = array<i64: 8, 1>, c = array<i64: 8, 1>} : (tensor<2x16xf32, #l>, tensor<16x8xf32, #w>, tensor<2x8xf32, #y>) -> tensor<2x8xf32, #y>
     return %1 : tensor<2x8xf32, #y>
+  }
+  // Queries in groups of three heads, out of a tensor that holds q, k and v; the gradients apart.
+  // CHECK: func.func @attention
+  func.func @attention(%x: tensor<2x8x5x4xf32>, %dout: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
+    // CHECK-NEXT: %[[O:.*]], %[[L:.*]] = rank.attention %[[X:.*]], %[[X]], %[[X]] {batch = array<i64: 2>, causal, features = 4 : i64, flops = 1.000000e+03 : f64, heads = 3 : i64, keys = 8 : i64, offsets = array<i64: 0, 12, 16>, rows = 8 : i64, scale = 5.000000e-01 : f64, strides = [array<i64: 160, 4, 20>,
+    %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 3, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+        strides = [array<i64: 160, 4, 20>, array<i64: 160, 0, 20>, array<i64: 160, 0, 20>, array<i64: 96, 4, 12>, array<i64: 24, 8, 1>],
+        offsets = array<i64: 0, 12, 16>, flops = 1000.0}
+        : (tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>) -> (tensor<2x8x3x4xf32>, tensor<2x3x8xf32>)
+    // CHECK-NEXT: rank.attention_grad %[[X]], %[[X]], %[[X]], %[[O]], %{{.*}}, %[[L]] {batch
+    %dq, %dk, %dv = rank.attention_grad %x, %x, %x, %o, %dout, %l {batch = array<i64: 2>, heads = 3, rows = 8, keys = 8, features = 4, values = 4,
+        scale = 0.5, causal, strides = [array<i64: 160, 4, 20>, array<i64: 160, 0, 20>, array<i64: 160, 0, 20>, array<i64: 96, 4, 12>,
+        array<i64: 96, 4, 12>, array<i64: 24, 8, 1>, array<i64: 96, 4, 12>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>],
+        offsets = array<i64: 0, 12, 16, 0, 0, 0>, flops = 2500.0}
+        : (tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x3x8xf32>)
+        -> (tensor<2x8x3x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+    return %dq : tensor<2x8x3x4xf32>
   }
 }

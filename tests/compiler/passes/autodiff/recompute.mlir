@@ -94,6 +94,30 @@ module attributes {npar.recompute = {kind = "attention"}} {
 
 // -----
 
+// Attention in blocks keeps a number per row of queries, and its output, which its gradient needs: it is not repeated.
+!h = tensor<2x8x4x4xf64, #nn.axes<batch, seq, head, feature>>
+!l = tensor<2x4x8xf64, #nn.axes<batch, head, seq>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK-LABEL: @micro
+// CHECK: %[[W:.+]] = nn.read @w
+// CHECK: %[[O:.+]], %[[L:.+]] = nn.attention %[[W]], %[[W]], %[[W]]
+// CHECK-NOT: nn.attention %
+// CHECK: nn.attention_grad %[[W]], %[[W]], %[[W]], %[[L]], %{{.+}}, %[[O]] {at = #nn.at<B, "h.0.attn", 0>, blocked
+module attributes {npar.recompute = {kind = "attention"}} {
+  nn.variable @w : !h {kind = #nn.kind<parameter>, stored = [2, 8, 4, 4], init = #nn.init<zeros>, index = 0 : i64}
+  nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+  func.func @micro() {
+    %w = nn.read @w {at = #nn.at<F, "h.0.attn", 0>} : !h
+    %o, %l = nn.attention %w, %w, %w {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked, at = #nn.at<F, "h.0.attn", 0>} : (!h, !h, !h) -> (!h, !l)
+    %m = nn.mul %o, %o {at = #nn.at<F, "h.0.attn", 0>} : (!h, !h) -> !h
+    %s = nn.sum %m {at = #nn.at<F, "", 1>} : (!h) -> !s
+    nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "", 1>} : !s
+    return
+  }
+}
+
+// -----
+
 // Two blocks are one segment: the second begins with what the first repeats, or with what the forward had, as the stages will want.
 !x = tensor<2x4xf64, #nn.axes<batch, in>>
 !s = tensor<f64, #nn.axes<>>

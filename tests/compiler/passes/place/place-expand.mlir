@@ -78,6 +78,25 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 }
 
 // -----
+// Blocked attention is local as it is.
+// CHECK-LABEL: func.func @blocked
+!q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 4, head : 2 {tp}, feature : 8>>
+!l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 2 {tp}, seq : 4>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @blocked() -> !q {
+    // CHECK: %[[Q:.*]] = nn.input "q"
+    %q = nn.input "q" : !q
+    // CHECK-NEXT: %[[O:.*]], %[[L:.*]] = nn.attention %[[Q]], %[[Q]], %[[Q]]
+    %o, %l = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, blocked} : (!q, !q, !q) -> (!q, !l)
+    // CHECK-NEXT: %[[DQ:.*]], %{{.*}}, %{{.*}} = nn.attention_grad %[[Q]], %[[Q]], %[[Q]], %[[L]], %[[Q]], %[[O]]
+    %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %l, %q, %o {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, blocked}
+      : (!q, !q, !q, !l, !q, !q) -> (!q, !q, !q)
+    // CHECK-NEXT: return %[[DQ]]
+    return %dq : !q
+  }
+}
+
+// -----
 // Without a split nothing communicates; keys are the sequence under another name.
 // CHECK-LABEL: func.func @attention
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 4, head : 2 {tp}, feature : 8>>

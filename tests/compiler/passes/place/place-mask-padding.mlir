@@ -50,3 +50,29 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   }
   nn.variable @v : tensor<4xf32, #dist.layout<vocab : 7 {tp}>> {kind = #nn.kind<state>, of = @v, slot = "x"}
 }
+
+// -----
+// The gradients of shared keys and values are sums over the groups of queries: what padding has of these must add nothing. That of keys' own
+// heads stays where it is.
+// CHECK-LABEL: func.func @groups
+!q = tensor<2x4x2x8xf32, #dist.layout<seq : 2, kv_head : 7 {tp}, group : 3 {sp}, feature : 8>>
+!k = tensor<2x4x8xf32, #dist.layout<seq : 2, kv_head : 7 {tp}, feature : 8>>
+!dk = tensor<2x4x8xf32, #dist.layout<seq : 2, kv_head : 7 {tp}, feature : 8, partial = {sp : sum}>>
+!l = tensor<4x2x2xf32, #dist.layout<kv_head : 7 {tp}, group : 3 {sp}, seq : 2>>
+module attributes {dist.mesh = #dist.mesh<tp = 2, sp = 2>} {
+  func.func @groups() {
+    %q = nn.input "q" : !q
+    // CHECK: %[[K:.*]] = nn.input "k"
+    %k = nn.input "k" : !k
+    // CHECK-NEXT: nn.attention %{{.*}}, %[[K]], %[[K]]
+    %o, %l = nn.attention %q, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked} : (!q, !k, !k) -> (!q, !l)
+    // CHECK-NEXT: %[[Q:.*]] = dist.mask_padding %{{.*}} {dims = ["group"]}
+    // CHECK-NEXT: %[[L:.*]] = dist.mask_padding %{{.*}} {dims = ["group"]}
+    // CHECK-NEXT: %[[D:.*]] = dist.mask_padding %{{.*}} {dims = ["group"]}
+    // CHECK-NEXT: %[[O:.*]] = dist.mask_padding %{{.*}} {dims = ["group"]}
+    // CHECK-NEXT: nn.attention_grad %[[Q]], %[[K]], %[[K]], %[[L]], %[[D]], %[[O]]
+    %dq, %dk, %dv = nn.attention_grad %q, %k, %k, %l, %q, %o {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!q, !k, !k, !l, !q, !q) -> (!q, !dk, !dk)
+    return
+  }
+}

@@ -111,3 +111,18 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+// Of composite operations attention alone may be left, where it is blocked.
+!q = tensor<2x4x8xf32, #dist.layout<seq : 2, head : 4, feature : 8>>
+!l = tensor<4x2xf32, #dist.layout<head : 4, seq : 2>>
+!p = tensor<4x2x2xf32, #dist.layout<head : 4, seq : 2, key : 2>>
+module attributes {dist.mesh = #dist.mesh<>} {
+  func.func @micro() {
+    %q = nn.input "q" : !q
+    %o, %l = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked} : (!q, !q, !q) -> (!q, !l)
+    // expected-error @below {{is left after placing}}
+    %r, %p = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5} : (!q, !q, !q) -> (!q, !p)
+    return
+  }
+}

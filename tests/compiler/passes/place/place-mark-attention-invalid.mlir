@@ -1,5 +1,5 @@
 // Rings that cannot be, reported at the rule with what can.
-// RUN: not npar-opt %s -split-input-file -place-mark-ring 2>&1 | FileCheck %s
+// RUN: not npar-opt %s -split-input-file -place-mark-attention 2>&1 | FileCheck %s
 
 // Only what the ring would really pad: here 8 rows among 3 ranks.
 // CHECK: plan.npar:3:9: error: a ring of 3 ranks over axis 'seq' of size 8 cannot be padded: its pieces take each other's place

@@ -1,4 +1,5 @@
-// Marks attention that goes round a ring, before its gradient is built, and chooses the order in which its sequence lies.
+// Marks attention that goes round a ring, and attention whose sequence is whole, before gradients are built, which either keep other
+// values; chooses the order in which the sequence of a ring lies.
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
 
@@ -7,7 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace npar {
-#define GEN_PASS_DEF_PLACEMARKRING
+#define GEN_PASS_DEF_PLACEMARKATTENTION
 #include "compiler/passes/place/Passes.h.inc"
 } // namespace npar
 
@@ -16,23 +17,29 @@ using namespace mlir;
 namespace npar::place {
 namespace {
 
-struct PlaceMarkRing : impl::PlaceMarkRingBase<PlaceMarkRing> {
+struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
   void runOnOperation() override {
-    auto declared = getOperation()->getAttrOfType<ArrayAttr>("dist.rules");
-    if (!declared || llvm::none_of(declared.getAsRange<dist::RuleAttr>(), [](dist::RuleAttr rule) { return isRing(rule); }))
-      return;
-    Rules rules(getOperation());
     SmallVector<nn::AttentionOp> attentions;
     getOperation().walk([&](nn::AttentionOp op) { attentions.push_back(op); });
+    // Only a rule that says how keys come together may split a sequence; place-assign refuses the others.
+    auto declared = getOperation()->getAttrOfType<ArrayAttr>("dist.rules");
+    if (!declared || llvm::all_of(declared.getAsRange<dist::RuleAttr>(), [](dist::RuleAttr rule) { return rule.getBy().empty(); })) {
+      llvm::for_each(attentions, markBlocked);
+      return;
+    }
+    Rules rules(getOperation());
     for (nn::AttentionOp op : attentions) {
       Assignment assignment = rules.assign(op);
       ArrayRef<StringAttr> splits = assignment.splitsOf(op.getSeqAttr());
-      if (splits.empty())
+      if (splits.empty()) {
+        markBlocked(op);
         continue;
+      }
       dist::RuleAttr rule = rules.rule(assignment.ruleOf(splits.front()));
       if (!isRing(rule))
         continue;
-      mark(op);
+      keepLse(op);
+      op.setRing(true);
       if (rule.getBy() == "ring_zigzag")
         order(op, rule, rules.mesh.sizeOf(splits));
     }
@@ -51,8 +58,17 @@ private:
 
   static bool isRing(dist::RuleAttr rule) { return rule.getBy().getValue().starts_with("ring"); }
 
-  /// The second result becomes lse: [.. without feature, seq], wide enough for a sum.
-  static void mark(nn::AttentionOp op) {
+  /// What one step computes, unless several axes have heads that attend to the same keys.
+  static void markBlocked(nn::AttentionOp op) {
+    auto hasGroups = [&](StringAttr name) { return name != op.getKeyAttr() && !nn::hasAxis(op.getK().getType(), name); };
+    if (llvm::count_if(nn::axesOf(op.getProbs().getType()), hasGroups) > 1)
+      return;
+    keepLse(op);
+    op.setBlocked(true);
+  }
+
+  /// The second result becomes lse: [.., heads, groups, seq], wide enough for a sum.
+  static void keepLse(nn::AttentionOp op) {
     auto probs = cast<RankedTensorType>(op.getProbs().getType());
     SmallVector<StringAttr> names;
     SmallVector<int64_t> sizes;
@@ -63,7 +79,6 @@ private:
     if (element.getIntOrFloatBitWidth() < 32)
       element = Float32Type::get(op.getContext());
     op.getProbs().setType(nn::withAxes(element, names, sizes));
-    op.setRing(true);
   }
 
   void order(nn::AttentionOp op, dist::RuleAttr rule, int64_t ranks) {
@@ -131,4 +146,4 @@ private:
 } // namespace
 } // namespace npar::place
 
-std::unique_ptr<mlir::Pass> npar::createPlaceMarkRingPass() { return std::make_unique<place::PlaceMarkRing>(); }
+std::unique_ptr<mlir::Pass> npar::createPlaceMarkAttentionPass() { return std::make_unique<place::PlaceMarkAttention>(); }

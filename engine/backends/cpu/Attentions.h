@@ -1,0 +1,31 @@
+// The attentions of a program on this processor: engine/attention's, for every index of a batch, spread over workers.
+#pragma once
+
+#include "engine/backends/cpu/BatchLoops.h"
+#include "engine/backends/cpu/WorkerScratch.h"
+
+#include <vector>
+
+namespace npar::engine {
+
+class Attentions {
+public:
+  Attentions();
+  ~Attentions();
+  /// NPAR_INSTRUCTIONS masks instruction sets; no bit depends on it, nor on `spread`.
+  Status load(const program::Program &program, const Spread &spread);
+  /// `buffers`: the operands of the step in their order.
+  void run(uint32_t index, void *const *buffers, WorkerScratch &scratch) const;
+  /// Packed operands and sums that a worker holds: the most that any attention of the program takes.
+  uint64_t bytesPerWorker() const { return scratchBytes; }
+
+private:
+  struct Batched;
+  Status add(const program::Attention &attention, const Spread &spread, InstructionSet set);
+  void runPart(const Batched &batched, int64_t item, void *const *buffers, void *scratch) const;
+
+  std::vector<Batched> attentions;
+  uint64_t scratchBytes = 0;
+};
+
+} // namespace npar::engine

@@ -1,0 +1,88 @@
+// What the verifier refuses of attention: sizes that cannot be, operands that are others or too small.
+#include "tests/engine/program/Refusals.h"
+#include "tests/engine/program/TwoStages.h"
+
+namespace npar::program {
+namespace {
+
+/// Attention of two heads over four rows of two numbers each, all operands of 64 bytes.
+AttentionT &addAttention(ProgramT &program, bool gradient) {
+  program.attentions.push_back(std::make_unique<AttentionT>());
+  AttentionT &attention = *program.attentions.back();
+  attention.gradient = gradient, attention.causal = true, attention.scale = 0.5;
+  attention.batch = {1}, attention.heads = 2, attention.rows = attention.keys = 4, attention.features = attention.values = 2;
+  size_t lse = gradient ? 5 : 4;
+  for (size_t i = 0; i < (gradient ? 9u : 5u); ++i) {
+    attention.strides.push_back(std::make_unique<AttentionStridesT>());
+    AttentionStridesT &strides = *attention.strides.back();
+    strides.batch = {0}, strides.head = i == lse ? 4 : 8, strides.row = i == lse ? 1 : 2;
+  }
+  return attention;
+}
+
+/// The good program with such a step.
+ProgramT withAttention(bool gradient) {
+  ProgramT program = twoStages();
+  addAttention(program, gradient);
+  std::vector<Span> inputs(gradient ? 6 : 3, Span{0, 0, 64}), outputs = {{1, 0, 64}, {2, 0, 64}, {2, 64, 64}};
+  outputs.resize(gradient ? 3 : 2);
+  addStep(program, *program.classes[0], 0, StepKind::Attention, 0, inputs, outputs, {}, "attention");
+  return program;
+}
+
+TEST(Verify, AttentionBeyondItsOperands) {
+  constexpr int64_t huge = int64_t(1) << 62;
+  for (bool gradient : {false, true}) {
+    for (const CheckResult &result : check(withAttention(gradient)))
+      EXPECT_TRUE(result.ok) << result.detail;
+    for (size_t i = 0; i < (gradient ? 9u : 5u); ++i) {
+      if (i == (gradient ? 5u : 4u))
+        continue; // whose strides are given
+      for (int64_t wrong : {int64_t(8), int64_t(-1), huge}) {
+        ProgramT program = withAttention(gradient);
+        program.attentions[0]->strides[i]->row = wrong;
+        expectRefused(program, "well formed", "the attention reaches beyond its operand " + std::to_string(i));
+      }
+      ProgramT program = withAttention(gradient);
+      program.attentions[0]->batch = {2}, program.attentions[0]->strides[i]->batch = {huge};
+      expectRefused(program, "well formed", "the attention reaches beyond its operand");
+    }
+    ProgramT program = withAttention(gradient);
+    program.attentions[0]->features = 3;
+    expectRefused(program, "well formed", "the attention reaches beyond its operand 0");
+  }
+}
+
+TEST(Verify, AttentionOfImpossibleSizes) {
+  auto refused = [](const std::string &why, auto damage) {
+    for (bool gradient : {false, true}) {
+      ProgramT program = withAttention(gradient);
+      damage(*program.attentions[0]);
+      expectRefused(program, "well formed", why);
+    }
+  };
+  std::string impossible = "an attention has impossible sizes";
+  refused(impossible, [](AttentionT &a) { a.rows = 0; });
+  refused(impossible, [](AttentionT &a) { a.keys = 3; }); // causal
+  refused(impossible, [](AttentionT &a) { a.heads = -1; });
+  refused(impossible, [](AttentionT &a) { a.features = int64_t(1) << 62; });
+  refused(impossible, [](AttentionT &a) { a.batch = {int64_t(1) << 40, int64_t(1) << 40}; });
+  refused("an attention is of no type of floats", [](AttentionT &a) { a.type = ElementType::I32; });
+  refused("operands, not of", [](AttentionT &a) { a.strides.pop_back(); });
+  refused("operands, not of", [](AttentionT &a) { a.gradient = !a.gradient; });
+  refused("has an operand with strides of 2", [](AttentionT &a) { a.strides[1]->batch = {0, 0}; });
+  refused("an attention of 4 rows has an lse with strides 5 and 1", [](AttentionT &a) { a.strides[a.gradient ? 5 : 4]->head = 5; });
+}
+
+TEST(Verify, AttentionWithOtherOperands) {
+  ProgramT program = withAttention(false);
+  program.attentions.clear();
+  expectRefused(program, "well formed", "runs attention 0, which does not exist");
+  program = withAttention(false);
+  program.attentions.clear();
+  addAttention(program, true);
+  expectRefused(program, "well formed", "its operands do not match what it does");
+}
+
+} // namespace
+} // namespace npar::program
