@@ -2,8 +2,10 @@
 """What it costs to have the ranks of one plan in several processes: the same GPT-2 in 1, 2, 4 and 8 processes of npar, beside PyTorch's.
 
 Needs a built npar with an MPI, and for the peer a Python with PyTorch (--python PATH; without it npar alone is measured). All runs of a plan
-take turns on the same cores, --rounds times. Prints the fastest and the median step, memory of a process (its peak, the largest), and ratios
-to one process of npar in the same run; for PyTorch how much faster npar's processes are, step against step.
+take turns on the same cores, --rounds times. Prints the fastest and the median step, processor time of a step over all processes (what idle
+threads burn shows there), communication that a rank hides behind no computing (waiting for its peers is in it; from a traced run of its own),
+memory of a process (its peak, the largest), and ratios to one process of npar in the same run; for PyTorch how much faster npar's processes
+are, step against step.
 Example:  tests/benchmark/processes.py --build build --python /path/to/python --only dp
 """
 
@@ -30,24 +32,49 @@ def measure(folder, command):
     """Runs one process of npar for the launcher and leaves its peak memory in the folder. What the launcher gave it, it passes on."""
     child = subprocess.Popen(command, close_fds=False)
     _, status, usage = os.wait4(child.pid, 0)
-    pathlib.Path(folder, f"memory-{os.getpid()}").write_text(str(usage.ru_maxrss * 1024))
+    pathlib.Path(folder, f"usage-{os.getpid()}").write_text(f"{usage.ru_maxrss * 1024} {usage.ru_utime + usage.ru_stime}")
     return os.waitstatus_to_exitcode(status)
 
 
+def command_of(options, mesh, steps):
+    command = [f"{options.build}/bin/npar", "run", "gpt2", "--random-data", "--steps", str(steps), "--quiet"]
+    return command + settings_of(mesh)
+
+
+def settings_of(mesh):
+    sizes = {**SIZES, "context": SIZES["length"], **{f"mesh.{axis}": size for axis, size in mesh.items()}}
+    return [word for name, value in sizes.items() for word in ("--set", f"{name}={value}")]
+
+
 def run_npar(options, mesh, processes):
-    """Seconds of each step but the first, and the peak memory of each process."""
+    """Of each process its peak memory, and of all together: seconds of each step but the first, and of the processors in a step."""
     with tempfile.TemporaryDirectory() as folder:
         log = pathlib.Path(folder, "log.jsonl")
-        command = [f"{options.build}/bin/npar", "run", "gpt2", "--random-data", "--steps", str(options.steps + 1), "--quiet", "--log", str(log)]
-        for name, value in {**SIZES, "context": SIZES["length"], **{f"mesh.{axis}": size for axis, size in mesh.items()}}.items():
-            command += ["--set", f"{name}={value}"]
-        command = [sys.executable, __file__, "--measure", folder, *command]
-        if processes > 1:
-            command = [*options.mpiexec.split(), "-n", str(processes), *command]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+        def run(steps):
+            command = [sys.executable, __file__, "--measure", folder, *command_of(options, mesh, steps), "--log", str(log)]
+            if processes > 1:
+                command = [*options.mpiexec.split(), "-n", str(processes), *command]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            usages = [path.read_text().split() for path in pathlib.Path(folder).glob("usage-*")]
+            for path in pathlib.Path(folder).glob("usage-*"):
+                path.unlink()
+            return [int(memory) for memory, _ in usages], sum(float(seconds) for _, seconds in usages)
+
+        _, start = run(1)
+        memory, busy = run(options.steps + 1)
         steps = [json.loads(line) for line in log.read_text().splitlines()[1:]]
-        memory = [int(path.read_text()) for path in pathlib.Path(folder).glob("memory-*")]
-    return [step["tokens"] / step["tokens_per_second"] for step in steps], memory
+    return [step["tokens"] / step["tokens_per_second"] for step in steps], memory, (busy - start) / options.steps
+
+
+def exposed(options, mesh, processes):
+    """Seconds of a step in which a rank communicates and computes nothing, by npar's own reading of a trace."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = str(pathlib.Path(folder, "trace.json"))
+        start = [*options.mpiexec.split(), "-n", str(processes)] if processes > 1 else []
+        subprocess.run([*start, *command_of(options, mesh, 5), "--trace", trace], check=True, stdout=subprocess.DEVNULL)
+        read = [f"{options.build}/bin/npar", "inspect", "gpt2", *settings_of(mesh), "--actual", trace, "--json"]
+        return json.loads(subprocess.run(read, check=True, stdout=subprocess.PIPE, text=True).stdout)["actual"]["exposed_seconds"]
 
 
 def run_torch(options, mesh, more):
@@ -56,17 +83,17 @@ def run_torch(options, mesh, more):
         command += [f"--{name}", str(value)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     answer = json.loads(done.stdout)
-    return answer["seconds"], answer["memory_bytes"]
+    return answer["seconds"], answer["memory_bytes"], None
 
 
 def runs_of(options, mesh, counts):
     """What takes turns: (name, run), npar in one process first."""
     world = mesh["dp"] * mesh["tp"] * mesh["pp"]
-    runs = [(f"npar, {count} x {world // count} ranks", lambda count=count: run_npar(options, mesh, count)) for count in counts]
+    runs = [(f"npar, {count} x {world // count} ranks", lambda count=count: run_npar(options, mesh, count), count) for count in counts]
     if options.python:
         for how in (["hand", "dtensor"] if mesh["tp"] > 1 else [""]):
             more = ["--tp-by", how] if how else []
-            runs.append((f"PyTorch, {counts[-1]} processes" + (f", tp by {how}" if how else ""), lambda more=more: run_torch(options, mesh, more)))
+            runs.append((f"PyTorch, {counts[-1]} processes" + (f", tp by {how}" if how else ""), lambda more=more: run_torch(options, mesh, more), None))
     return runs
 
 
@@ -85,20 +112,22 @@ def main():
     for plan in [options.only] if options.only else PLANS:
         mesh, counts = PLANS[plan]
         runs = runs_of(options, mesh, counts)
-        seconds, memory = {name: [] for name, _ in runs}, {}
+        seconds, memory, busy = {name: [] for name, *_ in runs}, {}, {name: [] for name, *_ in runs}
         for _ in range(options.rounds):
-            for name, run in runs:
-                steps, memory[name] = run()
+            for name, run, _ in runs:
+                steps, memory[name], processors = run()
                 seconds[name] += steps
+                busy[name].append(processors)
         print(f"\n{plan}: {', '.join(f'{axis} = {size}' for axis, size in mesh.items())}")
-        print(f"{'':36}{'fastest':>9}{'median':>9}{'memory':>10}  against npar, 1 process")
+        print(f"{'':36}{'fastest':>9}{'median':>9}{'processors':>12}{'not hidden':>12}{'memory':>10}  against npar, 1 process")
         first = sorted(seconds[runs[0][0]])
-        for name, _ in runs:
+        for name, _, count in runs:
             ordered = sorted(seconds[name])
             median, of_first = ordered[len(ordered) // 2], first[len(first) // 2]
-            print(f"  {name:34}{ordered[0]:8.3f}s{median:8.3f}s{max(memory[name]) / 2**20:6.0f} MiB  {median / of_first:5.2f} times a step")
+            rest = f"{min(busy[name]):11.3f}s{exposed(options, mesh, count):11.3f}s" if count else " " * 24
+            print(f"  {name:34}{ordered[0]:8.3f}s{median:8.3f}s{rest}{max(memory[name]) / 2**20:6.0f} MiB  {median / of_first:5.2f} times a step")
         last = runs[len(counts) - 1][0]
-        for name, _ in runs[len(counts) :]:
+        for name, *_ in runs[len(counts) :]:
             ours, theirs = sorted(seconds[last]), sorted(seconds[name])
             print(f"  {last} against {name}: {theirs[len(theirs) // 2] / ours[len(ours) // 2]:.2f} times as fast")
     return 0

@@ -208,7 +208,8 @@ def clip(parameters, counted, groups):
         local(parameter).mul_(factor)
 
 
-def train(rank, options, store):
+def train(rank, options, store, asked):
+    """One of the processes. `asked`: where process 0 hears how many steps to do, 0 to end, and answers."""
     import torch
     from torch import distributed, nn
     from torch.distributed.device_mesh import init_device_mesh
@@ -273,9 +274,10 @@ def train(rank, options, store):
             total += loss.full_tensor() if hasattr(loss, "full_tensor") else loss
         return total
 
-    seconds, losses = [], []
     chance = torch.Generator().manual_seed(1)
-    for _ in range(options.steps + 1):
+
+    def step():
+        """Its seconds and the loss."""
         tokens = torch.randint(options.vocab, (options.batch, options.length + 1), generator=chance).chunk(options.dp)[dp]
         distributed.barrier()
         begun = time.monotonic()
@@ -283,17 +285,50 @@ def train(rank, options, store):
         loss = backward(tokens[:, :-1], tokens[:, 1:])
         clip(parameters, [parameter for parameter in parameters if tp == 0 or id(parameter) in split], split_groups)
         optimizer.step()
-        seconds.append(time.monotonic() - begun)
+        taken = time.monotonic() - begun
         distributed.all_reduce(loss)
-        losses.append(loss.item() / (options.dp * options.tp))
-    memory = [None] * world
-    distributed.all_gather_object(memory, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
-    if rank == 0:
-        plan = {"dp": options.dp, "tp": options.tp, "pp": options.pp}
-        if options.tp > 1:
-            plan["tp_by"] = options.tp_by
-        print(json.dumps({"plan": plan, "processes": world, "seconds": seconds[1:], "losses": losses[1:], "memory_bytes": memory}), flush=True)
+        return taken, loss.item() / (options.dp * options.tp)
+
+    while True:
+        count = torch.tensor(asked.recv() if rank == 0 else 0)
+        distributed.broadcast(count, 0)
+        if not count:
+            break
+        done = [step() for _ in range(count)]
+        memory = [None] * world
+        distributed.all_gather_object(memory, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+        if rank == 0:
+            asked.send({"seconds": [seconds for seconds, _ in done], "losses": [loss for _, loss in done], "memory_bytes": memory})
     distributed.destroy_process_group()
+
+
+class Job:
+    """The processes of one plan, which train whenever they are asked to and sleep in between."""
+
+    def __init__(self, options):
+        from torch import multiprocessing
+
+        self.folder, (self.asking, asked) = tempfile.TemporaryDirectory(), multiprocessing.Pipe()
+        os.environ.update(OMP_NUM_THREADS=str(options.threads), MKL_NUM_THREADS=str(options.threads))
+        count = options.dp * options.tp * options.pp
+        self.processes = multiprocessing.spawn(train, (options, os.path.join(self.folder.name, "store"), asked), nprocs=count, join=False)
+
+    def steps(self, count):
+        """Raises RuntimeError where a process has ended."""
+        from multiprocessing.connection import wait
+
+        self.asking.send(count)
+        wait([self.asking, *self.processes.sentinels])
+        if not self.asking.poll():
+            self.processes.join()  # raises what the process raised
+            raise RuntimeError("a process of PyTorch has ended")
+        return self.asking.recv()
+
+    def close(self):
+        self.asking.send(0)
+        while not self.processes.join():
+            pass
+        self.folder.cleanup()
 
 
 def main():
@@ -308,11 +343,13 @@ def main():
         parser.error("batch must divide by dp * micro, heads and vocab by tp")
     if options.pp > 1 and (options.tp > 1 or options.batch // (options.dp * options.micro) < options.pp):
         parser.error("pp goes with dp alone, and with at least pp micro-batches")
-    os.environ.update(OMP_NUM_THREADS=str(options.threads), MKL_NUM_THREADS=str(options.threads))
-    from torch import multiprocessing
-
-    with tempfile.TemporaryDirectory() as folder:
-        multiprocessing.spawn(train, (options, os.path.join(folder, "store")), nprocs=options.dp * options.tp * options.pp)
+    job = Job(options)
+    answer = job.steps(options.steps + 1)
+    job.close()
+    plan = {"dp": options.dp, "tp": options.tp, "pp": options.pp}
+    if options.tp > 1:
+        plan["tp_by"] = options.tp_by
+    print(json.dumps({"plan": plan, "processes": len(answer["memory_bytes"]), **answer, "seconds": answer["seconds"][1:], "losses": answer["losses"][1:]}))
     return 0
 
 

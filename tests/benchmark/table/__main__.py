@@ -1,0 +1,155 @@
+"""tools/benchmark: npar beside PyTorch and JAX on this machine, in one table.
+
+Everything is measured in this run; competitors take turns. `npar is` is how many times as fast npar is (above 1: faster); `of peak` the
+matrix-product FLOP/s of the whole step as a share of the best product in (a). tests/README.md says how to read the table.
+
+  tools/benchmark                        everything
+  tools/benchmark --only b4,c            some sections
+  tools/benchmark --only b --types bf16 --rounds 5 --json table.json
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import sys
+
+import attention_rows
+import engine
+import limits
+import machine
+import ranks
+import training
+import workloads
+from rows import Table
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SECTIONS = {
+    "a": "limits of the machine",
+    **{key: one.title for key, one in workloads.TRAINED.items()},
+    "e": "2, 4 and 8 ranks beside one",
+    "f": "the engine alone",
+    "g": "attention alone",
+}
+MOST_STEPS = 50  # of a turn
+BUSY = 0.25  # load per core at the start above which the header says so
+
+
+class Options:
+    """The flags, with what follows from them."""
+
+    def __init__(self, flags):
+        self.build, self.threads = pathlib.Path(flags.build).resolve(), flags.threads
+        self.python, self.jax_python = flags.python, flags.jax_python or flags.python
+        self.npar, self.types, self.quick = self.build / "bin" / "npar", flags.types, flags.quick
+        self.versions = {}  # of those that took part
+        self.rounds, self.seconds = (1, 0) if flags.quick else (flags.rounds, flags.seconds)
+
+    def steps_for(self, seconds):
+        """Measured steps of a turn, where one takes npar so long."""
+        return max(1, min(MOST_STEPS, round(self.seconds / seconds)))
+
+    def thread_variables(self):
+        return {variable: str(self.threads) for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+
+    def say(self, text):
+        """What is being done, where a person watches."""
+        if sys.stderr.isatty():
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    def workload(self, key):
+        return workloads.TRAINED[key].small() if self.quick else workloads.TRAINED[key]
+
+
+def listed(allowed):
+    def parse(text):
+        names = text.split(",")
+        for name in names:
+            if name not in allowed:
+                raise argparse.ArgumentTypeError(f"'{name}' is none of {', '.join(allowed)}")
+        return [name for name in allowed if name in names]
+
+    return parse
+
+
+def positive(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1")
+    return int(text)
+
+
+def writable(path):
+    """Known before an hour of measuring, not after it."""
+    try:
+        open(path, "a").close()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"'{path}' cannot be written: {error.strerror}") from None
+    return path
+
+
+def parse_flags():
+    sections = "sections:\n" + "\n".join(f"  {key:4} {title}" for key, title in SECTIONS.items())
+    parser = argparse.ArgumentParser("tools/benchmark", description=__doc__, epilog=sections, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", type=listed(SECTIONS), default=list(SECTIONS), metavar="a,b4", help="these sections (default: all)")
+    parser.add_argument("--types", type=listed(("f32", "bf16")), default=["f32", "bf16"], metavar="f32,bf16")
+    parser.add_argument("--rounds", type=positive, default=3, help="turns of each competitor (default: 3)")
+    parser.add_argument("--seconds", type=positive, default=4, help=f"of npar's turn: 1 to {MOST_STEPS} steps, as many for all (default: 4)")
+    parser.add_argument("--threads", type=positive, default=machine.cores(), help="of each competitor (default: all cores)")
+    parser.add_argument("--quick", action="store_true", help="shrunk models, one round, one step: whether everything runs; its numbers mean nothing")
+    parser.add_argument("--json", type=writable, metavar="FILE", help="the table as data too")
+    parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="a Python with PyTorch (default: this one)")
+    parser.add_argument("--jax-python", metavar="PYTHON", help="a Python with JAX (default: that of --python)")
+    parser.add_argument("--build", default=os.environ.get("NPAR_BUILD") or str(ROOT / "build"), help="a build of npar (default: NPAR_BUILD, or build)")
+    return parser.parse_args()
+
+
+def header(options, about):
+    load = ", ".join(f"{value:.2f}" for value in about["load_at_start"])
+    busy = " - THE MACHINE IS BUSY" if about["load_at_start"][0] > BUSY * about["cores"] else ""
+    return [
+        f"npar {about['npar']} on {datetime.datetime.now():%Y-%m-%d %H:%M}" + ("; --quick: these numbers mean nothing" if options.quick else ""),
+        f"  machine  {about['processor']}, {about['cores']} cores, {about['memory_bytes'] / 2**30:.0f} GiB, {about['system']}; "
+        f"{' '.join(about['instructions']) or 'none of the known instruction sets'}",
+        f"  load     {load} at the start (1, 5, 15 minutes){busy}; each competitor has {options.threads} threads",
+        f"  turns    A B C A B C ...: {options.rounds} rounds, in each one step that warms up, then steps for about {options.seconds} s of npar's, "
+        "equally many of each; best and median step, ratios of the best",
+    ]
+
+
+def measure(options, table, sections):
+    peaks, seconds = {}, {}
+    if set(sections) & {"a", *workloads.TRAINED}:
+        peaks = limits.measure(options, table)
+    for key in workloads.TRAINED:
+        if key in sections:
+            seconds[key] = training.measure(options, table, options.workload(key), peaks)
+    if "e" in sections:
+        ranks.measure(options, table)
+    if "f" in sections:
+        engine.measure(options, table, seconds.get("b", {}).get("f32"))
+    if "g" in sections:
+        attention_rows.measure(options, table)
+    options.say("")
+
+
+def main():
+    flags = parse_flags()
+    options, table = Options(flags), Table()
+    about = machine.describe(ROOT, options.build)
+    table.header(header(options, about))
+    code = 0
+    try:
+        measure(options, table, flags.only)
+    except KeyboardInterrupt:
+        table.text("stopped")
+        code = 130
+    about["load_at_end"], about["versions"] = machine.load(), options.versions
+    versions = [f"{name} {version}" for name, version in options.versions.items()]
+    table.footer([", ".join([f"load {about['load_at_end'][0]:.2f} at the end, the benchmark's own threads included", *versions])])
+    if flags.json:
+        table.save(flags.json, about)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

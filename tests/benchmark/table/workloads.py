@@ -1,0 +1,61 @@
+"""The models that are trained, by the names of npar's constants, and what a training step of each computes."""
+
+import dataclasses
+
+# What npar's standard library trains with (stdlib/models: train base); the same for every competitor.
+TRAINING = {"peak": 3e-4, "warmup": 100, "steps": 2000, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "decay": 0.1, "clip": 1.0}
+
+GPT2 = {"vocab": 50257, "context": 1024, "width": 768, "heads": 12, "depth": 12, "length": 512, "batch": 4}
+LLAMA = {"vocab": 16384, "context": 512, "width": 768, "mlp": 2048, "heads": 12, "kv_heads": 4, "depth": 12, "length": 512, "batch": 4}
+RANKS = {"vocab": 512, "context": 128, "width": 256, "heads": 8, "depth": 8, "length": 128, "batch": 16, "micro": 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """A training step that competitors do. `sizes` are those of `model` in the standard library, with `batch`."""
+
+    key: str
+    title: str
+    model: str
+    sizes: dict
+
+    @property
+    def tokens(self):
+        return self.sizes["batch"] * self.sizes["length"]
+
+    def product_operations(self):
+        """Floating-point operations of all matrix products of a training step, forward and backward. Of causal attention the half counts that
+        is needed, whatever a competitor computes."""
+        size = self.sizes
+        width, length = size["width"], size["length"]
+        if self.model == "llama":
+            keys = width * size["kv_heads"] // size["heads"]
+            weights = 2 * width * width + 2 * width * keys + 3 * width * size["mlp"]
+        else:
+            weights = 12 * width * width
+        forward = 2 * (size["depth"] * weights + width * size["vocab"]) + size["depth"] * 2 * length * width
+        return 3 * forward * self.tokens
+
+    def small(self):
+        """The same kind of step that takes no time: to see that everything runs."""
+        size = {**self.sizes, "depth": 1, "vocab": min(512, self.sizes["vocab"]), "length": 64, "width": 96}
+        return dataclasses.replace(self, title=self.title + ", shrunk", sizes=size)
+
+
+def sizes_in_words(sizes):
+    return f"{sizes['depth']} blocks, width {sizes['width']}, vocabulary {sizes['vocab']:,}, batch {sizes['batch']} x {sizes['length']}"
+
+
+def workload(key, name, model, sizes):
+    return Workload(key, f"{name}: {sizes_in_words(sizes)}", model, sizes)
+
+
+TRAINED = {
+    one.key: one
+    for one in (
+        workload("b", "GPT-2 124M", "gpt2", GPT2),
+        workload("b4", "GPT-2", "gpt2", {**GPT2, "vocab": 8192, "context": 512, "depth": 4}),
+        workload("c", "small GPT", "gpt2", {"vocab": 512, "context": 128, "width": 256, "heads": 8, "depth": 4, "length": 128, "batch": 8}),
+        workload("d", "Llama-style 100M", "llama", LLAMA),
+    )
+}

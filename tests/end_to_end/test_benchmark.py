@@ -1,0 +1,161 @@
+"""The logic of `tools/benchmark`'s table: turns, ratios, competitors that are not there, checks that all do the same work. No speeds are asserted."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from driver import ROOT
+
+TABLE = ROOT / "tests" / "benchmark" / "table"
+sys.path.insert(0, str(TABLE))
+import pipe  # noqa: E402
+import rows  # noqa: E402
+import training  # noqa: E402
+import turns  # noqa: E402
+import workloads  # noqa: E402
+
+
+class Runner:
+    """Notes its turns in `order`; its rounds are those given, None in place of one in which it fails."""
+
+    def __init__(self, name, order, rounds):
+        self.name, self.order, self.rounds = name, order, iter(rounds)
+
+    def round(self):
+        self.order.append(self.name)
+        seconds = next(self.rounds)
+        if seconds is None:
+            raise pipe.Absent("it broke")
+        return seconds, 100 * len(self.order)
+
+
+class TurnsTest(unittest.TestCase):
+    def test_competitors_alternate(self):
+        order = []
+        times = turns.take_turns({name: Runner(name, order, [[3.0, 1.0], [2.0]]) for name in "ABC"}, 2)
+        self.assertEqual(order, ["A", "B", "C", "A", "B", "C"])
+        self.assertEqual((times["B"].best, times["B"].median, times["B"].memory), (1.0, 2.0, 500))
+
+    def test_who_is_absent_or_breaks_is_asked_no_more(self):
+        order = []
+        times = turns.take_turns({"A": Runner("A", order, [[1.0]] * 3), "B": pipe.Absent("not installed"), "C": Runner("C", order, [[1.0], None])}, 3)
+        self.assertEqual(order, ["A", "C", "A", "C", "A"])
+        self.assertEqual((times["B"].absent, times["C"].absent, times["C"].seconds), ("not installed", "it broke", []))
+
+    def test_ratio_is_how_many_times_as_fast_npar_is(self):
+        ours, theirs, nobody = turns.Times([0.5, 0.7]), turns.Times([2.0, 1.0]), turns.Times(absent="not installed")
+        self.assertEqual(turns.ratio(ours, theirs), 2.0)
+        self.assertIsNone(turns.ratio(ours, nobody))
+        self.assertIsNone(turns.ratio(nobody, theirs))
+
+    def test_an_absent_is_passed_on(self):
+        gone = pipe.Absent("gone")
+        self.assertIs(turns.attempt(len, gone), gone)
+        self.assertEqual(turns.attempt(len, "abc"), 3)
+
+
+class TableTest(unittest.TestCase):
+    def test_rows_in_text_and_json(self):
+        """The fast one, one twice as slow, and two that are absent for one reason, which is said once."""
+        lines = []
+        table = rows.Table(lines.append)
+        table.section("b", "a model")
+        ours, theirs = turns.Times([0.5], memory=2**20), turns.Times([1.0])
+        table.add(rows.row_of("npar", "f32", ours, 1000, "tokens/s", share=0.625))
+        table.add(rows.row_of("other", "f32", theirs, 1000, "tokens/s", turns.ratio(ours, theirs)))
+        for type in ("f32", "bf16"):
+            table.add(rows.row_of("third", type, turns.Times(absent="not installed"), 1000, "tokens/s"))
+        table.footer(["the end"])
+        self.assertEqual(lines[1].split(), ["npar", "f32", "2,000", "2,000", "tokens/s", "62", "%", "1", "MiB"])
+        self.assertEqual(lines[2].split(), ["other", "f32", "1,000", "1,000", "tokens/s", "2.00", "x"])
+        self.assertEqual(lines[3].split(), ["third", "f32", "-", "-", "[1]"])
+        self.assertEqual(lines[4].split(), ["third", "bf16", "-", "-", "[1]"])
+        self.assertEqual(lines[-2:], ["[1] not installed", "the end"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "table.json")
+            table.save(path, {"cores": 2})
+            saved = json.loads(path.read_text())
+        self.assertEqual([row["name"] for row in saved["sections"][0]["rows"]], ["npar", "other", "third", "third"])
+        self.assertEqual(saved["sections"][0]["rows"][1], {"name": "other", "type": "f32", "best": 1000.0, "median": 1000.0, "unit": "tokens/s", "ratio": 2.0})
+        self.assertEqual(saved["sections"][0]["rows"][2]["absent"], "not installed")
+
+
+class WorkTest(unittest.TestCase):
+    def test_other_work_is_found(self):
+        ours = {"loss": [6.0, 5.9], "grad_norm": [2.0, 1.9]}
+        self.assertEqual(training.disagreement(ours, {"loss": [6.0001, 5.9], "grad_norm": [2.0, 1.9001]}, "f32"), "")
+        self.assertIn("loss 5.8 in step 1, npar's is 5.9", training.disagreement(ours, {"loss": [6.0, 5.8], "grad_norm": [2.0, 1.9]}, "f32"))
+        self.assertIn("grad_norm 2.5 in step 0", training.disagreement(ours, {"loss": [6.0, 5.9], "grad_norm": [2.5, 1.9]}, "bf16"))
+        self.assertIn("loss nan", training.disagreement(ours, {"loss": [float("nan"), 5.9], "grad_norm": [2.0, 1.9]}, "bf16"))
+
+    def test_operations_of_products(self):
+        """Beside six operations for each parameter of a product and token, and the half of attention's products that is needed."""
+        b, d = workloads.TRAINED["b"], workloads.TRAINED["d"]
+        parameters, attention = 12 * 12 * 768**2 + 768 * 50257, 12 * 3 * 2 * 512 * 768
+        self.assertEqual(b.product_operations(), b.tokens * (6 * parameters + attention))
+        parameters = 12 * (2 * 768 * 768 + 2 * 768 * 256 + 3 * 768 * 2048) + 768 * 16384
+        self.assertEqual(d.product_operations(), d.tokens * (6 * parameters + attention))
+
+
+class ChildTest(unittest.TestCase):
+    """A competitor in a process of its own."""
+
+    def child(self, body, **more):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        script = pathlib.Path(folder.name, "child.py")
+        script.write_text(f"import sys\nsys.path.insert(0, {str(TABLE)!r})\nimport pipe\n{body}\n")
+        child = pipe.Child(sys.executable, script, {"add": 2}, **more)
+        self.addCleanup(child.close)
+        return child
+
+    def test_questions_and_answers(self):
+        """What the child prints beside its answers does not disturb them; a child that dies says why."""
+        child = self.child(
+            "class Adder:\n"
+            "    def __init__(self, request): self.add, self.said = request['add'], {'version': '1'}\n"
+            "    def sum(self, number): print('noise'); return {'sum': number + self.add}\n"
+            "    def fail(self): raise ValueError('no more')\n"
+            "pipe.serve(Adder)"
+        )
+        self.assertEqual(child.said["version"], "1")
+        self.assertEqual(child.ask("sum", number=3), {"sum": 5})
+        with self.assertRaisesRegex(pipe.Absent, "child.py ended with 1: ValueError: no more"):
+            child.ask("fail")
+
+    def test_silence_ends(self):
+        with self.assertRaisesRegex(pipe.Absent, "child.py said nothing for 0.1 s"):
+            self.child("import time; time.sleep(60)", patience=0.1)
+
+    def test_absent(self):
+        with self.assertRaisesRegex(pipe.Absent, "^not installed$"):
+            self.child("def begin(request): raise pipe.Absent('not installed')\npipe.serve(begin)")
+        with self.assertRaisesRegex(pipe.Absent, "does not start"):
+            pipe.Child("/no/python", "child.py", {})
+
+
+class CommandTest(unittest.TestCase):
+    def test_flags(self):
+        def run(*flags):
+            return subprocess.run([ROOT / "tools" / "benchmark", *flags], capture_output=True, text=True)
+
+        self.assertIn("'z' is none of a, b, b4, c, d, e, f, g", run("--only", "a,z").stderr)
+        self.assertIn("'0' is no whole number from 1", run("--rounds", "0").stderr)
+        self.assertIn("'/no/table.json' cannot be written", run("--json", "/no/table.json").stderr)
+
+    def test_without_npar_and_pytorch(self):
+        """A table all the same, of dashes with reasons."""
+        command = [ROOT / "tools" / "benchmark", "--quick", "--only", "c,f", "--types", "f32", "--build", "/no/build", "--python", "/no/python"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"npar +f32 +- +- +\[2\]")
+        self.assertRegex(done.stdout, r"torch.compile +f32 +- +- +\[1\]")
+        self.assertIn("[1] '/no/python' does not start", done.stdout)
+        self.assertIn("[2] '/no/build/bin/npar' does not start (No such file or directory): tools/test builds it", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
