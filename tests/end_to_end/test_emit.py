@@ -36,12 +36,12 @@ class EmitTest(DriverTest):
         self.assertEqual(found, expected)
 
     def test_phases_run_alone(self):
-        stages = {"grad": "--autodiff", "dist": "--place", "pipe": "--schedule"}
+        stages = {"grad": ["--place-mark-attention", "--autodiff"], "dist": ["--place"], "pipe": ["--schedule"]}
         before = self.emit("nn")
-        for stage, phase in stages.items():
+        for stage, passes in stages.items():
             with self.subTest(stage=stage):
                 after = self.emit(stage)
-                self.assertEqual(self.operations(self.opt(before, phase)), self.operations(after))
+                self.assertEqual(self.operations(self.opt(before, *passes)), self.operations(after))
                 before = after
 
     def operations(self, text):

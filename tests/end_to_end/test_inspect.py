@@ -36,8 +36,8 @@ class InspectTest(DriverTest):
         for part in summary["classes"]:
             self.assertEqual(
                 list(part),
-                ["ranks", "coordinates", "parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_bytes", "workspace_bytes",
-                 "arena_bytes", "program_steps", "flops", "collectives", "transfers", "stage", "busy_seconds", "collective_seconds", "bubble",
+                ["ranks", "coordinates", "parameter_bytes", "gradient_bytes", "optimizer_bytes", "activation_bytes", "arena_bytes",
+                 "program_steps", "flops", "collectives", "transfers", "stage", "busy_seconds", "collective_seconds", "bubble",
                  "balance", "live_peak_bytes", "live_peak_seconds", "live_peak", "live_memory", "causes", "tasks"],
             )  # fmt: skip
             self.check_view(part)
@@ -148,7 +148,7 @@ class InspectTest(DriverTest):
         self.assertGreater(actual["measured_seconds"], 0)
         self.assertTrue(0 <= actual["measured_bubble"] < 1)
         kinds = {one["kind"]: one for one in actual["kinds"]}
-        for kind in ("Kernel", "Matmul", "all_reduce tp", "send", "receive"):
+        for kind in ("Kernel", "Matmul", "Attention", "all_reduce tp", "send", "receive"):
             self.assertGreater(kinds[kind]["measured_seconds"], 0, kind)
             self.assertGreater(kinds[kind]["planned_seconds"], 0, kind)
         self.assertTrue(actual["advice"])
@@ -166,7 +166,7 @@ class InspectTest(DriverTest):
         self.npar("run", "gpt2", *plan, "--random-data", "--steps", 2, "--quiet", "--backend", "null", "--trace", "t.json")
         actual = self.npar_json("inspect", "gpt2", *plan, "--actual", "t.json")["actual"]
         for one in actual["kinds"]:
-            if one["kind"] in ("Kernel", "Matmul", "Zero"):
+            if one["kind"] in ("Kernel", "Matmul", "Attention", "Zero"):
                 self.assert_close(one["measured_seconds"], one["planned_seconds"], 0.01, one["kind"])
         self.assertEqual(actual["stragglers"], [])
 

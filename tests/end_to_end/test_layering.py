@@ -28,9 +28,9 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(includes("engine", r"(mlir|llvm|mlir-c|llvm-c|lld|compiler|dsl|tools)/"), [])
 
     def test_the_engine_knows_devices_by_their_interface(self):
-        """The runtime makes a backend by its name; what is in one (oneDNN, OpenMP, kernels) is seen by itself alone."""
-        others = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name != "backends"]
-        self.assertEqual([line for folder in others for line in includes(folder, r"(engine/backends/\w+/|oneapi/dnnl|dnnl|omp\.h)")], [])
+        """The runtime makes a backend by its name; what is in one (kernels, products) is seen by itself alone."""
+        others = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "engine").iterdir()) if path.is_dir() and path.name not in ("backends", "product", "attention")]
+        self.assertEqual([line for folder in others for line in includes(folder, r"engine/(backends/\w+|product|attention)/")], [])
         self.assertEqual(includes("engine/comm", r"engine/(backends|runtime|control)/"), [])
 
     def test_who_runs_ranks_knows_no_control_channel(self):
@@ -130,6 +130,20 @@ class LayeringTest(unittest.TestCase):
         for path in (ROOT / "engine").rglob("CMakeLists.txt"):
             names |= {f"lib{name}.a" for name in re.findall(r"add_library\((\w+)", path.read_text())}
         return names
+
+    def test_kernels_for_an_instruction_set_share_no_code(self):
+        """Of functions that several objects define the linker keeps one for all: it must not be one that only some processors can run."""
+        for part in ("product", "attention"):
+            library = BUILD / "lib" / f"libnpar_{part}.a"
+            if not library.exists():
+                self.skipTest(f"npar_{part} is not built: it is for x86-64 alone")
+            objects = [f"{path.name}.o" for path in (ROOT / "engine" / part).glob("*.cpp") if "#pragma GCC target" in path.read_text()]
+            self.assertGreaterEqual(len(objects), 3)
+            listing = subprocess.run(["nm", "-C", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+            symbols = dict(re.findall(r"^(\S+\.o):\n((?:.+\n?)*)", listing, re.MULTILINE))
+            self.assertLessEqual(set(objects), set(symbols))
+            shared = [f"{name}: {line}" for name in objects for line in symbols[name].splitlines() if re.match(r"\S+ [WVu] ", line)]
+            self.assertEqual(shared, [])
 
     def test_engine_programs_load_no_llvm(self):
         """The tests of the engine are programs with an engine and no compiler: they must start without LLVM's libraries."""

@@ -3,6 +3,7 @@
 import array
 import json
 import math
+import os
 import random
 import subprocess
 import unittest
@@ -43,6 +44,20 @@ class PrecisionTest(DriverTest):
                     for pp, threads in ((1, 1), (1, 2), (1, 4), (2, 1), (2, 4), (4, 2))
                 }
                 self.assertEqual(len(set(hashes.values())), 1, hashes)
+
+    def test_same_bits_for_any_instructions(self):
+        """Products and attention sum in one order on every instruction set; a set that the processor lacks masks nothing."""
+        model = self.model(dict(dp=1, pp=1, tp=2))
+        data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 3]
+        for compute in ("f32", *BOUNDS):
+            with self.subTest(compute=compute):
+                hashes = {}
+                for most in ("plain", "avx2", "avx512", "tiles"):
+                    environment = {**os.environ, "NPAR_INSTRUCTIONS": most}
+                    hashes[most] = self.npar_json("run", *model, "--set", f"compute={compute}", *data, env=environment)["parameter_hash"]
+                self.assertEqual(len(set(hashes.values())), 1, hashes)
+        refused = self.npar("run", *model, *data, code=1, env={**os.environ, "NPAR_INSTRUCTIONS": "sse"})
+        self.assertIn("NPAR_INSTRUCTIONS is 'sse'; it may be plain, avx2, avx512 or tiles", refused.error)
 
     def test_same_bits_with_shares_for_any_threads(self):
         """Parameters that are gathered before each use: neither threads nor timing show."""

@@ -89,11 +89,11 @@ class RecomputeTest(DriverTest):
                 self.assertTrue(report["ok"], [check for check in report["checks"] if not check["ok"]])
 
     def test_memory_falls(self):
-        kept = [self.kept(*plan(kind)) for kind in ("none", "attention", "block", "2", "4")]
+        kept = [self.kept(*plan(kind)) for kind in ("none", '["h.*.attn"]', "block", "2", "4")]
         self.assertEqual(kept, sorted(kept, reverse=True))
         self.assertEqual(len(set(kept)), len(kept), kept)
         arenas = [
-            max(each["arena_bytes"] for each in self.npar_json("inspect", *plan(kind, pp=2))["classes"]) for kind in ("none", "attention", "block")
+            max(each["arena_bytes"] for each in self.npar_json("inspect", *plan(kind, pp=2))["classes"]) for kind in ("none", '["h.*.attn"]', "block")
         ]
         self.assertEqual(arenas, sorted(arenas, reverse=True))
 
@@ -105,8 +105,16 @@ class RecomputeTest(DriverTest):
             self.assertEqual(more - one, 4 // every * input_bytes, f"every {every}")
 
     def test_attention_keeps_no_probabilities(self):
+        """Attention that has its whole sequence keeps none in any case, so it is not repeated; that which gathers its keys keeps a rank's rows."""
         probabilities = MODEL["micro"] * MODEL["heads"] * MODEL["length"] ** 2 * 4
-        self.assertEqual(self.kept(*plan("none")) - self.kept(*plan("attention")), MODEL["depth"] * probabilities)
+        self.assertEqual(self.stashes(*plan("none")), self.stashes(*plan("attention")))
+        self.assertEqual(self.kept(*plan("none", {"length": 32})), 2 * self.kept(*plan("none")), "what is kept grows with the length, not its square")
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        text += "plan gather(cp = 2) for Gpt2 {\n    mesh cp\n    micro 2\n    split { seq -> cp by gather }\n}\n"
+        (self.folder / "gather.npar").write_text(text)
+        flags = ["gather.npar", "--plan", "gather", *settings(MODEL)]
+        kept = [self.kept(*flags, "--set", f"recompute={kind}") for kind in ("none", "attention")]
+        self.assertEqual(kept[0] - kept[1], MODEL["depth"] * probabilities // 2)
 
     def test_stages_begin_segments(self):
         """A segment of three blocks that a stage cuts: the stage begins with what it received (that lies in its inbox) and keeps no more."""

@@ -1,7 +1,6 @@
 // Runs front end and compiler, or the loader, and prints what they report.
 #include "tools/npar/model/Compilation.h"
 
-#include "tools/npar/model/LibraryWorkspace.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -36,8 +35,6 @@ static bool isInternal(const dsl::Diagnostics &diagnostics) {
 }
 
 Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options) {
-  LibraryWorkspace workspace;
-  options.workspace = &workspace;
   options.kind = kind;
   dsl::Diagnostics diagnostics(sources);
   std::optional<compiler::Compiled> compiled;

@@ -75,6 +75,10 @@ std::vector<Feature> makeTable() {
       only(line("zero3_hybrid", "store", "store { parameters, gradients, optimizer -> dp }", ""), "nodes"),
       line("bucket", "bucket", "bucket 8 kB", "dp"),
 
+      // Ranks on hosts: the same program in every order.
+      line("place_spread", "place", "place spread", "dp"),
+      line("place_inside", "place", "place inside tp", "tp"),
+
       // Context parallelism.
       split("ulysses", "context", {"axis seq", "operation attention"}, {{"sp", {2, 4}}},
             {{narrowed, "head -> sp in op attention"}, {context, "seq -> sp"}}),

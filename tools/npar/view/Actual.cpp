@@ -218,6 +218,33 @@ void countKinds(const View &planned, const std::vector<Event> &events, Actual &a
   actual.computing = actual.measured.span > 0 ? actual.computing / actual.measured.span : 0;
 }
 
+/// Communication that no computing of the same rank hides.
+double exposedOf(const View &planned, const std::vector<Event> &events, int64_t trainingSteps) {
+  struct Edge {
+    double time;
+    int computing, communicating; ///< so many more from then on
+  };
+  std::map<std::pair<int64_t, uint32_t>, std::vector<Edge>> edges; // training step, rank
+  for (const Event &event : events) {
+    const ClassView &one = planned.classes[event.of];
+    bool communicates = one.fragments[one.tasks[event.task].fragment].steps[event.step].communicates();
+    std::vector<Edge> &own = edges[{event.trainingStep, event.rank}];
+    own.push_back({event.begin, !communicates, communicates});
+    own.push_back({event.end, -!communicates, -int{communicates}});
+  }
+  double exposed = 0;
+  for (auto &[key, own] : edges) {
+    std::sort(own.begin(), own.end(), [](const Edge &a, const Edge &b) { return a.time < b.time; });
+    int computing = 0, communicating = 0;
+    for (size_t i = 0; i + 1 < own.size(); ++i) {
+      computing += own[i].computing, communicating += own[i].communicating;
+      if (communicating > 0 && computing == 0)
+        exposed += own[i + 1].time - own[i].time;
+    }
+  }
+  return exposed / (static_cast<double>(planned.world) * static_cast<double>(trainingSteps));
+}
+
 void findStragglers(const View &planned, const std::vector<Event> &events, Actual &actual) {
   std::vector<std::map<int64_t, double>> byStep(static_cast<size_t>(planned.world)); // rank -> training step -> seconds
   for (const Event &event : events) {
@@ -344,6 +371,7 @@ Result<Actual> actualOf(const program::Program &program, const View &planned, co
   moveToMeasured(actual.measured, means);
   finishTimes(program, actual.measured);
   countKinds(planned, reader.events, actual);
+  actual.exposed = exposedOf(planned, reader.events, actual.trainingSteps);
   findStragglers(planned, reader.events, actual);
   findSlowSteps(planned, reader.events, actual);
   advise(planned, actual);

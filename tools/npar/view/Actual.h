@@ -32,11 +32,12 @@ struct StepTime {
 };
 
 struct Actual {
-  View measured;                     ///< the plan's view at measured times: means over ranks of a class and training steps
-  int64_t trainingSteps = 0;         ///< that count; the first one warms up and does not, unless it is the only one
-  uint64_t dropped = 0;              ///< events that the run left out
-  double computing = 0;              ///< share of ranks * step time in which they compute
-  std::vector<KindTime> kinds;       ///< descending measured seconds
+  View measured;               ///< the plan's view at measured times: means over ranks of a class and training steps
+  int64_t trainingSteps = 0;   ///< that count; the first one warms up and does not, unless it is the only one
+  uint64_t dropped = 0;        ///< events that the run left out
+  double computing = 0;        ///< share of ranks * step time in which they compute
+  double exposed = 0;          ///< seconds of a training step in which a rank communicates, or waits to, and computes nothing: the mean
+  std::vector<KindTime> kinds; ///< descending measured seconds
   std::vector<Straggler> stragglers; ///< ranks above 1.1 times their class's median
   std::vector<StepTime> steps;       ///< the ten that lose most time against the plan
   std::vector<std::string> advice;   ///< what to change, most important first; never empty

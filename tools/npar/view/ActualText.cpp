@@ -24,6 +24,7 @@ std::string actualText(const View &planned, const Actual &actual) {
   text += "  (communication as measured holds the waiting for peers; a receive is posted early)\n";
   text += fmt::format("  {:<32}{:>10.1f} %{:>10.1f} %\n", "bubble", 100 * planned.bubble, 100 * measured.bubble);
   text += fmt::format("  {:<32}{:>12}{:>10.1f} %\n", "ranks compute", "", 100 * actual.computing);
+  text += fmt::format("  {:<32}{:>12}{:>12}\n", "communication not hidden", "", humanTime(actual.exposed));
   text += fmt::format("\n  {:<24}{:>8}{:>12}{:>12}{:>9}{:>12}{:>12}\n", "busy per stage", "", "planned", "measured", "ratio", "waits plan",
                       "waits");
   for (size_t c = 0; c < measured.classes.size(); ++c)
@@ -78,6 +79,7 @@ Json actualJson(const View &planned, const Actual &actual) {
   json["planned_bubble"] = planned.bubble;
   json["measured_bubble"] = actual.measured.bubble;
   json["computing"] = actual.computing;
+  json["exposed_seconds"] = actual.exposed;
   json["kinds"] = kinds;
   json["stages"] = stages;
   json["stragglers"] = stragglers;

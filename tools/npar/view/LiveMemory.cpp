@@ -28,7 +28,7 @@ MemoryKind kindOf(const std::string &region) {
 /// One use of one segment by one step of a fragment.
 struct Access {
   uint32_t step = 0, segment = 0;
-  bool reads = false, writes = false, workspace = false;
+  bool reads = false, writes = false;
 };
 
 /// A value in a segment: begin and end are a task and seconds relative to its begin.
@@ -104,12 +104,8 @@ private:
     std::vector<Access> result;
     std::map<std::pair<uint32_t, uint32_t>, size_t> known; // step, segment
     forEachOperand(*rankClass.fragments()->Get(index), region, [&](uint32_t at, const Step &step, uint32_t i, const Operand &operand) {
-      bool output = i >= step.inputs(), scratch = false, adds = false;
-      if (step.kind() == StepKind::Matmul) {
-        const Matmul &matmul = *program.matmuls()->Get(step.payload());
-        scratch = matmul.workspace() > 0 && i + 1 == uint32_t(step.inputs() + step.outputs());
-        adds = matmul.accumulate() && output && !scratch;
-      }
+      bool output = i >= step.inputs();
+      bool adds = output && step.kind() == StepKind::Matmul && program.matmuls()->Get(step.payload())->accumulate();
       auto first = std::lower_bound(bounds.begin(), bounds.end(), operand.offset()) - bounds.begin();
       for (size_t segment = static_cast<size_t>(first); bounds[segment] < operand.offset() + operand.bytes(); ++segment) {
         auto [entry, isNew] = known.emplace(std::pair(at, static_cast<uint32_t>(segment)), result.size());
@@ -118,7 +114,6 @@ private:
         Access &access = result[entry->second];
         access.reads |= !output || adds;
         access.writes |= output;
-        access.workspace |= scratch;
       }
     });
     return result;
@@ -141,7 +136,7 @@ private:
         if (access.writes) {
           close(access.segment, value, task, step.begin);
           value.live = true, value.read = false, value.label = step.label;
-          value.kind = access.workspace ? MemoryKind::Workspace : kind;
+          value.kind = kind;
           value.fromTask = value.toTask = task, value.from = step.begin, value.to = step.end;
         }
       }
@@ -183,8 +178,6 @@ void addVariables(const Program &program, const RankClass &rankClass, ClassMemor
     memory.peak.push_back({kind, variable.name()->str(), "", piece->bytes(), 1});
   }
 }
-
-int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 /// Bytes that get live or free, so many ns from the task's begin.
 struct Change {
@@ -252,6 +245,8 @@ void findPeak(ClassView &view) {
 }
 
 } // namespace
+
+int64_t nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 void findLiveMemory(const Program &program, const RankClass &rankClass, const std::vector<ViewLabel> &labels, ClassView &view) {
   view.memory = ClassMemory();

@@ -12,4 +12,7 @@ namespace npar::driver {
 void findLiveMemory(const program::Program &program, const program::RankClass &rankClass, const std::vector<ViewLabel> &labels,
                     ClassView &view);
 
+/// By which changes are put in order: sums of seconds that stand for one moment may differ in their last bits.
+int64_t nanoseconds(double seconds);
+
 } // namespace npar::driver

@@ -63,8 +63,7 @@ const MemoryLook &lookOf(MemoryKind kind) {
                           inputs = {"inputs", "#999999", "data of the training step, until its last use"},
                           boxes = {"boxes", "#F0E442", "sent and received values"},
                           stash = {"stash", "#56B4E9", "what forward tasks keep for their backward tasks"},
-                          scratch = {"scratch", "#009E73", "temporaries of a task, and outputs"},
-                          workspace = {"workspace", "#D55E00", "the library's workspace"};
+                          scratch = {"scratch", "#009E73", "temporaries of a task, and outputs"};
   switch (kind) {
   case MemoryKind::Parameters:
     return parameters;
@@ -79,11 +78,9 @@ const MemoryLook &lookOf(MemoryKind kind) {
   case MemoryKind::Stash:
     return stash;
   case MemoryKind::Scratch:
-    return scratch;
-  case MemoryKind::Workspace:
     break;
   }
-  return workspace;
+  return scratch;
 }
 
 } // namespace npar::driver

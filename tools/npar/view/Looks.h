@@ -33,8 +33,8 @@ const Look &collectiveLook();
 const Look &transferLook();
 
 /// What a byte of the arena is for.
-enum class MemoryKind { Parameters, Optimizer, Gradients, Inputs, Boxes, Stash, Scratch, Workspace };
-constexpr size_t memoryKinds = static_cast<size_t>(MemoryKind::Workspace) + 1;
+enum class MemoryKind { Parameters, Optimizer, Gradients, Inputs, Boxes, Stash, Scratch };
+constexpr size_t memoryKinds = static_cast<size_t>(MemoryKind::Scratch) + 1;
 struct MemoryLook {
   const char *name; ///< "stash"
   const char *fill;

@@ -62,7 +62,6 @@ ClassSummary summarizeClass(const Program &program, const RankClass &rankClass) 
   summary.gradientBytes = rankClass.gradient_bytes();
   summary.optimizerBytes = rankClass.optimizer_bytes();
   summary.activationBytes = rankClass.activation_bytes();
-  summary.workspaceBytes = rankClass.workspace_bytes();
   summary.arenaBytes = rankClass.arena_bytes();
 
   std::vector<uint64_t> times(rankClass.fragments() ? rankClass.fragments()->size() : 0);

@@ -28,7 +28,7 @@ struct ClassSummary {
   std::vector<std::pair<int64_t, int64_t>> ranks;            ///< [first, last], ascending
   std::vector<std::pair<std::string, uint32_t>> coordinates; ///< mesh axes that are the same for all ranks of the class
   uint32_t stage = 0;
-  uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0, activationBytes = 0, workspaceBytes = 0, arenaBytes = 0;
+  uint64_t parameterBytes = 0, gradientBytes = 0, optimizerBytes = 0, activationBytes = 0, arenaBytes = 0;
   uint64_t programSteps = 0;
   double flops = 0;
   std::vector<CollectiveSummary> collectives;

@@ -47,7 +47,6 @@ Json classJson(const ClassSummary &summary) {
   json["gradient_bytes"] = summary.gradientBytes;
   json["optimizer_bytes"] = summary.optimizerBytes;
   json["activation_bytes"] = summary.activationBytes;
-  json["workspace_bytes"] = summary.workspaceBytes;
   json["arena_bytes"] = summary.arenaBytes;
   json["program_steps"] = summary.programSteps;
   json["flops"] = summary.flops;
@@ -93,8 +92,7 @@ std::string summaryTable(const Summary &summary) {
     for (const auto &[name, bytes] : {std::pair{"parameters", one.parameterBytes},
                                       {"gradients", one.gradientBytes},
                                       {"optimizer", one.optimizerBytes},
-                                      {"activations", one.activationBytes},
-                                      {"workspace", one.workspaceBytes}})
+                                      {"activations", one.activationBytes}})
       text += fmt::format("    {:<10}{:>12}{:>16}\n", name, humanBytes(static_cast<double>(bytes)), bytes);
     text += fmt::format("  per training step: {} program steps, {} flop\n", one.programSteps, humanFlops(one.flops));
     for (const CollectiveSummary &collective : one.collectives)

@@ -1,6 +1,8 @@
 // Turns a View into the lanes of a picture.
 #include "tools/npar/view/Timeline.h"
 
+#include "tools/npar/view/LiveMemory.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -11,10 +13,10 @@ namespace {
 /// The class's live bytes over time, thinned to its highest value in each of 600 parts of the span.
 std::vector<TimelineMemory> memoryOf(const ClassView &one, double span) {
   constexpr size_t parts = 600;
-  std::vector<std::pair<double, int64_t>> events;
+  std::vector<std::pair<int64_t, int64_t>> events; // ns, bytes: what is freed sorts before what is taken at the same time
   for (const ViewTask &task : one.tasks)
     for (const MemoryChange &change : one.memory.patterns[task.pattern])
-      events.emplace_back(task.begin + change.at, change.bytes);
+      events.emplace_back(nanoseconds(task.begin) + nanoseconds(change.at), change.bytes);
   std::sort(events.begin(), events.end());
   int64_t live = 0;
   for (size_t kind = 0; kind < memoryKinds; ++kind)
@@ -24,7 +26,7 @@ std::vector<TimelineMemory> memoryOf(const ClassView &one, double span) {
   for (size_t part = 0; part < parts; ++part) {
     double until = span * static_cast<double>(part + 1) / parts;
     int64_t most = live;
-    for (; next < events.size() && events[next].first < until; ++next)
+    for (; next < events.size() && events[next].first < nanoseconds(until); ++next)
       most = std::max(most, live += events[next].second);
     if (curve.empty() || static_cast<int64_t>(curve.back().bytes) != most)
       curve.push_back({span * static_cast<double>(part) / parts, static_cast<uint64_t>(std::max<int64_t>(most, 0))});
