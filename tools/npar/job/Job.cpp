@@ -129,7 +129,11 @@ ExitCode Job::join(double timeoutSeconds, bool json) {
 }
 
 Status Job::openControl(bool json) {
-  hardExit = std::make_unique<engine::HardExit>([] {});
+  hardExit = std::make_unique<engine::HardExit>([this] {
+    if (leaving)
+      printRemark(fmt::format("process {}: the farewell of {} did not come back within {:g} s; nothing is lost", process(),
+                              group->transportName(), secondsToLeave));
+  });
   engine::ControlOptions wanted;
   wanted.process = process(), wanted.processes = processes(), wanted.timeoutSeconds = timeout;
   wanted.host = introductions[process()].host;
@@ -344,6 +348,7 @@ ExitCode Job::end(ExitCode code) {
     code = agree(code);
   if (!failure && hardExit) {
     std::cout.flush();
+    leaving = true;
     hardExit->arm(secondsToLeave, static_cast<int>(code));
   }
   if (!failure && group->leave().ok()) {

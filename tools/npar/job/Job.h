@@ -14,6 +14,7 @@
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/terminal/Outcome.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -93,7 +94,8 @@ private:
   std::shared_ptr<engine::ProcessGroup> group;  ///< null: alone, or not joined yet
   std::unique_ptr<engine::FlightRecord> record; ///< may be null
   std::unique_ptr<engine::SessionWatch> watch;  ///< of the session under way
-  std::unique_ptr<engine::HardExit> hardExit;   ///< for when the job has failed
+  std::unique_ptr<engine::HardExit> hardExit;   ///< for when the job has failed, and for a farewell that does not end
+  std::atomic<bool> leaving = false;            ///< the farewell has begun
   std::unique_ptr<engine::ControlChannel> control;
   std::vector<Introduction> introductions; ///< by process
   double timeout = 300;
