@@ -137,7 +137,10 @@ class DriverRun(Run):
     def summary(self):
         """The one JSON on standard output."""
         text = "".join(self.lines)
-        return json.loads(text) if text.strip() else {}
+        try:
+            return json.loads(text) if text.strip() else {}
+        except json.JSONDecodeError as error:
+            raise AssertionError(f"standard output is no one JSON: {error}\n{text}\n{''.join(self.errors)}") from error
 
     def reports(self):
         """The one report, which standard error has in words as often."""
