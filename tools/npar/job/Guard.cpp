@@ -30,6 +30,15 @@ constexpr double defaultTimeout = 300;
 /// By then all others have found out, after the time limit, that a process does not go on.
 constexpr double secondsToGiveUp = 1.5;
 
+/// MPICH's launcher notes a process twice: when its connection closes, as failed, and when it ends, by its code. What comes last stands, so
+/// the connection is not left to end with the guard: it closes with the process, and the guard's own end comes later.
+constexpr useconds_t microsecondsApart = 200000;
+
+bool closeLaunchersConnection() {
+  const char *named = std::getenv("PMI_FD");
+  return named && std::atoi(named) > STDERR_FILENO && ::close(std::atoi(named)) == 0;
+}
+
 volatile std::sig_atomic_t guarded = 0;
 
 void passOn(int signal) {
@@ -116,10 +125,13 @@ ExitCode guard(const std::vector<std::string> &command) {
   if (child < 0)
     return fail(ExitCode::RunFailed, fmt::format("cannot start a process: {}", std::strerror(errno)));
   guarded = child;
+  bool connected = closeLaunchersConnection();
   Told told(ends[0]);
   bool stopped = false;
   int status = waitFor(child, told, stopped);
   guarded = 0;
+  if (connected && status != 0)
+    ::usleep(microsecondsApart);
   if (WIFEXITED(status))
     return static_cast<ExitCode>(WEXITSTATUS(status));
   if (stopped)
