@@ -73,6 +73,7 @@ struct Executor::State {
   void fillContexts();
   bool endsElsewhere(const StepNode &node) const { return node.communicates() || (backend.asynchronous() && !node.joins()); }
   Status startWork(const StepNode &node);
+  void runChain(uint32_t head);
   void runNode(uint32_t index);
   void startNode(Started &started);
   void finish(Started &started, const Status &status);
@@ -95,7 +96,8 @@ struct Executor::State {
   size_t contextSize = 0;
   std::unique_ptr<tbb::flow::graph> flow; ///< made inside the arena, so that its tasks run there
   std::unique_ptr<tbb::flow::broadcast_node<continue_msg>> start;
-  std::deque<Joint> nodes;
+  std::deque<Joint> nodes;    ///< one for each chain of steps, which one task of the flow graph runs to its end
+  std::vector<uint32_t> next; ///< by step: see chainsOf
   std::deque<Started> startedNodes;
   std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex where the worker stays to the end
   VirtualTimeline timeline;        ///< when the backend does not compute
@@ -110,29 +112,41 @@ struct Executor::State {
 void Executor::State::build() {
   flow = std::make_unique<tbb::flow::graph>();
   start = std::make_unique<tbb::flow::broadcast_node<continue_msg>>(*flow);
-  startedOf.assign(graph.nodes.size(), noIndex);
-  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+  size_t count = graph.nodes.size();
+  startedOf.assign(count, noIndex);
+  std::vector<bool> detaches(count);
+  for (uint32_t i = 0; i < count; ++i)
     if (endsElsewhere(graph.nodes[i])) {
+      detaches[i] = true;
       startedOf[i] = static_cast<uint32_t>(startedNodes.size());
       Started &started = startedNodes.emplace_back(*this, i);
       if (graph.nodes[i].communicates())
         operations.at(i).completion = &started;
-      nodes.emplace_back(*flow, [this, &started](const continue_msg &) { startNode(started); });
-    } else {
-      nodes.emplace_back(*flow, [this, i](const continue_msg &) { runNode(i); });
     }
-  }
-  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
-    if (graph.predecessorCount[i] == 0)
-      tbb::flow::make_edge(*start, nodes[i]);
-    for (uint32_t e = graph.firstSuccessor[i]; e < graph.firstSuccessor[i + 1]; ++e) {
-      Joint &to = nodes[graph.successors[e]];
+  next = chainsOf(graph, detaches);
+  std::vector<bool> heads(count, true);
+  for (uint32_t follower : next)
+    if (follower != noIndex)
+      heads[follower] = false;
+  std::vector<Joint *> joints(count); // by the head of a chain, where its predecessors lead to, and by its end, from where it leads on
+  for (uint32_t head = 0; head < count; ++head)
+    if (heads[head]) {
+      Joint &joint = nodes.emplace_back(*flow, [this, head](const continue_msg &) { runChain(head); });
+      uint32_t end = head;
+      while (next[end] != noIndex)
+        end = next[end];
+      joints[head] = joints[end] = &joint;
+      if (graph.predecessorCount[head] == 0)
+        tbb::flow::make_edge(*start, joint);
+    }
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t e = graph.firstSuccessor[i]; next[i] == noIndex && e < graph.firstSuccessor[i + 1]; ++e) {
+      Joint &to = *joints[graph.successors[e]];
       if (startedOf[i] == noIndex)
-        tbb::flow::make_edge(nodes[i], to);
+        tbb::flow::make_edge(*joints[i], to);
       else
         tbb::flow::make_edge(startedNodes[startedOf[i]].done, to);
     }
-  }
   fillContexts();
   if (!backend.computes())
     timeline = planTimeline(graph, operations);
@@ -185,6 +199,14 @@ Status Executor::State::startWork(const StepNode &node) {
     break; // the communicator's
   }
   return Status(Code::Internal, "this step is no work for a backend");
+}
+
+void Executor::State::runChain(uint32_t head) {
+  for (uint32_t index = head; index != noIndex; index = next[index])
+    if (startedOf[index] == noIndex)
+      runNode(index);
+    else
+      startNode(startedNodes[startedOf[index]]);
 }
 
 void Executor::State::runNode(uint32_t index) {
@@ -289,7 +311,7 @@ Status Executor::State::run(int64_t step) {
   virtualOrigin += timeline.length;
   if (failure.happened())
     return failure.report();
-  uint64_t expected = nodes.size() + startedNodes.size();
+  uint64_t expected = graph.nodes.size() + startedNodes.size();
   if (progress.load() - before != expected) {
     fail(noIndex, Status(Code::Internal, "the step graph ended after " + std::to_string(progress.load() - before) + " of " +
                                              std::to_string(expected) + " events"));

@@ -129,6 +129,16 @@ private:
 
 StepGraph expandProgram(const Program &program, const std::vector<LocalRank> &ranks) { return Expansion(program, ranks).run(); }
 
+std::vector<uint32_t> chainsOf(const StepGraph &graph, const std::vector<bool> &detaches) {
+  std::vector<uint32_t> next(graph.nodes.size(), noIndex);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    uint32_t begin = graph.firstSuccessor[i], count = graph.firstSuccessor[i + 1] - begin;
+    if (count == 1 && !detaches[i] && graph.predecessorCount[graph.successors[begin]] == 1)
+      next[i] = graph.successors[begin];
+  }
+  return next;
+}
+
 std::string describeNode(const Program &program, const StepNode &node) {
   const RankClass &rankClass = *program.classes()->Get(classOf(program, node.rank));
   std::string text = "rank " + std::to_string(node.rank) + ", task " + describeTask(rankClass, node.task);

@@ -42,6 +42,10 @@ struct StepGraph {
 /// of a task but Send, Receive and free collectives wait for those of the rank's previous task. The program must have been verified.
 StepGraph expandProgram(const program::Program &program, const std::vector<LocalRank> &ranks);
 
+/// By node: the node that may run right after it by the same worker, for it has no other predecessor and this one no other successor;
+/// noIndex where there is none. `detaches`, by node: it goes on when its worker has left it, so nothing follows in the same breath.
+std::vector<uint32_t> chainsOf(const StepGraph &graph, const std::vector<bool> &detaches);
+
 /// `rank 3, task B0:1, step 12 'all_reduce h.3.attn' (gpt2.npar:14:3)`.
 std::string describeNode(const program::Program &program, const StepNode &node);
 

@@ -59,6 +59,20 @@ TEST(StepGraphTest, addressesFollowTheTasksSlots) {
   EXPECT_EQ(address(second, 2), address(first, 2) + 64) << "x has a slot per micro-batch";
 }
 
+TEST(StepGraphTest, chainsEndWhereSomethingElseWaitsOrTheWorkerLeaves) {
+  // 0 -> 1 -> 2 -> {3, 4}, 3 -> 5, {4, 6} -> 7
+  StepGraph graph;
+  graph.nodes.resize(8);
+  graph.firstSuccessor = {0, 1, 2, 4, 5, 6, 6, 7, 7};
+  graph.successors = {1, 2, 3, 4, 5, 7, 7};
+  graph.predecessorCount = {0, 1, 1, 1, 1, 1, 0, 2};
+  std::vector<bool> detaches(8, false);
+  const uint32_t none = noIndex;
+  EXPECT_EQ(chainsOf(graph, detaches), (std::vector<uint32_t>{1, 2, none, 5, none, none, none, none}));
+  detaches[1] = detaches[3] = true;
+  EXPECT_EQ(chainsOf(graph, detaches), (std::vector<uint32_t>{1, none, none, none, none, none, none, none}));
+}
+
 TEST(StepGraphTest, nodesAreDescribedWithTheirSource) {
   auto loaded = pipelineProgram({1, 2, 4, false, false})->load();
   StepGraph graph = expand(loaded->root());
