@@ -71,7 +71,7 @@ struct ForwardMemory {
 
 /// A block of keys, packed, before the queries of a part.
 struct KeyBlock {
-  int64_t first, keys;
+  int64_t keys, position;
   /// From a panel of keys to the next, and of values.
   int64_t keyBytes, valueBytes;
 };
@@ -86,7 +86,9 @@ public:
 
 private:
   void begin();
+  void attend(const PositionRun &keys);
   void attend(const KeyBlock &block, int64_t head, int64_t query, int used);
+  void modify(const KeyBlock &block, int64_t head, int64_t query, int used, int64_t seen) const;
   void finish();
 
   const AttentionPlan &plan;
@@ -101,28 +103,36 @@ private:
 
 void ForwardPart::run() {
   begin();
-  for (int64_t key = 0; key < shape.keys && plan.seenBy(end - 1, key) > 0; key += keysPerBlock) {
-    KeyBlock block{key, std::min(keysPerBlock, shape.keys - key), 0, 0};
+  for (const PositionRun &keys : shape.keyRuns)
+    attend(keys);
+  finish();
+}
+
+void ForwardPart::attend(const PositionRun &keys) {
+  int64_t last = plan.lastPosition(first, end);
+  for (int64_t key = 0; key < keys.count && plan.seenFrom(last, keys.position + key) > 0; key += keysPerBlock) {
+    KeyBlock block{std::min(keysPerBlock, keys.count - key), keys.position + key, 0, 0};
     block.keyBytes = roundUp(shape.width, tiles.group) * tiles.columns * tiles.packedBytes;
     block.valueBytes = roundUp(block.keys, tiles.group) * tiles.columns * tiles.packedBytes;
-    tiles.packB({o.k, shape.k.row, true}, 0, shape.width, key, block.keys, memory.k);
-    tiles.packB({o.v, shape.v.row, false}, key, block.keys, 0, shape.valueWidth, memory.v);
+    tiles.packB({o.k, shape.k.row, true}, 0, shape.width, keys.at + key, block.keys, memory.k);
+    tiles.packB({o.v, shape.v.row, false}, keys.at + key, block.keys, 0, shape.valueWidth, memory.v);
     for (int64_t head = 0; head < shape.groups; ++head)
       for (int64_t query = first; query < end; query += tiles.rows)
-        if (int used = int(std::min<int64_t>(tiles.rows, end - query)); plan.seenBy(query + used - 1, key) > 0)
-          attend(block, head, query, used);
+        attend(block, head, query, int(std::min<int64_t>(tiles.rows, end - query)));
   }
-  finish();
 }
 
 /// One panel of rows and one block of keys.
 void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int used) {
-  int64_t row = query - first;
+  int64_t row = query - first, seen = 0, at = head * memory.rows + row;
   ScorePanel panel{};
   panel.scores = memory.scores, panel.stride = keysPerBlock, panel.used = used;
-  for (int r = 0; r < used; ++r)
-    memory.visible[r] = std::max<int64_t>(0, std::min(block.keys, plan.seenBy(query + r, block.first)));
-  int64_t seen = memory.visible[used - 1], at = head * memory.rows + row;
+  for (int r = 0; r < used; ++r) {
+    memory.visible[r] = std::max<int64_t>(0, std::min(block.keys, plan.seenFrom(plan.positionOf(query + r), block.position)));
+    seen = std::max(seen, memory.visible[r]);
+  }
+  if (seen == 0)
+    return;
   const char *q = memory.q + head * memory.headBytes + row / tiles.rows * memory.panelBytes;
   {
     FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
@@ -132,9 +142,7 @@ void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int
   }
   panel.visible = memory.visible, panel.columns = roundUp(seen, columnUnit), panel.scale = shape.scale;
   if (o.modifier.modify) {
-    ScoreBlock scores{memory.scores, keysPerBlock, 1, head, shape.queryFirst + query, shape.keyFirst + block.first, used, seen};
-    scaleScores(scores, shape);
-    o.modifier.modify(o.modifier.context, scores);
+    modify(block, head, query, used, seen);
     panel.scale = 1;
   }
   panel.max = memory.max + at * sumBytes, panel.sum = memory.sum + at * sumBytes, panel.decay = memory.decay;
@@ -149,6 +157,18 @@ void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int
   kernels.rescale(memory.product, memory.out + at * memory.width * sumBytes, memory.width, memory.decay, used);
 }
 
+/// Scales the panel's scores and hands them to the caller, neighbours in the sequence at a time.
+void ForwardPart::modify(const KeyBlock &block, int64_t head, int64_t query, int used, int64_t seen) const {
+  for (int r = 0, rows; r < used; r += rows) {
+    int64_t position = plan.positionOf(query + r);
+    for (rows = 1; r + rows < used && plan.positionOf(query + r + rows) == position + rows;)
+      ++rows;
+    ScoreBlock scores{memory.scores + r * keysPerBlock * sumBytes, keysPerBlock, 1, head, position, block.position, rows, seen};
+    scaleScores(scores, shape);
+    o.modifier.modify(o.modifier.context, scores);
+  }
+}
+
 void ForwardPart::begin() {
   for (int64_t head = 0; head < shape.groups; ++head)
     tiles.packA({advance(o.q, head * shape.q.head * plan.elementBytes), shape.q.row, false}, first, end - first, 0, shape.width,
@@ -161,35 +181,37 @@ void ForwardPart::begin() {
     fill(memory.max, rows, -std::numeric_limits<double>::infinity());
   else
     fill(memory.max, rows, -std::numeric_limits<float>::infinity());
-  if (o.begins)
+  if (!o.before)
     return;
-  for (int64_t head = 0; head < shape.groups; ++head) {
-    int64_t at = head * memory.rows, from = head * shape.queries + first;
-    std::memcpy(memory.max + at * sumBytes, advance(o.state.max, from * sumBytes), size_t(count * sumBytes));
-    std::memcpy(memory.sum + at * sumBytes, advance(o.state.sum, from * sumBytes), size_t(count * sumBytes));
-    for (int64_t r = 0; r < count; ++r)
-      std::memcpy(memory.out + (at + r) * memory.width * sumBytes, advance(o.state.out, (from + r) * shape.valueWidth * sumBytes),
-                  size_t(shape.valueWidth * sumBytes));
-  }
+  int64_t values = shape.valueWidth * sumBytes, rowBytes = values + 2 * sumBytes;
+  for (int64_t head = 0; head < shape.groups; ++head)
+    for (int64_t r = 0; r < count; ++r) {
+      const char *from = advance(o.before, (head * shape.queries + first + r) * rowBytes);
+      int64_t at = head * memory.rows + r;
+      std::memcpy(memory.out + at * memory.width * sumBytes, from, size_t(values));
+      std::memcpy(memory.max + at * sumBytes, from + values, size_t(sumBytes));
+      std::memcpy(memory.sum + at * sumBytes, from + values + sumBytes, size_t(sumBytes));
+    }
 }
 
 void ForwardPart::finish() {
-  int64_t count = end - first;
+  int64_t count = end - first, values = shape.valueWidth * sumBytes, rowBytes = values + 2 * sumBytes;
   for (int64_t head = 0; head < shape.groups; ++head) {
     int64_t at = head * memory.rows, to = head * shape.queries + first;
     const char *max = memory.max + at * sumBytes, *sum = memory.sum + at * sumBytes, *out = memory.out + at * memory.width * sumBytes;
-    if (o.ends) {
+    if (!o.after) {
       auto finish = sumBytes == 8 ? finishRows<double> : finishRows<float>;
       finish(kernels, max, sum, out, memory.width, count, shape.valueWidth,
              advance(o.out, (head * shape.out.head + first * shape.out.row) * plan.elementBytes), shape.out.row * plan.elementBytes,
              advance(o.lse, to * sumBytes));
       continue;
     }
-    std::memcpy(advance(o.state.max, to * sumBytes), max, size_t(count * sumBytes));
-    std::memcpy(advance(o.state.sum, to * sumBytes), sum, size_t(count * sumBytes));
-    for (int64_t r = 0; r < count; ++r)
-      std::memcpy(advance(o.state.out, (to + r) * shape.valueWidth * sumBytes), out + r * memory.width * sumBytes,
-                  size_t(shape.valueWidth * sumBytes));
+    for (int64_t r = 0; r < count; ++r) {
+      char *row = advance(o.after, (to + r) * rowBytes);
+      std::memcpy(row, out + r * memory.width * sumBytes, size_t(values));
+      std::memcpy(row + values, max + r * sumBytes, size_t(sumBytes));
+      std::memcpy(row + values + sumBytes, sum + r * sumBytes, size_t(sumBytes));
+    }
   }
 }
 

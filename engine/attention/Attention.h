@@ -6,12 +6,18 @@
 #include "engine/attention/SoftmaxKernels.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace npar::engine {
 
 /// In elements, from row to row and from one head of the group to the next; the last axis has no gaps.
 struct RowStrides {
   int64_t row, head = 0;
+};
+
+/// Neighbours in memory that are neighbours in the sequence: rows [at, at + count) stand at positions from `position` on.
+struct PositionRun {
+  int64_t at, count, position;
 };
 
 /// q, dq: [groups, queries, width]; k, dk: [keys, width]; v, dv: [keys, valueWidth]; out, dout: [groups, queries, valueWidth]. All sizes
@@ -24,9 +30,10 @@ struct AttentionShape {
   int64_t groups = 1;
   RowStrides q, k, v, out, dout, dq, dk, dv;
   double scale = 1;
-  /// Query i stands at position queryFirst + i and sees the keys with keyFirst + j no larger than that; else it sees all.
+  /// A query sees the keys whose position is no larger than its own; else it sees all.
   bool causal = false;
-  int64_t queryFirst = 0, keyFirst = 0;
+  /// Where queries and keys stand: runs in ascending order of positions that hold each of them once. Empty: row i stands at i.
+  std::vector<PositionRun> queryRuns = {}, keyRuns = {};
 };
 
 /// Some scores of one head while they are in the cache: [queries, keys], of the sums' type, one of the strides being 1. Queries and keys
@@ -45,19 +52,15 @@ struct ScoreModifier {
   const void *context = nullptr;
 };
 
-/// The softmax so far, of the sums' type, without gaps: maxima and sums [groups, queries], sums times values [groups, queries, valueWidth].
-struct AttentionState {
-  void *max = nullptr, *sum = nullptr, *out = nullptr;
-};
-
 struct ForwardOperands {
   const void *q, *k, *v;
   /// Written where `ends`. lse: [groups, queries] without gaps, of the sums' type: logarithm of the sum of exponentials.
   void *out, *lse;
-  /// The keys may come in several calls, in ascending order or any other: all but the first continue what is in `state`, all but the last
-  /// leave it there. Without a state both hold.
-  AttentionState state = {};
-  bool begins = true, ends = true;
+  /// The keys may come in several calls, in ascending order or any other: all but the first continue the softmax `before`, all but the
+  /// last write it to `after` and neither out nor lse. Both hold rows of the sums' type without gaps, [groups, queries, valueWidth + 2]:
+  /// exponentials times values, then their maximum and their sum. They may be the same memory.
+  const void *before = nullptr;
+  void *after = nullptr;
   ScoreModifier modifier = {};
 };
 
@@ -75,8 +78,11 @@ struct BackwardOperands {
 /// A shape planned for an instruction set.
 struct AttentionPlan {
   AttentionPlan(const AttentionShape &shape, InstructionSet set);
-  /// How many keys from `firstKey` on the query sees; may be negative, or more than there are.
-  int64_t seenBy(int64_t query, int64_t firstKey) const;
+  int64_t positionOf(int64_t query) const;
+  /// The last of some queries, one at least.
+  int64_t lastPosition(int64_t first, int64_t end) const;
+  /// How many keys of a run from the one at `keyPosition` on a query sees; may be negative, or more than there are.
+  int64_t seenFrom(int64_t position, int64_t keyPosition) const;
 
   AttentionShape shape;
   const TileKernels &tiles;
@@ -88,7 +94,7 @@ struct AttentionPlan {
 
 /// The definition. x = scale * s, rounded, s being the product of q and k as TileKernels.h defines it for the type, then `modify`.
 ///
-/// Forward, for each query by itself: the keys in blocks of `keysPerBlock` from the call's first, of each those that it sees. With
+/// Forward, for each query by itself: the runs of keys in blocks of `keysPerBlock`, of each those that it sees. With
 /// M = max(m, all x of the block) (NaN is passed over) and M' = M, or 0 where M is minus infinity:
 ///   p = exp(x - M'), decay = exp(m - M'), sum = sum * decay + (sum of p in lanes), out = fma(out, decay, product of round(p) and v), m = M
 /// from m = minus infinity, sum = 0, out = 0. The product over the block's keys is that of TileKernels.h with p rounded to the type. In the
@@ -96,8 +102,8 @@ struct AttentionPlan {
 /// infinity. So a row depends on its q, on keys and values, and on no other query.
 ///
 /// Backward: p = exp(x - lse), 0 where lse is minus infinity or the key is not seen; dp = product of dout and v; ds = p * (dp - dot), then
-/// `differentiate`; products over keys, in ascending order, or over heads and in these over queries, in ascending order (BF16: groups of 32
-/// begin anew with each head):
+/// `differentiate`; products over the runs of keys, or over heads and in these over the runs of queries (BF16: groups of 32 begin anew with
+/// each head and run):
 ///   dq = round(product(round(ds), k) * scale + 0), dk = round(product(round(ds), q) * scale + 0), dv = round(product(round(p), dout) + 0)
 ///
 /// exp is that of SoftmaxKernels.inc. Keys that are not seen may be added with probability 0: that changes no more than the sign of zeros,

@@ -66,21 +66,27 @@ struct BackwardMemory {
     gradientsOfA = pieces.take(t.rows * queries * t.packedBytes);
     gradientsOfB = pieces.take(across * keyDepth * t.packedBytes);
     firstSeen = reinterpret_cast<int64_t *>(pieces.take(t.rows * int64_t(sizeof(int64_t))));
-    dk = pieces.take(roundUp(s.keys, t.rows) * width * a.sumBytes);
-    dv = pieces.take(roundUp(s.keys, t.rows) * valueWidth * a.sumBytes);
+    for (const PositionRun &run : s.keyRuns)
+      keyRows += roundUp(run.count, t.rows);
+    dk = pieces.take(keyRows * width * a.sumBytes);
+    dv = pieces.take(keyRows * valueWidth * a.sumBytes);
   }
   Pieces pieces;
   /// Of a block, and of rows of dk and dv.
   int64_t keys, queries, width, valueWidth;
+  /// Of dk and dv: each run is filled up to whole panels, whose last rows are written, too.
+  int64_t keyRows = 0;
   /// "Across" are panels of B with queries in columns; "down" are features in rows.
   char *qAcross, *doutAcross, *q, *dout, *lse, *dot, *dqDown, *row, *k, *v, *kDown;
   char *scores, *unmodified, *gradients, *probabilities, *gradientsOfA, *gradientsOfB, *dk, *dv;
   int64_t *firstSeen;
 };
 
-/// A block of queries of one head and a block of keys.
+/// A block of queries of one head and a block of keys: neighbours in memory and in the sequence.
 struct BlockPair {
-  int64_t head, query, queries, key, keys;
+  int64_t head, query, queries, queryPosition, key, keys, keyPosition;
+  /// Of the first key, in the sums of dk and dv.
+  int64_t keyRow;
 };
 
 class Backward {
@@ -91,6 +97,12 @@ public:
   void run();
 
 private:
+  /// How many keys from a pair's number `key` on a pair's query sees.
+  int64_t seen(const BlockPair &pair, int64_t query, int64_t key) const {
+    return plan.seenFrom(pair.queryPosition + query, pair.keyPosition + key);
+  }
+  void meetKeys(int64_t head, const PositionRun &queries);
+  void storeKeys();
   void beginQueries(const BlockPair &pair);
   void takeDots(const BlockPair &pair);
   void differentiate(const BlockPair &pair);
@@ -109,24 +121,44 @@ private:
 };
 
 void Backward::run() {
-  int64_t keyRows = roundUp(shape.keys, tiles.rows);
-  std::memset(memory.dk, 0, size_t(keyRows * memory.width * sumBytes));
-  std::memset(memory.dv, 0, size_t(keyRows * memory.valueWidth * sumBytes));
+  std::memset(memory.dk, 0, size_t(memory.keyRows * memory.width * sumBytes));
+  std::memset(memory.dv, 0, size_t(memory.keyRows * memory.valueWidth * sumBytes));
   for (int64_t head = 0; head < shape.groups; ++head)
-    for (int64_t query = 0; query < shape.queries; query += plan.queriesPerBlock) {
-      BlockPair pair{head, query, std::min(plan.queriesPerBlock, shape.queries - query), 0, 0};
-      beginQueries(pair);
-      for (; pair.key < shape.keys && plan.seenBy(query + pair.queries - 1, pair.key) > 0; pair.key += plan.keysPerGradientBlock) {
-        pair.keys = std::min(plan.keysPerGradientBlock, shape.keys - pair.key);
+    for (const PositionRun &queries : shape.queryRuns)
+      meetKeys(head, queries);
+  storeKeys();
+}
+
+void Backward::meetKeys(int64_t head, const PositionRun &queries) {
+  for (int64_t query = 0; query < queries.count; query += plan.queriesPerBlock) {
+    BlockPair pair{head, queries.at + query, std::min(plan.queriesPerBlock, queries.count - query), queries.position + query, 0, 0, 0, 0};
+    beginQueries(pair);
+    int64_t firstRow = 0;
+    for (const PositionRun &keys : shape.keyRuns) {
+      for (int64_t key = 0; key < keys.count; key += plan.keysPerGradientBlock) {
+        pair.key = keys.at + key, pair.keys = std::min(plan.keysPerGradientBlock, keys.count - key);
+        pair.keyPosition = keys.position + key, pair.keyRow = firstRow + key;
+        if (seen(pair, pair.queries - 1, 0) <= 0)
+          break;
         differentiate(pair);
       }
-      finishQueries(pair);
+      firstRow += roundUp(keys.count, tiles.rows);
     }
-  for (int64_t key = 0; key < shape.keys; ++key) {
-    kernels.store(memory.dk + key * memory.width * sumBytes, shape.width, shape.scale, advance(o.dk, key * shape.dk.row * resultBytes),
-                  o.wide, o.accumulate);
-    kernels.store(memory.dv + key * memory.valueWidth * sumBytes, shape.valueWidth, 1, advance(o.dv, key * shape.dv.row * resultBytes),
-                  o.wide, o.accumulate);
+    finishQueries(pair);
+  }
+}
+
+void Backward::storeKeys() {
+  const char *dkSums = memory.dk, *dvSums = memory.dv;
+  int64_t dkRow = memory.width * sumBytes, dvRow = memory.valueWidth * sumBytes;
+  for (const PositionRun &run : shape.keyRuns) {
+    for (int64_t key = 0; key < run.count; ++key) {
+      char *dk = advance(o.dk, (run.at + key) * shape.dk.row * resultBytes),
+           *dv = advance(o.dv, (run.at + key) * shape.dv.row * resultBytes);
+      kernels.store(dkSums + key * dkRow, shape.width, shape.scale, dk, o.wide, o.accumulate);
+      kernels.store(dvSums + key * dvRow, shape.valueWidth, 1, dv, o.wide, o.accumulate);
+    }
+    dkSums += roundUp(run.count, tiles.rows) * dkRow, dvSums += roundUp(run.count, tiles.rows) * dvRow;
   }
 }
 
@@ -179,16 +211,15 @@ void Backward::differentiate(const BlockPair &pair) {
   tiles.packA({o.k, shape.k.row, true}, 0, shape.width, pair.key, pair.keys, memory.kDown);
   int64_t keyDepth = roundUp(pair.keys, tiles.group), filled = roundUp(pair.queries, columnUnit);
   // Not all of them are written where keys are masked, or where they only fill a group up.
-  if (plan.seenBy(pair.query, pair.key) < pair.keys || pair.keys < keyDepth)
+  if (seen(pair, 0, 0) < pair.keys || pair.keys < keyDepth)
     std::memset(memory.gradientsOfB, 0, size_t(filled * keyDepth * tiles.packedBytes));
   for (int64_t key = 0; key < pair.keys; key += tiles.rows)
-    if (plan.seenBy(pair.query + pair.queries - 1, pair.key + key) > 0)
+    if (seen(pair, pair.queries - 1, key) > 0)
       differentiatePanel(pair, key);
 
   FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
   for (int64_t column = 0; column < pair.queries; column += tiles.columns) {
-    int64_t last = std::min(column + tiles.columns, pair.queries) - 1,
-            depth = std::min(pair.keys, plan.seenBy(pair.query + last, pair.key));
+    int64_t last = std::min(column + tiles.columns, pair.queries) - 1, depth = std::min(pair.keys, seen(pair, last, 0));
     const char *a = memory.kDown, *b = memory.gradientsOfB + column * keyDepth * tiles.packedBytes;
     for (int64_t row = 0; row < shape.width && depth > 0; row += tiles.rows, a += tiles.rows * keyDepth * tiles.packedBytes)
       tiles.multiply(depth, a, true, b, memory.dqDown + (row * memory.queries + column) * sumBytes, memory.queries,
@@ -204,7 +235,7 @@ void Backward::differentiatePanel(const BlockPair &pair, int64_t key) {
   panel.scores = memory.scores, panel.gradients = memory.gradients, panel.stride = memory.queries, panel.used = used;
   panel.end = roundUp(pair.queries, columnUnit);
   for (int r = 0; r < used; ++r)
-    memory.firstSeen[r] = shape.causal ? std::max<int64_t>(0, 1 - plan.seenBy(pair.query, pair.key + key + r)) : 0;
+    memory.firstSeen[r] = shape.causal ? std::max<int64_t>(0, 1 - seen(pair, 0, key + r)) : 0;
   panel.firstSeen = memory.firstSeen, panel.begin = memory.firstSeen[0] / columnUnit * columnUnit;
 
   multiplyAcross(memory.k + key * depth * tiles.packedBytes, memory.qAcross, shape.width, panel.begin, pair.queries, used, memory.scores);
@@ -212,14 +243,8 @@ void Backward::differentiatePanel(const BlockPair &pair, int64_t key) {
                  memory.gradients);
   panel.scale = shape.scale, panel.lse = memory.lse, panel.dot = memory.dot, panel.probabilities = memory.probabilities;
   int64_t at = panel.begin * sumBytes;
-  ScoreBlock block{memory.scores + at,
-                   1,
-                   memory.queries,
-                   pair.head,
-                   shape.queryFirst + pair.query + panel.begin,
-                   shape.keyFirst + pair.key + key,
-                   pair.queries - panel.begin,
-                   used};
+  ScoreBlock block{memory.scores + at,         1,   memory.queries, pair.head, pair.queryPosition + panel.begin, pair.keyPosition + key,
+                   pair.queries - panel.begin, used};
   if (o.modifier.modify) {
     scaleScores(block, shape);
     std::memcpy(memory.unmodified, memory.scores, size_t(used * memory.queries * sumBytes));
@@ -235,9 +260,9 @@ void Backward::differentiatePanel(const BlockPair &pair, int64_t key) {
                roundUp(pair.keys, tiles.group));
 
   multiplyDown(memory.probabilities, memory.dout, panel.begin, pair.queries, memory.valueWidth, used,
-               memory.dv + (pair.key + key) * memory.valueWidth * sumBytes);
+               memory.dv + (pair.keyRow + key) * memory.valueWidth * sumBytes);
   multiplyDown(memory.gradientsOfA, memory.q, panel.begin, pair.queries, memory.width, used,
-               memory.dk + (pair.key + key) * memory.width * sumBytes);
+               memory.dk + (pair.keyRow + key) * memory.width * sumBytes);
 }
 
 /// One panel of keys times queries [begin, queries): scores or their gradients, with 0 for queries that only fill columns up.

@@ -38,12 +38,24 @@ AttentionPlan::AttentionPlan(const AttentionShape &shape, InstructionSet set)
   queriesPerPart = std::max(rowsPerPart / shape.groups / rows, int64_t(1)) * rows;
   queriesPerBlock = backwardBlock;
   keysPerGradientBlock = std::max(backwardBlock / unit, int64_t(1)) * unit;
+  if (shape.queryRuns.empty())
+    this->shape.queryRuns = {{0, shape.queries, 0}};
+  if (shape.keyRuns.empty())
+    this->shape.keyRuns = {{0, shape.keys, 0}};
 }
 
-int64_t AttentionPlan::seenBy(int64_t query, int64_t firstKey) const {
-  if (!shape.causal)
-    return std::numeric_limits<int64_t>::max();
-  return shape.queryFirst + query - shape.keyFirst - firstKey + 1;
+int64_t AttentionPlan::positionOf(int64_t query) const { return lastPosition(query, query + 1); }
+
+int64_t AttentionPlan::lastPosition(int64_t first, int64_t end) const {
+  int64_t last = std::numeric_limits<int64_t>::min();
+  for (const PositionRun &run : shape.queryRuns)
+    if (first < run.at + run.count && run.at < end)
+      last = std::max(last, run.position + std::min(end, run.at + run.count) - 1 - run.at);
+  return last;
+}
+
+int64_t AttentionPlan::seenFrom(int64_t position, int64_t keyPosition) const {
+  return shape.causal ? position - keyPosition + 1 : std::numeric_limits<int64_t>::max();
 }
 
 const SoftmaxKernels &softmaxKernels(InstructionSet set, ProductType type) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -216,7 +217,8 @@ template <class In, class T> struct Problem {
 std::string describe(const AttentionShape &s, const Modification &modification) {
   return std::to_string(s.groups) + " x " + std::to_string(s.queries) + " queries of " + std::to_string(s.width) + ", " +
          std::to_string(s.keys) + " keys, values of " + std::to_string(s.valueWidth) +
-         (s.causal ? ", causal from " + std::to_string(s.queryFirst) + ", " + std::to_string(s.keyFirst) : "") +
+         (s.causal ? ", causal, queries in " + std::to_string(s.queryRuns.size()) + " runs, keys in " + std::to_string(s.keyRuns.size())
+                   : "") +
          (modification.on ? ", modified" : "");
 }
 
@@ -225,6 +227,19 @@ AttentionShape sizes(ProductType type, int64_t queries, int64_t keys, int64_t wi
   shape.type = type, shape.queries = queries, shape.keys = keys, shape.width = width, shape.valueWidth = valueWidth, shape.groups = groups;
   shape.scale = 1 / std::sqrt(double(width));
   return shape;
+}
+
+/// `rows` rows in up to `most` runs, which lie in another order than they stand in, with gaps of positions between them.
+std::vector<PositionRun> someRuns(std::mt19937 &random, int64_t rows, int64_t first, int64_t most) {
+  std::vector<PositionRun> runs;
+  for (int64_t at = 0, left = 1 + int64_t(random()) % most; at < rows; at += runs.back().count, --left)
+    runs.push_back({at, left > 1 ? 1 + int64_t(random()) % (rows - at) : rows - at, 0});
+  std::shuffle(runs.begin(), runs.end(), random);
+  for (PositionRun &run : runs) {
+    run.position = first;
+    first += run.count + int64_t(random() % 3 ? random() % 40 : 0);
+  }
+  return runs;
 }
 
 AttentionShape someShape(ProductType type, std::mt19937 &random, int64_t work) {
@@ -238,7 +253,9 @@ AttentionShape someShape(ProductType type, std::mt19937 &random, int64_t work) {
       shape.queries = shape.queries * 2 / 3 + 1;
   shape.causal = random() % 3 != 0;
   int64_t apart = int64_t(random() % 3 ? 40 : 600);
-  shape.queryFirst = upTo(apart) - 1, shape.keyFirst = upTo(apart) - 1;
+  int64_t most = random() % 2 ? 1 : 4;
+  shape.queryRuns = someRuns(random, shape.queries, upTo(apart) - 1, most);
+  shape.keyRuns = someRuns(random, shape.keys, upTo(apart) - 1, most);
   return shape;
 }
 
@@ -269,9 +286,9 @@ TEST(AttentionTest, float16IsItsDefinition) { checkRandomShapes<Float16, float>(
 template <class In, class T> void checkSomeQueries(ProductType type, int64_t first, int64_t count) {
   std::mt19937 random(5);
   AttentionShape shape = sizes(type, 400, 330, 12, 20, 2);
-  shape.causal = true, shape.queryFirst = 30;
+  shape.causal = true, shape.queryRuns = {{0, 400, 30}};
   Problem<In, T> all(shape, random, false), some = all;
-  some.shape.queries = count, some.shape.queryFirst += first;
+  some.shape.queries = count, some.shape.queryRuns = {{0, count, 30 + first}};
   some.q.erase(some.q.begin(), some.q.begin() + first * shape.width);
   some.dout.erase(some.dout.begin(), some.dout.begin() + first * shape.valueWidth);
   for (InstructionSet set : availableInstructionSets()) {
@@ -308,7 +325,7 @@ template <class In, class T> struct Pieces {
     std::vector<Problem<In, T>> pieces;
     for (size_t i = 0; i + 1 < cuts.size(); ++i) {
       Problem<In, T> piece = whole;
-      piece.shape.keys = cuts[i + 1] - cuts[i], piece.shape.keyFirst += cuts[i];
+      piece.shape.keys = cuts[i + 1] - cuts[i], piece.shape.keyRuns = {{0, piece.shape.keys, cuts[i]}};
       piece.k.erase(piece.k.begin(), piece.k.begin() + cuts[i] * piece.shape.k.row);
       piece.v.erase(piece.v.begin(), piece.v.begin() + cuts[i] * piece.shape.v.row);
       pieces.push_back(piece);
@@ -318,13 +335,12 @@ template <class In, class T> struct Pieces {
 
   typename Problem<In, T>::Forwarded forward(InstructionSet set, const std::vector<Problem<In, T>> &pieces) const {
     int64_t rows = whole.shape.groups * whole.shape.queries;
-    std::vector<T> max(rows, NAN), sum(rows, NAN), out(rows * whole.shape.valueWidth, NAN);
+    std::vector<T> state(rows * (whole.shape.valueWidth + 2), NAN);
     typename Problem<In, T>::Forwarded f{std::vector<In>(size_t(whole.shape.groups * whole.shape.out.head), In(7)), std::vector<T>(rows)};
     for (size_t i = 0; i < pieces.size(); ++i) {
       const Problem<In, T> &piece = pieces[i];
       ForwardOperands operands{piece.q.data(), piece.k.data(), piece.v.data(), f.out.data(), f.lse.data()};
-      operands.state = {max.data(), sum.data(), out.data()};
-      operands.begins = i == 0, operands.ends = i + 1 == pieces.size();
+      operands.before = i == 0 ? nullptr : state.data(), operands.after = i + 1 == pieces.size() ? nullptr : state.data();
       piece.runForward(set, operands);
     }
     return f;
@@ -334,7 +350,7 @@ template <class In, class T> struct Pieces {
 TEST(AttentionTest, keysInWholeBlocksGiveTheBitsOfOneCall) {
   std::mt19937 random(6);
   AttentionShape shape = sizes(ProductType::F32, 540, 900, 16, 33, 2);
-  shape.causal = true, shape.queryFirst = 100;
+  shape.causal = true, shape.queryRuns = {{0, 540, 100}};
   Pieces<float, float> pieces{Problem<float, float>(shape, random, false), {0, 256, 768, 900}};
   for (InstructionSet set : availableInstructionSets()) {
     auto whole = pieces.whole.forward(set), found = pieces.forward(set, pieces.problems());
@@ -360,7 +376,7 @@ TEST(AttentionTest, keysInAnyPiecesGiveTheSameNumbers) {
     std::vector<float> dq(shape.groups * shape.queries * shape.width), dk(shape.keys * shape.width), dv(shape.keys * shape.valueWidth);
     std::vector<float> dot = pieces.whole.dots(f.out);
     for (const Whole &piece : problems) {
-      int64_t first = piece.shape.keyFirst;
+      int64_t first = piece.shape.keyRuns[0].position;
       BackwardOperands operands{piece.q.data(),
                                 piece.k.data(),
                                 piece.v.data(),
@@ -382,11 +398,38 @@ TEST(AttentionTest, keysInAnyPiecesGiveTheSameNumbers) {
   }
 }
 
+// A piece of a sequence that lies in zigzag order: its rows and the keys of all pieces give the bits of the same rows of the whole.
+TEST(AttentionTest, rowsInZigzagOrderHaveTheBitsOfTheWhole) {
+  constexpr int64_t chunk = 256, chunks = 4, keys = chunk * chunks, width = 8;
+  std::mt19937 random(12);
+  AttentionShape shape = sizes(ProductType::F32, keys, keys, width, width);
+  shape.causal = true;
+  Problem<float, float> whole(shape, random, false), piece = whole;
+  // Chunks lie as 0, 3, 1, 2; the second piece has the last two.
+  constexpr int64_t order[chunks] = {0, 3, 1, 2};
+  for (int64_t slot = 0; slot < chunks; ++slot) {
+    std::copy_n(&whole.k[order[slot] * chunk * width], chunk * width, &piece.k[slot * chunk * width]);
+    std::copy_n(&whole.v[order[slot] * chunk * width], chunk * width, &piece.v[slot * chunk * width]);
+  }
+  piece.shape.queries = 2 * chunk;
+  piece.shape.queryRuns = {{0, chunk, chunk}, {chunk, chunk, 2 * chunk}};
+  piece.shape.keyRuns = {{0, chunk, 0}, {2 * chunk, chunk, chunk}, {3 * chunk, chunk, 2 * chunk}, {chunk, chunk, 3 * chunk}};
+  for (auto *rows : {&piece.q, &piece.dout})
+    rows->erase(rows->begin(), rows->begin() + chunk * width);
+  for (InstructionSet set : availableInstructionSets()) {
+    auto all = whole.forward(set), some = piece.forward(set);
+    auto gradients = whole.backward<float>(set, all, {}, false, false), own = piece.backward<float>(set, some, {}, false, false);
+    constexpr size_t bytes = 2 * chunk * width * sizeof(float);
+    EXPECT_EQ(std::memcmp(&all.out[chunk * width], &some.out[0], bytes), 0) << wordOf(set);
+    EXPECT_EQ(std::memcmp(&gradients.dq[chunk * width], &own.dq[0], bytes), 0) << wordOf(set);
+  }
+}
+
 // Query i sees key j where 3 + i >= 10 + j.
 TEST(AttentionTest, aRowThatSeesNothingIsZero) {
   std::mt19937 random(8);
   AttentionShape shape = sizes(ProductType::F32, 20, 20, 8, 8);
-  shape.causal = true, shape.queryFirst = 3, shape.keyFirst = 10;
+  shape.causal = true, shape.queryRuns = {{0, 20, 3}}, shape.keyRuns = {{0, 20, 10}};
   Problem<float, float> problem(shape, random, false);
   for (InstructionSet set : availableInstructionSets()) {
     auto f = problem.forward(set);
@@ -448,6 +491,23 @@ TEST(AttentionTest, largeScoresAreStable) {
     SCOPED_TRACE(wordOf(set));
     checkLargeScores<float, float>(ProductType::F32, set, 5e-3); // lse, near 1e4, is a float32
     checkLargeScores<double, double>(ProductType::F64, set, 1e-10);
+  }
+}
+
+// In bf16 products denormal operands count as zero: here queries, whose products with keys would be up to 1 else; then keys, gradients,
+// values.
+TEST(AttentionTest, denormalOperandsCountAsZero) {
+  for (auto tiny : {&Problem<BFloat16, float>::q, &Problem<BFloat16, float>::k, &Problem<BFloat16, float>::dout}) {
+    std::mt19937 random(13);
+    Problem<BFloat16, float> problem(sizes(ProductType::BF16, 20, 40, 4, 4), random, false);
+    auto large = tiny == &Problem<BFloat16, float>::q   ? &Problem<BFloat16, float>::k
+                 : tiny == &Problem<BFloat16, float>::k ? &Problem<BFloat16, float>::q
+                                                        : &Problem<BFloat16, float>::v;
+    for (BFloat16 &value : problem.*tiny)
+      value = BFloat16(float(value) * 2e-39f);
+    for (BFloat16 &value : problem.*large)
+      value = BFloat16(float(value) * 1e38f);
+    problem.checkAgainstDefinition();
   }
 }
 

@@ -9,11 +9,12 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace npar::testing {
 
-using engine::AttentionShape, engine::RowStrides, program::BFloat16, program::Float16;
+using engine::AttentionShape, engine::PositionRun, engine::RowStrides, program::BFloat16, program::Float16;
 
 // --- products (TileKernels.h) ---------------------------------------------------------------------------------------------------------
 
@@ -104,6 +105,16 @@ template <class In> auto number(In x) {
     return x;
 }
 
+inline std::vector<PositionRun> runsOf(const std::vector<PositionRun> &runs, int64_t rows) {
+  return runs.empty() ? std::vector<PositionRun>{{0, rows, 0}} : runs;
+}
+inline int64_t positionIn(const std::vector<PositionRun> &runs, int64_t row) {
+  for (const PositionRun &run : runs)
+    if (row >= run.at && row < run.at + run.count)
+      return run.position + row - run.at;
+  return row;
+}
+
 /// Operands by index, whatever their strides.
 template <class In, class T> struct Tensors {
   const AttentionShape &shape;
@@ -116,11 +127,24 @@ template <class In, class T> struct Tensors {
   T kAt(int64_t j, int64_t f) const { return at(k, shape.k, 0, j, f); }
   T vAt(int64_t j, int64_t f) const { return at(v, shape.v, 0, j, f); }
   T doutAt(int64_t h, int64_t i, int64_t f) const { return at(dout, shape.dout, h, i, f); }
-  int64_t visible(int64_t i) const {
-    return shape.causal ? std::min(shape.keys, std::max<int64_t>(0, shape.queryFirst + i - shape.keyFirst + 1)) : shape.keys;
-  }
-  T modified(T x, int64_t h, int64_t i, int64_t j) const { return modification.value(x, shape.queryFirst + i, shape.keyFirst + j, h); }
+  std::vector<PositionRun> queryRuns() const { return runsOf(shape.queryRuns, shape.queries); }
+  std::vector<PositionRun> keyRuns() const { return runsOf(shape.keyRuns, shape.keys); }
+  int64_t queryPosition(int64_t i) const { return positionIn(shape.queryRuns, i); }
+  int64_t keyPosition(int64_t j) const { return positionIn(shape.keyRuns, j); }
+  bool sees(int64_t i, int64_t j) const { return !shape.causal || keyPosition(j) <= queryPosition(i); }
+  T modified(T x, int64_t h, int64_t i, int64_t j) const { return modification.value(x, queryPosition(i), keyPosition(j), h); }
 };
+
+/// Blocks of keys in the order in which they are taken, each as far as query i sees it: the first key and how many.
+template <class In, class T> std::vector<std::pair<int64_t, int64_t>> blocksSeen(const Tensors<In, T> &t, int64_t i) {
+  std::vector<std::pair<int64_t, int64_t>> blocks;
+  for (const PositionRun &run : t.keyRuns()) {
+    int64_t seen = t.shape.causal ? std::min(run.count, t.queryPosition(i) - run.position + 1) : run.count;
+    for (int64_t first = 0; first < seen; first += engine::keysPerBlock)
+      blocks.emplace_back(run.at + first, std::min(engine::keysPerBlock, seen - first));
+  }
+  return blocks;
+}
 
 template <class T> struct Forward {
   std::vector<T> out, lse, max, sum; ///< out: not rounded
@@ -134,8 +158,7 @@ template <class In, class T> Forward<T> definedForward(const Tensors<In, T> &t, 
   for (int64_t row = 0; row < rows; ++row) {
     int64_t h = row / s.queries, i = row % s.queries;
     T *out = &f.out[row * s.valueWidth], &m = f.max[row], &sum = f.sum[row];
-    for (int64_t first = 0; first < t.visible(i); first += engine::keysPerBlock) {
-      int64_t count = std::min(engine::keysPerBlock, t.visible(i) - first);
+    for (auto [first, count] : blocksSeen(t, i)) {
       std::vector<T> p(count);
       T most = m;
       for (int64_t j = 0; j < count; ++j) {
@@ -181,23 +204,28 @@ template <class In, class T> Gradients<T> definedBackward(const Tensors<In, T> &
               T(s.scale);
         T dp = productOver<In, T>(
             s.valueWidth, [&](int64_t f) { return t.doutAt(h, i, f); }, [&](int64_t f) { return t.vAt(j, f); });
-        T exp = j < t.visible(i) && lse[row] != -INFINITY ? definedExp(t.modified(x, h, i, j) - lse[row]) : 0;
+        T exp = t.sees(i, j) && lse[row] != -INFINITY ? definedExp(t.modified(x, h, i, j) - lse[row]) : 0;
         p[i * s.keys + j] = T(number(In(exp)));
         ds[i * s.keys + j] = T(number(In(exp * (dp - dot[row]) * t.modification.derivative(x))));
       }
     for (int64_t i = 0; i < s.queries; ++i)
       for (int64_t f = 0; f < s.width; ++f)
-        g.dq[(h * s.queries + i) * s.width + f] = productOver<In, T>(
-            s.keys, [&](int64_t j) { return ds[i * s.keys + j]; }, [&](int64_t j) { return t.kAt(j, f); });
-    for (int64_t j = 0; j < s.keys; ++j) {
-      for (int64_t f = 0; f < s.width; ++f)
-        g.dk[j * s.width + f] = productOver<In, T>(
-            s.queries, [&](int64_t i) { return ds[i * s.keys + j]; }, [&](int64_t i) { return t.qAt(h, i, f); }, g.dk[j * s.width + f]);
-      for (int64_t c = 0; c < s.valueWidth; ++c)
-        g.dv[j * s.valueWidth + c] = productOver<In, T>(
-            s.queries, [&](int64_t i) { return p[i * s.keys + j]; }, [&](int64_t i) { return t.doutAt(h, i, c); },
-            g.dv[j * s.valueWidth + c]);
-    }
+        for (auto [at, count, position] : t.keyRuns()) {
+          T &sum = g.dq[(h * s.queries + i) * s.width + f];
+          sum = productOver<In, T>(
+              count, [&](int64_t j) { return ds[i * s.keys + at + j]; }, [&](int64_t j) { return t.kAt(at + j, f); }, sum);
+        }
+    for (auto [at, count, position] : t.queryRuns())
+      for (int64_t j = 0; j < s.keys; ++j) {
+        for (int64_t f = 0; f < s.width; ++f)
+          g.dk[j * s.width + f] = productOver<In, T>(
+              count, [&](int64_t i) { return ds[(at + i) * s.keys + j]; }, [&](int64_t i) { return t.qAt(h, at + i, f); },
+              g.dk[j * s.width + f]);
+        for (int64_t c = 0; c < s.valueWidth; ++c)
+          g.dv[j * s.valueWidth + c] = productOver<In, T>(
+              count, [&](int64_t i) { return p[(at + i) * s.keys + j]; }, [&](int64_t i) { return t.doutAt(h, at + i, c); },
+              g.dv[j * s.valueWidth + c]);
+      }
   }
   for (std::vector<T> *scaled : {&g.dq, &g.dk})
     for (T &x : *scaled)
@@ -218,19 +246,21 @@ template <class In> Textbook textbook(const Tensors<In, double> &t) {
   Textbook b{std::vector<double>(rows * s.valueWidth), std::vector<double>(rows), std::vector<double>(rows * s.width),
              std::vector<double>(s.keys * s.width), std::vector<double>(s.keys * s.valueWidth)};
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t h = row / s.queries, i = row % s.queries, visible = t.visible(i);
-    std::vector<double> x(visible), p(visible);
+    int64_t h = row / s.queries, i = row % s.queries;
+    std::vector<double> x(s.keys), p(s.keys, -INFINITY);
     double max = -INFINITY, sum = 0, dot = 0;
-    for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t j = 0; j < s.keys; ++j) {
+      if (!t.sees(i, j))
+        continue;
       for (int64_t f = 0; f < s.width; ++f)
         x[j] += t.qAt(h, i, f) * t.kAt(j, f) * s.scale;
       p[j] = t.modified(x[j], h, i, j);
       max = std::max(max, p[j]);
     }
-    for (int64_t j = 0; j < visible; ++j)
+    for (int64_t j = 0; j < s.keys; ++j)
       sum += p[j] = max == -INFINITY ? 0 : std::exp(p[j] - max);
     b.lse[row] = max + std::log(sum);
-    for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t j = 0; j < s.keys; ++j) {
       p[j] = sum == 0 ? 0 : p[j] / sum;
       for (int64_t c = 0; c < s.valueWidth; ++c) {
         b.out[row * s.valueWidth + c] += p[j] * t.vAt(j, c);
@@ -239,7 +269,7 @@ template <class In> Textbook textbook(const Tensors<In, double> &t) {
     }
     for (int64_t c = 0; c < s.valueWidth; ++c)
       dot += b.out[row * s.valueWidth + c] * t.doutAt(h, i, c);
-    for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t j = 0; j < s.keys; ++j) {
       double dp = 0;
       for (int64_t c = 0; c < s.valueWidth; ++c)
         dp += t.doutAt(h, i, c) * t.vAt(j, c);
