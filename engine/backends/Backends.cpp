@@ -14,4 +14,8 @@ Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Sp
   return Status::badInput("unknown backend '" + name + "': cpu and null exist");
 }
 
+uint64_t bytesPerWorker(const std::string &name, const program::Program &program, const Spread &spread) {
+  return name == "cpu" ? CpuBackend::bytesPerWorker(program, spread) : 0;
+}
+
 } // namespace npar::engine

@@ -8,4 +8,8 @@ namespace npar::engine {
 /// "cpu" or "null"; anything else is refused with the list.
 Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Spread &spread);
 
+/// Bytes in which each worker of such a backend packs operands and keeps sums while it runs the program; 0 where it has no such memory, or
+/// where `load` will refuse the program.
+uint64_t bytesPerWorker(const std::string &name, const program::Program &program, const Spread &spread);
+
 } // namespace npar::engine

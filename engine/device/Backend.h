@@ -59,9 +59,9 @@ public:
   virtual Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) = 0;
   /// C (+)= A B for every index of the batch list.
   virtual Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) = 0;
-  /// Attention or its gradient for every index of the batch list. `buffers`, the step's operands in their order, stay valid until the work
-  /// is done.
-  virtual Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount) = 0;
+  /// Attention or its gradient for every index of the batch list. `buffers`, the step's operands in their order, and `context`, which is
+  /// that of a kernel, stay valid until the work is done.
+  virtual Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) = 0;
 
   /// Completes when all that this thread has started is done, with the first error of it: work that is started afterwards, anywhere, sees
   /// the results.

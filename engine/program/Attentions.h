@@ -3,20 +3,33 @@
 
 #include "engine/program/Program_generated.h"
 
+#include <vector>
+
 namespace npar::program {
 
-constexpr uint32_t attentionInputs(bool gradient) { return gradient ? 6 : 3; }
-constexpr uint32_t attentionOutputs(bool gradient) { return gradient ? 3 : 2; }
-inline uint32_t attentionOperands(const Attention &attention) {
-  return attentionInputs(attention.gradient()) + attentionOutputs(attention.gradient());
-}
-
-/// One operand for one index of the batch list: `heads` x `rows` rows of `columns` contiguous elements.
+/// One operand for one index of the batch list: `heads` x `rows` rows of `columns` contiguous elements; `dense` ones have no gaps.
 struct AttentionOperand {
+  const char *name;
   int64_t heads, rows, columns;
   ElementType type;
+  bool dense = false;
 };
-AttentionOperand attentionOperand(const Attention &attention, uint32_t index);
+/// The inputs and then the outputs of a step.
+struct AttentionOperands {
+  std::vector<AttentionOperand> all;
+  uint32_t inputs;
+};
+AttentionOperands attentionOperands(const Attention &attention);
+
+/// Of how many pieces the sequence consists that the rows are one of.
+int64_t attentionPieces(const Program &program, const Attention &attention);
+/// Rows [at, at + count) in memory that stand at `position` in the sequence, and so on.
+struct SequenceRun {
+  int64_t at, count, position;
+};
+/// What the piece with number `piece` has of a sequence of `size` that lies in zigzag order (0: in its own), in ascending order of
+/// positions. Rows beyond its end stand there.
+std::vector<SequenceRun> sequenceRuns(int64_t piece, int64_t rows, int64_t size, int64_t zigzag);
 
 /// Whether some row of an operand of `bytes` bytes lies outside of it; the attention's sizes are good.
 bool reachesBeyond(const Attention &attention, uint32_t index, uint64_t bytes);

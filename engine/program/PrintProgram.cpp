@@ -1,6 +1,7 @@
 // One printer for classes of ranks and for single ranks: a rank's text has numbers where its class's has names of mesh axes.
 #include "engine/program/PrintProgram.h"
 
+#include "engine/program/Attentions.h"
 #include "engine/program/Cause.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Describe.h"
@@ -207,13 +208,17 @@ private:
   }
 
   /// Groups, heads of each, the side of the matrix that is never made.
-  static std::string attention(const Attention &attention) {
+  std::string attention(const Attention &attention) {
     int64_t groups = 1;
     for (int64_t size : *attention.batch())
       groups *= size;
     return std::string("attention ") + (attention.gradient() ? "gradient " : "") + std::to_string(groups) + " x " +
            (attention.heads() > 1 ? std::to_string(attention.heads()) + " x " : "") + std::to_string(attention.rows()) + " x " +
-           std::to_string(attention.keys()) + (attention.causal() ? " causal" : "");
+           std::to_string(attention.keys()) + (attention.causal() ? " causal" : "") +
+           (attention.axes()->size() ? (attention.ring() ? " at step " + std::to_string(attention.step()) + " of the ring" : " in pieces") +
+                                           " over " + axisNames(*attention.axes())
+                                     : "") +
+           (attention.zigzag() ? " in zigzag of " + std::to_string(attention.zigzag()) : "");
   }
 
   std::string collective(const Step &step) {
@@ -255,7 +260,7 @@ private:
     case StepKind::Receive:
       return std::string(", ") + wordOf(program.transfers()->Get(step.payload())->type());
     case StepKind::Attention:
-      return attentionDetails(*program.attentions()->Get(step.payload()));
+      return attentionDetails(*program.attentions()->Get(step.payload())) + ", entry " + std::to_string(step.payload());
     case StepKind::Kernel:
     case StepKind::Zero:
     case StepKind::Copy:
@@ -280,7 +285,7 @@ private:
 
   /// Strides: batch loops, head of a group, row.
   static std::string attentionDetails(const Attention &attention) {
-    const char *forward[] = {"q", "k", "v", "out", "lse"}, *gradient[] = {"q", "k", "v", "out", "dout", "lse", "dq", "dk", "dv"};
+    AttentionOperands operands = attentionOperands(attention);
     char scale[32];
     std::snprintf(scale, sizeof scale, "%.17g", attention.scale());
     std::string text = std::string(", ") + wordOf(attention.type()) + ", features " + std::to_string(attention.features()) + ", values " +
@@ -290,7 +295,7 @@ private:
       const AttentionStrides &strides = *attention.strides()->Get(i);
       std::vector<int64_t> all(strides.batch()->begin(), strides.batch()->end());
       all.insert(all.end(), {strides.head(), strides.row()});
-      text += std::string(", ") + (attention.gradient() ? gradient : forward)[i] + " " + listText(all);
+      text += std::string(", ") + operands.all[i].name + " " + listText(all);
     }
     return text;
   }

@@ -419,9 +419,10 @@ private:
     if (step.payload() >= program.attentions()->size())
       return fail(which + " runs attention " + number(step.payload()) + ", which does not exist");
     const Attention &attention = *program.attentions()->Get(step.payload());
-    if (step.inputs() != attentionInputs(attention.gradient()) || step.outputs() != attentionOutputs(attention.gradient()))
+    AttentionOperands operands = attentionOperands(attention);
+    if (step.inputs() != operands.inputs || size_t(step.inputs()) + step.outputs() != operands.all.size())
       return fail(which + ": its operands do not match what it does");
-    for (uint32_t i = 0; i < attentionOperands(attention); ++i)
+    for (uint32_t i = 0; i < operands.all.size(); ++i)
       if (reachesBeyond(attention, i, bytes(i)))
         return fail(which + ": the attention reaches beyond its operand " + number(i));
     return true;

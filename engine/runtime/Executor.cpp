@@ -71,6 +71,9 @@ struct Executor::State {
 
   void build();
   void fillContexts();
+  const int64_t *contextOf(const StepNode &node) const {
+    return &contexts[(size_t(node.local) * size_t(program.micro_count()) + node.micro) * contextSize];
+  }
   bool endsElsewhere(const StepNode &node) const { return node.communicates() || (backend.asynchronous() && !node.joins()); }
   Status startWork(const StepNode &node);
   void runChain(uint32_t head);
@@ -154,7 +157,7 @@ void Executor::State::build() {
     registerTrace(program, graph, operations, *options.trace, labelIds, laneIds);
 }
 
-/// Kernel contexts: {data step, micro index, seed, coordinates...}.
+/// Contexts of kernels and attention: {data step, micro index, seed, coordinates...}.
 void Executor::State::fillContexts() {
   size_t micros = static_cast<size_t>(std::max<int64_t>(program.micro_count(), 1));
   contextSize = 3 + program.mesh()->size();
@@ -179,14 +182,12 @@ void Executor::State::record(uint32_t index, double begin, double end) {
 Status Executor::State::startWork(const StepNode &node) {
   const DeviceAddress *buffers = graph.buffers.data() + node.firstBuffer;
   switch (node.kind) {
-  case StepKind::Kernel: {
-    const int64_t *context = &contexts[(size_t(node.local) * size_t(program.micro_count()) + node.micro) * contextSize];
-    return backend.runKernel(node.payload, buffers, size_t(node.inputs) + node.outputs, context, node.bytes);
-  }
+  case StepKind::Kernel:
+    return backend.runKernel(node.payload, buffers, size_t(node.inputs) + node.outputs, contextOf(node), node.bytes);
   case StepKind::Matmul:
     return backend.runMatmul(node.payload, buffers[0], buffers[1], buffers[2]);
   case StepKind::Attention:
-    return backend.runAttention(node.payload, buffers, size_t(node.inputs) + node.outputs);
+    return backend.runAttention(node.payload, buffers, size_t(node.inputs) + node.outputs, contextOf(node));
   case StepKind::Zero:
     backend.zero(buffers[0], node.firstBytes);
     return {};

@@ -1,13 +1,19 @@
 // Counts arenas and nodes per class of ranks, so that thousands of ranks cost nothing.
 #include "engine/runtime/MemoryNeed.h"
 
+#include "engine/backends/Backends.h"
 #include "engine/program/Classes.h"
+#include "engine/program/Ranks.h"
+#include "engine/runtime/WorkerCount.h"
+
+#include <algorithm>
 
 namespace npar::engine {
 
 using namespace program;
 
-MemoryNeed memoryNeeded(const Program &program, bool computes, const std::vector<int64_t> &ranks) {
+MemoryNeed memoryNeeded(const Program &program, const Crew &crew, const std::vector<int64_t> &ranks) {
+  bool computes = crew.backend != "null";
   // Measured with plans of 256 to 5,000 ranks, 400 to 570: node, flow-graph node, operation, edges and buffers of a step.
   constexpr uint64_t bytesPerStep = 600;
   MemoryNeed need;
@@ -22,6 +28,9 @@ MemoryNeed memoryNeeded(const Program &program, bool computes, const std::vector
     need.arenas += computes ? count * rankClass->arena_bytes() : 0;
     need.graph += count * steps * bytesPerStep;
   }
+  int64_t all = ranks.empty() ? worldOf(program) : static_cast<int64_t>(ranks.size());
+  uint64_t each = bytesPerWorker(crew.backend, program, spreadOf(std::max(all / crew.processes, int64_t(1)), crew.workers));
+  need.workers = each * static_cast<uint64_t>(crew.workers) * static_cast<uint64_t>(crew.processes);
   for (const Variable *variable : *program.variables()) {
     uint64_t bytes = variable->type() == ElementType::F64 ? 8 : 4; // narrower ones are written as float32
     for (int64_t size : *variable->shape())

@@ -17,13 +17,13 @@
 #include "engine/runtime/SessionMap.h"
 #include "engine/runtime/SessionParts.h"
 #include "engine/runtime/Variables.h"
+#include "engine/runtime/WorkerCount.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 #include <type_traits>
@@ -125,13 +125,12 @@ Status LocalSession::open() {
 }
 
 Status LocalSession::openParts() {
-  if (options.threads <= 0)
-    options.threads = tbb::info::default_concurrency();
+  options.threads = workerCount(options.threads);
   if (!parts.clock)
     parts.clock = std::make_shared<SystemClock>();
   if (!parts.backend) {
-    bool fewRanks = (options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size())) < 2 * options.threads;
-    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, {options.threads, options.threads > 1 && fewRanks});
+    int64_t ranks = options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size());
+    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spreadOf(ranks, options.threads));
     if (!backend.ok())
       return backend.status();
     parts.backend = std::move(*backend);

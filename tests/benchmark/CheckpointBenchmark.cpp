@@ -83,7 +83,7 @@ int loadOnly(const std::shared_ptr<const program::LoadedProgram> &program, const
   check(store.status());
   check(resumeFrom(**session, program->root(), **store).status());
   std::printf("{\"peak\":%.0f,\"arenas\":%llu}\n", peakBytes() - before,
-              static_cast<unsigned long long>(memoryNeeded(program->root(), true).arenas));
+              static_cast<unsigned long long>(memoryNeeded(program->root(), Crew{}).arenas));
   return 0;
 }
 

@@ -12,6 +12,7 @@ PLANS = {
     "ring": "seq -> cp by ring",
     "zigzag": "seq -> cp by ring(zigzag)",
     "first_ring": 'seq -> cp by ring(zigzag) in layer "h.0"\n        seq -> cp by gather',
+    "ring_and_ulysses": 'seq -> cp by ring(zigzag) in layer "h.0"\n        head -> cp in op attention\n        seq -> cp',
 }
 
 PLAN = """
@@ -115,13 +116,6 @@ class RingTest(ContextTest):
                 self.assertEqual(sent["backward", "permute"], (backward, backward * piece))
                 self.assertEqual({kind for _, kind in sent}, {"permute"})
 
-    def test_needs_less_memory_than_gathering(self):
-        """Neither the keys of others nor probabilities are kept."""
-        longer = {"length": 128, "context": 128, "batch": 2, "micro": 2}
-        memory = {plan: self.inspect(plan, mesh(cp=4), longer)["classes"][0]["activation_bytes"] for plan in ("gather", "ring", "zigzag")}
-        self.assertLess(memory["ring"], 0.7 * memory["gather"])
-        self.assertLess(memory["zigzag"], 0.7 * memory["gather"])
-
     def test_zigzag_is_half_the_work(self):
         """Of P steps all but the first compute half of the pairs of a query and a key: two products forward and five backward. The sequence is so
         long, and the features so many, that the rest hardly counts."""
@@ -140,8 +134,11 @@ class RingTest(ContextTest):
                     self.verify(plan, {"depth": 2}, changes)
 
     def test_two_ways_in_one_model(self):
-        """The order of an axis is one for the whole model: attention that gathers its keys masks them by their positions, too."""
-        self.verify("first_ring", mesh(cp=2))
+        """The order of an axis is one for the whole model: attention that gathers its keys masks them by their positions, too, and that which has
+        the whole sequence for some of its heads."""
+        for plan in ("first_ring", "ring_and_ulysses"):
+            with self.subTest(plan=plan):
+                self.verify(plan, mesh(cp=2))
 
     def test_plans_drawn_at_random(self):
         chance = random.Random(7)
@@ -158,6 +155,18 @@ class RingTest(ContextTest):
                 changes["length"] *= tp
             with self.subTest(plan=plan, **changes):
                 self.verify(plan, changes)
+
+
+class MemoryTest(ContextTest):
+    def test_grows_with_the_length(self):
+        """No rank has a matrix of positions by positions, of the whole sequence or of pieces, in any micro-batch or step of a ring: twice the length takes
+        twice the memory of activations, and a rank of four a quarter of one rank's. The biggest buffer is one of positions by classes."""
+        lengths = [{"length": length, "context": length, "batch": 1, "micro": 1, "depth": 1} for length in (1024, 2048)]
+        for plan in ("ulysses", "gather", "ring", "zigzag"):
+            with self.subTest(plan=plan):
+                one, two = (self.inspect(plan, mesh(cp=4), each)["classes"][0]["activation_bytes"] for each in lengths)
+                self.assertLess(two, 2.01 * one)
+                self.assertLess(two, 512 * 512 * FLOAT * SMALL["heads"], "less than the scores of one piece by another")
 
 
 class PaddingTest(ContextTest):

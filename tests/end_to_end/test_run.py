@@ -91,7 +91,8 @@ class SizeTest(DriverTest):
     """Runs that are large: they say so first."""
 
     def test_memory_is_said_and_refused_before_it_is_taken(self):
-        self.assertIn("takes ", self.npar("run", *THREE_D, "--random-data", "--steps", 1).error)
+        said = self.npar("run", *THREE_D, "--random-data", "--steps", 1, "--threads", 3).error
+        self.assertRegex(said, r"takes [\d.]+ .iB of memory: [\d.]+ .iB for the arenas, about .*, up to [\d.]+ .iB for what 3 workers pack")
         large = ["gpt2", "--plan", "none", "--set", "length=64"]  # 124 million parameters: 2 GB and more
 
         def little():

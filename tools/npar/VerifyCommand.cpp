@@ -53,13 +53,12 @@ engine::SessionOptions sessionOptions(const VerifyFlags &flags, int threads) {
 }
 
 /// Whether the machine has room for these beside each other.
-ExitCode checkRoom(const std::vector<ProgramPointer> &programs) {
-  return checkMemory(programs, "cpu", /*saved=*/false, /*quiet=*/true, "shrink the model, or take fewer ranks");
+ExitCode checkRoom(const Job &job, int threads, const std::vector<ProgramPointer> &programs) {
+  return checkMemory(programs, job.crew(threads), /*saved=*/false, /*quiet=*/true, "shrink the model, or take fewer ranks");
 }
 
 /// Of a program whose ranks the processes of a job share, or (`job` is null) of one that this process runs alone.
-engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const ProgramPointer &program,
-                                                               engine::SessionOptions options) {
+engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const ProgramPointer &program, engine::SessionOptions options) {
   Waiting waiting("setting up");
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
   return job ? job->createSession(program, options) : engine::Session::create(program, options);
@@ -99,7 +98,7 @@ ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionO
     Outcome<ProgramPointer> own = job.shareProgram([&] { return written.compilation->compile(text); }, ranks);
     if (!own.ok())
       return own.code();
-    if (ExitCode code = job.agree(checkRoom({*own, reference})); code != ExitCode::Good)
+    if (ExitCode code = job.agree(checkRoom(job, options.threads, {*own, reference})); code != ExitCode::Good)
       return code;
     engine::Status status = checkOwnType(flags, ranks == Job::Ranks::Shared ? &job : nullptr, options, *own, reference, found);
     return status.ok() ? ExitCode::Good : fail(status);
@@ -224,7 +223,8 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
   if (std::string reason = whyNotComparable((*program)->root(), (*reference)->root()); !reason.empty())
     return fail(ExitCode::BadInput, "'" + flags.program + "' cannot be compared with '" + flags.model.model + "': " + reason);
   Outcome<int> threads = job.threads(flags.threads);
-  if (ExitCode code = job.agree(threads.ok() ? checkRoom({*program, *reference, *reference}) : threads.code()); code != ExitCode::Good)
+  if (ExitCode code = job.agree(threads.ok() ? checkRoom(job, *threads, {*program, *reference, *reference}) : threads.code());
+      code != ExitCode::Good)
     return code;
   engine::SessionOptions options = sessionOptions(flags, *threads);
   if (engine::Status status = runChecks(flags, job, options, *program, *reference, checks); !status.ok())

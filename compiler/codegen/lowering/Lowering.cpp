@@ -20,8 +20,6 @@ public:
   Scalar shardOffset(Type type, StringAttr axis) override;
   Scalar globalIndex(Type type, StringAttr axis) override;
   int64_t globalSize(Type type, StringAttr axis) override;
-  Scalar indexInPiece(StringAttr loop, Scalar piece, int64_t size, StringAttr axis, int64_t global) override;
-  Scalar member(ArrayRef<StringAttr> meshAxes) override;
   bool isPadded(Type type, StringAttr axis) override;
   Scalar isLogical(Type type, StringAttr axis) override;
   // Words of the context.
@@ -31,6 +29,10 @@ public:
   Scalar extract(Value tensor, ArrayRef<Scalar> indices) override;
 
 private:
+  /// The global index of a piece, of known number and size, of an axis that has `global` elements and lies in zigzag order of `ranks`.
+  Scalar indexInPiece(StringAttr axis, int64_t ranks, Scalar piece, int64_t size, int64_t global);
+  /// This rank's number among those that differ in the mesh axes, major to minor.
+  Scalar member(ArrayRef<StringAttr> meshAxes);
   Scalar coordinate(StringAttr meshAxis) { return word(3 + mesh.indexOf(meshAxis)); }
   Scalar word(int64_t index) { return {b, rank::ContextOp::create(b, b.getI64Type(), b.getI64IntegerAttr(index))}; }
   ImplicitLocOpBuilder &b;
@@ -70,27 +72,25 @@ static bool isSplit(Type type, StringAttr axis) {
 }
 
 Scalar LinalgBody::globalIndex(Type type, StringAttr axis) {
-  if (!dist::zigzagOf(scope, axis))
+  int64_t ranks = dist::zigzagOf(scope, axis);
+  if (!ranks)
     return isSplit(type, axis) ? addi(index(axis), shardOffset(type, axis)) : index(axis);
   dist::LayoutAttr layout = dist::layoutOf(type);
   int64_t dim = nn::dimOf(type, axis);
   SmallVector<StringAttr> splits = layout ? layout.splitsOf(dim) : SmallVector<StringAttr>();
   int64_t size = cast<RankedTensorType>(type).getDimSize(dim);
-  return indexInPiece(axis, member(splits), size, axis, layout ? layout.getSizes()[dim] : size);
+  return indexInPiece(axis, ranks, member(splits), size, layout ? layout.getSizes()[dim] : size);
 }
 
-Scalar LinalgBody::indexInPiece(StringAttr loop, Scalar piece, int64_t size, StringAttr axis, int64_t global) {
-  int64_t ranks = dist::zigzagOf(scope, axis);
-  if (!ranks)
-    return addi(index(loop), muli(piece, integer(size)));
+Scalar LinalgBody::indexInPiece(StringAttr axis, int64_t ranks, Scalar piece, int64_t size, int64_t global) {
   int64_t chunk = global / (2 * ranks);
   Scalar last = integer(2 * ranks - 1), length = integer(chunk);
   if (size == 2 * chunk) {
     // Two chunks, number piece and number 2 ranks - 1 - piece; the second one begins at `chunk` in the piece.
     Scalar early = muli(piece, length), late = muli(subi(subi(last, piece), integer(1)), length);
-    return addi(index(loop), select(lessi(index(loop), length), early, late));
+    return addi(index(axis), select(lessi(index(axis), length), early, late));
   }
-  Scalar position = addi(index(loop), muli(piece, integer(size)));
+  Scalar position = addi(index(axis), muli(piece, integer(size)));
   Scalar slot = position.make<arith::DivUIOp>(position, length), half = slot.make<arith::ShRUIOp>(slot, integer(1));
   Scalar odd = slot.make<arith::AndIOp>(slot, integer(1));
   Scalar chunkNumber = select(equali(odd, integer(1)), subi(last, half), half);

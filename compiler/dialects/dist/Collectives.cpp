@@ -109,14 +109,6 @@ FailureOr<SmallVector<StringAttr>> removed(Operation *op, LayoutAttr layout, int
   return splits;
 }
 
-/// C1 of what goes around a ring.
-LogicalResult checkStep(Operation *op, MeshAttr mesh, ArrayAttr axes, int64_t step, StringRef verb) {
-  int64_t members = mesh.sizeOf(stringsOf(axes));
-  if (step > 0 && step < members)
-    return success();
-  return op->emitOpError() << verb << " by " << step << " places on a ring of " << members;
-}
-
 } // namespace
 
 LogicalResult ReshardOp::verify() {
@@ -176,15 +168,12 @@ LogicalResult AllToAllOp::verify() {
 
 LogicalResult PermuteOp::verify() {
   Move move;
-  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())) ||
-      failed(checkStep(*this, move.mesh, getAxes(), getShift(), "shifts")))
+  if (failed(move.read(*this)) || failed(checkAxes(*this, move.mesh, getAxes())))
     return failure();
+  int64_t shift = getShift(), members = move.mesh.sizeOf(stringsOf(getAxes()));
+  if (shift <= 0 || shift >= members)
+    return emitOpError() << "shifts by " << shift << " places on a ring of " << members;
   return expect(*this, move, move.from);
-}
-
-LogicalResult ChooseOp::verify() {
-  MeshAttr mesh = meshOf(*this);
-  return failure(failed(checkAxes(*this, mesh, getAxes())) || failed(checkStep(*this, mesh, getAxes(), getStep(), "chooses")));
 }
 
 LogicalResult SliceOp::verify() {

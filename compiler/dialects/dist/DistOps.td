@@ -97,16 +97,4 @@ def Dist_MaskPaddingOp : Dist_Op<"mask_padding", [AllTypesMatch<["input", "resul
   let assemblyFormat = "$input attr-dict `:` type($result)";
 }
 
-def Dist_ChooseOp : Dist_Op<"choose", [AllTypesMatch<["a", "b", "result"]>, Nn_KernelOpInterface, Nn_Lowerable]> {
-  let kernel = "static ::npar::nn::Effort getEffort() { return ::npar::nn::Effort::Little; }";
-  let summary = "`a` on members of `axes` whose number is at least `step`, else `b`; local and elementwise";
-  let description = [{
-    What has come `step` places round the ring to a member belongs to an earlier member exactly if its own number is at least `step`: so what a
-    rank does may depend on whose block it holds, in one program for all ranks. C1: 0 < step < members.
-  }];
-  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, StrArrayAttr:$axes, I64Attr:$step);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$a `else` $b attr-dict `:` type($result)";
-}
-
 #endif

@@ -1,4 +1,4 @@
-// What the ops of the dist dialect that stay on their rank compute: slices, padding masks, choices by place on a ring.
+// What the ops of the dist dialect that stay on their rank compute: slices and padding masks.
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/base/Meaning.h"
 
@@ -7,13 +7,6 @@ using namespace mlir;
 namespace npar::dist {
 
 using namespace nn;
-
-LogicalResult ChooseOp::lower(Lowering &lowering) {
-  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar later = lessi(body.member(stringsOf(getAxes())), body.integer(getStep()));
-    return {select(later, in[1], in[0])};
-  });
-}
 
 // Consecutive elements of the row-major operand, which is seen as one dimension; lanes beyond its end are 0.
 static LogicalResult lowerFlatSlice(SliceOp op, Lowering &lowering) {

@@ -5,7 +5,7 @@ using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add : {addAttention, addCrossEntropy, addDropout, addEinsum, addElementwise, addGather, addNorm, addReduce, addSelect,
-                   addUpdate, addVariable})
+  for (auto add : {addAttention, addCrossEntropy, addDropout, addEinsum, addElementwise, addGather, addNorm, addReduce, addRingAttention,
+                   addSelect, addUpdate, addVariable})
     add(*this);
 }

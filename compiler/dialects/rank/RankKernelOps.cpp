@@ -84,11 +84,27 @@ LogicalResult MatmulOp::verify() {
   return success();
 }
 
-/// What an operand or result of an attention is called, and what it holds for an index of the batch list.
+/// What an operand or result of an attention is called, what it holds for an index of the batch list, and whether it is of the sums' type.
 struct AttentionSide {
   StringRef name;
   int64_t heads, rows, columns;
+  bool isWide = false;
+  /// Heads, rows and columns of an index lie together.
+  bool isDense = false;
 };
+
+/// Verifies that rows and keys can be those of one sequence, as far as the op itself tells (Program.fbs, table Attention).
+template <typename Op> static LogicalResult verifyPieces(Op op) {
+  int64_t rows = op.getRows(), keys = op.getKeys(), step = op.getStep().value_or(0), zigzag = op.getZigzag();
+  bool isSplit = op.getPieces() && !op.getPieces()->empty();
+  if (step < 0 || (op.getStep() && !isSplit))
+    return op.emitOpError("is at step ") << step << " of a ring without members";
+  if (zigzag < 0)
+    return op.emitOpError("lies in zigzag order of ") << zigzag << " ranks";
+  if (op.getCausal() && (op.getStep() || !isSplit) && rows != keys)
+    return op.emitOpError("is causal with ") << rows << " rows and " << keys << " keys, must have equally many";
+  return success();
+}
 
 /// Verifies strides and element types of operands, then results.
 template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<AttentionSide> sides) {
@@ -98,8 +114,8 @@ template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<Atte
     least = std::min(least, size);
   if (least < 1)
     return op.emitOpError("has a size of ") << least << ", must be at least 1";
-  if (op.getCausal() && op.getRows() != op.getKeys())
-    return op.emitOpError("is causal with ") << op.getRows() << " rows and " << op.getKeys() << " keys, must have equally many";
+  if (failed(verifyPieces(op)))
+    return failure();
   ArrayRef<int64_t> offsets = op.getOffsets();
   if (op.getStrides().size() != sides.size() || offsets.size() != op->getNumOperands())
     return op.emitOpError("has strides of ") << op.getStrides().size() << " values and offsets of " << offsets.size() << ", must be of "
@@ -113,14 +129,15 @@ template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<Atte
     bool isOperand = index < op->getNumOperands();
     Value value = isOperand ? op->getOperand(index) : Value(op->getResult(index - op->getNumOperands()));
     auto type = cast<RankedTensorType>(value.getType());
-    Type wanted = side.name == "lse" ? wide : element;
+    Type wanted = side.isWide ? wide : element;
     if (type.getElementType() != wanted)
       return op.emitOpError("'") << side.name << "' is of " << type.getElementType() << ", must be of " << wanted;
     ArrayRef<int64_t> each = attribute.asArrayRef();
     if (each.size() != loops + 2)
       return op.emitOpError("'") << side.name << "' has " << each.size() << " strides for " << loops << " batch loops, heads and rows";
-    if (side.name == "lse" && (each[loops + 1] != 1 || each[loops] != int64_t(op.getRows())))
-      return op.emitOpError("'lse' has strides ") << each[loops] << " and " << each[loops + 1] << ", must be " << op.getRows() << " and 1";
+    if (side.isDense && (each[loops + 1] != side.columns || each[loops] != side.rows * side.columns))
+      return op.emitOpError("'") << side.name << "' has strides " << each[loops] << " and " << each[loops + 1] << ", must be "
+                                 << side.rows * side.columns << " and " << side.columns;
     int64_t offset = isOperand ? offsets[index] : 0;
     int64_t last = offset + each[loops] * (side.heads - 1) + each[loops + 1] * (side.rows - 1) + side.columns - 1;
     for (auto [stride, size] : llvm::zip(each, op.getBatch()))
@@ -134,11 +151,17 @@ template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<Atte
 
 LogicalResult AttentionOp::verify() {
   int64_t heads = getHeads(), rows = getRows(), keys = getKeys(), features = getFeatures(), values = getValues();
-  return verifyAttention(*this, {{"q", heads, rows, features},
-                                 {"k", 1, keys, features},
-                                 {"v", 1, keys, values},
-                                 {"out", heads, rows, values},
-                                 {"lse", heads, rows, 1}});
+  AttentionSide state{"the state", heads, rows, values + 2, true, true};
+  SmallVector<AttentionSide> sides = {{"q", heads, rows, features}, {"k", 1, keys, features}, {"v", 1, keys, values}};
+  if (getMade().empty() || getMade().size() > 2)
+    return emitOpError("makes ") << getMade().size() << " values, must make one or two";
+  if (getBefore())
+    sides.push_back(state);
+  if (ends())
+    sides.append({{"out", heads, rows, values}, {"lse", heads, rows, 1, true, true}});
+  else
+    sides.push_back(state);
+  return verifyAttention(*this, sides);
 }
 
 LogicalResult AttentionGradOp::verify() {
@@ -148,8 +171,8 @@ LogicalResult AttentionGradOp::verify() {
                                  {"v", 1, keys, values},
                                  {"out", heads, rows, values},
                                  {"dout", heads, rows, values},
-                                 {"lse", heads, rows, 1},
-                                 {"dq", heads, rows, features},
-                                 {"dk", 1, keys, features},
-                                 {"dv", 1, keys, values}});
+                                 {"lse", heads, rows, 1, true, true},
+                                 {"dq", heads, rows, features, getPartly()},
+                                 {"dk", 1, keys, features, getPartly()},
+                                 {"dv", 1, keys, values, getPartly()}});
 }

@@ -30,8 +30,8 @@ def AutodiffBackward : Pass<"autodiff-backward", "::mlir::ModuleOp"> {
 def AutodiffRecompute : Pass<"autodiff-recompute", "::mlir::ModuleOp"> {
   let summary = "repeat segments of the forward in the backward instead of keeping their values";
   let description = [{
-    Module attribute `npar.recompute` says what a segment is: an attention operation (not one in blocks, whose gradient makes the
-    probabilities again as it is), a block, every k blocks (counted from the first), or a layer. A backward op that uses a value from
+    Module attribute `npar.recompute` says what a segment is: an attention operation (not one that keeps lse, whose gradient makes
+    the probabilities again as it is: no other is left once place-mark-attention has run), a block, every k blocks (counted from the first), or a layer. A backward op that uses a value from
     inside its own segment gets a copy, made right before it of what entered the segment; so only the copies that some gradient needs
     exist. What leaves a segment and is needed there is kept, and not repeated. Copies have the site of their originals, so dropout draws
     the same mask. Before placing, so that layouts, collectives and gathers of the copies fall out of the rules. An op of a segment and its

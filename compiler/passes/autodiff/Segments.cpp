@@ -10,6 +10,13 @@ using namespace npar::nn;
 /// An attention, or the gradient of one.
 static bool isAttention(Operation *op) { return isa<AttentionOp, AttentionGradOp>(op); }
 
+static bool keepsProbabilities(Operation *op) {
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return !attention.keepsLse();
+  auto gradient = dyn_cast<AttentionGradOp>(op);
+  return gradient && !gradient.keepsLse();
+}
+
 FailureOr<Segments> Segments::read(ModuleOp module, func::FuncOp micro, DictionaryAttr plan) {
   Segments segments;
   auto located = plan.getAs<LocationAttr>("loc");
@@ -62,8 +69,8 @@ std::string Segments::nameOf(Operation *op) const {
   switch (kind) {
   case Kind::Blocks:
     return at.getBlock() < 0 || at.getBlock() >= blocks ? "" : std::to_string(at.getBlock() / every);
-  case Kind::Attention: // that in blocks makes the probabilities again as it is: to repeat it would save a number per row
-    return isAttention(op) && !op->hasAttr(blockedAttribute) ? ("attention of " + path).str() : "";
+  case Kind::Attention: // what keeps lse makes the probabilities again as it is: to repeat it would save a number per row
+    return keepsProbabilities(op) ? ("attention of " + path).str() : "";
   case Kind::Layers: {
     StringRef outermost;
     for (StringRef pattern : patterns)

@@ -110,8 +110,12 @@ private:
         })
         .Case([&](rank::LaunchOp launch) { return readLaunch(launch); })
         .Case([&](rank::MatmulOp matmul) { return readMatmul(matmul); })
-        .Case([&](rank::AttentionOp attention) { return readAttention(attention, /*gradient=*/false); })
-        .Case([&](rank::AttentionGradOp attention) { return readAttention(attention, /*gradient=*/true); })
+        .Case([&](rank::AttentionOp attention) {
+          return readAttention(attention, /*gradient=*/false, /*continues=*/bool(attention.getBefore()), /*unfinished=*/!attention.ends());
+        })
+        .Case([&](rank::AttentionGradOp attention) {
+          return readAttention(attention, /*gradient=*/true, /*continues=*/false, /*unfinished=*/attention.getPartly());
+        })
         .Case([&](pipe::SendOp send) {
           model.values[values.lookup(send.getValue())].sent.push_back(static_cast<uint32_t>(send.getEvent()));
           Action &action = act(program::StepKind::Send, "send", op, send.getValue(), {});
@@ -258,7 +262,7 @@ private:
     return success();
   }
 
-  template <typename Op> LogicalResult readAttention(Op attention, bool gradient) {
+  template <typename Op> LogicalResult readAttention(Op attention, bool gradient, bool continues, bool unfinished) {
     auto type = cast<RankedTensorType>(attention.getQ().getType());
     std::optional<program::ElementType> element = elementTypeOf(type);
     if (!element)
@@ -274,6 +278,14 @@ private:
     entry->keys = attention.getKeys();
     entry->features = attention.getFeatures();
     entry->values = attention.getValues();
+    if (std::optional<ArrayAttr> pieces = attention.getPieces())
+      for (auto axis : pieces->template getAsRange<StringAttr>())
+        entry->axes.push_back(static_cast<uint32_t>(tables.mesh.indexOf(axis)));
+    entry->zigzag = static_cast<uint32_t>(attention.getZigzag());
+    entry->ring = attention.getStep().has_value();
+    entry->step = static_cast<uint32_t>(attention.getStep().value_or(0));
+    entry->continues = continues;
+    entry->unfinished = unfinished;
     for (auto strides : attention.getStrides().template getAsRange<DenseI64ArrayAttr>()) {
       ArrayRef<int64_t> all = strides.asArrayRef();
       entry->strides.push_back(std::make_unique<program::AttentionStridesT>());

@@ -43,7 +43,8 @@ auto keyOf(const program::AttentionT &a) {
   std::vector<std::tuple<std::vector<int64_t>, int64_t, int64_t>> strides;
   for (const auto &each : a.strides)
     strides.emplace_back(each->batch, each->head, each->row);
-  return std::make_tuple(a.type, a.gradient, a.causal, a.scale, a.batch, a.heads, a.rows, a.keys, a.features, a.values, strides);
+  return std::make_tuple(a.type, a.gradient, a.causal, a.scale, a.batch, a.heads, a.rows, a.keys, a.features, a.values, strides, a.axes,
+                         a.zigzag, a.ring, a.step, a.continues, a.unfinished);
 }
 
 auto keyOf(const program::TransferT &t) { return std::make_tuple(t.axis, t.peer, t.event, t.type, t.count); }

@@ -86,8 +86,6 @@ LogicalResult Layouts::checkRings() const {
   for (Operation *op : ops) {
     auto attention = dyn_cast<nn::AttentionOp>(op);
     ArrayRef<StringAttr> splits = attention ? byRules.find(op)->second.splitsOf(attention.getSeqAttr()) : ArrayRef<StringAttr>();
-    if (!splits.empty() && attention.getBlocked())
-      return op->emitOpError("is split along its sequence by the rules but marked as whole: run 'place-mark-attention' before autodiff");
     if (!splits.empty() && rules.rule(byRules.find(op)->second.ruleOf(splits.front())).getBy() != "gather" && !attention.getRing())
       return op->emitOpError("goes round a ring by the rules but is not marked: run 'place-mark-attention' before autodiff");
   }

@@ -5,11 +5,11 @@
 include "mlir/Pass/PassBase.td"
 
 def PlaceMarkAttention : Pass<"place-mark-attention", "::mlir::ModuleOp"> {
-  let summary = "marks attention that goes round a ring or whose sequence is whole, and puts the sequence in zigzag order where a rule says so";
+  let summary = "marks attention that goes round a ring or whose keys are whole, and puts the sequence in zigzag order where a rule says so";
   let description = [{
-    Runs before autodiff: either attention keeps the logarithm of its softmax's sum for the backward pass, not the probabilities. `blocked`, of
-    which nothing splits the sequence, is not expanded but becomes one step. Attention under `by gather` stays as it is. Zigzag order
-    (`dist.zigzag`) concerns the whole axis, in every operation and data buffer; parameters and operations that take one index of it are refused.
+    Runs before autodiff: either attention keeps the logarithm of its softmax's sum for the backward pass, not the probabilities. `blocked`,
+    whose keys are whole, also those that `by gather` brings together, is not expanded but becomes one step. Zigzag order (`dist.zigzag`)
+    concerns the whole axis, in every operation and data buffer; parameters and operations that take one index of it are refused.
 
     ```mlir
     // dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring_zigzag">], dist.mesh = #dist.mesh<cp = 2>
@@ -66,7 +66,8 @@ def PlaceExpand : Pass<"place-expand", "::mlir::ModuleOp"> {
   let summary = "expands norms, softmax, attention and cross-entropy on local tensors";
   let description = [{
     RULES.md#P5. A reduction over a split axis becomes a local reduction and a `dist.all_reduce` (sum or max); means divide by the global
-    size. Attention with `ring` becomes one block of work per rank of the ring with `dist.permute` between them; `blocked` attention stays.
+    size. Attention with `ring` becomes an `nn.ring_attention` for each rank of the ring with `dist.permute` between them; `blocked` attention
+    stays.
   }];
   let dependentDialects = ["::npar::dist::DistDialect"];
 }

@@ -1,5 +1,5 @@
-// Marks attention that goes round a ring, and attention whose sequence is whole, before gradients are built, which either keep other
-// values; chooses the order in which the sequence of a ring lies.
+// Marks attention that goes round a ring, and attention whose keys are whole, before gradients are built, which either keep other values
+// than probabilities; chooses the order in which the sequence of a ring lies.
 #include "compiler/passes/place/Place.h"
 #include "compiler/passes/place/Rules.h"
 
@@ -31,13 +31,11 @@ struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
     for (nn::AttentionOp op : attentions) {
       Assignment assignment = rules.assign(op);
       ArrayRef<StringAttr> splits = assignment.splitsOf(op.getSeqAttr());
-      if (splits.empty()) {
+      dist::RuleAttr rule = splits.empty() ? dist::RuleAttr() : rules.rule(assignment.ruleOf(splits.front()));
+      if (!rule || !isRing(rule)) {
         markBlocked(op);
         continue;
       }
-      dist::RuleAttr rule = rules.rule(assignment.ruleOf(splits.front()));
-      if (!isRing(rule))
-        continue;
       keepLse(op);
       op.setRing(true);
       if (rule.getBy() == "ring_zigzag")
@@ -58,11 +56,7 @@ private:
 
   static bool isRing(dist::RuleAttr rule) { return rule.getBy().getValue().starts_with("ring"); }
 
-  /// What one step computes, unless several axes have heads that attend to the same keys.
   static void markBlocked(nn::AttentionOp op) {
-    auto hasGroups = [&](StringAttr name) { return name != op.getKeyAttr() && !nn::hasAxis(op.getK().getType(), name); };
-    if (llvm::count_if(nn::axesOf(op.getProbs().getType()), hasGroups) > 1)
-      return;
     keepLse(op);
     op.setBlocked(true);
   }

@@ -12,11 +12,21 @@
 namespace npar::engine {
 
 struct Attentions::Batched {
-  Attention attention;
-  bool gradient = false;
+  /// For each piece of the sequence that a rank may have, where that matters; else one.
+  std::vector<Attention> attentions;
+  program::AttentionOperands operands = {};
+  bool gradient = false, continues = false, unfinished = false;
   int64_t parts = 1, pieces = 1; ///< parts: for each index
   BatchLoops loops = {};
-  uint32_t operands = 0;
+  /// The mesh axes that deal the sequence out: their numbers and sizes, major to minor.
+  std::vector<std::pair<uint32_t, int64_t>> axes = {};
+
+  const Attention &of(const int64_t *context) const {
+    int64_t piece = 0;
+    for (auto [axis, size] : axes)
+      piece = piece * size + context[3 + axis];
+    return attentions[static_cast<size_t>(piece)];
+  }
 };
 
 Attentions::Attentions() = default;
@@ -27,65 +37,99 @@ Status Attentions::load(const program::Program &program, const Spread &spread) {
   if (!set.ok())
     return set.status();
   for (uint32_t i = 0; i < program.attentions()->size(); ++i)
-    if (Status status = add(*program.attentions()->Get(i), spread, *set); !status.ok())
+    if (Status status = add(program, *program.attentions()->Get(i), spread, *set); !status.ok())
       return Status::badInput("attention " + std::to_string(i) + " " + status.message());
   return {};
 }
 
 /// Products of a row with a key: forward two, backward five.
 static double flopsOf(const program::Attention &a) {
-  double keys = a.causal() ? (double(a.keys()) + 1) / 2 : double(a.keys());
+  double keys = a.causal() && a.keys() == a.rows() ? (double(a.keys()) + 1) / 2 : double(a.keys());
   double columns = a.gradient() ? 3 * double(a.features()) + 2 * double(a.values()) : double(a.features()) + double(a.values());
   return 2 * double(a.heads()) * double(a.rows()) * keys * columns;
 }
 
-Status Attentions::add(const program::Attention &a, const Spread &spread, InstructionSet set) {
+static std::vector<PositionRun> positionRuns(int64_t piece, int64_t rows, int64_t size, int64_t zigzag) {
+  std::vector<PositionRun> runs;
+  for (const program::SequenceRun &run : program::sequenceRuns(piece, rows, size, zigzag))
+    runs.push_back({run.at, run.count, run.position});
+  return runs;
+}
+
+/// What one rank does, which has piece number `piece` of `pieces` of the sequence.
+static AttentionShape shapeOf(const program::Attention &a, ProductType type, int64_t piece, int64_t pieces) {
+  AttentionShape shape{};
+  shape.type = type, shape.groups = a.heads(), shape.queries = a.rows(), shape.keys = a.keys();
+  shape.width = a.features(), shape.valueWidth = a.values();
+  shape.scale = a.scale();
+  if (a.causal()) {
+    shape.causal = true;
+    int64_t size = a.ring() ? pieces * a.rows() : a.keys(), source = (piece - int64_t(a.step()) + pieces) % pieces;
+    shape.queryRuns = positionRuns(piece, a.rows(), size, a.zigzag());
+    shape.keyRuns = positionRuns(a.ring() ? source : 0, a.keys(), size, a.zigzag());
+  }
+  auto lies = [&](RowStrides &strides, uint32_t operand) {
+    strides = {a.strides()->Get(operand)->row(), a.strides()->Get(operand)->head()};
+  };
+  lies(shape.q, 0), lies(shape.k, 1), lies(shape.v, 2);
+  if (a.gradient())
+    lies(shape.out, 3), lies(shape.dout, 4), lies(shape.dq, 6), lies(shape.dk, 7), lies(shape.dv, 8);
+  else if (!a.unfinished())
+    lies(shape.out, a.continues() ? 4 : 3);
+  return shape;
+}
+
+Status Attentions::add(const program::Program &program, const program::Attention &a, const Spread &spread, InstructionSet set) {
   Result<ProductType> type = productType(a.type());
   if (!type.ok())
     return type.status();
-  AttentionShape shape{};
-  shape.type = *type, shape.groups = a.heads(), shape.queries = a.rows(), shape.keys = a.keys();
-  shape.width = a.features(), shape.valueWidth = a.values();
-  RowStrides *forward[] = {&shape.q, &shape.k, &shape.v, &shape.out, nullptr};
-  RowStrides *gradient[] = {&shape.q, &shape.k, &shape.v, &shape.out, &shape.dout, nullptr, &shape.dq, &shape.dk, &shape.dv};
-  shape.scale = a.scale();
-  shape.causal = a.causal();
-  BatchLoops loops;
-  loops.setSizes(*a.batch());
-  uint32_t operands = program::attentionOperands(a);
-  for (uint32_t i = 0; i < operands; ++i) {
-    const program::AttentionStrides &strides = *a.strides()->Get(i);
-    loops.addOperand(*strides.batch(), program::sizeOf(program::attentionOperand(a, i).type));
-    if (RowStrides *target = (a.gradient() ? gradient : forward)[i])
-      *target = {strides.row(), strides.head()};
+  Batched batched;
+  batched.gradient = a.gradient(), batched.continues = a.continues(), batched.unfinished = a.unfinished();
+  batched.operands = program::attentionOperands(a);
+  batched.loops.setSizes(*a.batch());
+  for (uint32_t i = 0; i < batched.operands.all.size(); ++i)
+    batched.loops.addOperand(*a.strides()->Get(i)->batch(), program::sizeOf(batched.operands.all[i].type));
+  int64_t pieces = 1;
+  if (a.causal())
+    for (uint32_t axis : *a.axes()) {
+      batched.axes.emplace_back(axis, program.mesh()->Get(axis)->size());
+      pieces *= batched.axes.back().second;
+    }
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    const Attention &attention = batched.attentions.emplace_back(shapeOf(a, *type, piece, pieces), set);
+    scratchBytes = std::max(scratchBytes, a.gradient() ? attention.backwardScratch() : attention.forwardScratch());
   }
-  Batched batched{Attention(shape, set), a.gradient()};
-  batched.parts = a.gradient() ? 1 : batched.attention.forwardParts();
-  batched.pieces = std::min(piecesOf(flopsOf(a) * double(loops.count()), spread), loops.count() * batched.parts);
-  batched.loops = std::move(loops);
-  batched.operands = operands;
-  scratchBytes = std::max(scratchBytes, a.gradient() ? batched.attention.backwardScratch() : batched.attention.forwardScratch());
+  batched.parts = a.gradient() ? 1 : batched.attentions.front().forwardParts();
+  int64_t indices = batched.loops.count();
+  batched.pieces = std::min(piecesOf(flopsOf(a) * double(indices), spread), indices * batched.parts);
   attentions.push_back(std::move(batched));
   return {};
 }
 
-void Attentions::runPart(const Batched &batched, int64_t item, void *const *buffers, void *memory) const {
-  std::array<void *, program::attentionInputs(true) + program::attentionOutputs(true)> at{};
-  for (uint32_t i = 0; i < batched.operands; ++i)
+void Attentions::runPart(const Batched &batched, const Attention &attention, int64_t item, void *const *buffers, void *memory) {
+  std::array<void *, 9> at{};
+  for (size_t i = 0; i < batched.operands.all.size(); ++i)
     at[i] = static_cast<uint8_t *>(buffers[i]) + batched.loops.offset(item / batched.parts, i);
-  if (batched.gradient)
-    batched.attention.backward({at[0], at[1], at[2], at[3], nullptr, at[4], at[5], at[6], at[7], at[8]}, memory);
-  else
-    batched.attention.forward(static_cast<int>(item % batched.parts), {at[0], at[1], at[2], at[3], at[4]}, memory);
+  void **results = &at[batched.operands.inputs];
+  if (batched.gradient) {
+    BackwardOperands operands{at[0], at[1], at[2], at[3], nullptr, at[4], at[5], results[0], results[1], results[2]};
+    operands.wide = batched.unfinished;
+    return attention.backward(operands, memory);
+  }
+  ForwardOperands operands{at[0], at[1], at[2], batched.unfinished ? nullptr : results[0], batched.unfinished ? nullptr : results[1]};
+  operands.before = batched.continues ? at[3] : nullptr;
+  operands.after = batched.unfinished ? results[0] : nullptr;
+  attention.forward(static_cast<int>(item % batched.parts), operands, memory);
 }
 
-void Attentions::run(uint32_t index, void *const *buffers, WorkerScratch &scratch) const {
+void Attentions::run(uint32_t index, void *const *buffers, const int64_t *context, WorkerScratch &scratch) const {
   const Batched &batched = attentions[index];
+  const Attention &attention = batched.of(context);
   int64_t items = batched.loops.count() * batched.parts;
   forEachPart(batched.pieces, [&](int64_t piece) {
     void *memory = scratch.own();
     for (int64_t item = items * piece / batched.pieces; item < items * (piece + 1) / batched.pieces; ++item)
-      runPart(batched, item, buffers, memory);
+      runPart(batched, attention, item, buffers, memory);
   });
 }
 

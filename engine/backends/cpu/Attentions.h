@@ -8,21 +8,24 @@
 
 namespace npar::engine {
 
+class Attention;
+
 class Attentions {
 public:
   Attentions();
   ~Attentions();
   /// NPAR_INSTRUCTIONS masks instruction sets; no bit depends on it, nor on `spread`.
   Status load(const program::Program &program, const Spread &spread);
-  /// `buffers`: the operands of the step in their order.
-  void run(uint32_t index, void *const *buffers, WorkerScratch &scratch) const;
+  /// `buffers`: the operands of the step in their order; `context`: that of kernels, whose coordinates say which piece of the sequence is
+  /// the rank's.
+  void run(uint32_t index, void *const *buffers, const int64_t *context, WorkerScratch &scratch) const;
   /// Packed operands and sums that a worker holds: the most that any attention of the program takes.
   uint64_t bytesPerWorker() const { return scratchBytes; }
 
 private:
   struct Batched;
-  Status add(const program::Attention &attention, const Spread &spread, InstructionSet set);
-  void runPart(const Batched &batched, int64_t item, void *const *buffers, void *scratch) const;
+  Status add(const program::Program &program, const program::Attention &attention, const Spread &spread, InstructionSet set);
+  static void runPart(const Batched &batched, const Attention &attention, int64_t item, void *const *buffers, void *scratch);
 
   std::vector<Batched> attentions;
   uint64_t scratchBytes = 0;

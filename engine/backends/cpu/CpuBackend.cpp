@@ -31,6 +31,14 @@ Status CpuBackend::load(const program::Program &program) {
   return {};
 }
 
+uint64_t CpuBackend::bytesPerWorker(const program::Program &program, const Spread &spread) {
+  Products products;
+  Attentions attentions;
+  if (!products.load(program, spread).ok() || !attentions.load(program, spread).ok())
+    return 0;
+  return std::max(products.bytesPerWorker(), attentions.bytesPerWorker());
+}
+
 Status CpuBackend::loadKernels(const program::Program &program) {
   auto *list = program.kernels();
   if (!list || list->size() == 0)
@@ -116,8 +124,8 @@ Status CpuBackend::runMatmul(uint32_t index, DeviceAddress a, DeviceAddress b, D
   return {};
 }
 
-Status CpuBackend::runAttention(uint32_t index, const DeviceAddress *addresses, size_t) {
-  attentions.run(index, reinterpret_cast<void *const *>(addresses), *scratch); // here an address is a pointer
+Status CpuBackend::runAttention(uint32_t index, const DeviceAddress *addresses, size_t, const int64_t *context) {
+  attentions.run(index, reinterpret_cast<void *const *>(addresses), context, *scratch); // here an address is a pointer
   return {};
 }
 

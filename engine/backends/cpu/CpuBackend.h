@@ -12,6 +12,8 @@ namespace npar::engine {
 class CpuBackend final : public Backend {
 public:
   explicit CpuBackend(const Spread &spread) : spread(spread) {}
+  /// As in Backends.h.
+  static uint64_t bytesPerWorker(const program::Program &program, const Spread &spread);
   std::string name() const override { return "cpu"; }
   bool computes() const override { return true; }
   bool asynchronous() const override { return false; }
@@ -28,7 +30,7 @@ public:
               const DeviceAddress *targets, size_t targetCount, uint64_t count) override;
   Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) override;
   Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) override;
-  Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount) override;
+  Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) override;
   void whenDone(Completion &completion) override { completion.completed({}); }
 
 private:

@@ -75,35 +75,4 @@ TEST(Order, IsPartOfAKernelsText) {
   EXPECT_EQ(text(2), text(2));
 }
 
-TEST(Order, MaskOfABlockOnTheRing) {
-  const int64_t size = 24, members = 3, local = size / members;
-  std::string type = "tensor<8x8xf32, #dist.layout<seq : 24 {cp}, key : 8>>";
-  for (int64_t zigzag : {int64_t(0), members})
-    for (int64_t step = 0; step < members; ++step) {
-      CompiledFunction f(module(orderOf(zigzag) + "dist.mesh = #dist.mesh<cp = 3>", "%x: " + type, type,
-                                "%y = nn.causal_mask %x query \"seq\" key \"key\" {ring = [\"cp\"], step = " + std::to_string(step) +
-                                    "} : (" + type + ") -> " + type + "\nreturn %y : " + type));
-      ASSERT_TRUE(f.ok());
-      for (int64_t own = 0; own < members; ++own) {
-        int64_t other = (own - step + members) % members;
-        std::vector<float> ones(local * local, 1), expected;
-        for (int64_t i = 0; i < local; ++i)
-          for (int64_t j = 0; j < local; ++j)
-            expected.push_back(logical(other * local + j, size, zigzag) <= logical(own * local + i, size, zigzag) ? 1 : -1e30f);
-        EXPECT_EQ(f.run({ones}, {0, 0, 1, own}, 2)[0].as<float>(), expected) << "zigzag " << zigzag << " step " << step << " rank " << own;
-      }
-    }
-}
-
-TEST(Order, ChooseByTheOwnPlaceOnTheRing) {
-  std::string type = "tensor<5x3xf32, #dist.layout<batch : 5, seq : 12 {node, cp}>>";
-  CompiledFunction f(module("dist.mesh = #dist.mesh<node = 2, cp = 2>", "%a: " + type + ", %b: " + type, type,
-                            "%c = dist.choose %a else %b {axes = [\"node\", \"cp\"], step = 3 : i64} : " + type + "\nreturn %c : " + type));
-  ASSERT_TRUE(f.ok());
-  std::vector<float> a(15, 1), b(15, 2);
-  for (int64_t node = 0; node < 2; ++node)
-    for (int64_t cp = 0; cp < 2; ++cp)
-      EXPECT_EQ(f.run({a, b}, {0, 0, 1, node, cp})[0].as<float>(), node * 2 + cp >= 3 ? a : b);
-}
-
 } // namespace

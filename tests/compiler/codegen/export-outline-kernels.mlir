@@ -78,6 +78,57 @@ func.func @grouped_attention(%q: !q, %k: !k, %v: !v, %l: tensor<2x3x5xf32, #nn.a
 }
 
 // -----
+// Heads that share keys along two axes are one group where they lie as one axis; the result is copied where the model has them otherwise.
+// CHECK-LABEL: func.func @two_axes_of_heads
+// CHECK: rank.attention %arg0, %arg1, %arg1 {batch = array<i64: 2>, {{.*}}heads = 6 : i64, {{.*}}strides = [array<i64: 120, 4, 24>, array<i64: 20, 0, 4>, array<i64: 20, 0, 4>, array<i64: 120, 4, 24>, array<i64: 30, 5, 1>]
+// CHECK: rank.launch @broadcast
+!q = tensor<2x5x2x3x4xf32, #nn.axes<batch, seq, head, group, feature>>
+!o = tensor<2x5x3x2x4xf32, #nn.axes<batch, seq, group, head, feature>>
+!k = tensor<2x5x4xf32, #nn.axes<batch, seq, feature>>
+func.func @two_axes_of_heads(%q: !q, %k: !k) -> !o {
+  %o, %l = nn.attention %q, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!q, !k, !k) -> (!o, tensor<2x2x3x5xf32, #nn.axes<batch, head, group, seq>>)
+  return %o : !o
+}
+
+// -----
+// Queries that are split meet all keys by the coordinates of their rank, if there is a mask to ask for them; in a zigzag order of other ranks, too.
+// CHECK-LABEL: func.func @gathered
+// CHECK: rank.attention %arg0, %arg1, %arg1 {{.*}}keys = 8 : i64, {{.*}}pieces = ["cp"], rows = 4 : i64, {{.*}}zigzag = 4 : i64}
+// CHECK: rank.attention %arg0, %arg1, %arg1 {batch = array<i64>, features
+// CHECK-NOT: pieces
+// CHECK: return
+!q = tensor<4x8xf32, #dist.layout<seq : 8 {cp}, feature : 8>>
+!k = tensor<8x8xf32, #dist.layout<seq : 8, feature : 8>>
+!l = tensor<4xf32, #dist.layout<seq : 8 {cp}>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {key = 4 : i64, seq = 4 : i64}} {
+  func.func @gathered(%q: !q, %k: !k) -> (!q, !q) {
+    %o, %l = nn.attention %q, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked} : (!q, !k, !k) -> (!q, !l)
+    %p, %m = nn.attention %q, %k, %k {seq = "seq", key = "key", feature = "feature", causal = false, scale = 0.5, blocked} : (!q, !k, !k) -> (!q, !l)
+    return %o, %p : !q, !q
+  }
+}
+
+// -----
+// A step of a ring: the softmax so far is as its rows lie, and gradients are parts of sums.
+// CHECK-LABEL: func.func @ring
+// CHECK: %[[S:.*]] = rank.attention %arg0, %arg0, %arg0 {{.*}}pieces = ["cp"], {{.*}}step = 0 : i64, strides = [array<i64: 0, 8>, array<i64: 0, 8>, array<i64: 0, 8>, array<i64: 40, 10>]
+// CHECK: %[[O:.*]]:2 = rank.attention %arg0, %arg1, %arg1, %[[S]] {{.*}}step = 1 : i64
+// CHECK: rank.attention_grad %arg0, %arg1, %arg1, %[[O]]#0, %arg0, %[[O]]#1 {{.*}}partly, pieces = ["cp"], {{.*}}step = 1 : i64
+!q = tensor<4x8xf32, #dist.layout<seq : 8 {cp}, feature : 8>>
+!l = tensor<4xf32, #dist.layout<seq : 8 {cp}>>
+!s = tensor<4x10xf32, #dist.layout<seq : 8 {cp}, seq.state : 10>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  func.func @ring(%q: !q, %k: !q) -> !q {
+    %s = nn.ring_attention %q, %q, %q {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 0} : (!q, !q, !q) -> !s
+    %o, %l = nn.ring_attention %q, %k, %k, %s {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 1} : (!q, !q, !q, !s) -> (!q, !l)
+    %dq, %dk, %dv = nn.ring_attention_grad %q, %k, %k, %o, %q, %l {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 1}
+        : (!q, !q, !q, !q, !q, !l) -> (!q, !q, !q)
+    return %dq : !q
+  }
+}
+
+// -----
 // The result's last axis belongs to the first operand: the operands change places.
 // CHECK-LABEL: func.func @swap
 // CHECK: rank.matmul %arg1, %arg0 {{.*}}m = 3 : i64, n = 5 : i64

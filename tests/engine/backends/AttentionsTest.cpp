@@ -71,7 +71,7 @@ void run(const program::AttentionT &attention, const Spread &spread, std::vector
   std::vector<DeviceAddress> buffers;
   for (std::vector<double> *operand : operands)
     buffers.emplace_back(operand->data());
-  ASSERT_TRUE(backend.runAttention(0, buffers.data(), buffers.size()).ok());
+  ASSERT_TRUE(backend.runAttention(0, buffers.data(), buffers.size(), nullptr).ok());
 }
 
 Tensors computed(bool causal, const Spread &spread) {

@@ -113,8 +113,10 @@ Status OffsetBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress 
   return start([=] { return inner->runMatmul(matmul, real(a), real(b), real(c)); });
 }
 
-Status OffsetBackend::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount) {
-  return start([this, attention, to = real(buffers, bufferCount)] { return inner->runAttention(attention, to.data(), to.size()); });
+Status OffsetBackend::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) {
+  return start([this, attention, to = real(buffers, bufferCount), context] {
+    return inner->runAttention(attention, to.data(), to.size(), context);
+  });
 }
 
 void OffsetBackend::whenDone(Completion &completion) {

@@ -37,7 +37,8 @@ public:
   engine::Status runKernel(uint32_t kernel, const engine::DeviceAddress *buffers, size_t bufferCount, const int64_t *context,
                            uint64_t bytes) override;
   engine::Status runMatmul(uint32_t matmul, engine::DeviceAddress a, engine::DeviceAddress b, engine::DeviceAddress c) override;
-  engine::Status runAttention(uint32_t attention, const engine::DeviceAddress *buffers, size_t bufferCount) override;
+  engine::Status runAttention(uint32_t attention, const engine::DeviceAddress *buffers, size_t bufferCount,
+                              const int64_t *context) override;
   void whenDone(engine::Completion &completion) override;
 
   /// The kernel with this number among all that are run fails; set before the first one.

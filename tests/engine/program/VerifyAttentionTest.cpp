@@ -63,7 +63,7 @@ TEST(Verify, AttentionOfImpossibleSizes) {
   };
   std::string impossible = "an attention has impossible sizes";
   refused(impossible, [](AttentionT &a) { a.rows = 0; });
-  refused(impossible, [](AttentionT &a) { a.keys = 3; }); // causal
+  refused("an attention's rows and keys are not of one sequence", [](AttentionT &a) { a.keys = 3; }); // causal
   refused(impossible, [](AttentionT &a) { a.heads = -1; });
   refused(impossible, [](AttentionT &a) { a.features = int64_t(1) << 62; });
   refused(impossible, [](AttentionT &a) { a.batch = {int64_t(1) << 40, int64_t(1) << 40}; });
@@ -71,7 +71,42 @@ TEST(Verify, AttentionOfImpossibleSizes) {
   refused("operands, not of", [](AttentionT &a) { a.strides.pop_back(); });
   refused("operands, not of", [](AttentionT &a) { a.gradient = !a.gradient; });
   refused("has an operand with strides of 2", [](AttentionT &a) { a.strides[1]->batch = {0, 0}; });
-  refused("an attention of 4 rows has an lse with strides 5 and 1", [](AttentionT &a) { a.strides[a.gradient ? 5 : 4]->head = 5; });
+  refused("an attention of 4 rows has lse with strides 5 and 1", [](AttentionT &a) { a.strides[a.gradient ? 5 : 4]->head = 5; });
+}
+
+// Over axis 0, of two ranks.
+TEST(Verify, AttentionOfPiecesOfASequence) {
+  auto withPieces = [](auto change) {
+    ProgramT program = withAttention(false);
+    AttentionT &a = *program.attentions[0];
+    a.rows = 2, a.axes = {0}, a.strides[4]->head = 2;
+    change(a);
+    return program;
+  };
+  for (const CheckResult &result : check(withPieces([](AttentionT &) {})))
+    EXPECT_TRUE(result.ok) << result.detail;
+  auto refused = [&](auto change) {
+    expectRefused(withPieces(change), "well formed", "an attention's rows and keys are not of one sequence");
+  };
+  refused([](AttentionT &a) { a.axes = {7}; });
+  refused([](AttentionT &a) { a.step = 2; });
+  refused([](AttentionT &a) { a.rows = 1, a.strides[4]->head = 1; }); // four keys, of which two ranks have two
+  refused([](AttentionT &a) { a.ring = true; });
+  refused([](AttentionT &a) { a.zigzag = 3; });
+  refused([](AttentionT &a) { a.zigzag = 1, a.keys = 3; });
+}
+
+TEST(Verify, AttentionInSteps) {
+  for (auto [gradient, message] :
+       {std::pair(false, "strides of 5 operands, not of 6"), {true, "an attention's gradient continues another"}}) {
+    ProgramT program = withAttention(gradient);
+    program.attentions[0]->continues = true;
+    expectRefused(program, "well formed", message);
+  }
+  ProgramT program = withAttention(false);
+  program.attentions[0]->unfinished = true;
+  program.attentions[0]->strides.pop_back(); // 4 numbers in a row
+  expectRefused(program, "well formed", "an attention of 4 rows has state with strides 8 and 2");
 }
 
 TEST(Verify, AttentionWithOtherOperands) {

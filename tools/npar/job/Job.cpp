@@ -3,6 +3,7 @@
 
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/program/HostPlacement.h"
+#include "engine/runtime/WorkerCount.h"
 #include "tools/npar/job/Agreement.h"
 #include "tools/npar/job/Guard.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -274,6 +275,13 @@ std::vector<int64_t> Job::ranksOnHost(const program::Program &program) const {
     if (introductions[each].host == introductions[process()].host)
       ranks.insert(ranks.end(), (*placed)[each].begin(), (*placed)[each].end());
   return ranks;
+}
+
+engine::Crew Job::crew(int threads, const std::string &backend) const {
+  int64_t here = 1;
+  for (uint32_t each = 0; !isAlone() && each < processes(); ++each)
+    here += each != process() && introductions[each].host == introductions[process()].host;
+  return {backend, engine::workerCount(threads), here};
 }
 
 Outcome<int> Job::threads(int asked) const {

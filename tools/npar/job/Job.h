@@ -7,6 +7,7 @@
 #include "engine/control/ControlChannel.h"
 #include "engine/control/HardExit.h"
 #include "engine/control/SessionWatch.h"
+#include "engine/runtime/MemoryNeed.h"
 #include "engine/runtime/SessionParts.h"
 #include "tools/npar/job/ClockOffsets.h"
 #include "tools/npar/job/Introduction.h"
@@ -63,6 +64,8 @@ public:
   std::vector<int64_t> ranksOnHost(const program::Program &program) const;
   /// As many workers as are asked for, which the host must have processors for; 0: a fair share of them.
   Outcome<int> threads(int asked) const;
+  /// All processes on this process's host, with so many workers each (0: the machine's).
+  engine::Crew crew(int threads, const std::string &backend = "cpu") const;
   /// A session with the ranks of this process, which meets those of the others.
   engine::Result<std::unique_ptr<engine::Session>> createSession(ProgramPointer program, engine::SessionOptions options);
   /// Of the ranks of all processes' sessions, ascending.

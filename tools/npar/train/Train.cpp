@@ -338,7 +338,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, PendingF
   ExitCode room = threads.code();
   if (threads.ok()) {
     options.threads = *threads;
-    room = checkMemory({program}, flags.backend, !flags.saveWeights.empty(), flags.quiet,
+    room = checkMemory({program}, job.crew(*threads, flags.backend), !flags.saveWeights.empty(), flags.quiet,
                        "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
                        checkpoints.snapshotBytes(root, job.ranksOnHost(root)), job.ranksOnHost(root));
   }

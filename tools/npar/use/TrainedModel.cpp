@@ -111,7 +111,8 @@ Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, c
 }
 
 /// That the weights are another model's, or that they are too large, is said before any memory is taken.
-static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer &program, const NamedModel &named, const UseFlags &flags) {
+static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer &program, const NamedModel &named, const UseFlags &flags,
+                                            int threads) {
   engine::Result<std::shared_ptr<const engine::TensorStore>> store = engine::openTensorStore(named.weights);
   if (!store.ok())
     return fail(store.status());
@@ -121,7 +122,7 @@ static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer
   if (size_t fresh = weights->names().fresh.size(); fresh > 0)
     return fail(ExitCode::BadInput,
                 fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, fresh));
-  if (ExitCode code = checkMemory({program}, "cpu", /*saved=*/false, flags.quiet,
+  if (ExitCode code = checkMemory({program}, job.crew(threads), /*saved=*/false, flags.quiet,
                                   "take less at once (--set batch=1, a smaller length), or a plan of several ranks", /*snapshot=*/0,
                                   job.ranksOnHost(program->root()));
       code != ExitCode::Good)
@@ -135,9 +136,11 @@ static engine::Status load(const engine::Weights &weights, engine::Session &sess
 }
 
 Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedModel &named, const UseFlags &flags) {
-  Outcome<engine::Weights> weights = openWeights(job, program, named, flags);
   Outcome<int> threads = job.threads(flags.threads);
-  if (ExitCode code = job.agree(weights.ok() ? threads.code() : weights.code()); code != ExitCode::Good)
+  if (ExitCode code = job.agree(threads.code()); code != ExitCode::Good)
+    return code;
+  Outcome<engine::Weights> weights = openWeights(job, program, named, flags, *threads);
+  if (ExitCode code = job.agree(weights.code()); code != ExitCode::Good)
     return code;
   Waiting waiting("setting up");
   engine::SessionOptions options;

@@ -23,10 +23,6 @@ public:
   virtual Scalar globalIndex(mlir::Type type, mlir::StringAttr axis) = 0;
   /// Size of an axis of the logical tensor.
   virtual int64_t globalSize(mlir::Type type, mlir::StringAttr axis) = 0;
-  /// The global index of a piece, of known number and size, of an axis that has `global` elements; `loop` walks the piece.
-  virtual Scalar indexInPiece(mlir::StringAttr loop, Scalar piece, int64_t size, mlir::StringAttr axis, int64_t global) = 0;
-  /// This rank's number among those that differ in the mesh axes, major to minor.
-  virtual Scalar member(llvm::ArrayRef<mlir::StringAttr> meshAxes) = 0;
   /// Whether this rank's shards of an axis may hold padding.
   virtual bool isPadded(mlir::Type type, mlir::StringAttr axis) = 0;
   /// i1: the current index along an axis is not padding. Only for padded axes.

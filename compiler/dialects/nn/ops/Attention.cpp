@@ -52,22 +52,6 @@ template <typename Op> static LogicalResult verifyKept(Op op) {
   return success();
 }
 
-/// Verifies what one step computes: the sequence is whole, and one axis at most has the heads that attend to the same keys.
-template <typename Op> static LogicalResult verifyBlocked(Op op) {
-  if (op.getRing())
-    return op.emitOpError("is both 'ring' and 'blocked'");
-  StringAttr groups;
-  for (StringAttr name : axesOf(op.getLse().getType())) {
-    if (hasAxis(op.getK().getType(), name))
-      continue;
-    if (groups)
-      return op.emitOpError() << "with 'blocked' has groups along '" << groups.getValue() << "' and '" << name.getValue()
-                              << "', at most one axis may have them";
-    groups = name;
-  }
-  return success();
-}
-
 // q: [.., seq, heads, groups, contracted], k: [.., seq, heads, contracted], v: [.., seq, heads, feature], probs: [.., heads, groups, seq,
 // key], lse: [.., heads, groups, seq].
 template <typename Op> static LogicalResult verifyShapes(Op op) {
@@ -95,10 +79,10 @@ template <typename Op> static LogicalResult verifyShapes(Op op) {
     return failure();
   // After placing the queries may be split while the keys are whole.
   int64_t size = sizeOf(q, seq), alias = op.keepsLse() ? sizeOf(k, seq) : sizeOf(probs, key);
-  if (!op.getRing() && (op.getBlocked() || !isPlaced(q)) && size != alias)
+  if (!op.getRing() && !isPlaced(q) && size != alias)
     return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << size << " but its alias '" << key.getValue() << "' has "
                             << alias;
-  return op.getBlocked() ? verifyBlocked(op) : success();
+  return op.getRing() && op.getBlocked() ? op.emitOpError("is both 'ring' and 'blocked'") : success();
 }
 
 /// out has the axes of the queries' rows, and the feature.
@@ -156,11 +140,13 @@ StringAttr AttentionOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
 StringAttr AttentionGradOp::loopOfOperand(unsigned operand, StringAttr axis) { return loopOf(*this, operand == 1 || operand == 2, axis); }
 StringAttr AttentionGradOp::loopOfResult(unsigned result, StringAttr axis) { return loopOf(*this, result == 1 || result == 2, axis); }
 
-/// Pairs of a query and a key, in all heads, for which something is computed.
+/// Pairs of a query and a key, in all heads, for which something is computed: what is masked is left out, query by query. Where the queries
+/// are split, of the rank that has the last ones.
 template <typename Op> static double pairs(Op op) {
   double kept = static_cast<double>(llvm::cast<RankedTensorType>(op.getProbs().getType()).getNumElements());
   double keys = op.keepsLse() ? static_cast<double>(sizeOf(op.getK().getType(), op.getSeqAttr())) : 1;
-  return kept * (op.getBlocked() && op.getCausal() ? (keys + 1) / 2 : keys); // what is masked is left out, query by query
+  double queries = static_cast<double>(sizeOf(op.getQ().getType(), op.getSeqAttr()));
+  return kept * (op.getBlocked() && op.getCausal() ? keys - (std::min(queries, keys) - 1) / 2 : keys);
 }
 
 template <typename Op> static double contractedSize(Op op) {
@@ -182,9 +168,9 @@ double AttentionGradOp::getFlops() { return getProductFlops() + 6 * pairs(*this)
 double AttentionOp::getProductFlops() { return productFlops(*this, 1, getBlocked() || !getOut().use_empty()); }
 double AttentionGradOp::getProductFlops() { return productFlops(*this, getBlocked() ? 3 : 2, 2); }
 
-// The gradients of k and v are sums over the groups.
+// The gradients of k and v are sums over the groups and over the sequence, that of q is one over the keys.
 bool AttentionGradOp::needsZeroPadding(unsigned operand, StringAttr axis) {
-  return isContracted(*this, operand, axis) || !hasAxis(getK().getType(), axis);
+  return isContracted(*this, operand, axis) || axis == getSeqAttr() || !hasAxis(getK().getType(), axis);
 }
 
 SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gradients) {

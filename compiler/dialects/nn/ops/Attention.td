@@ -18,15 +18,15 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
     ```
     Expanded into einsum, scale, causal_mask, softmax over `key`, einsum.
 
-    With `blocked` nothing splits `seq`, and nobody ever stores the probabilities: the second result is the logarithm of the sum that they are
-    divided by, lse: [.., heads, groups, seq], and the gradient makes them again. The op is not expanded but becomes one step, block by block
-    (`rank.attention`); there is at most one axis of groups.
+    With `blocked` nobody ever stores the probabilities: the second result is the logarithm of the sum that they are divided by, lse: [..,
+    heads, groups, seq], and the gradient makes them again. The op is not expanded but becomes one step, block by block (`rank.attention`).
+    Keys and values are whole; the queries may be split.
     ```mlir
     %o, %lse = nn.attention %q, %k, %v {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.125, blocked} : (...)
         -> (tensor<2x8x4x3x16xf32, #nn.axes<batch, seq, kv_head, group, feature>>, tensor<2x4x3x8xf32, #nn.axes<batch, kv_head, group, seq>>)
     ```
     With `ring` the keys and values of the mesh axes that split `seq` travel past the queries, and nobody ever has all of them: the second
-    result is lse too.
+    result is lse too. It is expanded into an `nn.ring_attention` for each rank of the ring.
   }];
   let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale,
                        UnitAttr:$ring, UnitAttr:$blocked);

@@ -17,6 +17,7 @@ void addElementwise(NnDialect &dialect);
 void addGather(NnDialect &dialect);
 void addNorm(NnDialect &dialect);
 void addReduce(NnDialect &dialect);
+void addRingAttention(NnDialect &dialect);
 void addSelect(NnDialect &dialect);
 void addUpdate(NnDialect &dialect);
 void addVariable(NnDialect &dialect);

@@ -155,19 +155,9 @@ LogicalResult StackOp::lower(Lowering &lowering) {
   });
 }
 
-// Position of a key in the block that came `step` places round the ring, in the sequence of the queries.
-static Scalar blockIndex(CausalMaskOp op, Body &body) {
-  int64_t global = body.globalSize(op.getType(), op.getQueryAttr()), size = sizeOf(op.getType(), op.getKeyAttr());
-  Scalar own = body.member(llvm::to_vector(op.getRing()->getAsRange<StringAttr>()));
-  Scalar source = subi(own, body.integer(op.getStep()));
-  source = select(lessi(source, body.integer(0)), addi(source, body.integer(global / size)), source);
-  return body.indexInPiece(op.getKeyAttr(), source, size, op.getQueryAttr(), global);
-}
-
 LogicalResult CausalMaskOp::lower(Lowering &lowering) {
   return lowering.map(*this, getX(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
-    Scalar query = body.globalIndex(getType(), getQueryAttr());
-    Scalar key = getRing() ? blockIndex(*this, body) : body.globalIndex(getType(), getKeyAttr());
+    Scalar query = body.globalIndex(getType(), getQueryAttr()), key = body.globalIndex(getType(), getKeyAttr());
     return {select(lessi(query, key), in[0].like(-1e30), in[0])};
   });
 }

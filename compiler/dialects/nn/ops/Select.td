@@ -62,12 +62,7 @@ def Nn_CheckpointOp : Nn_Op<"checkpoint", [Pure, Nn_AxesAgree, Nn_ShardableOpInt
 
 def Nn_CausalMaskOp : Nn_PureOp<"causal_mask", [Nn_Lowerable, Nn_OwnLoopAxes]> {
   let summary = "x where key <= query (global coordinates), -1e30 elsewhere";
-  let description = [{
-    With `ring` (mesh axes) the keys are the block of the rank `step` places before this one on the ring, out of the sequence that the
-    queries are a block of.
-  }];
-  let arguments = (ins Nn_Float:$x, StrAttr:$query, StrAttr:$key, OptionalAttr<StrArrayAttr>:$ring,
-                       DefaultValuedOptionalAttr<I64Attr, "0">:$step);
+  let arguments = (ins Nn_Float:$x, StrAttr:$query, StrAttr:$key);
   let results = (outs Nn_Float:$result);
   let effort = "Little";
   let assemblyFormat = "$x `query` $query `key` $key attr-dict `:` functional-type(operands, results)";

@@ -145,13 +145,6 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 }
 
 // -----
-module attributes {dist.mesh = #dist.mesh<cp = 2>} {
-  %x = "test.source"() : () -> tensor<2xf32, #dist.layout<a : 4 {cp}>>
-  // expected-error @below {{chooses by 0 places on a ring of 2}}
-  %y = dist.choose %x else %x {axes = ["cp"], step = 0 : i64} : tensor<2xf32, #dist.layout<a : 4 {cp}>>
-}
-
-// -----
 // expected-error @below {{mesh axis 'tp' is used twice in a layout}}
 module attributes {x = #dist.layout<a : 2 {tp}, flat = {tp}>} {}
 

@@ -37,8 +37,6 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 3>,
     // CHECK: dist.permute {{.*}} {axes = ["tp"], shift = 2 : i64}
     %n = dist.permute %s {axes = ["tp"], shift = 2 : i64} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
         -> tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
-    // CHECK: dist.choose {{.*}} else {{.*}} {axes = ["tp"], step = 1 : i64}
-    %c = dist.choose %n else %s {axes = ["tp"], step = 1 : i64} : tensor<2x1xf32, #dist.layout<batch : 4 {dp}, seq : 3 {tp}>>
     // CHECK: dist.mask_padding {{.*}} {dims = ["seq"]}
     %m = dist.mask_padding %t {dims = ["seq"]} : tensor<4x2xf32, #dist.layout<batch : 4, seq : 3 {dp}>>
     // The row-major piece of 12 elements, dealt out in blocks of 1,024.

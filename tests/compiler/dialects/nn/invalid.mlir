@@ -453,15 +453,32 @@ func.func @f(%h: !h) {
 }
 
 // -----
-// The heads that attend to the same keys lie along one axis.
+// A step of a ring makes a state of the values and two numbers more, or out and lse.
+!h = tensor<2x4x8xf32, #nn.axes<batch, seq, feature>>
+!s = tensor<2x4x8xf32, #nn.axes<batch, seq, state>>
+func.func @state(%h: !h) {
+  // expected-error @+1 {{the state must have the axes of lse and one of size 10}}
+  %s = nn.ring_attention %h, %h, %h {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 0} : (!h, !h, !h) -> !s
+  return
+}
 
-!q = tensor<2x8x2x3x4xf32, #nn.axes<batch, seq, head, group, feature>>
-!k = tensor<2x8x4xf32, #nn.axes<batch, seq, feature>>
-!lse = tensor<2x2x3x8xf32, #nn.axes<batch, head, group, seq>>
-func.func @f(%q: !q, %k: !k) {
-  // expected-error @+1 {{with 'blocked' has groups along 'head' and 'group', at most one axis may have them}}
-  %o, %l = nn.attention %q, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
-      : (!q, !k, !k) -> (!q, !lse)
+// -----
+!h = tensor<2x4x8xf32, #nn.axes<batch, seq, feature>>
+!l = tensor<2x4xf32, #nn.axes<batch, seq>>
+func.func @step(%h: !h) {
+  // expected-error @+1 {{goes round 0 mesh axes, at step 1}}
+  %o, %l = nn.ring_attention %h, %h, %h {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = [], step = 1} : (!h, !h, !h) -> (!h, !l)
+  return
+}
+
+// -----
+// Parts of sums are wide.
+!h = tensor<2x4x8xbf16, #nn.axes<batch, seq, feature>>
+!l = tensor<2x4xf32, #nn.axes<batch, seq>>
+func.func @narrow(%h: !h, %l: !l) {
+  // expected-error @+1 {{dq is of 'bf16', must be of 'f32'}}
+  %q, %k, %v = nn.ring_attention_grad %h, %h, %h, %h, %h, %l {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 1}
+      : (!h, !h, !h, !h, !h, !l) -> (!h, !h, !h)
   return
 }
 

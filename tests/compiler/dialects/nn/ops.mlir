@@ -113,8 +113,6 @@ func.func @shapes(%x: !x, %w: !table, %t: !tokens, %l: !logits, %rows: !rows, %q
   %8 = nn.rename %h from "seq" to "key" : (!h) -> tensor<2x8x4x4xf32, #nn.axes<batch, key, head, feature>>
   // CHECK: nn.causal_mask %{{.+}} query "seq" key "key" :
   %9 = nn.causal_mask %p query "seq" key "key" : (!p) -> !p
-  // CHECK: nn.causal_mask %{{.+}} query "seq" key "key" {ring = ["cp"], step = 1 : i64} :
-  %block = nn.causal_mask %p query "seq" key "key" {ring = ["cp"], step = 1} : (!p) -> !p
   // CHECK: nn.reshape %{{.+}} :
   %halves = nn.reshape %h : (!h) -> tensor<2x2x4x4x4xf32, #nn.axes<batch, half, row, head, feature>>
   // CHECK: nn.pick %{{.+}}, %{{.+}} over "vocab" :

@@ -183,3 +183,37 @@ func.func @f(%x: tensor<2x8x4xf32>) {
       offsets = array<i64: 0, 1, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
   return
 }
+
+// -----
+
+// Without pieces there is no ring to go round.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{is at step 1 of a ring without members}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal, step = 1,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// All pieces of a ring are of one size.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{is causal with 8 rows and 7 keys, must have equally many}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 7, features = 4, values = 4, scale = 0.5, causal,
+      pieces = ["cp"], step = 0,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// A state is the values and two numbers more of each row, side by side.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{'the state' has strides 32 and 4, must be 48 and 6}}
+  %s = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 32, 4>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  return
+}

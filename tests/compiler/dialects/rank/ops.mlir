@@ -26,12 +26,12 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
   // Queries in groups of three heads, out of a tensor that holds q, k and v; the gradients apart.
   // CHECK: func.func @attention
   func.func @attention(%x: tensor<2x8x5x4xf32>, %dout: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
-    // CHECK-NEXT: %[[O:.*]], %[[L:.*]] = rank.attention %[[X:.*]], %[[X]], %[[X]] {batch = array<i64: 2>, causal, features = 4 : i64, flops = 1.000000e+03 : f64, heads = 3 : i64, keys = 8 : i64, offsets = array<i64: 0, 12, 16>, rows = 8 : i64, scale = 5.000000e-01 : f64, strides = [array<i64: 160, 4, 20>,
+    // CHECK-NEXT: %[[O:.*]]:2 = rank.attention %[[X:.*]], %[[X]], %[[X]] {batch = array<i64: 2>, causal, features = 4 : i64, flops = 1.000000e+03 : f64, heads = 3 : i64, keys = 8 : i64, offsets = array<i64: 0, 12, 16>, rows = 8 : i64, scale = 5.000000e-01 : f64, strides = [array<i64: 160, 4, 20>,
     %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 3, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
         strides = [array<i64: 160, 4, 20>, array<i64: 160, 0, 20>, array<i64: 160, 0, 20>, array<i64: 96, 4, 12>, array<i64: 24, 8, 1>],
         offsets = array<i64: 0, 12, 16>, flops = 1000.0}
         : (tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>) -> (tensor<2x8x3x4xf32>, tensor<2x3x8xf32>)
-    // CHECK-NEXT: rank.attention_grad %[[X]], %[[X]], %[[X]], %[[O]], %{{.*}}, %[[L]] {batch
+    // CHECK-NEXT: rank.attention_grad %[[X]], %[[X]], %[[X]], %[[O]]#0, %{{.*}}, %[[O]]#1 {batch
     %dq, %dk, %dv = rank.attention_grad %x, %x, %x, %o, %dout, %l {batch = array<i64: 2>, heads = 3, rows = 8, keys = 8, features = 4, values = 4,
         scale = 0.5, causal, strides = [array<i64: 160, 4, 20>, array<i64: 160, 0, 20>, array<i64: 160, 0, 20>, array<i64: 96, 4, 12>,
         array<i64: 96, 4, 12>, array<i64: 24, 8, 1>, array<i64: 96, 4, 12>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>],
@@ -39,5 +39,28 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
         : (tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>, tensor<2x8x5x4xf32>, tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>, tensor<2x3x8xf32>)
         -> (tensor<2x8x3x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
     return %dq : tensor<2x8x3x4xf32>
+  }
+  // A ring of two in zigzag order: the softmax so far goes from step to step, gradients of a step are wide.
+  // CHECK: func.func @ring
+  func.func @ring(%x: tensor<2x8x4xbf16>) -> tensor<2x8x4xf32> {
+    // CHECK-NEXT: %[[S:.*]] = rank.attention %[[X:.*]], %[[X]], %[[X]] {{.*}}pieces = ["dp"], {{.*}}step = 0 : i64, {{.*}}zigzag = 2 : i64} : {{.*}} -> tensor<2x8x6xf32>
+    %s = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+        pieces = ["dp"], step = 0, zigzag = 2,
+        strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 48, 48, 6>],
+        offsets = array<i64: 0, 0, 0>, flops = 1000.0} : (tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8x4xbf16>) -> tensor<2x8x6xf32>
+    // CHECK-NEXT: %[[O:.*]]:2 = rank.attention %[[X]], %[[X]], %[[X]], %[[S]] {{.*}}step = 1 : i64
+    %o, %l = rank.attention %x, %x, %x, %s {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+        pieces = ["dp"], step = 1, zigzag = 2,
+        strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 48, 48, 6>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+        offsets = array<i64: 0, 0, 0, 0>, flops = 1000.0}
+        : (tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8x6xf32>) -> (tensor<2x8x4xbf16>, tensor<2x8xf32>)
+    // CHECK-NEXT: rank.attention_grad %[[X]], %[[X]], %[[X]], %[[O]]#0, %[[X]], %[[O]]#1 {{.*}}partly, pieces = ["dp"]
+    %dq, %dk, %dv = rank.attention_grad %x, %x, %x, %o, %x, %l {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4,
+        scale = 0.5, causal, pieces = ["dp"], step = 1, zigzag = 2, partly, strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>,
+        array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>,
+        array<i64: 32, 0, 4>], offsets = array<i64: 0, 0, 0, 0, 0, 0>, flops = 2500.0}
+        : (tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8x4xbf16>, tensor<2x8xf32>)
+        -> (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>)
+    return %dq : tensor<2x8x4xf32>
   }
 }

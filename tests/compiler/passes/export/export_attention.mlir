@@ -1,5 +1,5 @@
 // Attention is a step: offsets into a joint projection are places of operands, the logarithms of the sums are kept where they are made, and what
-// nobody wants has scratch memory.
+// nobody wants has scratch memory. Equal attentions are one entry of the program.
 // RUN: npar-opt %s --export-program | FileCheck %s
 
 #w = #dist.layout<seq : 8, part : 3, head : 2, feature : 4>
@@ -42,8 +42,9 @@ module attributes {npar.model = "One", npar.plan = "p", npar.batch = 1 : i64, np
 // Operands are bytes: [offset, bytes] of 768.
 // CHECK: fragment F0: forward
 // CHECK-NEXT: 0: attention 2 x 8 x 8 causal (static[0, 768], static[32, 736], static[64, 704]) -> (stash_F0_B0[[O:\[[0-9]+, 256\]]], stash_F0_B0[[L:\[[0-9]+, 64\]]])  # attention
-// CHECK-SAME: f32, features 4, values 4, scale 0.5, batch [2], q [4, 0, 24], k [4, 0, 24], v [4, 0, 24], out [4, 0, 8], lse [8, 8, 1]
+// CHECK-SAME: f32, features 4, values 4, scale 0.5, batch [2], q [4, 0, 24], k [4, 0, 24], v [4, 0, 24], out [4, 0, 8], lse [8, 8, 1], entry 0{{$}}
 // CHECK-NEXT: 1: attention 2 x 8 x 8 causal (static[0, 768], static[32, 736], static[64, 704]) -> (stash_F0_B0[[D:\[[0-9]+, 256\]]], scratch[0, 64])
+// CHECK-SAME: , entry 0{{$}}
 // CHECK: fragment B0: backward
 // CHECK-NEXT: 0: attention gradient 2 x 8 x 8 causal (static[0, 768], static[32, 736], static[64, 704], stash_F0_B0[[O]], stash_F0_B0[[D]], stash_F0_B0[[L]]) -> (scratch[{{.*}}], static[768, 256], scratch[{{.*}}])  # attention_grad
-// CHECK-SAME: q [4, 0, 24], k [4, 0, 24], v [4, 0, 24], out [4, 0, 8], dout [4, 0, 8], lse [8, 8, 1], dq [4, 0, 8], dk [4, 0, 8], dv [4, 0, 8]
+// CHECK-SAME: q [4, 0, 24], k [4, 0, 24], v [4, 0, 24], out [4, 0, 8], dout [4, 0, 8], lse [8, 8, 1], dq [4, 0, 8], dk [4, 0, 8], dv [4, 0, 8], entry 1{{$}}

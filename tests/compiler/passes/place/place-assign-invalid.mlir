@@ -86,20 +86,6 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis
 }
 
 // -----
-// A sequence that is marked as whole is none that ranks share.
-// CHECK: error: 'nn.attention' op is split along its sequence by the rules but marked as whole: run 'place-mark-attention' before autodiff
-!h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>
-!l = tensor<2x2x4xf32, #nn.axes<batch, head, seq>>
-module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "gather">]} {
-  func.func @micro() {
-    %q = nn.input "q" : !h
-    %o, %l = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, blocked}
-        : (!h, !h, !h) -> (!h, !l)
-    return
-  }
-}
-
-// -----
 // What autodiff made of attention decides.
 // CHECK: error: 'nn.attention' op goes round a ring by the rules but is not marked: run 'place-mark-attention' before autodiff
 !h = tensor<2x4x2x8xf32, #nn.axes<batch, seq, head, feature>>

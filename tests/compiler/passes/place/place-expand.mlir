@@ -168,42 +168,44 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 }
 
 // -----
-// A ring of two: own keys first, under their positions; those of the other rank are on their way meanwhile, because a rule says so. Only lse
-// is left for the gradient.
+// A ring of two: own keys first; those of the other rank are on their way meanwhile, because a rule says so. The softmax so far goes on to the
+// last step, which makes what attention does.
 // CHECK-LABEL: func.func @ring
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
 !l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>,
                    dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring", loc("plan.npar":3:1)>]} {
   func.func @ring() -> (!q, !l) {
+    // CHECK: %[[Q:.*]] = nn.input "q"
     %q = nn.input "q" : !q
-    // CHECK: %[[K:.*]] = dist.permute %{{.*}} {axes = ["cp"], {{.*}}dist.rule = [#loc{{.*}}], shift = 1
-    // CHECK: dist.permute
-    // CHECK: nn.reshape {{.*}} -> tensor<2x4x1x8xf32, #dist.layout<batch : 2, key : 4, head : 1, feature : 8>>
-    // CHECK: nn.causal_mask {{.*}} {ring = ["cp"]}
+    // CHECK: %[[K:.*]] = dist.permute %[[Q]] {axes = ["cp"], {{.*}}dist.rule = [#loc{{.*}}], shift = 1
+    // CHECK: %[[V:.*]] = dist.permute
+    // CHECK: %[[S:.*]] = nn.ring_attention %[[Q]], %[[Q]], %[[Q]] {{.*}}ring = ["cp"], {{.*}}step = 0 : i64
+    // CHECK-SAME: -> tensor<2x1x4x10xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}, seq.state : 10>>
     // CHECK-NOT: dist.permute
-    // CHECK: nn.reshape %[[K]]
-    // CHECK: nn.causal_mask {{.*}} {ring = ["cp"], step = 1 : i64}
-    // CHECK: %[[MAX:.*]] = nn.max2
-    // CHECK: nn.sub {{.*}}, %[[MAX]]
-    // CHECK: nn.div
-    // CHECK: nn.log
-    // CHECK-NOT: dist.permute
+    // CHECK: %[[O:.*]]:2 = nn.ring_attention %[[Q]], %[[K]], %[[V]], %[[S]] {causal = true, {{.*}}step = 1 : i64
+    // CHECK-NEXT: return %[[O]]#0, %[[O]]#1
     %o, %lse = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring} : (!q, !q, !q) -> (!q, !l)
     return %o, %lse : !q, !l
   }
 }
 
 // -----
-// Backward the gradients of keys and values travel with them and once more, home: 2 + 4 permutes.
+// Backward the gradients of keys and values travel with them and once more, home: 2 + 4 permutes. In 16 bits they are added in float32.
 // CHECK-LABEL: func.func @ring_grad
-!q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
+!q = tensor<2x4x1x8xbf16, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
 !l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @ring_grad() -> (!q, !q, !q) {
     %q = nn.input "q" : !q
     %l = nn.input "l" : !l
-    // CHECK-COUNT-6: dist.permute
+    // CHECK-COUNT-2: dist.permute {{.*}}xbf16
+    // CHECK: %[[DQ0:.*]], %{{.*}}, %{{.*}} = nn.ring_attention_grad {{.*}}step = 0 : i64{{.*}} -> (tensor<2x4x1x8xf32
+    // CHECK-COUNT-2: dist.permute {{.*}}xf32
+    // CHECK: %[[DQ1:.*]], %{{.*}}, %{{.*}} = nn.ring_attention_grad {{.*}}step = 1 : i64
+    // CHECK: %[[DQ:.*]] = nn.add %[[DQ0]], %[[DQ1]]
+    // CHECK-COUNT-2: dist.permute {{.*}}xf32
+    // CHECK: nn.convert %[[DQ]] {{.*}} -> tensor<2x4x1x8xbf16
     // CHECK-NOT: dist.permute
     %dq, %dk, %dv = nn.attention_grad %q, %q, %q, %l, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring}
         : (!q, !q, !q, !l, !q, !q) -> (!q, !q, !q)
@@ -212,21 +214,18 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 }
 
 // -----
-// In zigzag order the second step works on halves and masks nothing; which early or late half meets which is chosen by the coordinate.
+// In zigzag order of the ring's ranks each step is half the work for everybody; without a mask it is all of it.
 // CHECK-LABEL: func.func @zigzag
 !q = tensor<2x4x1x8xf32, #dist.layout<batch : 2, seq : 8 {cp}, head : 1, feature : 8>>
 !l = tensor<2x1x4xf32, #dist.layout<batch : 2, head : 1, seq : 8 {cp}>>
 module attributes {dist.mesh = #dist.mesh<cp = 2>, dist.zigzag = {key = 2 : i64, seq = 2 : i64}} {
-  func.func @zigzag() -> (!q, !l) {
+  func.func @zigzag() -> (!q, !l, !q) {
     %q = nn.input "q" : !q
-    // CHECK: nn.causal_mask
-    // CHECK-NOT: nn.causal_mask
-    // CHECK: nn.select {{.*}} at "seq.half"[0]
-    // CHECK: nn.einsum {{.*}} -> tensor<2x1x2x2xf32, #dist.layout<batch : 2, head : 1, seq.row : 2, key : 2>>
-    // CHECK: dist.choose {{.*}} {axes = ["cp"], {{.*}}step = 1 : i64}
-    // CHECK: nn.stack {{.*}} along "seq.half"
+    // CHECK-COUNT-2: nn.ring_attention {{.*}} {balanced, causal = true
     %o, %lse = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, ring} : (!q, !q, !q) -> (!q, !l)
-    return %o, %lse : !q, !l
+    // CHECK-COUNT-2: nn.ring_attention {{.*}} {causal = false
+    %p, %more = nn.attention %q, %q, %q {seq = "seq", key = "key", feature = "feature", causal = false, scale = 0.5 : f64, ring} : (!q, !q, !q) -> (!q, !l)
+    return %o, %lse, %p : !q, !l, !q
   }
 }
 

@@ -1,5 +1,4 @@
-// Attention that a rule sends round a ring keeps the logarithm of its softmax's sum; zigzag order is noted for the sequence and its alias.
-// Attention that gathers its keys is left as it is.
+// All attention keeps the logarithm of its softmax's sum; zigzag order is noted for the sequence and its alias. What gathers its keys is blocked.
 // RUN: npar-opt %s -split-input-file -place-mark-attention | FileCheck %s
 
 !h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
@@ -19,8 +18,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>,
     // CHECK: nn.attention {{.*}} ring, {{.*}} -> ({{.*}}, tensor<2x2x8xf32, #nn.axes<batch, head, seq>>)
     %b, %pb = nn.attention %a, %q, %q {seq = "seq", key = "key", feature = "feature", causal = false, scale = 0.5 : f64, at = #nn.at<F, "b", 1>}
         : (!h, !h, !h) -> (!h, !p)
-    // CHECK-NOT: {{ring|blocked}}
-    // CHECK: nn.attention {{.*}} -> ({{.*}}, tensor<2x2x8x8xf32, #nn.axes<batch, head, seq, key>>)
+    // CHECK: nn.attention {{.*}}blocked, {{.*}} -> ({{.*}}, tensor<2x2x8xf32, #nn.axes<batch, head, seq>>)
     %c, %pc = nn.attention %b, %q, %q {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64, at = #nn.at<F, "c", 2>}
         : (!h, !h, !h) -> (!h, !p)
     return
@@ -65,7 +63,7 @@ module {
 }
 
 // -----
-// Heads that share keys along two axes are no group of one step.
+// Heads that share keys along two axes are a group, too.
 !q = tensor<2x8x2x3x4xf32, #nn.axes<batch, seq, head, group, feature>>
 !k = tensor<2x8x4xf32, #nn.axes<batch, seq, feature>>
 !p = tensor<2x2x3x8x8xf32, #nn.axes<batch, head, group, seq, key>>
@@ -74,8 +72,7 @@ module {
   func.func @micro() {
     %q = nn.input "q" : !q
     %k = nn.input "k" : !k
-    // CHECK-NOT: blocked
-    // CHECK: nn.attention {{.*}} -> ({{.*}}, tensor<2x2x3x8x8xf32, {{.*}}>)
+    // CHECK: nn.attention {{.*}}blocked, {{.*}} -> ({{.*}}, tensor<2x2x3x8xf32, {{.*}}>)
     %o, %p = nn.attention %q, %k, %k {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5 : f64} : (!q, !k, !k) -> (!q, !p)
     return
   }
