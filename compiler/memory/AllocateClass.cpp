@@ -100,13 +100,28 @@ private:
     for (const FragmentModel &fragment : model.fragments) {
       std::set<std::string> used;
       for (const ValueModel &value : fragment.values)
-        if (!value.unstash.empty() && used.insert(value.unstash).second)
+        if (!value.unstash.empty() && used.insert(value.unstash).second) {
           users[value.unstash] += "_" + fragment.name;
+          ++shared.users[value.unstash];
+        }
     }
-    for (const FragmentModel &fragment : model.fragments)
-      for (const ValueModel &value : fragment.values)
-        if (!value.stash.empty())
-          shared.keepers[value.stash] = "stash_" + fragment.name + users[value.stash];
+    for (const FragmentModel &fragment : model.fragments) {
+      auto rootOf = [&](uint32_t value) {
+        while (fragment.values[value].alias != none)
+          value = fragment.values[value].alias;
+        return value;
+      };
+      std::set<uint32_t> sent;
+      for (uint32_t value = 0; value < fragment.values.size(); ++value)
+        if (!fragment.values[value].sent.empty())
+          sent.insert(rootOf(value));
+      for (uint32_t value = 0; value < fragment.values.size(); ++value)
+        if (const std::string &slot = fragment.values[value].stash; !slot.empty()) {
+          shared.keepers[slot] = "stash_" + fragment.name + users[slot];
+          if (sent.count(rootOf(value))) // nobody shall wait for the message but who did before
+            ++shared.users[slot];
+        }
+    }
   }
 
   /// Allocates each fragment after those that keep values for it.

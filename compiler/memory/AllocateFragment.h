@@ -29,6 +29,7 @@ struct SharedStorage {
   std::vector<ByteRange> results;             ///< places in their region
   std::vector<program::VariableKind> kinds;   ///< of the variables
   std::map<std::string, std::string> keepers; ///< slot of a kept value -> name of its stash, filled before any fragment
+  std::map<std::string, uint32_t> users;      ///< slot -> how many use the kept value: fragments, and a message; filled likewise
   std::map<std::string, uint32_t> stashes;    ///< name of a stash -> region
   std::map<std::string, ByteRange> kept;      ///< slot -> place
   std::vector<SharedRegion> regions;          ///< region firstShared + i

@@ -155,22 +155,51 @@ void Homes::writeInPlace() {
       buffers[root[value]].home = Home::Box;
 }
 
-/// Lets outputs take over the storage of scratch inputs that die.
+/// Whether nobody but this fragment needs what it finds under the value's slot: then its bytes are free once the value has died here.
+bool Homes::ownsKept(uint32_t value) const {
+  const std::string &slot = model.values[value].unstash;
+  auto users = shared.users.find(slot);
+  auto kept = shared.kept.find(slot);
+  if (users == shared.users.end() || users->second != 1 || kept == shared.kept.end())
+    return false;
+  // Only a stash has bytes for the kept value alone: what another home brings along (a parameter, an input, a box) is somebody else's, too.
+  const ByteRange &place = kept->second;
+  if (std::none_of(shared.stashes.begin(), shared.stashes.end(), [&](const auto &stash) { return stash.second == place.region; }))
+    return false;
+  for (const auto &[other, range] : shared.kept) // two names of one value
+    if (other != slot && range.region == place.region && range.offset == place.offset)
+      return false;
+  for (uint32_t other = 0; other < model.values.size(); ++other) {
+    const ValueModel &facts = model.values[other];
+    bool again = other != value && facts.unstash == slot;
+    bool leaves = root[other] == root[value] && (!facts.stash.empty() || !facts.sent.empty() || facts.result != none);
+    if (again || leaves)
+      return false;
+  }
+  return true;
+}
+
+/// Lets outputs take over the storage of inputs that die: scratch, or what an earlier fragment kept for this one alone.
 void Homes::shareStorage() {
   for (uint32_t index = 0; index < model.actions.size(); ++index) {
     const Action &action = model.actions[index];
     std::vector<bool> taken(action.outputs.size());
     auto share = [&](uint32_t output, uint32_t input) {
       uint32_t from = bufferOf(input), to = bufferOf(action.outputs[output]);
-      bool scratch = buffers[from].home == Home::Scratch && (buffers[to].home == Home::Scratch || buffers[to].home == Home::Stash);
-      if (taken[output] || from == to || !scratch || def[root[input]] == none || buffers[from].bytes != buffers[to].bytes ||
+      bool scratch = buffers[from].home == Home::Scratch && (buffers[to].home == Home::Scratch || buffers[to].home == Home::Stash) &&
+                     def[root[input]] != none;
+      bool kept = buffers[from].home == Home::Unstash && buffers[to].home == Home::Scratch;
+      if (taken[output] || from == to || !(scratch || kept) || buffers[from].bytes != buffers[to].bytes ||
           !mayOverwrite(input, index, output))
+        return;
+      if (kept && def[root[input]] == none && !ownsKept(from)) // what is made here lies there because an earlier step asked
         return;
       // Another value may share the storage already; it died before `input` was defined.
       for (uint32_t other = 0; other < action.outputs.size(); ++other)
         if (other != output && bufferOf(action.outputs[other]) == from)
           return;
-      buffers[from].home = buffers[to].home;
+      if (scratch)
+        buffers[from].home = buffers[to].home;
       buffer[to] = from;
       taken[output] = true;
     };

@@ -50,6 +50,7 @@ private:
   void writeInPlace();
   void shareStorage();
   bool mayOverwrite(uint32_t value, uint32_t index, uint32_t output) const;
+  bool ownsKept(uint32_t value) const;
   uint32_t outputIndex(uint32_t action, uint32_t value) const;
 };
 

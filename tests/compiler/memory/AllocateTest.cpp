@@ -431,6 +431,51 @@ TEST(Allocate, FreesWhatOnlyTheBackwardKeeps) {
   EXPECT_EQ(rankClass->activation_bytes, 64u * 13);
 }
 
+/// F0 keeps a value of 1,024 bytes under one or two slots; B0 makes another one in its place, and one of that; W0 may use the value as
+/// well.
+uint64_t scratchAfterKept(bool twoSlots, bool usedTwice, bool keptAgain) {
+  ClassModel model;
+  FragmentModel forward = chainOf(1, false), backward;
+  forward.values[0].stash = "x";
+  if (twoSlots) {
+    forward.values.emplace_back().bytes = 1024;
+    forward.values.back().alias = 0;
+    forward.values.back().stash = "y";
+  }
+  backward = chainOf(3, true);
+  backward.name = "B0", backward.phase = Phase::Backward;
+  backward.values[0].unstash = "x";
+  backward.actions.erase(backward.actions.begin());
+  if (keptAgain) {
+    backward.values.emplace_back().bytes = 1024;
+    backward.values.back().alias = 0;
+    backward.values.back().stash = "z";
+  }
+  model.fragments.push_back(std::move(forward));
+  model.fragments.push_back(std::move(backward));
+  if (twoSlots || usedTwice || keptAgain)
+    model.fragments.push_back(keeping("W0", Phase::Weight, {}, {}));
+  if (model.fragments.size() > 2) {
+    model.fragments[2].values.emplace_back().bytes = 1024;
+    model.fragments[2].values.back().unstash = twoSlots ? "y" : keptAgain ? "z" : "x";
+    model.fragments[2].actions[0].inputs = {0};
+  }
+  for (uint32_t fragment = 0; fragment < model.fragments.size(); ++fragment)
+    model.tasks.push_back({fragment, 0, 0, 0});
+  std::string error;
+  auto rankClass = allocateClass(model, {}, error);
+  EXPECT_EQ(error, "");
+  return rankClass ? rankClass->regions[scratchRegion]->bytes : 0;
+}
+
+/// What is kept for one fragment alone may be overwritten there once it has died; what others find under this or another slot stays.
+TEST(Allocate, OverwritesWhatWasKeptForOneFragmentAlone) {
+  EXPECT_EQ(scratchAfterKept(false, false, false), 0u);
+  EXPECT_EQ(scratchAfterKept(true, false, false), 1024u);
+  EXPECT_EQ(scratchAfterKept(false, true, false), 1024u);
+  EXPECT_EQ(scratchAfterKept(false, false, true), 1024u);
+}
+
 /// Parts of a stage keep values for each other: their memory comes in the order in which they run, wherever they stand.
 TEST(Allocate, AllocatesPartsInTheOrderOfTheirValues) {
   ClassModel model;
