@@ -116,6 +116,32 @@ TYPED_TEST(Kernel, Gelu) {
   check(unary<T>("nn.gelu %x {approximate = \"none\"}", to<T>(x), 1), exact);
 }
 
+// Relative to the result itself: where x is negative, 1 + tanh u would cancel. What is left is the rounding of the exponent.
+TYPED_TEST(Kernel, GeluByTanhHasItsDigitsWhereItIsSmall) {
+  using T = TypeParam;
+  std::vector<float> x;
+  for (int i = 0; i < 2000; ++i)
+    x.push_back(-6.0f + 0.006f * i);
+  std::vector<T> y = unary<T>("nn.gelu %x {approximate = \"tanh\"}", to<T>(x), 1);
+  for (size_t i = 0; i < x.size(); ++i) {
+    double v = x[i], expected = v / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+    ASSERT_NEAR(y[i], expected, (sizeof(T) == 4 ? 1e-5 : 1e-13) * std::abs(expected)) << v;
+  }
+}
+
+TYPED_TEST(Kernel, GeluByTanhAtTheEnds) {
+  using T = TypeParam;
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<T> y = unary<T>("nn.gelu %x {approximate = \"tanh\"}", to<T>({infinity, 1e15f, -1e15f, 1e-40f, -1e-40f, 0, NAN}), 1);
+  EXPECT_EQ(y[0], T(infinity));
+  EXPECT_EQ(y[1], T(1e15f));
+  EXPECT_EQ(y[2], T(0));
+  for (int i : {3, 4}) // denormal: half of it
+    EXPECT_NEAR(y[i] / (i == 3 ? 5e-41 : -5e-41), 1, 1e-4);
+  EXPECT_EQ(y[5], T(0));
+  EXPECT_TRUE(std::isnan(y[6]));
+}
+
 TYPED_TEST(Kernel, GeluGradientIsTheSlope) {
   using T = TypeParam;
   std::vector<T> x = to<T>(randomFloats(100, 2)), ones(100, T(1));

@@ -170,21 +170,31 @@ static Scalar siluGrad(Scalar x, Scalar dy) {
 
 constexpr double sqrtHalf = 0.70710678118654752, sqrt2OverPi = 0.79788456080286536, gaussian = 0.39894228040143268; // 1 / sqrt(2 pi)
 
-// x Phi(x), exact or GPT-2's approximation.
+// GPT-2's approximation of GELU, 0.5 x (1 + tanh u) with u = sqrt(2 / pi) (x + 0.044715 x^3), written as x sigma(2u): one exponential that
+// never overflows and no difference of nearly equal numbers where x is negative.
+struct Sigmoid {
+  Scalar value, slope; // sigma(2u), sigma (1 - sigma)
+};
+static Sigmoid tanhSigmoid(Scalar x) {
+  Scalar u = sqrt2OverPi * (x * fma(x * x, x.like(0.044715), x.like(1.0)));
+  Scalar e = exp(-2.0 * u.make<math::AbsFOp>(u));
+  Scalar s = 1.0 / (1.0 + e), rest = e * s;
+  return {select(greater(u, u.like(0.0)), s, rest), s * rest};
+}
+
+// x Phi(x), exact or approximated.
 static Scalar gelu(Scalar x, bool byTanh) {
   if (!byTanh)
     return 0.5 * x * (1.0 + erf(x * sqrtHalf));
-  Scalar u = sqrt2OverPi * (x * fma(x * x, x.like(0.044715), x.like(1.0)));
-  return 0.5 * x * (1.0 + tanh(u));
+  return x * tanhSigmoid(x).value;
 }
 
 static Scalar geluGrad(Scalar x, Scalar dy, bool byTanh) {
   if (!byTanh)
     return dy * fma(x * gaussian, exp(-0.5 * (x * x)), 0.5 * (1.0 + erf(x * sqrtHalf)));
-  Scalar square = x * x;
-  Scalar t = tanh(sqrt2OverPi * (x * fma(square, x.like(0.044715), x.like(1.0))));
-  Scalar slope = sqrt2OverPi * fma(square, x.like(3 * 0.044715), x.like(1.0));
-  return dy * fma(0.5 * x * (1.0 - t * t), slope, 0.5 * (1.0 + t));
+  Sigmoid sigmoid = tanhSigmoid(x);
+  Scalar twiceSlope = 2 * sqrt2OverPi * fma(x * x, x.like(3 * 0.044715), x.like(1.0));
+  return dy * fma(x * sigmoid.slope, twiceSlope, sigmoid.value);
 }
 
 LogicalResult AddOp::lower(Lowering &lowering) { return lowerBinary<add>(*this, lowering); }
