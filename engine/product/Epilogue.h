@@ -5,12 +5,10 @@
 
 namespace npar::engine {
 
-enum class Activation { None, Gelu };
-
 /// What C is stored as: the sums' own type, or rounded to nearest even (NaN stays NaN), which float64 sums never are.
 enum class ProductResult { Sums, BF16, F16 };
 
-/// result[i,j] = round(activation(sum[i,j] + bias[j]) + residual[i,j] + result[i,j]), each part only where asked for, in this order,
+/// result[i,j] = round(sum[i,j] + bias[j] + residual[i,j] + result[i,j]), each part only where asked for, in this order,
 /// every operation in float32 (float64 for F64) and rounded by itself: the same bits as the operations one after the other on a stored
 /// float32 product.
 struct Epilogue {
@@ -20,8 +18,6 @@ struct Epilogue {
   bool accumulate = false;
   /// [n], of the sums' type.
   const void *bias = nullptr;
-  /// tanh form; float32 only.
-  Activation activation = Activation::None;
   /// [m, n], of the sums' type.
   const void *residual = nullptr;
   int64_t residualStride = 0;

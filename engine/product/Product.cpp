@@ -38,9 +38,7 @@ void prefetchResult(const Epilogue &e, int64_t sumBytes, int64_t row, int64_t co
 }
 
 /// Nothing is left to do to the sums: they are carried in C itself, except those of tiles that reach over its edge.
-bool isStored(const Epilogue &e) {
-  return !e.generated && e.resultType == ProductResult::Sums && !e.accumulate && !e.bias && e.activation == Activation::None && !e.residual;
-}
+bool isStored(const Epilogue &e) { return !e.generated && e.resultType == ProductResult::Sums && !e.accumulate && !e.bias && !e.residual; }
 
 int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 

@@ -1,7 +1,7 @@
 // Compares the bits of products with their definition, for random shapes with tails, on every instruction set that the processor has, for
 // several numbers of workers, with packed and unpacked B, and epilogues with the same operations done afterwards.
-#include "engine/numbers/NarrowFloat.h"
 #include "engine/product/Product.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include <gtest/gtest.h>
 
@@ -86,7 +86,7 @@ template <class A, class B> float pairsOf(int64_t k, const A &a, const B &b) {
 
 struct Case {
   ProductShape shape;
-  bool accumulate, bias, gelu, residual, tiny;
+  bool accumulate, bias, residual, tiny;
   ProductResult result;
   bool narrow() const { return result != ProductResult::Sums; }
 };
@@ -95,7 +95,7 @@ std::string describe(const Case &c) {
   const char *types[] = {"f32", "f64", "bf16", "f16"};
   return std::string(types[int(c.shape.type)]) + " " + std::to_string(c.shape.m) + "x" + std::to_string(c.shape.n) + "x" +
          std::to_string(c.shape.k) + (c.shape.aTransposed ? " A^T" : "") + (c.shape.bTransposed ? " B^T" : "") +
-         (c.accumulate ? " accumulate" : "") + (c.bias ? " bias" : "") + (c.gelu ? " gelu" : "") + (c.residual ? " residual" : "") +
+         (c.accumulate ? " accumulate" : "") + (c.bias ? " bias" : "") + (c.residual ? " residual" : "") +
          (c.narrow() ? c.result == ProductResult::BF16 ? " to bf16" : " to f16" : "") + (c.tiny ? " tiny" : "");
 }
 
@@ -112,7 +112,9 @@ template <class In, class T> struct Run {
   static In value(std::mt19937 &random, bool tiny) {
     float x = std::normal_distribution<float>()(random);
     if (tiny) // products around the smallest normal number, some exact zeros and infinities
-      x = random() % 50 == 0 ? 0.0f : random() % 4000 == 0 ? INFINITY : std::ldexp(x, (std::is_same_v<In, Float16> ? -12 : -60) - int(random() % 8));
+      x = random() % 50 == 0     ? 0.0f
+          : random() % 4000 == 0 ? INFINITY
+                                 : std::ldexp(x, (std::is_same_v<In, Float16> ? -12 : -60) - int(random() % 8));
     if constexpr (sizeof(In) == 2)
       return In(x);
     else
@@ -133,9 +135,7 @@ template <class In, class T> struct Run {
         some->data[i] = T(std::ldexp(normal(random), c.tiny ? -127 : 0)); // epilogues keep denormals
   }
 
-  T wide(In x) const {
-    return T(x);
-  }
+  T wide(In x) const { return T(x); }
 
   std::vector<T> definition() const {
     const ProductShape &s = c.shape;
@@ -167,7 +167,6 @@ template <class In, class T> struct Run {
     if (withEpilogue) {
       epilogue.accumulate = c.accumulate, epilogue.resultType = c.result;
       epilogue.bias = c.bias ? bias.data : nullptr;
-      epilogue.activation = c.gelu ? Activation::Gelu : Activation::None;
       epilogue.residual = c.residual ? residual.data : nullptr, epilogue.residualStride = c.shape.n;
     }
     Aligned<char> panels(packed ? product.packedBytes() : 0);
@@ -210,7 +209,7 @@ template <class In, class T> struct Run {
     return ::testing::AssertionSuccess();
   }
 
-  /// The epilogue's operations one after the other on the stored product; GELU is left to the comparison between instruction sets.
+  /// The epilogue's operations one after the other on the stored product.
   ::testing::AssertionResult matchesAfterwards(const std::vector<char> &result, const std::vector<T> &expected) const {
     for (int64_t i = 0; i < c.shape.m; ++i)
       for (int64_t j = 0; j < c.shape.n; ++j) {
@@ -248,9 +247,7 @@ template <class In, class T> struct Run {
           if (!c.tiny) { // among tiny values there are NaNs, whose bits are nobody's
             ASSERT_EQ(result, firstEpilogue) << "other bits than " << wordOf(availableInstructionSets().front());
           }
-          if (!c.gelu) {
-            ASSERT_TRUE(matchesAfterwards(result, expected));
-          }
+          ASSERT_TRUE(matchesAfterwards(result, expected));
         }
   }
 };
@@ -287,10 +284,9 @@ template <class In, class T> void checkRandomProducts(ProductType type) {
     shape.aStride = (shape.aTransposed ? shape.m : shape.k) + random() % 5;
     shape.bStride = (shape.bTransposed ? shape.k : shape.n) + random() % 5;
     c.accumulate = random() % 2, c.bias = random() % 2, c.residual = random() % 2, c.tiny = random() % 3 == 0;
-    c.gelu = type != ProductType::F64 && random() % 4 == 0;
     c.result = type == ProductType::F64 || random() % 2 ? ProductResult::Sums
-               : type == ProductType::F16                ? ProductResult::F16
-                                                         : ProductResult::BF16;
+               : type == ProductType::F16               ? ProductResult::F16
+                                                        : ProductResult::BF16;
     Run<In, T>(c, random).check();
   }
 }
@@ -337,31 +333,6 @@ TEST(ProductTest, aGeneratedEpilogueSeesEveryElementOnce) {
             << wordOf(set) << " at " << i << ", " << j;
       }
   }
-}
-
-/// The largest error of the built-in GELU against float64, relative to the result or, where that is smaller, to 1e-3.
-double worstGelu(InstructionSet set) {
-  constexpr int64_t n = 400001;
-  float one = 1;
-  std::vector<float> x(n), y(n);
-  for (int64_t i = 0; i < n; ++i)
-    x[i] = float(i - n / 2) * 5e-5f;
-  Product product({ProductType::F32, 1, n, 1, 1, n}, 1, set);
-  Epilogue epilogue{y.data(), n};
-  epilogue.activation = Activation::Gelu;
-  Aligned<char> scratch(product.scratchBytes());
-  product.run(0, &one, x.data(), epilogue, scratch.data);
-  double worst = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    double v = x[i], exact = 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v)));
-    worst = std::max(worst, std::fabs(y[i] - exact) / std::max(std::fabs(exact), 1e-3));
-  }
-  return worst;
-}
-
-TEST(ProductTest, geluIsThatOfFloat64) {
-  for (InstructionSet set : availableInstructionSets())
-    EXPECT_LT(worstGelu(set), 2e-6) << wordOf(set);
 }
 
 TEST(InstructionSetTest, aWordMasksWhatIsBetter) {
