@@ -472,6 +472,23 @@ func.func @step(%h: !h) {
 }
 
 // -----
+!h = tensor<2x4x8xf32, #nn.axes<batch, seq, feature>>
+!s = tensor<2x4x10xf32, #nn.axes<batch, seq, state>>
+func.func @results(%h: !h) {
+  // expected-error @+1 {{makes 3 values, must make the state of the softmax, or out and lse}}
+  %a, %b, %c = nn.ring_attention %h, %h, %h {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 0} : (!h, !h, !h) -> (!s, !s, !s)
+  return
+}
+
+// -----
+!h = tensor<2x4x8xf32, #nn.axes<batch, seq, feature>>
+func.func @features(%h: !h) {
+  // expected-error @+1 {{q and k have no axis to be multiplied over: lse has all axes of q}}
+  %o, %l = nn.ring_attention %h, %h, %h {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 1} : (!h, !h, !h) -> (!h, !h)
+  return
+}
+
+// -----
 // Parts of sums are wide.
 !h = tensor<2x4x8xbf16, #nn.axes<batch, seq, feature>>
 !l = tensor<2x4xf32, #nn.axes<batch, seq>>

@@ -217,3 +217,26 @@ func.func @f(%x: tensor<2x8x4xf32>) {
       offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
   return
 }
+
+// -----
+
+// As many ranks as there are.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{lies in zigzag order of -1 ranks}}
+  %o, %l = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5, causal,
+      pieces = ["cp"], step = 0, zigzag = -1,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
+// The state so far, or the values and their logarithms of sums.
+func.func @f(%x: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{makes 3 values, must make one or two}}
+  %o, %l, %m = rank.attention %x, %x, %x {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5,
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0>, flops = 1.0} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+  return
+}
