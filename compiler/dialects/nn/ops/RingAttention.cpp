@@ -75,12 +75,11 @@ LogicalResult RingAttentionGradOp::verify() {
       failed(requireElement(*this, getLse().getType(), "lse", sums)))
     return failure();
   const char *names[] = {"dq", "dk", "dv"};
-  for (auto [index, pair] : llvm::enumerate(llvm::zip(getResults(), ArrayRef<Type>{q, k, v}))) {
-    auto [result, operand] = pair;
-    if (failed(requireElement(*this, result.getType(), names[index], sums)) ||
-        failed(requireSameOrder(*this, result.getType(), names[index], operand, "its operand")))
+  const Type operands[] = {q, k, v};
+  for (auto [result, name, operand] : llvm::zip(getResults(), names, operands))
+    if (failed(requireElement(*this, result.getType(), name, sums)) ||
+        failed(requireSameOrder(*this, result.getType(), name, operand, "its operand")))
       return failure();
-  }
   return success();
 }
 
