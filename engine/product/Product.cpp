@@ -11,8 +11,8 @@ namespace npar::engine {
 namespace {
 
 constexpr int64_t alignment = 64;
-/// What lies in the third-level cache: packed blocks of A and B, and sums that are carried over blocks of k.
-constexpr int64_t mostBlockRows = 1024, mostCarriedColumns = 1024, mostPackedColumns = 1024;
+/// What lies in the third-level cache: packed blocks of B, and sums that are carried over blocks of k.
+constexpr int64_t mostCarriedColumns = 1024, mostPackedColumns = 1024;
 
 int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
 int64_t roundUp(int64_t value, int64_t multiple) { return ceilDivide(value, multiple) * multiple; }
@@ -54,6 +54,15 @@ struct Product::Block {
   bool first, last;
 };
 
+/// A panel of A, from its row in the block on, over some k of the block.
+struct Product::Pass {
+  int64_t row;
+  int usedRows;
+  int64_t depth;
+  bool first, last;
+  const char *a = nullptr, *b = nullptr;
+};
+
 /// Cuts C so that what several parts pack again (A for parts side by side, B for parts above each other) is least.
 Product::Product(const ProductShape &shape, int workers, InstructionSet set) : shape(shape), kernels(tileKernels(set, shape.type)) {
   int64_t tilesDown = ceilDivide(shape.m, kernels.rows), tilesAcross = ceilDivide(shape.n, kernels.columns);
@@ -69,7 +78,7 @@ Product::Product(const ProductShape &shape, int workers, InstructionSet set) : s
       best = time, partRows = down, partColumns = across;
   }
   blockK = evenBlock(shape.k, kernels.blockK, kernels.group);
-  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, mostBlockRows, kernels.rows);
+  blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, kernels.blockRows, kernels.rows);
   blockColumns = ceilDivide(tilesAcross, partColumns) * kernels.columns;
   if (blockK < shape.k)
     blockColumns = evenBlock(blockColumns, mostCarriedColumns, kernels.columns);
@@ -158,35 +167,45 @@ void Product::runBlocks(int part, const void *a, const void *b, const void *pack
   kernels.end();
 }
 
-/// A panel of A stays in the first-level cache while the panels of B in the strip pass by from the second.
+/// As many k of a panel of A as a pass takes stay in the first-level cache while the panels of B in the strip pass by from the second; what
+/// they add up to waits there for the next pass.
 void Product::multiplyStrip(const Block &block, const Epilogue &epilogue) const {
-  int64_t tileBytes = kernels.rows * kernels.columns * sumBytes(shape.type);
   int64_t panelBytesA = block.paddedDepth * kernels.rows * kernels.packedBytes;
-  int64_t panelBytesB = block.paddedDepth * kernels.columns * kernels.packedBytes;
-  bool stored = isStored(epilogue);
-  int64_t lastPanel = (block.columns - 1) / kernels.columns * kernels.columns;
+  int64_t passK = evenBlock(block.depth, kernels.passK, kernels.group);
   const char *a = block.a;
-  char *sumsOfRow = block.sums;
-  for (int64_t i = 0; i < block.rows; i += kernels.rows, a += panelBytesA, sumsOfRow += block.sumsDown) {
+  char *sums = block.sums;
+  for (int64_t i = 0; i < block.rows; i += kernels.rows, a += panelBytesA, sums += block.sumsDown) {
     int usedRows = int(std::min<int64_t>(kernels.rows, block.rows - i));
-    const char *b = block.b;
-    char *sums = sumsOfRow;
-    for (int64_t j = 0; j < block.columns; j += kernels.columns, b += panelBytesB, sums += tileBytes) {
-      int usedColumns = int(std::min<int64_t>(kernels.columns, block.columns - j));
-      if (stored || block.last)
-        prefetchResult(epilogue, sumBytes(shape.type), block.row + i, block.column + std::min(j + kernels.columns, lastPanel), usedRows,
-                       kernels.columns);
-      if (stored && usedRows == kernels.rows && usedColumns == kernels.columns) {
-        char *tile = static_cast<char *>(epilogue.result) + ((block.row + i) * epilogue.stride + block.column + j) * sumBytes(shape.type);
-        kernels.multiply(block.depth, a, shape.aTransposed, b, tile, epilogue.stride, usedRows, block.first);
-        continue;
-      }
-      kernels.multiply(block.depth, a, shape.aTransposed, b, sums, kernels.columns, usedRows, block.first);
-      if (block.last && !kernels.flushes)
-        kernels.finish(epilogue, sums, block.row + i, block.column + j, usedRows, usedColumns);
+    for (int64_t k = 0; k < block.depth; k += passK) {
+      Pass pass{i, usedRows, std::min(passK, block.depth - k), block.first && k == 0, block.last && k + passK >= block.depth};
+      pass.a = a + k * kernels.rows * kernels.packedBytes, pass.b = block.b + k * kernels.columns * kernels.packedBytes;
+      multiplyPass(block, pass, epilogue, sums);
     }
     if (block.last && kernels.flushes)
-      finishRow(block, epilogue, sumsOfRow, i, usedRows);
+      finishRow(block, epilogue, sums, i, usedRows);
+  }
+}
+
+void Product::multiplyPass(const Block &block, const Pass &pass, const Epilogue &epilogue, char *sums) const {
+  int64_t tileBytes = kernels.rows * kernels.columns * sumBytes(shape.type);
+  int64_t panelBytesB = block.paddedDepth * kernels.columns * kernels.packedBytes;
+  int64_t lastPanel = (block.columns - 1) / kernels.columns * kernels.columns;
+  bool stored = isStored(epilogue), prefetches = kernels.prefetchesResult && (stored || pass.last);
+  const char *b = pass.b;
+  for (int64_t j = 0; j < block.columns; j += kernels.columns, b += panelBytesB, sums += tileBytes) {
+    int usedColumns = int(std::min<int64_t>(kernels.columns, block.columns - j));
+    if (prefetches)
+      prefetchResult(epilogue, sumBytes(shape.type), block.row + pass.row, block.column + std::min(j + kernels.columns, lastPanel), pass.usedRows,
+                     kernels.columns);
+    if (stored && pass.usedRows == kernels.rows && usedColumns == kernels.columns) {
+      int64_t at = (block.row + pass.row) * epilogue.stride + block.column + j;
+      char *tile = static_cast<char *>(epilogue.result) + at * sumBytes(shape.type);
+      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, epilogue.stride, pass.usedRows, pass.first);
+      continue;
+    }
+    kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, sums, kernels.columns, pass.usedRows, pass.first);
+    if (pass.last && !kernels.flushes)
+      kernels.finish(epilogue, sums, block.row + pass.row, block.column + j, pass.usedRows, usedColumns);
   }
 }
 

@@ -41,10 +41,12 @@ private:
     int64_t begin, end;
   };
   struct Block;
+  struct Pass;
   Range rowsOf(int part) const;
   Range columnsOf(int part) const;
   void runBlocks(int part, const void *a, const void *b, const void *packed, const Epilogue &epilogue, void *scratch) const;
   void multiplyStrip(const Block &block, const Epilogue &epilogue) const;
+  void multiplyPass(const Block &block, const Pass &pass, const Epilogue &epilogue, char *sums) const;
   void finishRow(const Block &block, const Epilogue &epilogue, const char *sums, int64_t i, int usedRows) const;
 
   ProductShape shape;

@@ -32,8 +32,9 @@ struct TileKernels {
   /// k is cut into blocks at multiples of it, and panels are filled up to it.
   int group;
   int packedBytes;
-  /// Good sizes for the caches: so many k that a panel of A fits the first level, so many columns that their panels fit the second.
-  int64_t blockK, stripColumns;
+  /// Good sizes for the caches: so many k of so many rows of A are packed at once, so many columns of B have panels that fit the second
+  /// level, and so many k are multiplied before the next panel of B has its turn that a panel of A of that depth stays in the first.
+  int64_t blockK, blockRows, stripColumns, passK;
 
   /// [row, row + rows) x [k, k + depth) of A into panels.
   void (*packA)(const Operand &a, int64_t row, int64_t rows, int64_t k, int64_t depth, void *panels);
@@ -51,6 +52,8 @@ struct TileKernels {
   void (*end)();
   /// `multiply` runs with denormals flushed.
   bool flushes;
+  /// `finish` is faster where the lines of C that it writes are fetched while the tile before is multiplied.
+  bool prefetchesResult;
 };
 
 /// Only BF16 has tiles: for other types the next lower set's kernels are given.

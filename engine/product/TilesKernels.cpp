@@ -8,7 +8,7 @@
 #include <immintrin.h>
 
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,amx-tile,amx-bf16")
 
 namespace npar::engine {
 
@@ -51,9 +51,6 @@ void multiplyTall(int64_t depth, const uint16_t *a, const uint16_t *b, float *su
     _tile_loadd(7, b + tileElements, 64);
     _tile_dpbf16ps(1, 4, 7);
     _tile_loadd(5, a + tileElements, 64);
-    // The panel of A after this one streams in from the second-level cache.
-    for (int64_t line = 0; line < 2 * tileElements; line += 32)
-      _mm_prefetch(a + depth * panelRows + line, _MM_HINT_T0);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }
@@ -192,10 +189,20 @@ void packB(const Operand &b, int64_t k, int64_t depth, int64_t column, int64_t c
     packAcross<false>(b, column, columns, k, depth, panelColumns, to);
 }
 
+/// Sums that only have to be rounded. They hold no denormals, which the instruction would flush.
+void finishRounded(const Epilogue &epilogue, const float *tile, int64_t row, int64_t column, int usedRows, int usedColumns) {
+  uint16_t *to = static_cast<uint16_t *>(epilogue.result) + row * epilogue.stride + column;
+  auto used = __mmask32((uint64_t(1) << usedColumns) - 1);
+  for (int r = 0; r < usedRows; ++r, tile += panelColumns, to += epilogue.stride)
+    _mm512_mask_storeu_epi16(to, used, __m512i(_mm512_cvtne2ps_pbh(_mm512_load_ps(tile + side), _mm512_load_ps(tile))));
+}
+
 /// A whole 32 x 32 tile of sums has the shape that AVX-512's tiles of 14 x 32 have, but more rows: it is finished in parts.
 void finish(const Epilogue &epilogue, const void *tile, int64_t row, int64_t column, int usedRows, int usedColumns) {
-  const TileKernels &wide = avx512Kernels(ProductType::F32);
   auto *sums = static_cast<const float *>(tile);
+  if (epilogue.resultType == ProductResult::BF16 && !epilogue.generated && !epilogue.bias && !epilogue.residual && !epilogue.accumulate)
+    return finishRounded(epilogue, sums, row, column, usedRows, usedColumns);
+  const TileKernels &wide = avx512Kernels(ProductType::F32);
   for (int top = 0; top < usedRows; top += wide.rows)
     wide.finish(epilogue, sums + top * panelColumns, row + top, column, std::min(wide.rows, usedRows - top), usedColumns);
 }
@@ -203,7 +210,8 @@ void finish(const Epilogue &epilogue, const void *tile, int64_t row, int64_t col
 } // namespace
 
 const TileKernels &tilesKernels() {
-  static constexpr TileKernels kernels{panelRows, panelColumns, group, 2, 512, 512, packA, packB, multiply, finish, begin, end, false};
+  static constexpr TileKernels kernels{panelRows, panelColumns, group, 2,      768, 2048, 512,   256,
+                                       packA,     packB,        multiply, finish, begin, end, false, false};
   return kernels;
 }
 
