@@ -1,7 +1,8 @@
-// Runs the step graph once per training step as a oneTBB flow graph; what goes on elsewhere never blocks a worker.
+// Runs the step graph once per training step on the workers of a oneTBB arena; what goes on elsewhere never blocks a worker.
 #include "engine/runtime/Executor.h"
 
 #include "engine/program/Ranks.h"
+#include "engine/runtime/ChainRunner.h"
 #include "engine/runtime/Failure.h"
 #include "engine/runtime/Operations.h"
 #include "engine/runtime/VirtualTimeline.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
@@ -19,7 +19,6 @@
 namespace npar::engine {
 
 using program::StepKind;
-using tbb::flow::continue_msg;
 
 namespace {
 
@@ -37,18 +36,14 @@ private:
 } // namespace
 
 struct Executor::State {
-  using Joint = tbb::flow::continue_node<continue_msg>;
-
-  /// A step that goes on after the worker has left it (communication; all work of an asynchronous backend) is two nodes: the first joins
-  /// the predecessors and starts it; the completion feeds the successors through `done`. In between the graph is told to wait though no
-  /// task of it exists.
+  /// A step that goes on after the worker has left it (communication; all work of an asynchronous backend). It ends its chain, which is
+  /// released by the completion.
   struct Started final : Completion {
-    Started(State &state, uint32_t node) : state(state), node(node), done(*state.flow) {}
+    Started(State &state, uint32_t node) : state(state), node(node) {}
     void completed(const Status &status) override { state.finish(*this, status); }
     State &state;
-    uint32_t node;
+    uint32_t node, chain = 0;
     double begin = 0;
-    tbb::flow::broadcast_node<continue_msg> done;
   };
 
   State(const program::Program &program, const StepGraph &graph, Operations &operations, Backend &backend, Communicator &communicator,
@@ -60,7 +55,7 @@ struct Executor::State {
         watchdog(options.timeoutSeconds, progress, [this] { expire(); }) {
     backend.enterThread();
     arena.initialize();
-    arena.execute([&] { build(); });
+    build();
     if (options.observer)
       options.observer->opened(program, graph, operations, communicator);
   }
@@ -70,15 +65,16 @@ struct Executor::State {
   }
 
   void build();
+  std::vector<uint32_t> numberChains();
   void fillContexts();
   const int64_t *contextOf(const StepNode &node) const {
     return &contexts[(size_t(node.local) * size_t(program.micro_count()) + node.micro) * contextSize];
   }
   bool endsElsewhere(const StepNode &node) const { return node.communicates() || (backend.asynchronous() && !node.joins()); }
   Status startWork(const StepNode &node);
-  void runChain(uint32_t head);
+  bool runChain(uint32_t chain);
   void runNode(uint32_t index);
-  void startNode(Started &started);
+  bool startNode(Started &started);
   void finish(Started &started, const Status &status);
   void fail(uint32_t node, const Status &status);
   void expire();
@@ -97,10 +93,9 @@ struct Executor::State {
   Announcer announcer;
   std::vector<int64_t> contexts; ///< one per rank of the session and micro-batch, contextSize each
   size_t contextSize = 0;
-  std::unique_ptr<tbb::flow::graph> flow; ///< made inside the arena, so that its tasks run there
-  std::unique_ptr<tbb::flow::broadcast_node<continue_msg>> start;
-  std::deque<Joint> nodes;    ///< one for each chain of steps, which one task of the flow graph runs to its end
-  std::vector<uint32_t> next; ///< by step: see chainsOf
+  std::vector<uint32_t> heads; ///< of each chain, the step that it begins with
+  std::vector<uint32_t> next;  ///< by step: see chainsOf
+  std::unique_ptr<ChainRunner> runner;
   std::deque<Started> startedNodes;
   std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex where the worker stays to the end
   VirtualTimeline timeline;        ///< when the backend does not compute
@@ -113,8 +108,6 @@ struct Executor::State {
 };
 
 void Executor::State::build() {
-  flow = std::make_unique<tbb::flow::graph>();
-  start = std::make_unique<tbb::flow::broadcast_node<continue_msg>>(*flow);
   size_t count = graph.nodes.size();
   startedOf.assign(count, noIndex);
   std::vector<bool> detaches(count);
@@ -127,34 +120,38 @@ void Executor::State::build() {
         operations.at(i).completion = &started;
     }
   next = chainsOf(graph, detaches);
-  std::vector<bool> heads(count, true);
-  for (uint32_t follower : next)
-    if (follower != noIndex)
-      heads[follower] = false;
-  std::vector<Joint *> joints(count); // by the head of a chain, where its predecessors lead to, and by its end, from where it leads on
-  for (uint32_t head = 0; head < count; ++head)
-    if (heads[head]) {
-      Joint &joint = nodes.emplace_back(*flow, [this, head](const continue_msg &) { runChain(head); });
-      uint32_t end = head;
-      while (next[end] != noIndex)
-        end = next[end];
-      joints[head] = joints[end] = &joint;
-      if (graph.predecessorCount[head] == 0)
-        tbb::flow::make_edge(*start, joint);
-    }
+  std::vector<uint32_t> chainOf = numberChains();
+  std::vector<std::pair<uint32_t, uint32_t>> edges;
   for (uint32_t i = 0; i < count; ++i)
-    for (uint32_t e = graph.firstSuccessor[i]; next[i] == noIndex && e < graph.firstSuccessor[i + 1]; ++e) {
-      Joint &to = *joints[graph.successors[e]];
-      if (startedOf[i] == noIndex)
-        tbb::flow::make_edge(*joints[i], to);
-      else
-        tbb::flow::make_edge(startedNodes[startedOf[i]].done, to);
-    }
+    for (uint32_t e = graph.firstSuccessor[i]; next[i] == noIndex && e < graph.firstSuccessor[i + 1]; ++e)
+      edges.emplace_back(chainOf[i], chainOf[graph.successors[e]]);
+  runner = std::make_unique<ChainRunner>(arena, uint32_t(heads.size()), edges, [this](uint32_t chain) { return runChain(chain); });
   fillContexts();
   if (!backend.computes())
     timeline = planTimeline(graph, operations);
   if (options.trace)
     registerTrace(program, graph, operations, *options.trace, labelIds, laneIds);
+}
+
+/// By step: the chain that it belongs to.
+std::vector<uint32_t> Executor::State::numberChains() {
+  std::vector<bool> follows(next.size());
+  for (uint32_t follower : next)
+    if (follower != noIndex)
+      follows[follower] = true;
+  std::vector<uint32_t> chainOf(next.size());
+  for (uint32_t head = 0; head < next.size(); ++head) {
+    if (follows[head])
+      continue;
+    auto chain = static_cast<uint32_t>(heads.size());
+    heads.push_back(head);
+    for (uint32_t i = head; i != noIndex; i = next[i]) {
+      chainOf[i] = chain;
+      if (startedOf[i] != noIndex)
+        startedNodes[startedOf[i]].chain = chain;
+    }
+  }
+  return chainOf;
 }
 
 /// Contexts of kernels and attention: {data step, micro index, seed, coordinates...}.
@@ -202,12 +199,13 @@ Status Executor::State::startWork(const StepNode &node) {
   return Status(Code::Internal, "this step is no work for a backend");
 }
 
-void Executor::State::runChain(uint32_t head) {
-  for (uint32_t index = head; index != noIndex; index = next[index])
-    if (startedOf[index] == noIndex)
-      runNode(index);
-    else
-      startNode(startedNodes[startedOf[index]]);
+bool Executor::State::runChain(uint32_t chain) {
+  for (uint32_t index = heads[chain]; index != noIndex; index = next[index]) {
+    if (startedOf[index] != noIndex)
+      return startNode(startedNodes[startedOf[index]]);
+    runNode(index);
+  }
+  return true;
 }
 
 void Executor::State::runNode(uint32_t index) {
@@ -226,23 +224,23 @@ void Executor::State::runNode(uint32_t index) {
     fail(index, status);
 }
 
-void Executor::State::startNode(Started &started) {
+/// True where it has ended already, false where `finish` will be called.
+bool Executor::State::startNode(Started &started) {
   const StepNode &node = graph.nodes[started.node];
   progress.fetch_add(1, std::memory_order_relaxed);
-  if (failure.happened()) {
-    started.done.try_put(continue_msg());
-    return;
-  }
+  if (failure.happened())
+    return true;
   failure.began(started.node);
   if (options.observer)
     options.observer->began(started.node);
   started.begin = options.trace ? clock.now() : 0;
-  flow->reserve_wait();
   if (node.communicates())
-    return communicator.post(operations.at(started.node));
-  if (Status status = startWork(node); !status.ok())
-    return finish(started, status);
-  backend.whenDone(started);
+    communicator.post(operations.at(started.node));
+  else if (Status status = startWork(node); !status.ok())
+    finish(started, status);
+  else
+    backend.whenDone(started);
+  return false;
 }
 
 void Executor::State::finish(Started &started, const Status &status) {
@@ -253,8 +251,7 @@ void Executor::State::finish(Started &started, const Status &status) {
     record(started.node, started.begin, clock.now());
   if (options.observer && status.ok())
     options.observer->ended(started.node);
-  started.done.try_put(continue_msg());
-  flow->release_wait();
+  runner->release(started.chain);
 }
 
 /// The first cause stops every rank of this session, and of the others. A communicating node may be cut off by another session's cause,
@@ -302,10 +299,7 @@ Status Executor::State::run(int64_t step) {
   if (options.observer)
     options.observer->stepBegan(step);
   watchdog.start();
-  arena.execute([&] {
-    start->try_put(continue_msg());
-    flow->wait_for_all();
-  });
+  arena.execute([&] { runner->run(); });
   watchdog.stop();
   if (options.observer && !failure.happened())
     options.observer->stepEnded();

@@ -1,4 +1,4 @@
-// Runs the step graph once per training step as a oneTBB flow graph; what goes on elsewhere never blocks a worker.
+// Runs the step graph once per training step on the workers of a oneTBB arena; what goes on elsewhere never blocks a worker.
 #pragma once
 
 #include "engine/comm/Communicator.h"
@@ -24,7 +24,7 @@ struct ExecutorOptions {
 
 class Executor {
 public:
-  /// Builds the flow graph; sets the completions of the operations. Everything referred to must outlive the executor.
+  /// Cuts the graph into chains; sets the completions of the operations. Everything referred to must outlive the executor.
   Executor(const program::Program &program, const StepGraph &graph, Operations &operations, Backend &backend, Communicator &communicator,
            const Clock &clock, const ExecutorOptions &options);
   ~Executor();

@@ -1,0 +1,81 @@
+// Runs chains of steps on the workers of a oneTBB arena, each as soon as all that it waits for is done.
+#include "engine/runtime/ChainRunner.h"
+
+namespace npar::engine {
+
+namespace {
+
+/// What this thread, as a worker of `runner`, has made ready and not yet given away. A worker that waits within a chain may take up another
+/// one, of any runner: the inner call leaves the list as long as it found it.
+struct Worker {
+  const ChainRunner *runner = nullptr;
+  std::vector<uint32_t> ready;
+};
+thread_local Worker worker;
+
+} // namespace
+
+ChainRunner::ChainRunner(tbb::task_arena &arena, uint32_t chains, const std::vector<std::pair<uint32_t, uint32_t>> &edges, Body body)
+    : arena(arena), end(chains), body(std::move(body)), firstSuccessor(size_t(chains) + 2), predecessors(size_t(chains) + 1),
+      waiting(size_t(chains) + 1) {
+  for (const auto &edge : edges)
+    ++firstSuccessor[edge.first + 1];
+  for (uint32_t chain = 0; chain < chains; ++chain)
+    if (firstSuccessor[chain + 1] == 0)
+      firstSuccessor[chain + 1] = 1;
+  for (uint32_t chain = 0; chain <= chains; ++chain)
+    firstSuccessor[chain + 1] += firstSuccessor[chain];
+  successors.assign(firstSuccessor[chains], end);
+  std::vector<uint32_t> place(firstSuccessor.begin(), firstSuccessor.end() - 1);
+  for (const auto &[from, to] : edges)
+    successors[place[from]++] = to;
+  for (uint32_t to : successors)
+    ++predecessors[to];
+  for (uint32_t chain = 0; chain <= chains; ++chain) {
+    waiting[chain].store(predecessors[chain], std::memory_order_relaxed);
+    if (predecessors[chain] == 0)
+      sources.push_back(chain);
+  }
+}
+
+void ChainRunner::run() {
+  last = group.defer([] {});
+  for (uint32_t chain : sources)
+    group.run([this, chain] { work(chain); });
+  group.wait();
+}
+
+void ChainRunner::release(uint32_t chain) {
+  for (uint32_t e = firstSuccessor[chain]; e < firstSuccessor[chain + 1]; ++e) {
+    uint32_t to = successors[e];
+    if (waiting[to].fetch_sub(1, std::memory_order_acq_rel) > 1)
+      continue;
+    waiting[to].store(predecessors[to], std::memory_order_relaxed);
+    if (worker.runner == this)
+      worker.ready.push_back(to);
+    else
+      arena.enqueue([this, to] { work(to); });
+  }
+}
+
+/// After `last` is run nothing of the runner is touched: where this is no task of the group, `run` may have returned.
+void ChainRunner::work(uint32_t chain) {
+  const ChainRunner *outer = worker.runner;
+  worker.runner = this;
+  std::vector<uint32_t> &ready = worker.ready;
+  const size_t before = ready.size();
+  while (chain != end) {
+    if (body(chain))
+      release(chain);
+    if (ready.size() == before)
+      break;
+    chain = ready.back();
+    for (ready.pop_back(); ready.size() > before; ready.pop_back())
+      group.run([this, other = ready.back()] { work(other); });
+  }
+  worker.runner = outer;
+  if (chain == end)
+    group.run(std::move(last));
+}
+
+} // namespace npar::engine
