@@ -21,10 +21,13 @@ OwningOpRef<ModuleOp> emitBlocks(rank::KernelOp kernel, rank::SquareSumOp op, di
   KernelFunction k(kernel);
   OpBuilder &b = k.b;
   Location loc = k.loc;
-  auto type = cast<RankedTensorType>(op.getGradient().getType());
+  auto type = cast<RankedTensorType>(op.getGradients().front().getType());
   Type element = type.getElementType();
   int64_t size = type.getNumElements(), block = rank::SquareSumOp::blockSize();
-  Value gradient = k.buffer(numberOf(op.getGradient())), out = k.buffer(kernel.getBody().getNumArguments());
+  SmallVector<Value> gradients;
+  for (Value gradient : op.getGradients())
+    gradients.push_back(k.buffer(numberOf(gradient)));
+  Value out = k.buffer(kernel.getBody().getNumArguments());
 
   // The first of the replicas counts: all their coordinates are 0.
   Value coordinates = k.constant(0);
@@ -34,9 +37,15 @@ OwningOpRef<ModuleOp> emitBlocks(rank::KernelOp kernel, rank::SquareSumOp op, di
 
   auto addSquares = [&](Value sums, Value index, Value mask) -> Value {
     Type stored = storageType(element);
-    Value x = loadLanes(b, loc, address(b, loc, gradient, stored, index), stored, lanes, mask);
-    if (stored != element)
-      x = widen(b, loc, x, element);
+    Value x;
+    for (Value gradient : gradients) {
+      Value more = loadLanes(b, loc, address(b, loc, gradient, stored, index), stored, lanes, mask);
+      if (stored != element)
+        more = widen(b, loc, more, element);
+      x = x ? arith::AddFOp::create(b, loc, x, more).getResult() : more;
+    }
+    if (stored != element && gradients.size() > 1) // the sum is rounded once, as where it is stored
+      x = widen(b, loc, narrow(b, loc, x, element), element);
     if (!element.isF64())
       x = arith::ExtFOp::create(b, loc, laneType(b.getF64Type(), lanes), x);
     return arith::AddFOp::create(b, loc, sums, arith::MulFOp::create(b, loc, x, x));

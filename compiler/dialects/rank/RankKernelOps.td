@@ -123,14 +123,15 @@ def Rank_SquareSumOp : Rank_Op<"square_sum", [Pure]> {
   let description = [{
     Blocks are consecutive elements of this rank's piece in row-major order. Within a block, lane `l` of 16 adds the squares of elements
     `l`, `l + 16`, ... in ascending order, then lanes `i` and `i + 8`, then `i` and `i + 4`, and so on (`laneTree`). All sums are 0 on ranks
-    whose coordinate is not 0 along some mesh axis of `replicas`. Padding has to be zero.
+    whose coordinate is not 0 along some mesh axis of `replicas`. Padding has to be zero. Of several gradients, those of a parameter's
+    uses, it is the sum's squares: they are added element by element in their order, as nn.combine does, and the sum is stored nowhere.
     ```mlir
     %s = rank.square_sum %g {replicas = ["tp"]} : (tensor<5000xf32, #nn.axes<embed>>) -> tensor<5xf64, #nn.axes<block>>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$gradient, StrArrayAttr:$replicas);
+  let arguments = (ins Variadic<AnyRankedTensor>:$gradients, StrArrayAttr:$replicas);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$gradient attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$gradients attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
     static constexpr int64_t blockSize() { return 1024; }
   }];

@@ -71,6 +71,20 @@ template <typename T> void check(const std::string &element) {
 TEST(SquareSum, FollowsTheWrittenOrderInFloat32) { check<float>("f32"); }
 TEST(SquareSum, FollowsTheWrittenOrderInFloat64) { check<double>("f64"); }
 
+// The gradients of a tied parameter's uses are added element by element on the way.
+TEST(SquareSum, AddsTheUsesOfAParameter) {
+  for (size_t size : {7, 1025, 5000}) {
+    std::string gradient = tensorText("embed=" + std::to_string(size), "f32"), sums = tensorText("bin=56", "f64");
+    CompiledFunction f("module { func.func @f(%g: " + gradient + ", %h: " + gradient + ") -> " + sums + " {\n%c = nn.combine %g, %h : (" +
+                       gradient + ", " + gradient + ") -> " + gradient + "\n%s = nn.square_sums %c parameters [1] : (" + gradient +
+                       ") -> " + sums + "\nreturn %s : " + sums + "\n} }");
+    ASSERT_TRUE(f.ok());
+    std::vector<float> x = values<float>(size), y = values<float>(size, 5), sum(size);
+    std::transform(x.begin(), x.end(), y.begin(), sum.begin(), std::plus<float>());
+    EXPECT_EQ(f.run({x, y})[0].as<double>(), expected(sum)) << size;
+  }
+}
+
 // The bins hold all bits of the blocks' sums, from the largest to the smallest.
 TEST(SquareSum, BinsAreExact) {
   CompiledFunction f(ofOne(1024, "f64"));

@@ -209,6 +209,18 @@ module attributes {dist.mesh = #dist.mesh<pp = 2, tp = 2>, pipe.axis = "pp"} {
 }
 
 // -----
+// The gradients of a tied parameter's uses are added up by each kernel that needs the sum: nothing stores it.
+// CHECK-LABEL: func.func @uses
+// CHECK: rank.launch @combine_tanh_0(%arg0, %arg1)
+// CHECK: rank.launch @square_sum_0(%arg0, %arg1)
+func.func @uses(%a: tensor<8xf32, #nn.axes<embed>>, %b: tensor<8xf32, #nn.axes<embed>>) -> (tensor<56xf64, #nn.axes<bin>>, tensor<8xf32, #nn.axes<embed>>) {
+  %c = nn.combine %a, %b : (tensor<8xf32, #nn.axes<embed>>, tensor<8xf32, #nn.axes<embed>>) -> tensor<8xf32, #nn.axes<embed>>
+  %s = nn.square_sums %c parameters [0] : (tensor<8xf32, #nn.axes<embed>>) -> tensor<56xf64, #nn.axes<bin>>
+  %d = nn.tanh %c : (tensor<8xf32, #nn.axes<embed>>) -> tensor<8xf32, #nn.axes<embed>>
+  return %s, %d : tensor<56xf64, #nn.axes<bin>>, tensor<8xf32, #nn.axes<embed>>
+}
+
+// -----
 // Products of 16-bit floats are the library's too; one that adds to a gradient in f32 does so itself.
 // CHECK-LABEL: func.func @narrow
 // CHECK: rank.matmul %arg0, %arg1 {{.*}} -> tensor<6x16xbf16
