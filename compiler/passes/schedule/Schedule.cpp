@@ -15,6 +15,7 @@ void buildTaskPipeline(mlir::OpPassManager &manager) {
 
 void buildSchedulePipeline(mlir::OpPassManager &manager) {
   buildTaskPipeline(manager);
+  manager.addPass(createScheduleRepeatPass());
   manager.addPass(createScheduleFragmentsPass());
   manager.addPass(createScheduleBucketsPass());
   manager.addPass(createVerifyPipePass());
@@ -23,6 +24,7 @@ void buildSchedulePipeline(mlir::OpPassManager &manager) {
 void registerSchedulePasses() {
   mlir::registerPass(createScheduleStagesPass);
   mlir::registerPass(createScheduleRecomputePass);
+  mlir::registerPass(createScheduleRepeatPass);
   mlir::registerPass(createScheduleTasksPass);
   mlir::registerPass(createScheduleFragmentsPass);
   mlir::registerPass(createScheduleBucketsPass);

@@ -12,6 +12,7 @@ namespace npar {
 
 std::unique_ptr<mlir::Pass> createScheduleStagesPass();
 std::unique_ptr<mlir::Pass> createScheduleRecomputePass();
+std::unique_ptr<mlir::Pass> createScheduleRepeatPass();
 std::unique_ptr<mlir::Pass> createScheduleFragmentsPass();
 std::unique_ptr<mlir::Pass> createScheduleTasksPass();
 std::unique_ptr<mlir::Pass> createScheduleBucketsPass();
