@@ -1,6 +1,7 @@
 // Allocates a class's memory: variables in the static region, fragments, slots of stash and boxes for every task, arena layout, statistics.
 #include "compiler/memory/AllocateFragment.h"
 #include "compiler/memory/Colour.h"
+#include "compiler/memory/LendGradients.h"
 
 #include <algorithm>
 #include <map>
@@ -31,6 +32,8 @@ public:
     allocateFragments();
     if (!error.empty())
       return nullptr;
+    if (runsOnce())
+      lendGradients(model, shared, *result);
     layOutRegions();
     placeTasks();
     addReuseDependencies(*result);
@@ -153,6 +156,14 @@ private:
       for (const ValueModel &value : fragment.values)
         open.erase(value.stash);
     }
+  }
+
+  /// Whether each fragment has one task: what a task writes stays what it is to the end of the step.
+  bool runsOnce() const {
+    std::vector<uint32_t> tasks(model.fragments.size(), 0);
+    for (const TaskModel &task : model.tasks)
+      ++tasks[task.fragment];
+    return options.microCount == 1 && std::all_of(tasks.begin(), tasks.end(), [](uint32_t count) { return count == 1; });
   }
 
   /// For each micro-batch the tasks that touch a region, as an interval over the class's task order; sorted by first task.

@@ -51,6 +51,7 @@ private:
   std::mt19937 random;
   uint32_t nextEvent = 0, nextLabel = 0;
   std::vector<std::pair<std::string, uint64_t>> stashes;
+  std::set<uint32_t> wasRead; ///< variables
 
   uint32_t pick(uint32_t count) { return random() % count; }
 
@@ -74,6 +75,7 @@ private:
       uint32_t choice = pick(10);
       if (choice == 0) {
         uint32_t variable = pick(4);
+        wasRead.insert(variable);
         ValueModel &value = define(model.variables[variable].bytes);
         value.variable = variable;
         value.readAt = order;
@@ -126,8 +128,10 @@ private:
       }
       if (!fragment.values.empty() && pick(3) == 0) {
         uint32_t value = pick(fragment.values.size()), variable = pick(4);
-        // The allocation refuses two writes around a read of the old value; a pass never makes them.
-        if (fragment.values[value].bytes == model.variables[variable].bytes && written[variable]++ == 0 && phase == Phase::Update)
+        // The allocation refuses two writes around a read of the old value; a pass never makes them. The backward of one micro-batch
+        // writes accumulators that nothing has read yet.
+        bool writes = phase == Phase::Update || (phase == Phase::Backward && micros == 1 && variable >= 2 && !wasRead.count(variable));
+        if (fragment.values[value].bytes == model.variables[variable].bytes && written[variable]++ == 0 && writes)
           fragment.writes.push_back({variable, value, nextLabel++, ++order});
       }
       if ((phase == Phase::Forward || phase == Phase::Backward) && !fragment.values.empty() && pick(4) == 0) {
@@ -474,6 +478,73 @@ TEST(Allocate, OverwritesWhatWasKeptForOneFragmentAlone) {
   EXPECT_EQ(scratchAfterKept(true, false, false), 1024u);
   EXPECT_EQ(scratchAfterKept(false, true, false), 1024u);
   EXPECT_EQ(scratchAfterKept(false, false, true), 1024u);
+}
+
+/// F0 keeps two values of 1,024 bytes, B0 uses one for the gradient that it writes last, the other one before it writes any.
+std::unique_ptr<program::RankClassT> keepingBesideGradients(uint32_t micros, bool read) {
+  ClassModel model;
+  for (uint32_t index = 0; index < 2; ++index) {
+    VariableModel &variable = model.variables.emplace_back();
+    variable.variable = index;
+    variable.kind = program::VariableKind::Accumulator;
+    variable.bytes = 1024;
+    variable.piece = std::make_unique<program::PieceT>();
+    variable.piece->variable = index;
+  }
+  FragmentModel forward = chainOf(2, false), backward;
+  forward.values[0].stash = "late", forward.values[1].stash = "early";
+  backward.name = "B0", backward.phase = Phase::Backward;
+  auto add = [&](uint64_t bytes, std::vector<uint32_t> inputs) {
+    Action &action = backward.actions.emplace_back();
+    action.inputs = std::move(inputs);
+    action.outputs = {static_cast<uint32_t>(backward.values.size())};
+    action.order = static_cast<uint32_t>(10 * backward.actions.size());
+    backward.values.emplace_back().bytes = bytes;
+  };
+  for (const char *slot : {"late", "early"}) {
+    backward.values.emplace_back().bytes = 1024;
+    backward.values.back().unstash = slot;
+  }
+  add(64, {1});
+  add(1024, {2});
+  backward.writes.push_back({1, 3, 0, 21});
+  add(1024, {2, 0});
+  backward.writes.push_back({0, 4, 0, 31});
+  if (read) { // of what the step begins with
+    backward.values.emplace_back().bytes = 1024;
+    backward.values.back().variable = 1, backward.values.back().readAt = 1;
+    backward.actions[0].inputs.push_back(5);
+  }
+  model.fragments.push_back(std::move(forward));
+  model.fragments.push_back(std::move(backward));
+  for (uint32_t micro = 0; micro < micros; ++micro)
+    for (uint32_t fragment = 0; fragment < 2; ++fragment)
+      model.tasks.push_back({fragment, micro, 0, 0});
+  std::string error;
+  AllocationOptions options;
+  options.microCount = micros;
+  auto rankClass = allocateClass(model, options, error);
+  EXPECT_EQ(error, "");
+  return rankClass;
+}
+
+/// With one micro-batch a kept value lies where a gradient is written after its last use: the accumulators stand in the order in which
+/// they are written. Not so with more, and not where somebody reads what an accumulator holds at first.
+TEST(Allocate, KeepsValuesWhereGradientsWillBe) {
+  auto one = keepingBesideGradients(1, false);
+  EXPECT_EQ(one->pieces[1]->offset, 0u);
+  EXPECT_EQ(one->pieces[0]->offset, 1024u);
+  EXPECT_EQ(one->arena_bytes, 2048u + 64 + 1024);
+  const program::Operand &early = one->fragments[1]->operands[one->fragments[1]->steps[0].first_operand()];
+  EXPECT_EQ(early.region(), uint32_t(staticRegion));
+  EXPECT_EQ(early.offset(), 0u);
+
+  EXPECT_EQ(keepingBesideGradients(2, false)->arena_bytes, 2048u + 64 + 2048);
+  // Written first is now the other one; there the value that dies early finds its place.
+  auto read = keepingBesideGradients(1, true);
+  EXPECT_EQ(read->pieces[1]->offset, 0u);
+  EXPECT_EQ(read->arena_bytes, 2048u + 64 + 1024);
+  EXPECT_EQ(read->fragments[1]->operands[read->fragments[1]->steps[0].first_operand()].offset(), 1024u);
 }
 
 /// Parts of a stage keep values for each other: their memory comes in the order in which they run, wherever they stand.
