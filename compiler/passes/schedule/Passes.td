@@ -49,7 +49,8 @@ def ScheduleRepeat : Pass<"schedule-repeat", "::mlir::ModuleOp"> {
     that lead to it: GELU's result is made again of GELU's operand, a layer norm's of its operand, mean and deviation. Same ops, same
     order, hence the same bits; in the kernel of the gradient that reads the same operands it costs one store. A value that another
     block's repeated values lead to is kept, so that no chain is walked twice. The copy is part of B, where the schedule has W too: what
-    is kept from B to W is no more than without this pass. `inspect --saved` counts before it, as the papers do.
+    is kept from B to W is no more than without this pass. Of a value all of whose `nn.select`s are needed the value is kept, and the parts are
+    views of it. `inspect --saved` counts before it, as the papers do.
 
     ```mlir
     %h = nn.gelu %x {at = #nn.at<F, "h.0", 0>} : (X) -> X

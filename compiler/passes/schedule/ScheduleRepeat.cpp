@@ -1,13 +1,14 @@
-// schedule-repeat: what elementwise ops make of values that are kept anyway is made again in the backward instead of kept. The idea is the
-// min-cut of PyTorch's partitioner (He and Chen, "min-cut rematerialization", 2022), where only what costs next to nothing may be cut.
+// schedule-repeat: what elementwise ops make of values that are kept anyway is made again in the backward instead of kept. It is what the
+// min-cut partitioner of PyTorch's AOTAutograd finds where only what costs next to nothing may be made again.
+#include "compiler/passes/schedule/OpCost.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/schedule/WeightOps.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -31,7 +32,10 @@ int64_t partOf(Operation *op) {
 int64_t blockOf(Operation *op) { return nn::getAt(op) ? nn::getAt(op).getBlock() : -1; }
 
 /// Whether each element of the result follows from the operands' elements there, at a cost that vanishes beside reading and writing them.
-bool isElementwise(Operation *op) {
+/// A select is a view of its operand, or a copy.
+bool isCheap(Operation *op) {
+  if (isa<nn::SelectOp>(op))
+    return true;
   auto kernel = dyn_cast<nn::KernelOpInterface>(op);
   if (!kernel || !isa<nn::LowerableOpInterface>(op) || !isPure(op) || op->getNumResults() != 1 || op->getNumOperands() == 0 ||
       kernel.getEffort() == nn::Effort::Much || kernel.getNest() != nn::Nest::Shared)
@@ -52,7 +56,11 @@ public:
           need(operand, partOf(&op));
       }
     for (Operation &op : micro.front().without_terminator())
-      if (!isBackward(&op) && isElementwise(&op) &&
+      if (!isBackward(&op) && !isRepeated(&op))
+        for (Value result : op.getResults())
+          needWhole(result, partOf(&op));
+    for (Operation &op : micro.front().without_terminator())
+      if (!isBackward(&op) && isCheap(&op) &&
           llvm::all_of(op.getOperands(), [&](Value operand) { return isThere(operand, partOf(&op), blockOf(&op)); }))
         makeable.insert(&op);
     for (Operation *op : backward) {
@@ -74,7 +82,19 @@ private:
       needed.insert({value, part});
   }
 
-  /// Of two needed values that follow from each other the first is kept. A part has what it has computed itself, apart from what it is sent.
+  /// Who needs all parts of a value needs the value: so q, k and v of a joint projection are views of one kept tensor, not copies.
+  void needWhole(Value value, int64_t part) {
+    double bytes = 0;
+    llvm::SmallDenseSet<std::pair<StringAttr, int64_t>> parts;
+    for (Operation *user : value.getUsers())
+      if (auto select = dyn_cast<nn::SelectOp>(user); select && needed.contains({select.getResult(), part}) && partOf(select) == part &&
+                                                      parts.insert({select.getAxisAttr(), select.getIndex()}).second)
+        bytes += tensorBytes(select.getType());
+    if (bytes > 0 && bytes >= tensorBytes(value.getType()))
+      needed.insert({value, part});
+  }
+
+  /// Of two needed values that follow from each other the first is kept. What another part has computed is always kept.
   bool isKept(Value value, int64_t part) const {
     Operation *definition = value.getDefiningOp();
     return needed.contains({value, part}) && !(partOf(definition) == part && makeable.contains(definition));

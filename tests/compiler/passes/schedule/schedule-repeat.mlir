@@ -100,3 +100,33 @@ module {
   nn.variable @w : tensor<8xf32, #t> {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<zeros>, index = 0 : i64}
   nn.variable @w.grad.0 : tensor<8xf32, #t> {kind = #nn.kind<accumulator>}
 }
+
+// -----
+
+// Both parts are needed, so the whole is kept and the parts are views of it; of %o one part is, and kept alone.
+#p = #dist.layout<part : 2, embed : 8>
+#t = #dist.layout<embed : 8>
+module {
+  // CHECK-LABEL: func.func @micro
+  func.func @micro() {
+    %i = nn.input "x" {at = #nn.at<F, "", -1>, pipe.place = 0 : i64} : tensor<2x8xf32, #p>
+    // CHECK: %[[X:.+]] = nn.softmax
+    %x = nn.softmax %i over "embed" {at = #nn.at<F, "h.0", 0>, pipe.place = 0 : i64} : (tensor<2x8xf32, #p>) -> tensor<2x8xf32, #p>
+    %a = nn.select %x at "part"[0] {at = #nn.at<F, "h.0", 0>, pipe.place = 0 : i64} : (tensor<2x8xf32, #p>) -> tensor<8xf32, #t>
+    %b = nn.select %x at "part"[1] {at = #nn.at<F, "h.0", 0>, pipe.place = 0 : i64} : (tensor<2x8xf32, #p>) -> tensor<8xf32, #t>
+    %o = nn.softmax %x over "embed" {at = #nn.at<F, "h.0", 0>, pipe.place = 0 : i64} : (tensor<2x8xf32, #p>) -> tensor<2x8xf32, #p>
+    // CHECK: %[[C:.+]] = nn.select {{.*}}{at = #nn.at<F
+    // CHECK: %[[C:.+]] = nn.select {{.*}}{at = #nn.at<F
+    // CHECK: %[[C:.+]] = nn.select {{.*}}{at = #nn.at<F
+    %c = nn.select %o at "part"[1] {at = #nn.at<F, "h.0", 0>, pipe.place = 0 : i64} : (tensor<2x8xf32, #p>) -> tensor<8xf32, #t>
+    // CHECK: %[[A:.+]] = nn.select %[[X]] at "part"[0] {at = #nn.at<B
+    // CHECK-NEXT: %[[B:.+]] = nn.select %[[X]] at "part"[1] {at = #nn.at<B
+    // CHECK-NEXT: %[[D:.+]] = nn.mul %[[A]], %[[B]]
+    %d = nn.mul %a, %b {at = #nn.at<B, "h.0", 0>, pipe.place = 0 : i64} : (tensor<8xf32, #t>, tensor<8xf32, #t>) -> tensor<8xf32, #t>
+    // CHECK-NEXT: nn.mul %[[D]], %[[C]]
+    %e = nn.mul %d, %c {at = #nn.at<B, "h.0", 0>, pipe.place = 0 : i64} : (tensor<8xf32, #t>, tensor<8xf32, #t>) -> tensor<8xf32, #t>
+    nn.accumulate @w.grad.0, %e {at = #nn.at<B, "h.0", 0>, pipe.place = 0 : i64} : tensor<8xf32, #t>
+    return
+  }
+  nn.variable @w.grad.0 : tensor<8xf32, #t> {kind = #nn.kind<accumulator>}
+}
