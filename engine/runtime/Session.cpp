@@ -11,6 +11,7 @@
 #include "engine/runtime/Arenas.h"
 #include "engine/runtime/CommunicationPlan.h"
 #include "engine/runtime/Executor.h"
+#include "engine/runtime/FirstAccess.h"
 #include "engine/runtime/Initialize.h"
 #include "engine/runtime/Inputs.h"
 #include "engine/runtime/Results.h"
@@ -106,7 +107,7 @@ private:
   StepGraph graph;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<Executor> executor;
-  std::vector<uint32_t> accumulators; ///< zeroed here when the program brings no prologue
+  std::vector<uint32_t> accumulators; ///< zeroed here: those that need it of a program that brings no prologue
   Status broken;                      ///< why no further step is possible, though the executor is well
 };
 
@@ -188,9 +189,8 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
   for (const RankClass *rankClass : *program.classes())
     for (const Task *task : *rankClass->tasks())
       prologue |= rankClass->fragments()->Get(task->fragment())->phase() == Phase::Prologue;
-  for (uint32_t i = 0; i < program.variables()->size() && !prologue; ++i)
-    if (program.variables()->Get(i)->kind() == VariableKind::Accumulator)
-      accumulators.push_back(i);
+  if (!prologue)
+    accumulators = accumulatorsToZero(program);
   return {};
 }
 
