@@ -54,6 +54,7 @@ public:
   Status open();
   Result<StepResult> step(const Batch &batch, int64_t step) override;
   Result<std::vector<double>> read(const std::string &variable) const override { return readAs<double>(variable); }
+  Status visit(const std::string &variable, const std::function<void(const double *values, size_t count)> &take) const override;
   Result<std::vector<float>> readFloat(const std::string &variable) const override { return readAs<float>(variable); }
   Status write(const std::string &variable, const std::vector<double> &values) override { return writeAll(variable, values); }
   Status writeFloat(const std::string &variable, const std::vector<float> &values) override { return writeAll(variable, values); }
@@ -323,6 +324,13 @@ LocalSession::OutputPlace LocalSession::findOutput(const std::string &name) cons
   return {};
 }
 
+Status LocalSession::visit(const std::string &name, const std::function<void(const double *values, size_t count)> &take) const {
+  Result<uint32_t> variable = variables->find(name);
+  if (!variable.ok())
+    return variable.status();
+  return computes() ? variables->visit(*variable, take) : Status();
+}
+
 template <typename T> Result<std::vector<T>> LocalSession::readAs(const std::string &name) const {
   Result<uint32_t> variable = variables->find(name);
   if (!variable.ok())
@@ -397,12 +405,11 @@ Result<std::vector<std::vector<uint8_t>>> LocalSession::gather(const std::vector
 std::string LocalSession::parameterHash() const {
   XXH3_state_t *state = XXH3_createState();
   XXH3_128bits_reset(state);
-  std::vector<uint8_t> bytes;
   for (uint32_t i = 0; i < program.variables()->size() && computes(); ++i)
     if (program.variables()->Get(i)->kind() == VariableKind::Parameter) {
       int64_t master = masterOf(program, i);
-      if (variables->readBytes(master >= 0 ? static_cast<uint32_t>(master) : i, bytes).ok())
-        XXH3_128bits_update(state, bytes.data(), bytes.size());
+      (void)variables->visitBytes(master >= 0 ? static_cast<uint32_t>(master) : i,
+                                  [&](const uint8_t *bytes, size_t count) { XXH3_128bits_update(state, bytes, count); });
     }
   XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);

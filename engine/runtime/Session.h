@@ -70,6 +70,8 @@ public:
   /// Logical values, row-major over Variable.shape without padding, in double whatever the element type.
   /// Accumulators hold the last step's gradient of that use, reduced over data-parallel ranks.
   virtual Result<std::vector<double>> read(const std::string &variable) const = 0;
+  /// The values of `read`, one block after the other: a session with all ranks has them nowhere whole.
+  virtual Status visit(const std::string &variable, const std::function<void(const double *values, size_t count)> &take) const = 0;
   /// Writes a logical variable to every rank that keeps a piece of it, a 16-bit parameter to its float32 master too; the size must be that
   /// of Variable.shape.
   virtual Status write(const std::string &variable, const std::vector<double> &values) = 0;

@@ -85,6 +85,11 @@ uint64_t Variables::scatter(const Placement &placement, ElementType type, const 
   return covered;
 }
 
+static Status notAllOwned(const std::string &name, uint64_t covered, uint64_t elements) {
+  return Status(Code::Internal, "the ranks own " + std::to_string(covered) + " of the " + std::to_string(elements) +
+                                    " elements of variable '" + name + "'");
+}
+
 template <typename T> Status Variables::read(uint32_t variable, std::vector<T> &values) const {
   const Entry &entry = entries[variable];
   values.resize(entry.elements);
@@ -104,8 +109,7 @@ template <typename T> Status Variables::read(uint32_t variable, std::vector<T> &
       }
   }
   if (covered != entry.elements)
-    return Status(Code::Internal, "the ranks own " + std::to_string(covered) + " of the " + std::to_string(entry.elements) +
-                                      " elements of variable '" + entry.name + "'");
+    return notAllOwned(entry.name, covered, entry.elements);
   return {};
 }
 
@@ -143,28 +147,81 @@ template <typename T> Result<uint64_t> Variables::scatterAll(uint32_t variable, 
   return covered;
 }
 
-Status Variables::readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const {
+template <typename T>
+Result<uint64_t> Variables::readBlock(const Entry &entry, uint64_t begin, uint64_t end, std::vector<T> &values,
+                                      std::vector<uint8_t> &piece) const {
+  uint64_t covered = 0, size = sizeOf(entry.type);
+  for (const Placement &placement : entry.placements) {
+    if (!placement.owned)
+      continue;
+    // All copies first, then one wait: `piece` holds the runs as they are, each at its place in the block.
+    auto forEachRun = [&](auto visit) {
+      for (uint64_t i = placement.runs.from(begin); i < placement.runs.size(); ++i) {
+        ElementRun run = placement.runs.at(i);
+        if (run.logical >= end)
+          break;
+        uint64_t first = std::max(begin, run.logical), last = std::min(end, run.logical + run.count);
+        visit(first - begin, run.local + first - run.logical, last - first);
+      }
+    };
+    piece.resize((end - begin) * size);
+    forEachRun([&](uint64_t place, uint64_t local, uint64_t count) {
+      backend.copyOut(piece.data() + place * size, placement.memory + local * size, count * size);
+    });
+    if (Status status = waitUntilDone(backend); !status.ok())
+      return status;
+    withType(entry.type, [&](auto stored) {
+      forEachRun([&](uint64_t place, uint64_t, uint64_t count) {
+        convert<T, decltype(stored)>(&values[place], piece.data() + place * sizeof(stored), count);
+        covered += count;
+      });
+    });
+  }
+  return covered;
+}
+
+template <typename T> Status Variables::visit(uint32_t variable, const std::function<void(const T *values, size_t count)> &take) const {
+  constexpr uint64_t block = 1 << 18; // elements
   const Entry &entry = entries[variable];
-  auto take = [&](auto type) -> Status {
-    std::vector<decltype(type)> values;
+  std::vector<T> values;
+  if (gather) {
     Status status = read(variable, values);
-    bytes.resize(values.size() * sizeof(type));
-    if (!bytes.empty())
-      std::memcpy(bytes.data(), values.data(), bytes.size());
+    if (status.ok())
+      take(values.data(), values.size());
     return status;
+  }
+  values.resize(std::min(block, entry.elements));
+  std::vector<uint8_t> piece;
+  for (uint64_t begin = 0; begin < entry.elements; begin += block) {
+    uint64_t end = std::min(begin + block, entry.elements);
+    Result<uint64_t> covered = readBlock(entry, begin, end, values, piece);
+    if (!covered.ok())
+      return covered.status();
+    if (*covered != end - begin)
+      return notAllOwned(entry.name, *covered, end - begin);
+    take(values.data(), end - begin);
+  }
+  return {};
+}
+
+Status Variables::visitBytes(uint32_t variable, const std::function<void(const uint8_t *bytes, size_t count)> &take) const {
+  auto visitAs = [&](auto type) {
+    return visit<decltype(type)>(variable, [&](const decltype(type) *values, size_t count) {
+      take(reinterpret_cast<const uint8_t *>(values), count * sizeof(type));
+    });
   };
-  switch (entry.type) {
+  switch (entries[variable].type) {
   case ElementType::F64:
-    return take(double{});
+    return visitAs(double{});
   case ElementType::F32:
   case ElementType::BF16:
   case ElementType::F16:
-    return take(float{});
+    return visitAs(float{});
   case ElementType::I32:
   case ElementType::U8:
     break;
   }
-  return take(int32_t{});
+  return visitAs(int32_t{});
 }
 
 Status Variables::readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const {
@@ -194,5 +251,6 @@ void Variables::zero(uint32_t variable) {
 
 template Status Variables::read(uint32_t, std::vector<float> &) const;
 template Status Variables::read(uint32_t, std::vector<double> &) const;
+template Status Variables::visit(uint32_t, const std::function<void(const double *, size_t)> &) const;
 
 } // namespace npar::engine

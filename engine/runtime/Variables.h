@@ -32,8 +32,10 @@ public:
   /// The logical tensor, row-major without padding, converted to T: each element from the one rank that owns it. With ranks in other
   /// sessions all of them must read, in the same order, and each gets the tensor.
   template <typename T> Status read(uint32_t variable, std::vector<T> &values) const;
+  /// The same, one block after the other: where all ranks are in this session the tensor is nowhere whole.
+  template <typename T> Status visit(uint32_t variable, const std::function<void(const T *values, size_t count)> &take) const;
   /// The same as raw bytes of the variable's type (16-bit floats: as float32).
-  Status readBytes(uint32_t variable, std::vector<uint8_t> &bytes) const;
+  Status visitBytes(uint32_t variable, const std::function<void(const uint8_t *bytes, size_t count)> &take) const;
   /// The elements that a rank of this session keeps, in order, without padding, as they are: those of its OwnedPiece where it owns them.
   /// Thread-safe.
   Status readPiece(uint32_t variable, int64_t rank, uint8_t *bytes) const;
@@ -68,6 +70,9 @@ private:
   static uint64_t scatter(const Placement &placement, program::ElementType type, const uint8_t *piece, std::vector<T> &values);
   /// The owned pieces of all sessions, each with its rank, as `scatterAll` takes them.
   Result<std::vector<std::vector<uint8_t>>> gatherPieces(const Entry &entry) const;
+  /// The logical elements from `begin` to `end` as T; returns how many the ranks of this session own. `piece` is room to work in.
+  template <typename T>
+  Result<uint64_t> readBlock(const Entry &entry, uint64_t begin, uint64_t end, std::vector<T> &values, std::vector<uint8_t> &piece) const;
   template <typename T> Result<uint64_t> scatterAll(uint32_t variable, std::vector<T> &values) const;
   /// The logical elements from `begin` to `end`. `values` and `piece` are room to work in.
   Status writeBlock(const std::vector<uint32_t> &variables, const ElementSource &source, uint64_t begin, uint64_t end,

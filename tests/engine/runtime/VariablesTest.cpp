@@ -6,7 +6,9 @@
 #include "tests/engine/runtime/ProgramBuilder.h"
 
 #include <cmath>
+#include <cstdio>
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 namespace npar::testing {
 namespace {
@@ -51,10 +53,11 @@ std::unique_ptr<Session> open(ProgramBuilder &b) {
   return session.ok() ? std::move(*session) : nullptr;
 }
 
-/// A program that only keeps w [5, 6] on a mesh a = 2, b = 3, cut as asked: dimension 0 over `rows`, dimension 1 over `columns`.
-std::unique_ptr<Session> keep(std::vector<uint32_t> rows, std::vector<uint32_t> columns, ElementType type = ElementType::F32) {
+/// A program that only keeps w, of `shape`, on a mesh a = 2, b = 3, cut as asked: dimension 0 over `rows`, dimension 1 over `columns`.
+std::unique_ptr<Session> keep(std::vector<uint32_t> rows, std::vector<uint32_t> columns, ElementType type = ElementType::F32,
+                              std::vector<int64_t> shape = {5, 6}) {
   ProgramBuilder b({{"a", 2}, {"b", 3}});
-  uint32_t w = b.variable("w", VariableKind::Parameter, type, {5, 6});
+  uint32_t w = b.variable("w", VariableKind::Parameter, type, shape);
   ClassBuilder &c = b.rankClass("all", {});
   auto local = [](int64_t size, const std::vector<uint32_t> &axes) {
     int64_t parts = 1;
@@ -62,8 +65,8 @@ std::unique_ptr<Session> keep(std::vector<uint32_t> rows, std::vector<uint32_t> 
       parts *= axis == 0 ? 2 : 3;
     return (size + parts - 1) / parts;
   };
-  int64_t m = local(5, rows), n = local(6, columns);
-  c.piece(w, c.fixed(static_cast<uint64_t>(m * n) * (type == ElementType::F64 ? 8 : 4)), {5, 6}, {m, n}, {rows, columns});
+  int64_t m = local(shape[0], rows), n = local(shape[1], columns);
+  c.piece(w, c.fixed(static_cast<uint64_t>(m * n) * (type == ElementType::F64 ? 8 : 4)), shape, {m, n}, {rows, columns});
   return open(b);
 }
 
@@ -102,6 +105,23 @@ std::unique_ptr<Session> keepShares(std::vector<uint32_t> columns, std::vector<u
   c.piece(w, c.fixed(elements * 4), {50, 61}, {50, n}, {{}, columns});
   b.program.classes[0]->pieces[0]->flat_axes = flat;
   return open(b);
+}
+
+// Blocks end within rows and within runs.
+TEST(VariablesTest, theHashOfMoreThanABlockIsThatOfTheWholeTensor) {
+  std::vector<float> values(701 * 601);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i) - 7.5f;
+  XXH128_hash_t whole = XXH3_128bits(values.data(), values.size() * sizeof(float));
+  char expected[33];
+  std::snprintf(expected, sizeof(expected), "%016llx%016llx", static_cast<unsigned long long>(whole.high64),
+                static_cast<unsigned long long>(whole.low64));
+  using Axes = std::vector<uint32_t>;
+  for (auto &[rows, columns] : std::vector<std::pair<Axes, Axes>>{{{}, {}}, {{0}, {1}}, {{0, 1}, {}}, {{}, {1, 0}}}) {
+    std::unique_ptr<Session> session = keep(rows, columns, ElementType::F32, {701, 601});
+    ASSERT_TRUE(session && session->writeFloat("w", values).ok());
+    EXPECT_EQ(session->parameterHash(), expected);
+  }
 }
 
 TEST(VariablesTest, sharesDoNotShow) {

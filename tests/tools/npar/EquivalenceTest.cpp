@@ -47,6 +47,11 @@ public:
     return engine::StepResult{loss, 1, 0.1};
   }
   engine::Result<std::vector<double>> read(const std::string &name) const override { return name == "w" ? w : gradient; }
+  engine::Status visit(const std::string &name, const std::function<void(const double *, size_t)> &take) const override {
+    engine::Result<std::vector<double>> values = read(name);
+    take(values->data(), values->size());
+    return {};
+  }
   engine::Status write(const std::string &, const std::vector<double> &values) override {
     w = values;
     return {};

@@ -12,8 +12,11 @@ using program::VariableKind;
 namespace {
 
 bool isFinite(const engine::Session &session, const program::Variable &variable) {
-  engine::Result<std::vector<double>> values = session.read(variable.name()->str());
-  return !values.ok() || std::all_of(values->begin(), values->end(), [](double value) { return std::isfinite(value); });
+  bool finite = true;
+  engine::Status status = session.visit(variable.name()->str(), [&](const double *values, size_t count) {
+    finite &= std::all_of(values, values + count, [](double value) { return std::isfinite(value); });
+  });
+  return !status.ok() || finite;
 }
 
 /// The first parameter with a gradient that is not finite, of any of its uses.
