@@ -173,7 +173,7 @@ struct Keep {
   ExpressionPtr type;
 };
 
-/// `25 MB`, `memory <= 24 GiB`; the unit is `%` for a share.
+/// `25 MB`, `memory <= 24 GiB`, `near 30 GB/s`; the unit is `%` for a share.
 struct Quantity {
   Name what, unit;
   ExpressionPtr value;
@@ -206,6 +206,18 @@ struct Plan {
   std::vector<Requirement> requirements;
 };
 
+/// `product f32 { rate 100 GFLOP/s }`
+struct FigureGroup {
+  Name name;
+  std::optional<Name> type;
+  std::vector<Quantity> figures;
+};
+
+struct Machine {
+  Name name;
+  std::vector<FigureGroup> groups;
+};
+
 /// The syntax tree of one text. `index` is its number in Sources.
 struct File {
   uint32_t index = 0;
@@ -215,6 +227,7 @@ struct File {
   std::vector<Plan> plans;
   std::vector<Config> configs;
   std::vector<Family> families;
+  std::vector<Machine> machines;
 };
 
 } // namespace npar::dsl::ast

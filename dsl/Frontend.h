@@ -16,6 +16,7 @@ struct FrontendOptions {
   std::optional<std::string> train;                          ///< name; absent: the model's only train block
   std::optional<std::string> config;                         ///< name; absent: the model's own defaults
   std::vector<std::pair<std::string, std::string>> settings; ///< `--set key=value`, in order
+  std::optional<std::string> machine;                        ///< path of the text of a machine; absent: the reference machine
   KnownSchedules schedules;                                  ///< that plans may name
 };
 

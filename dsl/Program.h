@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
+#include "dsl/machine/Machine.h"
 
 #include <cstdint>
 #include <map>
@@ -174,8 +175,8 @@ struct Keep {
   Location location;
 };
 
-/// In which order ranks go onto hosts: mesh axes, major to minor, or `cluster` or `spread` alone; empty: as the mesh has them. Those of `inside`
-/// come after the others and stay inside a host. What that means for hosts: engine/program/HostPlacement.h.
+/// In which order ranks go onto hosts: mesh axes, major to minor, or `cluster` or `spread` alone; empty: as the mesh has them. Those of
+/// `inside` come after the others and stay inside a host. What that means for hosts: engine/program/HostPlacement.h.
 struct HostOrder {
   std::vector<std::string> order, inside;
   Location location;
@@ -209,6 +210,7 @@ struct Program {
   Model model;
   Train train;
   Plan plan;
+  std::optional<Machine> machine; ///< that it is planned for; absent: the reference machine
 };
 
 } // namespace npar::dsl

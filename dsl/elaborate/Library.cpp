@@ -91,6 +91,7 @@ void Library::checkDuplicates(const ast::File &file) {
   check("model", file.models, name);
   check("train block", file.trains, name);
   check("plan", file.plans, name);
+  check("machine", file.machines, name);
   for (const ast::Plan &plan : file.plans)
     if (plan.name.text == "none")
       diagnostics.error(plan.name.location, "a plan cannot be called 'none': `--plan none` is one rank without a plan");

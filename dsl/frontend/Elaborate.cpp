@@ -6,6 +6,7 @@
 #include "dsl/elaborate/ModelElaborator.h"
 #include "dsl/elaborate/TrainElaborator.h"
 #include "dsl/frontend/FamilyLines.h"
+#include "dsl/machine/ReadMachine.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
 #include "dsl/plan/PlanElaborator.h"
@@ -59,6 +60,8 @@ public:
     Library library(options, sources, diagnostics);
     root = library.load();
     Settings settings(options.settings, sources, diagnostics);
+    if (options.machine)
+      machine = loadMachine(*options.machine, sources, diagnostics);
     if (!root || diagnostics.hasErrors())
       return std::nullopt;
     try {
@@ -139,6 +142,8 @@ private:
     auto ofModel = [&](const auto &d) { return d.first->model.text == model->name.text; };
     for (const auto &family : filter(collect(root, &ast::File::families), ofModel))
       familyLines(reporter, *family.first, *model);
+    for (const ast::Machine &each : root->tree->machines) // nothing takes it, for --machine names a file; but what is written is checked
+      readMachine(each, reporter);
     plans = filter(plans, ofModel);
     train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
     if (!train)
@@ -169,6 +174,7 @@ private:
     settings.reportUnknown(reporter);
 
     Program program;
+    program.machine = machine;
     program.train = trained.train;
     for (const ast::Item &parameter : model->parameters)
       program.model.constants.push_back(parameter.name.text);
@@ -204,6 +210,7 @@ private:
   const ast::Config *config = nullptr;
   const ast::Train *train = nullptr;
   const ast::Plan *plan = nullptr;
+  std::optional<Machine> machine;
   Found<ast::Plan> plans; ///< for the model
 };
 

@@ -5,7 +5,7 @@ file: declaration* EOF;
 expressionOnly: expression EOF; // the value of `--set key=value`
 
 declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration | configDeclaration
-           | familyDeclaration;
+           | familyDeclaration | machineDeclaration;
 importDeclaration: IMPORT STRING;
 layerDeclaration: LAYER name parameters? body;
 modelDeclaration: MODEL name parameters? body;
@@ -15,6 +15,11 @@ configDeclaration: CONFIG STRING FOR name parameters;
 familyDeclaration: FAMILY STRING FOR name '{' familyRule* '}';
 familyRule: name STRING (',' STRING)* ('=' expression)? (ELSE expression)?;
 planDeclaration: PLAN name parameters? FOR name '{' planItem* '}';
+// `machine here { product f32 { rate 100 GFLOP/s ... } ... }`; which figures and units there are is checked afterwards.
+machineDeclaration: MACHINE name '{' figureGroup* '}';
+figureGroup: name name? '{' figure* '}';
+figure: name ('-'? NUMBER figureUnit | WORD ('/' name)?); // `near 30 GB/s`, `near 30GB/s`
+figureUnit: name ('/' name)? | '%';
 
 parameters: '(' (parameter (',' parameter)*)? ')';
 parameter: name ('=' expression)?;
@@ -76,7 +81,7 @@ list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
-    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE;
+    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -93,6 +98,7 @@ UNDER: 'under';
 AS: 'as';
 CHECKPOINT: 'checkpoint';
 FAMILY: 'family';
+MACHINE: 'machine';
 LOSS: 'loss';
 REQUIRE: 'require';
 FORWARD: 'forward';

@@ -154,4 +154,21 @@ std::vector<ast::Item> ExpressionBuilder::axes(const std::vector<Grammar::AxisIt
   return result;
 }
 
+ast::Quantity ExpressionBuilder::quantity(ast::Name what, Terminal *word) {
+  ast::Quantity result;
+  result.what = std::move(what);
+  if (!word)
+    return result;
+  std::string text = word->getText();
+  auto digits = static_cast<uint32_t>(text.find_first_not_of("0123456789"));
+  result.value = std::make_unique<ast::Expression>();
+  result.value->text = text.substr(0, digits);
+  Location number = at(word), unit = at(word);
+  number.length = digits, unit.column += digits, unit.length -= digits;
+  result.value->location = number;
+  this->number(*result.value);
+  result.unit = {text.substr(digits), unit};
+  return result;
+}
+
 } // namespace npar::dsl

@@ -29,6 +29,8 @@ protected:
   ast::Name textName(Terminal *text) { return {unquote(text), at(text)}; }
   std::vector<ast::Item> parameters(Grammar::ParametersContext *context);
   std::vector<ast::Item> axes(const std::vector<Grammar::AxisItemContext *> &contexts);
+  /// A number and a unit in one word, such as 25MB; only `what` when `word` is null.
+  ast::Quantity quantity(ast::Name what, Terminal *word);
   /// Reads the number that the expression's text is.
   void number(ast::Expression &e);
 

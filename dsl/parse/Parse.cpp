@@ -40,6 +40,8 @@ public:
         result.configs.push_back({textName(c->STRING()), name(c->name()), parameters(c->parameters())});
       else if (auto *f = d->familyDeclaration())
         result.families.push_back(family(f));
+      else if (auto *m = d->machineDeclaration())
+        result.machines.push_back(machine(m));
     }
     return result;
   }
@@ -61,6 +63,36 @@ private:
     }
     return result;
   }
+
+  ast::Machine machine(Grammar::MachineDeclarationContext *context) {
+    ast::Machine result{name(context->name()), {}};
+    for (auto *g : context->figureGroup()) {
+      auto names = g->name();
+      result.groups.push_back({name(names[0]), names.size() > 1 ? std::optional(name(names[1])) : std::nullopt, {}});
+      for (auto *f : g->figure())
+        result.groups.back().figures.push_back(figure(f));
+    }
+    return result;
+  }
+
+  ast::Quantity figure(Grammar::FigureContext *context) {
+    auto names = context->name();
+    ast::Quantity result = quantity(name(names[0]), context->WORD());
+    if (context->WORD()) {
+      if (names.size() > 1)
+        result.unit.text += "/" + name(names[1]).text;
+    } else {
+      result.unit = name(context->figureUnit());
+      result.value = std::make_unique<ast::Expression>();
+      result.value->text = context->NUMBER()->getText();
+      result.value->location = at(context->NUMBER());
+      number(*result.value);
+      if (context->NUMBER() != context->children[1]) // a sign
+        result.value->integer *= -1, result.value->number *= -1, result.value->text.insert(0, 1, '-');
+    }
+    return result;
+  }
+
   PlanBuilder plans;
 };
 

@@ -13,8 +13,6 @@ public:
 
 private:
   void item(Grammar::PlanItemContext *item, ast::Plan &plan);
-  /// A number and a unit in one word, such as 25MB; only `what` when `word` is null.
-  ast::Quantity quantity(ast::Name what, Terminal *word);
   ast::StoreRule storeRule(Grammar::StoreRuleContext *context);
   ast::Rule rule(Grammar::PlacingRuleContext *context);
 };

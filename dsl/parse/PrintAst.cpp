@@ -40,6 +40,8 @@ public:
       separate(), family(each);
     for (const Plan &p : f.plans)
       separate(), plan(p);
+    for (const Machine &m : f.machines)
+      separate(), machine(m);
   }
 
 private:
@@ -202,6 +204,20 @@ private:
         expression(*r.otherwise);
       }
       out << '\n';
+    }
+    out << "}\n";
+  }
+
+  void machine(const Machine &m) {
+    out << "machine " << m.name.text << " {\n";
+    for (const FigureGroup &g : m.groups) {
+      out << "  " << g.name.text << (g.type ? " " + g.type->text : "") << " {\n";
+      for (const Quantity &f : g.figures) {
+        out << "    " << f.what.text << ' ';
+        expression(*f.value);
+        out << ' ' << f.unit.text << '\n';
+      }
+      out << "  }\n";
     }
     out << "}\n";
   }

@@ -19,6 +19,7 @@ LOOPS = "the loops are the code generator's own; all kernels of the standard lib
 SCHEDULES = "the schedules are npar's own, and right: tests/compiler/schedules shows that the check finds wrong ones"
 INTERNAL = {
     "internal error: parsing failed: ": CAUGHT,
+    "internal error: reading a machine failed: ": CAUGHT,
     "internal error: elaboration failed: ": CAUGHT,
     "internal error: a family could not be read: ": CAUGHT,
     "something else": "ANTLR always names what it expected; the word stands for an empty list",

@@ -1,0 +1,122 @@
+// Machines: what their text says, in which units, and that what is printed reads to the same machine.
+#include "Npar.h"
+
+#include "dsl/machine/ReadMachine.h"
+
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace npar::dsl::test {
+namespace {
+
+struct ReadResult {
+  std::optional<Machine> machine;
+  std::string messages;
+};
+
+ReadResult readText(const std::string &text) {
+  TextFile file(text);
+  Sources sources;
+  Diagnostics diagnostics(sources);
+  ReadResult result{loadMachine(file.path(), sources, diagnostics), ""};
+  std::ostringstream out;
+  diagnostics.print(out);
+  result.messages = out.str();
+  return result;
+}
+
+/// The reference machine's text with one line changed.
+std::string changed(const std::string &from, const std::string &to) {
+  std::string text = readFile(stdlib + "/machines/reference.npar");
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(Machine, TheReferenceIsTheOneOfTheStandardLibrary) {
+  ReadResult read = readText(readFile(stdlib + "/machines/reference.npar"));
+  ASSERT_TRUE(read.machine) << read.messages;
+  Machine compiledIn = referenceMachine();
+  EXPECT_EQ(compiledIn.name, "reference");
+  std::vector<Figure> expected = figuresOf(*read.machine), found = figuresOf(compiledIn);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(*found[i].value, *expected[i].value) << found[i].path();
+}
+
+TEST(Machine, WhatIsPrintedReadsToTheSameMachine) {
+  Machine machine = referenceMachine();
+  double value = 1.2345e-7;
+  for (const Figure &figure : figuresOf(machine)) // digits, and sizes from far below a unit to far above
+    if (figure.kind != FigureKind::Cores && figure.kind != FigureKind::Ranks && figure.kind != FigureKind::Share)
+      *figure.value = value = value > 1e12 ? 3.3e-11 : value * 9.7;
+  ReadResult read = readText(printMachine(machine));
+  ASSERT_TRUE(read.machine) << read.messages << printMachine(machine);
+  std::vector<Figure> expected = figuresOf(machine), found = figuresOf(*read.machine);
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(*found[i].value / *expected[i].value, 1, 1e-3) << found[i].path();
+  EXPECT_EQ(printMachine(*read.machine), printMachine(*readText(printMachine(*read.machine)).machine));
+}
+
+TEST(Machine, UnitsMayStandApartOrNot) {
+  for (const char *text : {"far 2500MB/s", "far 2.5 GB/s", "far 2500000 kB/s", "far 25e8 B/s"}) {
+    std::string machine = readFile(stdlib + "/machines/reference.npar");
+    size_t at = machine.find("far ");
+    machine.replace(at, machine.find('\n', at) - at, text);
+    ReadResult read = readText(machine);
+    ASSERT_TRUE(read.machine) << text << ": " << read.messages;
+    EXPECT_DOUBLE_EQ(read.machine->far, 2.5e9) << text;
+  }
+}
+
+TEST(Machine, EveryFigureIsNeeded) {
+  Machine machine = referenceMachine();
+  for (const Figure &figure : figuresOf(machine)) {
+    std::istringstream lines(printMachine(machine));
+    std::string text, line, group;
+    while (std::getline(lines, line)) {
+      if (line.find('{') != std::string::npos)
+        group = line;
+      bool isIt = group.find(std::string("    ") + figure.group + (*figure.type ? " " : "") + figure.type + " {") == 0 &&
+                  line.find(std::string("        ") + figure.name + " ") == 0;
+      text += isIt ? "" : line + "\n";
+    }
+    ReadResult read = readText(text);
+    EXPECT_FALSE(read.machine) << figure.path();
+    EXPECT_NE(read.messages.find("machine 'reference' lacks '" + figure.path() + "'"), std::string::npos) << read.messages;
+  }
+}
+
+TEST(Machine, TheLanguageReferenceHasEveryFigure) {
+  std::string readme = readFile(NPAR_DSL "/README.md");
+  Machine machine;
+  for (const Figure &figure : figuresOf(machine))
+    EXPECT_NE(readme.find("`" + std::string(figure.group) + " " + figure.name + "`"), std::string::npos) << figure.path();
+}
+
+TEST(Machine, AFileHasOneMachine) {
+  EXPECT_NE(readText("# nothing\n").messages.find("error: the file has no machine"), std::string::npos);
+  std::string text = readFile(stdlib + "/machines/reference.npar");
+  EXPECT_NE(readText(text + "machine other {}").messages.find("a file of a machine declares one, this is another"), std::string::npos);
+  EXPECT_NE(readText(text + text).messages.find("a file of a machine declares one"), std::string::npos);
+  EXPECT_TRUE(readText("import \"gpt2\"\n" + text).machine); // what else stands there is nobody's concern
+}
+
+TEST(Machine, FiguresHaveSuitableUnits) {
+  EXPECT_EQ(figureText(FigureKind::Bandwidth, 9.5e9), "9.5 GB/s");
+  EXPECT_EQ(figureText(FigureKind::Seconds, 4.2e-11), "42 ps");
+  EXPECT_EQ(figureText(FigureKind::Seconds, 0), "0 ps");
+  EXPECT_EQ(figureText(FigureKind::Cores, 1), "1 core");
+  EXPECT_EQ(figureText(FigureKind::Ranks, 1 << 20), "1048576 ranks");
+  EXPECT_EQ(figureText(FigureKind::Share, 0.875), "87.5 %");
+  EXPECT_EQ(figureText(FigureKind::Bytes, 4e6), "4 MB");
+}
+
+TEST(Machine, ModelsTextMayDeclareOneWhichIsChecked) {
+  std::string text = changed("near ", "nera ") + "import \"mlp\"\n";
+  Result result = elaborateText(text);
+  EXPECT_NE(result.messages.find("unknown figure 'nera' of 'memory'"), std::string::npos) << result.messages;
+}
+
+} // namespace
+} // namespace npar::dsl::test
