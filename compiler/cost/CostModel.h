@@ -1,23 +1,49 @@
-// How long steps and messages take on a machine: the numbers that stage balance and the planned timeline are made from.
+// How long steps and messages take on a machine: what stage balance and the planned timeline are made from. The figures are the machine's
+// (dsl/machine/Machine.h); nothing here has numbers of its own.
 #pragma once
 
+#include "dsl/machine/Machine.h"
 #include "engine/program/Enums_generated.h"
 
 namespace npar::cost {
 
-/// What one rank has to itself, and what joins ranks. The defaults describe one core of the reference machine with ranks in one process.
-struct Machine {
-  double matmulFlops = 250e9; ///< flops/s of float32 matrix products
-  double vectorFlops = 8e9;   ///< flops/s of everything else
-  double memoryBytes = 10e9;  ///< bytes/s of memory
-  double linkBytes = 10e9;    ///< bytes/s of one direction between two ranks
-  double linkLatency = 2e-6;  ///< seconds before the first byte arrives
+using dsl::Machine;
+
+enum class Work { Kernel, Product, Attention, AttentionGradient, Move };
+
+/// What a step does on one rank.
+struct Operation {
+  Work work = Work::Kernel;
+  program::ElementType type = program::ElementType::F32; ///< of a kernel the widest that it computes in
+  double bytes = 0;                                      ///< Kernel: of all operands; Move: written
+  double operations = 0;      ///< Product, Attention: floating-point operations; Kernel: operations, each times its elements
+  double functions = 0;       ///< Kernel: those of them that are exponentials or the like
+  double m = 0, n = 0, k = 0; ///< Product: of one of its batch; Attention: m, the rows of queries
 };
 
-enum class Work { Matmul, Vector };
+/// Seconds of the work alone, without the launch, on one core. All of it is linear in the figures' times (rates: their inverses), which is
+/// what fitting them relies on:
+///
+///   Product     operations / rate * (1 + rows / m + columns / n + depth / k); of float64: as a kernel
+///   Attention   operations / rate * (1 + rows / m)
+///   Kernel      operations * operation + functions * function (both twice in float64) + near bytes / near + the rest / far
+///   Move        bytes / move
+double workSeconds(const Machine &machine, const Operation &operation);
 
-/// Seconds of a step that computes `flops` and moves `bytes` through memory (roofline: the slower of both).
-double stepSeconds(const Machine &machine, Work work, double flops, double bytes);
+/// A step as the timeline knows it: how long it takes where the rank has the machine to itself, and how many cores' work it does meanwhile.
+struct Duration {
+  double seconds = 0, cores = 1;
+};
+
+/// Of work of w seconds on one core: it does the work of 1 + (cores - 1) spread w^2 / (w^2 + grain^2) cores, for the engine cuts steps from some
+/// length on.
+Duration spreadOverCores(const Machine &machine, double seconds);
+
+/// launch + workSeconds, spread.
+Duration stepDuration(const Machine &machine, const Operation &operation);
+
+/// The cores' work that the machine does at once: below its number of cores where each further one adds less.
+double capacityOf(const Machine &machine);
 
 /// Seconds of a message from one rank to another.
 double transferSeconds(const Machine &machine, double bytes);

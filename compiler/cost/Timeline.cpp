@@ -1,5 +1,5 @@
 // Runs each lane until its next task waits, then the lanes that were waiting for what it finished.
-#include "compiler/cost/Timeline.h"
+#include "compiler/cost/SharedTimeline.h"
 
 #include <algorithm>
 
@@ -97,6 +97,6 @@ private:
 
 } // namespace
 
-Timeline simulate(const TaskGraph &graph) { return Simulation(graph).run(); }
+Timeline simulate(const TaskGraph &graph) { return graph.cores > 0 ? simulateShared(graph) : Simulation(graph).run(); }
 
 } // namespace npar::cost

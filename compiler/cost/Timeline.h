@@ -9,7 +9,8 @@ namespace npar::cost {
 /// so the description does not grow with the number of micro-batches.
 struct TaskGraph {
   struct Kind {
-    double seconds = 0;
+    double seconds = 0; ///< where nothing else runs
+    double cores = 1;   ///< that it keeps busy meanwhile
   };
   /// An instance of `to` starts at the earliest `seconds` after the end of the instance of `from` with the same micro-batch.
   struct Edge {
@@ -24,6 +25,9 @@ struct TaskGraph {
   std::vector<Kind> kinds;
   std::vector<Edge> edges;
   std::vector<std::vector<Task>> lanes;
+  /// Cores that the lanes share: tasks that want more together run slower, all in the same proportion. 0: each lane has its own.
+  double cores = 0;
+  double ranksPerLane = 1; ///< on these cores; a lane stands for so many, which do the same at the same time
 };
 
 struct Span {

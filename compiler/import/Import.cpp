@@ -1,6 +1,7 @@
 // Imports an elaborated program: each node becomes the nn op of its name, mechanically, as the language's table of nodes says.
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/import/CheckpointRules.h"
@@ -93,6 +94,8 @@ private:
     module->setAttr("npar.model", builder.getStringAttr(model.name));
     module->setAttr("npar.plan", builder.getStringAttr(plan.name));
     module->setAttr("npar.train", builder.getStringAttr(program.train.name));
+    if (program.machine)
+      dist::setMachine(module, *program.machine);
     module->setAttr("npar.batch", builder.getI64IntegerAttr(program.train.batch));
     module->setAttr("npar.micro_count", builder.getI64IntegerAttr(plan.microCount));
     module->setAttr("npar.seed", builder.getI64IntegerAttr(static_cast<int64_t>(program.train.seed)));

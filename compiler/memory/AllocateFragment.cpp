@@ -223,7 +223,7 @@ private:
           addOperand(buffers[bufferOf(item.copyTo)].place, 0);
         else
           addOperand({staticRegion, shared.variables[item.copyVariable], from.bytes}, 0);
-        double seconds = static_cast<double>(from.bytes) / 5e9;
+        double seconds = static_cast<double>(from.bytes) * model.secondsPerByte;
         fragment.steps.emplace_back(StepKind::Copy, 0, 1, 1, 0, first, 0, 0, 0, item.label, 0.0, memory.seconds, memory.seconds + seconds);
         memory.seconds += seconds;
         continue;

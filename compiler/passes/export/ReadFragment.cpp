@@ -1,8 +1,8 @@
 // Reads the ops of one fragment as actions over values.
-#include "compiler/cost/CostModel.h"
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
+#include "compiler/passes/export/StepTimes.h"
 #include "compiler/passes/schedule/Stages.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -13,8 +13,6 @@ using namespace mlir;
 namespace npar::memory {
 namespace {
 
-const cost::Machine machine;
-
 class FragmentReader {
 public:
   FragmentReader(pipe::FragmentOp fragment, uint32_t chunk, Tables &tables, ClassReader &reader)
@@ -22,6 +20,7 @@ public:
 
   LogicalResult run() {
     model.name = fragment.getSymName().str();
+    model.secondsPerByte = cost::stepDuration(machine, movedBytes(1 << 20)).seconds / (1 << 20);
     model.phase = fragment.getPhase();
     model.chunk = chunk;
     for (Operation &op : fragment.getBody().front()) {
@@ -29,6 +28,11 @@ public:
       if (failed(read(&op)) || failed(checkOperands(&op)))
         return failure();
     }
+    if (model.phase == program::Phase::Update) // all ranks have theirs at the same time; other tasks: TimeTasks.cpp
+      for (Action &action : model.actions)
+        if (action.kind != program::StepKind::Send && action.kind != program::StepKind::Receive &&
+            action.kind != program::StepKind::Collective)
+          action.seconds *= std::max(1.0, tables.together * action.cores / tables.capacity);
     reader.model.fragments.push_back(std::move(model));
     return success();
   }
@@ -37,6 +41,7 @@ private:
   pipe::FragmentOp fragment;
   uint32_t chunk;
   Tables &tables;
+  const cost::Machine &machine = tables.machine;
   ClassReader &reader;
   FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
@@ -72,14 +77,6 @@ private:
       return success();
     return op->emitOpError("has ") << model.actions.back().inputs.size() << " inputs and " << model.actions.back().outputs.size()
                                    << " outputs; a step of a compiled program has at most " << most << " of each";
-  }
-
-  double bytesMoved(const Action &action) const {
-    uint64_t bytes = 0;
-    for (const std::vector<uint32_t> *list : {&action.inputs, &action.outputs})
-      for (uint32_t value : *list)
-        bytes += model.values[value].bytes;
-    return static_cast<double>(bytes);
   }
 
   LogicalResult read(Operation *op) {
@@ -196,7 +193,7 @@ private:
     }
     Action &copy = act(program::StepKind::Copy, ("copy " + result.getName()).str(), result, result.getValue(), {});
     copy.outputs.push_back(static_cast<uint32_t>(model.values.size()));
-    copy.seconds = cost::stepSeconds(machine, cost::Work::Vector, 0, static_cast<double>(2 * storageBytes(type)));
+    setDuration(copy, machine, movedBytes(storageBytes(type)));
     model.values.emplace_back();
     model.values.back().bytes = storageBytes(type);
     model.values.back().result = index;
@@ -218,7 +215,7 @@ private:
     for (auto [result, operand] : kernel.getInplacePairs())
       action.inplace.emplace_back(static_cast<uint32_t>(result), static_cast<uint32_t>(operand));
     action.flops = kernel.getFlops().convertToDouble();
-    action.seconds = cost::stepSeconds(machine, cost::Work::Vector, action.flops, bytesMoved(action));
+    setDuration(action, machine, operationOf(kernel));
     return success();
   }
 
@@ -258,7 +255,8 @@ private:
     if (matmul.getAccumulator())
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();
-    action.seconds = cost::stepSeconds(machine, cost::Work::Matmul, action.flops, bytesMoved(action));
+    setDuration(action, machine,
+                {cost::Work::Product, *element, 0, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK())});
     return success();
   }
 
@@ -301,7 +299,9 @@ private:
     for (auto [operand, offset] : llvm::zip(attention->getOperands(), attention.getOffsets()))
       action.inputOffsets.push_back(static_cast<uint64_t>(offset) * (getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() / 8));
     action.flops = attention.getFlops().convertToDouble();
-    action.seconds = cost::stepSeconds(machine, cost::Work::Matmul, action.flops, bytesMoved(action));
+    setDuration(action, machine,
+                {gradient ? cost::Work::AttentionGradient : cost::Work::Attention, *element, 0, action.flops, 0,
+                 double(attention.getRows()), 0, 0});
     return success();
   }
 

@@ -1,14 +1,28 @@
 // Reads a scheduled module: classes of stages with their variables, prologue, fragments and tasks.
 #include "compiler/passes/export/ReadPipe.h"
 
-#include "compiler/cost/CostModel.h"
+#include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/export/ProgramTables.h"
+#include "compiler/passes/export/StepTimes.h"
 
 #include <set>
 
 using namespace mlir;
 
 namespace npar::memory {
+
+Tables::Tables(ModuleOp module) : module(module), symbols(module), machine(dist::machineOf(module)) {}
+
+void Tables::setMesh(dist::MeshAttr mesh) {
+  this->mesh = mesh;
+  double world = 1;
+  for (int64_t size : mesh.getSizes())
+    world *= static_cast<double>(size);
+  together = std::min(world, machine.ranks);
+  capacity = cost::capacityOf(machine);
+  if (together >= 2 * machine.cores) // so many ranks spread no step: engine/runtime/WorkerCount
+    machine.cores = 1;
+}
 
 uint32_t Tables::addLabel(StringRef name, Operation *op) {
   auto label = std::make_unique<program::LabelT>();
@@ -77,7 +91,6 @@ bool needsZero(const ClassModel &model, uint32_t variable) {
 
 /// Zeroes every accumulator that needs it; runs first, once per training step.
 FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
-  const cost::Machine machine;
   FragmentModel model;
   model.name = "P" + std::to_string(stage);
   model.phase = program::Phase::Prologue;
@@ -94,7 +107,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
     action.kind = program::StepKind::Zero;
     action.label = tables.addLabel(("zero " + name).str(), tables.symbols.lookup<nn::VariableOp>(name));
     action.outputs = {static_cast<uint32_t>(model.values.size())};
-    action.seconds = cost::stepSeconds(machine, cost::Work::Vector, 0, static_cast<double>(variable.bytes));
+    setDuration(action, tables.machine, movedBytes(variable.bytes));
     model.values.push_back(value);
     model.actions.push_back(action);
   }
@@ -131,7 +144,7 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   if (programs.empty())
     return module.emitError("holds no 'pipe.program': run the schedule phase first"), failure();
   pipe::ProgramOp scheduled = *programs.begin();
-  tables.mesh = dist::meshOf(scheduled);
+  tables.setMesh(dist::meshOf(scheduled));
   tables.pipelineAxis = scheduled.getAxisAttr();
   for (auto [index, variable] : llvm::enumerate(module.getOps<nn::VariableOp>()))
     tables.variables[variable.getSymName()] = static_cast<uint32_t>(index);
@@ -169,7 +182,7 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
         return failure();
     classes.push_back(std::move(model));
   }
-  timeTasks(classes);
+  timeTasks(tables, classes);
   return classes;
 }
 

@@ -1,6 +1,7 @@
 // From the pipe dialect to the model that memory is allocated for: fragments of actions over values, variables per stage, timed tasks.
 #pragma once
 
+#include "compiler/cost/CostModel.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/pipe/Pipe.h"
 #include "compiler/dialects/rank/Rank.h"
@@ -12,7 +13,7 @@ namespace npar::memory {
 
 /// The tables that fragments refer to, filled as they are read.
 struct Tables {
-  explicit Tables(mlir::ModuleOp module) : module(module), symbols(module) {}
+  explicit Tables(mlir::ModuleOp module);
   program::ProgramT program;
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
@@ -21,6 +22,11 @@ struct Tables {
   llvm::StringMap<uint32_t> variables, kernels; ///< by name
   std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
   uint32_t nextEvent = 0;
+  cost::Machine machine; ///< as one rank sees it
+  double together = 1;   ///< ranks that share its cores ...
+  double capacity = 1;   ///< ... and how many cores' work these do at once
+  /// Reads the mesh of the program, and which of its ranks stand on one machine.
+  void setMesh(dist::MeshAttr mesh);
   llvm::DenseMap<mlir::Attribute, uint32_t> rules; ///< labels of the plan's rules, by their named locations
   uint32_t addLabel(llvm::StringRef name, mlir::Operation *op);
   /// The label of a rule of the plan: its text and its line.
@@ -44,7 +50,7 @@ uint32_t variableIn(ClassReader &reader, Tables &tables, llvm::StringRef name);
 mlir::FailureOr<std::vector<ClassModel>> readPipe(Tables &tables);
 
 /// Gives all tasks their planned begin and end from the steps' costs, over all stages together; the update's as if it received nothing
-/// (`timeUpdates`).
-void timeTasks(mlir::MutableArrayRef<ClassModel> classes);
+/// (`timeUpdates`). Ranks that stand on one machine share its cores.
+void timeTasks(const Tables &tables, mlir::MutableArrayRef<ClassModel> classes);
 
 } // namespace npar::memory

@@ -8,8 +8,10 @@
 
 namespace npar::memory {
 
-void timeTasks(mlir::MutableArrayRef<ClassModel> classes) {
+void timeTasks(const Tables &tables, mlir::MutableArrayRef<ClassModel> classes) {
   cost::TaskGraph graph;
+  if (tables.together > 1)
+    graph.cores = tables.capacity, graph.ranksPerLane = tables.together / static_cast<double>(classes.size());
   std::map<uint32_t, std::pair<int, double>> senders; // event -> kind of task, seconds
   std::vector<std::pair<uint32_t, int>> receivers;
   std::vector<int> firstKind;
@@ -17,10 +19,11 @@ void timeTasks(mlir::MutableArrayRef<ClassModel> classes) {
     firstKind.push_back(static_cast<int>(graph.kinds.size()));
     for (const FragmentModel &fragment : model.fragments) {
       int kind = static_cast<int>(graph.kinds.size());
-      double seconds = 0;
+      double seconds = 0, work = 0;
       for (const Action &action : fragment.actions) {
         bool message = action.kind == program::StepKind::Send || action.kind == program::StepKind::Receive;
         seconds += message ? 0 : action.seconds;
+        work += message ? 0 : action.seconds * action.cores;
         // Messages of the update go both ways between two fragments: no order of whole tasks (TimeUpdates.cpp).
         if (!message || !program::runsPerMicro(fragment.phase))
           continue;
@@ -30,7 +33,7 @@ void timeTasks(mlir::MutableArrayRef<ClassModel> classes) {
         else
           receivers.emplace_back(fragment.values[action.outputs[0]].event, kind);
       }
-      graph.kinds.push_back({seconds});
+      graph.kinds.push_back({seconds, seconds > 0 ? work / seconds : 1});
     }
   }
   for (auto [event, kind] : receivers)

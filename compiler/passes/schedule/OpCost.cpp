@@ -1,6 +1,9 @@
 // Translates ops to the cost model's terms.
 #include "compiler/passes/schedule/OpCost.h"
 
+#include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/dialects/nn/base/Functions.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,17 +36,34 @@ static Type wholeOf(dist::CollectiveOpInterface op) {
   return op->getOperand(0).getType();
 }
 
+/// The type that the op computes with: of its first tensor of floats.
+static program::ElementType typeOf(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (isa<FloatType>(getElementTypeOrSelf(type)))
+      if (std::optional<program::ElementType> element = nn::elementTypeOf(type))
+        return *element;
+  return program::ElementType::F32;
+}
+
 double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mesh) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<dist::CollectiveOpInterface>([&](auto op) {
         return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)), mesh.sizeOf(dist::stringsOf(op.getAxes())));
       })
       .Case<nn::CostOpInterface>([&](auto op) {
-        if (op.getProductFlops() > 0)
-          return cost::stepSeconds(machine, cost::Work::Matmul, op.getFlops(),
-                                   bytesOfAll(op->getOperandTypes()) + bytesOfAll(op->getResultTypes()));
-        return op->getNumOperands() == 0 ? 0
-                                         : cost::stepSeconds(machine, cost::Work::Vector, op.getFlops(), bytesOfAll(op->getResultTypes()));
+        cost::Operation operation;
+        operation.type = typeOf(op);
+        operation.operations = op.getFlops();
+        if (op.getProductFlops() > 0) {
+          bool gradient = isa<nn::AttentionGradOp, nn::RingAttentionGradOp>(op);
+          operation.work = isa<nn::EinsumOp>(op) ? cost::Work::Product : gradient ? cost::Work::AttentionGradient : cost::Work::Attention;
+        } else if (op->getNumOperands() == 0) {
+          return 0.0;
+        } else {
+          operation.functions = nn::functionsOf(op);
+          operation.bytes = bytesOfAll(op->getResultTypes());
+        }
+        return cost::spreadOverCores(machine, cost::workSeconds(machine, operation)).seconds;
       })
       .Default([](Operation *) { return 0.0; });
 }

@@ -6,8 +6,8 @@
 
 namespace npar {
 
-/// Seconds on one rank: products by their flops, other ops by the bytes of their results (they are fused, so operands come from cache),
-/// collectives by their messages. Variables, inputs and constants cost nothing.
+/// Seconds on one rank: products and attention by their operations, other ops by operations and the bytes of their results (they are fused,
+/// so operands come from registers), collectives by their messages. Variables, inputs and constants cost nothing.
 double opSeconds(mlir::Operation *op, const cost::Machine &machine, dist::MeshAttr mesh);
 
 /// Bytes of a tensor on one rank; 0 for other types.

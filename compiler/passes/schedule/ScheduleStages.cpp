@@ -1,5 +1,6 @@
 // schedule-stages: cuts the chain of blocks into parts, balanced over the stages, and marks every op with its part.
 #include "compiler/cost/Balance.h"
+#include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/schedule/OpCost.h"
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
@@ -115,6 +116,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     Chain chain{std::vector<schedules::StageCost>(length, nothing), nothing, nothing};
     std::vector<double> leaving(length + 1, 0); // bytes that a block, or what is before the chain, sends on
     dist::MeshAttr mesh = dist::meshOf(getOperation());
+    const cost::Machine machine = dist::machineOf(getOperation());
     for (Operation &op : micro.getOps()) {
       nn::AtAttr at = nn::getAt(&op);
       if (!at)
@@ -122,7 +124,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       int64_t block = at.getBlock();
       bool isForward = at.getPhase() == nn::Phase::Forward;
       schedules::StageCost &cost = block < 0 ? chain.before : block >= length ? chain.after : chain.blocks[block];
-      (isForward ? cost.forward : op.hasAttr(weightAttribute) ? cost.weight : cost.backward) += opSeconds(&op, cost::Machine(), mesh);
+      (isForward ? cost.forward : op.hasAttr(weightAttribute) ? cost.weight : cost.backward) += opSeconds(&op, machine, mesh);
       if (!isForward || isRepeated(&op) || block >= length)
         continue;
       for (Value result : op.getResults())
@@ -130,7 +132,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
           leaving[std::max<int64_t>(block + 1, 0)] += tensorBytes(result.getType());
     }
     double most = *std::max_element(leaving.begin(), leaving.end());
-    chain.transfer = most > 0 ? cost::transferSeconds(cost::Machine(), most) : 0;
+    chain.transfer = most > 0 ? cost::transferSeconds(machine, most) : 0;
     return chain;
   }
 

@@ -5,12 +5,71 @@
 
 namespace npar::cost {
 
-const Machine machine{100, 10, 20, 5, 2};
+Machine roundMachine() {
+  Machine machine;
+  machine.cores = machine.ranks = 1;
+  machine.near = 20, machine.nearSize = 100, machine.far = 10, machine.move = 5;
+  machine.operation = 2, machine.function = 3;
+  machine.link = 5, machine.latency = 2;
+  machine.products[0] = {100, 10, 20, 40};
+  machine.products[1] = {400, 0, 0, 0};
+  machine.attentions[0] = {50, 4};
+  machine.gradients[0] = {25, 8};
+  return machine;
+}
 
-TEST(CostModel, AStepTakesTheSlowerOfArithmeticAndMemory) {
-  EXPECT_DOUBLE_EQ(stepSeconds(machine, Work::Matmul, 1000, 20), 10);
-  EXPECT_DOUBLE_EQ(stepSeconds(machine, Work::Vector, 1000, 20), 100);
-  EXPECT_DOUBLE_EQ(stepSeconds(machine, Work::Vector, 10, 400), 20);
+const Machine machine = roundMachine();
+
+Operation operationOf(Work work, double operations, double bytes = 0) {
+  Operation operation;
+  operation.work = work, operation.operations = operations, operation.bytes = bytes;
+  return operation;
+}
+
+TEST(CostModel, AProductIsSlowerTheNarrowerItIs) {
+  Operation product = operationOf(Work::Product, 1000);
+  EXPECT_DOUBLE_EQ(workSeconds(machine, product), 10); // sides unknown
+  product.m = 10, product.n = 40, product.k = 80;
+  EXPECT_DOUBLE_EQ(workSeconds(machine, product), 10 * (1 + 1 + 0.5 + 0.5));
+  product.type = program::ElementType::BF16;
+  EXPECT_DOUBLE_EQ(workSeconds(machine, product), 2.5);
+  product.type = program::ElementType::F64; // a kernel
+  EXPECT_DOUBLE_EQ(workSeconds(machine, product), 2 * 1000 * 2);
+}
+
+TEST(CostModel, AttentionAndItsGradientHaveRatesOfTheirOwn) {
+  Operation attention = operationOf(Work::Attention, 100);
+  attention.m = 8;
+  EXPECT_DOUBLE_EQ(workSeconds(machine, attention), 3);
+  attention.work = Work::AttentionGradient;
+  EXPECT_DOUBLE_EQ(workSeconds(machine, attention), 8);
+}
+
+TEST(CostModel, AKernelTakesOperationsFunctionsAndBytes) {
+  Operation kernel = operationOf(Work::Kernel, 10, 60);
+  EXPECT_DOUBLE_EQ(workSeconds(machine, kernel), 20 + 3);
+  kernel.functions = 4;
+  EXPECT_DOUBLE_EQ(workSeconds(machine, kernel), 20 + 12 + 3);
+  kernel.bytes = 130; // 30 of them are far
+  EXPECT_DOUBLE_EQ(workSeconds(machine, kernel), 20 + 12 + 5 + 3);
+  kernel.type = program::ElementType::F64; // half as many in a vector
+  EXPECT_DOUBLE_EQ(workSeconds(machine, kernel), 2 * 32 + 5 + 3);
+}
+
+TEST(CostModel, ZeroesAndCopiesTakeTheirBytes) { EXPECT_DOUBLE_EQ(workSeconds(machine, operationOf(Work::Move, 0, 50)), 10); }
+
+TEST(CostModel, OtherCoresTakePartsOfLongSteps) {
+  Machine two = machine;
+  two.cores = 2, two.spread = 0.8, two.grain = 10, two.launch = 1;
+  EXPECT_DOUBLE_EQ(capacityOf(two), 1.8);
+  Duration none = spreadOverCores(two, 0), half = spreadOverCores(two, 10), most = spreadOverCores(two, 1e9);
+  EXPECT_DOUBLE_EQ(none.seconds, 0);
+  EXPECT_DOUBLE_EQ(half.cores, 1.4);
+  EXPECT_DOUBLE_EQ(half.seconds, 10 / 1.4);
+  EXPECT_NEAR(most.cores, 1.8, 1e-6);
+  EXPECT_DOUBLE_EQ(stepDuration(two, operationOf(Work::Move, 0, 50)).seconds, 1 + 10 / 1.4);
+  EXPECT_DOUBLE_EQ(stepDuration(two, operationOf(Work::Move, 0, 0)).seconds, 1);
+  EXPECT_DOUBLE_EQ(spreadOverCores(machine, 10).seconds, 10); // one core
 }
 
 TEST(CostModel, AMessageTakesLatencyAndBytes) { EXPECT_DOUBLE_EQ(transferSeconds(machine, 50), 12); }

@@ -1,0 +1,48 @@
+// Translates steps to the cost model's terms.
+#include "compiler/passes/export/StepTimes.h"
+
+#include "compiler/dialects/nn/base/Functions.h"
+#include "compiler/passes/export/ProgramTables.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace npar::memory {
+
+cost::Operation operationOf(rank::KernelOp kernel) {
+  cost::Operation operation;
+  operation.operations = kernel.getFlops().convertToDouble();
+  double largest = 0, made = 0;
+  auto take = [&](Type type, double bytes) {
+    operation.bytes += bytes;
+    std::optional<program::ElementType> element = elementTypeOf(type);
+    if (element && bytes > largest)
+      largest = bytes, operation.type = *element;
+  };
+  for (Operation &op : kernel.getBody().front())
+    operation.functions += nn::functionsOf(&op);
+  for (Type type : kernel.getResultTypes()) {
+    take(type, static_cast<double>(storageBytes(type)));
+    made = std::max(made, static_cast<double>(storageBytes(type)));
+  }
+  for (BlockArgument operand : kernel.getBody().front().getArguments()) {
+    bool isLookedInto = llvm::all_of(operand.getUses(), [](OpOperand &use) {
+      auto asked = dyn_cast<nn::KernelOpInterface>(use.getOwner());
+      return asked && asked.readsElsewhere(use.getOperandNumber());
+    });
+    double bytes = static_cast<double>(storageBytes(operand.getType()));
+    take(operand.getType(), isLookedInto ? std::min(bytes, made) : bytes);
+  }
+  return operation;
+}
+
+void setDuration(Action &action, const cost::Machine &machine, const cost::Operation &operation) {
+  cost::Duration duration = cost::stepDuration(machine, operation);
+  action.seconds = duration.seconds;
+  action.cores = duration.cores;
+}
+
+cost::Operation movedBytes(uint64_t bytes) { return {cost::Work::Move, program::ElementType::F32, double(bytes), 0, 0, 0, 0, 0}; }
+
+} // namespace npar::memory
