@@ -390,6 +390,9 @@ class UsesTest(unittest.TestCase):
             "checkpoint diff",
             "checkpoint consolidate",
             "checkpoint reshard",
+            "machine",
+            "machine measure",
+            "machine show",
         )
         for command in commands:
             text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout

@@ -26,6 +26,7 @@ Command addGuardCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);
 Command addInspectCommand(CLI::App &driver);
 Command addLaunchCommand(CLI::App &driver);
+Command addMachineCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);
 Command addScheduleCommand(CLI::App &driver);
 Command addTokensCommand(CLI::App &driver);

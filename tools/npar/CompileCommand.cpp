@@ -6,6 +6,7 @@
 #include "engine/program/Ranks.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
+#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 
@@ -80,7 +81,7 @@ ExitCode runCompile(const CompileFlags &flags) {
     return frontend.code();
   Compilation compilation(std::move(*frontend), flags.model.kind);
   if (flags.emit == "ast" && flags.model.hasTextFlags())
-    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --plan, --train, --config and --set change nothing in it");
+    return fail(ExitCode::Usage, "--emit=ast prints the text as it is written: --plan, --train, --config, --machine and --set change nothing in it");
   if (flags.emit == "ast")
     return compilation.printSyntaxTree();
   Outcome<dsl::Program> program = compilation.elaborate();
@@ -108,6 +109,7 @@ Command addCompileCommand(CLI::App &driver) {
                                                    "  npar compile gpt2 --set mesh.tp=4 --emit=dist | less\n");
   flags->model.addTo(*app);
   flags->model.addKindTo(*app);
+  addMachineTo(*app, flags->model);
   app->add_option("-o,--output", flags->output, "compiled program to write (default: the model's name with .npx)")
       ->type_name("FILE.npx")
       ->check(notEmpty());
@@ -121,7 +123,10 @@ Command addCompileCommand(CLI::App &driver) {
       ->type_name("DEVICE")
       ->delimiter(',')
       ->check(CLI::IsMember(compiler::deviceTargets()));
-  return {app, [flags] { return runCompile(*flags); }};
+  return {app, [flags] {
+            ExitCode code = findMachine(flags->model);
+            return code == ExitCode::Good ? runCompile(*flags) : code;
+          }};
 }
 
 } // namespace npar::driver

@@ -4,6 +4,7 @@
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
+#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/terminal/Talk.h"
@@ -45,7 +46,7 @@ ModelOptions otherModel(const InspectFlags &flags, const std::string &other) {
   ModelOptions options = flags.model;
   options.model = other;
   if (options.isCompiled())
-    options.plan.reset(), options.train.reset(), options.config.reset(), options.settings.clear(),
+    options.plan.reset(), options.train.reset(), options.config.reset(), options.machine.reset(), options.settings.clear(),
         options.kind = program::ProgramKind::Training;
   return options;
 }
@@ -250,6 +251,7 @@ Command addInspectCommand(CLI::App &driver) {
                                                    "  npar inspect gpt2 --hosts 2 --per-host 4 --place spread\n");
   flags->model.addTo(*app);
   flags->model.addKindTo(*app);
+  addMachineTo(*app, flags->model);
   app->add_flag("--json", flags->json, "one JSON object on standard output; bytes and counts are per rank and training step");
   app->add_flag("--why", flags->why,
                 "explain each collective: the plan's rule and line, the two layouts, bytes, how often, what would remove it");
@@ -289,7 +291,10 @@ Command addInspectCommand(CLI::App &driver) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  return {app, [flags] { return runInspect(*flags); }};
+  return {app, [flags] {
+            ExitCode code = findMachine(flags->model);
+            return code == ExitCode::Good ? runInspect(*flags) : code;
+          }};
 }
 
 } // namespace npar::driver

@@ -3,6 +3,7 @@
 
 #include "engine/program/Words.h"
 #include "tools/npar/job/Job.h"
+#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -110,6 +111,9 @@ ExitCode runRun(RunFlags flags) {
     std::signal(SIGPIPE, SIG_IGN); // a reader of the log or of the progress that goes away is an error at most, not the end
     if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
       return code;
+    // Process 0 compiles.
+    if (ExitCode code = job.agree(job.isVoice() ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
+      return code;
     return runIn(job, flags);
   });
 }
@@ -125,6 +129,7 @@ Command addRunCommand(CLI::App &driver) {
              "      --data book.txt --tokens bytes --steps 50 --log log.jsonl\n");
   flags->model.addTo(*app);
   flags->job.addTo(*app);
+  addMachineTo(*app, flags->model);
   app->add_option("--data", flags->data, "file to train on: tokens, or a FILE.safetensors with a tensor for each input, samples first")
       ->type_name("FILE")
       ->check(notEmpty());

@@ -7,6 +7,7 @@
 #include "tools/npar/job/Job.h"
 #include "tools/npar/job/MpiLaunch.h"
 #include "tools/npar/model/Compilation.h"
+#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
@@ -253,9 +254,11 @@ ExitCode verifyMatrix(const VerifyFlags &flags) {
   return verifyAll(std::move(matrix));
 }
 
-ExitCode runVerify(const VerifyFlags &flags, Job &job) {
+ExitCode runVerify(VerifyFlags flags, Job &job) {
   if (flags.all) {
     ExitCode code = job.refuseOthers("npar verify --all");
+    if (code == ExitCode::Good)
+      code = findMachine(flags.model);
     return code == ExitCode::Good ? verifyMatrix(flags) : code;
   }
   if (!flags.more.empty() || !flags.combine.empty() || !flags.printPlan.empty() || flags.plans || flags.jobs)
@@ -265,6 +268,10 @@ ExitCode runVerify(const VerifyFlags &flags, Job &job) {
     return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: --program needs the model text (.npar) beside it");
   if (ExitCode code = job.join(flags.timeout, flags.json); code != ExitCode::Good)
     return code;
+  // All processes read the machine's text; one measures it where there is none.
+  for (bool turn : {job.isVoice(), !job.isVoice()})
+    if (ExitCode code = job.agree(turn ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
+      return code;
   return flags.model.isCompiled() ? verifyCompiled(flags) : verifyText(flags, job);
 }
 
@@ -319,6 +326,7 @@ Command addVerifyCommand(CLI::App &driver) {
                 "with the command that shows it again.\n");
   flags->model.addTo(*app);
   flags->job.addTo(*app);
+  addMachineTo(*app, flags->model);
   app->add_option("--processes", flags->processes, "check it in so many processes, as npar launch starts them")
       ->type_name("N")
       ->check(wholeNumber(1, 65536));

@@ -105,6 +105,7 @@ ExitCode ModelOptions::refuseTextFlags() const {
                      : plan              ? "--plan"
                      : train             ? "--train"
                      : config            ? "--config"
+                     : machine           ? "--machine"
                      : !settings.empty() ? "--set"
                                          : nullptr;
   if (!flag)
@@ -143,6 +144,7 @@ Outcome<dsl::FrontendOptions> ModelOptions::frontend() const {
   options.plan = plan;
   options.train = train;
   options.config = config;
+  options.machine = machine;
   for (const std::string &setting : settings) {
     std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
     if (!pair)

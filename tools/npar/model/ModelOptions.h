@@ -16,6 +16,7 @@ struct ModelOptions {
   std::string model; ///< as given: a path, or the name of a model of the standard library
   std::optional<std::string> plan, train, config;
   std::vector<std::string> settings;                          ///< `key=value`
+  std::optional<std::string> machine; ///< the text of the machine that times are planned for; nothing: the reference machine
   program::ProgramKind kind = program::ProgramKind::Training; ///< what the program is compiled for
   std::string importFolder; ///< searched before the standard library, besides the text's own folder; may be empty
 
@@ -25,8 +26,8 @@ struct ModelOptions {
 
   /// The model is a compiled program (.npx), so plan and settings cannot change it any more.
   bool isCompiled() const;
-  /// A plan, train block, configuration or setting was given.
-  bool hasTextFlags() const { return plan || train || config || !settings.empty(); }
+  /// A plan, train block, configuration, machine or setting was given.
+  bool hasTextFlags() const { return plan || train || config || machine || !settings.empty(); }
   /// For compiled programs: an error when a flag is given that only a text can follow.
   ExitCode refuseTextFlags() const;
   /// The file that `model` names: a path, or a model of the standard library; as given when there is none.

@@ -1,0 +1,112 @@
+// `npar machine`: measures this machine, and shows machines.
+#include "tools/npar/Command.h"
+
+#include "tools/npar/files/PendingFile.h"
+#include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/machine/Measure.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+struct MachineFlags {
+  std::string output, shown = "reference";
+  bool quick = false, json = false;
+};
+
+nlohmann::ordered_json jsonOf(const dsl::Machine &machine) {
+  nlohmann::ordered_json json = {{"name", machine.name}, {"figures", nlohmann::ordered_json::object()}};
+  dsl::Machine copy = machine;
+  for (const dsl::Figure &figure : dsl::figuresOf(copy))
+    json["figures"][figure.path()] = *figure.value;
+  return json;
+}
+
+ExitCode measure(const MachineFlags &flags) {
+  std::string path = flags.output.empty() ? herePath() : flags.output;
+  if (path.empty())
+    return fail(ExitCode::BadInput, "there is no place for this machine's file: set HOME or XDG_CACHE_HOME, or give -o FILE");
+  if (!flags.output.empty())
+    if (engine::Status status = checkWritable(path); !status.ok()) // before a minute is spent on it
+      return fail(status);
+  MeasureOptions options;
+  options.quick = flags.quick;
+  Outcome<Measured> measured = measureMachine(options);
+  if (!measured.ok())
+    return measured.code();
+  if (ExitCode code = writeMachineFile(path, measured->machine, measured->remark); code != ExitCode::Good)
+    return code;
+  if (flags.json) {
+    nlohmann::ordered_json json = jsonOf(measured->machine);
+    json["file"] = path;
+    for (const Residual &one : measured->residuals)
+      json["residuals"].push_back({{"kind", one.kind}, {"steps", one.steps}, {"seconds", one.seconds}, {"relative", one.relative}});
+    std::cout << json.dump(2) << "\n";
+    return ExitCode::Good;
+  }
+  std::cout << dsl::printMachine(measured->machine) << "\n" << fmt::format("{:<28}{:>8}{:>12}{:>10}\n", "fit", "steps", "seconds", "error");
+  for (const Residual &one : measured->residuals)
+    std::cout << fmt::format("  {:<26}{:>8}{:>12.4f}{:>8.1f} %\n", one.kind, one.steps, one.seconds, 100 * one.relative);
+  printRemark(fmt::format("wrote '{}'", path));
+  return ExitCode::Good;
+}
+
+ExitCode show(const MachineFlags &flags) {
+  Outcome<std::optional<std::string>> path = machineFile(flags.shown);
+  if (!path.ok())
+    return path.code();
+  Outcome<dsl::Machine> machine = readMachineFile(*path);
+  if (!machine.ok())
+    return machine.code();
+  if (flags.json)
+    std::cout << jsonOf(*machine).dump(2) << "\n";
+  else
+    std::cout << dsl::printMachine(*machine);
+  return ExitCode::Good;
+}
+
+} // namespace
+
+Command addMachineCommand(CLI::App &driver) {
+  auto flags = std::make_shared<MachineFlags>();
+  CLI::App *app = driver.add_subcommand("machine", "measure this machine for planned times, show machines\n\n"
+                                                   "Example:\n"
+                                                   "  npar machine measure\n"
+                                                   "  npar inspect gpt2 --machine here\n");
+  CLI::App *measuring =
+      app->add_subcommand("measure", "measure this machine and write its file, the one that --machine here reads\n\n"
+                                     "Example:\n"
+                                     "  npar machine measure -o big.npar && npar inspect gpt2 --machine big.npar\n\n"
+                                     "It trains small models for about a minute and fits the figures to their steps. Nothing else\n"
+                                     "should compute meanwhile.\n");
+  measuring->add_option("-o,--output", flags->output, "the file (default: $XDG_CACHE_HOME/npar/machines/HOST.npar, else in ~/.cache)")
+      ->type_name("FILE.npar")
+      ->check(notEmpty());
+  measuring->add_flag("--quick", flags->quick, "the smallest models alone: whether it works; its figures mean little");
+  measuring->add_flag("--json", flags->json, "what was found as JSON");
+  CLI::App *showing = app->add_subcommand("show", "print a machine: a file, a name of the standard library, or here\n\n"
+                                                  "Example:\n"
+                                                  "  npar machine show reference --json");
+  showing
+      ->add_option("MACHINE", flags->shown, "a file, a name of the standard library, or here, which is measured once (default: reference)")
+      ->check(notEmpty());
+  showing->add_flag("--json", flags->json, "its figures as JSON: bytes, seconds, FLOP/s");
+  for (CLI::App *inner : {measuring, showing}) {
+    inner->allow_extras();
+    inner->footer(exitCodeText);
+  }
+  return {app, [flags, app, measuring, showing] {
+            if (measuring->parsed())
+              return measure(*flags);
+            if (showing->parsed())
+              return show(*flags);
+            return fail(ExitCode::Usage, "which? give measure or show\nnpar: see 'npar " + app->get_name() + " --help'");
+          }};
+}
+
+} // namespace npar::driver

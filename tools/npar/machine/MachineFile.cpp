@@ -1,0 +1,137 @@
+// Finds, reads and writes the texts of machines.
+#include "tools/npar/machine/MachineFile.h"
+
+#include "dsl/machine/ReadMachine.h"
+#include "engine/files/AtomicFile.h"
+#include "tools/npar/machine/Measure.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Suggest.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <iostream>
+#include <unistd.h>
+
+namespace npar::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// Names of the standard library's machines, ascending, with the word for this one.
+std::vector<std::string> knownMachines() {
+  std::vector<std::string> names{"here"};
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(fs::path(standardLibrary()) / "machines", ignored))
+    if (entry.path().extension() == ".npar")
+      names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// This machine's file; made by measuring where there is none.
+Outcome<std::optional<std::string>> here() {
+  std::string path = herePath();
+  if (path.empty())
+    return fail(ExitCode::BadInput, "there is no place for this machine's file: set HOME or XDG_CACHE_HOME, or give --machine FILE");
+  std::error_code ignored;
+  if (fs::exists(path, ignored))
+    return std::optional(path);
+  printRemark(fmt::format("measuring this machine for --machine here; '{}' keeps it", path));
+  Outcome<Measured> measured = measureMachine(MeasureOptions());
+  if (!measured.ok())
+    return measured.code();
+  if (ExitCode code = writeMachineFile(path, measured->machine, measured->remark); code != ExitCode::Good)
+    return code;
+  return std::optional(path);
+}
+
+} // namespace
+
+void addMachineTo(CLI::App &app, ModelOptions &model) {
+  app.add_option(
+         "--machine", model.machine,
+         "the machine that times are planned for: a file of `npar machine measure`, a name of the standard library, or here, which is "
+         "measured once (default: reference)")
+      ->type_name("NAME")
+      ->check(notEmpty());
+}
+
+ExitCode findMachine(ModelOptions &model) {
+  if (!model.machine || model.isCompiled())
+    return ExitCode::Good;
+  Outcome<std::optional<std::string>> path = machineFile(*model.machine);
+  if (path.ok())
+    model.machine = *path;
+  return path.code();
+}
+
+Outcome<std::optional<std::string>> machineFile(const std::string &word) {
+  std::error_code ignored;
+  if (word == "here")
+    return here();
+  if (word == "reference")
+    return std::optional<std::string>();
+  if (fs::is_directory(word, ignored))
+    return fail(ExitCode::BadInput, "cannot read the machine '" + word + "': it is a directory");
+  if (fs::exists(word, ignored))
+    return std::optional(word);
+  fs::path library = fs::path(standardLibrary()) / "machines" / (word + ".npar");
+  if (!fs::path(word).has_parent_path() && fs::exists(library, ignored))
+    return std::optional(library.string());
+  std::vector<std::string> known = knownMachines();
+  std::string nearest = nearestWord(fs::path(word).stem().string(), known);
+  return fail(ExitCode::BadInput,
+              "no machine '" + word + "': there is no such file; " +
+                  (nearest.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : "did you mean '" + nearest + "'?"));
+}
+
+Outcome<dsl::Machine> readMachineFile(const std::optional<std::string> &path) {
+  if (!path)
+    return dsl::referenceMachine();
+  dsl::Sources sources;
+  dsl::Diagnostics diagnostics(sources);
+  std::optional<dsl::Machine> machine = dsl::loadMachine(*path, sources, diagnostics);
+  diagnostics.print(std::cerr);
+  if (!machine)
+    return ExitCode::BadInput;
+  return *machine;
+}
+
+std::string hostName() {
+  char text[256] = {};
+  std::string name = gethostname(text, sizeof text - 1) == 0 ? text : "";
+  for (char &letter : name)
+    if (!std::isalnum(static_cast<unsigned char>(letter)) && letter != '-' && letter != '.')
+      letter = '_'; // it names a file
+  return name.empty() ? "host" : name;
+}
+
+std::string herePath() {
+  std::string folder = variable("XDG_CACHE_HOME");
+  if (folder.empty() && !variable("HOME").empty())
+    folder = variable("HOME") + "/.cache";
+  return folder.empty() ? "" : folder + "/npar/machines/" + hostName() + ".npar";
+}
+
+ExitCode writeMachineFile(const std::string &path, const dsl::Machine &machine, const std::string &remark) {
+  std::error_code failed;
+  if (fs::path folder = fs::path(path).parent_path(); !folder.empty())
+    fs::create_directories(folder, failed);
+  if (failed)
+    return fail(ExitCode::BadInput, "cannot write '" + path + "': " + failed.message());
+  std::string text = "# " + remark + "\n" + dsl::printMachine(machine);
+  engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
+  return status.ok() ? ExitCode::Good : fail(status);
+}
+
+} // namespace npar::driver
