@@ -13,6 +13,7 @@ import datetime
 import os
 import pathlib
 import sys
+import tempfile
 
 import attention_rows
 import engine
@@ -21,6 +22,8 @@ import machine
 import ranks
 import training
 import workloads
+from npar_program import measured_machine
+from pipe import Absent
 from rows import Table
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -44,6 +47,7 @@ class Options:
         self.npar, self.types, self.quick = self.build / "bin" / "npar", flags.types, flags.quick
         self.versions = {}  # of those that took part
         self.rounds, self.seconds = (1, 0) if flags.quick else (flags.rounds, flags.seconds)
+        self.machine = "reference"  # that planned times are for
 
     def steps_for(self, seconds):
         """Measured steps of a turn, where one takes npar so long."""
@@ -116,8 +120,19 @@ def header(options, about):
     ]
 
 
-def measure(options, table, sections):
+def measure_machine(options, table, folder):
+    """Planned times are those of the machine as it is now."""
+    options.say("what npar's planned times are computed from")
+    try:
+        options.machine = measured_machine(options.npar, pathlib.Path(folder, "machine.npar"), options.quick)
+    except Absent as reason:
+        table.text(f"planned times are those of the reference machine: {reason}")
+
+
+def measure(options, table, sections, folder):
     peaks, seconds = {}, {}
+    if set(sections) & set(workloads.TRAINED):
+        measure_machine(options, table, folder)
     if set(sections) & {"a", *workloads.TRAINED}:
         peaks = limits.measure(options, table)
     for key in workloads.TRAINED:
@@ -139,7 +154,8 @@ def main():
     table.header(header(options, about))
     code = 0
     try:
-        measure(options, table, flags.only)
+        with tempfile.TemporaryDirectory() as folder:
+            measure(options, table, flags.only, folder)
     except KeyboardInterrupt:
         table.text("stopped")
         code = 130

@@ -25,13 +25,19 @@ def call(command, errors=None):
         return output.read().decode(), usage.ru_maxrss * 1024
 
 
-class Program:
-    """One model under one plan, compiled. `npar`: the driver; `folder`: where it may leave files."""
+def measured_machine(npar, path, quick):
+    """Measures this machine and leaves its text at `path`, for planned times."""
+    call([npar, "machine", "measure", "-o", path, *(["--quick"] if quick else [])])
+    return path
 
-    def __init__(self, npar, folder, name, model, plan, settings):
+
+class Program:
+    """One model under one plan, compiled. `npar`: the driver; `folder`: where it may leave files; `machine`: that times are planned for."""
+
+    def __init__(self, npar, folder, name, model, plan, settings, machine="reference"):
         self.npar, self.path, self.log = npar, pathlib.Path(folder, name + ".npx"), pathlib.Path(folder, name + ".jsonl")
         words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        call([npar, "compile", model, *(["--plan", plan] if plan else []), *words, "-o", self.path])
+        call([npar, "compile", model, *(["--plan", plan] if plan else []), *words, "--machine", machine, "-o", self.path])
         self.tokens = settings["batch"] * settings["length"]
 
     def inspect(self):

@@ -47,7 +47,7 @@ class Contest:
         self.tokens.write_bytes(array.array("H", chance.choices(range(sizes["vocab"]), k=16 * self.workload.tokens + 1)).tobytes())
 
     def compile(self):
-        return Program(self.options.npar, self.folder, "model", self.workload.model, "none", {**self.workload.sizes, "compute": self.type})
+        return Program(self.options.npar, self.folder, "model", self.workload.model, "none", {**self.workload.sizes, "compute": self.type}, self.options.machine)
 
     def start(self, compiled):
         request = {
