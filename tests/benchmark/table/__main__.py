@@ -126,7 +126,7 @@ def measure_machine(options, table, folder):
     try:
         options.machine = measured_machine(options.npar, pathlib.Path(folder, "machine.npar"), options.quick)
     except Absent as reason:
-        table.text(f"planned times are those of the reference machine: {reason}")
+        table.out(f"  planned  times are those of the reference machine: {reason}")
 
 
 def measure(options, table, sections, folder):
