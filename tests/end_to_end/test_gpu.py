@@ -67,7 +67,7 @@ class GpuTest(DriverTest):
                 (text,) = texts(self.compile(model, "cuda:sm_90")).values()
                 kept = re.findall(r"^// kernel (\w+?)_\d+ host ", text, re.M)
                 if "f64" not in name:
-                    self.assertLessEqual(set(kept), {"learning_rate", "adamw", "sinusoid"})
+                    self.assertLessEqual(set(kept), {"learning_rate", "adamw", "combine_adamw", "sinusoid"})
 
     # The program runs on the processor as it does without them.
     def test_the_processor_runs_it(self):
