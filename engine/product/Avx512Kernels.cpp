@@ -18,7 +18,7 @@ namespace {
 struct BlockSizes {
   int64_t k, columns;
 };
-template <class T> constexpr BlockSizes sizesFor = {int64_t(512 * sizeof(float) / sizeof(T)), 256};
+template <class T> constexpr BlockSizes sizesFor = {int64_t(768 * sizeof(float) / sizeof(T)), 256};
 
 #include "engine/product/Vectors.inc"
 

@@ -1,222 +1,239 @@
-// The loops around register tiles: blocks of rows, of columns, of k, strips of columns, then panels (after Goto, van de Geijn: Anatomy of
+// The loops around register tiles: blocks of rows, of columns and of k, strips of columns, then panels (after Goto, van de Geijn: Anatomy of
 // high-performance matrix multiplication, 2008, with A and B changed over), with sums carried from one block of k to the next.
 #include "engine/product/Product.h"
 
 #include "engine/product/FloatControl.h"
 
 #include <algorithm>
+#include <cstring>
+#include <unistd.h>
 
 namespace npar::engine {
 
 namespace {
 
 constexpr int64_t alignment = 64;
-/// What lies in the third-level cache: packed blocks of B, and sums that are carried over blocks of k.
-constexpr int64_t mostCarriedColumns = 1024, mostPackedColumns = 1024;
+/// What lies in the third-level cache: packed panels of B, and sums that are carried over blocks of k.
+constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarriedColumns = 1024;
 
 int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
 int64_t roundUp(int64_t value, int64_t multiple) { return ceilDivide(value, multiple) * multiple; }
 
 /// Blocks of at most `most`, multiples of `unit`, as equal as they get.
 int64_t evenBlock(int64_t extent, int64_t most, int64_t unit) {
-  int64_t blocks = ceilDivide(extent, std::max(most, unit));
+  int64_t blocks = ceilDivide(extent, std::max(most / unit * unit, unit));
   return roundUp(ceilDivide(extent, blocks), unit);
 }
 
-char *advance(void *pointer, int64_t bytes) { return static_cast<char *>(pointer) + bytes; }
-const char *advance(const void *pointer, int64_t bytes) { return static_cast<const char *>(pointer) + bytes; }
+/// Of `count` tiles the share of one of `parts`.
+std::pair<int64_t, int64_t> share(int64_t count, int64_t part, int64_t parts) { return {count * part / parts, count * (part + 1) / parts}; }
 
-/// The lines of C that the next tile takes its sums from and is written to, while the one before is multiplied.
-void prefetchResult(const Epilogue &e, int64_t sumBytes, int64_t row, int64_t column, int rows, int columns) {
-  if (e.generated)
-    return;
-  int64_t bytes = e.resultType == ProductResult::Sums ? sumBytes : 2;
-  const char *line = static_cast<const char *>(e.result) + (row * e.stride + column) * bytes;
-  for (int r = 0; r < rows; ++r, line += e.stride * bytes)
-    for (int64_t at = 0; at < columns * bytes; at += 64)
+/// Bytes; 32 KiB where the system does not tell.
+int64_t firstLevelCache() {
+  static const int64_t bytes = std::max<int64_t>(::sysconf(_SC_LEVEL1_DCACHE_SIZE), 32 << 10);
+  return bytes;
+}
+
+/// Lines of C that the next tile reads, while the one before is multiplied.
+void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
+  for (int r = 0; r < rows; ++r, line += stride)
+    for (int64_t at = 0; at < bytes; at += 64)
       __builtin_prefetch(line + at, 1);
 }
 
-/// Nothing is left to do to the sums: they are carried in C itself, except those of tiles that reach over its edge.
-bool isStored(const Epilogue &e) { return !e.generated && e.resultType == ProductResult::Sums && !e.accumulate && !e.bias && !e.residual; }
-
 int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
+
+int64_t resultBytes(const ProductShape &shape) { return shape.result == ProductResult::Sums ? sumBytes(shape.type) : 2; }
 
 } // namespace
 
+/// Rows, columns and k of one block.
+struct Product::Step {
+  Range rows, columns, k;
+  bool first, last;
+};
+
 /// Packed panels of A and B, and where their sums are.
-struct Product::Block {
+struct Product::Strip {
   int64_t row, rows, column, columns, depth, paddedDepth;
   const char *a, *b;
+  ProductTarget target;
   char *sums;
-  /// From a panel of A to the next; 0 where no sums are carried.
+  /// From the sums of a panel of A to those of the next: 0 where they are not carried.
   int64_t sumsDown;
   bool first, last;
 };
 
-/// A panel of A, from its row in the block on, over some k of the block.
+/// A panel of A, from its row in the strip on, over some k of the block.
 struct Product::Pass {
   int64_t row;
   int usedRows;
   int64_t depth;
   bool first, last;
-  const char *a = nullptr, *b = nullptr;
+  const char *a, *b;
 };
 
-/// Cuts C so that what several parts pack again (A for parts side by side, B for parts above each other) is least.
-Product::Product(const ProductShape &shape, int workers, InstructionSet set) : shape(shape), kernels(tileKernels(set, shape.type)) {
-  int64_t tilesDown = ceilDivide(shape.m, kernels.rows), tilesAcross = ceilDivide(shape.n, kernels.columns);
+Product::Product(const ProductShape &shape, int workers, InstructionSet set)
+    : shape(shape), kernels(tileKernels(set, shape.type)), tileBytes(kernels.rows * kernels.columns * sumBytes(shape.type)),
+      inC(shape.result == ProductResult::Sums && !shape.accumulate) {
+  cutForCaches();
+  cutForWorkers(workers);
+}
+
+void Product::cutForCaches() {
+  blockK = evenBlock(shape.k, kernels.blockK, kernels.group);
+  carried = blockK < shape.k && !inC;
+  stepRows = carried ? evenBlock(shape.m, mostCarriedRows, kernels.rows) : roundUp(shape.m, kernels.rows);
+  stepColumns = evenBlock(shape.n, mostPanelBytes / (blockK * kernels.packedBytes), kernels.columns);
+  if (carried)
+    stepColumns = std::min(stepColumns, evenBlock(shape.n, mostCarriedColumns, kernels.columns));
+  steps = ceilDivide(shape.m, stepRows) * ceilDivide(shape.n, stepColumns) * ceilDivide(shape.k, blockK);
+  // B passes through the first level beside the panel of A.
+  passK = std::min(kernels.passK, std::max<int64_t>(firstLevelCache() * 9 / 10 / (kernels.rows * kernels.packedBytes), kernels.group));
+}
+
+/// Two parts for each worker, since workers are not equally fast, cut so that what several parts pack again of A and fetch again of B is least.
+void Product::cutForWorkers(int workers) {
+  int64_t tilesDown = stepRows / kernels.rows, tilesAcross = stepColumns / kernels.columns, most = workers > 1 ? 2 * workers : 1;
+  packParts = std::min<int64_t>(workers, tilesAcross);
   double best = 0;
-  for (int down = 1; down <= workers; ++down) {
-    int across = workers / down;
-    if (down > tilesDown || across > tilesAcross)
-      continue;
+  for (int64_t down = 1; down <= std::min(most, tilesDown); ++down) {
+    int64_t across = std::min(most / down, tilesAcross), rounds = ceilDivide(down * across, workers);
     int64_t rows = ceilDivide(tilesDown, down) * kernels.rows, columns = ceilDivide(tilesAcross, across) * kernels.columns;
-    // A packed element costs about as much as 24 multiplications of the tile.
-    double time = double(rows) * columns + 24.0 * (rows + columns);
+    // To pack an element costs about as much as 24 multiplications of the tile, to fetch a packed one as 4.
+    double time = double(rounds) * (double(rows) * columns + 24.0 * rows + 4.0 * columns);
     if (best == 0 || time < best)
       best = time, partRows = down, partColumns = across;
   }
-  blockK = evenBlock(shape.k, kernels.blockK, kernels.group);
   blockRows = evenBlock(ceilDivide(tilesDown, partRows) * kernels.rows, kernels.blockRows, kernels.rows);
-  blockColumns = ceilDivide(tilesAcross, partColumns) * kernels.columns;
-  if (blockK < shape.k)
-    blockColumns = evenBlock(blockColumns, mostCarriedColumns, kernels.columns);
-  packColumns = evenBlock(blockColumns, mostPackedColumns, kernels.columns);
-  stripColumns = evenBlock(packColumns, kernels.stripColumns, kernels.columns);
+  stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, kernels.stripColumns, kernels.columns);
 }
 
-Product::Range Product::rowsOf(int part) const {
-  int64_t tiles = ceilDivide(shape.m, kernels.rows), index = part / partColumns;
-  return {tiles * index / partRows * kernels.rows, std::min(tiles * (index + 1) / partRows * kernels.rows, shape.m)};
+uint64_t Product::panelBytes() const { return roundUp(stepColumns * blockK * kernels.packedBytes, alignment); }
+
+uint64_t Product::sharedBytes() const {
+  return panelBytes() + (carried ? uint64_t(stepRows / kernels.rows) * (stepColumns / kernels.columns) * tileBytes : 0);
 }
 
-Product::Range Product::columnsOf(int part) const {
-  int64_t tiles = ceilDivide(shape.n, kernels.columns), index = part % partColumns;
-  return {tiles * index / partColumns * kernels.columns, std::min(tiles * (index + 1) / partColumns * kernels.columns, shape.n)};
+uint64_t Product::partBytes() const {
+  int64_t tiles = inC || carried ? 1 : stripColumns / kernels.columns;
+  return roundUp(blockRows * blockK * kernels.packedBytes, alignment) + tiles * tileBytes;
 }
 
-uint64_t Product::scratchBytes(bool packedB) const {
-  int64_t depth = roundUp(std::min(blockK, shape.k), kernels.group);
-  int64_t a = roundUp(blockRows * depth * kernels.packedBytes, alignment);
-  int64_t b = packedB ? 0 : roundUp(packColumns * depth * kernels.packedBytes, alignment);
-  int64_t sums = blockK < shape.k ? blockRows * blockColumns : kernels.rows * stripColumns;
-  return uint64_t(a + b + roundUp(sums * sumBytes(shape.type), alignment));
+/// k is innermost: sums wait for no other step.
+Product::Step Product::stepOf(int64_t phase) const {
+  int64_t index = phase / 2, depths = ceilDivide(shape.k, blockK), across = ceilDivide(shape.n, stepColumns);
+  int64_t k = index % depths * blockK, column = index / depths % across * stepColumns, row = index / depths / across * stepRows;
+  int64_t end = std::min(k + blockK, shape.k);
+  return {{row, std::min(row + stepRows, shape.m)}, {column, std::min(column + stepColumns, shape.n)}, {k, end}, k == 0, end == shape.k};
 }
 
-void Product::run(int part, const void *a, const void *b, const Epilogue &epilogue, void *scratch) const {
-  runBlocks(part, a, b, nullptr, epilogue, scratch);
+void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, void *shared, void *own) const {
+  Step step = stepOf(phase);
+  if (phase % 2)
+    multiply(step, part, operands, static_cast<char *>(shared), static_cast<char *>(own));
+  else
+    pack(step, part, operands.b, static_cast<char *>(shared));
 }
 
-void Product::runPacked(int part, const void *a, const void *packed, const Epilogue &epilogue, void *scratch) const {
-  runBlocks(part, a, nullptr, packed, epilogue, scratch);
+void Product::pack(const Step &step, int64_t part, const void *b, char *panels) const {
+  int64_t depth = step.k.end - step.k.begin;
+  auto [begin, end] = share(ceilDivide(step.columns.end - step.columns.begin, kernels.columns), part, packParts);
+  if (begin == end)
+    return;
+  int64_t column = step.columns.begin + begin * kernels.columns, right = std::min(step.columns.begin + end * kernels.columns, step.columns.end);
+  kernels.packB({b, shape.bStride, shape.bTransposed}, step.k.begin, depth, column, right - column,
+                panels + begin * kernels.columns * roundUp(depth, kernels.group) * kernels.packedBytes);
 }
 
-uint64_t Product::packedBytes() const {
-  return uint64_t(roundUp(shape.k, kernels.group) * roundUp(shape.n, kernels.columns) * kernels.packedBytes);
-}
-
-/// One block of k after the other, in each all panels.
-void Product::pack(const void *b, int64_t column, int64_t columns, void *packed) const {
-  int64_t width = roundUp(shape.n, kernels.columns);
-  for (int64_t k = 0; k < shape.k; k += blockK) {
-    int64_t depth = std::min(blockK, shape.k - k);
-    kernels.packB({b, shape.bStride, shape.bTransposed}, k, depth, column, columns,
-                  advance(packed, (k * width + column * roundUp(depth, kernels.group)) * kernels.packedBytes));
-  }
-}
-
-void Product::runBlocks(int part, const void *a, const void *b, const void *packed, const Epilogue &epilogue, void *scratch) const {
+void Product::multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const {
+  int64_t tilesAcross = ceilDivide(step.columns.end - step.columns.begin, kernels.columns);
+  auto [top, bottom] = share(ceilDivide(step.rows.end - step.rows.begin, kernels.rows), part / partColumns, partRows);
+  auto [left, right] = share(tilesAcross, part % partColumns, partColumns);
+  int64_t lastRow = std::min(step.rows.begin + bottom * kernels.rows, step.rows.end);
+  int64_t lastColumn = std::min(step.columns.begin + right * kernels.columns, step.columns.end);
   FloatControl control(kernels.flushes ? FloatControl::Flushing : FloatControl::Precise);
   kernels.begin();
-  Range rows = rowsOf(part), columns = columnsOf(part);
-  int64_t mostDepth = roundUp(std::min(blockK, shape.k), kernels.group), width = roundUp(shape.n, kernels.columns);
-  char *packedA = static_cast<char *>(scratch);
-  char *packedB = packedA + roundUp(blockRows * mostDepth * kernels.packedBytes, alignment);
-  char *sums = packed ? packedB : packedB + roundUp(packColumns * mostDepth * kernels.packedBytes, alignment);
-  int64_t tileBytes = kernels.rows * kernels.columns * sumBytes(shape.type);
-  bool carried = blockK < shape.k;
-
-  Block block{};
-  for (block.row = rows.begin; block.row < rows.end; block.row += blockRows) {
-    block.rows = std::min(blockRows, rows.end - block.row);
-    for (int64_t left = columns.begin; left < columns.end; left += blockColumns)
-      for (int64_t k = 0; k < shape.k; k += blockK) {
-        block.depth = std::min(blockK, shape.k - k), block.paddedDepth = roundUp(block.depth, kernels.group);
-        block.first = k == 0, block.last = k + blockK >= shape.k;
-        kernels.packA({a, shape.aStride, shape.aTransposed}, block.row, block.rows, k, block.depth, packedA);
-        block.a = packedA;
-        int64_t right = std::min(left + blockColumns, columns.end);
-        for (int64_t column = left; column < right; column += packColumns) {
-          int64_t packedWidth = std::min(packColumns, right - column);
-          const char *panels = packedB;
-          if (packed)
-            panels = advance(packed, (k * width + column * block.paddedDepth) * kernels.packedBytes);
-          else
-            kernels.packB({b, shape.bStride, shape.bTransposed}, k, block.depth, column, packedWidth, packedB);
-          for (int64_t strip = 0; strip < packedWidth; strip += stripColumns) {
-            block.column = column + strip, block.columns = std::min(stripColumns, packedWidth - strip);
-            block.b = panels + strip * block.paddedDepth * kernels.packedBytes;
-            block.sumsDown = carried ? ceilDivide(block.columns, kernels.columns) * tileBytes : 0;
-            block.sums = carried ? sums + (block.column - left) / kernels.columns * ceilDivide(block.rows, kernels.rows) * tileBytes : sums;
-            multiplyStrip(block, epilogue);
-          }
-        }
-      }
+  Strip strip{};
+  strip.depth = step.k.end - step.k.begin, strip.paddedDepth = roundUp(strip.depth, kernels.group);
+  strip.first = step.first, strip.last = step.last;
+  strip.target = {operands.c, shape.cStride, shape.result, shape.accumulate};
+  strip.a = own;
+  strip.sumsDown = carried ? tilesAcross * tileBytes : 0;
+  char *sums = carried ? shared + panelBytes() : own + roundUp(blockRows * blockK * kernels.packedBytes, alignment);
+  for (strip.row = step.rows.begin + top * kernels.rows; strip.row < lastRow; strip.row += blockRows) {
+    strip.rows = std::min(blockRows, lastRow - strip.row);
+    kernels.packA({operands.a, shape.aStride, shape.aTransposed}, strip.row, strip.rows, step.k.begin, strip.depth, own);
+    for (strip.column = step.columns.begin + left * kernels.columns; strip.column < lastColumn; strip.column += stripColumns) {
+      int64_t across = strip.column - step.columns.begin, down = strip.row - step.rows.begin;
+      strip.columns = std::min(stripColumns, lastColumn - strip.column);
+      strip.b = shared + across * strip.paddedDepth * kernels.packedBytes;
+      strip.sums = carried ? sums + (down / kernels.rows * tilesAcross + across / kernels.columns) * tileBytes : sums;
+      multiplyStrip(strip);
+    }
   }
   kernels.end();
 }
 
 /// As many k of a panel of A as a pass takes stay in the first-level cache while the panels of B in the strip pass by from the second; what
 /// they add up to waits there for the next pass.
-void Product::multiplyStrip(const Block &block, const Epilogue &epilogue) const {
-  int64_t panelBytesA = block.paddedDepth * kernels.rows * kernels.packedBytes;
-  int64_t passK = evenBlock(block.depth, kernels.passK, kernels.group);
-  const char *a = block.a;
-  char *sums = block.sums;
-  for (int64_t i = 0; i < block.rows; i += kernels.rows, a += panelBytesA, sums += block.sumsDown) {
-    int usedRows = int(std::min<int64_t>(kernels.rows, block.rows - i));
-    for (int64_t k = 0; k < block.depth; k += passK) {
-      Pass pass{i, usedRows, std::min(passK, block.depth - k), block.first && k == 0, block.last && k + passK >= block.depth};
-      pass.a = a + k * kernels.rows * kernels.packedBytes, pass.b = block.b + k * kernels.columns * kernels.packedBytes;
-      multiplyPass(block, pass, epilogue, sums);
+void Product::multiplyStrip(const Strip &strip) const {
+  int64_t panelBytesA = strip.paddedDepth * kernels.rows * kernels.packedBytes, mostDepth = evenBlock(strip.depth, passK, kernels.group);
+  const char *a = strip.a;
+  char *sums = strip.sums;
+  for (int64_t i = 0; i < strip.rows; i += kernels.rows, a += panelBytesA, sums += strip.sumsDown) {
+    int usedRows = int(std::min<int64_t>(kernels.rows, strip.rows - i));
+    for (int64_t k = 0; k < strip.depth; k += mostDepth) {
+      Pass pass{};
+      pass.row = i, pass.usedRows = usedRows, pass.depth = std::min(mostDepth, strip.depth - k);
+      pass.first = strip.first && k == 0, pass.last = strip.last && k + mostDepth >= strip.depth;
+      pass.a = a + k * kernels.rows * kernels.packedBytes, pass.b = strip.b + k * kernels.columns * kernels.packedBytes;
+      multiplyPass(strip, pass, sums);
     }
-    if (block.last && kernels.flushes)
-      finishRow(block, epilogue, sums, i, usedRows);
+    if (strip.last && kernels.flushes && !inC)
+      finishRow(strip, i, usedRows, sums);
   }
 }
 
-void Product::multiplyPass(const Block &block, const Pass &pass, const Epilogue &epilogue, char *sums) const {
-  int64_t tileBytes = kernels.rows * kernels.columns * sumBytes(shape.type);
-  int64_t panelBytesB = block.paddedDepth * kernels.columns * kernels.packedBytes;
-  int64_t lastPanel = (block.columns - 1) / kernels.columns * kernels.columns;
-  bool stored = isStored(epilogue), prefetches = kernels.prefetchesResult && (stored || pass.last);
+void Product::multiplyPass(const Strip &strip, const Pass &pass, char *sums) const {
+  int64_t panelBytesB = strip.paddedDepth * kernels.columns * kernels.packedBytes, bytes = resultBytes(shape);
+  bool readsC = inC ? !pass.first : pass.last && shape.accumulate, prefetches = kernels.prefetchesResult && readsC;
+  int64_t row = strip.row + pass.row;
   const char *b = pass.b;
-  for (int64_t j = 0; j < block.columns; j += kernels.columns, b += panelBytesB, sums += tileBytes) {
-    int usedColumns = int(std::min<int64_t>(kernels.columns, block.columns - j));
-    if (prefetches)
-      prefetchResult(epilogue, sumBytes(shape.type), block.row + pass.row, block.column + std::min(j + kernels.columns, lastPanel), pass.usedRows,
-                     kernels.columns);
-    if (stored && pass.usedRows == kernels.rows && usedColumns == kernels.columns) {
-      int64_t at = (block.row + pass.row) * epilogue.stride + block.column + j;
-      char *tile = static_cast<char *>(epilogue.result) + at * sumBytes(shape.type);
-      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, epilogue.stride, pass.usedRows, pass.first);
-      continue;
+  for (int64_t j = 0; j < strip.columns; j += kernels.columns, b += panelBytesB) {
+    int usedColumns = int(std::min<int64_t>(kernels.columns, strip.columns - j));
+    char *tile = static_cast<char *>(strip.target.data) + (row * shape.cStride + strip.column + j) * bytes;
+    if (prefetches && j + kernels.columns < strip.columns)
+      prefetchTile(tile + kernels.columns * bytes, shape.cStride * bytes, pass.usedRows, kernels.columns * bytes);
+    if (!inC) {
+      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, sums, kernels.columns, pass.usedRows, pass.first);
+      if (pass.last && !kernels.flushes)
+        kernels.finish(strip.target, sums, row, strip.column + j, pass.usedRows, usedColumns);
+      sums += tileBytes;
+    } else if (pass.usedRows == kernels.rows && usedColumns == kernels.columns) {
+      kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, tile, shape.cStride, pass.usedRows, pass.first);
+    } else {
+      multiplyEdge(strip, pass, b, strip.column + j, usedColumns);
     }
-    kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, sums, kernels.columns, pass.usedRows, pass.first);
-    if (pass.last && !kernels.flushes)
-      kernels.finish(epilogue, sums, block.row + pass.row, block.column + j, pass.usedRows, usedColumns);
   }
 }
 
-/// Epilogues do not flush.
-void Product::finishRow(const Block &block, const Epilogue &epilogue, const char *sums, int64_t i, int usedRows) const {
-  int64_t tileBytes = kernels.rows * kernels.columns * sumBytes(shape.type);
+/// A tile that reaches over C's edge, by way of the part's own memory.
+void Product::multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const {
+  int64_t bytes = sumBytes(shape.type), row = strip.row + pass.row;
+  const char *from = static_cast<const char *>(strip.target.data) + (row * shape.cStride + column) * bytes;
+  if (!pass.first)
+    for (int r = 0; r < pass.usedRows; ++r)
+      std::memcpy(strip.sums + r * kernels.columns * bytes, from + r * shape.cStride * bytes, usedColumns * bytes);
+  kernels.multiply(pass.depth, pass.a, shape.aTransposed, b, strip.sums, kernels.columns, pass.usedRows, pass.first);
+  kernels.finish(strip.target, strip.sums, row, column, pass.usedRows, usedColumns);
+}
+
+/// Results are rounded and added to without flushing.
+void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const {
   FloatControl control(FloatControl::Precise);
-  bool stored = isStored(epilogue) && usedRows == kernels.rows;
-  for (int64_t j = 0; j < block.columns; j += kernels.columns, sums += tileBytes)
-    if (int usedColumns = int(std::min<int64_t>(kernels.columns, block.columns - j)); !stored || usedColumns < kernels.columns)
-      kernels.finish(epilogue, sums, block.row + i, block.column + j, usedRows, usedColumns);
+  for (int64_t j = 0; j < strip.columns; j += kernels.columns, sums += tileBytes)
+    kernels.finish(strip.target, sums, strip.row + i, strip.column + j, usedRows, int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type) {

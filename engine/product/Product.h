@@ -2,58 +2,72 @@
 // tiles, parts, threads, instruction set and machine.
 #pragma once
 
-#include "engine/product/Epilogue.h"
+#include "engine/product/ProductTarget.h"
 #include "engine/product/TileKernels.h"
 
 #include <cstdint>
 
 namespace npar::engine {
 
-/// C[m,n] = A[m,k] B[k,n]; operands as they lie in memory, strides in elements.
+/// C[m,n] (+)= A[m,k] B[k,n]; operands as they lie in memory, strides in elements.
 struct ProductShape {
   ProductType type;
   int64_t m, n, k;
-  int64_t aStride, bStride;
+  int64_t aStride, bStride, cStride;
   bool aTransposed = false, bTransposed = false;
+  ProductResult result = ProductResult::Sums;
+  bool accumulate = false;
 };
 
-/// A product planned for a number of workers: parts that can run at the same time, in any order, on any thread, each with scratch of
-/// its own. No allocation and no lock in `run`.
+struct ProductOperands {
+  const void *a, *b;
+  void *c;
+};
+
+/// A product planned for a number of workers: phases that follow each other, in each of them parts that can run at the same time, in any
+/// order, on any thread. By turns B is packed and multiplied with, so that its panels are packed once for all workers. No allocation and no
+/// lock in `run`.
 class Product {
 public:
-  /// m, n, k >= 1. `parts` is at most `workers`; small products get fewer.
+  /// m, n, k >= 1. Of a small product a phase has fewer parts than there are workers.
   Product(const ProductShape &shape, int workers, InstructionSet set);
 
-  int parts() const { return partRows * partColumns; }
-  /// Of one part, aligned to 64.
-  uint64_t scratchBytes(bool packedB = false) const;
-  void run(int part, const void *a, const void *b, const Epilogue &epilogue, void *scratch) const;
-
-  /// B packed once and used by many products of the same n, k and set, whatever their m and workers: bytes, aligned to 64.
-  uint64_t packedBytes() const;
-  /// Columns [column, column + columns) of it; both multiples of `packedColumns`, or up to the end. Parts of it can run at the same time.
-  void pack(const void *b, int64_t column, int64_t columns, void *packed) const;
-  int64_t packedColumns() const { return kernels.columns; }
-  void runPacked(int part, const void *a, const void *packed, const Epilogue &epilogue, void *scratch) const;
+  int64_t phases() const { return 2 * steps; }
+  int64_t parts(int64_t phase) const { return phase % 2 ? partRows * partColumns : packParts; }
+  /// Scratch, aligned to 64: of the product from its first phase to its last, and of a part while it runs.
+  uint64_t sharedBytes() const;
+  uint64_t partBytes() const;
+  void run(int64_t phase, int64_t part, const ProductOperands &operands, void *shared, void *own) const;
 
 private:
   struct Range {
     int64_t begin, end;
   };
-  struct Block;
+  struct Step;
+  struct Strip;
   struct Pass;
-  Range rowsOf(int part) const;
-  Range columnsOf(int part) const;
-  void runBlocks(int part, const void *a, const void *b, const void *packed, const Epilogue &epilogue, void *scratch) const;
-  void multiplyStrip(const Block &block, const Epilogue &epilogue) const;
-  void multiplyPass(const Block &block, const Pass &pass, const Epilogue &epilogue, char *sums) const;
-  void finishRow(const Block &block, const Epilogue &epilogue, const char *sums, int64_t i, int usedRows) const;
+  void cutForCaches();
+  void cutForWorkers(int workers);
+  Step stepOf(int64_t phase) const;
+  uint64_t panelBytes() const;
+  void pack(const Step &step, int64_t part, const void *b, char *panels) const;
+  void multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const;
+  void multiplyStrip(const Strip &strip) const;
+  void multiplyPass(const Strip &strip, const Pass &pass, char *sums) const;
+  void multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const;
+  void finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const;
 
   ProductShape shape;
   const TileKernels &kernels;
-  int partRows = 1, partColumns = 1;
-  /// Sizes of blocks as cut for this shape; `blockK` depends on k alone, since packed operands are shared.
-  int64_t blockK, blockRows, blockColumns, packColumns, stripColumns;
+  int64_t tileBytes;
+  /// Nothing is left to do to the sums: C itself carries them from one block of k to the next.
+  bool inC;
+  /// Sums that something is left to do to wait between blocks of k in memory that the parts share.
+  bool carried;
+  /// A step is a block of k of some columns of some rows of C; A is packed in blocks of rows of a part, and a strip of B's panels fits the
+  /// second-level cache.
+  int64_t stepRows, stepColumns, blockK, blockRows, stripColumns, passK, steps;
+  int64_t partRows = 1, partColumns = 1, packParts = 1;
 };
 
 } // namespace npar::engine

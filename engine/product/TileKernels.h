@@ -1,7 +1,7 @@
 // What the loops of a product need from an instruction set: how panels are packed and one register tile multiplied and written.
 #pragma once
 
-#include "engine/product/Epilogue.h"
+#include "engine/product/ProductTarget.h"
 #include "engine/product/InstructionSet.h"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct TileKernels {
   int group;
   int packedBytes;
   /// Good sizes for the caches: so many k of so many rows of A are packed at once, so many columns of B have panels that fit the second
-  /// level, and so many k are multiplied before the next panel of B has its turn that a panel of A of that depth stays in the first.
+  /// level, and at most so many k are multiplied before the next panel of B has its turn that a panel of A of that depth stays in the first.
   int64_t blockK, blockRows, stripColumns, passK;
 
   /// [row, row + rows) x [k, k + depth) of A into panels.
@@ -44,15 +44,14 @@ struct TileKernels {
   /// Only the first `usedRows` rows need to be right; the others may be written, too.
   void (*multiply)(int64_t depth, const void *aPanel, bool aTransposed, const void *bPanel, void *tile, int64_t stride, int usedRows,
                    bool first);
-  /// Applies the epilogue to the finished tile (rows side by side) whose corner is (row, column) of C and writes `usedRows` x
-  /// `usedColumns` of it.
-  void (*finish)(const Epilogue &epilogue, const void *tile, int64_t row, int64_t column, int usedRows, int usedColumns);
+  /// Writes `usedRows` x `usedColumns` of the finished tile (rows side by side) whose corner is (row, column) of C.
+  void (*finish)(const ProductTarget &target, const void *tile, int64_t row, int64_t column, int usedRows, int usedColumns);
   /// Around the work of one part: what the processor must be told (tile shapes; flushing is told around `multiply`).
   void (*begin)();
   void (*end)();
   /// `multiply` runs with denormals flushed.
   bool flushes;
-  /// `finish` is faster where the lines of C that it writes are fetched while the tile before is multiplied.
+  /// Tiles that read C are faster where its lines are fetched while the tile before is multiplied.
   bool prefetchesResult;
 };
 

@@ -190,21 +190,21 @@ void packB(const Operand &b, int64_t k, int64_t depth, int64_t column, int64_t c
 }
 
 /// Sums that only have to be rounded. They hold no denormals, which the instruction would flush.
-void finishRounded(const Epilogue &epilogue, const float *tile, int64_t row, int64_t column, int usedRows, int usedColumns) {
-  uint16_t *to = static_cast<uint16_t *>(epilogue.result) + row * epilogue.stride + column;
+void finishRounded(const ProductTarget &target, const float *tile, int64_t row, int64_t column, int usedRows, int usedColumns) {
+  uint16_t *to = static_cast<uint16_t *>(target.data) + row * target.stride + column;
   auto used = __mmask32((uint64_t(1) << usedColumns) - 1);
-  for (int r = 0; r < usedRows; ++r, tile += panelColumns, to += epilogue.stride)
+  for (int r = 0; r < usedRows; ++r, tile += panelColumns, to += target.stride)
     _mm512_mask_storeu_epi16(to, used, __m512i(_mm512_cvtne2ps_pbh(_mm512_load_ps(tile + side), _mm512_load_ps(tile))));
 }
 
 /// A whole 32 x 32 tile of sums has the shape that AVX-512's tiles of 14 x 32 have, but more rows: it is finished in parts.
-void finish(const Epilogue &epilogue, const void *tile, int64_t row, int64_t column, int usedRows, int usedColumns) {
+void finish(const ProductTarget &target, const void *tile, int64_t row, int64_t column, int usedRows, int usedColumns) {
   auto *sums = static_cast<const float *>(tile);
-  if (epilogue.resultType == ProductResult::BF16 && !epilogue.generated && !epilogue.bias && !epilogue.residual && !epilogue.accumulate)
-    return finishRounded(epilogue, sums, row, column, usedRows, usedColumns);
+  if (target.type == ProductResult::BF16 && !target.accumulate)
+    return finishRounded(target, sums, row, column, usedRows, usedColumns);
   const TileKernels &wide = avx512Kernels(ProductType::F32);
   for (int top = 0; top < usedRows; top += wide.rows)
-    wide.finish(epilogue, sums + top * panelColumns, row + top, column, std::min(wide.rows, usedRows - top), usedColumns);
+    wide.finish(target, sums + top * panelColumns, row + top, column, std::min(wide.rows, usedRows - top), usedColumns);
 }
 
 } // namespace

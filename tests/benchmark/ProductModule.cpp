@@ -13,14 +13,15 @@ using namespace npar::testing;
 namespace {
 
 struct OwnProduct {
-  OwnProduct(const ProductShape &shape, int workers, InstructionSet set) : product(shape, workers, set), team(workers) {
-    for (int part = 0; part < product.parts(); ++part)
-      scratch.push_back(pages(product.scratchBytes()));
+  OwnProduct(const ProductShape &shape, int workers, InstructionSet set)
+      : product(shape, workers, set), team(workers), shared(pages(product.sharedBytes())) {
+    for (int worker = 0; worker < workers; ++worker)
+      own.push_back(pages(product.partBytes()));
   }
   Product product;
   Team team;
-  std::vector<Memory> scratch;
-  Memory packed;
+  Memory shared;
+  std::vector<Memory> own;
 };
 
 struct OtherProduct {
@@ -35,34 +36,26 @@ struct OtherProduct {
 
 extern "C" {
 
-/// Null where NPAR_INSTRUCTIONS is not understood. `type` as in ProductType; the operands have no gaps between rows.
+/// Null where NPAR_INSTRUCTIONS is not understood. `type` as in ProductType; the operands have no gaps between rows, and C is bf16 where they
+/// are.
 void *npar_product(int type, int64_t m, int64_t n, int64_t k, int aTransposed, int bTransposed, int workers) {
   Result<InstructionSet> set = bestInstructionSet();
   if (!set.ok())
     return nullptr;
-  ProductShape shape{ProductType(type), m, n, k, aTransposed ? m : k, bTransposed ? k : n, bool(aTransposed), bool(bTransposed)};
+  ProductShape shape{ProductType(type), m, n, k, aTransposed ? m : k, bTransposed ? k : n, n, bool(aTransposed), bool(bTransposed)};
+  shape.result = shape.type == ProductType::BF16 ? ProductResult::BF16 : ProductResult::Sums;
   return new OwnProduct(shape, workers, *set);
 }
 
-void npar_pack(void *opaque, const void *b, int64_t n) {
+void npar_run(void *opaque, const void *a, const void *b, void *c) {
   auto *own = static_cast<OwnProduct *>(opaque);
-  if (!own->packed)
-    own->packed = pages(own->product.packedBytes());
-  own->product.pack(b, 0, n, own->packed.get());
-}
-
-void npar_run(void *opaque, const void *a, const void *b, void *c, int64_t n, int bf16Result, int packed) {
-  auto *own = static_cast<OwnProduct *>(opaque);
-  Epilogue epilogue{c, n};
-  epilogue.resultType = bf16Result ? ProductResult::BF16 : ProductResult::Sums;
-  own->team.run([&](int part) {
-    if (part >= own->product.parts())
-      return;
-    if (packed)
-      own->product.runPacked(part, a, own->packed.get(), epilogue, own->scratch[part].get());
-    else
-      own->product.run(part, a, b, epilogue, own->scratch[part].get());
-  });
+  for (int64_t phase = 0; phase < own->product.phases(); ++phase) {
+    std::atomic<int64_t> next{0};
+    own->team.run([&](int worker) {
+      for (int64_t part; (part = next++) < own->product.parts(phase);)
+        own->product.run(phase, part, {a, b, c}, own->shared.get(), own->own[worker].get());
+    });
+  }
 }
 
 void npar_free(void *opaque) { delete static_cast<OwnProduct *>(opaque); }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
@@ -55,6 +56,12 @@ struct FreeMemory {
 };
 using Memory = std::unique_ptr<void, FreeMemory>;
 
-inline Memory pages(uint64_t bytes) { return Memory(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096)); }
+/// Large ones, as the engine's workers have them.
+inline Memory pages(uint64_t bytes) {
+  constexpr uint64_t unit = 2 << 20;
+  Memory memory(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
+  ::madvise(memory.get(), bytes, MADV_HUGEPAGE);
+  return memory;
+}
 
 } // namespace npar::testing

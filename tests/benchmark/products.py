@@ -9,6 +9,7 @@ Example:  tests/benchmark/products.py --build build --type bf16 --threads 2
 import argparse
 import ctypes
 import math
+import mmap
 import os
 import pathlib
 import sys
@@ -26,17 +27,18 @@ def load(build):
 
 
 class Operand:
-    """Memory of its own, aligned to a cache line, written once; a tensor of it where there is PyTorch."""
+    """Memory of its own, in large pages as those of npar's arenas, written once; a tensor of it where there is PyTorch."""
 
     def __init__(self, torch, rows, columns, bf16):
         width = 2 if bf16 else 4
-        self.memory = (ctypes.c_uint8 * (rows * columns * width + 64))()
-        ctypes.memset(self.memory, 0x3C, len(self.memory))  # 0.0115 in both types
-        gap = -ctypes.addressof(self.memory) % 64
-        self.address = POINTER(ctypes.addressof(self.memory) + gap)
+        memory = mmap.mmap(-1, rows * columns * width)
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        self.bytes = (ctypes.c_uint8 * len(memory)).from_buffer(memory)
+        ctypes.memset(self.bytes, 0x3C, len(memory))  # 0.0115 in both types
+        self.address = POINTER(ctypes.addressof(self.bytes))
         if torch:
             dtype = torch.bfloat16 if bf16 else torch.float32
-            self.tensor = torch.frombuffer(self.memory, dtype=dtype, count=rows * columns, offset=gap).view(rows, columns)
+            self.tensor = torch.frombuffer(self.bytes, dtype=dtype).view(rows, columns)
 
 
 class Product:
@@ -60,9 +62,7 @@ class Product:
             self.own = POINTER(library.npar_product(2 * bf16, *shape))
             if not self.own:
                 sys.exit("error: NPAR_INSTRUCTIONS may be plain, avx2, avx512 or tiles")
-            library.npar_pack(self.own, b.address, SIZE(n))
-            self.runs["npar"] = lambda: library.npar_run(self.own, *addresses, SIZE(n), bf16, 0)
-            self.runs["packed"] = lambda: library.npar_run(self.own, *addresses, SIZE(n), bf16, 1)
+            self.runs["npar"] = lambda: library.npar_run(self.own, *addresses)
         if torch:
             first, second = a.tensor.t() if left else a.tensor, b.tensor.t() if right else b.tensor
             self.runs["PyTorch"] = lambda: torch.mm(first, second, out=c.tensor)
@@ -111,17 +111,17 @@ def main():
         torch = None
         print("PyTorch is not installed: left out")
     library = load(options.build)
-    names = ("npar", "packed", "PyTorch", "oneDNN")
+    names = ("npar", "PyTorch", "oneDNN")
     print(f"{options.type}, {options.threads} threads, load {os.getloadavg()[0]:.1f}; GFLOP/s, and ratios to the better of PyTorch and oneDNN")
-    print(f"{'':8}{'m x n x k':>20}" + "".join(f"{name:>9}" for name in names) + f"{'ratio':>8}{'packed':>8}")
+    print(f"{'':8}{'m x n x k':>20}" + "".join(f"{name:>9}" for name in names) + f"{'ratio':>8}")
     for weights in options.weights:
         for kind in ("forward", "dx", "dw"):
             product = Product(library, torch, kind, (options.tokens, *map(int, weights.split("x"))), options)
             rates = product.rates(options.seconds, options.threads)
             product.close()
             others = max(rates.get("PyTorch", 0.0), rates.get("oneDNN", 0.0))
-            ratios = "".join(f"{rates[name] / others:8.2f}" if others else f"{'-':>8}" for name in ("npar", "packed"))
-            print(f"{kind:8}{product.shape:>20}" + "".join(f"{rates[name]:9.1f}" if name in rates else f"{'-':>9}" for name in names) + ratios, flush=True)
+            ratio = f"{rates['npar'] / others:8.2f}" if others else f"{'-':>8}"
+            print(f"{kind:8}{product.shape:>20}" + "".join(f"{rates[name]:9.1f}" if name in rates else f"{'-':>9}" for name in names) + ratio, flush=True)
 
 
 if __name__ == "__main__":

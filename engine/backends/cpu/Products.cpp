@@ -1,4 +1,4 @@
-// A product's parts, for every index of its batch list, in as many pieces as pay; each worker packs into memory of its own.
+// Products for every index of a batch list: each spread over workers, or many of them spread whole.
 #include "engine/backends/cpu/Products.h"
 
 #include "engine/backends/cpu/BatchLoops.h"
@@ -24,11 +24,9 @@ ProductResult resultType(program::ElementType type) {
 
 struct Products::Batched {
   Product product;
-  int64_t pieces = 1;
-  BatchLoops loops = {}; ///< of A, B, C
-  int64_t cRow = 0;
-  ProductResult result = ProductResult::Sums;
-  bool accumulate = false;
+  BatchLoops loops; ///< of A, B, C
+  /// In so many pieces the list is spread, the products whole; 0: each product is spread by itself.
+  int64_t pieces;
 };
 
 Products::Products() = default;
@@ -54,7 +52,7 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     return Status::badInput(what + " is empty");
   if ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1))
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
-  ProductShape shape{*type, m.m(), m.n(), m.k(), 0, 0, m.a_column() != 1, m.b_column() != 1};
+  ProductShape shape{*type, m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, resultType(m.result()), m.accumulate()};
   shape.aStride = shape.aTransposed ? m.a_column() : m.a_row();
   shape.bStride = shape.bTransposed ? m.b_column() : m.b_row();
 
@@ -66,34 +64,42 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     loops.addOperand(*list, program::sizeOf(of));
   }
   int64_t count = loops.count();
-
-  // Products of a batch are spread whole where there are enough of them: cut, each would pack more.
   int64_t pieces = piecesOf(2.0 * double(m.m()) * double(m.n()) * double(m.k()) * double(count), spread);
-  bool whole = pieces == 1 || count >= 2 * spread.threads;
-  Batched batched{Product(shape, whole ? 1 : static_cast<int>(std::min<int64_t>(pieces, spread.threads)), set)};
-  batched.pieces = std::min(pieces, count * batched.product.parts());
-  batched.loops = std::move(loops);
-  batched.cRow = m.c_row(), batched.result = resultType(m.result()), batched.accumulate = m.accumulate();
-  scratchBytes = std::max(scratchBytes, batched.product.scratchBytes());
-  products.push_back(std::move(batched));
+  // Whole where there are enough of them: nobody waits for anybody.
+  bool whole = pieces == 1 || count % spread.threads == 0 || count >= 2 * spread.threads;
+  Product product(shape, whole ? 1 : static_cast<int>(std::min<int64_t>(pieces, spread.threads)), set);
+  scratchBytes = std::max(scratchBytes, product.sharedBytes() + product.partBytes());
+  products.push_back({product, std::move(loops), whole ? std::min(pieces, count) : 0});
   return {};
 }
 
-void Products::runPart(const Batched &batched, int64_t item, const void *a, const void *b, void *c, void *memory) const {
-  int64_t index = item / batched.product.parts();
-  const BatchLoops &loops = batched.loops;
-  Epilogue epilogue{static_cast<uint8_t *>(c) + loops.offset(index, 2), batched.cRow, batched.result, batched.accumulate};
-  batched.product.run(static_cast<int>(item % batched.product.parts()), static_cast<const uint8_t *>(a) + loops.offset(index, 0),
-                      static_cast<const uint8_t *>(b) + loops.offset(index, 1), epilogue, memory);
-}
-
+/// A worker's memory holds what a product shares that was started there, then what a part needs that runs there: while a worker waits for
+/// parts of its product it runs no others.
 void Products::run(uint32_t index, const void *a, const void *b, void *c, WorkerScratch &scratch) const {
   const Batched &batched = products[index];
-  int64_t items = batched.loops.count() * batched.product.parts();
+  const Product &product = batched.product;
+  auto runProduct = [&](int64_t at, auto &&forEach) {
+    ProductOperands operands{static_cast<const uint8_t *>(a) + batched.loops.offset(at, 0),
+                             static_cast<const uint8_t *>(b) + batched.loops.offset(at, 1), static_cast<uint8_t *>(c) + batched.loops.offset(at, 2)};
+    void *shared = scratch.own();
+    for (int64_t phase = 0; phase < product.phases(); ++phase)
+      forEach(product.parts(phase), [&](int64_t part) {
+        product.run(phase, part, operands, shared, static_cast<uint8_t *>(scratch.own()) + product.sharedBytes());
+      });
+  };
+  int64_t count = batched.loops.count();
+  if (batched.pieces == 0) {
+    for (int64_t at = 0; at < count; ++at)
+      runProduct(at, forEachPart);
+    return;
+  }
+  auto here = [](int64_t parts, auto &&body) {
+    for (int64_t part = 0; part < parts; ++part)
+      body(part);
+  };
   forEachPart(batched.pieces, [&](int64_t piece) {
-    void *memory = scratch.own();
-    for (int64_t item = items * piece / batched.pieces; item < items * (piece + 1) / batched.pieces; ++item)
-      runPart(batched, item, a, b, c, memory);
+    for (int64_t at = count * piece / batched.pieces; at < count * (piece + 1) / batched.pieces; ++at)
+      runProduct(at, here);
   });
 }
 

@@ -18,13 +18,12 @@ public:
   Status load(const program::Program &program, const Spread &spread);
   /// C (+)= A B for every index of the batch list.
   void run(uint32_t index, const void *a, const void *b, void *c, WorkerScratch &scratch) const;
-  /// Packed operands that a worker holds while it multiplies: the most that any product of the program takes.
+  /// Packed operands and sums that a worker holds while it multiplies: the most that any product of the program takes.
   uint64_t bytesPerWorker() const { return scratchBytes; }
 
 private:
   struct Batched;
   Status add(const program::Matmul &matmul, const std::string &what, const Spread &spread, InstructionSet set);
-  void runPart(const Batched &batched, int64_t item, const void *a, const void *b, void *c, void *scratch) const;
 
   std::vector<Batched> products;
   uint64_t scratchBytes = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <oneapi/tbb/enumerable_thread_specific.h>
+#include <sys/mman.h>
 
 namespace npar::engine {
 
@@ -14,10 +15,7 @@ namespace npar::engine {
 class WorkerScratch {
 public:
   explicit WorkerScratch(uint64_t bytes)
-      : memories([bytes] {
-          Memory memory(std::aligned_alloc(64, (std::max<uint64_t>(bytes, 1) + 63) / 64 * 64));
-          return memory ? std::move(memory) : throw std::bad_alloc();
-        }) {}
+      : memories([bytes] { return allocated(std::max<uint64_t>(bytes, 1)); }) {}
   /// The calling worker's bytes, aligned to 64.
   void *own() { return memories.local().get(); }
 
@@ -26,6 +24,17 @@ private:
     void operator()(void *memory) const { std::free(memory); }
   };
   using Memory = std::unique_ptr<void, Freed>;
+  static Memory allocated(uint64_t bytes) {
+    // In large pages where the system has them: panels of operands lie far apart.
+    uint64_t unit = bytes < largePage ? 64 : largePage;
+    Memory memory(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit));
+    if (!memory)
+      throw std::bad_alloc();
+    if (unit == largePage)
+      ::madvise(memory.get(), bytes, MADV_HUGEPAGE);
+    return memory;
+  }
+  static constexpr uint64_t largePage = 2 << 20;
 
   tbb::enumerable_thread_specific<Memory> memories;
 };

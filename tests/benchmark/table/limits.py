@@ -7,12 +7,12 @@ from rows import Row
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = ((2048, 2048, 2048), (2048, 768, 3072), (2048, 3072, 768))  # rows, inputs, outputs
-LIBRARIES = {"PyTorch": "PyTorch", "oneDNN": "oneDNN", "npar": "npar", "packed": "npar, weights packed before"}
+LIBRARIES = {"PyTorch": "PyTorch", "oneDNN": "oneDNN", "npar": "npar"}
 WHY = {
     "PyTorch": "PyTorch is not installed for the Python given by --python",
     "oneDNN": "libproduct_benchmark.so is not built: ninja -C build product_benchmark (it needs libdnnl-dev)",
 }
-WHY["npar"] = WHY["packed"] = WHY["oneDNN"]
+WHY["npar"] = WHY["oneDNN"]
 
 
 def best_rates(child, type, seconds):

@@ -1,5 +1,5 @@
 // Compares the bits of products with their definition, for random shapes with tails, on every instruction set that the processor has, for
-// several numbers of workers, with packed and unpacked B, and epilogues with the same operations done afterwards.
+// several numbers of workers, and what is added and rounded on the way out with the same operations done afterwards.
 #include "engine/product/Product.h"
 #include "engine/numbers/NarrowFloat.h"
 
@@ -82,21 +82,32 @@ template <class A, class B> float pairsOf(int64_t k, const A &a, const B &b) {
   return sum;
 }
 
+/// Scratch: NaN where something is read that was never written, and what lies behind it must stay.
+struct Guarded {
+  explicit Guarded(uint64_t bytes) : memory(bytes + 64), bytes(bytes) {
+    std::memset(memory.data, 0xff, bytes);
+    std::memset(memory.data + bytes, mark, 64);
+  }
+  bool whole() const { return std::count(memory.data + bytes, memory.data + bytes + 64, mark) == 64; }
+  static constexpr char mark = 0x5a;
+  Aligned<char> memory;
+  uint64_t bytes;
+};
+
 // --- one random case ------------------------------------------------------------------------------------------------------------------
 
 struct Case {
   ProductShape shape;
-  bool accumulate, bias, residual, tiny;
-  ProductResult result;
-  bool narrow() const { return result != ProductResult::Sums; }
+  bool tiny;
+  bool narrow() const { return shape.result != ProductResult::Sums; }
 };
 
 std::string describe(const Case &c) {
   const char *types[] = {"f32", "f64", "bf16", "f16"};
   return std::string(types[int(c.shape.type)]) + " " + std::to_string(c.shape.m) + "x" + std::to_string(c.shape.n) + "x" +
          std::to_string(c.shape.k) + (c.shape.aTransposed ? " A^T" : "") + (c.shape.bTransposed ? " B^T" : "") +
-         (c.accumulate ? " accumulate" : "") + (c.bias ? " bias" : "") + (c.residual ? " residual" : "") +
-         (c.narrow() ? c.result == ProductResult::BF16 ? " to bf16" : " to f16" : "") + (c.tiny ? " tiny" : "");
+         (c.shape.accumulate ? " accumulate" : "") +
+         (c.narrow() ? c.shape.result == ProductResult::BF16 ? " to bf16" : " to f16" : "") + (c.tiny ? " tiny" : "");
 }
 
 template <class T> bool sameBits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b)); }
@@ -106,8 +117,7 @@ template <class In, class T> struct Run {
   const Case &c;
   std::mt19937 &random;
   Aligned<In> a, b;
-  Aligned<T> bias, residual, start;
-  int64_t cStride;
+  Aligned<T> start;
 
   static In value(std::mt19937 &random, bool tiny) {
     float x = std::normal_distribution<float>()(random);
@@ -123,16 +133,14 @@ template <class In, class T> struct Run {
 
   Run(const Case &c, std::mt19937 &random)
       : c(c), random(random), a(size_t(c.shape.aTransposed ? c.shape.k : c.shape.m) * c.shape.aStride),
-        b(size_t(c.shape.bTransposed ? c.shape.n : c.shape.k) * c.shape.bStride), bias(c.shape.n), residual(size_t(c.shape.m) * c.shape.n),
-        start(size_t(c.shape.m) * (c.shape.n + 3)), cStride(c.shape.n + 3) {
+        b(size_t(c.shape.bTransposed ? c.shape.n : c.shape.k) * c.shape.bStride), start(size_t(c.shape.m) * c.shape.cStride) {
     for (size_t i = 0; i < a.size; ++i)
       a.data[i] = value(random, c.tiny);
     for (size_t i = 0; i < b.size; ++i)
       b.data[i] = value(random, c.tiny);
     std::normal_distribution<float> normal;
-    for (Aligned<T> *some : {&bias, &residual, &start})
-      for (size_t i = 0; i < some->size; ++i)
-        some->data[i] = T(std::ldexp(normal(random), c.tiny ? -127 : 0)); // epilogues keep denormals
+    for (size_t i = 0; i < start.size; ++i)
+      start.data[i] = T(std::ldexp(normal(random), c.tiny ? -127 : 0)); // what is added to keeps denormals
   }
 
   T wide(In x) const { return T(x); }
@@ -152,56 +160,42 @@ template <class In, class T> struct Run {
     return result;
   }
 
-  /// C as bytes, with the elements between its rows: they must stay as they were.
-  std::vector<char> product(InstructionSet set, int workers, bool packed, bool withEpilogue) const {
-    Product product(c.shape, workers, set);
+  /// C as bytes, with the elements between its rows: they must stay as they were. `asAsked`: added to and rounded as the case says.
+  std::vector<char> product(InstructionSet set, int workers, bool asAsked) const {
+    ProductShape shape = c.shape;
+    if (!asAsked)
+      shape.accumulate = false, shape.result = ProductResult::Sums;
+    Product product(shape, workers, set);
     std::vector<char> result(start.size * sizeof(T));
     for (size_t i = 0; i < start.size; ++i) {
-      if (withEpilogue && c.narrow()) {
-        std::memcpy(&result[i * 2], stored(c.result, float(start.data[i])).data(), 2);
+      if (shape.result != ProductResult::Sums) {
+        std::memcpy(&result[i * 2], stored(shape.result, float(start.data[i])).data(), 2);
       } else {
         std::memcpy(&result[i * sizeof(T)], &start.data[i], sizeof(T));
       }
     }
-    Epilogue epilogue{result.data(), cStride};
-    if (withEpilogue) {
-      epilogue.accumulate = c.accumulate, epilogue.resultType = c.result;
-      epilogue.bias = c.bias ? bias.data : nullptr;
-      epilogue.residual = c.residual ? residual.data : nullptr, epilogue.residualStride = c.shape.n;
+    Guarded shared(product.sharedBytes());
+    for (int64_t phase = 0; phase < product.phases(); ++phase) {
+      std::vector<std::thread> threads;
+      for (int64_t part = product.parts(phase) - 1; part >= 0; --part)
+        threads.emplace_back([&, part] {
+          Guarded own(product.partBytes());
+          product.run(phase, part, {a.data, b.data, result.data()}, shared.memory.data, own.memory.data);
+          EXPECT_TRUE(own.whole()) << "a part's scratch overrun in " << describe(c);
+        });
+      for (std::thread &thread : threads)
+        thread.join();
     }
-    Aligned<char> panels(packed ? product.packedBytes() : 0);
-    if (packed) { // in two pieces
-      int64_t half = std::min(c.shape.n, (c.shape.n / 2 / product.packedColumns() + 1) * product.packedColumns());
-      product.pack(b.data, 0, half, panels.data);
-      if (half < c.shape.n)
-        product.pack(b.data, half, c.shape.n - half, panels.data);
-    }
-    auto runPart = [&](int part) {
-      Aligned<char> scratch(product.scratchBytes(packed));
-      std::memset(scratch.data, 0xff, product.scratchBytes(packed)); // NaN where something is read that was never written
-      char guard = 0x5a;
-      std::memset(scratch.data + product.scratchBytes(packed), guard, 63);
-      if (packed)
-        product.runPacked(part, a.data, panels.data, epilogue, scratch.data);
-      else
-        product.run(part, a.data, b.data, epilogue, scratch.data);
-      const char *end = scratch.data + product.scratchBytes(packed);
-      EXPECT_EQ(std::count(end, end + 63, guard), 63) << "scratch overrun in " << describe(c);
-    };
-    std::vector<std::thread> threads;
-    for (int part = product.parts() - 1; part >= 0; --part)
-      threads.emplace_back(runPart, part);
-    for (std::thread &thread : threads)
-      thread.join();
+    EXPECT_TRUE(shared.whole()) << "shared scratch overrun in " << describe(c);
     return result;
   }
 
   ::testing::AssertionResult matchesDefinition(const std::vector<char> &result, const std::vector<T> &expected) const {
     for (int64_t i = 0; i < c.shape.m; ++i)
-      for (int64_t j = 0; j < cStride; ++j) {
+      for (int64_t j = 0; j < c.shape.cStride; ++j) {
         T found;
-        std::memcpy(&found, &result[(i * cStride + j) * sizeof(T)], sizeof(T));
-        T wanted = j < c.shape.n ? expected[i * c.shape.n + j] : start.data[i * cStride + j];
+        std::memcpy(&found, &result[(i * c.shape.cStride + j) * sizeof(T)], sizeof(T));
+        T wanted = j < c.shape.n ? expected[i * c.shape.n + j] : start.data[i * c.shape.cStride + j];
         if (!sameBits(found, wanted)) {
           return ::testing::AssertionFailure() << "at " << i << ", " << j << ": " << found << ", defined as " << wanted;
         }
@@ -209,25 +203,22 @@ template <class In, class T> struct Run {
     return ::testing::AssertionSuccess();
   }
 
-  /// The epilogue's operations one after the other on the stored product.
+  /// Added and rounded after the product was stored.
   ::testing::AssertionResult matchesAfterwards(const std::vector<char> &result, const std::vector<T> &expected) const {
     for (int64_t i = 0; i < c.shape.m; ++i)
       for (int64_t j = 0; j < c.shape.n; ++j) {
-        T x = expected[i * c.shape.n + j], old = start.data[i * cStride + j];
-        auto rounded = [&](T value) { return c.narrow() ? T(taken(c.result, stored(c.result, float(value)).data())) : value; };
-        if (c.bias)
-          x = x + bias.data[j];
-        if (c.residual)
-          x = x + residual.data[i * c.shape.n + j];
-        if (c.accumulate)
+        T x = expected[i * c.shape.n + j], old = start.data[i * c.shape.cStride + j];
+        ProductResult to = c.shape.result;
+        auto rounded = [&](T value) { return c.narrow() ? T(taken(to, stored(to, float(value)).data())) : value; };
+        if (c.shape.accumulate)
           x = x + rounded(old);
         T found;
         if (c.narrow())
-          found = T(taken(c.result, &result[(i * cStride + j) * 2])), x = rounded(x);
+          found = T(taken(to, &result[(i * c.shape.cStride + j) * 2])), x = rounded(x);
         else
-          std::memcpy(&found, &result[(i * cStride + j) * sizeof(T)], sizeof(T));
+          std::memcpy(&found, &result[(i * c.shape.cStride + j) * sizeof(T)], sizeof(T));
         if (!sameBits(found, x)) {
-          return ::testing::AssertionFailure() << "epilogue at " << i << ", " << j << ": " << found << ", afterwards " << x;
+          return ::testing::AssertionFailure() << "as asked at " << i << ", " << j << ": " << found << ", afterwards " << x;
         }
       }
     return ::testing::AssertionSuccess();
@@ -235,20 +226,19 @@ template <class In, class T> struct Run {
 
   void check() const {
     std::vector<T> expected = definition();
-    std::vector<char> firstEpilogue;
+    std::vector<char> first;
     for (InstructionSet set : availableInstructionSets())
-      for (int workers : {1, 2, 3, 7})
-        for (bool packed : {false, true}) {
-          SCOPED_TRACE(describe(c) + ", " + wordOf(set) + ", " + std::to_string(workers) + " workers" + (packed ? ", packed" : ""));
-          ASSERT_TRUE(matchesDefinition(product(set, workers, packed, false), expected));
-          std::vector<char> result = product(set, workers, packed, true);
-          if (firstEpilogue.empty())
-            firstEpilogue = result;
-          if (!c.tiny) { // among tiny values there are NaNs, whose bits are nobody's
-            ASSERT_EQ(result, firstEpilogue) << "other bits than " << wordOf(availableInstructionSets().front());
-          }
-          ASSERT_TRUE(matchesAfterwards(result, expected));
+      for (int workers : {1, 2, 3, 7}) {
+        SCOPED_TRACE(describe(c) + ", " + wordOf(set) + ", " + std::to_string(workers) + " workers");
+        ASSERT_TRUE(matchesDefinition(product(set, workers, false), expected));
+        std::vector<char> result = product(set, workers, true);
+        if (first.empty())
+          first = result;
+        if (!c.tiny) { // among tiny values there are NaNs, whose bits are nobody's
+          ASSERT_EQ(result, first) << "other bits than " << wordOf(availableInstructionSets().front());
         }
+        ASSERT_TRUE(matchesAfterwards(result, expected));
+      }
   }
 };
 
@@ -283,8 +273,9 @@ template <class In, class T> void checkRandomProducts(ProductType type) {
     shape.aTransposed = random() % 2, shape.bTransposed = random() % 2;
     shape.aStride = (shape.aTransposed ? shape.m : shape.k) + random() % 5;
     shape.bStride = (shape.bTransposed ? shape.k : shape.n) + random() % 5;
-    c.accumulate = random() % 2, c.bias = random() % 2, c.residual = random() % 2, c.tiny = random() % 3 == 0;
-    c.result = type == ProductType::F64 || random() % 2 ? ProductResult::Sums
+    shape.cStride = shape.n + 3;
+    shape.accumulate = random() % 2, c.tiny = random() % 3 == 0;
+    shape.result = type == ProductType::F64 || random() % 2 ? ProductResult::Sums
                : type == ProductType::F16               ? ProductResult::F16
                                                         : ProductResult::BF16;
     Run<In, T>(c, random).check();
@@ -296,43 +287,22 @@ TEST(ProductTest, float64IsOneChainOverK) { checkRandomProducts<double, double>(
 TEST(ProductTest, bf16IsTheTileInstruction) { checkRandomProducts<BFloat16, float>(ProductType::BF16); }
 TEST(ProductTest, float16IsWidenedFirst) { checkRandomProducts<Float16, float>(ProductType::F16); }
 
-// A generated epilogue is handed every element once, with the sum that is defined.
-TEST(ProductTest, aGeneratedEpilogueSeesEveryElementOnce) {
-  constexpr int64_t m = 75, n = 131, k = 40;
-  struct Seen {
-    std::vector<float> sums = std::vector<float>(m * n);
-    std::vector<int> times = std::vector<int>(m * n);
-  };
-  std::vector<float> a(m * k), b(k * n);
-  for (size_t i = 0; i < a.size(); ++i)
-    a[i] = float(i % 13) - 6;
-  for (size_t i = 0; i < b.size(); ++i)
-    b[i] = float(i % 7) - 3;
-  for (InstructionSet set : availableInstructionSets()) {
-    Seen seen;
-    Product product({ProductType::F32, m, n, k, k, n}, 3, set);
-    Epilogue epilogue{nullptr, 0};
-    epilogue.context = &seen;
-    epilogue.generated = [](const void *context, const void *sums, int64_t stride, int64_t row, int64_t column, int64_t rows,
-                            int64_t columns) {
-      auto *to = static_cast<Seen *>(const_cast<void *>(context));
-      for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < columns; ++j) {
-          to->sums[(row + i) * n + column + j] = static_cast<const float *>(sums)[i * stride + j];
-          ++to->times[(row + i) * n + column + j];
-        }
-    };
-    Aligned<char> scratch(product.scratchBytes());
-    for (int part = 0; part < product.parts(); ++part)
-      product.run(part, a.data(), b.data(), epilogue, scratch.data);
-    for (int64_t i = 0; i < m; ++i)
-      for (int64_t j = 0; j < n; ++j) {
-        ASSERT_EQ(seen.times[i * n + j], 1) << wordOf(set) << " at " << i << ", " << j;
-        ASSERT_EQ(seen.sums[i * n + j], chainOf<float>(
-                                            k, [&](int64_t l) { return a[i * k + l]; }, [&](int64_t l) { return b[l * n + j]; }))
-            << wordOf(set) << " at " << i << ", " << j;
-      }
-  }
+template <class In, class T> void checkShape(const ProductShape &shape) {
+  std::mt19937 random(11);
+  Case c{};
+  c.shape = shape;
+  Run<In, T>(c, random).check();
+}
+
+// A product that takes several steps in each direction: sums carried over blocks of k for some rows and columns at a time, and panels of B in
+// pieces.
+TEST(ProductTest, severalStepsOfRowsColumnsAndDepths) {
+  constexpr auto sums = ProductResult::Sums, bf16 = ProductResult::BF16;
+  checkShape<float, float>({ProductType::F32, 2060, 3, 800, 800, 3, 4, false, false, sums, true});
+  checkShape<float, float>({ProductType::F32, 2060, 3, 800, 2060, 800, 4, true, true, sums, false});
+  checkShape<float, float>({ProductType::F32, 2, 4200, 768, 768, 4200, 4200, false, false, sums, false});
+  checkShape<BFloat16, float>({ProductType::BF16, 3, 1100, 800, 800, 800, 1101, false, true, bf16, false});
+  checkShape<BFloat16, float>({ProductType::BF16, 2060, 2, 800, 800, 2, 2, false, false, bf16, true});
 }
 
 TEST(InstructionSetTest, aWordMasksWhatIsBetter) {
