@@ -218,6 +218,49 @@ struct Machine {
   std::vector<FigureGroup> groups;
 };
 
+/// `"b.txt" as bytes lengths "b.i32" weight 3`
+struct DataFile {
+  Name path;
+  std::optional<Name> format, lengths;
+  ExpressionPtr weight;
+};
+
+/// `label below labels`, `targets = shift(tokens, 1)`
+struct DataFeed {
+  Name input;
+  ExpressionPtr value, below;
+};
+
+/// `stream "b.u16"  tokens, targets = shift(tokens, 1)`
+struct DataSource {
+  Name word;
+  std::vector<DataFile> files;
+  std::vector<DataFeed> feeds;
+};
+
+/// `split 0.9, 0.1 seed 42`
+struct DataSplit {
+  Location location;
+  std::vector<ExpressionPtr> shares;
+  ExpressionPtr seed;
+};
+
+/// `shuffled seed 7`
+struct DataOrder {
+  Name word;
+  ExpressionPtr seed;
+};
+
+/// Where the inputs of a model come from.
+struct Data {
+  Name name, model;
+  std::vector<Item> parameters;
+  std::vector<DataSource> sources;
+  std::vector<DataSplit> splits;
+  std::vector<DataOrder> orders;
+  std::vector<Name> lasts; ///< `drop` of `drop last`
+};
+
 /// The syntax tree of one text. `index` is its number in Sources.
 struct File {
   uint32_t index = 0;
@@ -228,6 +271,7 @@ struct File {
   std::vector<Config> configs;
   std::vector<Family> families;
   std::vector<Machine> machines;
+  std::vector<Data> datas;
 };
 
 } // namespace npar::dsl::ast

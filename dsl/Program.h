@@ -205,11 +205,51 @@ struct Plan {
   Location location;
 };
 
+enum class DataFormat { Tensors, Bytes, U16, I32 };
+enum class DataOrder { Shuffled, Sequential };
+enum class DataLast { Join, Drop, Pad };
+
+struct DataFile {
+  std::string path; ///< found from the folder of the text that names it
+  DataFormat format = DataFormat::Tensors;
+  int64_t weight = 0;  ///< of several files, against each other; 0 for all: they lie one after the other
+  std::string lengths; ///< path of the lengths of a stream's documents; empty: one piece
+};
+
+struct DataFeed {
+  std::string input;
+  std::string tensor;    ///< of a file of tensors
+  int64_t shift = 0;     ///< of a stream: so many tokens on
+  bool valid = false;    ///< of a stream: not the token, but whether there is one
+  int64_t below = 0;     ///< what its integers are below; 0: nothing is said
+  std::string belowAxis; ///< the axis of that size; may be empty
+  Location location;
+};
+
+/// Files that hold the same inputs.
+struct DataGroup {
+  std::vector<DataFile> files;
+  std::vector<DataFeed> feeds;
+};
+
+/// Where the inputs come from, and in which order. engine/program/Program.fbs says what each field means.
+struct Data {
+  std::string name;
+  std::vector<DataGroup> groups;
+  DataOrder order = DataOrder::Shuffled;
+  DataLast last = DataLast::Join;
+  std::optional<uint64_t> seed; ///< of the order; absent: the training's
+  std::vector<double> shares;   ///< of the parts; empty: all is one
+  uint64_t splitSeed = 0;
+  Location location;
+};
+
 /// Everything the compiler needs; every size is known, every name resolved, every type checked.
 struct Program {
   Model model;
   Train train;
   Plan plan;
+  std::optional<Data> data;       ///< absent: a run says where inputs come from
   std::optional<Machine> machine; ///< that it is planned for; absent: the reference machine
 };
 

@@ -33,6 +33,36 @@ program::InitKind seamOf(dsl::InitKind kind) {
   return program::InitKind::Normal;
 }
 
+program::DataFormat seamOf(dsl::DataFormat format) {
+  switch (format) {
+  case dsl::DataFormat::Tensors:
+    return program::DataFormat::Tensors;
+  case dsl::DataFormat::Bytes:
+    return program::DataFormat::Bytes;
+  case dsl::DataFormat::U16:
+    return program::DataFormat::U16;
+  case dsl::DataFormat::I32:
+    break;
+  }
+  return program::DataFormat::I32;
+}
+
+program::DataOrder seamOf(dsl::DataOrder order) {
+  return order == dsl::DataOrder::Shuffled ? program::DataOrder::Shuffled : program::DataOrder::Sequential;
+}
+
+program::DataLast seamOf(dsl::DataLast last) {
+  switch (last) {
+  case dsl::DataLast::Join:
+    return program::DataLast::Join;
+  case dsl::DataLast::Drop:
+    return program::DataLast::Drop;
+  case dsl::DataLast::Pad:
+    break;
+  }
+  return program::DataLast::Pad;
+}
+
 program::CheckpointRuleKind seamOf(dsl::CheckpointRuleKind kind) {
   switch (kind) {
   case dsl::CheckpointRuleKind::Rename:

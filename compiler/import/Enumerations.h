@@ -8,6 +8,9 @@ namespace npar {
 
 program::ElementType seamOf(dsl::ElementType type);
 program::InitKind seamOf(dsl::InitKind kind);
+program::DataFormat seamOf(dsl::DataFormat format);
+program::DataOrder seamOf(dsl::DataOrder order);
+program::DataLast seamOf(dsl::DataLast last);
 program::CheckpointRuleKind seamOf(dsl::CheckpointRuleKind kind);
 
 } // namespace npar

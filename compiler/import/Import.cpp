@@ -5,6 +5,7 @@
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/import/CheckpointRules.h"
+#include "compiler/import/DataBlock.h"
 #include "compiler/import/Enumerations.h"
 #include "compiler/import/PlanClauses.h"
 #include "dsl/Nodes.h"
@@ -31,6 +32,8 @@ public:
     setPlan(*module);
     setTrain(*module);
     setCheckpointRules(*module, model, builder);
+    if (program.data)
+      setDataBlock(*module, *program.data, builder, [&](const dsl::Location &at) { return LocationAttr(location(at)); });
     addVariables();
     if (ignored())
       addPrologue(*module);

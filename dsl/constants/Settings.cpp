@@ -77,7 +77,7 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "recompute"};
+  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "recompute", "data"};
   return names;
 }
 

@@ -68,6 +68,22 @@ public:
       expression(r.condition);
   }
 
+  void data(const ast::Data &d) {
+    for (const ast::DataSource &source : d.sources) {
+      for (const ast::DataFile &file : source.files)
+        expression(file.weight);
+      for (const ast::DataFeed &feed : source.feeds)
+        expression(feed.value), expression(feed.below);
+    }
+    for (const ast::DataSplit &split : d.splits) {
+      for (const ast::ExpressionPtr &share : split.shares)
+        expression(share);
+      expression(split.seed);
+    }
+    for (const ast::DataOrder &order : d.orders)
+      expression(order.seed);
+  }
+
   /// Those that neither the text nor the defaults of the others name.
   std::vector<ast::Name> missing(const std::vector<ast::Item> &constants) {
     for (const ast::Item &constant : constants)
@@ -101,6 +117,12 @@ std::vector<ast::Name> unusedConstants(const ast::Plan &plan) {
   Words words;
   words.plan(plan);
   return words.missing(plan.parameters);
+}
+
+std::vector<ast::Name> unusedConstants(const ast::Data &data) {
+  Words words;
+  words.data(data);
+  return words.missing(data.parameters);
 }
 
 } // namespace npar::dsl

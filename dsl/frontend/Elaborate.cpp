@@ -2,6 +2,7 @@
 #include "dsl/Frontend.h"
 #include "dsl/Suggestions.h"
 #include "dsl/constants/UnusedConstants.h"
+#include "dsl/elaborate/DataElaborator.h"
 #include "dsl/elaborate/Library.h"
 #include "dsl/elaborate/ModelElaborator.h"
 #include "dsl/elaborate/TrainElaborator.h"
@@ -65,7 +66,7 @@ public:
     if (!root || diagnostics.hasErrors())
       return std::nullopt;
     try {
-      choose();
+      choose(settings);
       return elaborate(settings);
     } catch (const Stop &) {
     } catch (const Abort &) {
@@ -112,6 +113,7 @@ private:
     checkFor(root->tree->plans);
     checkFor(root->tree->configs);
     checkFor(root->tree->families);
+    checkFor(root->tree->datas);
     if (diagnostics.hasErrors())
       throw Stop{};
     if (list.empty())
@@ -135,7 +137,31 @@ private:
     std::tie(model, modelFile) = list[0];
   }
 
-  void choose() {
+  /// The data block: the one that `--set data=NAME` asks for, or the only one; null for `data=none` and where there is none.
+  void chooseData(Settings &settings, const Found<ast::Data> &all) {
+    const Setting *asked = settings.find("data");
+    if (!asked) {
+      Found<ast::Data> own = preferOwn(all, root);
+      if (own.size() > 1)
+        reporter.fail(own[1].first->name.location, "more than one data block: " + joined(namesOf(own), "and"),
+                      {"choose one: --set data=" + own[0].first->name.text});
+      data = own.empty() ? nullptr : own[0].first;
+      return;
+    }
+    std::string name = asked->value->text;
+    std::vector<std::string> names = namesOf(all);
+    for (const auto &each : all)
+      if (each.first->name.text == name)
+        data = each.first;
+    if (data || name == "none")
+      return;
+    names.push_back("none");
+    std::vector<std::string> helps = didYouMean(name, names);
+    reporter.fail(asked->value->location, "unknown data block '" + name + "'",
+                  helps.empty() ? std::vector<std::string>{"there is " + joined(names)} : helps);
+  }
+
+  void choose(Settings &settings) {
     auto trains = collect(root, &ast::File::trains);
     plans = collect(root, &ast::File::plans);
     chooseModel(trains, plans);
@@ -151,6 +177,8 @@ private:
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
       config = pick<ast::Config>("configuration", "--config", options.config, filter(collect(root, &ast::File::configs), ofModel));
+    datas = filter(collect(root, &ast::File::datas), ofModel);
+    chooseData(settings, datas);
     if (!options.plan || *options.plan != "none")
       plan = pick<ast::Plan>("plan", "--plan", options.plan, plans);
   }
@@ -171,6 +199,13 @@ private:
         for (const ast::Item &item : p.first->mesh)
           settings.accept("mesh." + item.name.text);
       }
+    Scope dataScope(&constants);
+    if (data)
+      bindConstants(evaluator, data->parameters, settings, dataScope, "data block '" + data->name.text + "'");
+    else // `data=none`: its settings are the same, without effect
+      for (const auto &each : datas)
+        for (const ast::Item &item : each.first->parameters)
+          settings.accept(item.name.text);
     settings.reportUnknown(reporter);
 
     Program program;
@@ -185,6 +220,8 @@ private:
     ModelElaborator(graph, reporter, modelFile).run(*model, constants);
     if (program.model.loss >= 0 && diagnostics.errorCount() == before)
       planned.check(program.model);
+    if (data && program.model.loss >= 0 && diagnostics.errorCount() == before)
+      program.data = elaborateData(*data, evaluator, dataScope, program.model, declaredInputs(*model), sources);
     program.plan = planned.plan;
     if (diagnostics.hasErrors())
       return std::nullopt;
@@ -193,6 +230,8 @@ private:
       warnUnused("train block", *train);
     if (plan)
       warnUnused("plan", *plan);
+    if (data)
+      warnUnused("data block", *data);
     return program;
   }
 
@@ -210,8 +249,10 @@ private:
   const ast::Config *config = nullptr;
   const ast::Train *train = nullptr;
   const ast::Plan *plan = nullptr;
+  const ast::Data *data = nullptr;
   std::optional<Machine> machine;
   Found<ast::Plan> plans; ///< for the model
+  Found<ast::Data> datas; ///< likewise
 };
 
 } // namespace

@@ -5,7 +5,7 @@ file: declaration* EOF;
 expressionOnly: expression EOF; // the value of `--set key=value`
 
 declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDeclaration | planDeclaration | configDeclaration
-           | familyDeclaration | machineDeclaration;
+           | familyDeclaration | machineDeclaration | dataDeclaration;
 importDeclaration: IMPORT STRING;
 layerDeclaration: LAYER name parameters? body;
 modelDeclaration: MODEL name parameters? body;
@@ -20,6 +20,16 @@ machineDeclaration: MACHINE name '{' figureGroup* '}';
 figureGroup: name name? '{' figure* '}';
 figure: name ('-'? NUMBER figureUnit | WORD ('/' name)?); // `near 30 GB/s`, `near 30GB/s`
 figureUnit: name ('/' name)? | '%';
+
+// Where the inputs of a model come from; which words there are is checked afterwards.
+dataDeclaration: DATA name parameters? FOR name '{' dataItem* '}';
+dataItem: dataSource | dataSplit | dataLast | dataOrder;
+dataSource: name dataFile (',' dataFile)* dataFeed (',' dataFeed)*; // `stream "a.u16", "b.u16"  tokens, targets = shift(tokens, 1)`
+dataFile: STRING (AS name)? (LENGTHS STRING)? (WEIGHT unary)?;
+dataFeed: name ('=' expression)? (BELOW expression)?;
+dataSplit: SPLIT expression (',' expression)* (SEED expression)?; // `split 0.9, 0.1 seed 42`
+dataLast: name LAST; // `drop last`
+dataOrder: name (SEED expression)?; // `shuffled seed 7`
 
 parameters: '(' (parameter (',' parameter)*)? ')';
 parameter: name ('=' expression)?;
@@ -81,7 +91,7 @@ list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
-    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE;
+    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -99,6 +109,12 @@ AS: 'as';
 CHECKPOINT: 'checkpoint';
 FAMILY: 'family';
 MACHINE: 'machine';
+DATA: 'data';
+BELOW: 'below';
+LENGTHS: 'lengths';
+WEIGHT: 'weight';
+SEED: 'seed';
+LAST: 'last';
 LOSS: 'loss';
 REQUIRE: 'require';
 FORWARD: 'forward';

@@ -1,6 +1,7 @@
 // Text to syntax tree through the generated parser.
 #include "dsl/parse/Parse.h"
 
+#include "dsl/parse/DataBuilder.h"
 #include "dsl/parse/PlanBuilder.h"
 #include "dsl/parse/StatementBuilder.h"
 #include "dsl/parse/SyntaxErrors.h"
@@ -18,7 +19,8 @@ using Grammar = grammar::NparParser;
 /// Builds whole files.
 class FileBuilder : public StatementBuilder {
 public:
-  FileBuilder(uint32_t file, Diagnostics &diagnostics) : StatementBuilder(file, diagnostics), plans(file, diagnostics) {}
+  FileBuilder(uint32_t file, Diagnostics &diagnostics)
+      : StatementBuilder(file, diagnostics), plans(file, diagnostics), datas(file, diagnostics) {}
 
   ast::File build(Grammar::FileContext *context) {
     ast::File result;
@@ -42,6 +44,8 @@ public:
         result.families.push_back(family(f));
       else if (auto *m = d->machineDeclaration())
         result.machines.push_back(machine(m));
+      else if (auto *data = d->dataDeclaration())
+        result.datas.push_back(datas.data(data));
     }
     return result;
   }
@@ -94,6 +98,7 @@ private:
   }
 
   PlanBuilder plans;
+  DataBuilder datas;
 };
 
 /// Reports characters that belong to no token. Returns false when there are some.

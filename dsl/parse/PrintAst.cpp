@@ -42,6 +42,8 @@ public:
       separate(), plan(p);
     for (const Machine &m : f.machines)
       separate(), machine(m);
+    for (const Data &d : f.datas)
+      separate(), data(d);
   }
 
 private:
@@ -206,6 +208,56 @@ private:
       out << '\n';
     }
     out << "}\n";
+  }
+
+  void data(const Data &d) {
+    head("data", d.name, d.parameters);
+    out << " for " << d.model.text << " {\n";
+    for (const DataSource &s : d.sources) {
+      for (size_t i = 0; i < s.files.size(); ++i)
+        out << (i ? ", " : "  " + s.word.text + " "), dataFile(s.files[i]);
+      for (size_t i = 0; i < s.feeds.size(); ++i)
+        out << (i ? ", " : " "), dataFeed(s.feeds[i]);
+      out << '\n';
+    }
+    for (const DataSplit &s : d.splits) {
+      for (size_t i = 0; i < s.shares.size(); ++i)
+        out << (i ? ", " : "  split "), expression(*s.shares[i]);
+      seeded(s.seed);
+    }
+    for (const DataOrder &o : d.orders) {
+      out << "  " << o.word.text;
+      seeded(o.seed);
+    }
+    for (const Name &last : d.lasts)
+      out << "  " << last.text << " last\n";
+    out << "}\n";
+  }
+
+  void dataFile(const DataFile &f) {
+    out << '"' << f.path.text << '"' << (f.format ? " as " + f.format->text : "");
+    out << (f.lengths ? " lengths \"" + f.lengths->text + '"' : "");
+    if (f.weight) {
+      out << " weight ";
+      operand(*f.weight);
+    }
+  }
+
+  void dataFeed(const DataFeed &f) {
+    out << f.input.text;
+    for (const auto &[word, value] : {std::pair(" = ", &f.value), std::pair(" below ", &f.below)})
+      if (*value) {
+        out << word;
+        expression(**value);
+      }
+  }
+
+  void seeded(const ExpressionPtr &seed) {
+    if (seed) {
+      out << " seed ";
+      expression(*seed);
+    }
+    out << '\n';
   }
 
   void machine(const Machine &m) {

@@ -9,10 +9,10 @@ namespace {
 const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='",
                                          "'+'",  "'-'",   "'*'",  "'/'",  "'%'", "'('",  "'['", "'.'"};
 // Words that are names outside of the place where they mean something.
-const std::set<std::string> names = {"ID",       "'in'",      "'op'",         "'by'",     "'store'",  "'per'",          "'recompute'",
-                                     "'every'",  "'compute'", "'keep'",       "'bucket'", "'stages'", "'hierarchical'", "'under'",
-                                     "'config'", "'as'",      "'checkpoint'", "'family'", "'else'",   "'place'",        "'inside'",
-                                     "'machine'"};
+const std::set<std::string> names = {"ID",        "'in'",      "'op'",         "'by'",      "'store'",  "'per'",          "'recompute'",
+                                     "'every'",   "'compute'", "'keep'",       "'bucket'",  "'stages'", "'hierarchical'", "'under'",
+                                     "'config'",  "'as'",      "'checkpoint'", "'family'",  "'else'",   "'place'",        "'inside'",
+                                     "'machine'", "'data'",    "'below'",      "'lengths'", "'weight'", "'seed'",         "'last'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());
@@ -22,7 +22,8 @@ std::set<std::string> withNames(std::set<std::string> others) {
 const std::set<std::string> expressions = withNames({"NUMBER", "STRING", "'true'", "'false'", "'('", "'['", "'-'"});
 const std::set<std::string> statements =
     withNames({"'axis'", "'input'", "'param'", "'repeat'", "'loss'", "'require'", "'if'", "'forward'", "'return'"});
-const std::set<std::string> declarations = {"'import'", "'layer'", "'model'", "'train'", "'plan'", "'config'", "'family'", "'machine'"};
+const std::set<std::string> declarations = {"'import'", "'layer'",  "'model'",   "'train'", "'plan'",
+                                            "'config'", "'family'", "'machine'", "'data'"};
 const std::set<std::string> words = {"import",  "layer",   "model",  "train", "plan",  "for", "axis", "input", "param", "repeat", "loss",
                                      "require", "forward", "return", "mesh",  "split", "if",  "and",  "or",    "not",   "true",   "false"};
 
@@ -43,7 +44,7 @@ bool isReservedWord(const std::string &text) { return words.count(text) != 0; }
 
 std::string describeSyntaxError(std::set<std::string> expected, const std::string &found, const std::string &whole) {
   std::vector<std::string> phrases;
-  group(expected, declarations, "a declaration (import, layer, model, train, plan, config, family or machine)", phrases);
+  group(expected, declarations, "a declaration (import, layer, model, train, plan, config, family, machine or data)", phrases);
   group(expected, expressions, "an expression", phrases);
   if (!phrases.empty())
     expected.erase("'not'");

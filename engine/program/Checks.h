@@ -16,6 +16,9 @@ std::string checkInputs(const Program &program);
 /// samples.
 std::string checkInputs(const Program &program, const RankClass &rankClass);
 
+/// Part of checkStructure too. Where the inputs come from, when the program says so: each input by one group of files, files of one kind.
+std::string checkData(const Program &program);
+
 /// Part of checkStructure too. Attention: sizes, types and strides of each operand; what a step's operands must hold is `reachesBeyond`.
 std::string checkAttentions(const Program &program);
 

@@ -43,6 +43,7 @@ public:
     header();
     variables();
     inputs();
+    data();
     results();
     checkpointRules();
     kernels();
@@ -113,6 +114,44 @@ private:
       line("  " + input->name()->str() + ": " + wordOf(input->type()) + " " + shapeOf(*input->axes(), *input->shape()) + values +
            streamOf(input->role()));
     }
+  }
+
+  /// `  file a.safetensors, b.safetensors: label = "label" below 4 of labels`
+  void data() {
+    if (!program.data())
+      return;
+    const DataBlock &block = *program.data();
+    line("\ndata " + block.name()->str() + ", " + wordOf(block.order()) + (block.seed() ? " seed " + std::to_string(*block.seed()) : "") +
+         ", " + wordOf(block.last()) + " last");
+    std::string shares;
+    for (double share : *block.shares())
+      shares += (shares.empty() ? "  split " : ", ") + numberText(share);
+    if (!shares.empty())
+      line(shares + " seed " + std::to_string(block.split_seed()));
+    for (const DataGroup *group : *block.groups()) {
+      std::string files, feeds;
+      for (const DataFile *file : *group->files())
+        files += (files.empty() ? "  " : ", ") + std::string(wordOf(file->format())) + " \"" + file->path()->str() + "\"" +
+                 (file->lengths()->size() ? " lengths \"" + file->lengths()->str() + "\"" : "") +
+                 (file->weight() ? " weight " + std::to_string(file->weight()) : "");
+      for (const DataFeed *feed : *group->feeds())
+        feeds += (feeds.empty() ? ": " : ", ") + feedText(*feed);
+      line(files + feeds);
+    }
+  }
+
+  std::string feedText(const DataFeed &feed) const {
+    std::string text = program.inputs()->Get(feed.input())->name()->str();
+    if (feed.tensor()->size())
+      text += " = \"" + feed.tensor()->str() + "\"";
+    if (feed.shift())
+      text += " shifted by " + std::to_string(feed.shift());
+    if (feed.valid())
+      text += " where there are tokens";
+    if (feed.below())
+      text +=
+          " below " + std::to_string(feed.below()) + (feed.axis()->size() ? " of " + feed.axis()->str() : "") + placeText(feed.source());
+    return text;
   }
 
   void results() {

@@ -46,8 +46,8 @@ public:
   std::string run() {
     if (wrong = wrongCheckpointRule(program); !wrong.empty())
       return wrong;
-    if (checkMesh() && take(checkInputs(program)) && take(checkResults(program)) && take(checkAttentions(program)) && checkTables() &&
-        checkVariables()) {
+    if (checkMesh() && take(checkInputs(program)) && take(checkData(program)) && take(checkResults(program)) &&
+        take(checkAttentions(program)) && checkTables() && checkVariables()) {
       for (const RankClass *rankClass : *program.classes())
         if (!checkClass(*rankClass))
           return wrong;

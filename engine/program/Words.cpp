@@ -22,6 +22,9 @@ template <> struct Values<VariableKind> { static constexpr auto &all = EnumValue
 template <> struct Values<InitKind> { static constexpr auto &all = EnumValuesInitKind; };
 template <> struct Values<InputRole> { static constexpr auto &all = EnumValuesInputRole; };
 template <> struct Values<ProgramKind> { static constexpr auto &all = EnumValuesProgramKind; };
+template <> struct Values<DataFormat> { static constexpr auto &all = EnumValuesDataFormat; };
+template <> struct Values<DataOrder> { static constexpr auto &all = EnumValuesDataOrder; };
+template <> struct Values<DataLast> { static constexpr auto &all = EnumValuesDataLast; };
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
 template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
 
@@ -165,6 +168,42 @@ const char *wordOf(ProgramKind kind) {
   refuse("kind of program", static_cast<unsigned>(kind));
 }
 
+const char *wordOf(DataFormat format) {
+  switch (format) {
+  case DataFormat::Tensors:
+    return "tensors";
+  case DataFormat::Bytes:
+    return "bytes";
+  case DataFormat::U16:
+    return "u16";
+  case DataFormat::I32:
+    return "i32";
+  }
+  refuse("format of data", static_cast<unsigned>(format));
+}
+
+const char *wordOf(DataOrder order) {
+  switch (order) {
+  case DataOrder::Shuffled:
+    return "shuffled";
+  case DataOrder::Sequential:
+    return "sequential";
+  }
+  refuse("order of samples", static_cast<unsigned>(order));
+}
+
+const char *wordOf(DataLast last) {
+  switch (last) {
+  case DataLast::Join:
+    return "join";
+  case DataLast::Drop:
+    return "drop";
+  case DataLast::Pad:
+    return "pad";
+  }
+  refuse("kind of last batch", static_cast<unsigned>(last));
+}
+
 const char *wordOf(CheckpointRuleKind kind) {
   switch (kind) {
   case CheckpointRuleKind::Rename:
@@ -252,6 +291,9 @@ template std::optional<VariableKind> valueOf(std::string_view);
 template std::optional<InitKind> valueOf(std::string_view);
 template std::optional<InputRole> valueOf(std::string_view);
 template std::optional<ProgramKind> valueOf(std::string_view);
+template std::optional<DataFormat> valueOf(std::string_view);
+template std::optional<DataOrder> valueOf(std::string_view);
+template std::optional<DataLast> valueOf(std::string_view);
 template std::optional<CheckpointRuleKind> valueOf(std::string_view);
 template std::optional<CauseKind> valueOf(std::string_view);
 
@@ -264,6 +306,9 @@ template std::string wordsOf<VariableKind>();
 template std::string wordsOf<InitKind>();
 template std::string wordsOf<InputRole>();
 template std::string wordsOf<ProgramKind>();
+template std::string wordsOf<DataFormat>();
+template std::string wordsOf<DataOrder>();
+template std::string wordsOf<DataLast>();
 template std::string wordsOf<CheckpointRuleKind>();
 template std::string wordsOf<CauseKind>();
 

@@ -20,6 +20,9 @@ const char *wordOf(VariableKind kind);
 const char *wordOf(InitKind kind);
 const char *wordOf(InputRole role);
 const char *wordOf(ProgramKind kind);
+const char *wordOf(DataFormat format);
+const char *wordOf(DataOrder order);
+const char *wordOf(DataLast last);
 const char *wordOf(CheckpointRuleKind kind);
 const char *wordOf(CauseKind kind);
 

@@ -8,6 +8,8 @@ namespace npar::engine {
 using program::InputRole;
 
 std::string ValueRange::text() const {
+  if (axis.empty())
+    return "the data block" + (place.empty() ? "" : " (" + place + ")") + " says that it is below " + std::to_string(classes);
   return "axis '" + axis + "'" + (place.empty() ? "" : " (" + place + ")") + " has " + std::to_string(classes) +
          (classes == 1 ? " class, 0" : " classes, 0 to " + std::to_string(classes - 1));
 }
@@ -66,7 +68,24 @@ BatchShape BatchShape::of(const program::Program &program) {
     if (input->ignore())
       shape.ignore = *input->ignore();
   }
+  if (program.data())
+    result.follow(*program.data());
   return result;
+}
+
+void BatchShape::follow(const program::DataBlock &data) {
+  for (const program::DataGroup *group : *data.groups())
+    for (const program::DataFeed *feed : *group->feeds()) {
+      InputShape &input = inputs[feed->input()];
+      if (feed->below() && (input.range.classes == 0 || feed->below() < input.range.classes)) {
+        input.range = {feed->below(), feed->axis()->str(), ""};
+        if (const program::SourcePlace *at = feed->source())
+          input.range.place = at->file()->str() + ":" + std::to_string(at->line()) + ":" + std::to_string(at->column());
+      }
+      bool stream = group->files()->Get(0)->format() != program::DataFormat::Tensors;
+      if (stream)
+        input.role = feed->valid() ? InputRole::Other : feed->shift() ? InputRole::Shifted : InputRole::Stream;
+    }
 }
 
 const InputShape *BatchShape::find(InputRole role) const {

@@ -59,6 +59,10 @@ struct BatchShape {
   int64_t tokensOfSample() const;
   /// The names of the inputs: "tokens, targets".
   std::string names() const;
+
+private:
+  /// What the program's data block says of inputs: what bounds them, and what a stream gives them.
+  void follow(const program::DataBlock &data);
 };
 
 /// "i32", "u8", "f32": as the language writes the types of inputs.

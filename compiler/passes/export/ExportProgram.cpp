@@ -3,6 +3,7 @@
 
 #include "compiler/passes/export/CheckLimits.h"
 #include "compiler/passes/export/CheckpointTable.h"
+#include "compiler/passes/export/DataTable.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/export/ShareEntries.h"
@@ -45,7 +46,8 @@ void eraseScheduled(ModuleOp module) {
 
 FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
   memory::Tables tables(module);
-  if (failed(fillProgram(module, tables.program)) || failed(fillCheckpointRules(module, tables.program)))
+  if (failed(fillProgram(module, tables.program)) || failed(fillCheckpointRules(module, tables.program)) ||
+      failed(fillData(module, tables.program)))
     return failure();
   FailureOr<std::vector<memory::ClassModel>> classes = memory::readPipe(tables);
   if (failed(classes) || failed(allocateAll(tables, *classes)))

@@ -1,0 +1,387 @@
+// Evaluates a data block against its model: every input is fed, by one source, with what it can hold.
+#include "dsl/elaborate/DataElaborator.h"
+
+#include "dsl/Suggestions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+namespace npar::dsl {
+namespace {
+
+class DataElaborator {
+public:
+  DataElaborator(const ast::Data &source, Evaluator &evaluator, Scope &scope, const Model &model, const std::vector<std::string> &declared,
+                 const Sources &sources)
+      : source(source), evaluator(evaluator), reporter(evaluator.reporter), scope(scope), model(model), declared(declared),
+        sources(sources) {}
+
+  Data run() {
+    data.name = source.name.text;
+    data.location = source.name.location;
+    for (const ast::DataSource &each : source.sources)
+      attempt([&] { group(each); });
+    for (const ast::DataSplit &each : source.splits)
+      attempt([&] { split(each); });
+    for (const ast::DataOrder &each : source.orders)
+      attempt([&] { order(each); });
+    for (const ast::Name &each : source.lasts)
+      attempt([&] { last(each); });
+    checkComplete();
+    return std::move(data);
+  }
+
+private:
+  template <typename F> void attempt(F f) {
+    try {
+      f();
+    } catch (const Stop &) {
+      incomplete = true;
+    }
+  }
+
+  //===- Files ------------------------------------------------------------------------------------------------------------===//
+
+  void group(const ast::DataSource &from) {
+    if (from.word.text != "stream" && from.word.text != "file")
+      reporter.fail(from.word.location, "a data block has no '" + from.word.text + "'", wordHelp(from.word.text));
+    bool stream = from.word.text == "stream";
+    DataGroup group;
+    for (const ast::DataFile &each : from.files)
+      group.files.push_back(file(each, stream));
+    weigh(from, group);
+    for (const ast::DataFeed &each : from.feeds)
+      attempt([&] {
+        DataFeed made = stream ? streamFeed(each, from, group) : tensorFeed(each);
+        if (made.location.line > 0) // else nobody needs it
+          group.feeds.push_back(std::move(made));
+      });
+    if (stream)
+      checkLengths(from, group);
+    if (group.feeds.empty()) {
+      incomplete = true; // the model's own warning says that it does not need them
+      return;
+    }
+    checkBeside(from, group);
+    data.groups.push_back(std::move(group));
+  }
+
+  static std::vector<std::string> wordHelp(const std::string &word) {
+    std::vector<std::string> helps = didYouMean(word, {"stream", "file", "split", "shuffled", "sequential", "drop", "pad"});
+    return helps.empty() ? std::vector<std::string>{"it has stream, file, split, shuffled or sequential, drop last or pad last"} : helps;
+  }
+
+  /// A path of the text, from the folder of the text.
+  std::string found(const ast::Name &path) const {
+    return (std::filesystem::path(sources.name(path.location.file)).parent_path() / path.text).lexically_normal().string();
+  }
+
+  DataFile file(const ast::DataFile &from, bool stream) {
+    DataFile result;
+    if (from.path.text.empty())
+      reporter.fail(from.path.location, "a file needs a name");
+    result.path = found(from.path);
+    if (!stream) {
+      for (const auto &[given, word] : {std::pair(&from.format, "as"), std::pair(&from.lengths, "lengths")})
+        if (*given)
+          reporter.fail((*given)->location,
+                        std::string("'") + word + "' is of a stream of tokens; a file of tensors says itself what it holds");
+      return result;
+    }
+    std::string ending = std::filesystem::path(from.path.text).extension().string();
+    std::string word = from.format ? from.format->text : ending == ".txt" ? "bytes" : ending.empty() ? "" : ending.substr(1);
+    if (word == "bytes")
+      result.format = DataFormat::Bytes;
+    else if (word == "u16")
+      result.format = DataFormat::U16;
+    else if (word == "i32")
+      result.format = DataFormat::I32;
+    else if (from.format)
+      reporter.fail(from.format->location, "unknown kind of tokens '" + word + "'", {"it is one of bytes, u16 or i32"});
+    else
+      reporter.fail(from.path.location, "nothing says what '" + from.path.text + "' holds",
+                    {"write `as bytes`, `as u16` or `as i32` after it; a file of tensors is read by `file`"});
+    if (from.lengths)
+      result.lengths = found(*from.lengths);
+    return result;
+  }
+
+  /// Weights as whole numbers: as small as they can be.
+  void weigh(const ast::DataSource &from, DataGroup &group) {
+    constexpr double parts = 10000, most = 1e6;
+    int64_t divisor = 0;
+    for (size_t i = 0; i < from.files.size(); ++i) {
+      const ast::ExpressionPtr &weight = from.files[i].weight;
+      if (!weight != !from.files[0].weight)
+        reporter.fail(weight ? weight->location : from.files[i].path.location, "only some of these files have a weight",
+                      {"give all of them one, or none: then each sample comes once in an epoch"});
+      if (!weight)
+        continue;
+      double value = evaluator.number(*weight, scope, "the weight");
+      double scaled = value * parts;
+      if (!(value > 0) || value > most || std::abs(scaled - std::round(scaled)) > 1e-6 * scaled)
+        reporter.fail(weight->location, "the weight is " + textOf(value) +
+                                            ", it must be above 0, up to a million, with four digits after the "
+                                            "point at most");
+      group.files[i].weight = std::llround(scaled);
+      divisor = std::gcd(divisor, group.files[i].weight);
+    }
+    int64_t sum = 0;
+    for (DataFile &file : group.files)
+      sum += file.weight /= std::max<int64_t>(1, divisor);
+    if (sum > INT32_MAX / 1024)
+      reporter.fail(from.files[0].weight->location, "the weights are " + std::to_string(sum) + " together, in the smallest whole numbers",
+                    {"round them, as in 0.7 and 0.3"});
+  }
+
+  void checkLengths(const ast::DataSource &from, const DataGroup &group) {
+    for (size_t i = 0; i < group.files.size(); ++i)
+      if (group.files[i].lengths.empty() != group.files[0].lengths.empty())
+        reporter.fail(from.files[i].path.location, "only some of these files have the lengths of their documents");
+    if (group.files[0].lengths.empty())
+      return;
+    needIgnored(from.files[0].lengths->location, "a document's last sample is filled up, which takes targets that do not count");
+  }
+
+  void needIgnored(Location at, const std::string &why) {
+    bool ignores = std::any_of(model.nodes.begin(), model.nodes.end(),
+                               [](const Node &node) { return node.op == "cross_entropy" && node.attributes.count("ignore") != 0; });
+    if (!ignores)
+      reporter.fail(at, why + ", but model '" + model.name + "' counts every target",
+                    {"let its loss ignore a number: cross_entropy(..., ignore = -100)"});
+  }
+
+  /// The samples of all groups lie side by side.
+  void checkBeside(const ast::DataSource &from, const DataGroup &group) {
+    if (data.groups.empty())
+      return;
+    const DataGroup &first = data.groups[0];
+    if (first.files[0].format != DataFormat::Tensors || group.files[0].format != DataFormat::Tensors)
+      reporter.fail(from.word.location, "a stream of tokens feeds a model alone",
+                    {"put what all inputs take into files of tensors, as many samples in each"});
+    if (first.files.size() != group.files.size())
+      reporter.fail(from.word.location,
+                    "these are " + counted(static_cast<int64_t>(group.files.size()), "file") + ", beside " +
+                        counted(static_cast<int64_t>(first.files.size()), "file") + " of the same samples",
+                    {"give as many: file i of each has the same samples"});
+    if (from.files[0].weight)
+      reporter.fail(from.files[0].weight->location, "weights stand at the first group of files, and hold for all");
+  }
+
+  //===- Feeds ------------------------------------------------------------------------------------------------------------===//
+
+  /// The node of an input; null where the loss does not need it.
+  const Node *input(const ast::Name &name) {
+    if (std::find(declared.begin(), declared.end(), name.text) == declared.end()) {
+      std::vector<std::string> helps = didYouMean(name.text, declared);
+      reporter.fail(name.location, "model '" + model.name + "' has no input '" + name.text + "'",
+                    helps.empty() ? std::vector<std::string>{"its inputs are " + joined(declared, "and")} : helps);
+    }
+    for (const auto &[fed, at] : known)
+      if (fed == name.text) {
+        reporter.error(name.location, "input '" + name.text + "' is fed twice", at, "first fed here");
+        throw Stop{};
+      }
+    known.push_back({name.text, name.location});
+    for (const Node &node : model.nodes)
+      if (node.op == "input" && std::get<std::string>(node.attributes.at("name")) == name.text)
+        return &node;
+    return nullptr;
+  }
+
+  DataFeed tensorFeed(const ast::DataFeed &from) {
+    const Node *node = input(from.input);
+    DataFeed result;
+    result.tensor = result.input = from.input.text;
+    if (from.value) {
+      if (from.value->kind != ast::ExpressionKind::Text || from.value->text.empty())
+        reporter.fail(from.value->location, "of a file of tensors an input takes a tensor, by its name in quotes",
+                      {"write " + from.input.text + " = \"name\""});
+      result.tensor = from.value->text;
+    }
+    bound(from, node, result);
+    return result;
+  }
+
+  DataFeed streamFeed(const ast::DataFeed &from, const ast::DataSource &group, const DataGroup &made) {
+    const Node *node = input(from.input);
+    DataFeed result;
+    result.input = from.input.text;
+    if (from.value)
+      streamValue(*from.value, group, result);
+    if (result.valid && made.files[0].lengths.empty())
+      reporter.fail(from.value->location, "a stream without documents has a token everywhere",
+                    {"give the documents: lengths \"FILE.i32\""});
+    if (node && (!isInteger(node->type.element) && !result.valid))
+      reporter.fail(from.input.location, "input '" + from.input.text + "' is of floats: a stream has tokens, which are integers");
+    if (node) {
+      const std::vector<std::string> &axes = node->type.axes;
+      if (axes.size() != 2)
+        reporter.fail(from.input.location, "a stream feeds inputs over 'batch' and one axis, the sequence; '" + from.input.text +
+                                               "' is over [" + joinedAxes(axes) + "]");
+      if (!sequence.empty() && axes[1] != sequence)
+        reporter.fail(from.input.location,
+                      "input '" + from.input.text + "' is over '" + axes[1] + "', the others of this stream over '" + sequence + "'");
+      sequence = axes[1];
+    }
+    bound(from, node, result);
+    return result;
+  }
+
+  static std::string joinedAxes(const std::vector<std::string> &axes) {
+    std::string text;
+    for (const std::string &axis : axes)
+      text += (text.empty() ? "" : ", ") + axis;
+    return text;
+  }
+
+  /// `shift(tokens, 1)` or `valid(tokens)`, where `tokens` is an input of the same stream.
+  void streamValue(const ast::Expression &value, const ast::DataSource &group, DataFeed &result) {
+    bool isCall = value.kind == ast::ExpressionKind::Suffixed && value.items[0]->kind == ast::ExpressionKind::Name &&
+                  value.suffixes.size() == 1 && value.suffixes[0].kind == ast::SuffixKind::Call;
+    std::string word = isCall ? value.items[0]->text : "";
+    if (word != "shift" && word != "valid")
+      reporter.fail(value.location, "of a stream an input takes the tokens, shift(tokens, 1) or valid(tokens)");
+    std::vector<Formal> formals{{"tokens"}};
+    if (word == "shift")
+      formals.push_back({"by"});
+    auto arguments = matchArguments(reporter, "'" + word + "'", value.location, formals, value.suffixes[0].arguments);
+    const ast::Expression &of = *arguments[0]->value;
+    bool isTokens = of.kind == ast::ExpressionKind::Name && std::any_of(group.feeds.begin(), group.feeds.end(), [&](const auto &feed) {
+                      return feed.input.text == of.text && !feed.value;
+                    });
+    if (!isTokens)
+      reporter.fail(of.location, "'" + word + "' takes the input of this stream that has its tokens as they are");
+    result.valid = word == "valid";
+    if (result.valid)
+      return;
+    result.shift = evaluator.integer(*arguments[1]->value, scope, "the shift");
+    if (result.shift < 0 || result.shift > 65536)
+      reporter.fail(arguments[1]->value->location, "the shift is " + std::to_string(result.shift) + ", it must be 0 to 65536");
+  }
+
+  /// What comes after `below`, and where the feed stands.
+  void bound(const ast::DataFeed &from, const Node *node, DataFeed &result) {
+    if (from.below && node && !isInteger(node->type.element))
+      reporter.fail(from.below->location, "input '" + from.input.text + "' is of floats, which no size bounds");
+    if (from.below) {
+      for (const Axis &axis : model.axes)
+        if (from.below->kind == ast::ExpressionKind::Name && from.below->text == axis.name)
+          result.below = axis.size, result.belowAxis = axis.name;
+      if (result.belowAxis.empty())
+        result.below = evaluator.integer(*from.below, scope, "what '" + from.input.text + "' is below");
+      if (result.below < 1 || result.below > INT32_MAX)
+        reporter.fail(from.below->location, "what '" + from.input.text + "' is below is " + std::to_string(result.below) +
+                                                ", it must be 1 to " + std::to_string(INT32_MAX));
+    }
+    if (node)
+      result.location = from.below ? from.below->location : from.input.location;
+  }
+
+  //===- Order ------------------------------------------------------------------------------------------------------------===//
+
+  uint64_t seed(const ast::Expression &e) {
+    int64_t value = evaluator.integer(e, scope, "the seed");
+    if (value < 0)
+      reporter.fail(e.location, "the seed is " + std::to_string(value) + ", it must not be negative");
+    return static_cast<uint64_t>(value);
+  }
+
+  void split(const ast::DataSplit &from) {
+    if (&from != &source.splits[0])
+      reporter.fail(from.location, "'split' is given twice");
+    double sum = 0;
+    for (const ast::ExpressionPtr &each : from.shares) {
+      double share = evaluator.number(*each, scope, "a part of the data");
+      if (!(share > 0) || (sum += share) > 1 + 1e-9)
+        reporter.fail(each->location,
+                      share > 0 ? "the parts of the data are more than 1 together, " + textOf(sum)
+                                : "a part of the data is " + textOf(share) + ", it must be above 0",
+                      {"write split 0.9, 0.1: the first part is trained on"});
+      data.shares.push_back(share);
+    }
+    if (!from.seed)
+      reporter.fail(from.location, "a split needs a seed of its own, so that its parts stay the same whatever is trained",
+                    {"write `seed 42` after the parts"});
+    data.splitSeed = seed(*from.seed);
+  }
+
+  void order(const ast::DataOrder &from) {
+    if (from.word.text != "shuffled" && from.word.text != "sequential")
+      reporter.fail(from.word.location, "a data block has no '" + from.word.text + "'", wordHelp(from.word.text));
+    if (&from != &source.orders[0])
+      reporter.fail(from.word.location, "the order of samples is given twice");
+    data.order = from.word.text == "shuffled" ? DataOrder::Shuffled : DataOrder::Sequential;
+    if (from.seed && data.order == DataOrder::Sequential)
+      reporter.fail(from.seed->location, "samples in the data's own order need no seed");
+    if (from.seed)
+      data.seed = seed(*from.seed);
+  }
+
+  void last(const ast::Name &word) {
+    if (word.text != "drop" && word.text != "pad")
+      reporter.fail(word.location, "the last batch of an epoch has no '" + word.text + "'",
+                    {"drop last leaves it out, pad last fills it up with samples that do not count"});
+    if (&word != &source.lasts[0])
+      reporter.fail(word.location, "what becomes of the last batch is given twice");
+    data.last = word.text == "drop" ? DataLast::Drop : DataLast::Pad;
+    if (data.last == DataLast::Pad)
+      needIgnored(word.location, "'pad last' fills up a batch, which takes targets that do not count");
+  }
+
+  /// Every input that the loss needs is fed.
+  void checkComplete() {
+    if (source.sources.empty())
+      reporter.error(source.name.location, "data block '" + data.name + "' names no file",
+                     {"write `stream \"FILE.u16\" tokens, targets = shift(tokens, 1)` or `file \"FILE.safetensors\" NAME`"});
+    if (incomplete || source.sources.empty())
+      return;
+    for (const Node &node : model.nodes) {
+      if (node.op != "input")
+        continue;
+      const std::string &name = std::get<std::string>(node.attributes.at("name"));
+      if (std::none_of(known.begin(), known.end(), [&](const auto &fed) { return fed.first == name; }))
+        reporter.error(source.name.location, "nothing in data block '" + data.name + "' feeds input '" + name + "'", node.location,
+                       "declared here", {"name it after a file"});
+    }
+  }
+
+  const ast::Data &source;
+  Evaluator &evaluator;
+  Reporter &reporter;
+  Scope &scope;
+  const Model &model;
+  const std::vector<std::string> &declared;
+  const Sources &sources;
+  Data data;
+  std::vector<std::pair<std::string, Location>> known; ///< inputs that are fed
+  std::string sequence;                                ///< axis of what the stream feeds
+  bool incomplete = false;
+};
+
+void collectInputs(const std::vector<ast::Statement> &statements, std::vector<std::string> &names) {
+  for (const ast::Statement &s : statements) {
+    if (s.kind == ast::StatementKind::Input)
+      for (const ast::Item &item : s.items)
+        names.push_back(item.name.text);
+    collectInputs(s.body, names);
+    collectInputs(s.otherwise, names);
+  }
+}
+
+} // namespace
+
+Data elaborateData(const ast::Data &source, Evaluator &evaluator, Scope &scope, const Model &model,
+                   const std::vector<std::string> &declared, const Sources &sources) {
+  return DataElaborator(source, evaluator, scope, model, declared, sources).run();
+}
+
+std::vector<std::string> declaredInputs(const ast::Block &model) {
+  std::vector<std::string> names;
+  collectInputs(model.body, names);
+  return names;
+}
+
+} // namespace npar::dsl
