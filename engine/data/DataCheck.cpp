@@ -1,6 +1,8 @@
 // Whether a token file fits a program: every value, as a token and as a target, before anything is trained.
 #include "engine/data/DataCheck.h"
 
+#include <algorithm>
+
 namespace npar::engine {
 
 namespace {
@@ -8,8 +10,10 @@ namespace {
 class DataCheck {
 public:
   DataCheck(const TokenData &data, const BatchShape &shape)
-      : data(data), shape(shape), stream(shape.find(program::InputRole::Stream)), shifted(shape.find(program::InputRole::Shifted)),
-        length(shape.tokensOfSample()), size(data.tokens->size()) {
+      : data(data), shape(shape), length(shape.tokensOfSample()), size(data.tokens->size()) {
+    for (const DataFeed &feed : data.feeds)
+      if (!feed.valid)
+        feeds.push_back({&shape.inputs[feed.input], feed.shift});
     if (const InputShape *ignoring = shape.ignoring())
       ignore = ignoring->ignore;
   }
@@ -21,69 +25,12 @@ public:
     return {};
   }
 
-  Result<std::vector<std::string>> run() const {
-    if (Status status = checkValues(); !status.ok())
-      return status;
-    if (size < length + 1)
-      return Status::badInput(name() + " has " + number(size) + " tokens; one sample of sequence length " + number(length) + " needs " +
-                              number(length + 1));
-    int64_t samples = (size - 1) / length;
-    if (samples < shape.rows)
-      return Status::badInput(name() + " has " + number(samples) + (samples == 1 ? " sample" : " samples") + " of " + number(length) +
-                              " tokens, but a batch takes " + number(shape.rows) +
-                              " and would repeat them; make the batch smaller or the samples shorter, or give a longer file");
-    return checkTargets(samples * length);
-  }
-
-private:
-  static std::string number(int64_t value) { return std::to_string(value); }
-  std::string name() const { return "data '" + data.path + "'"; }
-
-  /// "sample 3 of 'x.bin' has target 104 at position 17"; sample and position as the program sees them.
-  std::string found(const char *what, int64_t index, int32_t value) const {
-    return "sample " + number(index / length) + " of '" + data.path + "' has " + what + " " + number(value) + " at position " +
-           number(index % length);
-  }
-
-  /// Values need not be looked at where the file's format has none that is wrong.
-  bool looksAtValues() const {
-    auto takesAll = [&](const InputShape *input) {
-      return !input || (input->has(data.tokens->least()) && input->has(data.tokens->largest()));
-    };
-    return !takesAll(stream) || !takesAll(shifted) || data.mask || isPossible(ignore);
-  }
-  bool isPossible(std::optional<int32_t> value) const {
-    return value && *value >= data.tokens->least() && *value <= data.tokens->largest();
-  }
-
-  Status checkValue(int64_t i) const {
-    int32_t value = data.tokens->at(i);
-    if (stream && !stream->takes(value))
-      return misfit("token", i, value, *stream);
-    if (!shifted || !data.isTarget(i))
-      return {};
-    if (ignore && value == *ignore) {
-      if (data.mask && shifted->has(value))
-        return Status::badInput(found("target", i - 1, value) + ", which counts by the mask '" + data.maskPath +
-                                "', but the model ignores " + number(value) + ": ignore a number that is no class, as with ignore = -100");
-      return {};
-    }
-    return shifted->has(value) ? Status() : misfit("target", i - 1, value, *shifted);
-  }
-
-  Status misfit(const char *what, int64_t index, int32_t value, const InputShape &input) const {
-    std::string text = found(what, index, value) + ", but " + input.rangeText();
-    if (data.tokens->format() == TokenFormat::Bytes)
-      text += "; for any text of bytes it needs 256";
-    return Status::badInput(text);
-  }
-
-  /// Checks the tokens that some sample has as targets, which are those from 1 to `last`.
+  /// Checks the tokens that some sample has as targets, which are those from 1 on.
   Result<std::vector<std::string>> checkTargets(int64_t last) const {
     if (!data.mask && !isPossible(ignore))
       return std::vector<std::string>();
     int64_t counting = 0, ignored = 0;
-    for (int64_t i = 1; i <= last; ++i)
+    for (int64_t i = 1; i < last; ++i)
       if (data.isTarget(i))
         ++(ignore && data.tokens->at(i) == *ignore ? ignored : counting);
     if (counting == 0)
@@ -98,10 +45,67 @@ private:
     return remarks;
   }
 
+private:
+  struct Feed {
+    const InputShape *input;
+    int64_t shift;
+  };
+
+  static std::string number(int64_t value) { return std::to_string(value); }
+
+  /// "sample 3 of 'x.bin' has target 104 at position 17"; sample and position as the program sees them.
+  std::string found(const char *what, int64_t index, int32_t value) const {
+    return "sample " + number(index / length) + " of '" + data.path + "' has " + what + " " + number(value) + " at position " +
+           number(index % length);
+  }
+
+  /// Values need not be looked at where the file's format has none that is wrong.
+  bool looksAtValues() const {
+    bool takesAll = std::all_of(feeds.begin(), feeds.end(), [&](const Feed &feed) {
+      return feed.input->has(data.tokens->least()) && feed.input->has(data.tokens->largest());
+    });
+    return !takesAll || data.mask || isPossible(ignore);
+  }
+  bool isPossible(std::optional<int32_t> value) const {
+    return value && *value >= data.tokens->least() && *value <= data.tokens->largest();
+  }
+
+  Status checkValue(int64_t i) const {
+    int32_t value = data.tokens->at(i);
+    for (const Feed &feed : feeds)
+      if (Status status = feed.shift == 0 ? checkToken(*feed.input, i, value) : checkTarget(feed, i, value); !status.ok())
+        return status;
+    return {};
+  }
+
+  Status checkToken(const InputShape &input, int64_t i, int32_t value) const {
+    return input.takes(value) ? Status() : misfit("token", i, value, input);
+  }
+
+  Status checkTarget(const Feed &feed, int64_t i, int32_t value) const {
+    if (i < feed.shift || !data.isTarget(i))
+      return {};
+    const InputShape &input = *feed.input;
+    if (input.ignore && value == *input.ignore) {
+      if (data.mask && input.has(value))
+        return Status::badInput(found("target", i - feed.shift, value) + ", which counts by the mask '" + data.maskPath +
+                                "', but the model ignores " + number(value) + ": ignore a number that is no class, as with ignore = -100");
+      return {};
+    }
+    return input.has(value) ? Status() : misfit("target", i - feed.shift, value, input);
+  }
+
+  Status misfit(const char *what, int64_t index, int32_t value, const InputShape &input) const {
+    std::string text = found(what, index, value) + ", but " + input.rangeText();
+    if (data.tokens->format() == TokenFormat::Bytes)
+      text += "; for any text of bytes it needs 256";
+    return Status::badInput(text);
+  }
+
   const TokenData &data;
   const BatchShape &shape;
-  const InputShape *stream, *shifted; ///< null where there is none
-  int64_t length, size;               ///< of a sample, of the file
+  std::vector<Feed> feeds;
+  int64_t length, size; ///< of a sample, of the file
   std::optional<int32_t> ignore;
 };
 
@@ -109,6 +113,8 @@ private:
 
 Status checkTokenValues(const TokenData &data, const BatchShape &shape) { return DataCheck(data, shape).checkValues(); }
 
-Result<std::vector<std::string>> checkData(const TokenData &data, const BatchShape &shape) { return DataCheck(data, shape).run(); }
+Result<std::vector<std::string>> checkTargets(const TokenData &data, const BatchShape &shape, int64_t tokens) {
+  return DataCheck(data, shape).checkTargets(tokens);
+}
 
 } // namespace npar::engine

@@ -1,107 +1,109 @@
-// The sources of global batches that read files.
+// The source of global batches that reads files.
 #include "engine/data/DataSource.h"
 
-#include "engine/data/DataCheck.h"
-#include "engine/data/TensorData.h"
+#include "engine/data/Samples.h"
 
 namespace npar::engine {
 
-using program::InputRole;
-
 namespace {
 
-class TokenSource final : public DataSource {
+class FileSource final : public DataSource {
 public:
-  TokenSource(TokenData data, SampleOrder order, const BatchShape &shape, std::vector<std::string> remarks)
-      : data(std::move(data)), order(order), shape(shape), length(shape.tokensOfSample()), worthKnowing(std::move(remarks)) {}
+  FileSource(const DataPlan &plan, std::vector<std::unique_ptr<Samples>> files, OrderSettings settings, const BatchShape &shape)
+      : plan(plan), files(std::move(files)), sampler(std::move(settings)), shape(shape) {}
 
-  int64_t samples() const override { return order.samples(); }
-  std::vector<std::string> remarks() const override { return worthKnowing; }
+  void goOnFrom(int64_t step, int64_t taken) override { sampler.goOnFrom(step, taken); }
+  int64_t position(int64_t step) const override { return sampler.position(step); }
+  std::vector<SamplePlace> places(int64_t step) const override { return sampler.batch(step); }
+  int64_t samples() const override { return sampler.samples(); }
+  std::string stream() const override { return plan.stream(); }
+  std::string order() const override { return plan.orderText(); }
 
   Batch batch(int64_t step) const override {
-    std::vector<int64_t> samples = keptOf(order.batch(step, origin));
-    Batch result;
-    for (const InputShape &input : shape.inputs)
-      result.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, samples))
-                                                              : InputValues(valuesOf<int32_t>(input, samples)));
+    Batch result = emptyBatch(shape);
+    for (const SamplePlace &place : keptOf(sampler.batch(step)))
+      if (place.fills())
+        appendFilling(shape, result);
+      else
+        files[static_cast<size_t>(place.file)]->append(place.sample, result);
     return result;
   }
 
-private:
-  /// checkData saw that the values fit.
-  template <typename T> std::vector<T> valuesOf(const InputShape &input, const std::vector<int64_t> &samples) const {
-    std::vector<T> values;
-    values.reserve(samples.size() * static_cast<size_t>(length));
-    bool shifted = input.role == InputRole::Shifted;
-    int32_t ignored = input.ignore.value_or(0); // the mask is refused where the program ignores none
-    for (int64_t sample : samples)
-      for (int64_t i = sample * length + shifted, end = i + length; i < end; ++i)
-        values.push_back(static_cast<T>(!shifted || data.isTarget(i) ? data.tokens->at(i) : ignored));
-    return values;
+  Status intact() const override {
+    for (const std::unique_ptr<Samples> &file : files)
+      if (Status status = file->intact(); !status.ok())
+        return status;
+    return {};
   }
 
-  TokenData data;
-  SampleOrder order;
-  BatchShape shape;
-  int64_t length;
-  std::vector<std::string> worthKnowing;
-};
-
-class TensorSource final : public DataSource {
-public:
-  TensorSource(TensorData data, SampleOrder order) : data(std::move(data)), order(order) {}
-  int64_t samples() const override { return order.samples(); }
-  std::vector<std::string> remarks() const override { return data.remarks(); }
-  Batch batch(int64_t step) const override { return data.batch(keptOf(order.batch(step, origin))); }
-  Status intact() const override { return data.intact(); }
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> all;
+    for (const std::unique_ptr<Samples> &file : files)
+      for (std::string &text : file->remarks())
+        all.push_back(std::move(text));
+    return all;
+  }
 
 private:
-  TensorData data;
-  SampleOrder order;
+  DataPlan plan;
+  std::vector<std::unique_ptr<Samples>> files;
+  SampleOrder sampler;
+  BatchShape shape;
 };
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+/// Refuses samples that a batch would repeat, and files that have none.
+Status checkEnough(const DataPlan &plan, const std::vector<std::unique_ptr<Samples>> &files, const BatchShape &shape) {
+  int64_t all = 0;
+  for (const std::unique_ptr<Samples> &file : files) {
+    if (file->samples() == 0 && plan.groups[0].files[0].weight)
+      return Status::badInput("data " + file->description() + (plan.split.shares.empty() ? "" : " in this part") +
+                              ", but a weight: there is nothing to draw");
+    all += file->samples();
+  }
+  if (all >= shape.rows)
+    return {};
+  std::string has = files.size() == 1 ? files[0]->description()
+                                      : "in " + number(static_cast<int64_t>(files.size())) + " files has " + number(all) + " samples";
+  if (!plan.split.shares.empty())
+    has += " in part " + number(static_cast<int64_t>(plan.split.part) + 1) + " of its split";
+  return Status::badInput("data " + has + ", but a batch takes " + number(shape.rows) + " and would repeat them; make the batch smaller" +
+                          (plan.isStream() ? " or the samples shorter, or give a longer file" : ", or give more samples"));
+}
 
 } // namespace
 
-std::vector<int64_t> DataSource::keptOf(const std::vector<int64_t> &all) const {
-  if (!kept)
-    return all;
-  std::vector<int64_t> result;
-  for (int64_t row : *kept)
-    result.push_back(all[static_cast<size_t>(row)]);
-  return result;
+Result<std::unique_ptr<DataSource>> DataSource::open(const DataPlan &plan, uint64_t seed, const BatchShape &shape) {
+  OrderSettings settings{plan.order, plan.last, plan.seed.value_or(seed), {}, {}, shape.rows};
+  std::vector<std::unique_ptr<Samples>> files;
+  for (size_t i = 0; i < plan.groups[0].files.size(); ++i) {
+    Result<std::unique_ptr<Samples>> file = openSamples(plan, i, shape);
+    if (!file.ok())
+      return file.status();
+    settings.counts.push_back((*file)->samples());
+    if (uint32_t weight = plan.groups[0].files[i].weight)
+      settings.weights.push_back(weight);
+    files.push_back(std::move(*file));
+  }
+  if (Status status = checkEnough(plan, files, shape); !status.ok())
+    return status;
+  return std::unique_ptr<DataSource>(new FileSource(plan, std::move(files), std::move(settings), shape));
 }
 
 Result<std::unique_ptr<DataSource>> DataSource::openTokens(const std::string &path, TokenFormat format, Order order, uint64_t seed,
                                                            const BatchShape &shape, const std::string &mask) {
-  for (const InputShape &input : shape.inputs)
-    if (input.role == InputRole::Other)
-      return Status::badInput("a file of tokens is a sequence and, one place on, its targets: it cannot feed input '" + input.name + "', " +
-                              input.typeText() + ", of " + shape.names() + "; give a safetensors file with a tensor for each");
-  Result<std::shared_ptr<TokenFile>> file = TokenFile::open(path, format);
-  if (!file.ok())
-    return file.status();
-  TokenData data{path, mask, *file, nullptr};
-  if (!mask.empty()) {
-    if (const InputShape *ignoring = shape.ignoring(); !ignoring || ignoring->role != InputRole::Shifted)
-      return Status::badInput("mask '" + mask + "' needs a program that ignores targets");
-    Result<std::shared_ptr<MaskFile>> opened = MaskFile::open(mask, (*file)->size());
-    if (!opened.ok())
-      return opened.status();
-    data.mask = *opened;
-  }
-  Result<std::vector<std::string>> remarks = checkData(data, shape);
-  if (!remarks.ok())
-    return remarks.status();
-  SampleOrder samples(order, seed, ((*file)->size() - 1) / shape.tokensOfSample(), shape.rows);
-  return std::unique_ptr<DataSource>(new TokenSource(std::move(data), samples, shape, std::move(*remarks)));
+  Result<DataPlan> plan = DataPlan::ofStream(path, format, shape);
+  if (!plan.ok())
+    return plan.status();
+  plan->order = order, plan->mask = mask;
+  return open(*plan, seed, shape);
 }
 
 Result<std::unique_ptr<DataSource>> DataSource::openTensors(const std::string &path, Order order, uint64_t seed, const BatchShape &shape) {
-  Result<TensorData> data = TensorData::open(path, shape);
-  if (!data.ok())
-    return data.status();
-  SampleOrder samples(order, seed, data->samples(), shape.rows);
-  return std::unique_ptr<DataSource>(new TensorSource(std::move(*data), samples));
+  DataPlan plan = DataPlan::ofTensors(path, shape);
+  plan.order = order;
+  return open(plan, seed, shape);
 }
 
 } // namespace npar::engine

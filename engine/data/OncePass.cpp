@@ -2,7 +2,7 @@
 #include "engine/data/OncePass.h"
 
 #include "engine/data/DataCheck.h"
-#include "engine/data/TensorData.h"
+#include "engine/data/Samples.h"
 
 #include <algorithm>
 #include <numeric>
@@ -50,26 +50,33 @@ private:
   int64_t length, targets;
 };
 
-class TensorPass final : public OncePass {
+class SamplesPass final : public OncePass {
 public:
-  TensorPass(TensorData data, const BatchShape &shape, uint64_t positions) : data(std::move(data)), shape(shape), positions(positions) {}
+  SamplesPass(std::vector<std::unique_ptr<Samples>> files, const BatchShape &shape, uint64_t positions)
+      : files(std::move(files)), shape(shape), positions(positions) {
+    for (const std::unique_ptr<Samples> &file : this->files)
+      count += file->samples();
+  }
 
-  int64_t steps() const override { return (data.samples() + shape.rows - 1) / shape.rows; }
-  std::vector<std::string> remarks() const override { return data.remarks(); }
+  int64_t steps() const override { return (count + shape.rows - 1) / shape.rows; }
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> all;
+    for (const std::unique_ptr<Samples> &file : files)
+      for (std::string &text : file->remarks())
+        all.push_back(std::move(text));
+    return all;
+  }
 
   CountedBatch batch(int64_t step) const override {
-    std::vector<int64_t> samples, keptSamples;
     CountedBatch result;
-    for (int64_t i = step * shape.rows; i < (step + 1) * shape.rows; ++i) {
-      samples.push_back(i < data.samples() ? i : 0);
-      result.counts.insert(result.counts.end(), positions, i < data.samples());
-    }
-    for (int64_t row : keptOf(shape.rows))
-      keptSamples.push_back(samples[static_cast<size_t>(row)]);
-    result.batch = data.batch(keptSamples);
+    std::vector<int64_t> rows = keptOf(shape.rows), all(static_cast<size_t>(shape.rows));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    for (int64_t row : all)
+      result.counts.insert(result.counts.end(), positions, step * shape.rows + row < count);
+    result.batch = read(step, rows);
     if (!ignores())
       return result;
-    Batch whole = keptSamples.size() == samples.size() ? Batch() : data.batch(samples);
+    Batch whole = rows.size() == all.size() ? Batch() : read(step, all);
     for (size_t i = 0; i < shape.inputs.size(); ++i)
       if (leavesOut(shape.inputs[i]))
         std::visit([&](const auto &values) { leaveOut(values, *shape.inputs[i].ignore, result.counts); },
@@ -78,6 +85,22 @@ public:
   }
 
 private:
+  Batch read(int64_t step, const std::vector<int64_t> &rows) const {
+    Batch batch = emptyBatch(shape);
+    for (int64_t row : rows) {
+      int64_t sample = step * shape.rows + row;
+      if (sample >= count) {
+        appendFilling(shape, batch);
+        continue;
+      }
+      size_t file = 0;
+      for (; sample >= files[file]->samples(); ++file)
+        sample -= files[file]->samples();
+      files[file]->append(sample, batch);
+    }
+    return batch;
+  }
+
   bool leavesOut(const InputShape &input) const { return input.ignore && input.elementsOfSample() == positions; }
   bool ignores() const {
     return std::any_of(shape.inputs.begin(), shape.inputs.end(), [this](const InputShape &input) { return leavesOut(input); });
@@ -88,9 +111,10 @@ private:
         counts[i] = 0;
   }
 
-  TensorData data;
+  std::vector<std::unique_ptr<Samples>> files;
   BatchShape shape;
   uint64_t positions;
+  int64_t count = 0;
 };
 
 } // namespace
@@ -115,18 +139,32 @@ Result<std::unique_ptr<OncePass>> OncePass::openTokens(const std::string &path, 
   if ((*file)->size() < 2)
     return Status::badInput("data '" + path + "' has " + std::to_string((*file)->size()) + ((*file)->size() == 1 ? " token" : " tokens") +
                             "; the first has nothing before it, so there must be two at least");
-  if (Status status = checkTokenValues({path, "", *file, nullptr}, shape); !status.ok())
+  Result<DataPlan> plan = DataPlan::ofStream(path, format, shape);
+  if (!plan.ok())
+    return plan.status();
+  if (Status status = checkTokenValues({path, "", *file, nullptr, plan->groups[0].feeds}, shape); !status.ok())
     return status;
   return std::unique_ptr<OncePass>(new TokenPass(std::move(*file), shape));
 }
 
+Result<std::unique_ptr<OncePass>> OncePass::open(const DataPlan &plan, const BatchShape &shape, uint64_t positions) {
+  std::vector<std::unique_ptr<Samples>> files;
+  int64_t samples = 0;
+  for (size_t i = 0; i < plan.groups[0].files.size(); ++i) {
+    Result<std::unique_ptr<Samples>> file = openSamples(plan, i, shape);
+    if (!file.ok())
+      return file.status();
+    samples += (*file)->samples();
+    files.push_back(std::move(*file));
+  }
+  if (samples == 0)
+    return Status::badInput("data " + files[0]->description() + (plan.split.shares.empty() ? "" : " in this part of its split") +
+                            ": there is nothing to go through");
+  return std::unique_ptr<OncePass>(new SamplesPass(std::move(files), shape, positions));
+}
+
 Result<std::unique_ptr<OncePass>> OncePass::openTensors(const std::string &path, const BatchShape &shape, uint64_t positions) {
-  BatchShape one = shape;
-  one.rows = 1;
-  Result<TensorData> data = TensorData::open(path, one);
-  if (!data.ok())
-    return data.status();
-  return std::unique_ptr<OncePass>(new TensorPass(std::move(*data), shape, positions));
+  return open(DataPlan::ofTensors(path, shape), shape, positions);
 }
 
 } // namespace npar::engine

@@ -1,6 +1,7 @@
 // A data set gone through once, in its own order: what an evaluation adds up.
 #pragma once
 
+#include "engine/data/DataPlan.h"
 #include "engine/data/TokenFile.h"
 #include "engine/runtime/Batch.h"
 
@@ -35,7 +36,9 @@ public:
   /// program with other inputs than a stream's and a file of fewer than two tokens.
   static Result<std::unique_ptr<OncePass>> openTokens(const std::string &path, TokenFormat format, const BatchShape &shape,
                                                       uint64_t positions);
-  /// A safetensors file with a tensor for each input, the samples first. Refuses what TensorData::open refuses but that there are few.
+  /// The files of a plan, of its split the part that it names: every sample once, file after file. Refuses what openSamples refuses.
+  static Result<std::unique_ptr<OncePass>> open(const DataPlan &plan, const BatchShape &shape, uint64_t positions);
+  /// A safetensors file with a tensor for each input, the samples first.
   static Result<std::unique_ptr<OncePass>> openTensors(const std::string &path, const BatchShape &shape, uint64_t positions);
 
 protected:

@@ -21,6 +21,8 @@ class RandomSource final : public DataSource {
 public:
   RandomSource(uint64_t seed, const BatchShape &shape, int64_t maskedRows) : seed(seed), shape(shape), maskedRows(maskedRows) {}
   int64_t samples() const override { return 0; }
+  void goOnFrom(int64_t step, int64_t taken) override { origin = taken - step * shape.rows; }
+  int64_t position(int64_t step) const override { return origin + step * shape.rows; }
 
   Batch batch(int64_t step) const override {
     Batch result;
@@ -102,6 +104,7 @@ private:
   uint64_t seed;
   BatchShape shape;
   int64_t maskedRows;
+  int64_t origin = 0; ///< the sample that step 0 would begin with
 };
 
 } // namespace

@@ -1,6 +1,7 @@
-// Which samples of a data set make a training step's batch.
+// Which samples of which files make a training step's batch.
 #pragma once
 
+#include "engine/program/Enums_generated.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -9,24 +10,56 @@
 
 namespace npar::engine {
 
-enum class Order { Shuffled, Sequential };
+using Order = program::DataOrder;
+using LastBatch = program::DataLast;
 
 /// "shuffled" or "sequential"; anything else is refused with the list.
 Result<Order> sampleOrder(const std::string &name);
 
-/// Batch k holds the samples at places k * batch ... k * batch + batch - 1 of the order, which goes round: the data's own, or a new
-/// permutation per epoch by seed.
+/// A sample of one of several files; a negative file: none, what fills a batch up.
+struct SamplePlace {
+  int32_t file = -1;
+  int64_t sample = 0;
+  bool fills() const { return file < 0; }
+};
+
+inline bool operator==(const SamplePlace &a, const SamplePlace &b) { return a.file == b.file && a.sample == b.sample; }
+
+/// How samples of files follow each other.
+struct OrderSettings {
+  Order order = Order::Shuffled;
+  LastBatch last = LastBatch::Join;
+  uint64_t seed = 0;
+  std::vector<int64_t> counts;   ///< samples of each file
+  std::vector<uint32_t> weights; ///< of each file; empty: the files lie one after the other
+  int64_t rows = 1;              ///< samples of a batch
+};
+
+/// An epoch has as many samples as all files: all of them once, in the data's own order or in a new permutation by seed. With weights of
+/// sum w, of every w places in a row file f has weights[f], spread evenly; its own samples come round at their own pace. A batch takes the
+/// samples at the next places; at the end of an epoch as `last` says. Everything is a function of the step: no plan, no process changes it.
 class SampleOrder {
 public:
-  SampleOrder(Order order, uint64_t seed, int64_t samples, int64_t batch) : order(order), seed(seed), count(samples), rows(batch) {}
+  explicit SampleOrder(OrderSettings settings);
+  /// Of all files, in an epoch.
   int64_t samples() const { return count; }
-  /// `origin`: places that the batches are moved on by.
-  std::vector<int64_t> batch(int64_t step, int64_t origin = 0) const;
+  /// The batch of `step` begins at `position` of all places that there ever are; those of later steps follow it.
+  void goOnFrom(int64_t step, int64_t position) { firstStep = step, firstPlace = position; }
+  /// The place at which the batch of a step begins: epoch * samples() + the place in it.
+  int64_t position(int64_t step) const;
+  std::vector<SamplePlace> batch(int64_t step) const;
 
 private:
-  Order order;
-  uint64_t seed;
-  int64_t count, rows;
+  class Lookup;
+  OrderSettings settings;
+  int64_t count = 0;
+  int64_t firstStep = 0, firstPlace = 0;
+  std::vector<int64_t> begins; ///< of each file among all samples
+  struct Turn {
+    int32_t file;
+    int64_t before; ///< turns that it has had before in this round
+  };
+  std::vector<Turn> round; ///< whose turn it is, by place modulo the sum of weights
 };
 
 } // namespace npar::engine

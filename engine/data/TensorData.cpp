@@ -46,40 +46,62 @@ template <typename Use> void forIntegers(const StoredTensor &tensor, const std::
 
 } // namespace
 
-Result<TensorData> TensorData::open(const std::string &path, const BatchShape &shape) {
-  Result<std::shared_ptr<SafetensorsFile>> file = SafetensorsFile::open(path, "data");
-  if (!file.ok())
-    return file.status();
-  TensorData data(path, *file, shape);
-  if (Status status = data.findTensors(); !status.ok())
-    return status;
-  for (size_t i = 0; i < shape.inputs.size(); ++i)
-    if (Status status = data.checkValues(shape.inputs[i], data.tensors[i]); !status.ok())
-      return status;
-  return data;
+Result<TensorData> TensorData::open(const std::vector<TensorPlace> &places, const BatchShape &shape) {
+  TensorData data(places, shape);
+  Status status = data.openFiles();
+  if (status.ok())
+    status = data.findTensors();
+  for (size_t i = 0; i < shape.inputs.size() && status.ok(); ++i)
+    status = data.checkValues(i);
+  return status.ok() ? Result(std::move(data)) : status;
 }
 
-Status TensorData::findTensors() {
-  for (const InputShape &input : shape.inputs) {
-    auto found = file->tensors().find(input.name);
-    if (found == file->tensors().end())
-      return Status::badInput("data '" + path + "' has no tensor '" + input.name +
-                              "'; it needs one for each input of the model: " + shape.names());
-    if (Status status = checkShape(input, found->second); !status.ok())
-      return status;
-    tensors.push_back(found->second);
+Status TensorData::openFiles() {
+  for (size_t i = 0; i < places.size(); ++i) {
+    size_t same = 0;
+    while (places[same].path != places[i].path)
+      ++same;
+    if (same < i) {
+      files.push_back(files[same]);
+      continue;
+    }
+    Result<std::shared_ptr<SafetensorsFile>> file = SafetensorsFile::open(places[i].path, "data");
+    if (!file.ok())
+      return file.status();
+    files.push_back(*file);
   }
-  if (count < shape.rows)
-    return Status::badInput("data '" + path + "' has " + number(count) + (count == 1 ? " sample" : " samples") + ", but a batch takes " +
-                            number(shape.rows) + " and would repeat them; make the batch smaller, or give more samples");
-  for (const auto &[name, tensor] : file->tensors())
-    if (std::none_of(shape.inputs.begin(), shape.inputs.end(), [&, &name = name](const InputShape &input) { return input.name == name; }))
-      worthKnowing.push_back("tensor " + quotedName(name) + " of '" + path + "' is no input of the model: it is not used");
   return {};
 }
 
-Status TensorData::checkShape(const InputShape &input, const StoredTensor &tensor) {
-  std::string which = "tensor '" + input.name + "' of '" + path + "' is " + tensor.type + " " + shapeText(tensor.shape);
+Status TensorData::findTensors() {
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto found = files[i]->tensors().find(places[i].tensor);
+    if (found == files[i]->tensors().end())
+      return Status::badInput("data '" + places[i].path + "' has no tensor '" + places[i].tensor + "'" +
+                              (places[i].tensor == shape.inputs[i].name ? "; it needs one for each input of the model: " + shape.names()
+                                                                        : ", which input '" + shape.inputs[i].name + "' takes"));
+    if (Status status = checkShape(i, found->second); !status.ok())
+      return status;
+    tensors.push_back(found->second);
+  }
+  remarkUnused();
+  return {};
+}
+
+void TensorData::remarkUnused() {
+  std::set<std::string> looked;
+  for (size_t i = 0; i < places.size(); ++i)
+    if (looked.insert(places[i].path).second)
+      for (const auto &[name, tensor] : files[i]->tensors())
+        if (std::none_of(places.begin(), places.end(),
+                         [&, &name = name](const TensorPlace &place) { return place.tensor == name && place.path == places[i].path; }))
+          worthKnowing.push_back("tensor " + quotedName(name) + " of '" + places[i].path + "' is no input of the model: it is not used");
+}
+
+Status TensorData::checkShape(size_t index, const StoredTensor &tensor) {
+  const InputShape &input = shape.inputs[index];
+  const TensorPlace &place = places[index], &first = places.front();
+  std::string which = "tensor '" + place.tensor + "' of '" + place.path + "' is " + tensor.type + " " + shapeText(tensor.shape);
   const std::vector<std::string> &types = typesFor(input.type);
   if (std::find(types.begin(), types.end(), tensor.type) == types.end()) {
     std::string list;
@@ -94,23 +116,24 @@ Status TensorData::checkShape(const InputShape &input, const StoredTensor &tenso
       wanted += ", " + input.axes[i + 1] + " " + number(sample[i]);
     return Status::badInput(which + ", but the input takes " + wanted + "]");
   }
-  if (&input == &shape.inputs.front())
+  if (index == 0)
     count = tensor.shape[0];
   if (tensor.shape[0] != count)
-    return Status::badInput(which + ": " + number(tensor.shape[0]) + " samples, tensor '" + shape.inputs.front().name + "' has " +
-                            number(count));
+    return Status::badInput(which + ": " + number(tensor.shape[0]) + " samples, tensor '" + first.tensor + "'" +
+                            (first.path == place.path ? "" : " of '" + first.path + "'") + " has " + number(count));
   return {};
 }
 
-Status TensorData::checkValues(const InputShape &input, const StoredTensor &tensor) {
-  return input.isInteger() ? checkIntegers(input, tensor) : checkFloats(input, tensor);
-}
+Status TensorData::checkValues(size_t index) { return shape.inputs[index].isInteger() ? checkIntegers(index) : checkFloats(index); }
 
-Status TensorData::checkIntegers(const InputShape &input, const StoredTensor &tensor) {
+Status TensorData::checkIntegers(size_t index) {
+  const InputShape &input = shape.inputs[index];
+  const StoredTensor &tensor = tensors[index];
+  const std::string &path = places[index].path;
   uint64_t sample = input.elementsOfSample(), wrong = tensor.elements();
   int64_t value = 0, ignored = 0, counting = 0;
   for (uint64_t first = 0; first < tensor.elements() && wrong == tensor.elements(); first += block) {
-    Result<std::vector<uint8_t>> bytes = read(tensor, first, std::min(block, tensor.elements() - first));
+    Result<std::vector<uint8_t>> bytes = read(index, first, std::min(block, tensor.elements() - first));
     if (!bytes.ok())
       return bytes.status();
     forIntegers(tensor, *bytes, [&](uint64_t i, int64_t found) {
@@ -132,27 +155,30 @@ Status TensorData::checkIntegers(const InputShape &input, const StoredTensor &te
   return {};
 }
 
-Status TensorData::checkFloats(const InputShape &input, const StoredTensor &tensor) const {
+Status TensorData::checkFloats(size_t index) const {
+  const InputShape &input = shape.inputs[index];
+  const StoredTensor &tensor = tensors[index];
   uint64_t sample = input.elementsOfSample(), elements = tensor.elements();
   for (uint64_t first = 0; first < elements; first += block) {
-    Result<std::vector<float>> values = file->read<float>(tensor, first, std::min(block, elements - first));
+    Result<std::vector<float>> values = files[index]->read<float>(tensor, first, std::min(block, elements - first));
     if (!values.ok())
       return values.status();
     for (uint64_t i = 0; i < values->size(); ++i)
       if (float value = (*values)[i]; !std::isfinite(value)) {
         std::string what = std::isnan(value) ? "NaN" : "infinity";
         uint64_t at = first + i;
-        return Status::badInput("sample " + number(static_cast<int64_t>(at / sample)) + " of '" + path + "' has '" + input.name + "' " +
-                                what + input.positionText(at % sample) + ": data must be finite");
+        return Status::badInput("sample " + number(static_cast<int64_t>(at / sample)) + " of '" + places[index].path + "' has '" +
+                                input.name + "' " + what + input.positionText(at % sample) + ": data must be finite");
       }
   }
   return {};
 }
 
-Result<std::vector<uint8_t>> TensorData::read(const StoredTensor &tensor, uint64_t first, uint64_t count) const {
+Result<std::vector<uint8_t>> TensorData::read(size_t index, uint64_t first, uint64_t count) const {
+  const StoredTensor &tensor = tensors[index];
   uint64_t each = findStoredType(tensor.type)->bits / 8;
   std::vector<uint8_t> bytes(count * each);
-  Status status = file->readBytes(tensor, first * each, bytes.size(), bytes.data());
+  Status status = files[index]->readBytes(tensor, first * each, bytes.size(), bytes.data());
   return status.ok() ? Result(std::move(bytes)) : status;
 }
 
@@ -161,40 +187,34 @@ Status TensorData::intact() const {
   return failure->first;
 }
 
-Batch TensorData::batch(const std::vector<int64_t> &samples) const {
-  Batch result;
-  for (size_t i = 0; i < shape.inputs.size(); ++i)
-    result.push_back(valuesOf(i, samples));
-  return result;
+void TensorData::append(int64_t sample, Batch &batch) const {
+  for (size_t i = 0; i < batch.size(); ++i)
+    appendTo(i, static_cast<uint64_t>(sample), batch[i]);
 }
 
-InputValues TensorData::valuesOf(size_t index, const std::vector<int64_t> &samples) const {
-  const InputShape &input = shape.inputs[index];
-  const StoredTensor &tensor = tensors[index];
-  uint64_t size = input.elementsOfSample();
-  // The samples' values one after the other, by what turns the bytes of one sample into values.
-  auto gather = [&](auto zero, auto convert) -> InputValues {
-    std::vector<decltype(zero)> values(size * samples.size());
-    for (size_t i = 0; i < samples.size(); ++i) {
-      Result<std::vector<uint8_t>> bytes = read(tensor, static_cast<uint64_t>(samples[i]) * size, size);
-      if (bytes.ok())
-        convert(*bytes, values.data() + i * size);
-      else if (std::lock_guard<std::mutex> lock(failure->mutex); failure->first.ok())
-        failure->first = bytes.status();
-    }
-    return values;
-  };
-  auto integers = [&](const std::vector<uint8_t> &bytes, auto *values) {
-    forIntegers(tensor, bytes, [&](uint64_t i, int64_t value) {
-      values[i] = static_cast<std::remove_reference_t<decltype(*values)>>(value);
-      return true;
-    });
-  };
-  if (input.type == ElementType::I32)
-    return gather(int32_t{0}, integers);
-  if (input.type == ElementType::U8)
-    return gather(uint8_t{0}, integers);
-  return gather(0.0f, [&](const std::vector<uint8_t> &bytes, float *values) { widen(tensor.type, bytes.data(), size, values); });
+void TensorData::appendTo(size_t index, uint64_t sample, InputValues &lists) const {
+  uint64_t size = shape.inputs[index].elementsOfSample();
+  Result<std::vector<uint8_t>> bytes = read(index, sample * size, size);
+  if (std::lock_guard<std::mutex> lock(failure->mutex); !bytes.ok() && failure->first.ok())
+    failure->first = bytes.status();
+  std::visit(
+      [&](auto &list) {
+        size_t before = list.size();
+        list.resize(before + size);
+        auto *values = list.data() + before;
+        if (!bytes.ok())
+          return;
+        using T = std::remove_reference_t<decltype(*values)>;
+        if constexpr (std::is_same_v<T, float>)
+          widen(tensors[index].type, bytes->data(), size, values);
+        else
+          forIntegers(tensors[index], *bytes, [&](uint64_t i, int64_t value) { return values[i] = static_cast<T>(value), true; });
+      },
+      lists);
+}
+
+std::string TensorSamples::description() const {
+  return "'" + data.path() + "' has " + number(samples()) + (samples() == 1 ? " sample" : " samples");
 }
 
 } // namespace npar::engine

@@ -1,44 +1,53 @@
-// Training data as tensors: a safetensors file with one for each input, whose first dimension are the samples.
+// Training data as tensors: one for each input in safetensors files, whose first dimension are the samples.
 #pragma once
 
 #include "engine/checkpoint/Safetensors.h"
-#include "engine/runtime/Batch.h"
+#include "engine/data/Samples.h"
 
 #include <mutex>
+#include <set>
 
 namespace npar::engine {
 
-/// Thread-safe to read. The file is not loaded: each batch reads its samples.
+/// Where an input's samples are.
+struct TensorPlace {
+  std::string path, tensor;
+};
+
+/// Thread-safe to read. The files are not loaded: each batch reads its samples.
 class TensorData {
 public:
-  /// Every input of `shape` takes the tensor of its name, of shape [samples, the input's other sizes]: i32 and u8 from I32, I64 and U8, f32
-  /// from F32, BF16 and F16. Refuses, with names and numbers, a tensor that is missing, of another type or shape or with another number of
-  /// samples than the first; fewer samples than a batch; an integer that the input does not take and a float that is not finite, with
-  /// sample and position; and data in which no target counts. Tensors that no input takes are a remark.
-  static Result<TensorData> open(const std::string &path, const BatchShape &shape);
+  /// Every input of `shape` takes the tensor at its place, of shape [samples, the input's other sizes]: i32 and u8 from I32, I64 and U8,
+  /// f32 from F32, BF16 and F16. Refuses, with names and numbers, a tensor that is missing, of another type or shape or with another number
+  /// of samples than the first; an integer that the input does not take and a float that is not finite, with sample and position; and data
+  /// in which no target counts. Tensors that no input takes are a remark.
+  static Result<TensorData> open(const std::vector<TensorPlace> &places, const BatchShape &shape);
 
   int64_t samples() const { return count; }
   const std::vector<std::string> &remarks() const { return worthKnowing; }
-  /// The batch that consists of these samples; zeros for what cannot be read any more, which intact() tells then.
-  Batch batch(const std::vector<int64_t> &samples) const;
-  /// What went wrong first with reading since the file was opened.
+  /// Adds a sample to each input's list; zeros for what cannot be read any more, which intact() tells then.
+  void append(int64_t sample, Batch &batch) const;
+  /// What went wrong first with reading since the files were opened.
   Status intact() const;
+  /// The first input's file.
+  const std::string &path() const { return places[0].path; }
 
 private:
-  TensorData(std::string path, std::shared_ptr<SafetensorsFile> file, const BatchShape &shape)
-      : path(std::move(path)), file(std::move(file)), shape(shape) {}
+  TensorData(std::vector<TensorPlace> places, const BatchShape &shape) : places(std::move(places)), shape(shape) {}
+  Status openFiles();
   Status findTensors();
-  Status checkShape(const InputShape &input, const StoredTensor &tensor);
-  Status checkValues(const InputShape &input, const StoredTensor &tensor);
-  Status checkIntegers(const InputShape &input, const StoredTensor &tensor);
-  Status checkFloats(const InputShape &input, const StoredTensor &tensor) const;
-  Result<std::vector<uint8_t>> read(const StoredTensor &tensor, uint64_t first, uint64_t count) const;
-  InputValues valuesOf(size_t input, const std::vector<int64_t> &samples) const;
+  void remarkUnused();
+  Status checkShape(size_t index, const StoredTensor &tensor);
+  Status checkValues(size_t index);
+  Status checkIntegers(size_t index);
+  Status checkFloats(size_t index) const;
+  Result<std::vector<uint8_t>> read(size_t index, uint64_t first, uint64_t count) const;
+  void appendTo(size_t index, uint64_t sample, InputValues &values) const;
 
-  std::string path;
-  std::shared_ptr<SafetensorsFile> file;
+  std::vector<TensorPlace> places; ///< by input
   BatchShape shape;
-  std::vector<StoredTensor> tensors; ///< by input
+  std::vector<std::shared_ptr<SafetensorsFile>> files; ///< by input; shared by those of one path
+  std::vector<StoredTensor> tensors;                   ///< by input
   int64_t count = 0;
   std::vector<std::string> worthKnowing;
   struct Failure {
@@ -46,6 +55,21 @@ private:
     Status first;
   };
   std::shared_ptr<Failure> failure = std::make_shared<Failure>();
+};
+
+/// The samples of one part of it.
+class TensorSamples final : public Samples {
+public:
+  TensorSamples(TensorData data, const Split &split, size_t file) : data(std::move(data)), part(this->data.samples(), split, file) {}
+  int64_t samples() const override { return part.size(); }
+  void append(int64_t sample, Batch &batch) const override { data.append(part(sample), batch); }
+  Status intact() const override { return data.intact(); }
+  std::vector<std::string> remarks() const override { return data.remarks(); }
+  std::string description() const override;
+
+private:
+  TensorData data;
+  SamplePart part;
 };
 
 } // namespace npar::engine

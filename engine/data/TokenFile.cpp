@@ -25,6 +25,7 @@ int32_t TokenFile::at(int64_t index) const {
   case TokenFormat::U16:
     return p[0] | p[1] << 8;
   case TokenFormat::I32:
+  case TokenFormat::Tensors:
     break;
   }
   return static_cast<int32_t>(uint32_t{p[0]} | uint32_t{p[1]} << 8 | uint32_t{p[2]} << 16 | uint32_t{p[3]} << 24);

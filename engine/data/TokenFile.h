@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/files/MappedFile.h"
+#include "engine/program/Enums_generated.h"
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +10,8 @@
 
 namespace npar::engine {
 
-enum class TokenFormat { Bytes, U16, I32 };
+/// Those of streams: all but Tensors.
+using TokenFormat = program::DataFormat;
 
 /// "bytes", "u16" or "i32"; anything else is refused with the list.
 Result<TokenFormat> tokenFormat(const std::string &name);

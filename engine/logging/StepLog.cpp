@@ -16,6 +16,7 @@ std::string stepLine(const StepRecord &record) {
          (record.lossScale == 0 ? "" : ",\"loss_scale\":" + jsonNumber(record.lossScale)) +
          (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
          (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
+         (record.epoch ? ",\"epoch\":" + std::to_string(*record.epoch) + ",\"sample\":" + std::to_string(record.sample) : "") +
          (record.batchHash.empty() ? "" : ",\"batch_hash\":" + jsonString(record.batchHash)) + "}";
 }
 

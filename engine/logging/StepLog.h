@@ -21,6 +21,8 @@ struct StepRecord {
   std::optional<int64_t> validTokens = std::nullopt; ///< targets that count in the loss; absent where all do
   std::string unit = "tokens";                       ///< what is counted: tokens, or samples where no stream of tokens is fed
   std::string batchHash = {};                        ///< of the step's samples, to compare what two runs saw; empty: not written
+  std::optional<int64_t> epoch = std::nullopt;       ///< of the step's first sample; absent where data have no end
+  int64_t sample = 0;                                ///< its place in that epoch
 };
 
 /// Appends to a fresh file and flushes each line, so that the file can be followed and survives a crash. A file that cannot be written is
@@ -42,8 +44,8 @@ private:
 };
 
 /// The line without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, with fp16 also
-/// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, with "valid_tokens" and "batch_hash" at
-/// the end where they are known; another unit stands in place of "tokens"; NaN and infinity are null.
+/// "loss_scale":...,"skipped":false, without it "skipped":true after a step that changed nothing, with "valid_tokens", "epoch" with
+/// "sample", and "batch_hash" at the end where they are known; another unit stands in place of "tokens"; NaN and infinity are null.
 std::string stepLine(const StepRecord &record);
 
 } // namespace npar::engine

@@ -20,6 +20,7 @@ Command addAutopsyCommand(CLI::App &driver);
 Command addCheckpointCommand(CLI::App &driver);
 Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
+Command addDataCommand(CLI::App &driver);
 Command addEvalCommand(CLI::App &driver);
 Command addGenerateCommand(CLI::App &driver);
 Command addGuardCommand(CLI::App &driver);

@@ -8,6 +8,7 @@
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
+#include "tools/npar/train/DataFlags.h"
 #include "tools/npar/use/TrainedModel.h"
 
 #include <algorithm>
@@ -25,12 +26,14 @@ using engine::Status;
 
 struct EvalFlags {
   UseFlags use;
-  std::string data, tokens;
+  DataFlags data;
+  int64_t part = 0; ///< of a split; 0: not given
 
-  bool dataEndsWith(const std::string &suffix) const {
-    return data.size() > suffix.size() && data.compare(data.size() - suffix.size(), suffix.size(), suffix) == 0;
+  /// The one file of tokens, where such is given; else empty.
+  std::string stream() const { return data.files.size() == 1 && !endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
+  static bool endsWith(const std::string &text, const std::string &suffix) {
+    return text.size() > suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
   }
-  bool hasTensors() const { return dataEndsWith(".safetensors"); }
 };
 
 /// What the losses add up to, in double.
@@ -72,7 +75,7 @@ uint64_t positionsOf(const program::LogicalResult &losses) {
 /// model that knows 256 tokens. Empty: unknown.
 std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   for (const char *kind : {"u16", "i32"})
-    if (flags.dataEndsWith(std::string(".") + kind))
+    if (EvalFlags::endsWith(flags.stream(), std::string(".") + kind))
       return kind;
   const std::string trained = "tokens ";
   if (!named.folder.empty() && engine::isCheckpoint(named.folder))
@@ -86,15 +89,26 @@ std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const p
   return "";
 }
 
-Result<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const program::Program &program) {
+/// The tokens of a file, of which each but the first is a target; or the samples of the data block and other files.
+Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const program::Program &program) {
   engine::BatchShape shape = engine::BatchShape::of(program);
   uint64_t positions = positionsOf(lossesOf(program));
-  if (flags.hasTensors())
-    return engine::OncePass::openTensors(flags.data, shape, positions);
-  Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
-  if (!format.ok())
-    return format.status();
-  return engine::OncePass::openTokens(flags.data, *format, shape, positions);
+  auto opened = [](Result<std::unique_ptr<engine::OncePass>> pass) -> Outcome<std::unique_ptr<engine::OncePass>> {
+    if (!pass.ok())
+      return fail(pass.status());
+    return std::move(*pass);
+  };
+  if (!flags.stream().empty())
+    return opened(engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions));
+  Outcome<engine::DataPlan> plan = planOf(flags.data, program, shape);
+  if (!plan.ok())
+    return plan.code();
+  auto parts = static_cast<int64_t>(plan->split.shares.size());
+  if (flags.part > std::max<int64_t>(1, parts))
+    return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
+                                                parts == 0 ? "are not split" : fmt::format("are split into {}", parts)));
+  plan->split.part = static_cast<size_t>(std::max<int64_t>(1, flags.part ? flags.part : parts) - 1);
+  return opened(engine::OncePass::open(*plan, shape, positions));
 }
 
 /// Adds up in the order of the data, whatever ranks the losses come from.
@@ -121,8 +135,9 @@ Status addUp(engine::Session &session, const program::Program &program, const en
 
 ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
   if (evaluation.counted == 0)
-    return fail(ExitCode::BadInput, "no target of '" + flags.data + "' counts: there is nothing to evaluate");
-  const char *bits = flags.tokens == "bytes" ? "bits_per_byte" : "bits_per_token";
+    return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
+                                        " counts: there is nothing to evaluate");
+  const char *bits = flags.data.tokens == "bytes" ? "bits_per_byte" : "bits_per_token";
   if (flags.use.json) {
     nlohmann::ordered_json json;
     json["loss"] = evaluation.loss();
@@ -132,7 +147,7 @@ ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
     std::cout << json.dump(2) << '\n';
   } else {
     std::cout << fmt::format("loss {:.6f}, perplexity {:.6g}, {:.4f} {} over {} tokens\n", evaluation.loss(), evaluation.perplexity(),
-                             evaluation.bits(), flags.tokens == "bytes" ? "bits per byte" : "bits per token", evaluation.counted);
+                             evaluation.bits(), flags.data.tokens == "bytes" ? "bits per byte" : "bits per token", evaluation.counted);
   }
   if (!std::isfinite(evaluation.loss()))
     return fail(ExitCode::RunFailed, "the loss is not finite");
@@ -141,14 +156,14 @@ ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
 
 /// Which kind of file it is, and that it fits the program, in every process.
 ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Program &program, std::unique_ptr<engine::OncePass> &data) {
-  if (flags.tokens.empty() && !flags.hasTensors())
-    flags.tokens = guessTokens(flags, named, program);
-  if (flags.tokens.empty() && !flags.hasTensors())
+  if (!flags.stream().empty() && flags.data.tokens.empty())
+    flags.data.tokens = guessTokens(flags, named, program);
+  if (!flags.stream().empty() && flags.data.tokens.empty())
     return fail(ExitCode::Usage,
                 "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
-  Result<std::unique_ptr<engine::OncePass>> opened = openData(flags, program);
+  Outcome<std::unique_ptr<engine::OncePass>> opened = openData(flags, program);
   if (!opened.ok())
-    return fail(opened.status());
+    return opened.code();
   data = std::move(*opened);
   if (!flags.use.quiet)
     for (const std::string &text : data->remarks())
@@ -158,7 +173,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
 
 ExitCode evalIn(Job &job, EvalFlags &flags) {
   FileClaims files;
-  files.read("--data", flags.data);
+  flags.data.claim(files);
   Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
   if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
     return code;
@@ -181,8 +196,8 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
 
 ExitCode runEval(EvalFlags flags) {
   return inJob(flags.use.job, [&](Job &job) {
-    if (flags.hasTensors() && !flags.tokens.empty())
-      return fail(ExitCode::Usage, "--tokens is of a file of tokens; a file of tensors says itself what it holds");
+    if (ExitCode code = flags.data.check(); code != ExitCode::Good)
+      return code;
     flags.use.quiet |= !job.isVoice();
     if (flags.use.quiet)
       Waiting::silence();
@@ -197,21 +212,22 @@ ExitCode runEval(EvalFlags flags) {
 Command addEvalCommand(CLI::App &driver) {
   auto flags = std::make_shared<EvalFlags>();
   CLI::App *app =
-      driver.add_subcommand("eval", "loss and perplexity of a trained model over a file\n\n"
+      driver.add_subcommand("eval", "loss and perplexity of a trained model over a file, or over the last part of its data block\n\n"
                                     "Example:\n"
                                     "  npar eval gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 \\\n"
                                     "      --weights weights.safetensors --data book.txt --tokens bytes\n");
   flags->use.addTo(*app);
-  app->add_option("--data", flags->data, "file to go through once: tokens, or a FILE.safetensors with a tensor for each input")
-      ->type_name("FILE")
-      ->required()
-      ->check(notEmpty());
-  app->add_option(
-         "--tokens", flags->tokens,
-         "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers); default: by its name (.u16, .i32), what a "
-         "checkpoint was trained on, or bytes for a model of 256 classes")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"bytes", "u16", "i32"}));
+  flags->data.addFilesTo(*app);
+  app->get_option("--data")->description(
+      "file to go through once: tokens, or a FILE.safetensors with a tensor for each input; INPUT=FILE.safetensors is "
+      "of one input (default: what the model's data block says)");
+  app->get_option("--tokens")
+      ->description(
+          "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers); default: by its name (.u16, .i32), what a "
+          "checkpoint was trained on, or bytes for a model of 256 classes");
+  app->add_option("--part", flags->part, "the part of the data block's split, from 1 (default: the last)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1'000'000));
   return {app, [flags] { return runEval(*flags); }};
 }
 

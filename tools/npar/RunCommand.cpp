@@ -17,21 +17,6 @@ namespace {
 
 /// Mistakes that are known before anything is compiled.
 ExitCode checkFlags(const RunFlags &flags) {
-  if (flags.data.empty() && !flags.randomData)
-    return fail(ExitCode::Usage,
-                "no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor for each input, or "
-                "--random-data for a trial run");
-  if (!flags.data.empty() && flags.randomData)
-    return fail(ExitCode::Usage, "--data and --random-data exclude each other");
-  if (flags.hasTensors() && !(flags.tokens.empty() && flags.mask.empty()))
-    return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--mask" : "--tokens") +
-                                     " is of a file of tokens; a file of tensors says itself what it holds");
-  if (!flags.data.empty() && flags.tokens.empty() && !flags.hasTensors())
-    return fail(ExitCode::Usage,
-                "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
-  if (flags.randomData && !(flags.tokens.empty() && flags.order.empty()))
-    return fail(ExitCode::Usage,
-                std::string(flags.tokens.empty() ? "--order" : "--tokens") + " is of a file: it goes with --data, not with --random-data");
   if (flags.traceSteps > 0 && flags.trace.empty())
     return fail(ExitCode::Usage, "--trace-steps says how much --trace FILE.json shows: give that too");
   if (flags.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
@@ -44,9 +29,7 @@ ExitCode checkFlags(const RunFlags &flags) {
                                              : flags.keep > 0 ? "--keep"
                                                               : "--resume") +
                                      " is of checkpoints: it goes with --checkpoint DIR");
-  if (!flags.mask.empty() && flags.data.empty())
-    return fail(ExitCode::Usage, "--mask needs --data: it says which tokens of that file are targets");
-  return ExitCode::Good;
+  return flags.data.check();
 }
 
 /// Looks at all files before anything is compiled. Of a job each process looks at what it reads, and the voice takes what is written.
@@ -59,8 +42,7 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, std
     if (log->growing() != flags.log)
       files.write("the growing --log", log->growing());
   }
-  files.read("--data", flags.data);
-  files.read("--mask", flags.mask);
+  flags.data.claim(files);
   files.read("--weights", flags.weights);
   files.read("the model", flags.model.file());
   if (ExitCode code = files.check(); code != ExitCode::Good)
@@ -81,6 +63,14 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, std
   return ExitCode::Good;
 }
 
+/// Before anything is compiled: a text that feeds nothing, in a run without data.
+ExitCode checkFed(const RunFlags &flags) {
+  if (!flags.data.files.empty() || flags.data.random || flags.model.isCompiled())
+    return ExitCode::Good;
+  Outcome<ElaboratedModel> model = elaborateModel(flags.model, {}, /*withWarnings=*/false);
+  return !model.ok() ? model.code() : model->program.data ? ExitCode::Good : noData();
+}
+
 ExitCode runIn(Job &job, const RunFlags &flags) {
   FileClaims files;
   std::optional<PendingFile> log;
@@ -88,6 +78,8 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
   if (ExitCode code = job.agree(takeFiles(flags, job, files, log, checkpoints)); code != ExitCode::Good)
     return code;
   Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
+    if (ExitCode code = checkFed(flags); code != ExitCode::Good)
+      return code;
     ModelOrigin origin;
     Outcome<ProgramPointer> made = loadModel(flags.model, files, /*withoutKernels=*/false, &origin);
     checkpoints.keepOrigin(origin);
@@ -98,7 +90,19 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
   if (program::ProgramKind kind = (*program)->root().kind(); kind != program::ProgramKind::Training)
     return fail(ExitCode::BadInput, "'" + flags.model.model + "' is compiled for " + program::wordOf(kind) +
                                         " and has nothing to train with; compile it without --for");
-  return train(flags, job, *program, log ? &*log : nullptr, checkpoints);
+  Outcome<engine::DataPlan> data = ExitCode::Good;
+  if (!flags.data.random) {
+    const program::Program &root = (*program)->root();
+    data = planOf(flags.data, root, engine::BatchShape::of(root));
+    ExitCode code = data.code();
+    if (data.ok()) {
+      claim(*data, files);
+      code = files.check();
+    }
+    if (code = job.agree(code); code != ExitCode::Good)
+      return code;
+  }
+  return train(flags, job, *program, data.ok() ? &*data : nullptr, log ? &*log : nullptr, checkpoints);
 }
 
 ExitCode runRun(RunFlags flags) {
@@ -130,20 +134,8 @@ Command addRunCommand(CLI::App &driver) {
   flags->model.addTo(*app);
   flags->job.addTo(*app);
   addMachineTo(*app, flags->model);
-  app->add_option("--data", flags->data, "file to train on: tokens, or a FILE.safetensors with a tensor for each input, samples first")
-      ->type_name("FILE")
-      ->check(notEmpty());
-  app->add_option("--tokens", flags->tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"bytes", "u16", "i32"}));
-  app->add_option("--mask", flags->mask, "which tokens of the data are targets of the loss: one byte per token, 0 (not) or 1")
-      ->type_name("FILE")
-      ->check(notEmpty());
-  app->add_option("--order", flags->order,
-                  "of the samples: shuffled (the default; by seed and epoch) or sequential; the same for every plan")
-      ->type_name("ORDER")
-      ->check(CLI::IsMember({"shuffled", "sequential"}));
-  app->add_flag("--random-data", flags->randomData, "random values instead of a file: for trials and benchmarks");
+  flags->data.addFilesTo(*app);
+  flags->data.addOrderTo(*app);
   app->add_option("--weights", flags->weights, "start from these weights: a .safetensors file, a Hugging Face folder, or a checkpoint")
       ->type_name("PATH")
       ->check(notEmpty());

@@ -81,7 +81,8 @@ ExitCode drive(int argc, char **argv) {
       addCompileCommand(driver), addRunCommand(driver),      addInspectCommand(driver),    addVerifyCommand(driver),
       addCompatCommand(driver),  addScheduleCommand(driver), addCheckpointCommand(driver), addEvalCommand(driver),
       addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),     addGenerateCommand(driver),
-      addAutopsyCommand(driver), addLaunchCommand(driver),  addGuardCommand(driver),     addMachineCommand(driver),
+      addAutopsyCommand(driver), addLaunchCommand(driver),   addGuardCommand(driver),      addMachineCommand(driver),
+      addDataCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {

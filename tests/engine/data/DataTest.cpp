@@ -119,7 +119,7 @@ TEST_F(DataTest, aTrainingGoesOnAtTheNextSampleWithBatchesOfAnotherSize) {
     for (int64_t step = 3; step < 11; ++step)
       for (int32_t token : tokensOf(before->batch(step)))
         expected.push_back(token);
-    after->goOnFrom(3, 60, 8);
+    after->goOnFrom(3, 60);
     for (int64_t step = 3; step < 23; ++step)
       for (int32_t token : tokensOf(after->batch(step)))
         seen.push_back(token);

@@ -31,6 +31,14 @@ TEST(StepLogTest, validTokensStandWhereTheyAreKnown) {
   EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 0, false, 17}))["valid_tokens"], 17);
 }
 
+TEST(StepLogTest, epochAndSampleStandWhereDataHaveAnEnd) {
+  StepRecord record{7, 5.5, 1.25, 3e-4, 4096, 1000};
+  EXPECT_FALSE(json::parse(stepLine(record)).contains("epoch"));
+  record.epoch = 2, record.sample = 48;
+  EXPECT_EQ(json::parse(stepLine(record))["epoch"], 2);
+  EXPECT_EQ(json::parse(stepLine(record))["sample"], 48);
+}
+
 TEST(StepLogTest, oneObjectPerLine) {
   std::string path = "/tmp/npar-log-" + std::to_string(::getpid());
   auto log = StepLog::open(path);

@@ -95,13 +95,10 @@ uint64_t RunCheckpoints::seed(const program::Program &program) const {
   return store ? store->manifest().seed : flags.seed.value_or(program.seed());
 }
 
-std::string RunCheckpoints::streamName() const {
-  return flags.randomData ? "random" : flags.hasTensors() ? "tensors" : "tokens " + flags.tokens;
-}
-
 ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape) {
-  position.stream = streamName();
-  position.order = flags.randomData ? "" : flags.order.empty() ? "shuffled" : flags.order;
+  source = &data;
+  position.stream = data.stream();
+  position.order = data.order();
   position.epochSamples = static_cast<uint64_t>(data.samples());
   position.batch = static_cast<uint64_t>(shape.rows);
   if (!store)
@@ -124,7 +121,7 @@ ExitCode RunCheckpoints::goOn(const program::Program &program, engine::DataSourc
   if (before.epochSamples != position.epochSamples)
     return refuse("data whose number of samples is", std::to_string(before.epochSamples), std::to_string(position.epochSamples));
   position.samples = before.samples;
-  data.goOnFrom(firstStep(), static_cast<int64_t>(before.samples), shape.rows);
+  data.goOnFrom(firstStep(), static_cast<int64_t>(before.samples));
   if (before.batch != position.batch && !flags.quiet)
     printRemark(
         fmt::format("a batch has {} samples and had {}: the data go on at sample {}", position.batch, before.batch, before.samples));
@@ -165,7 +162,7 @@ Status RunCheckpoints::save(int64_t done) {
   engine::TrainingState state;
   state.step = static_cast<uint64_t>(done), state.seed = seedInUse, state.rate = rate;
   engine::DataPosition now = position;
-  now.samples += static_cast<uint64_t>(done - firstStep()) * now.batch;
+  now.samples = static_cast<uint64_t>(source->position(done));
   now.epoch = now.epochSamples ? now.samples / now.epochSamples : 0;
   state.data = {now};
   saved = done;

@@ -31,7 +31,7 @@ public:
   int64_t firstStep() const { return store ? static_cast<int64_t>(store->manifest().step) : 0; }
   /// Of parameters, dropout and order: the checkpoint's, for a training goes on as it began.
   uint64_t seed(const program::Program &program) const;
-  /// Refuses a program of another model, and other data; lets the data go on where the checkpoint stopped.
+  /// Refuses a program of another model, and other data; lets the data, which live as long as this, go on where the checkpoint stopped.
   ExitCode goOn(const program::Program &program, engine::DataSource &data, const engine::BatchShape &shape);
   /// Bytes of a snapshot of these ranks, of all where there are none; 0 without checkpoints.
   uint64_t snapshotBytes(const program::Program &program, const std::vector<int64_t> &ranks) const;
@@ -49,13 +49,13 @@ private:
   ExitCode openNewest(const std::vector<engine::CommittedCheckpoint> &committed);
   engine::Status save(int64_t done);
   void sayRemarks();
-  std::string streamName() const;
 
   const RunFlags &flags;
   std::shared_ptr<const engine::CheckpointStore> store; ///< to go on from; null: from the beginning
   std::unique_ptr<engine::CheckpointWriter> writer;
   engine::CheckpointOptions options;
-  engine::DataPosition position; ///< of the first step of this run
+  engine::DataPosition position;              ///< of the first step of this run
+  const engine::DataSource *source = nullptr; ///< of the training, once it is known
   uint64_t seedInUse = 0;
   int64_t saved = 0; ///< the step of the last save that was begun
   double rate = 0;

@@ -5,6 +5,7 @@
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/ModelOptions.h"
+#include "tools/npar/train/DataFlags.h"
 
 #include <optional>
 #include <string>
@@ -14,8 +15,7 @@ namespace npar::driver {
 struct RunFlags {
   ModelOptions model;
   JobOptions job;
-  std::string data, tokens, mask, order; ///< empty: not given
-  bool randomData = false;
+  DataFlags data;
   std::string checkpoint;      ///< the folder of checkpoints; empty: not given
   int64_t every = 0, keep = 0; ///< steps between two of them, 0: only at the end; how many stay, 0: all
   bool resume = false;
@@ -25,19 +25,14 @@ struct RunFlags {
   int threads = 0;
   double timeout = 300;
   bool quiet = false, json = false;
-
-  /// Whether the data are a file of tensors, by its name, not of tokens.
-  bool hasTensors() const {
-    const std::string suffix = ".safetensors";
-    return data.size() > suffix.size() && data.compare(data.size() - suffix.size(), suffix.size(), suffix) == 0;
-  }
 };
 
 class Job;
 class RunCheckpoints;
 
-/// Trains a loaded program: data in, log, trace, checkpoints, weights and a summary out. `log` is claimed already, by the voice of the job;
-/// null: none.
-ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints);
+/// Trains a loaded program: data in, log, trace, checkpoints, weights and a summary out. `data`: where the inputs come from; null: random
+/// values. `log` is claimed already, by the voice of the job; null: none.
+ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *data, PendingFile *log,
+               RunCheckpoints &checkpoints);
 
 } // namespace npar::driver

@@ -2,7 +2,7 @@
 #include "tools/npar/train/RunFlags.h"
 
 #include "engine/checkpoint/Weights.h"
-#include "engine/data/DataSource.h"
+#include "engine/data/BatchReader.h"
 #include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Session.h"
@@ -44,6 +44,8 @@ struct Training {
   std::string stoppedBy;                   ///< the signal that ended it before its last step; empty: none
   std::optional<std::string> badParameter; ///< the first that is not finite at the end
   std::vector<RowHash> rows;               ///< of the batch of this step, as far as this process reads it
+  double waited = 0;                       ///< seconds in which a batch was not ready yet
+  std::optional<int64_t> epoch;            ///< of the next sample; nothing where data have no end
   std::vector<ClockOffset> clocks;         ///< by process, where a trace is collected
 };
 
@@ -62,23 +64,6 @@ bool shouldStop(const std::vector<StepNote> &notes, Training &training) {
       training.stoppedBy = note.stop;
   }
   return stop;
-}
-
-Result<std::unique_ptr<engine::DataSource>> openData(const RunFlags &flags, const engine::BatchShape &shape, uint64_t seed) {
-  if (flags.randomData)
-    return engine::DataSource::random(seed, shape);
-  Result<engine::Order> order = engine::sampleOrder(flags.order.empty() ? "shuffled" : flags.order);
-  if (!order.ok())
-    return order.status();
-  if (flags.hasTensors())
-    return engine::DataSource::openTensors(flags.data, *order, seed, shape);
-  Result<engine::TokenFormat> format = engine::tokenFormat(flags.tokens);
-  if (!format.ok())
-    return format.status();
-  if (!flags.mask.empty() && !shape.ignoring())
-    return Status::badInput("--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
-                            "library --set ignore=-100");
-  return engine::DataSource::openTokens(flags.data, *format, *order, seed, shape, flags.mask);
 }
 
 /// Bytes of the lines of a log that are of steps before `step`, as far as they are whole and follow each other.
@@ -109,6 +94,11 @@ Result<std::unique_ptr<engine::StepLog>> openLog(const RunFlags &flags, PendingF
   return engine::StepLog::open(*descriptor, flags.log);
 }
 
+/// How often all samples have come before those of a step; nothing where data have no end.
+std::optional<int64_t> epochOf(const engine::DataSource &data, int64_t step) {
+  return data.samples() ? std::optional(data.position(step) / data.samples()) : std::nullopt;
+}
+
 Status trainSteps(const RunFlags &flags, const Job &job, const program::Program &program, const engine::BatchShape &shape,
                   engine::Session &session, const engine::DataSource &data, PendingFile *logFile, engine::StepLog *log,
                   RunCheckpoints &checkpoints, Training &training) {
@@ -126,16 +116,17 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
   bool hashes = checkpoints.wanted() && !flags.log.empty();
   // Alone a signal that came before the first step counts too; processes hear of each other's at the end of a step.
   bool last = job.isAlone() && shouldStop({noteOf(training, {})}, training);
+  engine::BatchReader reader(data, training.first, last ? training.first : flags.steps);
   for (int64_t step = training.first; step < flags.steps && !last; ++step) {
-    engine::Batch batch = data.batch(step);
-    training.rows = hashes ? hashRows(shape, batch, session.rows()) : std::vector<RowHash>();
-    if (Status intact = data.intact(); !intact.ok()) { // something cut the file: nothing is trained on what is not there
+    engine::BatchReader::Read read = reader.next();
+    training.rows = hashes ? hashRows(shape, read.batch, session.rows()) : std::vector<RowHash>();
+    if (!read.intact.ok()) { // something cut the file: nothing is trained on what is not there
       progress.finish();
-      session.abandon(intact);
-      return intact;
+      session.abandon(read.intact);
+      return read.intact;
     }
     Clock::time_point begun = Clock::now();
-    Result<engine::StepResult> result = session.step(batch, step);
+    Result<engine::StepResult> result = session.step(read.batch, step);
     if (!result.ok()) {
       progress.finish();
       return result.status();
@@ -160,12 +151,15 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
     progress.update(step + 1, result->loss, speed);
     if (log)
       training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount, speed,
-                                  result->lossScale, result->skipped, result->validTokens, training.unit, hashOfBatch(notes)});
+                                  result->lossScale, result->skipped, result->validTokens, training.unit, hashOfBatch(notes),
+                                  epochOf(data, step), data.samples() ? data.position(step) % data.samples() : 0});
     training.checkpoint = checkpoints.afterStep(step + 1, result->learningRate);
     last = shouldStop(job.isAlone() ? std::vector<StepNote>{noteOf(training, {})} : notes, training);
     last |= !training.checkpoint.ok() || (!sound && flags.nonfinite == "stop");
   }
   progress.finish();
+  training.waited = reader.waited();
+  training.epoch = epochOf(data, training.steps);
   if (log && training.log.ok())
     training.log = log->close();
   if (log && training.log.ok())
@@ -235,6 +229,9 @@ Status printSummary(const RunFlags &flags, const Job &job, const engine::Session
   json[training.unit + "_per_second"] = training.perSecond;
   if (training.validTokens)
     json["valid_tokens"] = *training.validTokens;
+  if (training.epoch)
+    json["epoch"] = *training.epoch;
+  json["data_wait_seconds"] = training.waited;
   json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
   if (checkpoints.wanted()) {
     json["first_step"] = training.first;
@@ -268,9 +265,11 @@ ExitCode load(const RunFlags &flags, engine::Session &session, const program::Pr
 }
 
 /// Data that the program takes and a checkpoint goes on with, in every process.
-ExitCode lookAtData(const RunFlags &flags, const program::Program &program, const engine::BatchShape &shape, RunCheckpoints &checkpoints,
-                    std::unique_ptr<engine::DataSource> &data) {
-  Result<std::unique_ptr<engine::DataSource>> opened = openData(flags, shape, checkpoints.seed(program));
+ExitCode lookAtData(const RunFlags &flags, const program::Program &program, const engine::DataPlan *plan, const engine::BatchShape &shape,
+                    RunCheckpoints &checkpoints, std::unique_ptr<engine::DataSource> &data) {
+  uint64_t seed = checkpoints.seed(program);
+  Result<std::unique_ptr<engine::DataSource>> opened =
+      plan ? engine::DataSource::open(*plan, seed, shape) : engine::DataSource::random(seed, shape);
   if (!opened.ok())
     return fail(opened.status());
   data = std::move(*opened);
@@ -319,11 +318,12 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
 
 } // namespace
 
-ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, PendingFile *log, RunCheckpoints &checkpoints) {
+ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *plan, PendingFile *log,
+               RunCheckpoints &checkpoints) {
   const program::Program &root = program->root();
   engine::BatchShape shape = engine::BatchShape::of(root);
   std::unique_ptr<engine::DataSource> data;
-  if (ExitCode code = job.agree(lookAtData(flags, root, shape, checkpoints, data)); code != ExitCode::Good)
+  if (ExitCode code = job.agree(lookAtData(flags, root, plan, shape, checkpoints, data)); code != ExitCode::Good)
     return code;
   Training training;
   engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));

@@ -1,0 +1,84 @@
+// Data blocks of programs and flags of runs, as one thing.
+#include "engine/data/DataPlan.h"
+
+#include "engine/program/Words.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace npar::engine {
+
+using program::InputRole;
+
+std::optional<DataPlan> DataPlan::of(const program::Program &program) {
+  const program::DataBlock *block = program.data();
+  if (!block)
+    return std::nullopt;
+  DataPlan plan;
+  for (const program::DataGroup *each : *block->groups()) {
+    DataGroup &group = plan.groups.emplace_back();
+    for (const program::DataFile *file : *each->files())
+      group.files.push_back({file->path()->str(), file->format(), file->weight(), file->lengths()->str()});
+    for (const program::DataFeed *feed : *each->feeds())
+      group.feeds.push_back({feed->input(), feed->tensor()->str(), feed->shift(), feed->valid()});
+  }
+  plan.order = block->order(), plan.last = block->last();
+  if (block->seed())
+    plan.seed = *block->seed();
+  plan.split.shares.assign(block->shares()->begin(), block->shares()->end());
+  plan.split.seed = block->split_seed();
+  return plan;
+}
+
+Result<DataPlan> DataPlan::ofStream(const std::string &path, DataFormat format, const BatchShape &shape) {
+  DataPlan plan;
+  DataGroup &group = plan.groups.emplace_back();
+  group.files.push_back({path, format});
+  for (size_t i = 0; i < shape.inputs.size(); ++i) {
+    const InputShape &input = shape.inputs[i];
+    if (input.role == InputRole::Other)
+      return Status::badInput("a file of tokens is a sequence and, one place on, its targets: it cannot feed input '" + input.name + "', " +
+                              input.typeText() + ", of " + shape.names() + "; give a safetensors file with a tensor for each");
+    group.feeds.push_back({i, "", input.role == InputRole::Shifted});
+  }
+  return plan;
+}
+
+DataPlan DataPlan::ofTensors(const std::string &path, const BatchShape &shape) {
+  DataPlan plan;
+  DataGroup &group = plan.groups.emplace_back();
+  group.files.push_back({path});
+  for (size_t i = 0; i < shape.inputs.size(); ++i)
+    group.feeds.push_back({i, shape.inputs[i].name});
+  return plan;
+}
+
+int64_t DataPlan::reach() const {
+  int64_t farthest = 0;
+  for (const DataFeed &feed : groups[0].feeds)
+    farthest = std::max(farthest, feed.shift);
+  return farthest;
+}
+
+std::string DataPlan::stream() const { return isStream() ? std::string("tokens ") + wordOf(groups[0].files[0].format) : "tensors"; }
+
+std::string DataPlan::orderText() const {
+  std::string text = wordOf(order), weights;
+  if (seed)
+    text += " seed " + std::to_string(*seed);
+  if (last != LastBatch::Join)
+    text += std::string(", ") + wordOf(last) + " last";
+  for (size_t i = 0; i < split.shares.size(); ++i) {
+    char share[32];
+    std::snprintf(share, sizeof(share), "%.9g", split.shares[i]);
+    text += std::string(i ? ", " : ", split ") + share;
+  }
+  if (!split.shares.empty())
+    text += " seed " + std::to_string(split.seed);
+  for (const DataFile &file : groups[0].files)
+    if (file.weight)
+      weights += (weights.empty() ? ", weights " : " : ") + std::to_string(file.weight);
+  return text + weights;
+}
+
+} // namespace npar::engine

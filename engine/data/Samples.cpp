@@ -1,0 +1,50 @@
+// Opens the samples of a plan's files.
+#include "engine/data/StreamSamples.h"
+#include "engine/data/TensorData.h"
+
+namespace npar::engine {
+
+Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape) {
+  if (plan.isStream())
+    return StreamSamples::open(plan, file, shape);
+  std::vector<TensorPlace> places(shape.inputs.size());
+  for (const DataGroup &group : plan.groups)
+    for (const DataFeed &feed : group.feeds)
+      places[feed.input] = {group.files[file].path, feed.tensor};
+  Result<TensorData> data = TensorData::open(places, shape);
+  if (!data.ok())
+    return data.status();
+  return std::unique_ptr<Samples>(new TensorSamples(std::move(*data), plan.split, file));
+}
+
+Batch emptyBatch(const BatchShape &shape) {
+  Batch batch;
+  for (const InputShape &input : shape.inputs)
+    switch (input.type) {
+    case program::ElementType::I32:
+      batch.push_back(std::vector<int32_t>());
+      break;
+    case program::ElementType::U8:
+      batch.push_back(std::vector<uint8_t>());
+      break;
+    case program::ElementType::F32:
+    case program::ElementType::F64: // no verified program has such an input, nor one of the others
+    case program::ElementType::BF16:
+    case program::ElementType::F16:
+      batch.push_back(std::vector<float>());
+      break;
+    }
+  return batch;
+}
+
+void appendFilling(const BatchShape &shape, Batch &batch) {
+  for (size_t i = 0; i < batch.size(); ++i)
+    std::visit(
+        [&](auto &values) {
+          using T = std::remove_reference_t<decltype(values[0])>;
+          values.resize(values.size() + shape.inputs[i].elementsOfSample(), static_cast<T>(shape.inputs[i].ignore.value_or(0)));
+        },
+        batch[i]);
+}
+
+} // namespace npar::engine

@@ -1,0 +1,37 @@
+// The samples of one file, or of one file for each input: read one by one, in any order.
+#pragma once
+
+#include "engine/data/DataPlan.h"
+#include "engine/runtime/Batch.h"
+
+#include <memory>
+
+namespace npar::engine {
+
+/// Thread-safe to read.
+class Samples {
+public:
+  virtual ~Samples() = default;
+  /// Of the part that was opened.
+  virtual int64_t samples() const = 0;
+  /// Adds a sample to a batch that has a list of the right type for each input.
+  virtual void append(int64_t sample, Batch &batch) const = 0;
+  /// Not good once the file could not be read any more.
+  virtual Status intact() const { return {}; }
+  /// What is legal about the data but worth knowing, a sentence each.
+  virtual std::vector<std::string> remarks() const { return {}; }
+  /// "'x.u16' has 3 samples of 64 tokens": for messages.
+  virtual std::string description() const = 0;
+};
+
+/// Opens file number `file` of each group, for the part that the plan names. Refuses what can be known of the file alone, with sample,
+/// position and value: integers without a class, floats that are not finite, tensors of other shapes, lengths that disagree, data without a
+/// target that counts.
+Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape);
+
+/// A batch without samples.
+Batch emptyBatch(const BatchShape &shape);
+/// Adds a sample that does not count: zeros, and targets of the value that the program ignores.
+void appendFilling(const BatchShape &shape, Batch &batch);
+
+} // namespace npar::engine

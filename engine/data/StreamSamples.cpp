@@ -1,0 +1,115 @@
+// Cuts a stream of tokens into samples.
+#include "engine/data/StreamSamples.h"
+
+#include <algorithm>
+
+namespace npar::engine {
+
+namespace {
+std::string number(int64_t value) { return std::to_string(value); }
+} // namespace
+
+Result<std::unique_ptr<Samples>> StreamSamples::open(const DataPlan &plan, size_t file, const BatchShape &shape) {
+  const DataGroup &group = plan.groups[0];
+  const DataFile &from = group.files[file];
+  Result<std::shared_ptr<TokenFile>> tokens = TokenFile::open(from.path, from.format);
+  if (!tokens.ok())
+    return tokens.status();
+  TokenData data{from.path, plan.mask, *tokens, nullptr, group.feeds};
+  if (!plan.mask.empty()) {
+    if (const InputShape *ignoring = shape.ignoring(); !ignoring || ignoring->role != program::InputRole::Shifted)
+      return Status::badInput("mask '" + plan.mask + "' needs a program that ignores targets");
+    Result<std::shared_ptr<MaskFile>> opened = MaskFile::open(plan.mask, (*tokens)->size());
+    if (!opened.ok())
+      return opened.status();
+    data.mask = *opened;
+  }
+  if (Status status = checkTokenValues(data, shape); !status.ok())
+    return status;
+  int64_t length = shape.tokensOfSample(), reach = plan.reach();
+  if (from.lengths.empty() && (*tokens)->size() < length + reach)
+    return Status::badInput("data '" + from.path + "' has " + number((*tokens)->size()) + " tokens; one sample of sequence length " +
+                            number(length) + " needs " + number(length + reach));
+  int64_t all = std::max<int64_t>(0, (*tokens)->size() - reach) / length;
+  Result<std::vector<std::string>> remarks = checkTargets(data, shape, from.lengths.empty() ? all * length + reach : (*tokens)->size());
+  if (!remarks.ok())
+    return remarks.status();
+  SamplePart part(from.lengths.empty() ? all : 0, plan.split, file);
+  std::unique_ptr<StreamSamples> result(new StreamSamples(group, std::move(data), shape, std::move(part)));
+  result->worthKnowing = std::move(*remarks);
+  result->count = result->part.size();
+  if (!from.lengths.empty())
+    if (Status status = result->readDocuments(from, plan.split, file, reach); !status.ok())
+      return status;
+  return std::unique_ptr<Samples>(std::move(result));
+}
+
+Status StreamSamples::readDocuments(const DataFile &file, const Split &split, uint64_t fileNumber, int64_t reach) {
+  for (const DataFeed &feed : feeds)
+    if (const InputShape &input = shape.inputs[feed.input]; feed.shift > 0 && !input.ignore)
+      return Status::badInput("input '" + input.name +
+                              "' takes tokens of what follows, and at the end of a document nothing does: the loss must "
+                              "ignore a number of it, as with ignore = -100");
+  Result<std::shared_ptr<TokenFile>> lengths = TokenFile::open(file.lengths, DataFormat::I32);
+  if (!lengths.ok())
+    return lengths.status();
+  std::vector<int64_t> begins{0};
+  for (int64_t i = 0; i < (*lengths)->size(); ++i) {
+    int32_t tokens = (*lengths)->at(i);
+    if (tokens < 1)
+      return Status::badInput("document " + number(i) + " of '" + file.lengths + "' has the length " + number(tokens) +
+                              ": a document has one token at least");
+    begins.push_back(begins.back() + tokens);
+  }
+  if (begins.back() != data.tokens->size())
+    return Status::badInput("the " + number((*lengths)->size()) + " lengths of '" + file.lengths + "' are " + number(begins.back()) +
+                            " tokens together, but '" + file.path + "' has " + number(data.tokens->size()));
+  SamplePart chosen((*lengths)->size(), split, fileNumber);
+  int64_t tooShort = 0;
+  count = 0;
+  for (int64_t i = 0; i < chosen.size(); ++i) {
+    auto document = static_cast<size_t>(chosen(i));
+    int64_t begin = begins[document], end = begins[document + 1];
+    int64_t here = std::max<int64_t>(0, end - begin - reach + length - 1) / length;
+    tooShort += here == 0;
+    if (here > 0)
+      documents.push_back({begin, end, count});
+    count += here;
+  }
+  if (tooShort)
+    worthKnowing.push_back(number(tooShort) + " of " + number(chosen.size()) + " documents of '" + file.path + "' have " + number(reach) +
+                           (reach == 1 ? " token" : " tokens") + " or fewer: nothing follows, they are left out");
+  return {};
+}
+
+void StreamSamples::append(int64_t sample, Batch &batch) const {
+  int64_t begin, end = data.tokens->size();
+  if (documents.empty()) {
+    begin = part(sample) * length;
+  } else {
+    auto after = std::upper_bound(documents.begin(), documents.end(), sample,
+                                  [](int64_t wanted, const Document &document) { return wanted < document.first; });
+    const Document &document = *std::prev(after);
+    begin = document.begin + (sample - document.first) * length, end = document.end;
+  }
+  for (const DataFeed &feed : feeds)
+    std::visit([&](auto &values) { appendTo(values, feed, begin, end); }, batch[feed.input]);
+}
+
+/// The check of values saw that they fit.
+template <typename T> void StreamSamples::appendTo(std::vector<T> &values, const DataFeed &feed, int64_t begin, int64_t end) const {
+  auto ignored = static_cast<T>(shape.inputs[feed.input].ignore.value_or(0)); // the mask is refused where the program ignores none
+  for (int64_t i = begin + feed.shift, last = i + length; i < last; ++i)
+    if (feed.valid)
+      values.push_back(static_cast<T>(i < end));
+    else if (i >= end)
+      values.push_back(ignored);
+    else
+      values.push_back(feed.shift == 0 || data.isTarget(i) ? static_cast<T>(data.tokens->at(i)) : ignored);
+}
+
+std::string StreamSamples::description() const {
+  return "'" + data.path + "' has " + number(count) + (count == 1 ? " sample" : " samples") + " of " + number(length) + " tokens";
+}
+
+} // namespace npar::engine

@@ -1,0 +1,40 @@
+// Samples of a stream of tokens: windows of it, or of its documents.
+#pragma once
+
+#include "engine/data/DataCheck.h"
+#include "engine/data/Samples.h"
+
+namespace npar::engine {
+
+/// With l tokens per sample and the farthest input s tokens on, a stream of n tokens has floor((n - s) / l) samples; sample i is tokens
+/// [i l, i l + l). With documents each is cut for itself, into ceil((n - s) / l) samples: no sample has tokens of two, and the last of a
+/// document is filled up with zeros and targets that do not count. A split is of samples; with documents, of documents.
+class StreamSamples final : public Samples {
+public:
+  static Result<std::unique_ptr<Samples>> open(const DataPlan &plan, size_t file, const BatchShape &shape);
+  int64_t samples() const override { return count; }
+  void append(int64_t sample, Batch &batch) const override;
+  std::vector<std::string> remarks() const override { return worthKnowing; }
+  std::string description() const override;
+
+private:
+  StreamSamples(const DataGroup &group, TokenData data, const BatchShape &shape, SamplePart part)
+      : feeds(group.feeds), data(std::move(data)), shape(shape), length(shape.tokensOfSample()), part(std::move(part)) {}
+  Status readDocuments(const DataFile &file, const Split &split, uint64_t number, int64_t reach);
+  template <typename T> void appendTo(std::vector<T> &values, const DataFeed &feed, int64_t begin, int64_t end) const;
+
+  /// A document of the part: its tokens are [begin, end), its first sample is number `first`.
+  struct Document {
+    int64_t begin, end, first;
+  };
+
+  std::vector<DataFeed> feeds;
+  TokenData data;
+  BatchShape shape;
+  int64_t length, count = 0;
+  SamplePart part;
+  std::vector<Document> documents; ///< empty: the stream is one piece
+  std::vector<std::string> worthKnowing;
+};
+
+} // namespace npar::engine

@@ -1,0 +1,134 @@
+// Samples of several files, of documents and of tensors side by side.
+#include "engine/data/DataSource.h"
+#include "engine/data/OncePass.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <set>
+#include <unistd.h>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+
+BatchShape shapeOf(int64_t rows, int64_t length, std::optional<int32_t> ignore = {}) {
+  auto input = [&](const char *name, program::InputRole role) {
+    return InputShape{name, program::ElementType::I32, {"batch", "seq"}, {rows, length}, {256, "words", ""}, role};
+  };
+  BatchShape shape{rows, {input("tokens", program::InputRole::Stream), input("targets", program::InputRole::Shifted)}};
+  shape.inputs[1].ignore = ignore;
+  return shape;
+}
+
+class SamplesTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "/tmp/npar-samples-XXXXXX";
+    ASSERT_TRUE(::mkdtemp(name));
+    folder = name;
+  }
+  void TearDown() override {
+    if (std::system(("rm -rf " + folder).c_str()) != 0)
+      ADD_FAILURE();
+  }
+  std::string file(const std::string &name, const std::string &bytes) {
+    std::string path = folder + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  std::string numbers(const std::string &name, const std::vector<int32_t> &values) {
+    return file(name, std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(int32_t)));
+  }
+  DataPlan streams(const std::vector<DataFile> &files) {
+    DataPlan plan;
+    plan.order = Order::Sequential;
+    plan.groups = {{files, {{0, "", 0}, {1, "", 1}}}};
+    return plan;
+  }
+  std::string folder;
+};
+
+std::string textOf(const InputValues &values) {
+  std::string text;
+  for (int32_t value : std::get<std::vector<int32_t>>(values))
+    text += value == -100 ? '-' : value == 0 ? '.' : static_cast<char>(value);
+  return text;
+}
+
+/// No sample has tokens of two documents, and the end of a document is filled up with what does not count.
+TEST_F(SamplesTest, documentsAreCutEachForItself) {
+  DataPlan plan = streams({{file("text", "abcdeFGxhijk"), DataFormat::Bytes, 0, numbers("lengths", {5, 2, 1, 4})}});
+  auto source = DataSource::open(plan, 0, shapeOf(4, 3, -100));
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ((*source)->samples(), 4);
+  Batch batch = (*source)->batch(0);
+  EXPECT_EQ(textOf(batch[0]), "abcde.FG.hij");
+  EXPECT_EQ(textOf(batch[1]), "bcde--G--ijk");
+  EXPECT_EQ((*source)->remarks(), (std::vector<std::string>{"1 of 4 documents of '" + folder +
+                                                            "/text' have 1 token or fewer: nothing follows, they are left out"}));
+}
+
+TEST_F(SamplesTest, wrongLengthsOfDocumentsAreNamed) {
+  std::string text = file("text", "abcdefgh");
+  auto errorOf = [&](const std::vector<int32_t> &lengths, std::optional<int32_t> ignore) {
+    auto source = DataSource::open(streams({{text, DataFormat::Bytes, 0, numbers("lengths", lengths)}}), 0, shapeOf(1, 3, ignore));
+    EXPECT_FALSE(source.ok());
+    return source.ok() ? "" : source.status().message();
+  };
+  EXPECT_EQ(errorOf({5, 4}, -100), "the 2 lengths of '" + folder + "/lengths' are 9 tokens together, but '" + text + "' has 8");
+  EXPECT_EQ(errorOf({5, 0, 3}, -100), "document 1 of '" + folder + "/lengths' has the length 0: a document has one token at least");
+  EXPECT_NE(errorOf({5, 3}, {}).find("the loss must ignore a number"), std::string::npos);
+}
+
+/// Parts of documents are whole documents: no sample of one part has a token of another one's documents.
+TEST_F(SamplesTest, documentsAreSplitWhole) {
+  std::string text;
+  std::vector<int32_t> lengths;
+  for (int i = 0; i < 40; ++i) {
+    lengths.push_back(3 + i % 5);
+    text.append(static_cast<size_t>(lengths.back()), static_cast<char>('A' + i));
+  }
+  DataPlan plan = streams({{file("text", text), DataFormat::Bytes, 0, numbers("lengths", lengths)}});
+  std::set<char> seen;
+  for (size_t part : {0, 1}) {
+    plan.split = {{0.75, 0.25}, 42, part};
+    auto pass = OncePass::open(plan, shapeOf(1, 2, -100), 2);
+    ASSERT_TRUE(pass.ok()) << pass.status().message();
+    std::set<char> here;
+    for (int64_t step = 0; step < (*pass)->steps(); ++step)
+      for (char c : textOf((*pass)->batch(step).batch[0]))
+        if (c != '.')
+          here.insert(c);
+    EXPECT_EQ(here.size(), part == 0 ? 30u : 10u);
+    for (char c : here)
+      EXPECT_TRUE(seen.insert(c).second);
+  }
+}
+
+/// What fills up the last batch of an epoch has no target that counts; the others are those of one file after the other.
+TEST_F(SamplesTest, severalFilesAreOneAfterTheOther) {
+  DataPlan plan = streams({{file("a", "abcde"), DataFormat::Bytes}, {file("b", "ABC"), DataFormat::Bytes}});
+  plan.last = LastBatch::Pad;
+  auto source = DataSource::open(plan, 0, shapeOf(2, 2, -100));
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ((*source)->samples(), 3);
+  EXPECT_EQ(textOf((*source)->batch(0)[0]) + textOf((*source)->batch(1)[0]), "abcdAB..");
+  EXPECT_EQ(textOf((*source)->batch(0)[1]) + textOf((*source)->batch(1)[1]), "bcdeBC--");
+  EXPECT_EQ(textOf((*source)->batch(2)[0]), "abcd");
+  EXPECT_EQ((*source)->order(), "sequential, pad last");
+}
+
+TEST_F(SamplesTest, aPartWithFewerSamplesThanABatchIsRefused) {
+  DataPlan plan = streams({{file("a", "abcdefghijklmnopqrstu"), DataFormat::Bytes}});
+  plan.split = {{0.9, 0.1}, 42, 1};
+  auto source = DataSource::open(plan, 0, shapeOf(2, 2));
+  ASSERT_FALSE(source.ok());
+  EXPECT_EQ(source.status().message(), "data '" + folder +
+                                           "/a' has 1 sample of 2 tokens in part 2 of its split, but a batch takes 2 and would "
+                                           "repeat them; make the batch smaller or the samples shorter, or give a longer file");
+}
+
+} // namespace
+} // namespace npar::testing

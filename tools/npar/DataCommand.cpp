@@ -1,0 +1,206 @@
+// `npar data`: what feeds a model, counted and shown, without training it.
+#include "tools/npar/Command.h"
+
+#include "engine/data/DataSource.h"
+#include "engine/data/Samples.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/train/DataFlags.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+namespace npar::driver {
+namespace {
+
+using engine::Result;
+using json = nlohmann::ordered_json;
+
+struct ShowFlags {
+  ModelOptions model;
+  DataFlags data;
+  int64_t count = 4, epoch = 0, part = 1;
+  bool json = false;
+};
+
+/// Samples by part and file.
+using Counts = std::vector<std::vector<int64_t>>;
+
+Result<Counts> countSamples(engine::DataPlan plan, const engine::BatchShape &shape) {
+  Counts counts;
+  for (plan.split.part = 0; plan.split.part < std::max<size_t>(1, plan.split.shares.size()); ++plan.split.part) {
+    std::vector<int64_t> &files = counts.emplace_back();
+    for (size_t file = 0; file < plan.groups[0].files.size(); ++file) {
+      Result<std::unique_ptr<engine::Samples>> samples = engine::openSamples(plan, file, shape);
+      if (!samples.ok())
+        return samples.status();
+      files.push_back((*samples)->samples());
+    }
+  }
+  return counts;
+}
+
+struct ShownSample {
+  engine::SamplePlace place;
+  engine::Batch values;
+};
+
+/// The first samples of an epoch, in the order in which they are trained on; of data in batches of one sample.
+std::vector<ShownSample> firstSamples(engine::DataSource &data, const ShowFlags &flags) {
+  std::vector<ShownSample> shown;
+  data.goOnFrom(0, flags.epoch * data.samples());
+  for (int64_t step = 0; step < std::min(flags.count, data.samples()); ++step)
+    shown.push_back({data.places(step)[0], data.batch(step)});
+  return shown;
+}
+
+std::string pathOf(const engine::DataPlan &plan, int32_t file) { return plan.groups[0].files[static_cast<size_t>(file)].path; }
+
+json describe(const ShowFlags &flags, const engine::DataPlan &plan, const engine::BatchShape &shape, const Counts &counts,
+              const engine::DataSource &data, const std::vector<ShownSample> &shown) {
+  json result;
+  result["stream"] = plan.stream();
+  result["order"] = plan.orderText();
+  result["files"] = json::array();
+  for (size_t file = 0; file < plan.groups[0].files.size(); ++file) {
+    int64_t samples = 0;
+    for (const std::vector<int64_t> &part : counts)
+      samples += part[file];
+    json entry;
+    for (const engine::DataGroup &group : plan.groups)
+      entry["paths"].push_back(group.files[file].path);
+    entry["samples"] = samples;
+    result["files"].push_back(entry);
+  }
+  result["parts"] = json::array();
+  for (const std::vector<int64_t> &part : counts)
+    result["parts"].push_back(std::accumulate(part.begin(), part.end(), int64_t{0}));
+  result["part"] = flags.part;
+  result["samples"] = data.samples();
+  result["batch"] = shape.rows;
+  result["epoch"] = flags.epoch;
+  result["first"] = json::array();
+  for (const ShownSample &sample : shown) {
+    json entry;
+    entry["file"] = pathOf(plan, sample.place.file);
+    entry["sample"] = sample.place.sample;
+    for (size_t i = 0; i < shape.inputs.size(); ++i)
+      std::visit([&](const auto &values) { entry["inputs"][shape.inputs[i].name] = values; }, sample.values[i]);
+    result["first"].push_back(entry);
+  }
+  return result;
+}
+
+/// The first values of an input.
+std::string valuesText(const engine::InputValues &values) {
+  constexpr size_t most = 12;
+  std::string text;
+  std::visit(
+      [&](const auto &list) {
+        for (size_t i = 0; i < std::min(most, list.size()); ++i)
+          text += fmt::format("{}{}", i ? " " : "", list[i]);
+        if (list.size() > most)
+          text += fmt::format(" ... ({} in all)", list.size());
+      },
+      values);
+  return text;
+}
+
+void print(const json &summary, const engine::BatchShape &shape, const std::vector<ShownSample> &shown) {
+  std::cout << fmt::format("{}, {}\n", summary["stream"].get<std::string>(), summary["order"].get<std::string>());
+  for (const json &file : summary["files"]) {
+    std::string paths;
+    for (const json &path : file["paths"])
+      paths += (paths.empty() ? "" : ", ") + path.get<std::string>();
+    std::cout << fmt::format("  {}: {} samples\n", paths, file["samples"].get<int64_t>());
+  }
+  if (summary["parts"].size() > 1)
+    for (size_t part = 0; part < summary["parts"].size(); ++part)
+      std::cout << fmt::format("  part {}: {} samples{}\n", part + 1, summary["parts"][part].get<int64_t>(), part ? "" : ", trained on");
+  int64_t samples = summary["samples"], rows = shape.rows;
+  std::cout << fmt::format("  an epoch: {} samples, {} batches of {}{}\n", samples, samples / rows, rows,
+                           samples % rows ? fmt::format(" and {} samples", samples % rows) : "");
+  for (const ShownSample &sample : shown) {
+    std::cout << fmt::format("\nsample {} of '{}'\n", sample.place.sample,
+                             summary["files"][sample.place.file]["paths"][0].get<std::string>());
+    for (size_t i = 0; i < shape.inputs.size(); ++i)
+      std::cout << fmt::format("  {}: {}\n", shape.inputs[i].name, valuesText(sample.values[i]));
+  }
+}
+
+ExitCode show(const ShowFlags &flags) {
+  FileClaims files;
+  flags.data.claim(files);
+  Outcome<ProgramPointer> program = loadModel(flags.model, files, /*withoutKernels=*/true);
+  if (!program.ok())
+    return program.code();
+  const program::Program &root = (*program)->root();
+  engine::BatchShape shape = engine::BatchShape::of(root);
+  Outcome<engine::DataPlan> plan = planOf(flags.data, root, shape);
+  if (!plan.ok())
+    return plan.code();
+  if (auto parts = static_cast<int64_t>(std::max<size_t>(1, plan->split.shares.size())); flags.part > parts)
+    return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
+                                                parts == 1 ? "are not split" : fmt::format("are split into {}", parts)));
+  Result<Counts> counts = countSamples(*plan, shape);
+  if (!counts.ok())
+    return fail(counts.status());
+  plan->split.part = static_cast<size_t>(flags.part - 1);
+  engine::BatchShape single = shape; // a part may be smaller than a batch; the order is the same
+  single.rows = 1;
+  Result<std::unique_ptr<engine::DataSource>> data = engine::DataSource::open(*plan, root.seed(), single);
+  if (!data.ok())
+    return fail(data.status());
+  std::vector<ShownSample> shown = firstSamples(**data, flags);
+  json summary = describe(flags, *plan, shape, *counts, **data, shown);
+  if (flags.json)
+    std::cout << summary.dump(2) << '\n';
+  else
+    print(summary, shape, shown);
+  for (const std::string &text : (*data)->remarks())
+    printRemark(text);
+  return ExitCode::Good;
+}
+
+} // namespace
+
+Command addDataCommand(CLI::App &driver) {
+  auto flags = std::make_shared<ShowFlags>();
+  CLI::App *app = driver.add_subcommand("data", "show what feeds a model\n\n"
+                                                "Example:\n"
+                                                "  npar data show mine.npar --count 2\n");
+  CLI::App *showing =
+      app->add_subcommand("show", "print counts and the first samples of an epoch, in the order in which they are trained on\n\n"
+                                  "Example:\n"
+                                  "  npar data show mlp --set length=8 --data book.txt --tokens bytes --count 2\n");
+  flags->model.addTo(*showing);
+  flags->data.addFilesTo(*showing);
+  showing->add_option("--order", flags->data.order, "of the samples: shuffled (the default) or sequential")
+      ->type_name("ORDER")
+      ->check(CLI::IsMember({"shuffled", "sequential"}));
+  showing->add_option("--count", flags->count, "samples to print")->type_name("N")->check(wholeNumber(0, 1'000'000))->capture_default_str();
+  showing->add_option("--epoch", flags->epoch, "the epoch whose first samples are printed, from 0")
+      ->type_name("N")
+      ->check(wholeNumber(0, 1'000'000))
+      ->capture_default_str();
+  showing->add_option("--part", flags->part, "the part of the data block's split, from 1")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1'000'000))
+      ->capture_default_str();
+  showing->add_flag("--json", flags->json, "the same as JSON, with all values of the samples");
+  showing->allow_extras();
+  showing->footer(exitCodeText);
+  return {app, [flags, showing] {
+            if (showing->parsed()) {
+              ExitCode code = flags->data.check();
+              return code == ExitCode::Good ? show(*flags) : code;
+            }
+            return fail(ExitCode::Usage, "which? give show\nnpar: see 'npar data --help'");
+          }};
+}
+
+} // namespace npar::driver

@@ -1,0 +1,225 @@
+// Puts together what the flags and a program's data block say.
+#include "tools/npar/train/DataFlags.h"
+
+#include "engine/data/TokenFile.h"
+#include "engine/program/Words.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace npar::driver {
+namespace {
+
+using engine::DataFormat;
+using engine::DataPlan;
+
+/// `--data INPUT=FILE` taken apart; without an input `INPUT=` is part of a file's name.
+struct DataFile {
+  std::string input, path;
+};
+
+DataFile dataFileOf(const std::string &text) {
+  size_t equals = text.find('=');
+  struct stat info;
+  bool isName = equals != std::string::npos && equals > 0 && !std::isdigit(static_cast<unsigned char>(text[0])) &&
+                std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(equals),
+                            [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  if (!isName || ::stat(text.c_str(), &info) == 0)
+    return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+bool endsWith(const std::string &text, const std::string &suffix) {
+  return text.size() > suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+bool hasTensors(const std::string &path) { return endsWith(path, ".safetensors"); }
+
+/// What a file of tokens holds: as --tokens says, else as its name ends or as the block's files do; nothing: unknown.
+std::optional<DataFormat> formatOf(const DataFlags &flags, const std::string &path, const std::optional<DataPlan> &block) {
+  if (hasTensors(path))
+    return DataFormat::Tensors;
+  if (!flags.tokens.empty())
+    return program::valueOf<DataFormat>(flags.tokens);
+  if (!block)
+    return std::nullopt;
+  for (DataFormat format : {DataFormat::U16, DataFormat::I32})
+    if (endsWith(path, std::string(".") + program::wordOf(format)))
+      return format;
+  return block->isStream() ? std::optional(block->groups[0].files[0].format) : std::nullopt;
+}
+
+class PlanMaker {
+public:
+  PlanMaker(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape)
+      : flags(flags), shape(shape), plan(DataPlan::of(program)), block(program.data() ? program.data()->name()->str() : "") {}
+
+  Outcome<DataPlan> run() {
+    if (flags.files.empty() && !plan)
+      return noData();
+    if (flags.files.empty() && !(flags.tokens.empty() && flags.mask.empty()))
+      return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--mask" : "--tokens") + " is of --data FILE, which is not given");
+    for (const std::string &text : flags.files)
+      if (DataFile file = dataFileOf(text); file.input.empty())
+        if (ExitCode code = takeAll(file.path); code != ExitCode::Good)
+          return code;
+    for (const std::string &text : flags.files)
+      if (DataFile file = dataFileOf(text); !file.input.empty())
+        if (ExitCode code = takeInput(file); code != ExitCode::Good)
+          return code;
+    if (ExitCode code = checkFed(); code != ExitCode::Good)
+      return code;
+    if (!flags.order.empty())
+      plan->order = *engine::sampleOrder(flags.order);
+    if (!flags.mask.empty() && !shape.ignoring())
+      return fail(ExitCode::BadInput,
+                  "--mask needs a model that ignores targets: cross_entropy(..., ignore = -100); for a model of the standard "
+                  "library --set ignore=-100");
+    plan->mask = flags.mask;
+    return std::move(*plan);
+  }
+
+private:
+  /// One file for all inputs, in place of the block's.
+  ExitCode takeAll(const std::string &path) {
+    if (taken++)
+      return fail(ExitCode::Usage, "--data is given twice; the file of one input is --data INPUT=FILE, of " + shape.names());
+    std::optional<DataFormat> format = formatOf(flags, path, plan);
+    if (!format)
+      return fail(ExitCode::Usage,
+                  "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
+    bool tensors = *format == DataFormat::Tensors;
+    if (!plan) {
+      engine::Result<DataPlan> made = tensors ? DataPlan::ofTensors(path, shape) : DataPlan::ofStream(path, *format, shape);
+      if (!made.ok())
+        return fail(made.status());
+      plan = std::move(*made);
+      return ExitCode::Good;
+    }
+    if (tensors == plan->isStream())
+      return fail(ExitCode::BadInput,
+                  fmt::format("data block '{}' reads {}, and '{}' is {}\nnpar: help: --set data=none leaves the block out", block,
+                              plan->isStream() ? "a stream of tokens" : "tensors", path,
+                              tensors ? "a file of tensors" : "a stream of tokens"));
+    if (plan->groups.size() > 1)
+      return fail(ExitCode::BadInput,
+                  fmt::format("data block '{}' reads several files side by side: say of which input '{}' is, as in --data {}={}", block,
+                              path, shape.inputs[0].name, path));
+    plan->groups[0].files = {{path, *format}};
+    return ExitCode::Good;
+  }
+
+  ExitCode takeInput(const DataFile &file) {
+    auto found = std::find_if(shape.inputs.begin(), shape.inputs.end(), [&](const auto &input) { return input.name == file.input; });
+    if (found == shape.inputs.end())
+      return fail(ExitCode::BadInput, fmt::format("the model has no input '{}': it has {}", file.input, shape.names()));
+    if (!hasTensors(file.path) || (plan && plan->isStream()))
+      return fail(
+          ExitCode::BadInput,
+          fmt::format("'{}' is of one input: that is a file of tensors, beside others of tensors; a stream of tokens feeds a model alone",
+                      file.path));
+    if (!plan)
+      plan.emplace();
+    engine::DataFeed feed{static_cast<size_t>(found - shape.inputs.begin()), file.input};
+    for (engine::DataGroup &group : plan->groups) {
+      auto same = std::find_if(group.feeds.begin(), group.feeds.end(), [&](const auto &each) { return each.input == feed.input; });
+      if (same == group.feeds.end())
+        continue;
+      feed = *same;
+      group.feeds.erase(same);
+    }
+    auto empty = std::remove_if(plan->groups.begin(), plan->groups.end(), [](const auto &group) { return group.feeds.empty(); });
+    plan->groups.erase(empty, plan->groups.end());
+    plan->groups.push_back({{{file.path}}, {feed}});
+    if (plan->groups[0].files.size() != 1)
+      return fail(ExitCode::BadInput, fmt::format("data block '{}' reads {} files one after the other: '{}' is one alone", block,
+                                                  plan->groups[0].files.size(), file.path));
+    return ExitCode::Good;
+  }
+
+  ExitCode checkFed() const {
+    for (size_t i = 0; i < shape.inputs.size(); ++i)
+      if (std::none_of(plan->groups.begin(), plan->groups.end(), [i](const engine::DataGroup &group) {
+            return std::any_of(group.feeds.begin(), group.feeds.end(), [i](const auto &feed) { return feed.input == i; });
+          }))
+        return fail(ExitCode::BadInput,
+                    fmt::format("no file feeds input '{0}': give --data {0}=FILE.safetensors too", shape.inputs[i].name));
+    return ExitCode::Good;
+  }
+
+  const DataFlags &flags;
+  const engine::BatchShape &shape;
+  std::optional<DataPlan> plan;
+  std::string block;
+  int taken = 0;
+};
+
+} // namespace
+
+void DataFlags::addFilesTo(CLI::App &app) {
+  app.add_option(
+         "--data", files,
+         "file of the inputs: tokens, or a FILE.safetensors with a tensor for each input, samples first; INPUT=FILE.safetensors is of "
+         "one input (default: what the model's data block says)")
+      ->type_name("[INPUT=]FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(notEmpty());
+  app.add_option("--tokens", tokens, "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers)")
+      ->type_name("KIND")
+      ->check(CLI::IsMember({"bytes", "u16", "i32"}));
+}
+
+void DataFlags::addOrderTo(CLI::App &app) {
+  app.add_option("--mask", mask, "which tokens of the data are targets of the loss: one byte per token, 0 (not) or 1")
+      ->type_name("FILE")
+      ->check(notEmpty());
+  app.add_option("--order", order, "of the samples: shuffled (the default; by seed and epoch) or sequential; the same for every plan")
+      ->type_name("ORDER")
+      ->check(CLI::IsMember({"shuffled", "sequential"}));
+  app.add_flag("--random-data", random, "random values instead of a file: for trials and benchmarks");
+}
+
+ExitCode DataFlags::check() const {
+  bool allTensors = std::all_of(files.begin(), files.end(), hasTensors);
+  if (!files.empty() && random)
+    return fail(ExitCode::Usage, "--data and --random-data exclude each other");
+  if (!files.empty() && allTensors && !(tokens.empty() && mask.empty()))
+    return fail(ExitCode::Usage, std::string(tokens.empty() ? "--mask" : "--tokens") +
+                                     " is of a file of tokens; a file of tensors says itself what it holds");
+  if (random && !(tokens.empty() && order.empty()))
+    return fail(ExitCode::Usage,
+                std::string(tokens.empty() ? "--order" : "--tokens") + " is of a file: it goes with --data, not with --random-data");
+  if (!mask.empty() && files.empty())
+    return fail(ExitCode::Usage, "--mask needs --data: it says which tokens of that file are targets");
+  return ExitCode::Good;
+}
+
+void DataFlags::claim(FileClaims &claims) const {
+  for (const std::string &text : files)
+    claims.read("--data", dataFileOf(text).path);
+  claims.read("--mask", mask);
+}
+
+void claim(const DataPlan &plan, FileClaims &claims) {
+  for (const engine::DataGroup &group : plan.groups)
+    for (const engine::DataFile &file : group.files) {
+      claims.read("the data", file.path);
+      claims.read("the lengths of documents", file.lengths);
+    }
+}
+
+ExitCode noData() {
+  return fail(ExitCode::Usage,
+              "no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor for each input, or "
+              "--random-data for a trial run");
+}
+
+Outcome<DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape) {
+  return PlanMaker(flags, program, shape).run();
+}
+
+} // namespace npar::driver

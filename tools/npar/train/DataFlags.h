@@ -1,0 +1,39 @@
+// The flags that say where a model's inputs come from, and what they make of its data block: common to `npar run`, `eval` and `data`.
+#pragma once
+
+#include "engine/data/DataPlan.h"
+#include "tools/npar/files/FileClaims.h"
+#include "tools/npar/terminal/Outcome.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+struct DataFlags {
+  std::vector<std::string> files;  ///< FILE or INPUT=FILE, as given
+  std::string tokens, mask, order; ///< empty: not given
+  bool random = false;
+
+  void addFilesTo(CLI::App &app);
+  /// --order and --random-data, of what trains.
+  void addOrderTo(CLI::App &app);
+
+  /// Mistakes that are known before anything is compiled.
+  ExitCode check() const;
+  /// Claims what is read.
+  void claim(FileClaims &claims) const;
+};
+
+/// Where the inputs of a program come from: its data block, as far as no flag says something else. The exit code of an error is its own:
+/// nothing that feeds a program is a usage error.
+Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape);
+
+/// The usage error of a command that nothing feeds.
+ExitCode noData();
+
+/// Claims the files of a plan, which no flag may have named.
+void claim(const engine::DataPlan &plan, FileClaims &claims);
+
+} // namespace npar::driver
