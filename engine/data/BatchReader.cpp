@@ -30,13 +30,14 @@ void BatchReader::readAll(int64_t first, int64_t end) {
 }
 
 BatchReader::Read BatchReader::next() {
-  auto begin = std::chrono::steady_clock::now();
   std::unique_lock<std::mutex> lock(mutex);
+  auto begin = std::chrono::steady_clock::now();
+  bool late = ready.empty();
   changed.wait(lock, [this] { return !ready.empty(); });
   Read read = std::move(ready.front());
   ready.pop_front();
   changed.notify_all();
-  if (begun)
+  if (late && begun)
     secondsWaited += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   begun = true;
   return read;

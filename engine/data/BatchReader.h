@@ -24,7 +24,7 @@ public:
   };
   /// The next step's batch. Asked for once for each step at most.
   Read next();
-  /// Seconds that next() has waited since the first batch, which nobody could have read before.
+  /// Seconds in which a batch that next() was asked for was not ready, but for the first, which nobody could have read before.
   double waited() const { return secondsWaited; }
 
 private:

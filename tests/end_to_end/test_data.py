@@ -6,6 +6,7 @@ import unittest
 
 from driver import LONG, DriverTest
 from test_inputs import write
+from test_processes import MPIS, WITHOUT
 
 # A stream of tokens; the loss leaves out what fills a batch up.
 TEXT = """
@@ -102,6 +103,15 @@ class StreamTest(BlockTest):
         hashes = self.hashes("model.npar", "--plan", "none", steps=9)
         self.assertEqual(hashes[4:8], hashes[:4], "the same four batches in each epoch")
         self.assertEqual([line["epoch"] for line in self.log("run.jsonl")], [0] * 4 + [1] * 4 + [2])
+
+    @unittest.skipUnless(MPIS, WITHOUT)
+    def test_processes_read_the_same_batches(self):
+        self.model(TEXT, 'stream "text.txt"  tokens, targets = shift(tokens, 1)  split 0.9, 0.1 seed 4  pad last')
+        arguments = ["model.npar", "--set", "mesh.dp=2", "--set", "mesh.pp=2"]
+        one = self.hashes(*arguments)
+        self.npar("launch", "-n", 4, "--mpi", MPIS[0], "run", *arguments, "--steps", 6, "--checkpoint", "many", "--log", "many.jsonl", "--quiet")
+        self.assertEqual([line["batch_hash"] for line in self.log("many.jsonl")], one)
+        self.assertEqual([line["loss"] for line in self.log("many.jsonl")], [line["loss"] for line in self.log("run.jsonl")])
 
     def test_files_with_weights_and_a_split(self):
         (self.folder / "other.txt").write_text("0123456789" * 30)

@@ -393,6 +393,8 @@ class UsesTest(unittest.TestCase):
             "machine",
             "machine measure",
             "machine show",
+            "data",
+            "data show",
         )
         for command in commands:
             text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout

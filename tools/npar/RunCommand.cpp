@@ -15,6 +15,19 @@
 namespace npar::driver {
 namespace {
 
+/// A run without data of a text that names none. What is wrong with the text itself is said when it is compiled.
+ExitCode checkFed(const RunFlags &flags) {
+  if (!flags.data.files.empty() || flags.data.random || flags.model.isCompiled())
+    return ExitCode::Good;
+  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  dsl::Sources sources;
+  dsl::Diagnostics unsaid(sources);
+  std::optional<dsl::Program> program = dsl::elaborate(*frontend, sources, unsaid);
+  return program && !program->data ? noData(/*mayBeRandom=*/true) : ExitCode::Good;
+}
+
 /// Mistakes that are known before anything is compiled.
 ExitCode checkFlags(const RunFlags &flags) {
   if (flags.traceSteps > 0 && flags.trace.empty())
@@ -29,7 +42,9 @@ ExitCode checkFlags(const RunFlags &flags) {
                                              : flags.keep > 0 ? "--keep"
                                                               : "--resume") +
                                      " is of checkpoints: it goes with --checkpoint DIR");
-  return flags.data.check();
+  if (ExitCode code = flags.data.check(); code != ExitCode::Good)
+    return code;
+  return checkFed(flags);
 }
 
 /// Looks at all files before anything is compiled. Of a job each process looks at what it reads, and the voice takes what is written.
@@ -63,14 +78,6 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, std
   return ExitCode::Good;
 }
 
-/// Before anything is compiled: a text that feeds nothing, in a run without data.
-ExitCode checkFed(const RunFlags &flags) {
-  if (!flags.data.files.empty() || flags.data.random || flags.model.isCompiled())
-    return ExitCode::Good;
-  Outcome<ElaboratedModel> model = elaborateModel(flags.model, {}, /*withWarnings=*/false);
-  return !model.ok() ? model.code() : model->program.data ? ExitCode::Good : noData();
-}
-
 ExitCode runIn(Job &job, const RunFlags &flags) {
   FileClaims files;
   std::optional<PendingFile> log;
@@ -78,8 +85,6 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
   if (ExitCode code = job.agree(takeFiles(flags, job, files, log, checkpoints)); code != ExitCode::Good)
     return code;
   Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
-    if (ExitCode code = checkFed(flags); code != ExitCode::Good)
-      return code;
     ModelOrigin origin;
     Outcome<ProgramPointer> made = loadModel(flags.model, files, /*withoutKernels=*/false, &origin);
     checkpoints.keepOrigin(origin);

@@ -35,6 +35,9 @@ TEST(Words, StandForOneValueEach) {
   checkWords(EnumValuesInitKind());
   checkWords(EnumValuesInputRole());
   checkWords(EnumValuesProgramKind());
+  checkWords(EnumValuesDataFormat());
+  checkWords(EnumValuesDataOrder());
+  checkWords(EnumValuesDataLast());
   checkWords(EnumValuesCheckpointRuleKind());
   checkWords(EnumValuesCauseKind());
 }

@@ -36,9 +36,10 @@ Progress::Progress(int64_t steps, std::string unit, bool shown, bool computes)
     : steps(steps), unit(std::move(unit)), shown(shown), computes(computes), terminal(isatty(STDERR_FILENO) != 0), start(Clock::now()),
       last(start) {}
 
-void Progress::update(int64_t done, double loss, double perSecond) {
+void Progress::update(int64_t done, double loss, double perSecond, std::optional<double> epochsSoFar) {
   if (!shown)
     return;
+  epochs = epochsSoFar;
   speed = speed > 0 ? 0.9 * speed + 0.1 * perSecond : perSecond;
   if (!terminal) {
     int64_t every = std::max<int64_t>(1, steps / 20);
@@ -55,12 +56,16 @@ void Progress::update(int64_t done, double loss, double perSecond) {
 
 std::string Progress::lossText(double loss) const { return computes ? fmt::format("loss {:.4f}", loss) : "no arithmetic"; }
 
+std::string Progress::speedText() const {
+  return fmt::format("{} {}/s{}", grouped(speed), unit, epochs ? fmt::format("  epoch {:.2f}", *epochs) : "");
+}
+
 void Progress::drawBar(int64_t done, double loss) {
   double spent = std::chrono::duration<double>(Clock::now() - start).count();
   double left = spent / static_cast<double>(done) * static_cast<double>(steps - done);
   std::string front = fmt::format("step {:>{}}/{} ", done, std::to_string(steps).size(), steps);
-  std::string back = fmt::format(" {}  {} {}/s  {} {}", lossText(loss), grouped(speed), unit, done == steps ? "took" : "left",
-                                 humanTime(done == steps ? spent : left));
+  std::string back =
+      fmt::format(" {}  {}  {} {}", lossText(loss), speedText(), done == steps ? "took" : "left", humanTime(done == steps ? spent : left));
   int width = std::min(30, columnsOfTerminal() - static_cast<int>(front.size() + back.size()) - 3);
   std::string bar;
   if (width >= 5) {
@@ -73,8 +78,8 @@ void Progress::drawBar(int64_t done, double loss) {
 }
 
 void Progress::printLine(int64_t done, double loss) {
-  std::fprintf(stderr, "step %lld/%lld  %s  %s %s/s\n", static_cast<long long>(done), static_cast<long long>(steps), lossText(loss).c_str(),
-               grouped(speed).c_str(), unit.c_str());
+  std::fprintf(stderr, "step %lld/%lld  %s  %s\n", static_cast<long long>(done), static_cast<long long>(steps), lossText(loss).c_str(),
+               speedText().c_str());
 }
 
 void Progress::finish() {

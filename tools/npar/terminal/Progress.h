@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace npar::driver {
@@ -11,20 +12,22 @@ class Progress {
 public:
   /// `unit`: what speeds count; `shown` false: says nothing; `computes` false: there is no loss.
   Progress(int64_t steps, std::string unit, bool shown, bool computes = true);
-  /// After a step: `done` steps are finished.
-  void update(int64_t done, double loss, double perSecond);
+  /// After a step: `done` steps are finished. `epochs`: how often all data have come so far; nothing where they have no end.
+  void update(int64_t done, double loss, double perSecond, std::optional<double> epochs = std::nullopt);
   /// Ends the redrawn line, so that other text may follow.
   void finish();
 
 private:
   using Clock = std::chrono::steady_clock;
   std::string lossText(double loss) const;
+  std::string speedText() const;
   void drawBar(int64_t done, double loss);
   void printLine(int64_t done, double loss);
   int64_t steps;
   std::string unit;
   bool shown, computes, terminal, drawn = false;
   double speed = 0; ///< units/s, smoothed over about ten steps
+  std::optional<double> epochs;
   Clock::time_point start, last;
 };
 

@@ -59,7 +59,7 @@ public:
 
   Outcome<DataPlan> run() {
     if (flags.files.empty() && !plan)
-      return noData();
+      return noData(flags.mayBeRandom);
     if (flags.files.empty() && !(flags.tokens.empty() && flags.mask.empty()))
       return fail(ExitCode::Usage, std::string(flags.tokens.empty() ? "--mask" : "--tokens") + " is of --data FILE, which is not given");
     for (const std::string &text : flags.files)
@@ -174,6 +174,7 @@ void DataFlags::addFilesTo(CLI::App &app) {
 }
 
 void DataFlags::addOrderTo(CLI::App &app) {
+  mayBeRandom = true;
   app.add_option("--mask", mask, "which tokens of the data are targets of the loss: one byte per token, 0 (not) or 1")
       ->type_name("FILE")
       ->check(notEmpty());
@@ -212,10 +213,10 @@ void claim(const DataPlan &plan, FileClaims &claims) {
     }
 }
 
-ExitCode noData() {
+ExitCode noData(bool mayBeRandom) {
   return fail(ExitCode::Usage,
-              "no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor for each input, or "
-              "--random-data for a trial run");
+              std::string("no data: give --data FILE --tokens bytes|u16|i32, or --data FILE.safetensors with a tensor for each input") +
+                  (mayBeRandom ? ", or --random-data for a trial run" : ", or a data block in the model's text"));
 }
 
 Outcome<DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape) {

@@ -12,9 +12,9 @@
 namespace npar::driver {
 
 struct DataFlags {
-  std::vector<std::string> files;  ///< FILE or INPUT=FILE, as given
-  std::string tokens, mask, order; ///< empty: not given
-  bool random = false;
+  std::vector<std::string> files;           ///< FILE or INPUT=FILE, as given
+  std::string tokens, mask, order;          ///< empty: not given
+  bool random = false, mayBeRandom = false; ///< --random-data: given; a flag of the command
 
   void addFilesTo(CLI::App &app);
   /// --order and --random-data, of what trains.
@@ -30,8 +30,8 @@ struct DataFlags {
 /// nothing that feeds a program is a usage error.
 Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program &program, const engine::BatchShape &shape);
 
-/// The usage error of a command that nothing feeds.
-ExitCode noData();
+/// The usage error of a command that nothing feeds; `mayBeRandom`: it takes --random-data too.
+ExitCode noData(bool mayBeRandom);
 
 /// Claims the files of a plan, which no flag may have named.
 void claim(const engine::DataPlan &plan, FileClaims &claims);

@@ -99,6 +99,10 @@ std::optional<int64_t> epochOf(const engine::DataSource &data, int64_t step) {
   return data.samples() ? std::optional(data.position(step) / data.samples()) : std::nullopt;
 }
 
+std::optional<double> epochsBefore(const engine::DataSource &data, int64_t step) {
+  return data.samples() ? std::optional(static_cast<double>(data.position(step)) / static_cast<double>(data.samples())) : std::nullopt;
+}
+
 Status trainSteps(const RunFlags &flags, const Job &job, const program::Program &program, const engine::BatchShape &shape,
                   engine::Session &session, const engine::DataSource &data, PendingFile *logFile, engine::StepLog *log,
                   RunCheckpoints &checkpoints, Training &training) {
@@ -148,7 +152,7 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
     bool sound = isSound(*result);
     if (!sound && training.unsound++ == 0)
       training.firstUnsound = describeUnsound(session, program, *result, step);
-    progress.update(step + 1, result->loss, speed);
+    progress.update(step + 1, result->loss, speed, epochsBefore(data, step + 1));
     if (log)
       training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount, speed,
                                   result->lossScale, result->skipped, result->validTokens, training.unit, hashOfBatch(notes),
