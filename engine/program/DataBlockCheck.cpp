@@ -7,14 +7,14 @@
 namespace npar::program {
 namespace {
 
-template <typename Enum> bool known(Enum value) { return value >= Enum::MIN && value <= Enum::MAX; }
+template <typename Enum> bool isValue(Enum value) { return value >= Enum::MIN && value <= Enum::MAX; }
 
 class DataBlockCheck {
 public:
   DataBlockCheck(const Program &program, const DataBlock &data) : program(program), data(data) {}
 
   std::string run() {
-    if (!known(data.order()) || !known(data.last()))
+    if (!isValue(data.order()) || !isValue(data.last()))
       return name() + " has an unknown order or an unknown kind of last batch";
     double sum = 0;
     for (double share : *data.shares())
@@ -27,9 +27,14 @@ public:
     for (const DataGroup *group : *data.groups())
       if (std::string wrong = checkGroup(*group); !wrong.empty())
         return wrong;
-    for (uint32_t i = 0; i < program.inputs()->size(); ++i)
+    bool ignores = false;
+    for (uint32_t i = 0; i < program.inputs()->size(); ++i) {
       if (!fed.count(i))
         return name() + " does not feed input '" + program.inputs()->Get(i)->name()->str() + "'";
+      ignores |= program.inputs()->Get(i)->ignore().has_value();
+    }
+    if (program.kind() == ProgramKind::Training && data.last() == DataLast::Pad && !ignores)
+      return name() + " fills up batches, but every target counts";
     return "";
   }
 
@@ -41,7 +46,7 @@ private:
       return name() + " has groups of different numbers of files, or of none";
     uint64_t weights = 0;
     for (const DataFile *file : *group.files()) {
-      if (!known(file->format()) || isStream(*file) != isStream(*group.files()->Get(0)) || (!isStream(*file) && file->lengths()->size()))
+      if (!isValue(file->format()) || isStream(*file) != isStream(*group.files()->Get(0)) || (!isStream(*file) && file->lengths()->size()))
         return name() + " has a file of an unknown kind, or files of two kinds in a group";
       if ((file->weight() == 0) != (group.files()->Get(0)->weight() == 0) || (weights += file->weight()) > largestWeights)
         return name() + " has weights for some of its files, or too large ones";

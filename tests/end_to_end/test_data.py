@@ -163,6 +163,10 @@ class PartsTest(BlockTest):
         self.assertEqual([each["tokens"] for each in evaluated], [56, 56, 56, 240])
         self.assertEqual(len({each["loss"] for each in evaluated[:3]}), 1)
         self.assertNotEqual(evaluated[3]["loss"], evaluated[0]["loss"])
+        whole = self.npar_json("eval", "model.npar", "--weights", "w.safetensors", "--quiet", "--data", "text.txt")
+        self.assertEqual(whole["tokens"], 8 * 37, "what is named is gone through whole")
+        again = self.npar_json("eval", "model.npar", "--weights", "w.safetensors", "--quiet", "--data", "text.txt", "--part", 2)
+        self.assertEqual(again["loss"], evaluated[0]["loss"])
 
 
 class TensorsTest(BlockTest):

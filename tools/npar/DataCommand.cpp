@@ -172,7 +172,7 @@ Command addDataCommand(CLI::App &driver) {
   auto flags = std::make_shared<ShowFlags>();
   CLI::App *app = driver.add_subcommand("data", "show what feeds a model\n\n"
                                                 "Example:\n"
-                                                "  npar data show mine.npar --count 2\n");
+                                                "  npar data show mlp --data book.txt --tokens bytes\n");
   CLI::App *showing =
       app->add_subcommand("show", "print counts and the first samples of an epoch, in the order in which they are trained on\n\n"
                                   "Example:\n"

@@ -98,11 +98,13 @@ Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, cons
       return fail(pass.status());
     return std::move(*pass);
   };
-  if (!flags.stream().empty())
+  if (!flags.stream().empty() && !flags.part)
     return opened(engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions));
   Outcome<engine::DataPlan> plan = planOf(flags.data, program, shape);
   if (!plan.ok())
     return plan.code();
+  if (!flags.data.files.empty() && !flags.part) // what is named is gone through whole
+    plan->split = {};
   auto parts = static_cast<int64_t>(plan->split.shares.size());
   if (flags.part > std::max<int64_t>(1, parts))
     return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
@@ -159,8 +161,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
   if (!flags.stream().empty() && flags.data.tokens.empty())
     flags.data.tokens = guessTokens(flags, named, program);
   if (!flags.stream().empty() && flags.data.tokens.empty())
-    return fail(ExitCode::Usage,
-                "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
+    return noTokens();
   Outcome<std::unique_ptr<engine::OncePass>> opened = openData(flags, program);
   if (!opened.ok())
     return opened.code();
@@ -225,7 +226,7 @@ Command addEvalCommand(CLI::App &driver) {
       ->description(
           "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers); default: by its name (.u16, .i32), what a "
           "checkpoint was trained on, or bytes for a model of 256 classes");
-  app->add_option("--part", flags->part, "the part of the data block's split, from 1 (default: the last)")
+  app->add_option("--part", flags->part, "the part of the data block's split, from 1 (default: the last; with --data everything)")
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000));
   return {app, [flags] { return runEval(*flags); }};

@@ -11,13 +11,17 @@
 #include "tools/npar/train/RunCheckpoints.h"
 
 #include <csignal>
+#include <filesystem>
 
 namespace npar::driver {
 namespace {
 
-/// A run without data of a text that names none. What is wrong with the text itself is said when it is compiled.
+/// A run without data, or of tokens of which nobody says what they are, of a text that has no data block. What is wrong with the text
+/// itself is said when it is compiled.
 ExitCode checkFed(const RunFlags &flags) {
-  if (!flags.data.files.empty() || flags.data.random || flags.model.isCompiled())
+  std::error_code error;
+  bool clear = flags.data.random || (!flags.data.files.empty() && !flags.data.lacksTokens());
+  if (clear || flags.model.isCompiled() || !std::filesystem::is_regular_file(flags.model.file(), error)) // a pipe is read once
     return ExitCode::Good;
   Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
   if (!frontend.ok())
@@ -25,7 +29,9 @@ ExitCode checkFed(const RunFlags &flags) {
   dsl::Sources sources;
   dsl::Diagnostics unsaid(sources);
   std::optional<dsl::Program> program = dsl::elaborate(*frontend, sources, unsaid);
-  return program && !program->data ? noData(/*mayBeRandom=*/true) : ExitCode::Good;
+  if (!program || program->data)
+    return ExitCode::Good;
+  return flags.data.files.empty() ? noData(/*mayBeRandom=*/true) : noTokens();
 }
 
 /// Mistakes that are known before anything is compiled.

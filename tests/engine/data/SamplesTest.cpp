@@ -70,6 +70,24 @@ TEST_F(SamplesTest, documentsAreCutEachForItself) {
                                                             "/text' have 1 token or fewer: nothing follows, they are left out"}));
 }
 
+/// An input may look further on than one token, and may be told where there are tokens.
+TEST_F(SamplesTest, anInputMayLookFurtherOn) {
+  BatchShape shape = shapeOf(2, 3, -100);
+  shape.inputs.push_back({"there", program::ElementType::U8, {"batch", "seq"}, {2, 3}, {}, program::InputRole::Other});
+  DataPlan plan = streams({{file("text", "abcdefghijk"), DataFormat::Bytes, 0, numbers("lengths", {7, 4})}});
+  plan.groups[0].feeds = {{0, "", 0}, {1, "", 2}, {2, "", 0, true}};
+  auto source = DataSource::open(plan, 0, shape);
+  ASSERT_TRUE(source.ok()) << source.status().message();
+  EXPECT_EQ((*source)->samples(), 3) << "five of the first document's tokens have one two places on, two of the second's";
+  Batch batch = (*source)->batch(0);
+  EXPECT_EQ(textOf(batch[0]), "abcdef");
+  EXPECT_EQ(textOf(batch[1]), "cdefg-");
+  EXPECT_EQ(std::get<std::vector<uint8_t>>((*source)->batch(1)[2]), (std::vector<uint8_t>{1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(textOf((*source)->batch(1)[0]), "hijabc");
+  plan.groups[0].files[0].lengths.clear();
+  EXPECT_EQ((*DataSource::open(plan, 0, shape))->samples(), 3) << "(11 - 2) / 3";
+}
+
 TEST_F(SamplesTest, wrongLengthsOfDocumentsAreNamed) {
   std::string text = file("text", "abcdefgh");
   auto errorOf = [&](const std::vector<int32_t> &lengths, std::optional<int32_t> ignore) {

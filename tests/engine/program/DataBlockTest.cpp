@@ -53,6 +53,7 @@ TEST(DataBlock, IsRefusedWhereNothingCouldFollowIt) {
     expectRefused(program, "well formed", why);
   };
   refused("has an unknown order", [](auto &data, auto &) { data.order = static_cast<DataOrder>(7); });
+  refused("fills up batches, but every target counts", [](auto &data, auto &) { data.last = DataLast::Pad; });
   refused("has a part that is no share", [](auto &data, auto &) { data.shares = {0.5, -0.5}; });
   refused("has parts that are more than the whole", [](auto &data, auto &) { data.shares = {0.9, 0.2}; });
   refused("has no files", [](auto &data, auto &) { data.groups.clear(); });

@@ -89,8 +89,7 @@ private:
       return fail(ExitCode::Usage, "--data is given twice; the file of one input is --data INPUT=FILE, of " + shape.names());
     std::optional<DataFormat> format = formatOf(flags, path, plan);
     if (!format)
-      return fail(ExitCode::Usage,
-                  "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
+      return noTokens();
     bool tensors = *format == DataFormat::Tensors;
     if (!plan) {
       engine::Result<DataPlan> made = tensors ? DataPlan::ofTensors(path, shape) : DataPlan::ofStream(path, *format, shape);
@@ -211,6 +210,13 @@ void claim(const DataPlan &plan, FileClaims &claims) {
       claims.read("the data", file.path);
       claims.read("the lengths of documents", file.lengths);
     }
+}
+
+bool DataFlags::lacksTokens() const { return tokens.empty() && !std::all_of(files.begin(), files.end(), hasTensors); }
+
+ExitCode noTokens() {
+  return fail(ExitCode::Usage,
+              "--data needs --tokens: bytes (a text), u16 or i32 (little-endian token numbers); or it is a FILE.safetensors");
 }
 
 ExitCode noData(bool mayBeRandom) {

@@ -22,6 +22,8 @@ struct DataFlags {
 
   /// Mistakes that are known before anything is compiled.
   ExitCode check() const;
+  /// Whether a file may be of tokens that no flag tells the kind of.
+  bool lacksTokens() const;
   /// Claims what is read.
   void claim(FileClaims &claims) const;
 };
@@ -32,6 +34,8 @@ Outcome<engine::DataPlan> planOf(const DataFlags &flags, const program::Program 
 
 /// The usage error of a command that nothing feeds; `mayBeRandom`: it takes --random-data too.
 ExitCode noData(bool mayBeRandom);
+/// That of a file of tokens of which nobody says what they are.
+ExitCode noTokens();
 
 /// Claims the files of a plan, which no flag may have named.
 void claim(const engine::DataPlan &plan, FileClaims &claims);
