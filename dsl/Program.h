@@ -14,8 +14,9 @@
 
 namespace npar::dsl {
 
-enum class ElementType { F32, F64, I32, BF16, F16, U8 };
-inline bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8; }
+enum class ElementType { F32, F64, I32, BF16, F16, U8, Bool };
+/// Truth values are computed with as integers that are 0 or 1.
+inline bool isInteger(ElementType type) { return type == ElementType::I32 || type == ElementType::U8 || type == ElementType::Bool; }
 
 /// A named axis with its global logical size. `batch` (reserved) has the size D * micro: one micro-batch of all data-parallel ranks.
 struct Axis {

@@ -10,6 +10,7 @@ program::ElementType seamOf(dsl::ElementType type) {
   case dsl::ElementType::F64:
     return program::ElementType::F64;
   case dsl::ElementType::I32:
+  case dsl::ElementType::Bool:
     return program::ElementType::I32;
   case dsl::ElementType::U8:
     return program::ElementType::U8;

@@ -87,7 +87,7 @@ Value Evaluator::evaluate(const ast::Expression &e, Scope &scope) {
   case ExpressionKind::Tuple:
     reporter.fail(e.location, "a pair of values in parentheses stands only after 'betas ='");
   case ExpressionKind::Not:
-    return !truth(*e.items[0], scope, "the operand of 'not'");
+    return invert(*e.items[0], scope);
   case ExpressionKind::Negate:
     return negate(e.location, evaluate(*e.items[0], scope));
   case ExpressionKind::Chain: {
@@ -126,6 +126,8 @@ bool Evaluator::truth(const ast::Expression &e, Scope &scope, const std::string 
     return *b;
   reporter.fail(e.location, what + " must be true or false, this is " + kindOf(value));
 }
+
+Value Evaluator::invert(const ast::Expression &operand, Scope &scope) { return !truth(operand, scope, "the operand of 'not'"); }
 
 void Evaluator::require(const ast::Expression &e, std::string message, Scope &scope) {
   if (truth(e, scope, "the condition of 'require'"))

@@ -49,6 +49,8 @@ protected:
   virtual Value suffixed(const ast::Expression &expression, Scope &scope);
   virtual Value combine(ast::Operator op, Location at, const Value &left, const Value &right);
   virtual Value negate(Location at, const Value &value);
+  /// `not operand`
+  virtual Value invert(const ast::Expression &operand, Scope &scope);
 };
 
 /// The names of the functions of constants.

@@ -102,8 +102,17 @@ Value ModelElaborator::combine(ast::Operator op, Location at, const Value &left,
 
 Value ModelElaborator::negate(Location at, const Value &value) {
   if (std::holds_alternative<TensorValue>(value))
-    return tensorArithmetic(graph, reporter, ast::Operator::Multiply, at, value, -1.0);
+    return tensorArithmetic(graph, reporter, ast::Operator::Multiply, at, value, int64_t{-1});
   return Evaluator::negate(at, constant(at, value));
+}
+
+Value ModelElaborator::invert(const ast::Expression &operand, Scope &scope) {
+  Value value = evaluate(operand, scope);
+  if (auto *tensor = std::get_if<TensorValue>(&value))
+    return tensorNegation(graph, reporter, operand.location, tensor->node);
+  if (auto *truth = std::get_if<bool>(&value))
+    return !*truth;
+  reporter.fail(operand.location, "the operand of 'not' must be true or false, this is " + kindOf(value));
 }
 
 Value ModelElaborator::suffixed(const ast::Expression &e, Scope &scope) {
@@ -173,6 +182,29 @@ Value ModelElaborator::call(const ast::Expression &callee, const ast::Suffix &su
   unknown("layer or operation", callee, scope);
 }
 
+std::string ModelElaborator::partName(const std::string &axis, const ast::Expression &e, const TensorType &type, Scope &scope) {
+  const SumAxis *sum = graph.sum(axis);
+  Binding *binding = sum && e.kind == ast::ExpressionKind::Name ? scope.find(e.text) : nullptr;
+  auto *part = binding ? std::get_if<AxisValue>(&binding->value) : nullptr;
+  if (!part || part->group)
+    return "";
+  if (!contains(sum->parts, part->names[0]))
+    reporter.fail(e.location, "axis '" + e.text + "' is no part of '" + axis + "', which is " + textOf(sum->parts));
+  if (contains(type.axes, part->names[0]))
+    reporter.fail(e.location, "the tensor already has the axis '" + e.text + "': " + textOf(type.axes));
+  return part->names[0];
+}
+
+int64_t ModelElaborator::offsetOf(const std::string &axis, const std::string &part) const {
+  int64_t offset = 0;
+  for (const std::string &each : graph.sum(axis)->parts) {
+    if (each == part)
+      break;
+    offset += graph.size(each);
+  }
+  return offset;
+}
+
 Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope) {
   auto *tensor = std::get_if<TensorValue>(&value);
   if (!tensor)
@@ -191,6 +223,10 @@ Value ModelElaborator::select(const Value &value, const ast::Suffix &suffix, Loc
       reporter.fail(a.name.location, "axis '" + a.name.text + "' is not one of the tensor's: " + textOf(type.axes));
     if (axis.names[0] == "batch")
       reporter.fail(a.name.location, "axis 'batch' cannot be selected from: every sequence is treated alike");
+    if (std::string part = partName(axis.names[0], *a.value, type, scope); !part.empty()) {
+      node = partOf(graph, at, node, axis.names[0], part, offsetOf(axis.names[0], part));
+      continue;
+    }
     int64_t index = integer(*a.value, scope, "an index");
     int64_t size = graph.size(axis.names[0]);
     if (index < 0 || index >= size)

@@ -10,6 +10,11 @@ namespace npar::dsl {
 
 using AxisNames = std::vector<std::string>;
 
+/// An axis `seq = cls + patch` in which others follow each other.
+struct SumAxis {
+  AxisNames parts;
+};
+
 class Graph {
 public:
   Graph(Model &model, Reporter &reporter, ElementType compute) : model(model), reporter(reporter), compute(compute) {}
@@ -18,6 +23,13 @@ public:
   void declareAxis(const std::string &name, int64_t size, Location at);
   /// Declares a name for several axes; again with the same ones is fine.
   void declareProduct(const std::string &name, const AxisNames &factors, Location at);
+  /// Says which axes follow each other in an axis that is as long as they are together; where another text said otherwise the first holds.
+  void declareSum(const std::string &name, AxisNames parts) { sums.insert({name, {std::move(parts)}}); }
+  /// Null where the axis is no sum.
+  const SumAxis *sum(const std::string &name) const {
+    auto found = sums.find(name);
+    return found == sums.end() ? nullptr : &found->second;
+  }
   bool hasAxis(const std::string &name) const { return axisIndex.count(name) != 0; }
   int64_t size(const std::string &name) const { return model.axes[axisIndex.at(name)].size; }
   AxisNames axisNames() const;
@@ -28,8 +40,9 @@ public:
           const AxisNames &products = {});
   const TensorType &type(int node) const { return model.nodes[static_cast<size_t>(node)].type; }
   bool isFloat(int node) const { return !isInteger(type(node).element); }
-  /// "i32" or "u8", of a tensor that is not of floats.
-  std::string integerName(int node) const { return type(node).element == ElementType::U8 ? "u8" : "i32"; }
+  bool isTruth(int node) const { return type(node).element == ElementType::Bool; }
+  /// "i32", "u8" or "bool", of a tensor that is not of floats.
+  std::string integerName(int node) const { return isTruth(node) ? "bool" : type(node).element == ElementType::U8 ? "u8" : "i32"; }
   /// The product axes that a tensor's axes are written with, by its own declaration or that of what it is made from: all factors stand
   /// in it side by side.
   const AxisNames &productsOf(int node) const { return products[static_cast<size_t>(node)]; }
@@ -57,6 +70,7 @@ private:
   bool isWritten(const std::string &product, const AxisNames &axes) const;
 
   std::unordered_map<std::string, size_t> axisIndex;
+  std::unordered_map<std::string, SumAxis> sums;
   std::unordered_map<std::string, size_t> parameterIndex;
   std::vector<AxisNames> products, parameterProducts; ///< by node, by parameter
 };

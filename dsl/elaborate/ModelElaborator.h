@@ -43,6 +43,7 @@ protected:
   Value suffixed(const ast::Expression &expression, Scope &scope) override;
   Value combine(ast::Operator op, Location at, const Value &left, const Value &right) override;
   Value negate(Location at, const Value &value) override;
+  Value invert(const ast::Expression &operand, Scope &scope) override;
 
 private:
   enum class Body { Model, Repeat, Layer, Forward };
@@ -54,6 +55,8 @@ private:
   void axis(const ast::Statement &s, Scope &scope);
   /// The factors when the size of an axis is a product of axes alone, else nothing.
   AxisValue factors(const ast::Expression &size, Scope &scope);
+  /// The parts when it is a sum of different axes alone, else nothing.
+  AxisNames summands(const ast::Expression &size, Scope &scope);
   void under(const ast::Statement &s, Scope &scope, Body body);
   void condition(const ast::Statement &s, Scope &scope, Body body);
   void checkNoForward(const std::vector<ast::Statement> &statements, const char *of);
@@ -89,6 +92,9 @@ private:
   // What expressions mean beyond constants (Expressions.cpp).
   Value call(const ast::Expression &callee, const ast::Suffix &suffix, Location at, Scope &scope);
   Value select(const Value &value, const ast::Suffix &suffix, Location at, Scope &scope);
+  /// The part of a sum of axes that `e` names in `[axis = e]`; empty where it names none.
+  std::string partName(const std::string &axis, const ast::Expression &e, const TensorType &type, Scope &scope);
+  int64_t offsetOf(const std::string &axis, const std::string &part) const;
   Value use(const Value &value, Location at);
   [[noreturn]] void unknown(const std::string &what, const ast::Expression &name, Scope &scope);
 

@@ -9,7 +9,7 @@ namespace npar::dsl {
 const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> result = elementwiseOperations();
-    for (const auto &family : {reductionOperations(), contractionOperations()})
+    for (const auto &family : {integerOperations(), reductionOperations(), contractionOperations(), alongOperations()})
       result.insert(result.end(), family.begin(), family.end());
     return result;
   }();
@@ -24,7 +24,8 @@ const std::vector<NodeKind> &nodeKinds() {
       if (std::none_of(result.begin(), result.end(), [&](const NodeKind &known) { return known.name == kind.name; }))
         result.push_back(kind);
     };
-    for (const NodeKind &kind : {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill})
+    for (const NodeKind &kind :
+         {node::add, node::sub, node::mul, node::div, node::scale, node::shift, node::fill, node::integer, node::compare})
       add(kind);
     for (const Operation &op : operations())
       for (const NodeKind &kind : op.makes)
@@ -64,11 +65,14 @@ Value OperationCall::value(size_t i) { return elaborator.evaluate(*slots[i]->val
 
 int OperationCall::tensor(size_t i) {
   int node = elaborator.tensor(*slots[i]->value, scope, described(i));
+  if (formals[i].kind == FormalKind::Tensor)
+    return node;
   bool floats = formals[i].kind == FormalKind::Floats;
-  if (graph.isFloat(node) != floats)
+  const std::string describedKind = graph.isTruth(node) ? "bool" : "a float tensor";
+  if (graph.isFloat(node) != floats || graph.isTruth(node))
     reporter.fail(place(i), described(i) +
                                 (floats ? " must be a float tensor, this is " + graph.integerName(node)
-                                        : " must be an i32 or u8 tensor, this is a float tensor") +
+                                        : " must be an i32 or u8 tensor, this is " + describedKind) +
                                 " over " + textOf(axesOf(node)));
   return node;
 }
@@ -81,12 +85,16 @@ std::vector<int> OperationCall::list(size_t i) {
     reporter.fail(place(i), described(i) + " must be a list of tensors", {"write [x, y]"});
   std::vector<int> nodes;
   for (const auto &item : given.items) {
-    nodes.push_back(elaborator.tensor(*item, scope, "an element of " + described(i)));
+    nodes.push_back(element(i, *item));
     if (!graph.isFloat(nodes.back()))
       reporter.fail(item->location, "an element of " + described(i) + " must be a float tensor, this is " +
                                         graph.integerName(nodes.back()) + " over " + textOf(axesOf(nodes.back())));
   }
   return nodes;
+}
+
+int OperationCall::element(size_t i, const ast::Expression &item) {
+  return elaborator.tensor(item, scope, "an element of " + described(i));
 }
 
 std::string OperationCall::nameOf(const std::string &axis) const {

@@ -6,8 +6,8 @@
 
 namespace npar::dsl {
 
-/// What an argument of an operation is. Any: the operation itself says what it takes.
-enum class FormalKind { Floats, Indices, Tensors, Axis, Axes, Number, Truth, Word, Any };
+/// What an argument of an operation is. Tensor: one of any elements. Any: the operation itself says what it takes.
+enum class FormalKind { Floats, Indices, Tensor, Tensors, Axis, Axes, Number, Truth, Word, Any };
 
 /// One argument in the table of operations, with the default of one that may be left out. (An Axis, or Any, that is left out has none: the
 /// operation says what that means.)
@@ -45,10 +45,13 @@ public:
   }
   Location place(size_t i) const { return slots[i] ? slots[i]->value->location : at; }
   Value value(size_t i);
+  const ast::Expression &expression(size_t i) const { return *slots[i]->value; }
   /// The node of a tensor, of floats or of integers.
   int tensor(size_t i);
   /// A list `[x, y]` of float tensors.
   std::vector<int> list(size_t i);
+  /// One element of a list of tensors of any elements.
+  int element(size_t i, const ast::Expression &item);
   /// One axis; a list of axes.
   std::string axis(size_t i);
   AxisNames axes(size_t i);
@@ -94,16 +97,32 @@ const Operation *findOperation(const std::string &name);
 const std::vector<Operation> &operations();
 
 // The families, one file each.
+std::vector<Operation> alongOperations();
 std::vector<Operation> elementwiseOperations();
+std::vector<Operation> integerOperations();
 std::vector<Operation> reductionOperations();
 std::vector<Operation> contractionOperations();
 
 /// What `left op right` makes, of which operations make some too.
 namespace node {
-extern const NodeKind add, sub, mul, div, scale, shift, fill;
+extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, stopGradient;
 }
-/// `left op right` of tensors and numbers.
+/// `left op right` of tensors, numbers and truth values.
 Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);
+/// `not node`
+Value tensorNegation(Graph &graph, Reporter &reporter, Location at, int node);
+/// "a float tensor over [seq]", "i32 over [batch, seq]"
+std::string describedTensor(const Graph &graph, int node);
+/// The axes of what elementwise operations make of tensors: all of theirs, in the order of the one that has them all; where none has, the
+/// first one's and then what the others add, those with `batch` first.
+AxisNames unionOf(const Graph &graph, std::vector<int> nodes);
+/// That a number can stand beside a tensor: an integer of 32 bits beside integers, what float32 holds beside floats.
+void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::string &what, int beside, const Value &number);
+/// A tensor's node, or a new one for a number.
+int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
+
+/// x along `from`, whole, at the place `offset` of `to`; 0 where it has no such entry.
+int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &to, int64_t offset);
 
 AxisNames without(AxisNames axes, const AxisNames &removed);
 

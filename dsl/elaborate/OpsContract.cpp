@@ -61,7 +61,7 @@ Value rename(OperationCall &call) {
     call.reporter.fail(call.place(2), "'rename' needs axes of one size: '" + from + "' is " + std::to_string(call.graph.size(from)) +
                                           ", '" + to + "' is " + std::to_string(call.graph.size(to)));
   *std::find(axes.begin(), axes.end(), from) = to;
-  return call.add("rename", {x}, axes, {{"from", from}, {"to", to}});
+  return TensorValue{call.graph.add(call.at, "rename", {x}, {call.graph.type(x).element, axes}, {{"from", from}, {"to", to}})};
 }
 
 Value gather(OperationCall &call) {
@@ -74,9 +74,13 @@ Value gather(OperationCall &call) {
     call.reporter.fail(call.place(1), "index(" + node.type.axes[0] + ") reaches " + std::to_string(call.graph.size(node.type.axes[0]) - 1) +
                                           ", the table's axis '" + over + "' has size " + std::to_string(call.graph.size(over)));
   AxisNames axes = call.axesOf(index);
+  if (contains(axes, over))
+    call.reporter.fail(call.place(1), "the index has the axis '" + over + "', which it looks up: it is over " + textOf(axes),
+                       {"rename its axis: rename(x, from = " + call.nameOf(over) + ", to = ...)"});
   for (const std::string &axis : without(call.axesOf(table), {over}))
-    axes.push_back(axis);
-  return call.add("gather", {table, index}, axes, {{"axis", over}});
+    if (!contains(axes, axis)) // what both have is walked once
+      axes.push_back(axis);
+  return TensorValue{call.graph.add(call.at, "gather", {table, index}, {call.graph.type(table).element, axes}, {{"axis", over}})};
 }
 
 /// The axes of `from` that `other` has.
@@ -175,11 +179,11 @@ std::vector<Operation> contractionOperations() {
       {"einsum", {{"a", Formal::Floats}, {"b", Formal::Floats}, {"over", Formal::Axes}}, einsum, {product}},
       {"project", {{"x", Formal::Floats}, {"weight", Formal::Floats}}, project, {product}},
       {"rename",
-       {{"x", Formal::Floats}, {"from", Formal::Axis}, {"to", Formal::Axis}},
+       {{"x", Formal::Tensor}, {"from", Formal::Axis}, {"to", Formal::Axis}},
        rename,
        {{"rename", 1, {{"from", Kind::Text}, {"to", Kind::Text}}}}},
       {"gather",
-       {{"table", Formal::Floats}, {"index", Formal::Indices}, over},
+       {{"table", Formal::Tensor}, {"index", Formal::Indices}, over},
        gather,
        {{"gather", 2, {{"axis", Kind::Text}}, "embedding"}}},
       {"attention",

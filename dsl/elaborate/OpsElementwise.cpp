@@ -1,4 +1,4 @@
-// Arithmetic of tensors with broadcast by name, functions of one element, and what makes or joins tensors.
+// Functions of one element, and what makes or joins tensors.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
@@ -7,27 +7,7 @@
 namespace npar::dsl {
 namespace {
 
-using ast::Operator;
-
-bool subset(const AxisNames &small, const AxisNames &large) {
-  return std::all_of(small.begin(), small.end(), [&](const std::string &a) { return contains(large, a); });
-}
-
-Value withTensors(Graph &graph, Reporter &reporter, Operator op, Location at, int left, int right) {
-  const AxisNames a = graph.type(left).axes, b = graph.type(right).axes;
-  bool leftIsResult = subset(b, a);
-  if (!leftIsResult && !subset(a, b)) {
-    AxisNames onlyA = without(a, b), onlyB = without(b, a);
-    reporter.fail(
-        at, std::string("'") + ast::spelling(op) + "' needs one tensor's axes to contain the other's: " + textOf(a) + " and " + textOf(b),
-        {"axis '" + onlyA[0] + "' is only on the left, axis '" + onlyB[0] + "' only on the right"});
-  }
-  static const char *const names[] = {"add", "sub", "mul", "div"};
-  return TensorValue{
-      graph.add(at, names[static_cast<int>(op) - static_cast<int>(Operator::Add)], {left, right}, graph.floating(leftIsResult ? a : b))};
-}
-
-/// A function of a tensor, element by element; exp and log also take constants.
+/// A function of a tensor, element by element; exp, log and sqrt also take constants.
 Value unary(OperationCall &call) {
   Value v = call.value(0);
   auto *x = std::get_if<TensorValue>(&v);
@@ -38,6 +18,11 @@ Value unary(OperationCall &call) {
     return constant;
   call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a float tensor, this is " +
                                         (x ? "a tensor of " + call.graph.integerName(x->node) : kindOf(v)));
+}
+
+Value stopGradient(OperationCall &call) {
+  int x = call.tensor(0);
+  return call.add("stop_gradient", {x}, call.axesOf(x));
 }
 
 Value gelu(OperationCall &call) {
@@ -108,12 +93,6 @@ Value stack(OperationCall &call) {
 
 } // namespace
 
-namespace node {
-const NodeKind add{"add", 2}, sub{"sub", 2}, mul{"mul", 2}, div{"div", 2};
-const NodeKind scale{"scale", 1, {{"factor", AttributeKind::Number}}}, shift{"shift", 1, {{"value", AttributeKind::Number}}};
-const NodeKind fill{"fill", 0, {{"value", AttributeKind::Number}}};
-} // namespace node
-
 std::vector<Operation> elementwiseOperations() {
   using Formal = FormalKind;
   using Kind = AttributeKind;
@@ -125,6 +104,11 @@ std::vector<Operation> elementwiseOperations() {
       {"relu", {{"x", Formal::Any}}, unary, {{"relu", 1}}},
       {"gelu", {x, {"approximate", {"tanh", "none"}}}, gelu, {{"gelu", 1, {{"approximate", Kind::Text}}}}},
       {"silu", {{"x", Formal::Any}}, unary, {{"silu", 1}}},
+      {"sqrt", {{"x", Formal::Any}}, unary, {{"sqrt", 1}}},
+      {"cos", {{"x", Formal::Any}}, unary, {{"cos", 1}}},
+      {"sin", {{"x", Formal::Any}}, unary, {{"sin", 1}}},
+      {"abs", {{"x", Formal::Any}}, unary, {{"abs", 1}}},
+      {"stop_gradient", {x}, stopGradient, {node::stopGradient}},
       {"stack",
        {{"parts", Formal::Tensors}, {"along", Formal::Axis}, {"before", Formal::Axis, true}},
        stack,
@@ -136,55 +120,6 @@ std::vector<Operation> elementwiseOperations() {
       {"dropout", {x, {"rate", Formal::Number}}, dropout, {{"dropout", 1, {{"rate", Kind::Number}, {"site", Kind::Text}}}}},
       {"index", {{"axis", Formal::Axis}}, index, {{"index", 0}}},
   };
-}
-
-Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location at, const Value &left, const Value &right) {
-  const std::string sign = std::string("'") + ast::spelling(op) + "'";
-  if (op < Operator::Add || op == Operator::Modulo)
-    reporter.fail(at, sign + " is for constants, not for tensors");
-  auto *a = std::get_if<TensorValue>(&left), *b = std::get_if<TensorValue>(&right);
-  if ((!a && !isNumber(left)) || (!b && !isNumber(right)))
-    reporter.fail(at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
-  for (const TensorValue *t : {a, b})
-    if (t && !graph.isFloat(t->node))
-      reporter.fail(at,
-                    sign + " needs float tensors, this one is " + graph.integerName(t->node) + " over " + textOf(graph.type(t->node).axes));
-  if (a && b)
-    return withTensors(graph, reporter, op, at, a->node, b->node);
-
-  int x = a ? a->node : b->node;
-  const AxisNames axes = graph.type(x).axes;
-  double number = toDouble(a ? right : left);
-  if (std::string wrong = beyondFloat32(number); !wrong.empty())
-    reporter.fail(at, sign + " has " + wrong);
-  auto scale = [&](int node, double factor) { return graph.add(at, "scale", {node}, graph.floating(axes), {{"factor", factor}}); };
-  auto shift = [&](int node, double value) { return graph.add(at, "shift", {node}, graph.floating(axes), {{"value", value}}); };
-  switch (op) {
-  case Operator::Add:
-    return TensorValue{shift(x, number)};
-  case Operator::Subtract:
-    return TensorValue{a ? shift(x, -number) : shift(scale(x, -1), number)};
-  case Operator::Multiply:
-    return TensorValue{scale(x, number)};
-  case Operator::Divide:
-  case Operator::Or: // and what follows: refused before
-  case Operator::And:
-  case Operator::Equal:
-  case Operator::NotEqual:
-  case Operator::Less:
-  case Operator::LessEqual:
-  case Operator::Greater:
-  case Operator::GreaterEqual:
-  case Operator::Modulo:
-    break;
-  }
-  if (a) {
-    if (number == 0)
-      reporter.fail(at, "division of a tensor by zero");
-    return TensorValue{scale(x, 1 / number)};
-  }
-  int fill = graph.add(at, "fill", {}, graph.floating({}), {{"value", number}});
-  return withTensors(graph, reporter, op, at, fill, x);
 }
 
 } // namespace npar::dsl

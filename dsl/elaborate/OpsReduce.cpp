@@ -1,4 +1,5 @@
-// Reductions and the operations that normalise over an axis: sum, mean, softmax, layer_norm, rms_norm, cross_entropy.
+// Reductions and the operations that normalise over an axis: sum, mean, max, min, logsumexp, softmax, layer_norm, rms_norm,
+// cross_entropy.
 #include "dsl/elaborate/Operation.h"
 
 #include <optional>
@@ -14,28 +15,69 @@ AxisNames reduced(OperationCall &call, int x) {
   return over;
 }
 
-Value sum(OperationCall &call) {
-  int x = call.tensor(0);
-  return call.add("sum", {x}, without(call.axesOf(x), reduced(call, x)));
+/// The sum, or the largest, of floats or of integers.
+int reduction(OperationCall &call, const char *op, int x, AxisNames axes) {
+  return call.graph.add(call.at, op, {x}, {call.graph.isFloat(x) ? call.graph.compute : ElementType::I32, std::move(axes)});
 }
 
-/// The largest along axes; of two constants the larger one.
-Value maximum(OperationCall &call) {
+void refuseTruths(OperationCall &call, int x) {
+  if (call.graph.isTruth(x))
+    call.reporter.fail(call.place(0),
+                       "argument 'x' of '" + call.name + "' must be a tensor of numbers, this is " + describedTensor(call.graph, x),
+                       {"write int(x), or float(x), to count"});
+}
+
+Value sum(OperationCall &call) {
+  int x = call.tensor(0);
+  refuseTruths(call, x);
+  return TensorValue{reduction(call, "sum", x, without(call.axesOf(x), reduced(call, x)))};
+}
+
+/// -x, so that the least is the largest; of integers -1 - x, which has no number without a partner.
+int turned(OperationCall &call, int x) {
+  const AxisNames axes = call.axesOf(x);
+  if (call.graph.isFloat(x))
+    return call.add("scale", {x}, axes, {{"factor", -1.0}}).node;
+  int all = nodeOf(call.graph, call.at, int64_t{-1}, false);
+  return call.graph.add(call.at, "integer", {all, x}, {ElementType::I32, axes}, {{"kind", std::string("sub")}});
+}
+
+/// The largest or the least along axes; of two constants the larger or lesser one.
+Value extreme(OperationCall &call) {
   Value x = call.value(0);
   auto *tensor = std::get_if<TensorValue>(&x);
-  if (tensor && call.graph.isFloat(tensor->node)) {
+  bool least = call.name == "min";
+  if (tensor) {
+    refuseTruths(call, tensor->node);
     if (!call.namesAxes(1))
-      call.reporter.fail(call.place(1), "'max' of a tensor is taken over axes, this is " + kindOf(call.value(1)),
-                         {"write max(x, over = a) for the largest along axis 'a'", "the larger of x and 0 is relu(x)"});
-    return call.add("max", {tensor->node}, without(call.axesOf(tensor->node), reduced(call, tensor->node)));
+      call.reporter.fail(call.place(1), "'" + call.name + "' of a tensor is taken over axes, this is " + kindOf(call.value(1)),
+                         least ? std::vector<std::string>{"write min(x, over = a) for the least along axis 'a'",
+                                                          "the lesser of x and y is where(x < y, x, y)"}
+                               : std::vector<std::string>{"write max(x, over = a) for the largest along axis 'a'",
+                                                          "the larger of x and 0 is relu(x), of x and y where(x > y, x, y)"});
+    AxisNames axes = without(call.axesOf(tensor->node), reduced(call, tensor->node));
+    int found = reduction(call, "max", least ? turned(call, tensor->node) : tensor->node, axes);
+    return TensorValue{least ? turned(call, found) : found};
   }
-  if (tensor || call.isNamed(1))
-    call.reporter.fail(call.place(0), "argument 'x' of 'max' must be a float tensor, this is " +
-                                          (tensor ? "a tensor of " + call.graph.integerName(tensor->node) : kindOf(x)));
+  if (call.isNamed(1))
+    call.reporter.fail(call.place(0), "argument 'x' of '" + call.name + "' must be a tensor, this is " + kindOf(x));
   Value constant;
   call.elaborator.callConstant(
-      "max", call.at, {call.elaborator.constant(call.place(0), x), call.elaborator.constant(call.place(1), call.value(1))}, constant);
+      call.name, call.at, {call.elaborator.constant(call.place(0), x), call.elaborator.constant(call.place(1), call.value(1))}, constant);
   return constant;
+}
+
+/// log(sum(exp(x))) with the maximum taken out, where it is finite: no exponential overflows.
+Value logSumExp(OperationCall &call) {
+  int x = call.tensor(0);
+  AxisNames axes = without(call.axesOf(x), reduced(call, x));
+  auto zero = [&] { return nodeOf(call.graph, call.at, 0.0, true); };
+  int largest = reduction(call, "max", x, axes), nothing = call.add("sub", {largest, largest}, axes).node;
+  int finite = call.graph.add(call.at, "compare", {nothing, zero()}, {ElementType::Bool, axes}, {{"relation", std::string("equal")}});
+  int chosen = call.add("where", {finite, largest, zero()}, axes).node,
+      shift = call.add("stop_gradient", {chosen}, axes, {{"neutral", true}}).node;
+  int small = call.add("exp", {call.add("sub", {x, shift}, call.axesOf(x)).node}, call.axesOf(x)).node;
+  return call.add("add", {call.add("log", {reduction(call, "sum", small, axes)}, axes).node, shift}, axes);
 }
 
 Value mean(OperationCall &call) {
@@ -127,11 +169,13 @@ std::vector<Operation> reductionOperations() {
   using Kind = AttributeKind;
   const OperationFormal x{"x", Formal::Floats}, weight{"weight", Formal::Floats}, over{"over", Formal::Axis}, all{"over", Formal::Axes},
       epsilon{"epsilon", Formal::Number, 1e-5};
-  const NodeKind summed{"sum", 1};
+  const NodeKind summed{"sum", 1}, largest{"max", 1};
   const NodeAttribute axis{"axis", Kind::Text};
   return {
-      {"sum", {x, all}, sum, {summed}},
-      {"max", {{"x", Formal::Any}, {"over", Formal::Any}}, maximum, {{"max", 1}}},
+      {"sum", {{"x", Formal::Tensor}, all}, sum, {summed}},
+      {"max", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest}},
+      {"min", {{"x", Formal::Any}, {"over", Formal::Any}}, extreme, {largest, node::scale, node::integer}},
+      {"logsumexp", {x, all}, logSumExp, {largest, summed, node::compare, {"where", 3}, node::stopGradient, {"exp", 1}, {"log", 1}}},
       {"mean", {x, all}, mean, {summed, node::scale}},
       {"softmax", {x, over}, softmax, {{"softmax", 1, {axis}}}},
       {"layer_norm",

@@ -201,6 +201,8 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
         reporter.fail(item.name.location,
                       "the size of axis '" + name + "' must be an integer, constant '" + name + "' is " + textOf(old->value));
       graph.declareAxis(name, size, item.name.location);
+      if (AxisNames parts = item.value ? summands(*item.value, scope) : AxisNames{}; !parts.empty())
+        graph.declareSum(name, std::move(parts));
       scope.bind(name, AxisValue{{name}}, item.name.location);
     } catch (const Stop &) {
       scope.bind(name, Poison{}, item.name.location);
@@ -209,6 +211,23 @@ void ModelElaborator::axis(const Statement &s, Scope &scope) {
   }
   if (failed)
     throw Stop{};
+}
+
+AxisNames ModelElaborator::summands(const ast::Expression &size, Scope &scope) {
+  AxisNames result;
+  if (size.kind != ast::ExpressionKind::Chain)
+    return {};
+  for (ast::Operator op : size.operators)
+    if (op != ast::Operator::Add)
+      return {};
+  for (const auto &item : size.items) {
+    Binding *binding = item->kind == ast::ExpressionKind::Name ? scope.find(item->text) : nullptr;
+    auto *axis = binding ? std::get_if<AxisValue>(&binding->value) : nullptr;
+    if (!axis || axis->group || contains(result, axis->names[0]))
+      return {};
+    result.push_back(axis->names[0]);
+  }
+  return result;
 }
 
 AxisValue ModelElaborator::factors(const ast::Expression &size, Scope &scope) {

@@ -6,8 +6,8 @@
 #include "engine/program/Words.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/job/MpiLaunch.h"
-#include "tools/npar/model/Compilation.h"
 #include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
@@ -116,9 +116,15 @@ ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionO
   return ExitCode::Good;
 }
 
+/// Whether the text keeps gradients from what the loss depends on.
+bool stopsGradients(const dsl::Model &model) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(),
+                     [](const dsl::Node &node) { return node.op == "stop_gradient" && node.attributes.count("neutral") == 0; });
+}
+
 /// Every process of a job runs the reference beside its ranks, for it is small; finite differences, which need no other, are for the voice.
 engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, ProgramPointer program,
-                         ProgramPointer reference, std::vector<Check> &checks) {
+                         ProgramPointer reference, bool stops, std::vector<Check> &checks) {
   engine::Result<std::unique_ptr<engine::Session>> session = createSession(&job, program, options);
   if (!session.ok())
     return session.status();
@@ -133,6 +139,10 @@ engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::Sessi
   checks.push_back(checkMemoryUse(*uses));
   if (!job.isVoice())
     return {};
+  if (stops) {
+    checks.push_back({"finite differences", true, std::nullopt, "left out: with 'stop_gradient' the gradient is not that of the loss"});
+    return {};
+  }
   engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(nullptr, reference, options);
   if (!fresh.ok())
     return fresh.status();
@@ -228,7 +238,8 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
       code != ExitCode::Good)
     return code;
   engine::SessionOptions options = sessionOptions(flags, *threads);
-  if (engine::Status status = runChecks(flags, job, options, *program, *reference, checks); !status.ok())
+  if (engine::Status status = runChecks(flags, job, options, *program, *reference, stopsGradients(text.exact->program.model), checks);
+      !status.ok())
     return fail(status);
   if (flags.program.empty() && text.written->program.plan.compute != dsl::ElementType::F64)
     if (ExitCode code = checkOwnType(flags, job, options, *text.written, *reference, checks); code != ExitCode::Good)

@@ -271,6 +271,10 @@ void Emitter::finishReductions(int phase, ArrayRef<SmallVector<Value>> accumulat
         auto combine = [&](Value left, Value right) -> Value {
           if (isa<arith::MaximumFOp, arith::MaxNumFOp>(combiner))
             return arith::MaximumFOp::create(b, loc(), left, right);
+          if (isa<arith::MaxSIOp>(combiner))
+            return arith::MaxSIOp::create(b, loc(), left, right);
+          if (isa<arith::AddIOp>(combiner))
+            return arith::AddIOp::create(b, loc(), left, right);
           return arith::AddFOp::create(b, loc(), left, right);
         };
         Value all = accumulators[next][0];

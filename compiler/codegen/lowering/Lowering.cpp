@@ -193,7 +193,9 @@ LogicalResult LinalgLowering::reduce(nn::KernelOpInterface op, ValueRange operan
   RankedTensorType type = plain(op->getResult(0).getType());
   Type compute = computeType(type);
   Value empty = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(), compute);
-  Value start = arith::ConstantOp::create(b, op->getLoc(), b.getFloatAttr(compute, neutral));
+  TypedAttr first = isa<FloatType>(compute) ? TypedAttr(b.getFloatAttr(compute, neutral))
+                                            : TypedAttr(b.getIntegerAttr(compute, static_cast<int64_t>(neutral)));
+  Value start = arith::ConstantOp::create(b, op->getLoc(), first);
   Value init = linalg::FillOp::create(b, op->getLoc(), ValueRange{start}, ValueRange{empty}).getResult(0);
   Value sum = generic(op, operands, op.getLoopOrder(), ValueRange{init}, body).front();
   set(op->getResult(0), sum);

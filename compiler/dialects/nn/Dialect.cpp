@@ -1,11 +1,14 @@
 // What the nn dialect consists of.
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Along.h"
+#include "compiler/dialects/nn/ops/Function.h"
+#include "compiler/dialects/nn/ops/Integer.h"
 
 using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add : {addAttention, addCrossEntropy, addDropout, addEinsum, addElementwise, addGather, addNorm, addReduce, addRingAttention,
-                   addSelect, addUpdate, addVariable})
+  for (auto add : {addAlong, addAttention, addCrossEntropy, addDropout, addEinsum, addElementwise, addFunction, addGather, addInteger, addNorm, addReduce,
+                   addRingAttention, addSelect, addUpdate, addVariable})
     add(*this);
 }

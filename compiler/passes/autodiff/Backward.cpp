@@ -72,8 +72,10 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
       auto read = llvm::dyn_cast<ReadOp>(op);
       bool depends = read ? parameters.contains(read.getVariableAttr().getAttr())
                           : llvm::any_of(op->getOperands(), [&](Value value) { return active.contains(value); });
-      if (depends)
-        active.insert(op->result_begin(), op->result_end());
+      if (depends) // integers follow from parameters in steps, without a slope
+        for (Value result : op->getResults())
+          if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+            active.insert(result);
     }
   }
 

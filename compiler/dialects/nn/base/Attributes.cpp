@@ -120,9 +120,19 @@ bool nn::isFree(Operation *op) {
     auto asked = llvm::dyn_cast<OriginOpInterface>(each);
     return asked && asked.isMadeAgain();
   };
-  while (op && isMadeAgain(op))
-    op = op->getOperand(0).getDefiningOp();
-  return op && originOf(op) == Origin::Nothing;
+  SmallVector<Operation *> todo{op};
+  for (llvm::SmallPtrSet<Operation *, 8> seen; !todo.empty();) {
+    Operation *each = todo.pop_back_val();
+    if (!each)
+      return false;
+    if (originOf(each) == Origin::Nothing || !seen.insert(each).second)
+      continue;
+    if (!isMadeAgain(each))
+      return false;
+    for (Value operand : each->getOperands())
+      todo.push_back(operand.getDefiningOp());
+  }
+  return true;
 }
 
 bool nn::isExpanded(Operation *op) { return op->hasTrait<Composite>() && !op->hasAttr(blockedAttribute); }

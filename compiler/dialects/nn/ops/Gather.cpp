@@ -1,5 +1,6 @@
 // Table lookups and their inverses: gather, scatter_add, pick, one_hot.
 #include "compiler/dialects/nn/base/Meaning.h"
+#include "compiler/dialects/nn/ops/Along.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 
 using namespace mlir;
@@ -16,14 +17,15 @@ void nn::addGather(NnDialect &dialect) {
       >(dialect);
 }
 
-// The relation that gather and scatter_add share: rows has the axes of idx and those of the table without `axis`.
-static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, StringAttr axis) {
+// The relation that gather and scatter_add have in common: rows has the axes of idx and those of the table without `axis`. What both have
+// is walked once: each of its entries has a table of its own.
+static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, StringAttr axis, bool shares) {
   if (failed(requireAxis(op, table, "the table", axis)) || failed(requireNoAxis(op, rows, "the rows", axis)) ||
       failed(requireNoAxis(op, idx, "the index", axis)) || failed(requireWithin(op, idx, "the index", rows, "the rows")))
     return failure();
   for (StringAttr name : axesOf(table))
     if (name != axis) {
-      if (hasAxis(idx, name))
+      if (!shares && hasAxis(idx, name))
         return op->emitOpError() << "axis '" << name.getValue() << "' is in both the table and the index";
       if (failed(requireAxis(op, rows, "the rows", name)))
         return failure();
@@ -36,7 +38,7 @@ static LogicalResult verifyRows(Operation *op, Type table, Type idx, Type rows, 
 
 LogicalResult GatherOp::verify() {
   return failure(failed(requireSameElement(*this, {getTable().getType(), getType()})) ||
-                 failed(verifyRows(*this, getTable().getType(), getIdx().getType(), getType(), getAxisAttr())));
+                 failed(verifyRows(*this, getTable().getType(), getIdx().getType(), getType(), getAxisAttr(), /*shares=*/true)));
 }
 LogicalResult ScatterAddOp::verify() {
   Type dy = getDy().getType();
@@ -44,7 +46,7 @@ LogicalResult ScatterAddOp::verify() {
   if (isNarrow(getType()))
     return emitOpError() << "sums in f32 or wider, not in " << getElementTypeOrSelf(getType());
   return failure((!widens && failed(requireSameElement(*this, {getType(), dy}))) ||
-                 failed(verifyRows(*this, getType(), getIdx().getType(), dy, getAxisAttr())));
+                 failed(verifyRows(*this, getType(), getIdx().getType(), dy, getAxisAttr(), /*shares=*/false)));
 }
 
 // The looked-up axis is summed over in principle: a shard gives 0 for rows that it does not have.
@@ -65,7 +67,11 @@ Value PickOp::getIndices() { return getIdx(); }
 Value PickOp::getIndexed() { return getX(); }
 
 SmallVector<Value> GatherOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
-  Type table = getTable().getType(), sum = isNarrow(table) ? Type(withElement(table, builder.getF32Type())) : table;
+  Type table = getTable().getType(), idx = getIdx().getType();
+  bool shares = llvm::any_of(axesOf(table), [&](StringAttr axis) { return hasAxis(idx, axis); });
+  if (shares || dimOf(table, getAxisAttr()) != 0)
+    return {ScatterMatchOp::create(builder, getLoc(), table, getIdx(), gradients[0], getAxisAttr()), Value()};
+  Type sum = isNarrow(table) ? Type(withElement(table, builder.getF32Type())) : table;
   Value gradient = ScatterAddOp::create(builder, getLoc(), sum, getIdx(), gradients[0], getAxisAttr());
   return {sum == table ? gradient : ConvertOp::create(builder, getLoc(), table, gradient).getResult(), Value()};
 }

@@ -6,8 +6,8 @@ include "compiler/dialects/nn/base/OpBase.td"
 
 def Nn_GatherOp : Nn_PureOp<"gather", [Nn_Lowerable, Nn_Language, Nn_Differentiable, Nn_Indexing, Nn_OwnLoopAxes]> {
   let summary = "rows of a table: result[idx axes, table axes without `axis`] = table[idx, ...]; linear in the table";
-  let arguments = (ins Nn_Float:$table, Nn_Integer:$idx, StrAttr:$axis);
-  let results = (outs Nn_Float:$result);
+  let arguments = (ins Nn_Tensor:$table, Nn_Integer:$idx, StrAttr:$axis);
+  let results = (outs Nn_Tensor:$result);
   let linear = 1;
   let reduction = "Sum";
   let zeroPadding = "WhereOperandsAre";

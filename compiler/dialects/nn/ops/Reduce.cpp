@@ -77,18 +77,22 @@ static Value logical(Body &body, Type type, Type result) {
   return all;
 }
 
+static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
+
 LogicalResult SumOp::lower(Lowering &lowering) {
   return lowering.reduce(*this, getX(), 0.0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Value mask = logical(body, getX().getType(), getType());
-    return {in[1] + (mask ? select(mask, in[0], in[0].like(0.0)) : in[0])};
+    Scalar added = mask ? select(mask, in[0], in[0].like(0.0)) : in[0];
+    return {isFloat(getType()) ? in[1] + added : addi(in[1], added)};
   });
 }
 
 LogicalResult MaxOp::lower(Lowering &lowering) {
-  double lowest = -std::numeric_limits<double>::infinity();
+  double lowest = isFloat(getType()) ? -std::numeric_limits<double>::infinity() : std::numeric_limits<int32_t>::min();
   return lowering.reduce(*this, getX(), lowest, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Value mask = logical(body, getX().getType(), getType());
-    return {maximum(in[1], mask ? select(mask, in[0], in[0].like(lowest)) : in[0])};
+    Scalar x = mask ? select(mask, in[0], in[0].like(lowest)) : in[0];
+    return {isFloat(getType()) ? maximum(in[1], x) : x.make<arith::MaxSIOp>(in[1], x)};
   });
 }
 

@@ -6,8 +6,8 @@ include "compiler/dialects/nn/base/OpBase.td"
 
 class Nn_ReduceOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
   let summary = mnemonic # " over the axes that the result lacks";
-  let arguments = (ins Nn_Float:$x);
-  let results = (outs Nn_Float:$result);
+  let arguments = (ins Nn_Tensor:$x);
+  let results = (outs Nn_Tensor:$result);
   let masksPadding = 1;
   // In the operand's order: that is contiguous.
   let extra = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder() { return ::llvm::to_vector(axesOf(getX().getType())); }";
@@ -33,8 +33,8 @@ def Nn_IsMaxOp : Nn_PureOp<"is_max", [Nn_Lowerable]> {
 
 def Nn_BroadcastOp : Nn_PureOp<"broadcast", [Nn_Lowerable, Nn_Differentiable]> {
   let summary = "repeats x along the axes that it lacks; the order of the result's axes is free";
-  let arguments = (ins Nn_Float:$x);
-  let results = (outs Nn_Float:$result);
+  let arguments = (ins Nn_Tensor:$x);
+  let results = (outs Nn_Tensor:$result);
   let madeAgain = 1;
   let effort = "None";
   let linear = 1;

@@ -6,8 +6,8 @@ include "compiler/dialects/nn/base/OpBase.td"
 
 def Nn_SelectOp : Nn_PureOp<"select", [Nn_Lowerable, Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
   let summary = "one index of an axis, which the result lacks";
-  let arguments = (ins Nn_Float:$x, StrAttr:$axis, I64Attr:$index);
-  let results = (outs Nn_Float:$result);
+  let arguments = (ins Nn_Tensor:$x, StrAttr:$axis, I64Attr:$index);
+  let results = (outs Nn_Tensor:$result);
   let zeroPadding = "WhereOperandsAre";
   let readsElsewhere = 1;
   let assemblyFormat = "$x `at` $axis `[` $index `]` attr-dict `:` functional-type(operands, results)";
@@ -17,8 +17,8 @@ def Nn_SelectOp : Nn_PureOp<"select", [Nn_Lowerable, Nn_Language, Nn_Differentia
 
 def Nn_StackOp : Nn_PureOp<"stack", [Nn_Lowerable, Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
   let summary = "joins tensors along a new axis, which has one index per operand";
-  let arguments = (ins Variadic<Nn_Float>:$xs, StrAttr:$axis);
-  let results = (outs Nn_Float:$result);
+  let arguments = (ins Variadic<Nn_Tensor>:$xs, StrAttr:$axis);
+  let results = (outs Nn_Tensor:$result);
   let zeroPadding = "WhereOperandsAre";
   let assemblyFormat = "$xs `along` $axis attr-dict `:` functional-type(operands, results)";
   let linear = 1;
@@ -27,8 +27,8 @@ def Nn_StackOp : Nn_PureOp<"stack", [Nn_Lowerable, Nn_Language, Nn_Differentiabl
 
 def Nn_RenameOp : Nn_PureOp<"rename", [Nn_Language, Nn_Differentiable, Nn_OwnLoopNames]> {
   let summary = "another name for an axis; no data moves";
-  let arguments = (ins Nn_Float:$x, StrAttr:$from, StrAttr:$to);
-  let results = (outs Nn_Float:$result);
+  let arguments = (ins Nn_Tensor:$x, StrAttr:$from, StrAttr:$to);
+  let results = (outs Nn_Tensor:$result);
   let zeroPadding = "WhereOperandsAre";
   let origin = "Operand";
   let madeAgain = 1;
@@ -54,8 +54,8 @@ def Nn_CheckpointOp : Nn_Op<"checkpoint", [Pure, Nn_AxesAgree, Nn_ShardableOpInt
     Stands where a recomputed segment crosses from one block into the next. schedule-recompute chooses, once it knows where the chain of
     blocks is cut: what another part of the model computed is kept, everything else is repeated.
   }];
-  let arguments = (ins Nn_Float:$kept, Nn_Float:$again);
-  let results = (outs Nn_Float:$result);
+  let arguments = (ins Nn_Tensor:$kept, Nn_Tensor:$again);
+  let results = (outs Nn_Tensor:$result);
   let assemblyFormat = "$kept `or` $again attr-dict `:` type($result)";
   let linear = 1;
 }

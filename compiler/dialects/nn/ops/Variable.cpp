@@ -134,7 +134,12 @@ LogicalResult IndexOp::verify() {
 
 LogicalResult FillOp::lower(Lowering &lowering) {
   return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
-    return {body.constant(getValue().convertToDouble(), computeType(getType()))};
+    double value = getValue().convertToDouble();
+    Type element = computeType(getType());
+    if (isa<FloatType>(element))
+      return {body.constant(value, element)};
+    ImplicitLocOpBuilder &b = body.builder();
+    return {Scalar(b, arith::ConstantOp::create(b, b.getIntegerAttr(element, static_cast<int64_t>(value))))};
   });
 }
 

@@ -104,7 +104,7 @@ def Nn_SinusoidOp : Nn_PureOp<"sinusoid", [Nn_Lowerable, Nn_Language]> {
 def Nn_FillOp : Nn_PureOp<"fill", [Nn_Lowerable, Nn_Language]> {
   let summary = "a constant: `nn.fill 0.5 : T`";
   let arguments = (ins F64Attr:$value);
-  let results = (outs Nn_Float:$result);
+  let results = (outs Nn_Tensor:$result);
   let origin = "Nothing";
   let effort = "None";
   let assemblyFormat = "$value attr-dict `:` type($result)";

@@ -120,9 +120,9 @@ func.func @f(%x: !x) {
 // -----
 
 !w = tensor<30x4xf32, #nn.axes<vocab, embed>>
-func.func @f(%w: !w, %i: tensor<4xi32, #nn.axes<embed>>) {
+func.func @f(%dy: tensor<4xf32, #nn.axes<embed>>, %i: tensor<4xi32, #nn.axes<embed>>) {
   // expected-error @+1 {{axis 'embed' is in both the table and the index}}
-  %0 = nn.gather %w, %i over "vocab" : (!w, tensor<4xi32, #nn.axes<embed>>) -> tensor<4xf32, #nn.axes<embed>>
+  %0 = nn.scatter_add %i, %dy over "vocab" : (tensor<4xi32, #nn.axes<embed>>, tensor<4xf32, #nn.axes<embed>>) -> !w
   return
 }
 
@@ -565,3 +565,49 @@ nn.variable @w : tensor<4xf8E5M2, #nn.axes<embed>> {kind = #nn.kind<parameter>, 
 
 // expected-error @+1 {{C1: an op is of no phase W, of which fragments alone are}}
 #a = #nn.at<W, "h.0", 0>
+
+// -----
+
+!t = tensor<2x8xi32, #nn.axes<batch, seq>>
+!x = tensor<2x8xf32, #nn.axes<batch, seq>>
+func.func @f(%t: !t, %x: !x) {
+  // expected-error @+1 {{compares floats with integers}}
+  %0 = nn.compare "less" %t, %x : (!t, !x) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<2x8xi32, #nn.axes<batch, seq>>
+func.func @f(%t: !t) {
+  // expected-error @+1 {{the relation must be equal, not_equal, less, less_equal, not "greater"}}
+  %0 = nn.compare "greater" %t, %t : (!t, !t) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<2x8xi32, #nn.axes<batch, seq>>
+func.func @f(%t: !t) {
+  // expected-error @+1 {{axis 'key' of the result appears in no operand}}
+  %0 = nn.integer "add" %t, %t : (!t, !t) -> tensor<2x8x8xi32, #nn.axes<batch, seq, key>>
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, seq>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{the result has no axis 'all'}}
+  %0 = nn.cumsum %x of "seq" to "all" : (!x) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<2x8xf32, #nn.axes<batch, seq>>
+func.func @f(%x: !x) {
+  // expected-error @+1 {{the result has no axis 'first'}}
+  %0 = nn.part %x of "seq" to "first" from 0 : (!x) -> tensor<2x4xf32, #nn.axes<batch, last>>
+  return
+}

@@ -223,3 +223,52 @@ func.func @mixed(%x: !nx, %h: !nh, %n: !nw, %w: !w, %s: !s) {
   %7, %8, %9 = nn.loss_scale %s, %s, %s, %s {interval = 2000} : (!s, !s, !s, !s) -> (!s, !s, !s)
   return
 }
+
+// Integers, truth values (i32 that are 0 or 1), choices, and what looks along an axis.
+!wide = tensor<2x8x16xf32, #nn.axes<batch, seq, whole>>
+!top = tensor<2x8x3xi32, #nn.axes<batch, seq, slot>>
+!order = tensor<2x8x16xi32, #nn.axes<batch, seq, embed>>
+// CHECK-LABEL: @integers
+func.func @integers(%t: !tokens, %x: !x, %rows: !rows, %e: !e, %wide: !wide) {
+  // CHECK: %[[I:.+]] = nn.integer "mod" %{{.+}}, %{{.+}} : (tensor<2x8xi32, #nn.axes<batch, seq>>, tensor<2x8xi32, #nn.axes<batch, seq>>) -> tensor<2x8xi32
+  %0 = nn.integer "mod" %t, %t : (!tokens, !tokens) -> !tokens
+  // CHECK: %[[C:.+]] = nn.compare "less_equal" %{{.+}}, %{{.+}} : (tensor<2x8xf32, {{.*}}>, tensor<16xf32, {{.*}}>) -> tensor<2x8x16xi32
+  %1 = nn.compare "less_equal" %rows, %e : (!rows, !e) -> !order
+  // CHECK: nn.where %[[C]], %{{.+}}, %{{.+}} : (tensor<2x8x16xi32
+  %2 = nn.where %1, %x, %e : (!order, !x, !e) -> !x
+  // CHECK: nn.where %[[I]], %[[I]], %[[I]] : {{.*}} -> tensor<2x8xi32
+  %3 = nn.where %0, %0, %0 : (!tokens, !tokens, !tokens) -> !tokens
+  // CHECK: nn.to_float %[[I]] :
+  %4 = nn.to_float %0 : (!tokens) -> !rows
+  // CHECK: nn.to_int
+  %5 = nn.to_int %rows : (!rows) -> !tokens
+  // CHECK: nn.sqrt
+  %6 = nn.sqrt %x : (!x) -> !x
+  // CHECK: nn.cos
+  %7 = nn.cos %x : (!x) -> !x
+  // CHECK: nn.sin
+  %8 = nn.sin %x : (!x) -> !x
+  // CHECK: nn.abs
+  %9 = nn.abs %x : (!x) -> !x
+  // CHECK: nn.stop_gradient %{{.+}} :
+  %10 = nn.stop_gradient %x : (!x) -> !x
+  // CHECK: nn.first_max %{{.+}}, %{{.+}} over "embed" :
+  %11 = nn.first_max %x, %rows over "embed" : (!x, !rows) -> !tokens
+  // CHECK: nn.order %{{.+}}, %{{.+}} along "embed" and "whole" :
+  %12 = nn.order %x, %wide along "embed" and "whole" : (!x, !wide) -> !order
+  // CHECK: nn.find %{{.+}} over "embed" along "slot" :
+  %13 = nn.find %12 over "embed" along "slot" : (!order) -> !top
+  // CHECK: nn.cumsum %{{.+}} of "whole" to "embed" :
+  %14 = nn.cumsum %wide of "whole" to "embed" : (!wide) -> !x
+  // CHECK: nn.part %{{.+}} of "whole" to "slot" from -1 :
+  %15 = nn.part %wide of "whole" to "slot" from -1 : (!wide) -> tensor<2x8x3xf32, #nn.axes<batch, seq, slot>>
+  // CHECK: nn.scatter_match %{{.+}}, %{{.+}} over "embed" :
+  %16 = nn.scatter_match %t, %rows over "embed" : (!tokens, !rows) -> !x
+  // CHECK: nn.gather %{{.+}}, %{{.+}} over "embed" : (tensor<2x8x16xf32, {{.*}}>, tensor<2x8x3xi32, {{.*}}>) -> tensor<2x8x3xf32
+  %17 = nn.gather %x, %13 over "embed" : (!x, !top) -> tensor<2x8x3xf32, #nn.axes<batch, seq, slot>>
+  // CHECK: nn.sum {{.*}} -> tensor<2xi32
+  %18 = nn.sum %t : (!tokens) -> tensor<2xi32, #nn.axes<batch>>
+  // CHECK: nn.fill 3.000000e+00 : tensor<i32, #nn.axes<>>
+  %19 = nn.fill 3.0 : tensor<i32, #nn.axes<>>
+  return
+}

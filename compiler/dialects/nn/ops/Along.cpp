@@ -1,0 +1,192 @@
+// Order, running sums and parts along an axis, and the gradient of a lookup along any: verifiers, gradients, meaning.
+#include "compiler/dialects/nn/ops/Along.h"
+#include "compiler/dialects/nn/base/Meaning.h"
+#include "compiler/dialects/nn/ops/Gradient.h"
+
+using namespace mlir;
+using namespace npar;
+using namespace npar::nn;
+
+#define GET_OP_CLASSES
+#include "compiler/dialects/nn/ops/Along.cpp.inc"
+
+void nn::addAlong(NnDialect &dialect) {
+  addOps<
+#define GET_OP_LIST
+#include "compiler/dialects/nn/ops/Along.cpp.inc"
+      >(dialect);
+}
+
+//===- Verifiers ---------------------------------------------------------------------------------------------------------===//
+
+LogicalResult FirstMaxOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(requireSameElement(*this, {x, getMax().getType()})) || failed(requireAxis(*this, x, "x", getAxisAttr())) ||
+                 failed(requireSameOrder(*this, getMax().getType(), "the maximum", getType(), "the result")) ||
+                 failed(requireWithout(*this, getType(), "the result", x, "x", {getAxisAttr()})));
+}
+
+/// Whether `b` has the axes of `a`, but `to` for `from`.
+static LogicalResult verifyExchange(Operation *op, Type a, StringRef what, StringAttr from, Type b, StringRef where, StringAttr to) {
+  if (failed(requireAxis(op, a, what, from)) || failed(requireAxis(op, b, where, to)) || failed(requireNoAxis(op, b, where, from)) ||
+      failed(requireNoAxis(op, a, what, to)))
+    return failure();
+  for (StringAttr name : axesOf(a))
+    if (name != from && failed(requireAxis(op, b, where, name)))
+      return failure();
+  for (StringAttr name : axesOf(b))
+    if (name != to && failed(requireAxis(op, a, what, name)))
+      return failure();
+  return success();
+}
+
+LogicalResult OrderOp::verify() {
+  Type x = getX().getType(), others = getOthers().getType();
+  return failure(failed(requireSameElement(*this, {x, others})) || failed(requireSameOrder(*this, getType(), "the result", x, "x")) ||
+                 failed(verifyExchange(*this, x, "x", getAxisAttr(), others, "the others", getOtherAttr())));
+}
+
+LogicalResult FindOp::verify() {
+  return verifyExchange(*this, getX().getType(), "x", getAxisAttr(), getType(), "the result", getAlongAttr());
+}
+
+LogicalResult CumsumOp::verify() {
+  Type x = getX().getType();
+  bool forwards = hasAxis(x, getPartAttr());
+  StringAttr from = forwards ? getPartAttr() : getEndAttr(), to = forwards ? getEndAttr() : getPartAttr();
+  return failure(failed(requireSameElement(*this, {x, getType()})) ||
+                 failed(verifyExchange(*this, x, "x", from, getType(), "the result", to)));
+}
+
+LogicalResult PartOp::verify() {
+  Type x = getX().getType();
+  return failure(failed(requireSameElement(*this, {x, getType()})) ||
+                 failed(verifyExchange(*this, x, "x", getFromAttr(), getType(), "the result", getToAttr())));
+}
+
+LogicalResult ScatterMatchOp::verify() {
+  Type dy = getDy().getType();
+  if (failed(requireSameElement(*this, {dy, getType()})) || failed(requireAxis(*this, getType(), "the table", getAxisAttr())) ||
+      failed(requireNoAxis(*this, dy, "dy", getAxisAttr())) || failed(requireWithin(*this, getIdx().getType(), "the index", dy, "dy")))
+    return failure();
+  for (StringAttr name : axesOf(getType()))
+    if (name != getAxisAttr() && failed(requireAxis(*this, dy, "dy", name)))
+      return failure();
+  return success();
+}
+
+//===- Loops and padding -------------------------------------------------------------------------------------------------===//
+
+/// The result's axes, then those that are added up.
+static SmallVector<StringAttr> resultThenReduced(Operation *op) {
+  SmallVector<StringAttr> order(axesOf(op->getResult(0).getType()));
+  for (Type type : op->getOperandTypes())
+    for (StringAttr axis : axesOf(type))
+      if (!llvm::is_contained(order, axis))
+        order.push_back(axis);
+  return order;
+}
+
+SmallVector<StringAttr> FirstMaxOp::getLoopOrder() { return llvm::to_vector(axesOf(getX().getType())); }
+SmallVector<StringAttr> OrderOp::getLoopOrder() { return resultThenReduced(*this); }
+SmallVector<StringAttr> FindOp::getLoopOrder() { return resultThenReduced(*this); }
+SmallVector<StringAttr> CumsumOp::getLoopOrder() { return resultThenReduced(*this); }
+SmallVector<StringAttr> ScatterMatchOp::getLoopOrder() { return resultThenReduced(*this); }
+
+SmallVector<LoopAxis> PartOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getFromAttr(), LoopKind::Whole); }
+
+// Rows that no index names: indices are below the global size.
+ZeroPadding ScatterMatchOp::getZeroPadding(StringAttr axis) {
+  return axis == getAxisAttr() ? ZeroPadding::Always : ZeroPadding::WhereOperandsAre;
+}
+
+//===- Gradients ---------------------------------------------------------------------------------------------------------===//
+
+SmallVector<Value> CumsumOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  return {CumsumOp::create(builder, getLoc(), getX().getType(), gradients[0], getPartAttr(), getEndAttr())};
+}
+
+SmallVector<Value> PartOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
+  auto dy = cast<RankedTensorType>(gradients[0].getType());
+  auto whole = builder.getStringAttr(getTo() + ".whole");
+  SmallVector<StringAttr> names(axesOf(dy));
+  llvm::replace(names, getToAttr(), whole);
+  Value renamed =
+      RenameOp::create(builder, getLoc(), withAxes(dy.getElementType(), names, dy.getShape()), gradients[0], getToAttr(), whole);
+  return {PartOp::create(builder, getLoc(), getX().getType(), renamed, whole, getFromAttr(),
+                         builder.getI64IntegerAttr(-static_cast<int64_t>(getOffset())))};
+}
+
+//===- Meaning -----------------------------------------------------------------------------------------------------------===//
+
+static Scalar either(Scalar x, Scalar y) { return x.make<arith::OrIOp>(x, y); }
+static Scalar isTrue(Scalar condition) { return condition.make<arith::ExtUIOp>(condition.builder().getI32Type(), condition); }
+static Scalar asI32(Scalar index) { return index.make<arith::TruncIOp>(index.builder().getI32Type(), index); }
+
+LogicalResult FirstMaxOp::lower(Lowering &lowering) {
+  Type x = getX().getType();
+  return lowering.reduce(*this, {getX(), getMax()}, -1, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar index = body.globalIndex(x, getAxisAttr());
+    Scalar rest = asI32(subi(body.integer(body.globalSize(x, getAxisAttr()) - 1), index));
+    Scalar found = either(equal(in[0], in[1]), isNan(in[0]));
+    if (body.isPadded(x, getAxisAttr()))
+      found = both(found, body.isLogical(x, getAxisAttr()));
+    Scalar here = select(found, rest, rest.like(-1));
+    return {in[2].make<arith::MaxSIOp>(in[2], here)};
+  });
+}
+
+LogicalResult OrderOp::lower(Lowering &lowering) {
+  return lowering.reduce(*this, {getX(), getOthers()}, 0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar own = in[0], other = in[1], ownIsNan = isNan(own), otherIsNan = isNan(other);
+    Scalar number = ownIsNan.make<arith::XOrIOp>(ownIsNan, ownIsNan.like(1));
+    Scalar above = either(greater(other, own), both(otherIsNan, number));
+    Scalar same = either(equal(other, own), both(otherIsNan, ownIsNan));
+    Scalar earlier = lessi(body.index(getOtherAttr()), body.globalIndex(getX().getType(), getAxisAttr()));
+    return {addi(in[2], isTrue(either(above, both(same, earlier))))};
+  });
+}
+
+LogicalResult FindOp::lower(Lowering &lowering) {
+  Type x = getX().getType();
+  return lowering.reduce(*this, getX(), 0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar found = equali(in[0], asI32(body.globalIndex(getType(), getAlongAttr())));
+    if (body.isPadded(x, getAxisAttr()))
+      found = both(found, body.isLogical(x, getAxisAttr()));
+    Scalar index = asI32(body.globalIndex(x, getAxisAttr()));
+    return {addi(in[1], select(found, index, index.like(0)))};
+  });
+}
+
+LogicalResult CumsumOp::lower(Lowering &lowering) {
+  Type x = getX().getType();
+  bool forwards = hasAxis(x, getPartAttr());
+  return lowering.reduce(*this, getX(), 0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar part = body.globalIndex(forwards ? x : Type(getType()), getPartAttr());
+    Scalar end = body.globalIndex(forwards ? Type(getType()) : x, getEndAttr());
+    Scalar added = select(lessi(end, part), in[0].like(0), in[0]);
+    return {isa<FloatType>(added.type()) ? in[1] + added : addi(in[1], added)};
+  });
+}
+
+LogicalResult PartOp::lower(Lowering &lowering) {
+  auto x = cast<RankedTensorType>(getX().getType());
+  int64_t size = sizeOf(x, getFromAttr());
+  return lowering.map(*this, {}, [&](Body &body, Lowering::Scalars) -> SmallVector<Scalar> {
+    Scalar index = addi(body.globalIndex(getType(), getToAttr()), body.integer(static_cast<int64_t>(getOffset())));
+    SmallVector<Scalar> indices;
+    for (StringAttr axis : axesOf(x))
+      indices.push_back(axis == getFromAttr() ? clampIndex(index, size) : body.index(axis));
+    Scalar value = body.extract(lowering.get(getX()), indices);
+    Scalar inside = both(lessi(body.integer(-1), index), lessi(index, body.integer(size)));
+    return {select(inside, value, value.like(0))};
+  });
+}
+
+LogicalResult ScatterMatchOp::lower(Lowering &lowering) {
+  return lowering.reduce(*this, {getIdx(), getDy()}, 0, [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar wanted = extend(in[0], body.builder().getI64Type());
+    Scalar here = equali(body.globalIndex(getType(), getAxisAttr()), wanted);
+    return {in[2] + select(here, in[1], in[1].like(0))};
+  });
+}

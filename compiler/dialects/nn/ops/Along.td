@@ -1,0 +1,75 @@
+// What an entry of an axis has to do with the others: order, running sums, parts, and what is looked up along any axis. An operand that is
+// needed whole along an axis has it under another name (nn.rename), which no rule of a plan splits.
+#ifndef NPAR_NN_ALONG_TD
+#define NPAR_NN_ALONG_TD
+
+include "compiler/dialects/nn/base/OpBase.td"
+
+class Nn_AlongOp<string mnemonic, list<Trait> traits> : Nn_PureOp<mnemonic, !listconcat([Nn_Lowerable], traits)> {
+  // Of ops that reduce: reduced loops inside.
+  code inner = "::llvm::SmallVector<::mlir::StringAttr> getLoopOrder();";
+}
+
+def Nn_FirstMaxOp : Nn_AlongOp<"first_max", [Nn_Language]> {
+  let summary = "n - 1 - i of the first entry i of `axis`, of size n, where x is the maximum, or NaN: a maximum, so that it splits";
+  let arguments = (ins Nn_Float:$x, Nn_Float:$max, StrAttr:$axis);
+  let results = (outs Nn_Integer:$result);
+  let reduction = "Max";
+  let masksPadding = 1;
+  let extra = inner;
+  let assemblyFormat = "$x `,` $max `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_OrderOp : Nn_AlongOp<"order", [Nn_Language]> {
+  let summary = "how many entries come before that of `axis`: larger ones, equal ones with a lower index; NaN is the largest";
+  let description = "`others` is x again, whole, with the axis under the name `other`.";
+  let arguments = (ins Nn_Float:$x, Nn_Float:$others, StrAttr:$axis, StrAttr:$other);
+  let results = (outs Nn_Integer:$result);
+  let reduction = "Sum";
+  let masksPadding = 1;
+  let extra = inner;
+  let assemblyFormat = "$x `,` $others `along` $axis `and` $other attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_FindOp : Nn_AlongOp<"find", [Nn_Language]> {
+  let summary = "the entry of `axis` where x is the number of the result's entry of `along`; 0 where there is none";
+  let arguments = (ins Nn_Integer:$x, StrAttr:$axis, StrAttr:$along);
+  let results = (outs Nn_Integer:$result);
+  let reduction = "Sum";
+  let extra = inner;
+  let assemblyFormat = "$x `over` $axis `along` $along attr-dict `:` functional-type(operands, results)";
+}
+
+// Linear in x: its gradient is the same op, from the other end.
+def Nn_CumsumOp : Nn_AlongOp<"cumsum", [Nn_Language, Nn_Differentiable]> {
+  let summary = "the sum of x where the entry of `part` is at most that of `end`: x has one of the two axes, the result the other";
+  let arguments = (ins Nn_Tensor:$x, StrAttr:$part, StrAttr:$end);
+  let results = (outs Nn_Tensor:$result);
+  let linear = 1;
+  let reduction = "Sum";
+  let extra = inner;
+  let assemblyFormat = "$x `of` $part `to` $end attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_PartOp : Nn_AlongOp<"part", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAxes]> {
+  let summary = "result[i along `to`] = x[i + offset along `from`], 0 where x has no such entry; x is whole along `from`";
+  let arguments = (ins Nn_Tensor:$x, StrAttr:$from, StrAttr:$to, I64Attr:$offset);
+  let results = (outs Nn_Tensor:$result);
+  let linear = 1;
+  let masksPadding = 1;
+  let readsElsewhere = 1;
+  let assemblyFormat = "$x `of` $from `to` $to `from` $offset attr-dict `:` functional-type(operands, results)";
+}
+
+def Nn_ScatterMatchOp : Nn_AlongOp<"scatter_match", []> {
+  let summary = "the gradient of nn.gather's table along any axis: result[row] = sum of dy where idx == row; other axes of both are shared";
+  let description = "Walks all rows for each index. Where the axis is the table's first and none is shared nn.scatter_add does better.";
+  let arguments = (ins Nn_Integer:$idx, Nn_Float:$dy, StrAttr:$axis);
+  let results = (outs Nn_Float:$result);
+  let linear = 1;
+  let reduction = "Sum";
+  let extra = inner # "\n::npar::nn::ZeroPadding getZeroPadding(::mlir::StringAttr axis);";
+  let assemblyFormat = "$idx `,` $dy `over` $axis attr-dict `:` functional-type(operands, results)";
+}
+
+#endif
