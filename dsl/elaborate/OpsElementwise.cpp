@@ -7,12 +7,25 @@
 namespace npar::dsl {
 namespace {
 
+/// The absolute value of integers.
+Value integerSize(OperationCall &call, int x) {
+  auto integers = [&](const char *op, std::vector<int> operands, std::map<std::string, Attribute> attributes) {
+    return call.graph.add(call.at, op, std::move(operands), {ElementType::I32, call.axesOf(x)}, std::move(attributes));
+  };
+  int zero = nodeOf(call.graph, call.at, int64_t{0}, false);
+  int negative = integers("compare", {x, zero}, {{"relation", std::string("less")}});
+  int other = integers("integer", {zero, x}, {{"kind", std::string("sub")}});
+  return TensorValue{integers("where", {negative, other, x}, {})};
+}
+
 /// A function of a tensor, element by element; exp, log and sqrt also take constants.
 Value unary(OperationCall &call) {
   Value v = call.value(0);
   auto *x = std::get_if<TensorValue>(&v);
   if (x && call.graph.isFloat(x->node))
     return call.add(call.name, {x->node}, call.axesOf(x->node));
+  if (x && call.name == "abs" && !call.graph.isTruth(x->node))
+    return integerSize(call, x->node);
   Value constant, argument = x ? v : call.elaborator.constant(call.place(0), v);
   if (isNumber(argument) && call.elaborator.callConstant(call.name, call.at, {argument}, constant))
     return constant;

@@ -200,7 +200,7 @@ Value tensorArithmetic(Graph &graph, Reporter &reporter, Operator op, Location a
 Value tensorNegation(Graph &graph, Reporter &reporter, Location at, int node) {
   if (!graph.isTruth(node))
     reporter.fail(at, "the operand of 'not' must be a bool tensor, this is " + describedTensor(graph, node),
-                  {"write x == 0 for an integer tensor"});
+                  {graph.isFloat(node) ? "a comparison makes one: x > 0" : "write x == 0 for an integer tensor"});
   int zero = nodeOf(graph, at, int64_t{0}, false);
   return TensorValue{
       graph.add(at, "compare", {node, zero}, {ElementType::Bool, graph.type(node).axes}, {{"relation", std::string("equal")}})};

@@ -2,6 +2,7 @@
 
 import array
 import json
+import math
 import pathlib
 import struct
 import unittest
@@ -34,12 +35,70 @@ MORE = {
 }
 
 
+# One sample a step, so that each loss is one value: which of the operations `kind` counts, of x and y.
+PAIRS = """
+model Pairs(kinds = 13) {
+    axis batch
+    input kind, x, y: i32[batch]
+    param w: [] = ones
+    truth = x < y and not x == y or y == 5
+    value = where(kind == 0, x + y, where(kind == 1, x - y, where(kind == 2, x * y, where(kind == 3, x / y, where(kind == 4, x % y,
+            where(kind == 5, int(x < y), where(kind == 6, int(x <= y), where(kind == 7, int(x > y), where(kind == 8, int(x >= y),
+            where(kind == 9, int(x == y), where(kind == 10, int(x != y), where(kind == 11, int(truth), abs(x)))))))))))))
+    loss float(value) + 0.0 * w
+}
+train base for Pairs { batch 1 optimizer Sgd(lr = 0.0) }
+plan alone for Pairs { micro 1 compute f64 }
+"""
+
+# `x / y` makes what no data may have: NaN and infinity.
+FLOATS = """
+model Floats() {
+    axis batch
+    input kind: i32[batch]
+    input x, y: f32[batch]
+    param w: [] = ones
+    z = x / y
+    value = where(kind == 0, int(z), where(kind == 1, int(z < 1.0), where(kind == 2, int(z == z), where(kind == 3, int(z != z),
+            where(kind == 4, int(z >= 1.0), int(not z < 1.0))))))
+    loss float(value) + 0.0 * w
+}
+train base for Floats { batch 1 optimizer Sgd(lr = 0.0) }
+plan alone for Floats { micro 1 }
+"""
+
+# The order of the entries of a row as digits, the first largest one as one more. `parts` divides the row's axis.
+ORDER = """
+model Order(count = 6, chosen = 4) {
+    axis batch, entry = count, slot = chosen
+    input x, y: f32[batch, entry]
+    param w: [] = ones
+    z = x / y
+    digit = where(index(slot) == 0, 1, where(index(slot) == 1, 10, where(index(slot) == 2, 100, 1000)))
+    loss float(sum(top_k(z, along = slot, over = entry) * digit, over = slot) + 10000 * argmax(z, over = entry)) + 0.0 * w
+}
+train base for Order { batch 1 optimizer Sgd(lr = 0.0) }
+plan parted(parts = 1) for Order { mesh tp = parts micro 1 split { entry pad -> tp } compute f64 }
+"""
+
+STOPPED = """
+model Stopped(width = 4) {
+    axis batch, embed = width
+    input x: f32[batch, embed]
+    param w, kept: [embed] = normal(0.5)
+    loss sum(w * stop_gradient(kept + w) * x, over = embed)
+}
+train base for Stopped { batch 4 optimizer Sgd(lr = 0.5) }
+plan divided(tp = 1, dp = 1) for Stopped { mesh dp, tp micro 2 split { batch -> dp embed -> tp } }
+""".replace("param w, kept: [embed] = normal(0.5)", "param w: [embed] = normal(0.5)\n    param kept: [embed] = normal(0.5)")
+
+
 def write(path, tensors):
-    """{name: (type, shape, values)} of 32-bit integers as a safetensors file."""
+    """{name: (type, shape, values)} as a safetensors file."""
     header, data = {}, b""
-    for name, (_, shape, values) in tensors.items():
-        piece = array.array("i", values).tobytes()
-        header[name] = {"dtype": "I32", "shape": shape, "data_offsets": [len(data), len(data) + len(piece)]}
+    for name, (kind, shape, values) in tensors.items():
+        piece = array.array("i" if kind == "I32" else "f", values).tobytes()
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(piece)]}
         data += piece
     text = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
@@ -72,6 +131,82 @@ class ReferenceTest(DriverTest):
                     found = json.loads(line)
                     for what in ("loss", "grad_norm"):
                         self.assert_close(found[what], expected[what], 1e-9, f"{model}: {what} of step {expected['step']}")
+
+
+class ValuesTest(DriverTest):
+    """What the language reference says of integers beyond 32 bits, divisors of 0, NaN and ties."""
+
+    def losses(self, text, tensors, *arguments):
+        (self.folder / "m.npar").write_text(text)
+        write(self.folder / "d.safetensors", tensors)
+        count = next(iter(tensors.values()))[1][0]
+        self.npar("run", "m.npar", "--data", "d.safetensors", "--order", "sequential", "--steps", count, "--log", "log.jsonl", *arguments)
+        return [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
+
+    def test_integers(self):
+        least, most = -(2**31), 2**31 - 1
+        wrap = lambda value: (value + 2**31) % 2**32 - 2**31  # noqa: E731
+
+        def quotient(x, y):
+            return 0 if y == 0 else wrap(int(math.copysign(abs(x) // abs(y), x * y)))
+
+        functions = [
+            lambda x, y: wrap(x + y), lambda x, y: wrap(x - y), lambda x, y: wrap(x * y), quotient, lambda x, y: x - quotient(x, y) * y if (x, y) != (least, -1) else 0,
+            lambda x, y: x < y, lambda x, y: x <= y, lambda x, y: x > y, lambda x, y: x >= y, lambda x, y: x == y, lambda x, y: x != y,
+            lambda x, y: (x < y and x != y) or y == 5, lambda x, y: wrap(abs(x)),
+        ]  # fmt: skip
+        pairs = [(7, 2), (-7, 2), (7, -2), (-7, -2), (5, 5), (3, 0), (-3, 0), (most, 1), (least, -1), (least, 1), (most, most), (123456789, 1000), (0, 5), (6, 5)]
+        cases = [(kind, x, y) for kind in range(len(functions)) for x, y in pairs]
+        found = self.losses(PAIRS, {name: ("I32", [len(cases)], [case[i] for case in cases]) for i, name in enumerate(("kind", "x", "y"))})
+        self.assertEqual([(case, loss) for case, loss in zip(cases, found, strict=True)], [((kind, x, y), float(functions[kind](x, y))) for kind, x, y in cases])
+
+    def test_nan_and_infinity(self):
+        expected = {  # int(z), z < 1, z == z, z != z, z >= 1, not z < 1
+            (0.0, 0.0): [0, 0, 0, 1, 0, 1],
+            (1.0, 0.0): [2**31 - 1, 0, 1, 0, 1, 1],
+            (-1.0, 0.0): [-(2**31), 1, 1, 0, 0, 0],
+            (-7.0, 2.0): [-3, 1, 1, 0, 0, 0],
+            (3e9, 1.0): [2**31 - 1, 0, 1, 0, 1, 1],
+            (7.0, 4.0): [1, 0, 1, 0, 1, 1],
+        }
+        cases = [(kind, *pair, value) for pair, values in expected.items() for kind, value in enumerate(values)]
+        tensors = {"kind": ("I32", [len(cases)], [case[0] for case in cases])}
+        tensors.update({name: ("F32", [len(cases)], [case[i + 1] for case in cases]) for i, name in enumerate(("x", "y"))})
+        for compute in ("f64", "f32"):
+            found = self.losses(FLOATS, tensors, *settings(compute=compute))
+            near = [(case, loss) for case, loss in zip(cases, found, strict=True) if abs(loss - case[-1]) > 2**-23 * abs(case[-1])]
+            self.assertEqual(near, [], compute)
+
+    def test_ties_go_to_the_lower_entry(self):
+        none = math.nan
+        rows = [
+            [1, 2, 3, 4, 5, 6], [6, 5, 4, 3, 2, 1], [1, 1, 1, 1, 1, 1], [2, 3, 3, 2, 3, 2], [-1, -1, 0, -2, 0, -1], [-math.inf, 1, -math.inf, -math.inf, -math.inf, -math.inf],
+            [1, none, 5, none, 2, 3], [none] * 6, [0, 1, 2, math.inf, none, math.inf],
+        ]  # fmt: skip
+
+        def expected(row):
+            order = sorted(range(len(row)), key=lambda i: (0, 0, i) if math.isnan(row[i]) else (1, -row[i], i))
+            return sum(entry * 10**i for i, entry in enumerate(order[:4])) + 10000 * order[0]
+
+        parts = {math.inf: (1, 0), -math.inf: (-1, 0)}
+        split = [(0, 0) if math.isnan(value) else parts.get(value, (value, 1)) for row in rows for value in row]
+        tensors = {name: ("F32", [len(rows), 6], [pair[i] for pair in split]) for i, name in enumerate(("x", "y"))}
+        for ranks in (1, 2, 4):
+            self.assertEqual(self.losses(ORDER, tensors, "--set", f"parts={ranks}"), [expected(row) for row in rows], f"{ranks} ranks")
+
+
+class StopTest(DriverTest):
+    def test_what_is_stopped_stays(self):
+        """The parameter behind it does not move, the other one does; no plan changes that."""
+        (self.folder / "m.npar").write_text(STOPPED)
+        for plan in ({}, {"tp": 2, "dp": 2}):
+            checks = {check["name"]: check for check in self.npar_json("verify", "m.npar", *settings(plan))["checks"]}
+            self.assertIn("left out", checks["finite differences"]["detail"])
+            for steps in (1, 3):
+                self.npar("run", "m.npar", "--random-data", "--steps", steps, "--save-weights", f"{steps}.safetensors", *settings(plan))
+            one, three = (safetensors_file.read(self.folder / f"{steps}.safetensors") for steps in (1, 3))
+            self.assertEqual(list(one["kept"].values), list(three["kept"].values))
+            self.assertNotEqual(list(one["w"].values), list(three["w"].values))
 
 
 if __name__ == "__main__":
