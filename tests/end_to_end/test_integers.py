@@ -81,6 +81,32 @@ train base for Order { batch 1 optimizer Sgd(lr = 0.0) }
 plan parted(parts = 1) for Order { mesh tp = parts micro 1 split { entry pad -> tp } compute f64 }
 """
 
+# A sequence that lies in zigzag order, under other names too.
+RING = """
+import "Attention"
+import "Embedding"
+import "LayerNorm"
+model Ring(vocab = 13, width = 8, heads = 2, length = 8, count = 3) {
+    axis batch, early = 2, later = length - 2, seq = early + later, key = length, vocab, embed = width
+    axis head = heads, feature = width / heads, slot = count
+    input tokens, targets: i32[batch, seq]
+    table = Embedding(vocab, embed)
+    norm = LayerNorm(embed)
+    attn = Attention(embed, head, feature, causal = true)
+    x = attn(norm(table(tokens) + 0.1 * float(cumsum(tokens, over = seq))))
+    x = x + 0.1 * cumsum(x, over = seq)
+    scores = einsum(x, rename(x, from = seq, to = key), over = embed)
+    seen = softmax(where(index(key) <= index(seq) and rename(tokens, from = seq, to = key) > 3, scores, -1e9), over = key)
+    x = x + einsum(seen, rename(x, from = seq, to = key), over = key)
+    best = top_k(x, along = slot, over = seq)
+    first = argmax(x, over = seq)
+    x = x + 0.01 * float(sum(best, over = slot) + 10 * first + index(seq))
+    loss cross_entropy(project(x, table.weight), targets, over = vocab)
+}
+train base for Ring { batch 4 optimizer Sgd(lr = 0.1) }
+plan divided(cp = 1, tp = 1) for Ring { mesh cp, tp micro 2 split { seq -> cp by ring(zigzag) head, vocab pad -> tp } }
+"""
+
 STOPPED = """
 model Stopped(width = 4) {
     axis batch, embed = width
@@ -113,6 +139,17 @@ class PlansTest(DriverTest):
                 with self.subTest(model=model, **chosen):
                     report = self.npar_json("verify", HERE / f"{model}.npar", *settings(chosen), code=None)
                     self.assertTrue(report.get("ok"), [check for check in report.get("checks", []) if not check["ok"]])
+
+    def test_zigzag_order(self):
+        """Running sums, orders and masks go by positions, not by where these lie; what would find rows by where they lie is refused."""
+        (self.folder / "ring.npar").write_text(RING)
+        for chosen in ({"cp": 2, "tp": 2}, {"cp": 4}):
+            report = self.npar_json("verify", "ring.npar", *settings(chosen), code=None)
+            self.assertTrue(report.get("ok"), [check for check in report.get("checks", []) if not check["ok"]])
+        for operation, line in (("gather", "x = x + gather(x, first, over = seq)"), ("part", "x = x + mean(x[seq = early], over = early)")):
+            (self.folder / "wrong.npar").write_text(RING.replace("    loss", f"    {line}\n    loss"))
+            error = self.npar("inspect", "wrong.npar", *settings(cp=2), code=1).error
+            self.assertRegex(error, f"axis 'seq[.a-z]*' cannot lie in zigzag order: operation '{operation}' counts its places")
 
 
 class ReferenceTest(DriverTest):

@@ -39,7 +39,7 @@ struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
       keepLse(op);
       op.setRing(true);
       if (rule.getBy() == "ring_zigzag")
-        order(op, rule, rules.mesh.sizeOf(splits));
+        order(op.getSeqAttr(), rule, rules.mesh.sizeOf(splits));
     }
     if (rules.hasFailed() || wrong)
       return signalPassFailure();
@@ -75,14 +75,21 @@ private:
     op.getProbs().setType(nn::withAxes(element, names, sizes));
   }
 
-  void order(nn::AttentionOp op, dist::RuleAttr rule, int64_t ranks) {
-    auto [entry, isNew] = orders.insert({op.getSeqAttr(), {rule, ranks}});
-    if (isNew)
-      return checkUses(op.getSeqAttr(), rule);
+  /// An axis lies as what it is another name of.
+  void order(StringAttr axis, dist::RuleAttr rule, int64_t ranks) {
+    auto [entry, isNew] = orders.insert({axis, {rule, ranks}});
+    if (isNew) {
+      checkUses(axis, rule);
+      getOperation().walk([&](nn::RenameOp op) {
+        if (op.getFromAttr() == axis || op.getToAttr() == axis)
+          order(op.getFromAttr() == axis ? op.getToAttr() : op.getFromAttr(), rule, ranks);
+      });
+      return;
+    }
     if (entry->second.ranks == ranks || wrong)
       return;
     InFlightDiagnostic error = fail(rule);
-    error << "axis '" << op.getSeq() << "' would lie in zigzag order of " << ranks << " and of " << entry->second.ranks << " ranks";
+    error << "axis '" << axis.getValue() << "' would lie in zigzag order of " << ranks << " and of " << entry->second.ranks << " ranks";
     error.attachNote(entry->second.rule.getLoc()) << "the other rule is here";
     error.attachNote(rule.getLoc()) << "help: use 'by ring' in one of them";
   }
@@ -92,8 +99,10 @@ private:
     return emitError(rule.getLoc());
   }
 
-  /// A loop that needs all of its axis knows its places by where they lie.
+  /// A loop that needs all of its axis knows its places by where they lie, and a lookup finds its rows so.
   static bool countsPlaces(Operation *op, StringAttr axis) {
+    if (auto gather = dyn_cast<nn::GatherOp>(op))
+      return gather.getAxisAttr() == axis;
     auto shardable = dyn_cast<nn::ShardableOpInterface>(op);
     return shardable && llvm::any_of(shardable.getLoopAxes(), [&](const nn::LoopAxis &loop) {
              return loop.name == axis && (loop.kind == nn::LoopKind::Whole || loop.kind == nn::LoopKind::Window);

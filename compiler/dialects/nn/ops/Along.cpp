@@ -142,7 +142,7 @@ LogicalResult OrderOp::lower(Lowering &lowering) {
     Scalar number = ownIsNan.make<arith::XOrIOp>(ownIsNan, ownIsNan.like(1));
     Scalar above = either(greater(other, own), both(otherIsNan, number));
     Scalar same = either(equal(other, own), both(otherIsNan, ownIsNan));
-    Scalar earlier = lessi(body.index(getOtherAttr()), body.globalIndex(getX().getType(), getAxisAttr()));
+    Scalar earlier = lessi(body.globalIndex(getOthers().getType(), getOtherAttr()), body.globalIndex(getX().getType(), getAxisAttr()));
     return {addi(in[2], isTrue(either(above, both(same, earlier))))};
   });
 }
