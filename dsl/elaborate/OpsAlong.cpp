@@ -106,18 +106,14 @@ Value concat(OperationCall &call) {
     parts.push_back(partOf(call.graph, at, x, axis, along, -offset));
     offset += call.graph.size(axis);
   }
-  int joined = parts[0];
+  int joined = parts[0]; // each is 0 where the others are
   for (size_t i = 1; i < parts.size(); ++i) {
-    const TensorType &first = call.graph.type(parts[0]), &other = call.graph.type(parts[i]);
     bool floats = call.graph.isFloat(parts[0]);
-    if (AxisNames a = first.axes, b = other.axes; !without(a, b).empty() || !without(b, a).empty())
-      call.reporter.fail(list.items[i]->location,
-                         "'concat' needs tensors over the same axes but for their parts: " + textOf(a) + " and " + textOf(b));
-    if (floats != call.graph.isFloat(parts[i]) || first.element == ElementType::Bool || other.element == ElementType::Bool)
+    if (floats != call.graph.isFloat(parts[i]) || call.graph.isTruth(parts[0]) || call.graph.isTruth(parts[i]))
       call.reporter.fail(list.items[i]->location, "'concat' needs tensors of floats, or of integers: these are " +
                                                       describedTensor(call.graph, parts[0]) + " and " +
                                                       describedTensor(call.graph, parts[i]));
-    TensorType type{floats ? call.graph.compute : ElementType::I32, first.axes};
+    TensorType type{floats ? call.graph.compute : ElementType::I32, unionOf(call.graph, {joined, parts[i]})};
     joined = floats ? call.graph.add(call.at, "add", {joined, parts[i]}, type)
                     : call.graph.add(call.at, "integer", {joined, parts[i]}, type, {{"kind", std::string("add")}});
   }
