@@ -77,21 +77,29 @@ LogicalResult ScatterMatchOp::verify() {
 
 //===- Loops and padding -------------------------------------------------------------------------------------------------===//
 
-/// The result's axes, then those that are added up.
-static SmallVector<StringAttr> resultThenReduced(Operation *op) {
-  SmallVector<StringAttr> order(axesOf(op->getResult(0).getType()));
+/// The result's axes, and behind the one that they are compared with those that are added up: what lies further in stays contiguous.
+static SmallVector<StringAttr> reducedBehind(Operation *op, StringAttr compared) {
+  ArrayRef<StringAttr> axes = axesOf(op->getResult(0).getType());
+  SmallVector<StringAttr> order, reduced;
   for (Type type : op->getOperandTypes())
     for (StringAttr axis : axesOf(type))
-      if (!llvm::is_contained(order, axis))
-        order.push_back(axis);
+      if (!llvm::is_contained(axes, axis) && !llvm::is_contained(reduced, axis))
+        reduced.push_back(axis);
+  for (StringAttr axis : axes) {
+    order.push_back(axis);
+    if (axis == compared)
+      order.append(reduced);
+  }
   return order;
 }
 
 SmallVector<StringAttr> FirstMaxOp::getLoopOrder() { return llvm::to_vector(axesOf(getX().getType())); }
-SmallVector<StringAttr> OrderOp::getLoopOrder() { return resultThenReduced(*this); }
-SmallVector<StringAttr> FindOp::getLoopOrder() { return resultThenReduced(*this); }
-SmallVector<StringAttr> CumsumOp::getLoopOrder() { return resultThenReduced(*this); }
-SmallVector<StringAttr> ScatterMatchOp::getLoopOrder() { return resultThenReduced(*this); }
+SmallVector<StringAttr> OrderOp::getLoopOrder() { return reducedBehind(*this, getAxisAttr()); }
+SmallVector<StringAttr> FindOp::getLoopOrder() { return reducedBehind(*this, getAlongAttr()); }
+SmallVector<StringAttr> CumsumOp::getLoopOrder() {
+  return reducedBehind(*this, hasAxis(getType(), getEndAttr()) ? getEndAttr() : getPartAttr());
+}
+SmallVector<StringAttr> ScatterMatchOp::getLoopOrder() { return reducedBehind(*this, getAxisAttr()); }
 
 SmallVector<LoopAxis> PartOp::getLoopAxes() { return withKind(defaultLoopAxes(*this), getFromAttr(), LoopKind::Whole); }
 
