@@ -156,6 +156,22 @@ class PlansTest(DriverTest):
             self.assertRegex(error, f"axis 'seq[.a-z]*' cannot lie in zigzag order: operation '{operation}' counts its places")
 
 
+    def test_same_bits(self):
+        """Stages, recomputation and the order of ranks split no sum: the parameters after three steps are those of one rank."""
+        for model, plans in {"integers": [{"mesh.pp": 2}, {"again": "block"}, {"mesh.pp": 2, "schedule": "zb_h1"}]}.items():
+            run = lambda plan: self.npar_json("run", HERE / f"{model}.npar", "--random-data", "--steps", 3, *settings(plan))["parameter_hash"]  # noqa: B023, E731
+            alone = run({})
+            for plan in plans:
+                self.assertEqual(run(plan), alone, plan)
+
+    def test_bf16_looks_for_a_maximum_among_what_it_was_taken_of(self):
+        """A norm's result is f32, its maximum of 16 bits: they are compared in one type, where the largest is always found."""
+        text = RING.replace("first = argmax(x, over = seq)", "first = argmax(norm(x), over = seq) + max(int(norm(x) > x), over = seq)")
+        (self.folder / "norm.npar").write_text(text)
+        report = self.npar_json("verify", "norm.npar", *settings(compute="bf16", tp=2), code=None)
+        self.assertTrue(report.get("ok"), report)
+
+
 class ReferenceTest(DriverTest):
     """Losses and gradient norms of three steps in float64, against PyTorch's (tests/reference/integers_reference.py)."""
 

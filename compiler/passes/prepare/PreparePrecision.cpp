@@ -107,9 +107,22 @@ private:
 
   static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
+  /// What makes integers of floats takes them as they are, but of one type: a maximum is looked for among what it was taken of.
+  static bool mixesFloats(Operation *op) {
+    Type first;
+    for (Type type : op->getOperandTypes())
+      if (Type element = getElementTypeOrSelf(type); isFloat(type)) {
+        if (first && first != element)
+          return true;
+        first = element;
+      }
+    return false;
+  }
+
   void convert(Operation *op) {
     auto isF64 = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
-    if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) || llvm::none_of(op->getResultTypes(), isFloat))
+    if (isa<ReadOp, InputOp, AccumulateOp>(op) || llvm::any_of(op->getResultTypes(), isF64) ||
+        (llvm::none_of(op->getResultTypes(), isFloat) && !mixesFloats(op)))
       return;
     Type type = typeOf(op);
     OpBuilder builder(op);

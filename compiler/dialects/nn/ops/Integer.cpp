@@ -44,11 +44,11 @@ LogicalResult IntegerOp::verify() {
                  failed(verifyBroadcast(*this)));
 }
 
-// Under mixed precision one of two floats may be wider.
 LogicalResult CompareOp::verify() {
   if (isFloat(getA().getType()) != isFloat(getB().getType()))
     return emitOpError("compares floats with integers");
-  return failure(failed(verifyWord(*this, "the relation", getRelation(), {"equal", "not_equal", "less", "less_equal"})) ||
+  return failure(failed(requireSameElement(*this, {getA().getType(), getB().getType()})) ||
+                 failed(verifyWord(*this, "the relation", getRelation(), {"equal", "not_equal", "less", "less_equal"})) ||
                  failed(verifyBroadcast(*this)));
 }
 

@@ -94,3 +94,29 @@ func.func @micro() {
   return
 }
 }
+
+// -----
+
+// What makes integers of floats has them in one type: the norm's result is f32, its maximum is taken in bf16. One float alone stays as it is.
+!x = tensor<2x8xf32, #nn.axes<batch, embed>>
+!e = tensor<8xf32, #nn.axes<embed>>
+!r = tensor<2xf32, #nn.axes<batch>>
+!i = tensor<2xi32, #nn.axes<batch>>
+// CHECK-LABEL: module {{.*}}nn.precision
+module attributes {nn.precision = {compute = bf16}} {
+nn.variable @g : !e {kind = #nn.kind<parameter>, stored = [8], init = #nn.init<ones>, index = 0 : i64}
+func.func @micro() {
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  %g = nn.read @g {at = #nn.at<F, "ln", 0>} : !e
+  // CHECK: %[[N:.+]], %{{.+}}, %{{.+}} = nn.layer_norm {{.*}} -> (tensor<2x8xf32
+  %n, %m, %d = nn.layer_norm %x, %g, %g over "embed" epsilon 1.0e-5 {at = #nn.at<F, "ln", 0>} : (!x, !e, !e) -> (!x, !r, !r)
+  // CHECK: %[[MAX:.+]] = nn.max {{.*}} -> tensor<2xbf16
+  %max = nn.max %n {at = #nn.at<F, "", 0>} : (!x) -> !r
+  // CHECK: %[[C:.+]] = nn.convert %[[N]] {{.*}} -> tensor<2x8xbf16
+  // CHECK-NEXT: nn.first_max %[[C]], %[[MAX]] over "embed"
+  %f = nn.first_max %n, %max over "embed" {at = #nn.at<F, "", 0>} : (!x, !r) -> !i
+  // CHECK: nn.to_int %[[N]]
+  %t = nn.to_int %n {at = #nn.at<F, "", 0>} : (!x) -> tensor<2x8xi32, #nn.axes<batch, embed>>
+  return
+}
+}
