@@ -23,6 +23,7 @@ PLANS = {
     ],
     "patches": [{"dp": 2, "tp": 2, "pp": 2}],
     "packed": [{"sp": 2, "tp": 2}],
+    "positions": [{"tp": 4, "pp": 2}],
 }
 MORE = {
     "integers": [
@@ -36,6 +37,7 @@ MORE = {
     "along": [{"mesh.tp": 4}, {"mesh.sp": 4}, {"mesh.sp": 4, "mesh.tp": 2}, {"mesh.dp": 4, "zero": 3}, {"mesh.tp": 2, "chosen": 6}],
     "patches": [{"tp": 4}],
     "packed": [{"dp": 4, "compute": "bf16"}],
+    "positions": [{"dp": 2, "tp": 2}],
 }
 
 
