@@ -35,7 +35,7 @@ MORE = {
         {"mesh.dp": 2, "mesh.tp": 2, "compute": "bf16"},
     ],
     "along": [{"mesh.tp": 4}, {"mesh.sp": 4}, {"mesh.sp": 4, "mesh.tp": 2}, {"mesh.dp": 4, "zero": 3}, {"mesh.tp": 2, "chosen": 6}],
-    "patches": [{"tp": 4}],
+    "patches": [{"tp": 4, "heads": 4}],
     "packed": [{"dp": 4, "compute": "bf16"}],
     "positions": [{"dp": 2, "tp": 2}],
 }
@@ -253,6 +253,16 @@ class ValuesTest(DriverTest):
         tensors = {name: ("F32", [len(rows), 6], [pair[i] for pair in split]) for i, name in enumerate(("x", "y"))}
         for ranks in (1, 2, 4):
             self.assertEqual(self.losses(ORDER, tensors, "--set", f"parts={ranks}"), [expected(row) for row in rows], f"{ranks} ranks")
+
+    def test_logsumexp_overflows_nowhere(self):
+        rows = [[1e4] * 6, [-1e4] * 6, [0, 1, 2, 3, 4, 5], [-math.inf, 3, -math.inf, -math.inf, 1000, -math.inf], [3e38, 0, 0, 0, 0, 0]]
+        numbers = [(-1, 0) if value == -math.inf else (value, 1) for row in rows for value in row]
+        tensors = {name: ("F32", [len(rows), 6], [pair[i] for pair in numbers]) for i, name in enumerate(("x", "y"))}
+        text = ORDER.replace("loss float(", "loss 0.0 * float(").replace("+ 0.0 * w", "+ logsumexp(z, over = entry) + 0.0 * w")
+        for ranks in (1, 4):
+            for row, found in zip(rows, self.losses(text, tensors, *settings(parts=ranks)), strict=True):
+                most = struct.unpack("f", struct.pack("f", max(row)))[0]
+                self.assert_close(found, most + math.log(sum(math.exp(value - max(row)) for value in row)), 1e-12, f"{row}")
 
 
 class StopTest(DriverTest):
