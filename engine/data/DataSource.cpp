@@ -36,13 +36,7 @@ public:
     return {};
   }
 
-  std::vector<std::string> remarks() const override {
-    std::vector<std::string> all;
-    for (const std::unique_ptr<Samples> &file : files)
-      for (std::string &text : file->remarks())
-        all.push_back(std::move(text));
-    return all;
-  }
+  std::vector<std::string> remarks() const override { return remarksOf(files); }
 
 private:
   DataPlan plan;

@@ -59,13 +59,7 @@ public:
   }
 
   int64_t steps() const override { return (count + shape.rows - 1) / shape.rows; }
-  std::vector<std::string> remarks() const override {
-    std::vector<std::string> all;
-    for (const std::unique_ptr<Samples> &file : files)
-      for (std::string &text : file->remarks())
-        all.push_back(std::move(text));
-    return all;
-  }
+  std::vector<std::string> remarks() const override { return remarksOf(files); }
 
   CountedBatch batch(int64_t step) const override {
     CountedBatch result;

@@ -17,6 +17,14 @@ Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, 
   return std::unique_ptr<Samples>(new TensorSamples(std::move(*data), plan.split, file));
 }
 
+std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &files) {
+  std::vector<std::string> all;
+  for (const std::unique_ptr<Samples> &file : files)
+    for (std::string &text : file->remarks())
+      all.push_back(std::move(text));
+  return all;
+}
+
 Batch emptyBatch(const BatchShape &shape) {
   Batch batch;
   for (const InputShape &input : shape.inputs)

@@ -29,6 +29,9 @@ public:
 /// target that counts.
 Result<std::unique_ptr<Samples>> openSamples(const DataPlan &plan, size_t file, const BatchShape &shape);
 
+/// What is worth knowing of all files.
+std::vector<std::string> remarksOf(const std::vector<std::unique_ptr<Samples>> &files);
+
 /// A batch without samples.
 Batch emptyBatch(const BatchShape &shape);
 /// Adds a sample that does not count: zeros, and targets of the value that the program ignores.

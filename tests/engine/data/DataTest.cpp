@@ -1,14 +1,11 @@
 // Token files and sample orders: right batches, and clear errors for files that do not fit.
 #include "engine/data/DataSource.h"
 #include "engine/data/Permutation.h"
+#include "tests/engine/data/StreamShape.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <gtest/gtest.h>
 #include <set>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace npar::testing {
 namespace {
@@ -29,22 +26,8 @@ BatchShape shapeOf(int64_t sequence, int64_t rows, int64_t tokens = 256, int64_t
 std::vector<int32_t> tokensOf(const Batch &batch) { return std::get<std::vector<int32_t>>(batch[0]); }
 std::vector<int32_t> targetsOf(const Batch &batch) { return std::get<std::vector<int32_t>>(batch[1]); }
 
-class DataTest : public ::testing::Test {
+class DataTest : public DataFolder {
 protected:
-  void SetUp() override {
-    char name[] = "/tmp/npar-data-XXXXXX";
-    ASSERT_TRUE(::mkdtemp(name));
-    folder = name;
-  }
-  void TearDown() override {
-    if (std::system(("rm -rf " + folder).c_str()) != 0)
-      ADD_FAILURE();
-  }
-  std::string file(const std::string &name, const std::string &bytes) {
-    std::string path = folder + "/" + name;
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
   std::string errorOf(const std::string &path, TokenFormat format, int64_t classes) {
     return errorOf(path, format, shapeOf(4, 1, classes, classes));
   }
@@ -54,7 +37,6 @@ protected:
     EXPECT_EQ(source.status().code(), Code::BadInput);
     return source.ok() ? "" : source.status().message();
   }
-  std::string folder;
 };
 
 TEST_F(DataTest, sequentialSamplesAreShiftedByOneAndGoRound) {

@@ -1,43 +1,13 @@
 // Going through data once: every token but the first is a target once, and what fills up the last batch does not count.
 #include "engine/data/OncePass.h"
-
-#include <cstdlib>
-#include <fstream>
-#include <gtest/gtest.h>
-#include <unistd.h>
+#include "tests/engine/data/StreamShape.h"
 
 namespace npar::testing {
 namespace {
 
 using namespace engine;
 
-BatchShape shapeOf(int64_t rows, int64_t length, std::optional<int32_t> ignore = {}) {
-  auto input = [&](const char *name, program::InputRole role) {
-    return InputShape{name, program::ElementType::I32, {"batch", "seq"}, {rows, length}, {256, "words", ""}, role};
-  };
-  BatchShape shape{rows, {input("tokens", program::InputRole::Stream), input("targets", program::InputRole::Shifted)}};
-  shape.inputs[1].ignore = ignore;
-  return shape;
-}
-
-class OncePassTest : public ::testing::Test {
-protected:
-  void SetUp() override {
-    char name[] = "/tmp/npar-pass-XXXXXX";
-    ASSERT_TRUE(::mkdtemp(name));
-    folder = name;
-  }
-  void TearDown() override {
-    if (std::system(("rm -rf " + folder).c_str()) != 0)
-      ADD_FAILURE();
-  }
-  std::string file(const std::string &bytes) {
-    std::string path = folder + "/data";
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
-  std::string folder;
-};
+class OncePassTest : public DataFolder {};
 
 std::vector<int32_t> valuesOf(const CountedBatch &batch, size_t input) { return std::get<std::vector<int32_t>>(batch.batch[input]); }
 
@@ -46,8 +16,8 @@ TEST_F(OncePassTest, everyTokenButTheFirstIsATargetOnce) {
     std::string bytes;
     for (int64_t i = 0; i < size; ++i)
       bytes += static_cast<char>(i + 1);
-    BatchShape shape = shapeOf(2, 4);
-    auto pass = OncePass::openTokens(file(bytes), TokenFormat::Bytes, shape, 4);
+    BatchShape shape = streamShape(2, 4);
+    auto pass = OncePass::openTokens(file("data", bytes), TokenFormat::Bytes, shape, 4);
     ASSERT_TRUE(pass.ok()) << pass.status().message();
     int32_t next = 2;
     for (int64_t step = 0; step < (*pass)->steps(); ++step) {
@@ -66,15 +36,15 @@ TEST_F(OncePassTest, everyTokenButTheFirstIsATargetOnce) {
 }
 
 TEST_F(OncePassTest, ignoredTargetsDoNotCount) {
-  auto pass = OncePass::openTokens(file({5, 7, 5, 7, 7}), TokenFormat::Bytes, shapeOf(1, 4, 7), 4);
+  auto pass = OncePass::openTokens(file("data", {5, 7, 5, 7, 7}), TokenFormat::Bytes, streamShape(1, 4, 7), 4);
   ASSERT_TRUE(pass.ok());
   EXPECT_EQ((*pass)->batch(0).counts, (std::vector<uint8_t>{0, 1, 0, 0}));
 }
 
 // A process reads what its ranks read, and knows which losses of all count.
 TEST_F(OncePassTest, keptRowsAreThoseOfTheWholeBatch) {
-  auto whole = OncePass::openTokens(file("abcdefghijklmnopqrs"), TokenFormat::Bytes, shapeOf(3, 2, 'g'), 2);
-  auto part = OncePass::openTokens(file("abcdefghijklmnopqrs"), TokenFormat::Bytes, shapeOf(3, 2, 'g'), 2);
+  auto whole = OncePass::openTokens(file("data", "abcdefghijklmnopqrs"), TokenFormat::Bytes, streamShape(3, 2, 'g'), 2);
+  auto part = OncePass::openTokens(file("data", "abcdefghijklmnopqrs"), TokenFormat::Bytes, streamShape(3, 2, 'g'), 2);
   ASSERT_TRUE(whole.ok() && part.ok());
   (*part)->keepRows({0, 2});
   for (int64_t step = 0; step < (*whole)->steps(); ++step) {
@@ -91,18 +61,18 @@ TEST_F(OncePassTest, keptRowsAreThoseOfTheWholeBatch) {
 }
 
 TEST_F(OncePassTest, refusesWhatCannotBeEvaluated) {
-  EXPECT_NE(OncePass::openTokens(file("x"), TokenFormat::Bytes, shapeOf(1, 4), 4)
+  EXPECT_NE(OncePass::openTokens(file("data", "x"), TokenFormat::Bytes, streamShape(1, 4), 4)
                 .status()
                 .message()
                 .find("has 1 token; the first has nothing before it, so there must be two at least"),
             std::string::npos);
-  BatchShape few = shapeOf(1, 4);
+  BatchShape few = streamShape(1, 4);
   few.inputs[0].range.classes = few.inputs[1].range.classes = 100;
-  EXPECT_NE(OncePass::openTokens(file("zAAAA"), TokenFormat::Bytes, few, 4).status().message().find("has token 122 at position 0"),
+  EXPECT_NE(OncePass::openTokens(file("data", "zAAAA"), TokenFormat::Bytes, few, 4).status().message().find("has token 122 at position 0"),
             std::string::npos);
-  BatchShape other = shapeOf(1, 4);
+  BatchShape other = streamShape(1, 4);
   other.inputs[1].role = program::InputRole::Other;
-  EXPECT_NE(OncePass::openTokens(file("abc"), TokenFormat::Bytes, other, 4).status().message().find("it cannot feed tokens, targets"),
+  EXPECT_NE(OncePass::openTokens(file("data", "abc"), TokenFormat::Bytes, other, 4).status().message().find("it cannot feed tokens, targets"),
             std::string::npos);
 }
 

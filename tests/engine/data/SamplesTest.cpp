@@ -1,43 +1,17 @@
 // Samples of several files, of documents and of tensors side by side.
 #include "engine/data/DataSource.h"
 #include "engine/data/OncePass.h"
+#include "tests/engine/data/StreamShape.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <gtest/gtest.h>
 #include <set>
-#include <unistd.h>
 
 namespace npar::testing {
 namespace {
 
 using namespace engine;
 
-BatchShape shapeOf(int64_t rows, int64_t length, std::optional<int32_t> ignore = {}) {
-  auto input = [&](const char *name, program::InputRole role) {
-    return InputShape{name, program::ElementType::I32, {"batch", "seq"}, {rows, length}, {256, "words", ""}, role};
-  };
-  BatchShape shape{rows, {input("tokens", program::InputRole::Stream), input("targets", program::InputRole::Shifted)}};
-  shape.inputs[1].ignore = ignore;
-  return shape;
-}
-
-class SamplesTest : public ::testing::Test {
+class SamplesTest : public DataFolder {
 protected:
-  void SetUp() override {
-    char name[] = "/tmp/npar-samples-XXXXXX";
-    ASSERT_TRUE(::mkdtemp(name));
-    folder = name;
-  }
-  void TearDown() override {
-    if (std::system(("rm -rf " + folder).c_str()) != 0)
-      ADD_FAILURE();
-  }
-  std::string file(const std::string &name, const std::string &bytes) {
-    std::string path = folder + "/" + name;
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
   std::string numbers(const std::string &name, const std::vector<int32_t> &values) {
     return file(name, std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(int32_t)));
   }
@@ -47,7 +21,6 @@ protected:
     plan.groups = {{files, {{0, "", 0}, {1, "", 1}}}};
     return plan;
   }
-  std::string folder;
 };
 
 std::string textOf(const InputValues &values) {
@@ -60,7 +33,7 @@ std::string textOf(const InputValues &values) {
 /// No sample has tokens of two documents, and the end of a document is filled up with what does not count.
 TEST_F(SamplesTest, documentsAreCutEachForItself) {
   DataPlan plan = streams({{file("text", "abcdeFGxhijk"), DataFormat::Bytes, 0, numbers("lengths", {5, 2, 1, 4})}});
-  auto source = DataSource::open(plan, 0, shapeOf(4, 3, -100));
+  auto source = DataSource::open(plan, 0, streamShape(4, 3, -100));
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ((*source)->samples(), 4);
   Batch batch = (*source)->batch(0);
@@ -72,7 +45,7 @@ TEST_F(SamplesTest, documentsAreCutEachForItself) {
 
 /// An input may look further on than one token, and may be told where there are tokens.
 TEST_F(SamplesTest, anInputMayLookFurtherOn) {
-  BatchShape shape = shapeOf(2, 3, -100);
+  BatchShape shape = streamShape(2, 3, -100);
   shape.inputs.push_back({"there", program::ElementType::U8, {"batch", "seq"}, {2, 3}, {}, program::InputRole::Other});
   DataPlan plan = streams({{file("text", "abcdefghijk"), DataFormat::Bytes, 0, numbers("lengths", {7, 4})}});
   plan.groups[0].feeds = {{0, "", 0}, {1, "", 2}, {2, "", 0, true}};
@@ -91,7 +64,7 @@ TEST_F(SamplesTest, anInputMayLookFurtherOn) {
 TEST_F(SamplesTest, wrongLengthsOfDocumentsAreNamed) {
   std::string text = file("text", "abcdefgh");
   auto errorOf = [&](const std::vector<int32_t> &lengths, std::optional<int32_t> ignore) {
-    auto source = DataSource::open(streams({{text, DataFormat::Bytes, 0, numbers("lengths", lengths)}}), 0, shapeOf(1, 3, ignore));
+    auto source = DataSource::open(streams({{text, DataFormat::Bytes, 0, numbers("lengths", lengths)}}), 0, streamShape(1, 3, ignore));
     EXPECT_FALSE(source.ok());
     return source.ok() ? "" : source.status().message();
   };
@@ -112,7 +85,7 @@ TEST_F(SamplesTest, documentsAreSplitWhole) {
   std::set<char> seen;
   for (size_t part : {0, 1}) {
     plan.split = {{0.75, 0.25}, 42, part};
-    auto pass = OncePass::open(plan, shapeOf(1, 2, -100), 2);
+    auto pass = OncePass::open(plan, streamShape(1, 2, -100), 2);
     ASSERT_TRUE(pass.ok()) << pass.status().message();
     std::set<char> here;
     for (int64_t step = 0; step < (*pass)->steps(); ++step)
@@ -129,7 +102,7 @@ TEST_F(SamplesTest, documentsAreSplitWhole) {
 TEST_F(SamplesTest, severalFilesAreOneAfterTheOther) {
   DataPlan plan = streams({{file("a", "abcde"), DataFormat::Bytes}, {file("b", "ABC"), DataFormat::Bytes}});
   plan.last = LastBatch::Pad;
-  auto source = DataSource::open(plan, 0, shapeOf(2, 2, -100));
+  auto source = DataSource::open(plan, 0, streamShape(2, 2, -100));
   ASSERT_TRUE(source.ok()) << source.status().message();
   EXPECT_EQ((*source)->samples(), 3);
   EXPECT_EQ(textOf((*source)->batch(0)[0]) + textOf((*source)->batch(1)[0]), "abcdAB..");
@@ -141,7 +114,7 @@ TEST_F(SamplesTest, severalFilesAreOneAfterTheOther) {
 TEST_F(SamplesTest, aPartWithFewerSamplesThanABatchIsRefused) {
   DataPlan plan = streams({{file("a", "abcdefghijklmnopqrstu"), DataFormat::Bytes}});
   plan.split = {{0.9, 0.1}, 42, 1};
-  auto source = DataSource::open(plan, 0, shapeOf(2, 2));
+  auto source = DataSource::open(plan, 0, streamShape(2, 2));
   ASSERT_FALSE(source.ok());
   EXPECT_EQ(source.status().message(), "data '" + folder +
                                            "/a' has 1 sample of 2 tokens in part 2 of its split, but a batch takes 2 and would "
