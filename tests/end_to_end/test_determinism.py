@@ -51,9 +51,10 @@ class DeterminismTest(DriverTest):
         self.assertEqual(summary["steps"], 4)
         self.assertEqual(len(log), 4)
         for step, entry in enumerate(log):
-            self.assertEqual(list(entry), ["step", "loss", "grad_norm", "lr", "tokens", "tokens_per_second"])
+            self.assertEqual(list(entry), ["step", "loss", "grad_norm", "lr", "tokens", "tokens_per_second", "epoch", "sample"])
             self.assertEqual(entry["step"], step)
             self.assertEqual(entry["tokens"], SMALL["batch"] * SMALL["length"])
+            self.assertEqual(entry["sample"], step * SMALL["batch"])
         self.assertEqual(log[-1]["loss"], summary["loss"])
         self.assertLess(log[-1]["loss"], log[0]["loss"] + 0.5)
         trace = json.loads((self.folder / "trace.json").read_text())
