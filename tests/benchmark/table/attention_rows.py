@@ -15,10 +15,11 @@ def measure(options, table):
         table.add(Row("attention", absent="tests/benchmark/attention.py is not there"))
         return
     options.say("(g)")
-    command = [options.python, str(SCRIPT), "--build", str(options.build), "--threads", str(options.threads)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **options.thread_variables()})
-    for line in done.stdout.splitlines():
-        table.text(line)
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["it said nothing"]
-        table.add(Row("attention", absent=f"{SCRIPT.name} ended with {done.returncode}: {said[-1][:200]}"))
+    for kind in options.types:
+        command = [options.python, str(SCRIPT), "--build", str(options.build), "--threads", str(options.threads), "--type", kind]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **options.thread_variables()})
+        for line in done.stdout.splitlines():
+            table.text(line)
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or ["it said nothing"]
+            table.add(Row("attention", absent=f"{SCRIPT.name} ended with {done.returncode}: {said[-1][:200]}"))
