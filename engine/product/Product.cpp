@@ -1,5 +1,5 @@
-// The loops around register tiles: blocks of rows, of columns and of k, strips of columns, then panels (after Goto, van de Geijn: Anatomy of
-// high-performance matrix multiplication, 2008, with A and B changed over), with sums carried from one block of k to the next.
+// The loops around register tiles: blocks of rows, of columns and of k, strips of columns, then panels (after Goto, van de Geijn: Anatomy
+// of high-performance matrix multiplication, 2008, with A and B changed over), with sums carried from one block of k to the next.
 #include "engine/product/Product.h"
 
 #include "engine/product/FloatControl.h"
@@ -15,6 +15,9 @@ namespace {
 constexpr int64_t alignment = 64;
 /// What lies in the third-level cache: packed panels of B, and sums that are carried over blocks of k.
 constexpr int64_t mostPanelBytes = 12 << 20, mostCarriedRows = 2048, mostCarriedColumns = 1024;
+
+/// Sums of a strip of few rows.
+constexpr int64_t mostThinBytes = 32 << 10;
 
 int64_t ceilDivide(int64_t value, int64_t by) { return (value + by - 1) / by; }
 int64_t roundUp(int64_t value, int64_t multiple) { return ceilDivide(value, multiple) * multiple; }
@@ -42,6 +45,9 @@ void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
 }
 
 int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
+
+/// Of so few rows of C it is faster to read B where it lies than to pack it: measured (README.md), bf16 beside tiles.
+int64_t mostThinRows(const ProductShape &shape) { return shape.type != ProductType::BF16 ? 16 : shape.bTransposed ? 8 : 4; }
 
 int64_t resultBytes(const ProductShape &shape) { return shape.result == ProductResult::Sums ? sumBytes(shape.type) : 2; }
 
@@ -74,10 +80,14 @@ struct Product::Pass {
 };
 
 Product::Product(const ProductShape &shape, int workers, InstructionSet set)
-    : shape(shape), kernels(tileKernels(set, shape.type)), tileBytes(kernels.rows * kernels.columns * sumBytes(shape.type)),
-      inC(shape.result == ProductResult::Sums && !shape.accumulate) {
-  cutForCaches();
-  cutForWorkers(workers);
+    : shape(shape), thin(shape.m <= mostThinRows(shape)), kernels(thin ? thinKernels(set, shape.type) : tileKernels(set, shape.type)),
+      tileBytes(kernels.rows * kernels.columns * sumBytes(shape.type)), inC(shape.result == ProductResult::Sums && !shape.accumulate) {
+  if (thin) {
+    cutThin(workers);
+  } else {
+    cutForCaches();
+    cutForWorkers(workers);
+  }
 }
 
 void Product::cutForCaches() {
@@ -92,7 +102,8 @@ void Product::cutForCaches() {
   passK = std::min(kernels.passK, std::max<int64_t>(firstLevelCache() * 9 / 10 / (kernels.rows * kernels.packedBytes), kernels.group));
 }
 
-/// Two parts for each worker, since workers are not equally fast, cut so that what several parts pack again of A and fetch again of B is least.
+/// Two parts for each worker, since workers are not equally fast, cut so that what several parts pack again of A and fetch again of B is
+/// least.
 void Product::cutForWorkers(int workers) {
   int64_t tilesDown = stepRows / kernels.rows, tilesAcross = stepColumns / kernels.columns, most = workers > 1 ? 2 * workers : 1;
   packParts = std::min<int64_t>(workers, tilesAcross);
@@ -112,10 +123,14 @@ void Product::cutForWorkers(int workers) {
 uint64_t Product::panelBytes() const { return roundUp(stepColumns * blockK * kernels.packedBytes, alignment); }
 
 uint64_t Product::sharedBytes() const {
+  if (thin)
+    return 0;
   return panelBytes() + (carried ? uint64_t(stepRows / kernels.rows) * (stepColumns / kernels.columns) * tileBytes : 0);
 }
 
 uint64_t Product::partBytes() const {
+  if (thin)
+    return thinBytes();
   int64_t tiles = inC || carried ? 1 : stripColumns / kernels.columns;
   return roundUp(blockRows * blockK * kernels.packedBytes, alignment) + tiles * tileBytes;
 }
@@ -129,6 +144,8 @@ Product::Step Product::stepOf(int64_t phase) const {
 }
 
 void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, void *shared, void *own) const {
+  if (thin)
+    return runThin(part, operands, static_cast<char *>(own));
   Step step = stepOf(phase);
   if (phase % 2)
     multiply(step, part, operands, static_cast<char *>(shared), static_cast<char *>(own));
@@ -136,12 +153,51 @@ void Product::run(int64_t phase, int64_t part, const ProductOperands &operands, 
     pack(step, part, operands.b, static_cast<char *>(shared));
 }
 
+// --- few rows -------------------------------------------------------------------------------------------------------------------------
+
+/// A strip's sums stay in the first-level cache while B passes by.
+void Product::cutThin(int workers) {
+  int64_t bytes = shape.m * sumBytes(shape.type) * (kernels.flushes ? 3 : 1);
+  int64_t tilesAcross = ceilDivide(shape.n, kernels.columns);
+  partColumns = std::min<int64_t>(workers > 1 ? 2 * workers : 1, tilesAcross);
+  stripColumns = evenBlock(ceilDivide(tilesAcross, partColumns) * kernels.columns, mostThinBytes / bytes, kernels.columns);
+}
+
+int64_t Product::thinDepth() const { return roundUp(shape.k, kernels.group); }
+
+/// A's rows; sums, and as much again for each of the two chains of bf16; a row of B.
+uint64_t Product::thinBytes() const {
+  return roundUp(shape.m * (thinDepth() + 3 * stripColumns) * sumBytes(shape.type) + stripColumns * sumBytes(shape.type), alignment);
+}
+
+void Product::runThin(int64_t part, const ProductOperands &operands, char *own) const {
+  ProductTarget target{operands.c, shape.cStride, shape.result, shape.accumulate};
+  auto [left, right] = share(ceilDivide(shape.n, kernels.columns), part, partColumns);
+  int64_t padded = thinDepth(), bytes = sumBytes(shape.type), end = std::min(right * kernels.columns, shape.n);
+  char *tiles = own + shape.m * padded * bytes;
+  kernels.widenThin({operands.a, shape.aStride, shape.aTransposed}, shape.m, shape.k, padded, own);
+  for (int64_t column = left * kernels.columns; column < end; column += stripColumns) {
+    int64_t columns = std::min(stripColumns, end - column);
+    {
+      FloatControl control(kernels.flushes ? FloatControl::Flushing : FloatControl::Precise);
+      kernels.multiplyThin(shape.m, shape.k, own, padded, {operands.b, shape.bStride, shape.bTransposed}, column, columns, tiles);
+    }
+    FloatControl control(FloatControl::Precise);
+    for (int64_t j = 0; j < columns; j += kernels.columns)
+      kernels.finish(target, tiles + j * shape.m * bytes, 0, column + j, int(shape.m),
+                     int(std::min<int64_t>(kernels.columns, columns - j)));
+  }
+}
+
+// --- many rows ------------------------------------------------------------------------------------------------------------------------
+
 void Product::pack(const Step &step, int64_t part, const void *b, char *panels) const {
   int64_t depth = step.k.end - step.k.begin;
   auto [begin, end] = share(ceilDivide(step.columns.end - step.columns.begin, kernels.columns), part, packParts);
   if (begin == end)
     return;
-  int64_t column = step.columns.begin + begin * kernels.columns, right = std::min(step.columns.begin + end * kernels.columns, step.columns.end);
+  int64_t column = step.columns.begin + begin * kernels.columns,
+          right = std::min(step.columns.begin + end * kernels.columns, step.columns.end);
   kernels.packB({b, shape.bStride, shape.bTransposed}, step.k.begin, depth, column, right - column,
                 panels + begin * kernels.columns * roundUp(depth, kernels.group) * kernels.packedBytes);
 }
@@ -233,8 +289,11 @@ void Product::multiplyEdge(const Strip &strip, const Pass &pass, const char *b, 
 void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const {
   FloatControl control(FloatControl::Precise);
   for (int64_t j = 0; j < strip.columns; j += kernels.columns, sums += tileBytes)
-    kernels.finish(strip.target, sums, strip.row + i, strip.column + j, usedRows, int(std::min<int64_t>(kernels.columns, strip.columns - j)));
+    kernels.finish(strip.target, sums, strip.row + i, strip.column + j, usedRows,
+                   int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
+
+const TileKernels &thinKernels(InstructionSet set, ProductType type) { return tileKernels(std::min(set, InstructionSet::Avx512), type); }
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type) {
   switch (set) {

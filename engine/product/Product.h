@@ -25,15 +25,15 @@ struct ProductOperands {
 };
 
 /// A product planned for a number of workers: phases that follow each other, in each of them parts that can run at the same time, in any
-/// order, on any thread. By turns B is packed and multiplied with, so that its panels are packed once for all workers. No allocation and no
-/// lock in `run`.
+/// order, on any thread. By turns B is packed and multiplied with, so that its panels are packed once for all workers; of few rows of C
+/// there is one phase, and B is read where it lies. No allocation and no lock in `run`.
 class Product {
 public:
   /// m, n, k >= 1. Of a small product a phase has fewer parts than there are workers.
   Product(const ProductShape &shape, int workers, InstructionSet set);
 
-  int64_t phases() const { return 2 * steps; }
-  int64_t parts(int64_t phase) const { return phase % 2 ? partRows * partColumns : packParts; }
+  int64_t phases() const { return thin ? 1 : 2 * steps; }
+  int64_t parts(int64_t phase) const { return thin || phase % 2 ? partRows * partColumns : packParts; }
   /// Scratch, aligned to 64: of the product from its first phase to its last, and of a part while it runs.
   uint64_t sharedBytes() const;
   uint64_t partBytes() const;
@@ -48,25 +48,30 @@ private:
   struct Pass;
   void cutForCaches();
   void cutForWorkers(int workers);
+  void cutThin(int workers);
   Step stepOf(int64_t phase) const;
   uint64_t panelBytes() const;
+  uint64_t thinBytes() const;
+  int64_t thinDepth() const;
   void pack(const Step &step, int64_t part, const void *b, char *panels) const;
   void multiply(const Step &step, int64_t part, const ProductOperands &operands, char *shared, char *own) const;
   void multiplyStrip(const Strip &strip) const;
   void multiplyPass(const Strip &strip, const Pass &pass, char *sums) const;
   void multiplyEdge(const Strip &strip, const Pass &pass, const char *b, int64_t column, int usedColumns) const;
+  void runThin(int64_t part, const ProductOperands &operands, char *own) const;
   void finishRow(const Strip &strip, int64_t i, int usedRows, const char *sums) const;
 
   ProductShape shape;
+  bool thin;
   const TileKernels &kernels;
   int64_t tileBytes;
   /// Nothing is left to do to the sums: C itself carries them from one block of k to the next.
   bool inC;
   /// Sums that something is left to do to wait between blocks of k in memory that the parts share.
-  bool carried;
+  bool carried = false;
   /// A step is a block of k of some columns of some rows of C; A is packed in blocks of rows of a part, and a strip of B's panels fits the
   /// second-level cache.
-  int64_t stepRows, stepColumns, blockK, blockRows, stripColumns, passK, steps;
+  int64_t stepRows = 0, stepColumns = 0, blockK = 0, blockRows = 0, stripColumns = 0, passK = 0, steps = 0;
   int64_t partRows = 1, partColumns = 1, packParts = 1;
 };
 

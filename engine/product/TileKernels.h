@@ -1,8 +1,8 @@
 // What the loops of a product need from an instruction set: how panels are packed and one register tile multiplied and written.
 #pragma once
 
-#include "engine/product/ProductTarget.h"
 #include "engine/product/InstructionSet.h"
+#include "engine/product/ProductTarget.h"
 
 #include <cstdint>
 
@@ -33,7 +33,8 @@ struct TileKernels {
   int group;
   int packedBytes;
   /// Good sizes for the caches: so many k of so many rows of A are packed at once, so many columns of B have panels that fit the second
-  /// level, and at most so many k are multiplied before the next panel of B has its turn that a panel of A of that depth stays in the first.
+  /// level, and at most so many k are multiplied before the next panel of B has its turn that a panel of A of that depth stays in the
+  /// first.
   int64_t blockK, blockRows, stripColumns, passK;
 
   /// [row, row + rows) x [k, k + depth) of A into panels.
@@ -46,6 +47,13 @@ struct TileKernels {
                    bool first);
   /// Writes `usedRows` x `usedColumns` of the finished tile (rows side by side) whose corner is (row, column) of C.
   void (*finish)(const ProductTarget &target, const void *tile, int64_t row, int64_t column, int usedRows, int usedColumns);
+  /// Products of few rows read B where it lies. [0, rows) x [0, depth) of A widened: rows of `padded` elements of the sums' type, filled up
+  /// with +0.
+  void (*widenThin)(const Operand &a, int64_t rows, int64_t depth, int64_t padded, void *factors);
+  /// Sums over all k for [column, column + columns) of B, in tiles for `finish`, one after the other, of `rows` rows. Behind them must be
+  /// room for twice as many sums and for a row of B.
+  void (*multiplyThin)(int64_t rows, int64_t depth, const void *factors, int64_t padded, const Operand &b, int64_t column, int64_t columns,
+                       void *tiles);
   /// Around the work of one part: what the processor must be told (tile shapes; flushing is told around `multiply`).
   void (*begin)();
   void (*end)();
@@ -57,6 +65,9 @@ struct TileKernels {
 
 /// Only BF16 has tiles: for other types the next lower set's kernels are given.
 const TileKernels &tileKernels(InstructionSet set, ProductType type);
+
+/// Those without tiles, which alone have what multiplies few rows.
+const TileKernels &thinKernels(InstructionSet set, ProductType type);
 
 const TileKernels &plainKernels(ProductType type);
 const TileKernels &avx2Kernels(ProductType type);

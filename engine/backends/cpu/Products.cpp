@@ -52,7 +52,8 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     return Status::badInput(what + " is empty");
   if ((m.a_row() != 1 && m.a_column() != 1) || (m.b_row() != 1 && m.b_column() != 1))
     return Status::badInput(what + ": neither the row nor the column stride of an operand is 1");
-  ProductShape shape{*type, m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, resultType(m.result()), m.accumulate()};
+  ProductShape shape{*type,         m.m(), m.n(), m.k(), 0, 0, m.c_row(), m.a_column() != 1, m.b_column() != 1, resultType(m.result()),
+                     m.accumulate()};
   shape.aStride = shape.aTransposed ? m.a_column() : m.a_row();
   shape.bStride = shape.bTransposed ? m.b_column() : m.b_row();
 
@@ -64,7 +65,10 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     loops.addOperand(*list, program::sizeOf(of));
   }
   int64_t count = loops.count();
-  int64_t pieces = piecesOf(2.0 * double(m.m()) * double(m.n()) * double(m.k()) * double(count), spread);
+  // To fetch a byte of B takes about as long as so many operations: what products of few rows last.
+  constexpr double operationsPerByte = 5;
+  double operations = std::max(2.0 * double(m.m()), operationsPerByte * program::sizeOf(m.type())) * double(m.n()) * double(m.k());
+  int64_t pieces = piecesOf(operations * double(count), spread);
   // Whole where there are enough of them: nobody waits for anybody.
   bool whole = pieces == 1 || count % spread.threads == 0 || count >= 2 * spread.threads;
   Product product(shape, whole ? 1 : static_cast<int>(std::min<int64_t>(pieces, spread.threads)), set);
@@ -80,7 +84,8 @@ void Products::run(uint32_t index, const void *a, const void *b, void *c, Worker
   const Product &product = batched.product;
   auto runProduct = [&](int64_t at, auto &&forEach) {
     ProductOperands operands{static_cast<const uint8_t *>(a) + batched.loops.offset(at, 0),
-                             static_cast<const uint8_t *>(b) + batched.loops.offset(at, 1), static_cast<uint8_t *>(c) + batched.loops.offset(at, 2)};
+                             static_cast<const uint8_t *>(b) + batched.loops.offset(at, 1),
+                             static_cast<uint8_t *>(c) + batched.loops.offset(at, 2)};
     void *shared = scratch.own();
     for (int64_t phase = 0; phase < product.phases(); ++phase)
       forEach(product.parts(phase), [&](int64_t part) {

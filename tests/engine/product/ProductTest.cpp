@@ -305,6 +305,19 @@ TEST(ProductTest, severalStepsOfRowsColumnsAndDepths) {
   checkShape<BFloat16, float>({ProductType::BF16, 2060, 2, 800, 800, 2, 2, false, false, bf16, true});
 }
 
+// Few rows, whose B is read where it lies: strips of columns, tails of k and of columns.
+TEST(ProductTest, fewRows) {
+  constexpr auto sums = ProductResult::Sums, bf16 = ProductResult::BF16, f16 = ProductResult::F16;
+  for (int64_t m : {1, 3, 4}) {
+    checkShape<float, float>({ProductType::F32, m, 8300, 21, 24, 8301, 8304, false, false, sums, false});
+    checkShape<float, float>({ProductType::F32, m, 37, 803, m, 803, 40, true, true, bf16, true});
+    checkShape<double, double>({ProductType::F64, m, 45, 203, 203, 203, 45, false, true, sums, true});
+    checkShape<BFloat16, float>({ProductType::BF16, m, 2900, 75, 75, 2900, 2901, false, false, bf16, true});
+    checkShape<BFloat16, float>({ProductType::BF16, m, 83, 700, m, 701, 83, true, true, sums, false});
+    checkShape<Float16, float>({ProductType::F16, m, 83, 130, 130, 130, 83, false, true, f16, false});
+  }
+}
+
 TEST(InstructionSetTest, aWordMasksWhatIsBetter) {
   std::vector<InstructionSet> available = availableInstructionSets();
   for (InstructionSet set : available) {
