@@ -1,5 +1,6 @@
 """Weights of small models from a seed, with the standard library only: the recording script and the tests make the same, and store none."""
 
+import math
 import random
 import zlib
 
@@ -63,3 +64,11 @@ def tokens(model, count, seed=SEED):
         begin = chance.randrange(len(sequence) + 1) if chance.random() < 0.3 else 0
         sequence += sequence[begin : begin + 9] if begin else [chance.randrange(model["vocab"]) for _ in range(9)]
     return sequence[:count]
+
+
+def digest(name, values, seed=SEED):
+    """What tells a gradient from another one in three numbers: its norm, and its products with two random directions of that norm's scale."""
+    chance = random.Random(seed * 2**32 + zlib.crc32(b"digest " + name.encode()))
+    directions = [[chance.choice((-1, 1)) for _ in values] for _ in range(2)]
+    dots = [math.fsum(value * sign for value, sign in zip(values, direction)) for direction in directions]
+    return [math.sqrt(math.fsum(value * value for value in values)), *dots]

@@ -1,0 +1,92 @@
+"""The families of stdlib beside Hugging Face's implementations (tests/reference/families_reference.py): every gradient, and 30 training steps."""
+
+import json
+import math
+import unittest
+
+from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
+
+import random_weights  # of tests/reference, as the driver has it on the path
+
+RECORDED = json.loads((REFERENCE / "families_recorded.json").read_text())
+FAMILIES = RECORDED["families"]
+RATE = 1024  # a power of two: what a step of plain descent subtracts is the gradient times this, to the last bit
+ADAMW = RECORDED["adamw"]
+TRAIN = f"""
+train gradient for MODEL {{ batch {RECORDED["batch"]} optimizer Sgd(lr = {RATE}) }}
+train steps for MODEL {{
+    batch {RECORDED["batch"]}
+    optimizer AdamW(lr = {ADAMW["lr"]}, betas = ({ADAMW["betas"][0]}, {ADAMW["betas"][1]}), epsilon = {ADAMW["eps"]}, decay = {ADAMW["weight_decay"]})
+}}
+"""
+PLANS = {
+    "one rank": ["--plan", "none"],
+    "dp pp tp": settings(mesh(dp=2, pp=2, tp=2), micro=2),
+    "dp pp tp, all in shares": settings(mesh(dp=2, pp=2, tp=2), micro=2, zero=3, schedule="zb_h1"),
+    "tp beyond the key/value heads, sequence": settings(mesh(dp=1, pp=1, tp=4), micro=4, sequence="true"),
+    "dp, recomputed": settings(mesh(dp=4, pp=1, tp=1), micro=1, recompute="block"),
+}
+BOUNDS = {"f64": 1e-9, "f32": 1e-5}
+PUBLISHED = {
+    "qwen2": {"Qwen2-0.5B": 494032768, "Qwen2-1.5B": 1543714304, "Qwen2-7B": 7615616512},
+    "qwen3": {"Qwen3-0.6B": 596049920, "Qwen3-4B": 4022468096, "Qwen3-8B": 8190735360},
+}
+
+
+class FamiliesTest(DriverTest):
+    def bring(self, name):
+        """A folder as transformers writes it, and a text with the train blocks."""
+        family = FAMILIES[name]
+        folder = self.folder / "checkpoint"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(family["config"]))
+        self.weights = random_weights.weights({path: tuple(shape) for path, shape in family["shapes"].items()})
+        safetensors_file.write(folder / "model.safetensors", self.weights)
+        report = self.npar_json("import", folder)
+        self.assertEqual(report["parameters"], sum(math.prod(shape) for shape in family["shapes"].values()))
+        model = report["model"]
+        (self.folder / "check.npar").write_text(f'import "{model}"\n' + TRAIN.replace("MODEL", model.capitalize()))
+        values = {key: json.dumps(value) for key, value in report["settings"].items()}
+        return [*settings(values, length=RECORDED["length"]), "--weights", folder]
+
+    def train(self, flags, block, plan, element, steps, *more):
+        self.npar(
+            "run", "check.npar", "--train", block, *PLANS[plan], *flags, *settings(compute=element), "--data", REFERENCE / "tokens.u16", "--tokens", "u16",
+            "--order", "sequential", "--steps", steps, "--log", "log.jsonl", "--quiet", *more,
+        )  # fmt: skip
+        return [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
+
+    def check_gradients(self, flags, plan):
+        self.train(flags, "gradient", plan, "f64", 1, "--save-weights", "moved.safetensors")
+        moved = safetensors_file.read(self.folder / "moved.safetensors")
+        self.assertEqual(set(moved), set(self.weights))
+        for path, expected in self.family["gradients"].items():
+            gradient = [(before - after) / RATE for before, after in zip(self.weights[path].values, moved[path].values)]
+            found, scale = random_weights.digest(path, gradient), BOUNDS["f64"] * expected[0] * math.sqrt(len(gradient))
+            for value, wanted in zip(found, expected):
+                self.assertLessEqual(abs(value - wanted), scale, f"gradient of '{path}'")
+
+    def test_gradients_and_steps(self):
+        for name, family in FAMILIES.items():
+            self.family = family
+            flags = self.bring(name)
+            with self.subTest(name):
+                self.check_gradients(flags, "dp pp tp")
+            for plan, element in [*((plan, "f64") for plan in PLANS), ("one rank", "f32"), ("dp pp tp, all in shares", "f32")]:
+                with self.subTest(f"{name} {plan} {element}"):
+                    expected = family["losses"][element]
+                    losses = self.train(flags, "steps", plan, element, len(expected))
+                    apart = max(abs(loss / wanted - 1) for loss, wanted in zip(losses, expected))
+                    self.assertLessEqual(apart, BOUNDS[element])
+
+    def test_published_sizes(self):
+        """One rank, one sequence: the count needs no more."""
+        for model, sizes in PUBLISHED.items():
+            for name, parameters in sizes.items():
+                with self.subTest(name):
+                    report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64))
+                    self.assertEqual(report["parameters"], parameters)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Hugging Face's own models of stdlib's families, small and with random weights: records losses of 30 training steps, and what the gradients of
+the first are, for npar to be compared with.
+
+Needs PyTorch and transformers; the tests need only families_recorded.json, and make the same weights (random_weights.py). Run it in this folder to
+record again:
+    python3 families_reference.py
+"""
+
+import inspect
+import json
+import pathlib
+import re
+import struct
+import sys
+import types
+
+import torch
+import transformers
+from torch.nn import functional
+from transformers.models.qwen2 import modeling_qwen2
+from transformers.models.qwen3 import modeling_qwen3
+
+import random_weights
+
+HERE = pathlib.Path(__file__).resolve().parent
+BATCH, LENGTH, STEPS = 8, 16, 30
+ADAMW = {"lr": 1e-3, "betas": (0.9, 0.95), "eps": 1e-8, "weight_decay": 0.01}
+DECODER = dict(
+    vocab_size=61, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+    max_position_embeddings=32, rms_norm_eps=1e-6, rope_parameters={"rope_type": "default", "rope_theta": 100.0},
+)  # fmt: skip
+# Name: its code, class, configuration.
+FAMILIES = {
+    "qwen2": (modeling_qwen2, "Qwen2ForCausalLM", transformers.Qwen2Config(**DECODER)),
+    "qwen2_tied": (modeling_qwen2, "Qwen2ForCausalLM", transformers.Qwen2Config(**DECODER, tie_word_embeddings=True)),
+    "qwen3": (modeling_qwen3, "Qwen3ForCausalLM", transformers.Qwen3Config(**DECODER, head_dim=6)),
+}
+# Where float64 is meant the code casts to float32, but for frequencies of rotary positions, which every checkpoint was trained with in float32.
+FREQUENCIES = re.compile(r"^.*torch\.arange\(.*$", re.MULTILINE)
+WIDER = {"torch.float32": "torch.float64", ".float()": ".double()", "dtype=torch.float)": "dtype=torch.float64)"}
+
+
+def widened(module):
+    """The same code in float64 throughout."""
+    text = inspect.getsource(module)
+    kept = FREQUENCIES.findall(text)
+    text = FREQUENCIES.sub("@frequencies@", text)
+    for narrow, wide in WIDER.items():
+        text = text.replace(narrow, wide)
+    for line in kept:
+        text = text.replace("@frequencies@", line, 1)
+    wide = types.ModuleType(module.__name__ + "_float64")
+    wide.__package__, wide.__file__ = module.__package__, module.__file__
+    sys.modules[wide.__name__] = wide
+    exec(compile(text, wide.__name__, "exec"), wide.__dict__)
+    return wide
+
+
+class Training:
+    """A model as it is trained in one element type."""
+
+    def __init__(self, module, name, config, weights, element):
+        self.model = getattr(module, name)(config)
+        with torch.no_grad():
+            for path, parameter in self.model.named_parameters():
+                parameter.copy_(torch.tensor(weights[path].values).view(parameter.shape))
+        self.model.to(element)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), **ADAMW)
+
+    def gradients(self, rows):
+        """The loss of a batch; its gradients are in the parameters."""
+        self.optimizer.zero_grad()
+        logits = self.model(input_ids=rows[:, :-1]).logits
+        loss = functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
+        loss.backward()
+        return loss.item()
+
+    def losses(self, batches):
+        found = []
+        for rows in batches:
+            found.append(self.gradients(rows))
+            self.optimizer.step()
+        return found
+
+
+def record(module, name, config, batches):
+    config._attn_implementation, config.use_cache = "eager", False
+    shapes = {path: tuple(parameter.shape) for path, parameter in getattr(module, name)(config).named_parameters()}
+    weights = random_weights.weights(shapes)
+    wide = widened(module)
+    first = Training(wide, name, config, weights, torch.float64)
+    first.gradients(batches[0])
+    gradients = {path: random_weights.digest(path, parameter.grad.flatten().tolist()) for path, parameter in first.model.named_parameters()}
+    losses = {
+        "f64": Training(wide, name, config, weights, torch.float64).losses(batches),
+        "f32": Training(module, name, config, weights, torch.float32).losses(batches),
+    }
+    apart = max(abs(narrow / exact - 1) for narrow, exact in zip(losses["f32"], losses["f64"]))
+    assert apart < 1e-5, apart
+    print(f"{config.model_type:8} loss {losses['f64'][0]:.6f} to {losses['f64'][-1]:.6f}; float32 beside float64: {apart:.1e} apart")
+    written = config.to_diff_dict()
+    written["architectures"] = [name]
+    written.pop("use_cache", None)
+    return {"config": written, "shapes": {path: list(shape) for path, shape in shapes.items()}, "gradients": gradients, "losses": losses}
+
+
+def main():
+    torch.set_num_threads(1)
+    data = (HERE / "tokens.u16").read_bytes()
+    tokens = torch.tensor(struct.unpack(f"<{len(data) // 2}H", data))
+    sample = lambda i: tokens[i * LENGTH : i * LENGTH + LENGTH + 1]  # noqa: E731
+    batches = [torch.stack([sample(step * BATCH + row) for row in range(BATCH)]) for step in range(STEPS)]
+    recorded = {
+        "torch": torch.__version__.split("+")[0], "transformers": transformers.__version__, "batch": BATCH, "length": LENGTH, "adamw": ADAMW,
+        "families": {name: record(*family, batches) for name, family in FAMILIES.items()},
+    }  # fmt: skip
+    (HERE / "families_recorded.json").write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
