@@ -98,10 +98,28 @@ struct Setting {
   ExpressionPtr value;
 };
 
+/// `decay 0`, `lr * 10`
+struct GroupChange {
+  Name name;
+  bool times = false;
+  ExpressionPtr value;
+};
+
+/// `freeze "*" except "head.*"` or `for "*.bias" as "biases" { decay 0 }`
+struct ParameterRule {
+  Location location;
+  bool freeze = false;
+  std::vector<Name> patterns, except;
+  std::optional<Name> group; ///< the name after `as`
+  ExpressionPtr condition;
+  std::vector<GroupChange> changes;
+};
+
 struct Train {
   Name name, model;
   std::vector<Item> parameters;
   std::vector<Setting> settings;
+  std::vector<ParameterRule> rules;
 };
 
 /// Named values of a model's constants.

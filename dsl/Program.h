@@ -108,6 +108,14 @@ struct LearningRate {
 
 enum class OptimizerKind { Sgd, AdamW };
 
+/// What the rules of a train block make of a parameter.
+struct ParameterTraining {
+  bool frozen = false;         ///< it keeps its values: no gradient, no optimizer state
+  double rate = 1;             ///< times the learning rate
+  std::optional<double> decay; ///< in place of the optimizer's
+  int group = 0;               ///< in Train::groups; of a frozen one nothing
+};
+
 struct Train {
   std::string name;
   int64_t batch = 0; ///< sequences per training step, B
@@ -116,6 +124,8 @@ struct Train {
   double momentum = 0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0;
   std::optional<double> clip; ///< global norm
   uint64_t seed = 0;
+  std::vector<ParameterTraining> parameters; ///< one per Model::parameters
+  std::vector<std::string> groups;           ///< of parameters whose gradients have a norm of their own; none is empty
   Location location;
 };
 

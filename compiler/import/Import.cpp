@@ -159,6 +159,10 @@ private:
                                                count("warmup", train.rate.warmup), count("steps", train.rate.steps)}));
     if (train.clip)
       module->setAttr("nn.clip", builder.getF64FloatAttr(*train.clip));
+    if (train.groups.size() > 1) {
+      SmallVector<StringRef> groups(train.groups.begin(), train.groups.end());
+      module->setAttr("npar.groups", builder.getStrArrayAttr(groups));
+    }
   }
 
   //===- Variables ----------------------------------------------------------------------------------------------------------===//
@@ -179,6 +183,7 @@ private:
       InitKind initial = seamOf(parameter.init);
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
+      setTraining(variable, program.train.parameters[index]);
     }
     // Their names begin with a '#', which no path of a parameter can have.
     Type scalar = scalarOf(builder.getF64Type());
@@ -190,6 +195,18 @@ private:
       return;
     VariableOp::create(builder, loc, "#out.valid_tokens.sum", scalar, VariableKind::Accumulator);
     VariableOp::create(builder, loc, "#out.valid_tokens", scalar, VariableKind::Output).setOutput("valid_tokens");
+  }
+
+  void setTraining(VariableOp variable, const dsl::ParameterTraining &training) {
+    variable.setFrozen(training.frozen);
+    if (training.frozen)
+      return;
+    if (training.rate != 1)
+      variable.setRateAttr(builder.getF64FloatAttr(training.rate));
+    if (training.decay)
+      variable.setDecayAttr(builder.getF64FloatAttr(*training.decay));
+    if (program.train.groups.size() > 1)
+      variable.setGroup(training.group);
   }
 
   //===- Nodes --------------------------------------------------------------------------------------------------------------===//

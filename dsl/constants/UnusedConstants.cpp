@@ -44,6 +44,14 @@ public:
       expression(s.value);
   }
 
+  void rules(const std::vector<ast::ParameterRule> &list) {
+    for (const ast::ParameterRule &rule : list) {
+      expression(rule.condition);
+      for (const ast::GroupChange &change : rule.changes)
+        expression(change.value);
+    }
+  }
+
   void plan(const ast::Plan &p) {
     items(p.mesh);
     settings(p.settings);
@@ -110,6 +118,7 @@ std::vector<ast::Name> unusedConstants(const ast::Block &model) {
 std::vector<ast::Name> unusedConstants(const ast::Train &train) {
   Words words;
   words.settings(train.settings);
+  words.rules(train.rules);
   return words.missing(train.parameters);
 }
 

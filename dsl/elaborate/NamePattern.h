@@ -1,4 +1,4 @@
-// Patterns of names in checkpoint blocks: at most one '*', which stands for any text, points included.
+// Patterns of names: a '*' stands for any text, points included. Those of checkpoint blocks have at most one, those of train blocks any number.
 #pragma once
 
 #include <string>
@@ -10,9 +10,21 @@ inline bool matchesName(const std::string &pattern, const std::string &text) {
   size_t star = pattern.find('*');
   if (star == std::string::npos)
     return pattern == text;
-  size_t after = pattern.size() - star - 1;
-  return text.size() >= star + after && text.compare(0, star, pattern, 0, star) == 0 &&
-         text.compare(text.size() - after, after, pattern, star + 1, after) == 0;
+  size_t last = pattern.rfind('*'), after = pattern.size() - last - 1;
+  if (text.size() < star + after || text.compare(0, star, pattern, 0, star) != 0 ||
+      text.compare(text.size() - after, after, pattern, last + 1, after) != 0)
+    return false;
+  // Between two stars the earliest place leaves the most to what follows.
+  size_t at = star;
+  while (star != last) {
+    size_t next = pattern.find('*', star + 1);
+    std::string part = pattern.substr(star + 1, next - star - 1);
+    at = text.find(part, at);
+    if (at == std::string::npos || (at += part.size()) > text.size() - after)
+      return false;
+    star = next;
+  }
+  return true;
 }
 
 /// Whether `pattern` matches every name that `other` does: then the '*' of `other` is some of its own text.

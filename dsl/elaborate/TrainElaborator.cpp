@@ -30,6 +30,7 @@ public:
     attempt([&] { optimizer(values["optimizer"]); });
     attempt([&] { clip(values["clip"]); });
     attempt([&] { seed(values["seed"]); });
+    result.rules = readParameterRules(source.rules, evaluator, scope);
     return result;
   }
 
@@ -42,6 +43,8 @@ private:
   }
 
   static std::vector<std::string> unknownHelp(const std::string &name) {
+    if (name == "freeze")
+      return {"paths of parameters stand in quotes: `freeze \"encoder.*\"`"};
     std::vector<std::string> helps = didYouMean(name, {"batch", "optimizer", "clip", "seed"});
     return helps.empty() ? std::vector<std::string>{"it has batch, optimizer, clip and seed"} : helps;
   }

@@ -1,14 +1,16 @@
-// A train block: batch, optimizer with its learning rate, clipping, seed.
+// A train block: batch, optimizer with its learning rate, clipping, seed, rules for parameters.
 #pragma once
 
 #include "dsl/Program.h"
 #include "dsl/constants/Settings.h"
+#include "dsl/elaborate/ParameterRules.h"
 
 namespace npar::dsl {
 
 struct ElaboratedTrain {
   Train train;
   Location batchAt; ///< where the batch is given
+  std::vector<ParameterRule> rules;
 };
 
 /// Errors are in the evaluator's reporter.

@@ -220,6 +220,8 @@ private:
     ModelElaborator(graph, reporter, modelFile).run(*model, constants);
     if (program.model.loss >= 0 && diagnostics.errorCount() == before)
       planned.check(program.model);
+    if (program.model.loss >= 0 && diagnostics.errorCount() == before)
+      applyParameterRules(trained.rules, reporter, program.model, program.train);
     if (data && program.model.loss >= 0 && diagnostics.errorCount() == before)
       program.data = elaborateData(*data, evaluator, dataScope, program.model, declaredInputs(*model), sources);
     program.plan = planned.plan;

@@ -9,7 +9,12 @@ declaration: importDeclaration | layerDeclaration | modelDeclaration | trainDecl
 importDeclaration: IMPORT STRING;
 layerDeclaration: LAYER name parameters? body;
 modelDeclaration: MODEL name parameters? body;
-trainDeclaration: TRAIN name parameters? FOR name '{' setting* '}';
+trainDeclaration: TRAIN name parameters? FOR name '{' trainItem* '}';
+trainItem: freezeItem | groupItem | setting;
+freezeItem: FREEZE parameterPatterns (IF expression)?; // `freeze "*" except "head.*"`
+groupItem: FOR parameterPatterns path? (IF expression)? '{' groupChange* '}'; // `for "*.bias" { decay 0 }`
+parameterPatterns: STRING (',' STRING)* (EXCEPT STRING (',' STRING)*)?;
+groupChange: name ('*' product | expression); // `lr * 10`; which words there are is checked afterwards
 configDeclaration: CONFIG STRING FOR name parameters;
 // What a configuration file of other programs says of a model: `take "n_embd" = width`; which words there are is checked afterwards.
 familyDeclaration: FAMILY STRING FOR name '{' familyRule* '}';
@@ -91,7 +96,7 @@ list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
-    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST;
+    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -115,6 +120,8 @@ LENGTHS: 'lengths';
 WEIGHT: 'weight';
 SEED: 'seed';
 LAST: 'last';
+FREEZE: 'freeze';
+EXCEPT: 'except';
 LOSS: 'loss';
 REQUIRE: 'require';
 FORWARD: 'forward';

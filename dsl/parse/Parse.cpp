@@ -5,6 +5,7 @@
 #include "dsl/parse/PlanBuilder.h"
 #include "dsl/parse/StatementBuilder.h"
 #include "dsl/parse/SyntaxErrors.h"
+#include "dsl/parse/TrainBuilder.h"
 
 #include "NparLexer.h"
 
@@ -20,7 +21,7 @@ using Grammar = grammar::NparParser;
 class FileBuilder : public StatementBuilder {
 public:
   FileBuilder(uint32_t file, Diagnostics &diagnostics)
-      : StatementBuilder(file, diagnostics), plans(file, diagnostics), datas(file, diagnostics) {}
+      : StatementBuilder(file, diagnostics), plans(file, diagnostics), datas(file, diagnostics), trains(file, diagnostics) {}
 
   ast::File build(Grammar::FileContext *context) {
     ast::File result;
@@ -32,11 +33,9 @@ public:
         result.layers.push_back({name(layer->name()), parameters(layer->parameters()), body(layer->body())});
       else if (auto *model = d->modelDeclaration())
         result.models.push_back({name(model->name()), parameters(model->parameters()), body(model->body())});
-      else if (auto *train = d->trainDeclaration()) {
-        result.trains.push_back({name(train->name(0)), name(train->name(1)), parameters(train->parameters()), {}});
-        for (auto *s : train->setting())
-          result.trains.back().settings.push_back({name(s->name()), expression(s->expression())});
-      } else if (auto *p = d->planDeclaration())
+      else if (auto *train = d->trainDeclaration())
+        result.trains.push_back(trains.train(train));
+      else if (auto *p = d->planDeclaration())
         result.plans.push_back(plans.plan(p));
       else if (auto *c = d->configDeclaration())
         result.configs.push_back({textName(c->STRING()), name(c->name()), parameters(c->parameters())});
@@ -99,6 +98,7 @@ private:
 
   PlanBuilder plans;
   DataBuilder datas;
+  TrainBuilder trains;
 };
 
 /// Reports characters that belong to no token. Returns false when there are some.

@@ -182,7 +182,36 @@ private:
     head("train", t.name, t.parameters);
     out << " for " << t.model.text << " {\n";
     settings(t.settings);
+    for (const ParameterRule &rule : t.rules)
+      parameterRule(rule);
     out << "}\n";
+  }
+
+  void parameterRule(const ParameterRule &r) {
+    out << (r.freeze ? "  freeze" : "  for");
+    texts(r.patterns);
+    if (!r.except.empty())
+      out << " except", texts(r.except);
+    if (r.group)
+      out << " as \"" << r.group->text << '"';
+    if (r.condition) {
+      out << " if ";
+      expression(*r.condition);
+    }
+    if (!r.freeze) {
+      out << " {";
+      for (const GroupChange &change : r.changes) {
+        out << ' ' << change.name.text << (change.times ? " * " : " ");
+        change.times ? operand(*change.value) : expression(*change.value);
+      }
+      out << " }";
+    }
+    out << '\n';
+  }
+
+  void texts(const std::vector<Name> &list) {
+    for (size_t i = 0; i < list.size(); ++i)
+      out << (i ? ", \"" : " \"") << list[i].text << '"';
   }
 
   void config(const Config &c) {
@@ -195,8 +224,7 @@ private:
     out << "family \"" << f.name.text << "\" for " << f.model.text << " {\n";
     for (const FamilyRule &r : f.rules) {
       out << "  " << r.word.text;
-      for (size_t i = 0; i < r.keys.size(); ++i)
-        out << (i ? ", \"" : " \"") << r.keys[i].text << '"';
+      texts(r.keys);
       if (r.value) {
         out << " = ";
         expression(*r.value);

@@ -12,7 +12,8 @@ const std::set<std::string> operators = {"'or'", "'and'", "'=='", "'!='", "'<'",
 const std::set<std::string> names = {"ID",        "'in'",      "'op'",         "'by'",      "'store'",  "'per'",          "'recompute'",
                                      "'every'",   "'compute'", "'keep'",       "'bucket'",  "'stages'", "'hierarchical'", "'under'",
                                      "'config'",  "'as'",      "'checkpoint'", "'family'",  "'else'",   "'place'",        "'inside'",
-                                     "'machine'", "'data'",    "'below'",      "'lengths'", "'weight'", "'seed'",         "'last'"};
+                                     "'machine'", "'data'",    "'below'",      "'lengths'", "'weight'", "'seed'",         "'last'",
+                                     "'freeze'",  "'except'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());

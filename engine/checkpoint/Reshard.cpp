@@ -162,6 +162,7 @@ Result<Manifest> programCut(const CheckpointStore &source, const program::Loaded
     if (const ManifestTensor *there = source.manifest().find(each.tensor.name)) {
       ManifestTensor &tensor = byVariable[each.variable] = each.tensor;
       tensor.type = there->type;
+      tensor.slot = there->slot; // whether it has state is what the run that wrote it says
     }
   std::vector<int64_t> ranks(static_cast<size_t>(program::worldOf(program)));
   std::iota(ranks.begin(), ranks.end(), 0);

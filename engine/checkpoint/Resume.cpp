@@ -33,6 +33,22 @@ std::map<std::string, const ManifestTensor *> byName(const Manifest &manifest) {
   return result;
 }
 
+/// Whether a tensor is the state of a parameter that `all` has frozen: it has no such state.
+template <typename Tensors> bool isOfFrozen(const ManifestTensor &tensor, const Tensors &all) {
+  if (tensor.kind != "state" || tensor.of.empty())
+    return false;
+  auto parameter = all.find(tensor.of);
+  return parameter != all.end() && parameter->second->slot == frozenSlot;
+}
+
+/// By name, of the program.
+std::map<std::string, const ManifestTensor *> byName(const std::vector<CheckpointTensor> &tensors) {
+  std::map<std::string, const ManifestTensor *> result;
+  for (const CheckpointTensor &each : tensors)
+    result[each.tensor.name] = &each.tensor;
+  return result;
+}
+
 /// One value for a variable of one element.
 ElementSource constant(double value) {
   return {ElementType::F64, [value](uint64_t, uint64_t, uint8_t *bytes) {
@@ -46,11 +62,13 @@ ElementSource constant(double value) {
 Status fitsProgram(const CheckpointStore &store, const Program &program) {
   auto differs = [&](const std::string &why) { return Status::badInput(store.description() + " is of another model: " + why); };
   std::map<std::string, const ManifestTensor *> there = byName(store.manifest());
+  const std::map<std::string, const ManifestTensor *> stored = there;
   std::vector<CheckpointTensor> tensors = checkpointTensors(program);
+  const std::map<std::string, const ManifestTensor *> here = byName(tensors);
   for (const CheckpointTensor &each : tensors) {
     const ManifestTensor &own = each.tensor;
     auto found = there.find(own.name);
-    if (found == there.end() && isCounter(own))
+    if (found == there.end() && (isCounter(own) || isOfFrozen(own, stored)))
       continue;
     if (found == there.end())
       return differs("it has no tensor '" + own.name + "', which has shape " + shapeText(own.stored) + " here" +
@@ -63,7 +81,7 @@ Status fitsProgram(const CheckpointStore &store, const Program &program) {
     there.erase(found);
   }
   for (const ManifestTensor &tensor : store.manifest().tensors) // in the checkpoint's order
-    if (there.count(tensor.name) && !isCounter(tensor))
+    if (there.count(tensor.name) && !isCounter(tensor) && !isOfFrozen(tensor, here))
       return differs("tensor " + quotedName(tensor.name) + " of shape " + shapeText(tensor.stored) + " is there and not here");
   return {};
 }
@@ -105,6 +123,18 @@ static std::vector<std::string> remarksOn(const Manifest &manifest, const Progra
     return stored != there.end() && bytesOfType(stored->second->type) > bytesOfType(each.tensor.type);
   };
   std::vector<CheckpointTensor> tensors = checkpointTensors(program);
+  std::vector<std::string> thawed, frozen; // trained here alone, there alone
+  for (const CheckpointTensor &each : tensors)
+    if (auto stored = there.find(each.tensor.name); each.tensor.kind == "parameter" && stored != there.end())
+      if ((each.tensor.slot == frozenSlot) != (stored->second->slot == frozenSlot))
+        (each.tensor.slot == frozenSlot ? frozen : thawed).push_back(each.tensor.name);
+  auto counted = [](const std::vector<std::string> &names) {
+    return std::to_string(names.size()) + (names.size() == 1 ? " parameter" : " parameters") + ", first '" + names.front() + "',";
+  };
+  if (!thawed.empty())
+    remarks.push_back("the checkpoint was written with " + counted(thawed) + " frozen: what the optimizer keeps of them begins at zero");
+  if (!frozen.empty())
+    remarks.push_back("the checkpoint was written while " + counted(frozen) + " were trained that are frozen now: their optimizer state is dropped");
   if (auto tensor = std::find_if(tensors.begin(), tensors.end(), narrowed); tensor != tensors.end())
     remarks.push_back("the checkpoint's values are rounded to a narrower type, '" + tensor->tensor.name + "' first");
   return remarks;

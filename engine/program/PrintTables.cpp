@@ -96,6 +96,8 @@ private:
         more += " of " + program.variables()->Get(variable->of())->name()->str();
       if (variable->kind() == VariableKind::Accumulator)
         more += " use " + std::to_string(variable->use());
+      if (variable->frozen())
+        more += ", frozen";
       line("  " + variable->name()->str() + ": " + wordOf(variable->kind()) + " " + wordOf(variable->type()) + " " +
            shapeOf(*variable->axes(), *variable->shape()) + ", stored " + listText(*variable->stored()) + more);
     }

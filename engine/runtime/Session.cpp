@@ -43,8 +43,15 @@ struct ReportedOutput {
   double value = 0;
 };
 
-enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, outputCount };
-constexpr const char *outputNames[outputCount] = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
+enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, FirstGroup };
+
+/// In the order of OutputIndex, then the norms of the groups.
+std::vector<std::string> outputNames(const Program &program) {
+  std::vector<std::string> names = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
+  for (uint32_t group = 0; program.groups() && group < program.groups()->size(); ++group)
+    names.push_back("grad_norm." + std::to_string(group));
+  return names;
+}
 
 class LocalSession final : public Session {
 public:
@@ -93,7 +100,7 @@ private:
   Status stopAll(const Status &status);
   Result<StepResult> readOutputs(int64_t step);
   /// Of all sessions: outputs, each by the lowest rank that reports it, and what they have noted.
-  Status gatherOutputs(ReportedOutput *outputs, std::vector<std::vector<uint8_t>> &notes) const;
+  Status gatherOutputs(std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -104,7 +111,7 @@ private:
   std::unique_ptr<Variables> variables;
   std::unique_ptr<Results> results;
   Inputs inputs;
-  std::vector<OutputPlace> outputs; ///< by `outputNames`
+  std::vector<OutputPlace> outputs; ///< by `outputNames`; none where nothing computes
   StepGraph graph;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<Executor> executor;
@@ -167,7 +174,7 @@ Status LocalSession::openRanks() {
   results = std::make_unique<Results>(program, arenas->all(), *parts.backend, std::move(gatherAll));
   inputs = Inputs(program, arenas->all());
   if (computes())
-    for (const char *name : outputNames)
+    for (const std::string &name : outputNames(program))
       outputs.push_back(findOutput(name));
 
   begin("building the graph of steps");
@@ -269,8 +276,8 @@ Status LocalSession::stopAll(const Status &status) {
 }
 
 Result<StepResult> LocalSession::readOutputs(int64_t step) {
-  ReportedOutput reported[outputCount];
-  for (int i = 0; i < outputCount && computes(); ++i)
+  std::vector<ReportedOutput> reported(outputNames(program).size());
+  for (size_t i = 0; i < outputs.size(); ++i)
     if (reported[i].rank = outputs[i].rank; outputs[i].rank >= 0)
       parts.backend->copyOut(&reported[i].value, outputs[i].memory, sizeof(double));
   if (Status status = waitUntilDone(*parts.backend); !status.ok())
@@ -287,27 +294,29 @@ Result<StepResult> LocalSession::readOutputs(int64_t step) {
   result.notes = std::move(notes);
   if (reported[ValidTokens].rank >= 0)
     result.validTokens = static_cast<int64_t>(reported[ValidTokens].value);
+  for (size_t i = FirstGroup; i < reported.size(); ++i)
+    result.groupNorms.push_back(reported[i].value);
   return result;
 }
 
-Status LocalSession::gatherOutputs(ReportedOutput *outputs, std::vector<std::vector<uint8_t>> &notes) const {
-  constexpr size_t size = outputCount * sizeof(ReportedOutput);
+Status LocalSession::gatherOutputs(std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const {
+  const size_t size = reported.size() * sizeof(ReportedOutput);
   std::vector<uint8_t> own(size + notes[0].size());
-  std::memcpy(own.data(), outputs, size);
-  std::copy(notes[0].begin(), notes[0].end(), own.begin() + size);
+  std::memcpy(own.data(), reported.data(), size);
+  std::copy(notes[0].begin(), notes[0].end(), own.begin() + static_cast<std::ptrdiff_t>(size));
   Result<std::vector<std::vector<uint8_t>>> all = communicator->gather(own, options.timeoutSeconds);
   if (!all.ok())
     return all.status();
   notes.clear();
+  std::vector<ReportedOutput> theirs(reported.size());
   for (const std::vector<uint8_t> &session : *all) {
-    ReportedOutput theirs[outputCount];
     if (session.size() < size)
       return Status(Code::Internal, "sessions do not call the same things in the same order");
-    std::memcpy(theirs, session.data(), size);
-    notes.emplace_back(session.begin() + size, session.end());
-    for (int i = 0; i < outputCount; ++i)
-      if (theirs[i].rank >= 0 && (outputs[i].rank < 0 || theirs[i].rank < outputs[i].rank))
-        outputs[i] = theirs[i];
+    std::memcpy(theirs.data(), session.data(), size);
+    notes.emplace_back(session.begin() + static_cast<std::ptrdiff_t>(size), session.end());
+    for (size_t i = 0; i < reported.size(); ++i)
+      if (theirs[i].rank >= 0 && (reported[i].rank < 0 || theirs[i].rank < reported[i].rank))
+        reported[i] = theirs[i];
   }
   return {};
 }

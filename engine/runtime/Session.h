@@ -43,6 +43,7 @@ struct StepResult {
   bool skipped = false;
   /// How many targets of the global batch counted in the loss; nothing for a program that ignores none.
   std::optional<int64_t> validTokens = std::nullopt;
+  std::vector<double> groupNorms = {}; ///< of the gradients of each of Program.groups
   std::vector<std::vector<uint8_t>> notes = {}; ///< by session: SessionOptions.note of each
 };
 

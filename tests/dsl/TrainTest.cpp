@@ -1,7 +1,10 @@
 // Train blocks and their settings.
 #include "Npar.h"
+#include "dsl/elaborate/NamePattern.h"
 
 #include <gtest/gtest.h>
+
+#include <map>
 
 using namespace npar::dsl;
 using namespace npar::dsl::test;
@@ -57,6 +60,71 @@ TEST(Train, TakesASettingOfTheWholeLearningRate) {
   EXPECT_EQ(t.rate.kind, ScheduleKind::Linear);
   EXPECT_EQ(t.rate.warmup, 0);
   EXPECT_EQ(t.rate.final, 0.5);
+}
+
+/// The rules in the train block of a small GPT-2, and what they make of each parameter.
+std::map<std::string, ParameterTraining> trained(const std::string &rules, std::vector<std::string> *groups = nullptr) {
+  Result r = elaborateText("import \"gpt2\"\ntrain mine(tenth = 0.1, on = true) for Gpt2 { batch 8 optimizer Sgd(lr = 0.1) " + rules + " }\n",
+                           {{"width", "8"}, {"heads", "2"}, {"depth", "2"}, {"length", "4"}, {"vocab", "9"}}, "none");
+  EXPECT_TRUE(r.program) << r.messages;
+  std::map<std::string, ParameterTraining> result;
+  for (size_t i = 0; r.program && i < r.program->model.parameters.size(); ++i)
+    result[r.program->model.parameters[i].path] = r.program->train.parameters[i];
+  if (groups && r.program)
+    *groups = r.program->train.groups;
+  return result;
+}
+
+TEST(ParameterRules, WithoutRulesAllAreOneGroup) {
+  std::vector<std::string> groups;
+  for (const auto &[path, each] : trained("", &groups)) {
+    EXPECT_FALSE(each.frozen || each.decay) << path;
+    EXPECT_EQ(each.rate, 1) << path;
+  }
+  EXPECT_EQ(groups, std::vector<std::string>{"other"});
+}
+
+// Each value from the last rule that gives it; the group is that of the last rule.
+TEST(ParameterRules, LaterOnesHold) {
+  std::vector<std::string> groups;
+  auto found = trained("for \"*.bias\", \"*ln_*\" { decay 0 lr * 3 } for \"h.1.*\" as \"last\" { lr * tenth } for \"h.1.ln_2.*\" { decay 2 }",
+                       &groups);
+  EXPECT_EQ(found["h.1.attn.c_attn.bias"].decay, 0);
+  EXPECT_EQ(found["h.1.attn.c_attn.bias"].rate, 0.1);
+  EXPECT_EQ(found["h.0.ln_1.weight"].rate, 3);
+  EXPECT_EQ(found["h.1.ln_2.bias"].decay, 2);
+  EXPECT_EQ(found["h.1.ln_2.bias"].rate, 0.1);
+  EXPECT_FALSE(found["wte.weight"].decay);
+  EXPECT_EQ(groups, (std::vector<std::string>{"other", "*.bias *ln_*", "last", "h.1.ln_2.*"}));
+  EXPECT_EQ(found["wte.weight"].group, 0);
+  EXPECT_EQ(found["ln_f.bias"].group, 1);
+  EXPECT_EQ(found["h.1.attn.c_attn.bias"].group, 2);
+  EXPECT_EQ(found["h.1.ln_2.bias"].group, 3);
+}
+
+// What is frozen stays so whatever follows; groups that nothing trained is in are none.
+TEST(ParameterRules, FreezeHoldsWhateverFollows) {
+  std::vector<std::string> groups;
+  auto found = trained("freeze \"*\" except \"h.1.*\", \"ln_f.*\" if on for \"wte.*\" { lr * 2 } for \"*.bias\" { }", &groups);
+  for (const auto &[path, each] : found)
+    EXPECT_EQ(each.frozen, path.rfind("h.1.", 0) != 0 && path.rfind("ln_f.", 0) != 0) << path;
+  EXPECT_EQ(groups, (std::vector<std::string>{"other", "*.bias"}));
+}
+
+TEST(ParameterRules, AConditionLeavesARuleOut) {
+  auto found = trained("freeze \"nothing at all\" if not on for \"*\" if tenth > 1 { decay 0 }");
+  EXPECT_FALSE(found["wte.weight"].frozen || found["wte.weight"].decay);
+}
+
+TEST(ParameterRules, PatternsWithSeveralStars) {
+  EXPECT_TRUE(matchesName("*norm*", "h.0.norm_1.weight"));
+  EXPECT_TRUE(matchesName("h.*.attn.*.bias", "h.10.attn.c_proj.bias"));
+  EXPECT_TRUE(matchesName("a*b*b", "abb"));
+  EXPECT_TRUE(matchesName("**", ""));
+  EXPECT_FALSE(matchesName("a*b*b", "ab"));     // the two b are not one
+  EXPECT_FALSE(matchesName("a*ab*b", "aab"));
+  EXPECT_FALSE(matchesName("*norm*bias", "bias.norm"));
+  EXPECT_FALSE(matchesName("h.*.attn.*", "h.attn.w"));
 }
 
 TEST(Train, TheLastOfEqualSettingsHolds) { EXPECT_EQ(train({{"batch", "64"}, {"batch", "16"}}).batch, 16); }

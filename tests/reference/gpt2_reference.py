@@ -128,9 +128,14 @@ def write_tokens():
     return torch.tensor(tokens)
 
 
-def run_steps(model, optimizer, tokens, length, settings, rate, mask=None, masters=None):
+def norm_of(parameters):
+    return math.sqrt(sum((parameter.grad.double() ** 2).sum().item() for parameter in parameters))
+
+
+def run_steps(model, optimizer, tokens, length, settings, rate, mask=None, masters=None, groups=None):
     """Trains on the tokens in sequential order with clipping; returns what the log of `npar run` holds. `mask`: 1 for tokens that are
-    targets, 0 for those that the loss ignores. `masters`: what the optimizer moves for the model's parameters, in float32."""
+    targets, 0 for those that the loss ignores. `masters`: what the optimizer moves for the model's parameters, in float32. The optimizer's
+    groups may have a "factor" of the learning rate. `groups`: parameters by name, of which the log has the gradients' norms."""
     batch, log = settings["batch"], []
     labels = tokens if mask is None else tokens.where(torch.tensor(list(mask)) == 1, IGNORE)
     for step in range(settings["steps"]):
@@ -143,13 +148,15 @@ def run_steps(model, optimizer, tokens, length, settings, rate, mask=None, maste
         loss.backward()
         for master, parameter in zip(masters or [], model.parameters()):
             master.grad = parameter.grad.float()
+        norms = {name: norm_of(parameters) for name, parameters in (groups or {}).items()}
         norm = nn.utils.clip_grad_norm_(masters or model.parameters(), settings["clip"])
         for group in optimizer.param_groups:
-            group["lr"] = rate(step)
+            group["lr"] = rate(step) * group.get("factor", 1)
         optimizer.step()
         for master, parameter in zip(masters or [], model.parameters()):
             parameter.data.copy_(master.data)
         entry = {"step": step, "loss": loss.item(), "grad_norm": norm.item(), "lr": rate(step)}
+        entry.update({"grad_norms": norms} if norms else {})
         log.append(entry if mask is None else {**entry, "valid_tokens": int((targets != IGNORE).sum())})
     return log
 

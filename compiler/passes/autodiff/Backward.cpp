@@ -50,7 +50,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   }
 
   Precision precision;
-  llvm::DenseSet<Value> active;                    // depends on a parameter
+  llvm::DenseSet<Value> active;                    // depends on a parameter that is trained
   llvm::DenseMap<Operation *, int64_t> useNumbers; // of a parameter's reads
   llvm::DenseMap<Value, Value> gradients;          // the sum of the contributions so far
   SmallVector<ReadOp> accumulated;                 // reads of parameters with a gradient, last first
@@ -66,7 +66,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   void findActive(ArrayRef<Operation *> forward) {
     llvm::DenseSet<StringAttr> parameters;
     for (auto variable : getOperation().getOps<VariableOp>())
-      if (variable.isKind(VariableKind::Parameter))
+      if (variable.isKind(VariableKind::Parameter) && !variable.getFrozen())
         parameters.insert(variable.getSymNameAttr());
     for (Operation *op : forward) {
       auto read = llvm::dyn_cast<ReadOp>(op);

@@ -49,6 +49,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   Value counted;                                      ///< steps that were not skipped; null where none is
   SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
   SmallVector<Trained> trained;                       // in order of the parameters
+  llvm::DenseMap<Attribute, Value> rates;             // learning rates, by their factors
 
   void collect() {
     llvm::StringMap<AtAttr> places;
@@ -108,26 +109,18 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
         place(op, at);
       output(builder, "#out.loss", loss, at);
     }
-    SmallVector<Value> gradients;
-    SmallVector<int64_t> numbers;
     for (Trained &each : trained) {
       SmallVector<Value> uses;
       for (auto [accumulator, at] : llvm::zip(each.accumulators, each.places))
         uses.push_back(read(builder, accumulator, at));
       each.gradient = place(CombineOp::create(builder, each.parameter.getLoc(), uses.front().getType(), uses), each.places.front());
-      gradients.push_back(each.gradient);
-      numbers.push_back(*each.parameter.getIndex());
     }
     Location loc = getOperation().getLoc();
-    Type f64 = builder.getF64Type(), scalar = scalarOf(f64);
-    Type vector = withAxes(f64, {builder.getStringAttr("#bin")}, {SquareSumsOp::bins});
-    Value sums = place(SquareSumsOp::create(builder, loc, vector, gradients, numbers), {});
-    Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
+    Type scalar = scalarOf(builder.getF64Type());
     Value scale;
-    if (precision.scalesLoss()) {
+    if (precision.scalesLoss())
       scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), {});
-      norm = place(DivOp::create(builder, loc, scalar, norm, scale), {});
-    }
+    Value norm = buildNorms(builder, scale);
     output(builder, "#out.grad_norm", norm, {});
     Value factor = clipFactor(builder, norm);
     if (scale) {
@@ -148,6 +141,44 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       adamw ? buildAdamw(builder, outside, each, factor, learningRate) : buildSgd(builder, outside, each, factor, learningRate);
     for (auto [variable, value] : atEnd)
       write(builder, variable, value, {});
+  }
+
+  /// The gradients' norm, and that of each group of parameters into its output. `scale` is what the gradients are divided by; may be null.
+  Value buildNorms(OpBuilder &builder, Value scale) {
+    Location loc = getOperation().getLoc();
+    Type f64 = builder.getF64Type(), scalar = scalarOf(f64);
+    StringAttr bin = builder.getStringAttr("#bin"), group = builder.getStringAttr("#group");
+    Type vector = withAxes(f64, {bin}, {SquareSumsOp::bins});
+    auto squares = [&](std::optional<int64_t> of) -> Value {
+      SmallVector<Value> gradients;
+      SmallVector<int64_t> numbers;
+      for (Trained &each : trained)
+        if (!of || each.parameter.getGroup().value_or(0) == static_cast<uint64_t>(*of)) {
+          gradients.push_back(each.gradient);
+          numbers.push_back(*each.parameter.getIndex());
+        }
+      return place(SquareSumsOp::create(builder, loc, vector, gradients, numbers), {});
+    };
+    auto normOf = [&](Value sums) {
+      Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
+      return scale ? place(DivOp::create(builder, loc, scalar, norm, scale), {}).getResult() : norm;
+    };
+    auto groups = getOperation()->getAttrOfType<ArrayAttr>("npar.groups");
+    if (!groups)
+      return normOf(squares({}));
+    SmallVector<Value> parts;
+    for (int64_t number = 0, count = groups.size(); number < count; ++number)
+      parts.push_back(squares(number));
+    Type table = withAxes(f64, {group, bin}, {static_cast<int64_t>(parts.size()), SquareSumsOp::bins});
+    Value all = place(StackOp::create(builder, loc, table, parts, group), {});
+    all = place(CombineOp::create(builder, loc, table, all), {}); // reduced here, all groups at once
+    OpBuilder outside(micro);
+    for (int64_t number = 0, count = groups.size(); number < count; ++number) {
+      std::string name = "grad_norm." + std::to_string(number);
+      VariableOp::create(outside, loc, "#out." + name, scalar, VariableKind::Output).setOutput(name);
+      output(builder, "#out." + name, normOf(place(SelectOp::create(builder, loc, vector, all, group, number), {})), {});
+    }
+    return normOf(place(SumOp::create(builder, loc, vector, all), {})); // sums in bins are exact: the bits are those without groups
   }
 
   Value clipFactor(OpBuilder &builder, Value norm) {
@@ -205,15 +236,33 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return variable;
   }
 
+  FloatAttr decayOf(OpBuilder &builder, Trained &each) {
+    std::optional<llvm::APFloat> own = each.parameter.getDecay();
+    return own ? builder.getF64FloatAttr(own->convertToDouble()) : builder.getF64FloatAttr(number(optimizer, "decay"));
+  }
+
+  /// The learning rate of a parameter: one value for all of one factor.
+  Value rateOf(OpBuilder &builder, Trained &each, Value learningRate) {
+    FloatAttr factor = each.parameter.getRateAttr();
+    if (!factor)
+      return learningRate;
+    Value &rate = rates[factor];
+    if (!rate)
+      rate = place(ScaleOp::create(builder, getOperation().getLoc(), learningRate.getType(), learningRate, factor), {});
+    return rate;
+  }
+
   void buildAdamw(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value learningRate) {
     AtAttr at = each.places.front();
     VariableOp trained = trainedVariable(outside, each);
     VariableOp mean = state(outside, each.parameter, "exp_avg"), square = state(outside, each.parameter, "exp_avg_sq");
     Value w = read(builder, trained, at), m = read(builder, mean, at), v = read(builder, square, at);
     auto attribute = [&](StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); };
+    FloatAttr decay = decayOf(builder, each);
+    learningRate = rateOf(builder, each, learningRate);
     auto step = place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient,
                                       m, v, factor, learningRate, counted, attribute("beta1"), attribute("beta2"), attribute("epsilon"),
-                                      attribute("decay")),
+                                      decay),
                       at);
     writeTrained(builder, each, trained, step.getNewW(), at);
     write(builder, mean, step.getNewM(), at);
@@ -231,8 +280,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       before = read(builder, velocity, at);
       results.push_back(w.getType());
     }
-    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor, learningRate,
-                                    builder.getF64FloatAttr(momentum), builder.getF64FloatAttr(number(optimizer, "decay")),
+    auto step = place(SgdOp::create(builder, each.parameter.getLoc(), results, w, each.gradient, before, factor,
+                                    rateOf(builder, each, learningRate), builder.getF64FloatAttr(momentum), decayOf(builder, each),
                                     builder.getBoolAttr(false)),
                       at);
     writeTrained(builder, each, trained, step.getNewW(), at);

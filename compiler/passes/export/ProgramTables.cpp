@@ -39,6 +39,7 @@ std::unique_ptr<program::VariableT> variableOf(nn::VariableOp variable) {
     result->slot = slot->str();
   if (std::optional<uint64_t> use = variable.getUse())
     result->use = static_cast<int32_t>(*use);
+  result->frozen = variable.getFrozen();
   return result;
 }
 
@@ -236,6 +237,9 @@ LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
       return module.emitError("internal error: the program's kind is '") << word << "', which there is not";
     program.kind = *kind;
   }
+  if (auto groups = module->getAttrOfType<ArrayAttr>("npar.groups"))
+    for (StringRef group : groups.getAsValueRange<StringAttr>())
+      program.groups.push_back(group.str());
   fillPlace(module, program);
   fillVariables(module, program);
   return fillInputs(module, program);

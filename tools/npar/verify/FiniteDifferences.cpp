@@ -138,9 +138,18 @@ struct Slope {
   SlopeCheck check;
 };
 
-/// The first and last parameter of each kind with directions and the slopes along them by gradient.
+/// Of a frozen one the loss has a slope, but nobody has its gradient.
+std::vector<std::string> trainedOf(const program::Program &program) {
+  std::vector<std::string> names;
+  for (const program::Variable *variable : *program.variables())
+    if (variable->kind() == VariableKind::Parameter && !variable->frozen())
+      names.push_back(variable->name()->str());
+  return names;
+}
+
+/// The first and last trained parameter of each kind with directions and the slopes along them by gradient.
 Result<std::vector<Slope>> slopesByGradient(Session &session, const program::Program &program, LossAt &loss, std::mt19937_64 &random) {
-  std::vector<std::string> chosen = firstAndLastOfEachKind(loss.parameters());
+  std::vector<std::string> chosen = firstAndLastOfEachKind(trainedOf(program));
   std::vector<Slope> slopes;
   if (chosen.empty())
     return slopes;

@@ -7,6 +7,8 @@
 #include "engine/program/Steps.h"
 #include "engine/program/Words.h"
 
+#include <numeric>
+
 namespace npar::driver {
 
 using namespace npar::program;
@@ -92,6 +94,11 @@ Summary summarize(const Program &program) {
   summary.plan = text(program.plan());
   summary.schedule = text(program.schedule());
   summary.parameters = program.parameters();
+  for (const program::Variable *variable : *program.variables())
+    if (variable->frozen())
+      summary.frozenParameters +=
+          std::accumulate(variable->shape()->begin(), variable->shape()->end(), uint64_t{1},
+                          [](uint64_t elements, int64_t size) { return elements * static_cast<uint64_t>(size); });
   summary.world = worldOf(program);
   summary.batch = program.batch();
   summary.micro = program.micro();

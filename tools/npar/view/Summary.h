@@ -37,7 +37,7 @@ struct ClassSummary {
 
 struct Summary {
   std::string model, plan, schedule;
-  uint64_t parameters = 0;
+  uint64_t parameters = 0, frozenParameters = 0;
   int64_t world = 1, batch = 0, micro = 0, microCount = 0;
   uint32_t stages = 1;
   std::vector<std::pair<std::string, uint32_t>> mesh;

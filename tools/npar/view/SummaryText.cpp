@@ -66,6 +66,8 @@ Json summaryJson(const Summary &summary) {
   json["model"] = summary.model;
   json["plan"] = summary.plan;
   json["parameters"] = summary.parameters;
+  if (summary.frozenParameters)
+    json["frozen_parameters"] = summary.frozenParameters;
   json["world"] = summary.world;
   json["mesh"] = mesh;
   json["classes"] = classes;
@@ -77,8 +79,8 @@ std::string summaryTable(const Summary &summary) {
   for (const auto &[axis, size] : summary.mesh)
     mesh += fmt::format("{}{} = {}", mesh.empty() ? "" : ", ", axis, size);
   std::string text =
-      fmt::format("model       {}\nparameters  {}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
-                  summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
+      fmt::format("model       {}\nparameters  {}{}\nplan        {}\nworld       {} rank{}{}\n", summary.model, summary.parameters,
+                  summary.frozenParameters ? fmt::format(", of which {} are frozen", summary.frozenParameters) : "", summary.plan, summary.world, summary.world == 1 ? "" : "s", mesh.empty() ? "" : " (" + mesh + ")");
   text += fmt::format("batch       {} samples: {} micro-batch{} of {} on each data-parallel rank\n", summary.batch, summary.microCount,
                       summary.microCount == 1 ? "" : "es", summary.micro);
   if (summary.stages > 1)

@@ -1,0 +1,197 @@
+// Reads the rules of a train block for parameters and applies them to the parameters of a model.
+#include "dsl/elaborate/ParameterRules.h"
+#include "dsl/Suggestions.h"
+#include "dsl/elaborate/NamePattern.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace npar::dsl {
+namespace {
+
+std::vector<ParameterPattern> patternsOf(const std::vector<ast::Name> &names) {
+  std::vector<ParameterPattern> result;
+  for (const ast::Name &name : names)
+    result.push_back({name.text, name.location});
+  return result;
+}
+
+/// "*.bias *norm*", with what is excepted after " except ".
+std::string groupOf(const ast::ParameterRule &rule) {
+  std::string text;
+  for (const ast::Name &name : rule.patterns)
+    text += (text.empty() ? "" : " ") + name.text;
+  for (size_t i = 0; i < rule.except.size(); ++i)
+    text += (i ? " " : " except ") + rule.except[i].text;
+  return text;
+}
+
+double valueOf(const ast::GroupChange &change, Evaluator &evaluator, Scope &scope) {
+  bool rate = change.name.text == "lr";
+  if (rate && !change.times)
+    evaluator.reporter.fail(change.name.location, "a rule gives no learning rate of its own, it multiplies that of the optimizer",
+                            {"write `lr * 0.1`"});
+  if (!rate && change.times)
+    evaluator.reporter.fail(change.name.location, "'decay' takes a number in place of the optimizer's", {"write `decay 0`"});
+  const std::string what = rate ? "the factor of the learning rate" : "the decay";
+  double value = evaluator.number(*change.value, scope, what);
+  if (rate && !(value > 0))
+    evaluator.reporter.fail(change.value->location, what + " is " + textOf(value) + ", it must be above 0",
+                            {"`freeze` keeps parameters as they are"});
+  if (!(value >= 0))
+    evaluator.reporter.fail(change.value->location, what + " is " + textOf(value) + ", it must not be negative");
+  return value;
+}
+
+ParameterRule readRule(const ast::ParameterRule &source, Evaluator &evaluator, Scope &scope) {
+  ParameterRule rule;
+  rule.freeze = source.freeze;
+  rule.patterns = patternsOf(source.patterns);
+  rule.except = patternsOf(source.except);
+  rule.group = source.group ? source.group->text : groupOf(source);
+  rule.location = source.location;
+  for (const ast::GroupChange &change : source.changes) {
+    if (change.name.text != "lr" && change.name.text != "decay") {
+      std::vector<std::string> helps = didYouMean(change.name.text, {"lr", "decay"});
+      evaluator.reporter.fail(change.name.location, "a rule for parameters has no '" + change.name.text + "'",
+                              helps.empty() ? std::vector<std::string>{"it has lr and decay"} : helps);
+    }
+    std::optional<double> &value = change.name.text == "lr" ? rule.rate : rule.decay;
+    if (value)
+      evaluator.reporter.fail(change.name.location, "'" + change.name.text + "' is given twice");
+    value = valueOf(change, evaluator, scope);
+  }
+  return rule;
+}
+
+/// Rules against the parameters of one model.
+class Application {
+public:
+  Application(Reporter &reporter, const Model &model, Train &train) : reporter(reporter), model(model), train(train) {}
+
+  void run(const std::vector<ParameterRule> &rules) {
+    train.parameters.resize(model.parameters.size());
+    std::vector<std::string> names{"other"};
+    std::vector<int> groups(model.parameters.size(), 0); // by name
+    std::vector<std::vector<size_t>> chosen;
+    for (const ParameterRule &rule : rules) {
+      chosen.push_back(choose(rule));
+      for (size_t i : chosen.back())
+        apply(rule, i, names, groups);
+    }
+    for (size_t i = 0; i < rules.size(); ++i)
+      if (!rules[i].freeze && !chosen[i].empty() && isFrozen(chosen[i]))
+        reporter.warning(rules[i].location, "all parameters that this is for are frozen");
+    bool trained = std::any_of(train.parameters.begin(), train.parameters.end(), [](const auto &each) { return !each.frozen; });
+    auto last = std::find_if(rules.rbegin(), rules.rend(), [](const ParameterRule &rule) { return rule.freeze; });
+    if (!trained && last != rules.rend())
+      reporter.error(last->location, "every parameter is frozen: nothing is trained", {"`freeze \"*\" except \"...\"` leaves some out"});
+    number(names, groups);
+  }
+
+private:
+  /// The parameters that a rule is for.
+  std::vector<size_t> choose(const ParameterRule &rule) {
+    std::vector<bool> chosen(model.parameters.size(), false);
+    for (const ParameterPattern &pattern : rule.patterns)
+      if (!mark(pattern, chosen, true))
+        reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter", helpFor(pattern.text));
+    for (const ParameterPattern &pattern : rule.except)
+      if (!mark(pattern, chosen, false))
+        reporter.error(pattern.location, "'" + pattern.text + "' matches no parameter that the rule is for", helpFor(pattern.text));
+    std::vector<size_t> result;
+    for (size_t i = 0; i < chosen.size(); ++i)
+      if (chosen[i])
+        result.push_back(i);
+    if (result.empty() && !rule.except.empty())
+      reporter.error(rule.location, "the rule is for no parameter: all that it names are excepted");
+    return result;
+  }
+
+  /// Whether the pattern matches a parameter that is marked so already or is to be.
+  bool mark(const ParameterPattern &pattern, std::vector<bool> &chosen, bool value) {
+    bool any = false;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      reporter.work(pattern.location);
+      if (!matchesName(pattern.text, model.parameters[i].path))
+        continue;
+      any |= value || chosen[i];
+      chosen[i] = value;
+    }
+    return any;
+  }
+
+  std::vector<std::string> helpFor(const std::string &pattern) {
+    for (const CheckpointRule &rule : model.checkpoint)
+      if (rule.kind == CheckpointRuleKind::Same && rule.file == pattern)
+        return {"the tensor of that name in checkpoints is parameter '" + rule.model + "'"};
+    auto matchesAny = [&](const std::string &other) {
+      return std::any_of(model.parameters.begin(), model.parameters.end(), [&](const auto &p) { return matchesName(other, p.path); });
+    };
+    if (matchesAny(pattern))
+      return {};
+    for (const std::string &wider : {pattern + "*", "*" + pattern, "*" + pattern + "*"})
+      if (matchesAny(wider))
+        return {"'*' stands for any text: \"" + wider + "\" matches some"};
+    std::vector<std::string> paths;
+    for (const Parameter &parameter : model.parameters)
+      paths.push_back(parameter.path);
+    std::vector<std::string> helps = didYouMean(pattern, paths);
+    return helps.empty() ? std::vector<std::string>{"parameters are called like '" + paths.front() + "'"} : helps;
+  }
+
+  void apply(const ParameterRule &rule, size_t parameter, std::vector<std::string> &names, std::vector<int> &groups) {
+    ParameterTraining &each = train.parameters[parameter];
+    each.frozen |= rule.freeze;
+    if (rule.freeze)
+      return;
+    each.rate = rule.rate.value_or(each.rate);
+    each.decay = rule.decay ? rule.decay : each.decay;
+    auto name = std::find(names.begin(), names.end(), rule.group);
+    groups[parameter] = static_cast<int>(name - names.begin());
+    if (name == names.end())
+      names.push_back(rule.group);
+  }
+
+  bool isFrozen(const std::vector<size_t> &parameters) {
+    return std::all_of(parameters.begin(), parameters.end(), [&](size_t i) { return train.parameters[i].frozen; });
+  }
+
+  /// Groups that have a trained parameter, in order of their first one.
+  void number(const std::vector<std::string> &names, const std::vector<int> &groups) {
+    std::vector<int> numbers(names.size(), -1);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      if (train.parameters[i].frozen)
+        continue;
+      int &group = numbers[static_cast<size_t>(groups[i])];
+      if (group < 0) {
+        group = static_cast<int>(train.groups.size());
+        train.groups.push_back(names[static_cast<size_t>(groups[i])]);
+      }
+      train.parameters[i].group = group;
+    }
+  }
+
+  Reporter &reporter;
+  const Model &model;
+  Train &train;
+};
+
+} // namespace
+
+std::vector<ParameterRule> readParameterRules(const std::vector<ast::ParameterRule> &rules, Evaluator &evaluator, Scope &scope) {
+  std::vector<ParameterRule> result;
+  for (const ast::ParameterRule &rule : rules)
+    try {
+      if (!rule.condition || evaluator.truth(*rule.condition, scope, "the condition of a rule"))
+        result.push_back(readRule(rule, evaluator, scope));
+    } catch (const Stop &) {
+    }
+  return result;
+}
+
+void applyParameterRules(const std::vector<ParameterRule> &rules, Reporter &reporter, const Model &model, Train &train) {
+  Application(reporter, model, train).run(rules);
+}
+
+} // namespace npar::dsl

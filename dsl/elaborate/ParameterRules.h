@@ -1,0 +1,30 @@
+// Rules of a train block for parameters by their paths: which are frozen, which have a learning rate or a decay of their own, which are a
+// group in logs.
+#pragma once
+
+#include "dsl/Program.h"
+#include "dsl/constants/Evaluate.h"
+
+namespace npar::dsl {
+
+struct ParameterPattern {
+  std::string text;
+  Location location;
+};
+
+struct ParameterRule {
+  bool freeze = false;
+  std::vector<ParameterPattern> patterns, except;
+  std::string group; ///< of `for`
+  std::optional<double> rate, decay;
+  Location location;
+};
+
+/// The rules whose conditions hold, in order. Errors are in the evaluator's reporter.
+std::vector<ParameterRule> readParameterRules(const std::vector<ast::ParameterRule> &rules, Evaluator &evaluator, Scope &scope);
+
+/// Fills `parameters` and `groups` of the train block. Every pattern must match a parameter and some parameter must be trained. Of several
+/// `for` rules that match a parameter the last one that gives a value holds for it, and the last one of all is its group.
+void applyParameterRules(const std::vector<ParameterRule> &rules, Reporter &reporter, const Model &model, Train &train);
+
+} // namespace npar::dsl

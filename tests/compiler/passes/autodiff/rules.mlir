@@ -1,0 +1,71 @@
+// What rules of the train block say of parameters: what is frozen has neither gradient nor state, and nothing is computed for it alone; each
+// other one has its factor of the learning rate and its decay; the squares are added up by group, in one table.
+// RUN: npar-opt %s -autodiff | FileCheck %s
+
+!w = tensor<4x4xf32, #nn.axes<hidden, embed>>
+!e = tensor<4xf32, #nn.axes<embed>>
+!x = tensor<2x4xf32, #nn.axes<batch, embed>>
+!h = tensor<2x4xf32, #nn.axes<batch, hidden>>
+!f = tensor<f32, #nn.axes<>>
+!s = tensor<f64, #nn.axes<>>
+// CHECK: module
+module attributes {
+  nn.optimizer = {kind = "adamw", beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1},
+  nn.rate = {schedule = "constant", peak = 0.01, final = 0.0, warmup = 0, steps = 0}, npar.groups = ["other", "biases"]
+} {
+// CHECK-NOT: @first.exp_avg
+// CHECK-NOT: @first.grad
+// CHECK: nn.variable @first : {{.*}} {frozen, index = 0
+nn.variable @first : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 0 : i64, frozen}
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 1 : i64, group = 0 : i64}
+nn.variable @b : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 2 : i64, group = 1 : i64, decay = 0.0, rate = 3.0}
+nn.variable @c : !e {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 3 : i64, group = 1 : i64, rate = 3.0}
+nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
+nn.variable @"#out.loss" : !s {kind = #nn.kind<output>, output = "loss"}
+nn.variable @"#out.grad_norm" : !s {kind = #nn.kind<output>, output = "grad_norm"}
+nn.variable @"#out.lr" : !s {kind = #nn.kind<output>, output = "lr"}
+// CHECK: nn.variable @"#out.grad_norm.0" : {{.*}} output = "grad_norm.0"
+// CHECK: nn.variable @"#out.grad_norm.1" : {{.*}} output = "grad_norm.1"
+// Backward there is one product, that of the second weight's gradient.
+// CHECK-LABEL: @micro
+// CHECK: nn.accumulate @"#out.loss.sum"
+// CHECK: nn.einsum
+// CHECK-NOT: nn.einsum
+// CHECK-LABEL: @update
+func.func @micro() {
+  %x = nn.input "x" : !x
+  %w0 = nn.read @first : !w
+  %h = nn.einsum %x, %w0 : (!x, !w) -> !h
+  %w1 = nn.read @w : !w
+  %b = nn.read @b : !e
+  %c = nn.read @c : !e
+  %y = nn.einsum %h, %w1 : (!h, !w) -> !x
+  %z = nn.add %y, %b : (!x, !e) -> !x
+  %p = nn.mul %z, %c : (!x, !e) -> !x
+  %f = nn.sum %p : (!x) -> !f
+  %s = nn.convert %f : (!f) -> !s
+  nn.accumulate @"#out.loss.sum", %s : !s
+  return
+}
+}
+// CHECK: %[[W:.+]] = nn.combine
+// CHECK: %[[B:.+]] = nn.combine
+// CHECK: %[[C:.+]] = nn.combine
+// CHECK: %[[S0:.+]] = nn.square_sums %[[W]] parameters [1]
+// CHECK: %[[S1:.+]] = nn.square_sums %[[B]], %[[C]] parameters [2, 3]
+// CHECK: %[[T:.+]] = nn.stack %[[S0]], %[[S1]] along "#group"
+// CHECK: %[[ALL:.+]] = nn.combine %[[T]]
+// CHECK: %[[P0:.+]] = nn.select %[[ALL]] at "#group"[0]
+// CHECK: %[[N0:.+]] = nn.grad_norm %[[P0]]
+// CHECK: nn.write @"#out.grad_norm.0", %[[N0]]
+// CHECK: %[[P1:.+]] = nn.select %[[ALL]] at "#group"[1]
+// CHECK: %[[N1:.+]] = nn.grad_norm %[[P1]]
+// CHECK: nn.write @"#out.grad_norm.1", %[[N1]]
+// CHECK: %[[SUM:.+]] = nn.sum %[[ALL]]
+// CHECK: %[[N:.+]] = nn.grad_norm %[[SUM]]
+// CHECK: nn.write @"#out.grad_norm", %[[N]]
+// CHECK: %[[LR:.+]] = nn.learning_rate
+// CHECK: nn.adamw {{.*}}, %[[LR]] {{.*}}decay = 1.000000e-01
+// CHECK: %[[FAST:.+]] = nn.scale %[[LR]] by 3.000000e+00
+// CHECK: nn.adamw {{.*}}, %[[FAST]] {{.*}}decay = 0.000000e+00
+// CHECK: nn.adamw {{.*}}, %[[FAST]] {{.*}}decay = 1.000000e-01
