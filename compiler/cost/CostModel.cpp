@@ -63,6 +63,11 @@ Duration stepDuration(const Machine &machine, const Operation &operation) {
 
 double capacityOf(const Machine &machine) { return 1 + (machine.cores - 1) * machine.spread; }
 
+double productPeak(const Machine &machine, program::ElementType type) {
+  size_t index = typeIndex(type);
+  return index < machine.products.size() ? machine.products[index].rate * capacityOf(machine) : 0;
+}
+
 double transferSeconds(const Machine &machine, double bytes) { return machine.latency + bytes / machine.link; }
 
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, int members) {

@@ -45,6 +45,9 @@ Duration stepDuration(const Machine &machine, const Operation &operation);
 /// The cores' work that the machine does at once: below its number of cores where each further one adds less.
 double capacityOf(const Machine &machine);
 
+/// FLOP/s of large products that keep the whole machine busy; 0 for float64, of which no figures are measured.
+double productPeak(const Machine &machine, program::ElementType type);
+
 /// Seconds of a message from one rank to another.
 double transferSeconds(const Machine &machine, double bytes);
 

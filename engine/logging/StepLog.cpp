@@ -1,46 +1,42 @@
-// One JSON object per training step, a line each, for tools that follow a run.
+// Writes rows to the file; the format's head where nothing is in it yet.
 #include "engine/logging/StepLog.h"
-
-#include "engine/logging/Json.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 namespace npar::engine {
 
-std::string stepLine(const StepRecord &record) {
-  return "{\"step\":" + std::to_string(record.step) + ",\"loss\":" + jsonNumber(record.loss) +
-         ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) + ",\"" + record.unit +
-         "\":" + std::to_string(record.amount) + ",\"" + record.unit + "_per_second\":" + jsonNumber(record.perSecond) +
-         (record.lossScale == 0 ? "" : ",\"loss_scale\":" + jsonNumber(record.lossScale)) +
-         (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
-         (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
-         (record.epoch ? ",\"epoch\":" + std::to_string(*record.epoch) + ",\"sample\":" + std::to_string(record.sample) : "") +
-         (record.batchHash.empty() ? "" : ",\"batch_hash\":" + jsonString(record.batchHash)) + "}";
+static Status cannotWrite(const std::string &path, int error) {
+  return Status::badInput("cannot write the log '" + path + "': " + std::strerror(error));
 }
 
-Result<std::unique_ptr<StepLog>> StepLog::open(const std::string &path) {
+Result<std::unique_ptr<StepLog>> StepLog::open(const std::string &path, LogShape shape) {
   std::FILE *file = std::fopen(path.c_str(), "we");
   if (!file)
-    return Status::badInput("cannot write the log '" + path + "': " + std::strerror(errno));
-  return std::unique_ptr<StepLog>(new StepLog(file, path));
+    return cannotWrite(path, errno);
+  return std::unique_ptr<StepLog>(new StepLog(file, path, std::move(shape)));
 }
 
-Result<std::unique_ptr<StepLog>> StepLog::open(int descriptor, const std::string &path) {
+Result<std::unique_ptr<StepLog>> StepLog::open(int descriptor, const std::string &path, LogShape shape) {
   int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   std::FILE *file = own < 0 ? nullptr : ::fdopen(own, "w");
   if (!file)
-    return Status::badInput("cannot write the log '" + path + "': " + std::strerror(errno));
-  return std::unique_ptr<StepLog>(new StepLog(file, path));
+    return cannotWrite(path, errno);
+  std::unique_ptr<StepLog> log(new StepLog(file, path, std::move(shape)));
+  struct stat status;
+  log->begun = ::fstat(own, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+  return log;
 }
 
 StepLog::~StepLog() { (void)close(); }
 
-Status StepLog::append(const StepRecord &record) {
-  std::string line = stepLine(record) + "\n";
-  if (!file || std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
-    return Status::badInput("cannot write the log '" + path + "': " + std::strerror(file ? errno : EBADF));
+Status StepLog::write(const std::string &row) {
+  std::string bytes = begun ? row : format.head(shape) + row;
+  begun = true;
+  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size() || std::fflush(file) != 0)
+    return cannotWrite(path, file ? errno : EBADF);
   return {};
 }
 
@@ -49,7 +45,7 @@ Status StepLog::close() {
     return {};
   int failed = std::fclose(file);
   file = nullptr;
-  return failed ? Status::badInput("cannot write the log '" + path + "': " + std::strerror(errno)) : Status();
+  return failed ? cannotWrite(path, errno) : Status();
 }
 
 } // namespace npar::engine

@@ -51,6 +51,9 @@ class ReferenceTest(RulesTest):
                 for entry, other in zip(log, case["log"]):
                     for key in ("loss", "grad_norm", "lr"):
                         self.assert_close(entry[key], other[key], 1e-11, f"{key} of step {entry['step']}")
+                    self.assertEqual(set(entry.get("grad_norms", {})), set(other.get("grad_norms", {})))
+                    for group, norm in other.get("grad_norms", {}).items():
+                        self.assert_close(entry["grad_norms"][group], norm, 1e-11, f"norm of '{group}' in step {entry['step']}")
                 weights = safetensors_file.read(self.folder / "final.safetensors")
                 for path, tensor in before.items():
                     if path not in expected:
@@ -107,6 +110,44 @@ class PlansTest(RulesTest):
             )  # fmt: skip
             hashes[str(stage)] = found["parameter_hash"]
         self.assertEqual(len(set(hashes.values())), 1, hashes)
+
+
+class ResumeTest(RulesTest):
+    """Checkpoints of runs that freeze, gone on with by the same rules and by others."""
+
+    SIZES = {**SIZES, "depth": 2}
+    FIRST = ['freeze "h.0.*", "wpe.*"', 'for "*.bias" { decay 0 }']
+    OTHER = ['freeze "h.1.*", "wpe.*"']
+
+    def train(self, rules, steps, *flags):
+        summary = self.npar(
+            "run", self.text(rules), "--plan", "three_d", *settings(self.SIZES, mesh(dp=2, pp=1, tp=1), zero=1, batch=8, micro=4), "--random-data",
+            "--steps", steps, "--seed", 3, "--json", *flags,
+        )  # fmt: skip
+        return json.loads(summary.output)["parameter_hash"], summary.error
+
+    def weights(self, name):
+        return {path: list(tensor.values) for path, tensor in safetensors_file.read(self.folder / name).items()}
+
+    def test_the_same_rules_go_on_bit_for_bit(self):
+        whole, _ = self.train(self.FIRST, 4)
+        self.train(self.FIRST, 2, "--checkpoint", "run", "--resume")
+        again, said = self.train(self.FIRST, 4, "--checkpoint", "run", "--resume")
+        self.assertEqual(again, whole)
+        self.assertNotIn("frozen", said)
+
+    def test_other_rules_say_what_becomes_of_states(self):
+        self.train(self.FIRST, 2, "--checkpoint", "run", "--resume", "--save-weights", "before.safetensors")
+        _, said = self.train(self.OTHER, 3, "--checkpoint", "run", "--resume", "--save-weights", "after.safetensors")
+        self.assertIn("the checkpoint was written with 12 parameters, first 'h.0.ln_1.weight', frozen: what the optimizer keeps of them begins at zero", said)
+        self.assertIn("written while 12 parameters, first 'h.1.ln_1.weight', were trained that are frozen now: their optimizer state is dropped", said)
+        before, after = self.weights("before.safetensors"), self.weights("after.safetensors")
+        for path, values in before.items():
+            self.assertEqual(after[path] == values, path.startswith(("h.1.", "wpe.")), path)
+        self.npar("checkpoint", "verify", "run")
+        names = {tensor["name"] for tensor in self.npar_json("checkpoint", "show", "run")["tensors"]}
+        self.assertIn("h.0.ln_1.weight.exp_avg", names)
+        self.assertFalse([name for name in names if name.startswith(("h.1.", "wpe.")) and ".exp_avg" in name])
 
 
 class CostTest(RulesTest):

@@ -9,6 +9,7 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/DataFlags.h"
+#include "tools/npar/train/RunLogs.h"
 #include "tools/npar/use/TrainedModel.h"
 
 #include <algorithm>
@@ -28,6 +29,7 @@ struct EvalFlags {
   UseFlags use;
   DataFlags data;
   int64_t part = 0; ///< of a split; 0: not given
+  std::vector<std::string> logs;
 
   /// The one file of tokens, where such is given; else empty.
   std::string stream() const { return data.files.size() == 1 && !endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
@@ -135,7 +137,32 @@ Status addUp(engine::Session &session, const program::Program &program, const en
   return {};
 }
 
-ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
+/// The training step that the parameters are of; 0 where nobody knows.
+int64_t stepOf(const NamedModel &named) {
+  if (named.folder.empty() || !engine::isCheckpoint(named.folder))
+    return 0;
+  auto checkpoint = engine::openCheckpointStore(named.folder);
+  return checkpoint.ok() ? static_cast<int64_t>((*checkpoint)->manifest().step) : 0;
+}
+
+Status writeLogs(RunLogs &logs, const NamedModel &named, const char *bits, const Evaluation &evaluation) {
+  engine::EvaluationRecord record;
+  record.step = stepOf(named);
+  record.time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  record.values = {{"loss", evaluation.loss()},
+                   {"perplexity", evaluation.perplexity()},
+                   {bits, evaluation.bits()},
+                   {"tokens", static_cast<double>(evaluation.counted)}};
+  engine::LogShape shape;
+  for (const auto &value : record.values)
+    shape.evaluations.push_back(value.first);
+  if (Status status = logs.begin(shape, 0); !status.ok())
+    return status;
+  Status status = logs.append(record);
+  return status.ok() ? logs.commit() : status;
+}
+
+ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation) {
   if (evaluation.counted == 0)
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
@@ -151,6 +178,8 @@ ExitCode report(const EvalFlags &flags, const Evaluation &evaluation) {
     std::cout << fmt::format("loss {:.6f}, perplexity {:.6g}, {:.4f} {} over {} tokens\n", evaluation.loss(), evaluation.perplexity(),
                              evaluation.bits(), flags.data.tokens == "bytes" ? "bits per byte" : "bits per token", evaluation.counted);
   }
+  if (Status status = writeLogs(logs, named, bits, evaluation); !status.ok())
+    return fail(status);
   if (!std::isfinite(evaluation.loss()))
     return fail(ExitCode::RunFailed, "the loss is not finite");
   return ExitCode::Good;
@@ -175,6 +204,8 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
 ExitCode evalIn(Job &job, EvalFlags &flags) {
   FileClaims files;
   flags.data.claim(files);
+  RunLogs logs(flags.logs);
+  logs.name(files);
   Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
   if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
     return code;
@@ -189,10 +220,15 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   if (!model.ok())
     return model.code();
   data->keepRows(model->session->rows());
+  if (!job.isVoice())
+    logs.leave();
+  Status claimed = logs.claim();
+  if (ExitCode code = job.agree(claimed.ok() ? ExitCode::Good : fail(claimed)); code != ExitCode::Good)
+    return code;
   Evaluation evaluation;
   if (Status status = addUp(*model->session, (*program)->root(), *data, flags.use.quiet, evaluation); !status.ok())
     return fail(status);
-  return report(flags, evaluation);
+  return report(flags, *named, logs, evaluation);
 }
 
 ExitCode runEval(EvalFlags flags) {
@@ -229,6 +265,12 @@ Command addEvalCommand(CLI::App &driver) {
   app->add_option("--part", flags->part, "the part of the data block's split, from 1 (default: the last; with --data everything)")
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000));
+  app->add_option("--log", flags->logs,
+                  "the result as a row: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file with 'tfevents' in its name, else a JSON "
+                  "object; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->check(notEmpty());
   return {app, [flags] { return runEval(*flags); }};
 }
 

@@ -9,6 +9,7 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/RunCheckpoints.h"
+#include "tools/npar/train/RunLogs.h"
 
 #include <csignal>
 #include <filesystem>
@@ -43,6 +44,8 @@ ExitCode checkFlags(const RunFlags &flags) {
                                      " has no meaning with --backend null: it computes nothing and has no weights");
   if (flags.backend == "null" && !flags.checkpoint.empty())
     return fail(ExitCode::Usage, "--checkpoint has no meaning with --backend null: it computes nothing that could be kept");
+  if (flags.logs.size() > RunLogs::most)
+    return fail(ExitCode::Usage, "--log is given " + std::to_string(flags.logs.size()) + " times, it may be " + std::to_string(RunLogs::most));
   if (flags.checkpoint.empty() && (flags.every > 0 || flags.keep > 0 || flags.resume))
     return fail(ExitCode::Usage, std::string(flags.every > 0  ? "--every"
                                              : flags.keep > 0 ? "--keep"
@@ -54,15 +57,10 @@ ExitCode checkFlags(const RunFlags &flags) {
 }
 
 /// Looks at all files before anything is compiled. Of a job each process looks at what it reads, and the voice takes what is written.
-ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, std::optional<PendingFile> &log, RunCheckpoints &checkpoints) {
+ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, RunLogs &logs, RunCheckpoints &checkpoints) {
   files.write("--trace", flags.trace);
   files.write("--save-weights", flags.saveWeights);
-  if (!flags.log.empty()) {
-    log.emplace(flags.log);
-    files.write("--log", flags.log);
-    if (log->growing() != flags.log)
-      files.write("the growing --log", log->growing());
-  }
+  logs.name(files);
   flags.data.claim(files);
   files.read("--weights", flags.weights);
   files.read("the model", flags.model.file());
@@ -71,24 +69,23 @@ ExitCode takeFiles(const RunFlags &flags, const Job &job, FileClaims &files, std
   if (ExitCode code = checkpoints.look(); code != ExitCode::Good)
     return code;
   if (!job.isVoice())
-    log.reset();
+    logs.leave();
   for (const std::string &path : {flags.trace, flags.saveWeights})
     if (!path.empty() && job.isVoice())
       if (engine::Status status = checkWritable(path); !status.ok())
         return fail(status);
   SignalsHeld held; // the file that is made here is to go when one ends the process
-  if (log)
-    if (engine::Status status = log->claim(); !status.ok())
-      return fail(status);
-  stopAtOnce(log && log->isFresh() ? log->growing() : "", /*quiet=*/!job.isVoice());
+  if (engine::Status status = logs.claim(); !status.ok())
+    return fail(status);
+  stopAtOnce(logs.fresh(), /*quiet=*/!job.isVoice());
   return ExitCode::Good;
 }
 
 ExitCode runIn(Job &job, const RunFlags &flags) {
   FileClaims files;
-  std::optional<PendingFile> log;
+  RunLogs logs(flags.logs);
   RunCheckpoints checkpoints(flags);
-  if (ExitCode code = job.agree(takeFiles(flags, job, files, log, checkpoints)); code != ExitCode::Good)
+  if (ExitCode code = job.agree(takeFiles(flags, job, files, logs, checkpoints)); code != ExitCode::Good)
     return code;
   Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
     ModelOrigin origin;
@@ -113,7 +110,7 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
     if (code = job.agree(code); code != ExitCode::Good)
       return code;
   }
-  return train(flags, job, *program, data.ok() ? &*data : nullptr, log ? &*log : nullptr, checkpoints);
+  return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints);
 }
 
 ExitCode runRun(RunFlags flags) {
@@ -172,8 +169,11 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--threads", flags->threads, "workers (default: the machine's, shared by the processes of a job that run on it)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
-  app->add_option("--log", flags->log, "one JSON object per step; grows as FILE.partial, renamed when the run ends")
-      ->type_name("FILE.jsonl")
+  app->add_option("--log", flags->logs,
+                  "a row per step, grows as FILE.partial, renamed when the run ends: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file "
+                  "with 'tfevents' in its name, else JSON objects; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
       ->check(notEmpty());
   app->add_option("--trace", flags->trace, "measured timeline for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
   app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first (default: 5)")

@@ -47,6 +47,15 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     }
     declareAccumulators(micro);
     removeDead(micro, forward.size());
+    countFlops(micro);
+  }
+
+  /// What the model's products take in a training step: nothing is repeated or split yet.
+  void countFlops(func::FuncOp micro) {
+    double flops = 0;
+    micro.walk([&](CostOpInterface op) { flops += op.getProductFlops(); });
+    if (auto count = getOperation()->getAttrOfType<IntegerAttr>("npar.micro_count"))
+      getOperation()->setAttr("npar.flops", Builder(&getContext()).getF64FloatAttr(flops * static_cast<double>(count.getInt())));
   }
 
   Precision precision;

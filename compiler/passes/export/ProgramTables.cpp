@@ -237,6 +237,8 @@ LogicalResult fillProgram(ModuleOp module, program::ProgramT &program) {
       return module.emitError("internal error: the program's kind is '") << word << "', which there is not";
     program.kind = *kind;
   }
+  if (auto flops = module->getAttrOfType<FloatAttr>("npar.flops"))
+    program.flops = flops.getValueAsDouble();
   if (auto groups = module->getAttrOfType<ArrayAttr>("npar.groups"))
     for (StringRef group : groups.getAsValueRange<StringAttr>())
       program.groups.push_back(group.str());

@@ -75,7 +75,7 @@ TEST(StepLogTest, errorsNameTheFile) {
   EXPECT_EQ(StepLog::open("/nonexistent/log").status().message(), "cannot write the log '/nonexistent/log': No such file or directory");
   auto full = StepLog::open("/dev/full");
   ASSERT_TRUE(full.ok());
-  EXPECT_EQ((*full)->append({}).message(), "cannot write the log '/dev/full': No space left on device");
+  EXPECT_EQ((*full)->append(StepRecord{}).message(), "cannot write the log '/dev/full': No space left on device");
 }
 
 TEST(TraceTest, eventsOfAllThreadsBecomeOneTimeline) {

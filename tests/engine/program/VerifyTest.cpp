@@ -450,5 +450,13 @@ TEST(Verify, MasterOfSomethingElse) {
   expectRefused(program, "well formed", "is a second master of 'w0'");
 }
 
+TEST(Verify, StateOfAFrozenParameter) {
+  ProgramT program = twoStages();
+  program.variables[0]->frozen = true;
+  EXPECT_TRUE(check(program)[0].ok) << check(program)[0].detail;
+  addMaster(program, 0);
+  expectRefused(program, "well formed", "variable 'w0.master' is of 'w0', which is frozen and has none");
+}
+
 } // namespace
 } // namespace npar::program

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR2};
 
 volatile std::sig_atomic_t arrived = 0, silent = 0, drawing = 0; ///< drawing: a line may be half drawn
-char abandonedFile[PATH_MAX];
+char abandonedFiles[8][PATH_MAX]; ///< what a handler may look at; the rest are empty
 const char *awaited = "";
 
 const char *nameOf(int signal) {
@@ -29,8 +30,9 @@ void say(const char *text) {
 }
 
 void endAtOnce(int signal) {
-  if (*abandonedFile)
-    ::unlink(abandonedFile);
+  for (const char *file : abandonedFiles)
+    if (*file)
+      ::unlink(file);
   say("npar: error: stopped by ");
   say(nameOf(signal));
   say(" before the first step: nothing was written\n");
@@ -67,9 +69,10 @@ void install(void (*handler)(int)) {
 
 } // namespace
 
-void stopAtOnce(const std::string &abandoned, bool quiet) {
+void stopAtOnce(const std::vector<std::string> &abandoned, bool quiet) {
   silent = quiet;
-  std::strncpy(abandonedFile, abandoned.c_str(), sizeof(abandonedFile) - 1);
+  for (size_t i = 0; i < abandoned.size() && i < std::size(abandonedFiles); ++i)
+    std::strncpy(abandonedFiles[i], abandoned[i].c_str(), sizeof(abandonedFiles[i]) - 1);
   install(endAtOnce);
 }
 

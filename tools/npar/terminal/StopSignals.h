@@ -4,12 +4,13 @@
 
 #include <csignal>
 #include <string>
+#include <vector>
 
 namespace npar::driver {
 
-/// From now on the first signal ends the process at once with exit code 4, says so and removes `abandoned` (nothing when it is empty). A
+/// From now on the first signal ends the process at once with exit code 4, says so and removes the files `abandoned`, eight at most. A
 /// signal that was ignored when the process began stays so (nohup, a job in the background of a script). `quiet`: says nothing.
-void stopAtOnce(const std::string &abandoned = "", bool quiet = false);
+void stopAtOnce(const std::vector<std::string> &abandoned = {}, bool quiet = false);
 /// From now on the first signal is kept for stopSignal(), and said to come after `what`; a second one ends the process as it would without
 /// npar. `quiet`: says nothing.
 void stopWhenAsked(const char *what, bool quiet);

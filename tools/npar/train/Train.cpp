@@ -1,12 +1,14 @@
 // The training loop of `npar run`.
 #include "tools/npar/train/RunFlags.h"
 
+#include "compiler/cost/CostModel.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/data/BatchReader.h"
-#include "engine/logging/StepLog.h"
 #include "engine/logging/Trace.h"
+#include "engine/program/Ranks.h"
 #include "engine/runtime/Session.h"
 #include "tools/npar/job/Job.h"
+#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -14,6 +16,7 @@
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/train/NotFinite.h"
 #include "tools/npar/train/RunCheckpoints.h"
+#include "tools/npar/train/RunLogs.h"
 #include "tools/npar/train/StepNote.h"
 
 #include <algorithm>
@@ -66,34 +69,6 @@ bool shouldStop(const std::vector<StepNote> &notes, Training &training) {
   return stop;
 }
 
-/// Bytes of the lines of a log that are of steps before `step`, as far as they are whole and follow each other.
-size_t linesBefore(const std::string &log, int64_t step) {
-  size_t size = 0;
-  std::optional<int64_t> last;
-  for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
-    nlohmann::json line = nlohmann::json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
-                                                /*allow_exceptions=*/false);
-    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
-      return size;
-    int64_t number = line["step"].get<int64_t>();
-    if (number >= step || (last && number != *last + 1))
-      return size;
-    last = number;
-  }
-  return size;
-}
-
-/// Opens the log where there is one to write.
-Result<std::unique_ptr<engine::StepLog>> openLog(const RunFlags &flags, PendingFile *logFile, int64_t first) {
-  if (!logFile)
-    return std::unique_ptr<engine::StepLog>();
-  auto before = [first](const std::string &text) { return linesBefore(text, first); };
-  Result<int> descriptor = first > 0 ? logFile->begin(before) : logFile->begin();
-  if (!descriptor.ok())
-    return descriptor.status();
-  return engine::StepLog::open(*descriptor, flags.log);
-}
-
 /// How often all samples have come before those of a step; nothing where data have no end.
 std::optional<int64_t> epochOf(const engine::DataSource &data, int64_t step) {
   return data.samples() ? std::optional(data.position(step) / data.samples()) : std::nullopt;
@@ -103,21 +78,41 @@ std::optional<double> epochsBefore(const engine::DataSource &data, int64_t step)
   return data.samples() ? std::optional(static_cast<double>(data.position(step)) / static_cast<double>(data.samples())) : std::nullopt;
 }
 
+double secondsSince1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// FLOP/s that the products of a machine reach, by its measured figures, on as many machines as a program's ranks stand on; 0: unknown.
+double peakOf(const RunFlags &flags, const Job &job, const program::Program &program) {
+  if (!flags.model.machine || !job.isVoice() || flags.logs.empty())
+    return 0;
+  Outcome<dsl::Machine> machine = readMachineFile(*flags.model.machine);
+  size_t here = job.ranksOnHost(program).size(), world = static_cast<size_t>(program::worldOf(program));
+  return machine.ok() ? cost::productPeak(*machine, program.compute()) * static_cast<double>(here ? (world + here - 1) / here : 1) : 0;
+}
+
+/// What the rows of the logs have in common.
+engine::LogShape logShapeOf(const program::Program &program, const engine::BatchShape &shape) {
+  engine::LogShape result{shape.tokensOfSample() ? "tokens" : "samples", {}, {}};
+  for (uint32_t i = 0; program.groups() && i < program.groups()->size(); ++i)
+    result.groups.push_back(program.groups()->Get(i)->str());
+  return result;
+}
+
 Status trainSteps(const RunFlags &flags, const Job &job, const program::Program &program, const engine::BatchShape &shape,
-                  engine::Session &session, const engine::DataSource &data, PendingFile *logFile, engine::StepLog *log,
-                  RunCheckpoints &checkpoints, Training &training) {
+                  engine::Session &session, const engine::DataSource &data, RunLogs &logs, double peak, RunCheckpoints &checkpoints,
+                  Training &training) {
   using Clock = std::chrono::steady_clock;
   bool computes = flags.backend != "null";
   auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
   int64_t tokens = shape.tokensOfSample();
   auto amount = shape.rows * std::max<int64_t>(1, tokens);
-  training.unit = tokens ? "tokens" : "samples";
   Progress progress(flags.steps, training.unit, !flags.quiet, computes);
   double secondsAfterFirst = 0;
   stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
   training.first = training.steps = checkpoints.firstStep();
   training.loss = std::nan("");
-  bool hashes = checkpoints.wanted() && !flags.log.empty();
+  bool hashes = checkpoints.wanted() && !flags.logs.empty();
   // Alone a signal that came before the first step counts too; processes hear of each other's at the end of a step.
   bool last = job.isAlone() && shouldStop({noteOf(training, {})}, training);
   engine::BatchReader reader(data, training.first, last ? training.first : flags.steps);
@@ -153,10 +148,11 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
     if (!sound && training.unsound++ == 0)
       training.firstUnsound = describeUnsound(session, program, *result, step);
     progress.update(step + 1, result->loss, speed, epochsBefore(data, step + 1));
-    if (log)
-      training.log = log->append({step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount, speed,
-                                  result->lossScale, result->skipped, result->validTokens, training.unit, hashOfBatch(notes),
-                                  epochOf(data, step), data.samples() ? data.position(step) % data.samples() : 0});
+    double rate = computes ? program.flops() / std::max(seconds, 1e-9) : 0;
+    training.log = logs.append(engine::StepRecord{step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount,
+                                                  speed, result->lossScale, result->skipped, result->validTokens, hashOfBatch(notes),
+                                                  epochOf(data, step), data.samples() ? data.position(step) % data.samples() : 0, rate,
+                                                  peak > 0 ? rate / peak : 0, result->groupNorms, secondsSince1970()});
     training.checkpoint = checkpoints.afterStep(step + 1, result->learningRate);
     last = shouldStop(job.isAlone() ? std::vector<StepNote>{noteOf(training, {})} : notes, training);
     last |= !training.checkpoint.ok() || (!sound && flags.nonfinite == "stop");
@@ -164,10 +160,8 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
   progress.finish();
   training.waited = reader.waited();
   training.epoch = epochOf(data, training.steps);
-  if (log && training.log.ok())
-    training.log = log->close();
-  if (log && training.log.ok())
-    training.log = logFile->commit();
+  if (training.log.ok())
+    training.log = logs.commit();
   return {};
 }
 
@@ -322,7 +316,7 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
 
 } // namespace
 
-ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *plan, PendingFile *log,
+ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *plan, RunLogs &logs,
                RunCheckpoints &checkpoints) {
   const program::Program &root = program->root();
   engine::BatchShape shape = engine::BatchShape::of(root);
@@ -361,8 +355,10 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     return loaded;
   if (ExitCode code = job.agree(checkpoints.open(**session, program)); code != ExitCode::Good)
     return code;
-  Result<std::unique_ptr<engine::StepLog>> opened = openLog(flags, log, checkpoints.firstStep());
-  if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened.status())); code != ExitCode::Good)
+  engine::LogShape logShape = logShapeOf(root, shape);
+  training.unit = logShape.unit;
+  Status opened = logs.begin(logShape, checkpoints.firstStep());
+  if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened)); code != ExitCode::Good)
     return code;
   data->keepRows((*session)->rows());
   if (!job.isAlone() && !flags.trace.empty()) {
@@ -372,7 +368,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     training.clocks = std::move(*clocks);
   }
   job.phase(""); // where its steps are is seen by itself
-  Status trained = trainSteps(flags, job, root, shape, **session, *data, log, opened->get(), checkpoints, training);
+  Status trained = trainSteps(flags, job, root, shape, **session, *data, logs, peakOf(flags, job, root), checkpoints, training);
   ExitCode code = finish(flags, job, **session, root, trace, checkpoints, trained, training);
   if (!trained.ok()) // others may be gone: nobody waits for them
     return code;

@@ -1,0 +1,117 @@
+// Logs as columns, for spreadsheets and data frames.
+#include "engine/logging/LogFormat.h"
+
+#include "engine/logging/Json.h"
+
+#include <map>
+
+namespace npar::engine {
+namespace {
+
+/// As in RFC 4180: in quotes where it has a comma, a quote or a line end in it.
+std::string field(const std::string &text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos)
+    return text;
+  std::string quoted = "\"";
+  for (char letter : text)
+    quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + "\"";
+}
+
+/// Empty where it is not finite.
+std::string number(double value) {
+  std::string text = jsonNumber(value);
+  return text == "null" ? "" : text;
+}
+
+class CommaSeparated final : public LogFormat {
+public:
+  std::string head(const LogShape &shape) const override { return line(columns(shape)); }
+
+  std::string row(const LogShape &shape, const StepRecord &record) const override {
+    auto known = [](double value) { return value == 0 ? "" : number(value); };
+    std::map<std::string, std::string> values = {
+        {"step", std::to_string(record.step)},
+        {"kind", "train"},
+        {"loss", number(record.loss)},
+        {"grad_norm", number(record.gradNorm)},
+        {"lr", number(record.learningRate)},
+        {shape.unit, std::to_string(record.amount)},
+        {shape.unit + "_per_second", number(record.perSecond)},
+        {"flops_per_second", known(record.flopsPerSecond)},
+        {"peak_share", known(record.peakShare)},
+        {"loss_scale", known(record.lossScale)},
+        {"skipped", record.skipped ? "1" : "0"},
+        {"valid_tokens", record.validTokens ? std::to_string(*record.validTokens) : ""},
+        {"epoch", record.epoch ? std::to_string(*record.epoch) : ""},
+        {"sample", record.epoch ? std::to_string(record.sample) : ""},
+        {"batch_hash", record.batchHash},
+    };
+    for (size_t i = 0; i < shape.groups.size() && i < record.groupNorms.size(); ++i)
+      values["grad_norm " + shape.groups[i]] = number(record.groupNorms[i]);
+    return line(shape, values);
+  }
+
+  std::string row(const LogShape &shape, const EvaluationRecord &record) const override {
+    std::map<std::string, std::string> values = {{"step", std::to_string(record.step)}, {"kind", "eval"}};
+    for (const auto &[name, value] : record.values)
+      values["eval_" + name] = number(value);
+    return line(shape, values);
+  }
+
+  /// Only the last column can have a line end in it, in the name of a group, and that is in the head, which is compared whole.
+  size_t bytesBefore(const std::string &log, const LogShape &shape, int64_t step) const override {
+    std::string first = head(shape);
+    if (log.compare(0, first.size(), first) != 0)
+      return 0;
+    size_t size = first.size();
+    std::optional<int64_t> last;
+    for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
+      size_t comma = log.find(',', size);
+      if (comma >= end || comma == size || comma - size > 18 || log.find_first_not_of("0123456789", size) != comma)
+        return size;
+      int64_t number = std::stoll(log.substr(size, comma - size));
+      bool trains = log.compare(comma + 1, 6, "train,") == 0;
+      if (trains ? !followsBefore(number, step, last) : log.compare(comma + 1, 5, "eval,") != 0 || number > step)
+        return size;
+    }
+    return size;
+  }
+
+private:
+  static std::vector<std::string> columns(const LogShape &shape) {
+    std::vector<std::string> names = {"step", "kind", "loss", "grad_norm", "lr", shape.unit, shape.unit + "_per_second"};
+    for (const char *name : {"flops_per_second", "peak_share", "loss_scale", "skipped", "valid_tokens", "epoch", "sample", "batch_hash"})
+      names.push_back(name);
+    for (const std::string &name : shape.evaluations)
+      names.push_back("eval_" + name);
+    for (const std::string &group : shape.groups)
+      names.push_back("grad_norm " + group);
+    return names;
+  }
+
+  static std::string line(const std::vector<std::string> &fields) {
+    std::string text;
+    for (size_t i = 0; i < fields.size(); ++i)
+      text += (i ? "," : "") + field(fields[i]);
+    return text + "\n";
+  }
+
+  static std::string line(const LogShape &shape, const std::map<std::string, std::string> &values) {
+    std::vector<std::string> fields;
+    for (const std::string &name : columns(shape)) {
+      auto value = values.find(name);
+      fields.push_back(value == values.end() ? "" : value->second);
+    }
+    return line(fields);
+  }
+};
+
+} // namespace
+
+const LogFormat &commaSeparated() {
+  static const CommaSeparated format;
+  return format;
+}
+
+} // namespace npar::engine

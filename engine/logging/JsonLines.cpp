@@ -1,0 +1,80 @@
+// Logs as lines of JSON, which any tool can follow.
+#include "engine/logging/LogFormat.h"
+
+#include "engine/logging/Json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace npar::engine {
+
+std::string stepLine(const StepRecord &record, const LogShape &shape) {
+  auto known = [](const char *name, double value) { return value == 0 ? "" : ",\"" + std::string(name) + "\":" + jsonNumber(value); };
+  std::string norms;
+  for (size_t i = 0; i < shape.groups.size() && i < record.groupNorms.size(); ++i)
+    norms += (i ? "," : "") + jsonString(shape.groups[i]) + ":" + jsonNumber(record.groupNorms[i]);
+  return "{\"step\":" + std::to_string(record.step) + ",\"loss\":" + jsonNumber(record.loss) +
+         ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) + ",\"" + shape.unit +
+         "\":" + std::to_string(record.amount) + ",\"" + shape.unit + "_per_second\":" + jsonNumber(record.perSecond) +
+         known("flops_per_second", record.flopsPerSecond) + known("peak_share", record.peakShare) +
+         (norms.empty() ? "" : ",\"grad_norms\":{" + norms + "}") + known("loss_scale", record.lossScale) +
+         (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
+         (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
+         (record.epoch ? ",\"epoch\":" + std::to_string(*record.epoch) + ",\"sample\":" + std::to_string(record.sample) : "") +
+         (record.batchHash.empty() ? "" : ",\"batch_hash\":" + jsonString(record.batchHash)) + "}";
+}
+
+bool followsBefore(int64_t row, int64_t step, std::optional<int64_t> &last) {
+  if (row >= step || (last && row != *last + 1))
+    return false;
+  last = row;
+  return true;
+}
+
+namespace {
+
+class JsonLines final : public LogFormat {
+public:
+  std::string row(const LogShape &shape, const StepRecord &record) const override { return stepLine(record, shape) + "\n"; }
+
+  /// {"step":20,"eval_loss":...,"eval_perplexity":...}
+  std::string row(const LogShape &, const EvaluationRecord &record) const override {
+    std::string line = "{\"step\":" + std::to_string(record.step);
+    for (const auto &[name, value] : record.values)
+      line += "," + jsonString("eval_" + name) + ":" + jsonNumber(value);
+    return line + "}\n";
+  }
+
+  size_t bytesBefore(const std::string &log, const LogShape &, int64_t step) const override {
+    size_t size = 0;
+    std::optional<int64_t> last;
+    for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
+      nlohmann::json line = nlohmann::json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
+                                                  /*allow_exceptions=*/false);
+      if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
+        return size;
+      auto number = line["step"].get<int64_t>();
+      if (line.contains("loss") ? !followsBefore(number, step, last) : number > step)
+        return size;
+    }
+    return size;
+  }
+};
+
+bool hasEnding(const std::string &path, const std::string &ending) {
+  return path.size() > ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+} // namespace
+
+const LogFormat &jsonLines() {
+  static const JsonLines format;
+  return format;
+}
+
+const LogFormat &logFormatOf(const std::string &path) {
+  if (path.find("tfevents", path.rfind('/') == std::string::npos ? 0 : path.rfind('/')) != std::string::npos)
+    return tensorBoardEvents();
+  return hasEnding(path, ".csv") ? commaSeparated() : jsonLines();
+}
+
+} // namespace npar::engine

@@ -1,0 +1,74 @@
+// Opens, continues and names the files that a run logs to.
+#include "tools/npar/train/RunLogs.h"
+
+#include <filesystem>
+
+namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+
+namespace {
+
+/// TensorBoard looks for files with "tfevents" in their names, in folders.
+std::string fileOf(const std::string &path) {
+  std::error_code error;
+  bool folder = path.back() == '/' || std::filesystem::is_directory(path, error);
+  return folder ? path + (path.back() == '/' ? "" : "/") + "events.out.tfevents.npar" : path;
+}
+
+} // namespace
+
+RunLogs::RunLogs(const std::vector<std::string> &paths) {
+  for (const std::string &path : paths)
+    logs.push_back({fileOf(path), std::make_unique<PendingFile>(fileOf(path)), nullptr});
+}
+
+void RunLogs::name(FileClaims &files) const {
+  for (const Log &log : logs) {
+    files.write("--log", log.path);
+    if (log.file->growing() != log.path)
+      files.write("the growing --log", log.file->growing());
+  }
+}
+
+Status RunLogs::claim() {
+  for (Log &log : logs)
+    if (Status status = log.file->claim(); !status.ok())
+      return status;
+  return {};
+}
+
+std::vector<std::string> RunLogs::fresh() const {
+  std::vector<std::string> paths;
+  for (const Log &log : logs)
+    if (log.file->isFresh())
+      paths.push_back(log.file->growing());
+  return paths;
+}
+
+Status RunLogs::begin(const engine::LogShape &shape, int64_t firstStep) {
+  for (Log &log : logs) {
+    auto before = [&](const std::string &text) { return engine::logFormatOf(log.path).bytesBefore(text, shape, firstStep); };
+    Result<int> descriptor = firstStep > 0 ? log.file->begin(before) : log.file->begin();
+    if (!descriptor.ok())
+      return descriptor.status();
+    Result<std::unique_ptr<engine::StepLog>> rows = engine::StepLog::open(*descriptor, log.path, shape);
+    if (!rows.ok())
+      return rows.status();
+    log.rows = std::move(*rows);
+  }
+  return {};
+}
+
+Status RunLogs::commit() {
+  for (Log &log : logs) {
+    if (Status status = log.rows->close(); !status.ok())
+      return status;
+    if (Status status = log.file->commit(); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+} // namespace npar::driver
