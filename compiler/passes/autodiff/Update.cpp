@@ -118,8 +118,6 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     Location loc = getOperation().getLoc();
     Type scalar = scalarOf(builder.getF64Type());
     Value scale;
-    if (precision.scalesLoss())
-      scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), {});
     Value norm = buildNorms(builder, scale);
     output(builder, "#out.grad_norm", norm, {});
     Value factor = clipFactor(builder, norm);
@@ -143,8 +141,9 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       write(builder, variable, value, {});
   }
 
-  /// The gradients' norm, and that of each group of parameters into its output. `scale` is what the gradients are divided by; may be null.
-  Value buildNorms(OpBuilder &builder, Value scale) {
+  /// The gradients' norm, and that of each group of parameters into its output. Reads what gradients are scaled by into `scale`; null
+  /// where they are not.
+  Value buildNorms(OpBuilder &builder, Value &scale) {
     Location loc = getOperation().getLoc();
     Type f64 = builder.getF64Type(), scalar = scalarOf(f64);
     StringAttr bin = builder.getStringAttr("#bin"), group = builder.getStringAttr("#group");
@@ -161,6 +160,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     };
     auto normOf = [&](Value sums) {
       Value norm = place(GradNormOp::create(builder, loc, scalar, sums), {});
+      if (precision.scalesLoss() && !scale)
+        scale = read(builder, getOperation().lookupSymbol<VariableOp>(Precision::symbolOf(Precision::lossScale)), {});
       return scale ? place(DivOp::create(builder, loc, scalar, norm, scale), {}).getResult() : norm;
     };
     auto groups = getOperation()->getAttrOfType<ArrayAttr>("npar.groups");
