@@ -146,8 +146,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   Value buildNorms(OpBuilder &builder, Value &scale) {
     Location loc = getOperation().getLoc();
     Type f64 = builder.getF64Type(), scalar = scalarOf(f64);
-    StringAttr bin = builder.getStringAttr("#bin"), group = builder.getStringAttr("#group");
-    Type vector = withAxes(f64, {bin}, {SquareSumsOp::bins});
+    Type vector = withAxes(f64, {builder.getStringAttr("#bin")}, {SquareSumsOp::bins});
     auto squares = [&](std::optional<int64_t> of) -> Value {
       SmallVector<Value> gradients;
       SmallVector<int64_t> numbers;
@@ -156,6 +155,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
           gradients.push_back(each.gradient);
           numbers.push_back(*each.parameter.getIndex());
         }
+      if (of && gradients.empty()) // the loss has no slope in any of them
+        return place(FillOp::create(builder, loc, vector, builder.getF64FloatAttr(0)), {});
       return place(SquareSumsOp::create(builder, loc, vector, gradients, numbers), {});
     };
     auto normOf = [&](Value sums) {
@@ -168,18 +169,14 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     if (!groups)
       return normOf(squares({}));
     SmallVector<Value> parts;
-    for (int64_t number = 0, count = groups.size(); number < count; ++number)
-      parts.push_back(squares(number));
-    Type table = withAxes(f64, {group, bin}, {static_cast<int64_t>(parts.size()), SquareSumsOp::bins});
-    Value all = place(StackOp::create(builder, loc, table, parts, group), {});
-    all = place(CombineOp::create(builder, loc, table, all), {}); // reduced here, all groups at once
     OpBuilder outside(micro);
     for (int64_t number = 0, count = groups.size(); number < count; ++number) {
+      parts.push_back(squares(number));
       std::string name = "grad_norm." + std::to_string(number);
       VariableOp::create(outside, loc, "#out." + name, scalar, VariableKind::Output).setOutput(name);
-      output(builder, "#out." + name, normOf(place(SelectOp::create(builder, loc, vector, all, group, number), {})), {});
+      output(builder, "#out." + name, normOf(parts.back()), {});
     }
-    return normOf(place(SumOp::create(builder, loc, vector, all), {})); // sums in bins are exact: the bits are those without groups
+    return normOf(place(CombineOp::create(builder, loc, vector, parts), {})); // sums in bins are exact: the bits are those without groups
   }
 
   Value clipFactor(OpBuilder &builder, Value norm) {
