@@ -59,7 +59,7 @@ public:
     return line(shape, values);
   }
 
-  /// Only the last column can have a line end in it, in the name of a group, and that is in the head, which is compared whole.
+  /// No field of a row has a line end in it, and the head, where names of groups may, is compared whole.
   size_t bytesBefore(const std::string &log, const LogShape &shape, int64_t step) const override {
     std::string first = head(shape);
     if (log.compare(0, first.size(), first) != 0)

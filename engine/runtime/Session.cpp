@@ -111,7 +111,7 @@ private:
   std::unique_ptr<Variables> variables;
   std::unique_ptr<Results> results;
   Inputs inputs;
-  std::vector<OutputPlace> outputs; ///< by `outputNames`; none where nothing computes
+  std::vector<OutputPlace> outputs; ///< by `outputNames`; nowhere where nothing computes
   StepGraph graph;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<Executor> executor;
@@ -173,9 +173,8 @@ Status LocalSession::openRanks() {
   variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, gatherAll);
   results = std::make_unique<Results>(program, arenas->all(), *parts.backend, std::move(gatherAll));
   inputs = Inputs(program, arenas->all());
-  if (computes())
-    for (const std::string &name : outputNames(program))
-      outputs.push_back(findOutput(name));
+  for (const std::string &name : outputNames(program))
+    outputs.push_back(computes() ? findOutput(name) : OutputPlace());
 
   begin("building the graph of steps");
   if (Status status = buildGraph(std::move(*sessionOf)); !status.ok())
@@ -276,7 +275,7 @@ Status LocalSession::stopAll(const Status &status) {
 }
 
 Result<StepResult> LocalSession::readOutputs(int64_t step) {
-  std::vector<ReportedOutput> reported(outputNames(program).size());
+  std::vector<ReportedOutput> reported(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
     if (reported[i].rank = outputs[i].rank; outputs[i].rank >= 0)
       parts.backend->copyOut(&reported[i].value, outputs[i].memory, sizeof(double));
