@@ -5,7 +5,7 @@ import json
 import struct
 import sys
 
-ELEMENTS = {"F32": ("f", 4), "F64": ("d", 8)}
+ELEMENTS = {"F32": ("f", 4), "F64": ("d", 8), "I32": ("i", 4)}
 
 
 class Tensor:
@@ -16,7 +16,7 @@ class Tensor:
 
 
 def read(path):
-    """Returns {name: Tensor}. Raises ValueError for element types other than F32 and F64."""
+    """Returns {name: Tensor}. Raises ValueError for element types that are not in ELEMENTS."""
     with open(path, "rb") as file:
         size = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(size))
