@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/TensorStore.h"
 #include "engine/program/CheckpointRules.h"
+#include "engine/program/IndexedTensor.h"
 
 namespace npar::engine {
 
@@ -11,14 +12,15 @@ struct NamedTensor {
   std::string name;
   const StoreEntry *tensor = nullptr;
   const program::Variable *parameter = nullptr;
+  int64_t index = -1; ///< of IndexedTensor; -1: it is the whole parameter
 };
 
 /// Every tensor of the store is in one of the lists, but for those that a rule ignores.
 struct FileNames {
-  std::vector<NamedTensor> loaded;    ///< in the order of the program's parameters
+  std::vector<NamedTensor> loaded;    ///< in the order of the program's parameters; a parameter's tensors side by side, ascending
   std::vector<NamedTensor> same;      ///< must hold the values of their parameter
   std::vector<std::string> unknown;   ///< of the store
-  std::vector<std::string> missing;   ///< parameters
+  std::vector<std::string> missing;   ///< parameters, or tensors of one that are fewer than its indices
   std::vector<std::string> fresh;     ///< parameters that are not stored and need not be
   std::vector<std::string> ambiguous; ///< "'a' and 'b' for 'parameter'"
 };

@@ -1,6 +1,7 @@
 // Blocks of a tensor are read, converted and written in parallel: each has its own place in the file.
 #include "engine/checkpoint/TensorFiles.h"
 
+#include "engine/checkpoint/IndexedParameter.h"
 #include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/StoredType.h"
 #include "engine/files/Folders.h"
@@ -25,7 +26,12 @@ constexpr uint64_t blockElements = uint64_t{1} << 20;
 
 uint64_t bytesOf(const std::string &type, uint64_t elements) { return elements * findStoredType(type)->bits / 8; }
 
-const StoreEntry &entryOf(const TensorStore &store, const TensorToStore &tensor) { return store.tensors().at(tensor.source); }
+StoreEntry entryOf(const TensorStore &store, const TensorToStore &tensor) {
+  StoreEntry entry = store.tensors().at(tensor.source);
+  if (tensor.indexed)
+    entry.shape = tensor.indexed->shape;
+  return entry;
+}
 
 uint64_t bytesOf(const TensorStore &store, const TensorToStore &tensor) { return bytesOf(tensor.type, entryOf(store, tensor).elements()); }
 
@@ -76,7 +82,9 @@ private:
 
   Status writeBlock(uint64_t first, uint64_t count) {
     std::vector<uint8_t> bytes(bytesOf(type, count));
-    if (Status status = store.read(tensor.source, first, count, bytes.data()); !status.ok())
+    Status status = tensor.indexed ? readPart(store, tensor.source, *tensor.indexed, tensor.index, first, count, bytes.data())
+                                   : store.read(tensor.source, first, count, bytes.data());
+    if (!status.ok())
       return status;
     if (type != tensor.type) {
       std::vector<uint8_t> converted(bytesOf(tensor.type, count));
@@ -84,7 +92,8 @@ private:
         return Status::badInput("tensor " + quotedName(tensor.source) + " of " + store.description() + " has values beyond " + tensor.type);
       bytes.swap(converted);
     }
-    if (Status status = writer.write(index, bytesOf(tensor.type, first), bytes.data(), bytes.size()); !status.ok())
+    status = writer.write(index, bytesOf(tensor.type, first), bytes.data(), bytes.size());
+    if (!status.ok())
       return status;
     return !written || written(bytes.size()) ? Status() : Status::runFailed("stopped in tensor " + quotedName(tensor.name));
   }
@@ -94,7 +103,7 @@ private:
   SafetensorsWriter &writer;
   const size_t index;
   const WrittenPart &written;
-  const std::string &type;
+  const std::string type;
   const uint64_t elements;
   std::mutex mutex;
   Status failure;

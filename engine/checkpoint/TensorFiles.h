@@ -2,8 +2,10 @@
 #pragma once
 
 #include "engine/checkpoint/TensorStore.h"
+#include "engine/program/IndexedTensor.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,8 @@ struct TensorToStore {
   std::string name;   ///< in the file
   std::string source; ///< in the store
   std::string type;   ///< in the file: that of the store, or another floating one
+  std::optional<program::IndexedTensor> indexed = {}; ///< the source is a whole parameter, of which this is the tensor of `index`
+  uint64_t index = 0;
 };
 
 /// Told the size of each part that has been written, from any thread; false ends the writing. Null: it goes on.

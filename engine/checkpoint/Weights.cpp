@@ -2,6 +2,7 @@
 #include "engine/checkpoint/Weights.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
+#include "engine/checkpoint/IndexedParameter.h"
 #include "engine/checkpoint/SafetensorsWriter.h"
 #include "engine/checkpoint/StoredType.h"
 #include "engine/checkpoint/Values.h"
@@ -65,12 +66,17 @@ std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
   std::string wrong;
   for (const auto *list : {&names.loaded, &names.same})
     for (const NamedTensor &each : *list) {
-      std::vector<int64_t> stored(each.parameter->stored()->begin(), each.parameter->stored()->end());
+      std::vector<int64_t> stored = each.index < 0
+                                        ? std::vector<int64_t>(each.parameter->stored()->begin(), each.parameter->stored()->end())
+                                        : indexedTensor(*each.parameter)->shape;
       if (each.tensor->shape != stored)
         wrong +=
             "\n  tensor " + quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
       else if (!SafetensorsFile::isFloating(each.tensor->type))
         wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
+      if (const NamedTensor *first = each.index < 0 ? nullptr : loaded.at(each.parameter); first && first->tensor->type != each.tensor->type)
+        wrong += "\n  tensors " + quotedName(first->name) + " and " + quotedName(each.name) + " of one parameter have the types " +
+                 first->tensor->type + " and " + each.tensor->type;
       if (!loaded.count(each.parameter))
         wrong +=
             "\n  tensor " + quotedName(each.name) + " is to be the same as '" + each.parameter->name()->str() + "', which the file lacks";
@@ -110,7 +116,7 @@ Result<std::string> wrongValues(const TensorStore &store, const FileNames &names
 Loaded byParameter(const FileNames &names) {
   Loaded loaded;
   for (const NamedTensor &each : names.loaded)
-    loaded[each.parameter] = &each;
+    loaded.insert({each.parameter, &each}); // of several tensors the first
   return loaded;
 }
 
@@ -142,11 +148,19 @@ Status Weights::checkValues() const {
 }
 
 Status Weights::apply(Session &session) const {
-  for (const NamedTensor &each : found.loaded) {
-    ElementSource elements = {*findStoredType(each.tensor->type)->element,
-                              [&](uint64_t first, uint64_t count, uint8_t *bytes) { return source->read(each.name, first, count, bytes); }};
-    if (Status status = session.writeFrom(each.parameter->name()->str(), elements); !status.ok())
+  for (size_t i = 0; i < found.loaded.size();) {
+    const NamedTensor &first = found.loaded[i];
+    size_t end = i + 1;
+    while (end < found.loaded.size() && found.loaded[end].parameter == first.parameter)
+      ++end;
+    const NamedTensor *tensors = &first;
+    ElementSource elements = {*findStoredType(first.tensor->type)->element, [&](uint64_t begin, uint64_t count, uint8_t *bytes) {
+                                return tensors->index < 0 ? source->read(tensors->name, begin, count, bytes)
+                                                          : readIndexed(*source, tensors, begin, count, bytes);
+                              }};
+    if (Status status = session.writeFrom(first.parameter->name()->str(), elements); !status.ok())
       return status;
+    i = end;
   }
   return {};
 }
@@ -169,11 +183,16 @@ Result<size_t> loadWeights(Session &session, const Program &program, const std::
 }
 
 Status saveWeights(const Session &session, const Program &program, const std::string &path) {
+  const std::vector<const Variable *> parameters = parametersOf(program);
   std::vector<TensorToWrite> tensors;
-  for (const Variable *variable : parametersOf(program))
-    tensors.push_back({variable->name()->str(),
-                       storedWord(variable->type() == ElementType::F64 ? ElementType::F64 : ElementType::F32),
-                       {variable->stored()->begin(), variable->stored()->end()}});
+  for (const Variable *variable : parameters) {
+    const std::string type = storedWord(variable->type() == ElementType::F64 ? ElementType::F64 : ElementType::F32);
+    std::optional<IndexedTensor> indexed = indexedTensor(*variable);
+    for (uint64_t index = 0; indexed && index < indexed->count; ++index)
+      tensors.push_back({indexed->name(index), type, indexed->shape});
+    if (!indexed)
+      tensors.push_back({variable->name()->str(), type, {variable->stored()->begin(), variable->stored()->end()}});
+  }
   std::unique_ptr<SafetensorsWriter> writer;
   Status status;
   if (!path.empty()) {
@@ -182,15 +201,20 @@ Status saveWeights(const Session &session, const Program &program, const std::st
     if (created.ok())
       writer = std::move(*created);
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
+  size_t next = 0; // of the tensors
+  for (const Variable *variable : parameters) {
+    std::optional<IndexedTensor> indexed = indexedTensor(*variable);
     auto write = [&](const auto &values) {
       if (values.ok() && writer && status.ok()) // what cannot be written ends no read: other sessions take part in each
-        status = writer->write(i, 0, values->data(), values->size() * sizeof((*values)[0]));
+        status = indexed ? writeIndexed(*writer, next, *indexed, values->data())
+                         : writer->write(next, 0, values->data(), values->size() * sizeof((*values)[0]));
       return values.status();
     };
-    const std::string &name = tensors[i].name;
-    if (Status read = tensors[i].type == "F64" ? write(session.read(name)) : write(session.readFloat(savedName(program, name))); !read.ok())
+    const std::string name = variable->name()->str();
+    Status read = variable->type() == ElementType::F64 ? write(session.read(name)) : write(session.readFloat(savedName(program, name)));
+    if (!read.ok())
       return read;
+    next += indexed ? indexed->count : 1;
   }
   return writer && status.ok() ? writer->commit() : status;
 }

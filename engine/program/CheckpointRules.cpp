@@ -1,7 +1,10 @@
 // Matches names with the patterns of checkpoint rules, and checks the rules of a program.
 #include "engine/program/CheckpointRules.h"
 
+#include "engine/program/IndexedTensor.h"
+
 #include <algorithm>
+#include <cctype>
 
 namespace npar::program {
 
@@ -16,35 +19,90 @@ std::optional<std::string> matchedPart(const std::string &pattern, const std::st
   return text.substr(star, text.size() - star - after);
 }
 
+NamePattern::NamePattern(const std::string &text) {
+  bool open = false; // the last part is text that goes on
+  for (size_t i = 0; i < text.size(); ++i) {
+    size_t close = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    bool stands = text[i] == '*' || close != std::string::npos;
+    if (stands || !open)
+      parts.push_back({"", stands});
+    open = !stands;
+    parts.back().text += close == std::string::npos ? text.substr(i, 1) : text.substr(i, close - i + 1);
+    if (close != std::string::npos)
+      i = close;
+  }
+}
+
+size_t NamePattern::count() const {
+  return static_cast<size_t>(std::count_if(parts.begin(), parts.end(), [](const Part &part) { return part.stands; }));
+}
+
+bool NamePattern::hasAll(const NamePattern &other) const {
+  return std::all_of(other.parts.begin(), other.parts.end(), [&](const Part &part) {
+    return !part.stands || std::any_of(parts.begin(), parts.end(), [&](const Part &own) { return own.stands && own.text == part.text; });
+  });
+}
+
+bool NamePattern::match(size_t part, std::string_view text, size_t at, Meant &meant) const {
+  constexpr size_t mostDigits = 9; // beyond any number of blocks or tensors
+  if (part == parts.size())
+    return at == text.size();
+  const std::string &pattern = parts[part].text;
+  auto before = meant.find(pattern);
+  if (!parts[part].stands || before != meant.end()) {
+    const std::string_view exact = parts[part].stands ? before->second : pattern;
+    return text.substr(at, exact.size()) == exact && match(part + 1, text, at + exact.size(), meant);
+  }
+  size_t least = pattern == "*" ? 0 : 1, size = pattern == "*" ? text.size() - at : 0;
+  while (pattern != "*" && size < mostDigits && at + size < text.size() && std::isdigit(static_cast<unsigned char>(text[at + size])))
+    ++size;
+  for (size_t tried = size + 1; tried-- > least;) {
+    meant[pattern] = text.substr(at, tried);
+    if (match(part + 1, text, at + tried, meant))
+      return true;
+    meant.erase(pattern);
+  }
+  return false;
+}
+
+std::optional<std::string> NamePattern::rewrite(const std::string &text, const NamePattern &target) const {
+  Meant meant;
+  if (!match(0, text, 0, meant))
+    return std::nullopt;
+  std::string result;
+  for (const Part &part : target.parts)
+    result += part.stands ? meant[part.text] : part.text;
+  return result;
+}
+
 const CheckpointRule *findRule(const Program &program, CheckpointRuleKind kind, const std::string &name) {
-  for (const CheckpointRule *rule : *program.checkpoint())
-    if (rule->kind() == kind && matchedPart((kind == CheckpointRuleKind::Fresh ? rule->model() : rule->file())->str(), name))
+  for (const CheckpointRule *rule : *program.checkpoint()) {
+    const std::string pattern = (kind == CheckpointRuleKind::Fresh ? rule->model() : rule->file())->str();
+    bool ofFile = kind == CheckpointRuleKind::Rename || kind == CheckpointRuleKind::Ignore;
+    if (rule->kind() == kind && (ofFile ? NamePattern(pattern).matches(name) : matchedPart(pattern, name).has_value()))
       return rule;
+  }
   return nullptr;
 }
 
 std::string parameterOf(const Program &program, const std::string &tensor) {
-  const CheckpointRule *rule = findRule(program, CheckpointRuleKind::Rename, tensor);
-  if (!rule)
-    return tensor;
-  std::string name = rule->model()->str();
-  if (size_t star = name.find('*'); star != std::string::npos)
-    name.replace(star, 1, *matchedPart(rule->file()->str(), tensor));
-  return name;
+  for (const CheckpointRule *rule : *program.checkpoint())
+    if (rule->kind() == CheckpointRuleKind::Rename)
+      if (std::optional<std::string> name = NamePattern(rule->file()->str()).rewrite(tensor, NamePattern(rule->model()->str())))
+        return *name;
+  return tensor;
 }
 
 std::string tensorOf(const Program &program, const std::string &parameter) {
   for (const CheckpointRule *rule : *program.checkpoint()) {
-    std::string name = rule->file()->str(), own = rule->model()->str();
-    std::optional<std::string> part = rule->kind() == CheckpointRuleKind::Rename ? matchedPart(own, parameter) : std::nullopt;
-    size_t star = name.find('*');
-    bool lost = star != std::string::npos && own.find('*') == std::string::npos; // many names lead to one parameter
-    if (!part || lost)
+    if (rule->kind() != CheckpointRuleKind::Rename)
       continue;
-    if (star != std::string::npos)
-      name.replace(star, 1, *part);
-    if (parameterOf(program, name) == parameter && !findRule(program, CheckpointRuleKind::Ignore, name))
-      return name;
+    const NamePattern file(rule->file()->str()), own(rule->model()->str());
+    if (!own.hasAll(file)) // many names lead to one parameter
+      continue;
+    std::optional<std::string> name = own.rewrite(parameter, file);
+    if (name && parameterOf(program, *name) == parameter && !findRule(program, CheckpointRuleKind::Ignore, *name))
+      return *name;
   }
   return parameter;
 }
@@ -63,8 +121,16 @@ std::string wrongCheckpointRule(const Program &program) {
     auto filesStars = std::count(file.begin(), file.end(), '*'), modelsStars = std::count(model.begin(), model.end(), '*');
     if (filesStars > (same ? 0 : 1) || modelsStars > (fresh ? 1 : filesStars))
       return "the checkpoint rule of '" + file + "' and '" + model + "' has a '*' that stands for nothing";
+    const NamePattern pattern(file);
+    bool rename = rule->kind() == CheckpointRuleKind::Rename;
+    if ((rename && !pattern.hasAll(NamePattern(model))) || (!fresh && !same && pattern.count() > NamePattern::most))
+      return "the checkpoint rule of '" + file + "' and '" + model + "' has a number that stands for nothing, or too many";
     if ((fresh || same) && !isParameter(model))
       return "a checkpoint rule is for parameter '" + model + "', which does not exist";
+    if (same && std::any_of(program.variables()->begin(), program.variables()->end(), [&](const Variable *variable) {
+          return variable->name()->str() == model && indexedTensor(*variable);
+        }))
+      return "a checkpoint rule compares '" + file + "' with parameter '" + model + "', which is several tensors";
   }
   return "";
 }

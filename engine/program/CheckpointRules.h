@@ -3,10 +3,36 @@
 
 #include "engine/program/Program_generated.h"
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace npar::program {
+
+/// A name of a Rename or an Ignore rule: a '*' stands for any text, what is in braces, "{i}", for a number, the same wherever it stands.
+class NamePattern {
+public:
+  explicit NamePattern(const std::string &text);
+  bool matches(const std::string &text) const { return rewrite(text, NamePattern("")).has_value(); }
+  /// `target` with what this one's stand for in `text`; nothing where it does not match all of it.
+  std::optional<std::string> rewrite(const std::string &text, const NamePattern &target) const;
+  /// Whether all that stands for something in the other pattern stands in this one too.
+  bool hasAll(const NamePattern &other) const;
+  /// Of its parts, how many stand for something; a rule has at most `most`, which bounds the ways to match.
+  size_t count() const;
+  static constexpr size_t most = 4;
+
+private:
+  struct Part {
+    std::string text;
+    bool stands = false; ///< for something: "*", "{i}"
+  };
+  using Meant = std::map<std::string, std::string_view>; ///< parts of the text that is matched
+  bool match(size_t part, std::string_view text, size_t at, Meant &meant) const;
+  std::vector<Part> parts;
+};
 
 /// What the '*' of a pattern stands for in `text`, empty for a pattern without one; nothing where the pattern does not match all of it.
 std::optional<std::string> matchedPart(const std::string &pattern, const std::string &text);

@@ -75,9 +75,16 @@ Outcome<std::vector<engine::TensorToStore>> tensorsOf(const engine::Weights &wei
                 fmt::format("{} of {} parameters are not in '{}', such as '{}': they have no values to export", names.fresh.size(),
                             names.fresh.size() + names.loaded.size(), weights.store().description(), names.fresh.front()));
   std::vector<engine::TensorToStore> tensors;
-  for (const engine::NamedTensor &each : names.loaded)
-    tensors.push_back(
-        {program::tensorOf(program, each.parameter->name()->str()), each.name, type.empty() ? each.tensor->type : storedType(type)});
+  for (const engine::NamedTensor &each : names.loaded) {
+    const std::string stored = type.empty() ? each.tensor->type : storedType(type);
+    std::optional<program::IndexedTensor> indexed = program::indexedTensor(*each.parameter);
+    if (!indexed)
+      tensors.push_back({program::tensorOf(program, each.parameter->name()->str()), each.name, stored});
+    else if (each.index >= 0)
+      tensors.push_back({program::tensorOf(program, indexed->name(static_cast<uint64_t>(each.index))), each.name, stored});
+    for (uint64_t index = 0; indexed && each.index < 0 && index < indexed->count; ++index)
+      tensors.push_back({program::tensorOf(program, indexed->name(index)), each.name, stored, indexed, index});
+  }
   std::sort(tensors.begin(), tensors.end(), [](const engine::TensorToStore &a, const engine::TensorToStore &b) { return a.name < b.name; });
   return tensors;
 }

@@ -53,5 +53,28 @@ TEST_F(CheckpointRulesTest, whatDoesNotComeBackIsNotWritten) {
   EXPECT_EQ(tensorOf(ignored, "w"), "a.w");
 }
 
+// What is in braces stands for a number, the same on both sides; numbers have no sign and no other digits' company.
+TEST_F(CheckpointRulesTest, numbersGoWhereTheirNamesStand) {
+  const Program &program = with({{CheckpointRuleKind::Ignore, "mask.{i}", ""},
+                                 {CheckpointRuleKind::Rename, "block{i}/expert{e}/*", "h.{i}.moe.{e}.*"},
+                                 {CheckpointRuleKind::Rename, "twice.{i}.{i}", "t.{i}"}});
+  EXPECT_EQ(parameterOf(program, "block3/expert12/w.b"), "h.3.moe.12.w.b");
+  EXPECT_EQ(tensorOf(program, "h.3.moe.12.w.b"), "block3/expert12/w.b");
+  for (const char *other : {"block3/expert/w", "blockx/expert1/w", "block-3/expert1/w", "twice.3.4", "block1234567890/expert1/w"})
+    EXPECT_EQ(parameterOf(program, other), other);
+  EXPECT_EQ(parameterOf(program, "twice.3.3"), "t.3");
+  EXPECT_EQ(tensorOf(program, "t.3"), "twice.3.3");
+  EXPECT_TRUE(findRule(program, CheckpointRuleKind::Ignore, "mask.17"));
+  EXPECT_FALSE(findRule(program, CheckpointRuleKind::Ignore, "mask.x"));
+}
+
+// Several names of the file that lead to one parameter say not how it is written; neighbouring numbers take what leaves the others a digit.
+TEST_F(CheckpointRulesTest, numbersThatAreLostAreNotWritten) {
+  const Program &program = with({{CheckpointRuleKind::Rename, "a.{i}.w", "w"}, {CheckpointRuleKind::Rename, "b{i}{j}", "b.{i}.{j}"}});
+  EXPECT_EQ(parameterOf(program, "a.5.w"), "w");
+  EXPECT_EQ(tensorOf(program, "w"), "w");
+  EXPECT_EQ(parameterOf(program, "b123"), "b.12.3");
+}
+
 } // namespace
 } // namespace npar::testing
