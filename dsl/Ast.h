@@ -74,6 +74,7 @@ struct Statement {
   std::vector<Item> items;                ///< Axis: axes; Input: names; Forward: parameters
   Name name;                              ///< Param, Repeat, Assign: what it declares; Input: element type
   std::optional<Name> path;               ///< Param, Repeat, Assign: what stands after `as`
+  std::optional<Name> index;              ///< Repeat: what its body calls the block's number
   ExpressionPtr shape;                    ///< Input, Param: the list of axes
   ExpressionPtr value;                    ///< Param: initialisation; Repeat: count; If: condition; the expression of the others
   std::string message;                    ///< Require; Under: the prefix

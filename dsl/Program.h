@@ -66,10 +66,11 @@ struct Parameter {
 
 struct Repeat {
   std::string label; ///< such as "h"
-  std::string path;  ///< of its layers, without the block's number: "h", "model.layers"
+  std::string path;  ///< of a block, with "{}" for its number: "h.{}", "model.layers.{}"
   int first = 0;     ///< ordinal of its first block in the chain
   int count = 0;
   Location location;
+  std::string inside = {}; ///< of Model::nested: the label of the repeat that it is in
 };
 
 enum class CheckpointRuleKind { Rename, Ignore, Same, Fresh };
@@ -88,7 +89,8 @@ struct Model {
   std::vector<ProductAxis> products;
   std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
   std::vector<Node> nodes;
-  std::vector<Repeat> repeats;
+  std::vector<Repeat> repeats; ///< whose blocks are the chain
+  std::vector<Repeat> nested;  ///< inside of others, each as its first block has it: parts of that one's blocks
   std::vector<CheckpointRule> checkpoint; ///< as written: of `rename` the first that matches holds
   int blocks = 0;                         ///< length of the chain
   int loss = -1;                          ///< node with the loss per token, [batch, seq]

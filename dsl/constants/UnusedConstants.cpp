@@ -20,6 +20,12 @@ public:
         expression(argument.value);
   }
 
+  /// What stands in braces.
+  void path(const std::string &text) {
+    for (size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1))
+      words.insert(text.substr(open + 1, text.find('}', open) - open - 1));
+  }
+
   /// `axis vocab` and `mesh dp` take the constant of that name.
   void items(const std::vector<ast::Item> &list) {
     for (const ast::Item &item : list) {
@@ -34,6 +40,7 @@ public:
       items(s.items);
       expression(s.shape);
       expression(s.value);
+      path(s.path ? s.path->text : s.kind == ast::StatementKind::Under ? s.message : "");
       statements(s.body);
       statements(s.otherwise);
     }

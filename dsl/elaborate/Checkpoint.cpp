@@ -23,6 +23,29 @@ void checkPattern(Reporter &reporter, const ast::Name &text, bool star) {
     reporter.fail(text.location, "a '*' stands for nothing here: \"" + text.text + "\" must be one name");
 }
 
+/// What stands for a number in a pattern, in order: "{i}".
+std::vector<std::string> numbersOf(const std::string &pattern) {
+  std::vector<std::string> result;
+  for (size_t open = pattern.find('{'), close; open != std::string::npos; open = pattern.find('{', close)) {
+    if ((close = pattern.find('}', open)) == std::string::npos)
+      break;
+    result.push_back(pattern.substr(open, close - open + 1));
+  }
+  return result;
+}
+
+/// The numbers in the patterns of `rename` and `ignore`; `target` is empty for the latter.
+void checkNumbers(Reporter &reporter, const ast::Name &text, const ast::Name &target) {
+  constexpr size_t most = 4; // with the '*'
+  const std::vector<std::string> numbers = numbersOf(text.text);
+  if (size_t count = numbers.size() + (text.text.find('*') != std::string::npos ? 1 : 0); count > most)
+    reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(count) + " parts that stand for something, at most " +
+                                     std::to_string(most) + " are read");
+  for (const std::string &number : numbersOf(target.text))
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
+      reporter.fail(target.location, "'" + number + "' stands for nothing here: \"" + text.text + "\" does not have it");
+}
+
 } // namespace
 
 void ModelElaborator::collectCheckpoint(const ast::Statement &s) {
@@ -59,6 +82,8 @@ CheckpointRule ModelElaborator::checkpointRule(const ast::CheckpointRule &source
     checkPattern(reporter, *source.target, source.text.text.find('*') != std::string::npos);
     rule.model = source.target->text;
   }
+  if (rename || rule.kind == CheckpointRuleKind::Ignore)
+    checkNumbers(reporter, source.text, rename ? *source.target : ast::Name());
   if (same)
     rule.model = parameterPath(*source.value, scope);
   return rule;
@@ -131,6 +156,8 @@ void ModelElaborator::checkCheckpoint() {
       reporter.error(rule.location, "no parameter of model '" + graph.model.name + "' is called \"" + rule.model + '"', suchAs(rule.model));
     if (rule.kind == CheckpointRuleKind::Same && std::find(paths.begin(), paths.end(), rule.model) == paths.end())
       reporter.error(rule.location, "model '" + graph.model.name + "' has no parameter '" + rule.model + "'", suchAs(rule.model));
+    if (rule.kind == CheckpointRuleKind::Same && rule.model.find('{') != std::string::npos)
+      reporter.error(rule.location, "\"" + rule.file + "\" cannot be the same as '" + rule.model + "', which is several tensors of the file");
     if (rule.kind == CheckpointRuleKind::Same && rule.file == rule.model)
       reporter.error(rule.location, "\"" + rule.file + "\" is the parameter's own name: there is nothing to compare", {"remove this line"});
   }

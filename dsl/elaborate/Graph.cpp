@@ -2,6 +2,7 @@
 #include "dsl/elaborate/Graph.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace npar::dsl {
 
@@ -136,6 +137,26 @@ int Graph::use(size_t parameter, Location at) {
   return add(at, "parameter", {}, p.type, {{"name", p.path}}, parameterProducts[parameter]);
 }
 
+/// That no two parameters have a tensor of one name in files, where one has a tensor for each index of an axis.
+static void checkTensorNames(const std::vector<Parameter> &parameters, Reporter &reporter) {
+  std::map<std::string, const Parameter *> several; // by the name around the index
+  auto refuse = [&](const Parameter &p, const std::string &around) {
+    if (auto other = several.find(around); other != several.end() && other->second != &p)
+      reporter.error(p.location, "'" + p.path + "' and '" + other->second->path + "' would have tensors of one name in files",
+                     other->second->location, "the other one", {"give one of them another path with `as` or `under`"});
+  };
+  for (const Parameter &p : parameters)
+    if (size_t open = p.path.find('{'); open != std::string::npos) {
+      const std::string around = p.path.substr(0, open) + "{}" + p.path.substr(p.path.find('}', open) + 1);
+      several.insert({around, &p});
+      refuse(p, around);
+    }
+  for (const Parameter &p : parameters)
+    for (size_t begin = 0; begin < p.path.size() && !several.empty(); ++begin)
+      for (size_t end = begin + 1; end <= p.path.size() && std::isdigit(static_cast<unsigned char>(p.path[end - 1])); ++end)
+        refuse(p, p.path.substr(0, begin) + "{}" + p.path.substr(end));
+}
+
 void Graph::finish(const std::vector<std::string> &unusedLayers) {
   std::vector<int> place(model.nodes.size(), -1); // first: 0 where needed; then: the new number
   std::vector<bool> used(model.parameters.size());
@@ -175,6 +196,7 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
       reporter.warning(p.location, "parameter '" + p.path + "' does not reach the loss and is left out of the model");
   }
   model.parameters = std::move(kept);
+  checkTensorNames(model.parameters, reporter);
   // What belongs to a parameter (gradients, optimizer state) lies below its path.
   for (const Parameter &p : model.parameters)
     for (size_t point = p.path.rfind('.'); point != std::string::npos && point > 0; point = p.path.rfind('.', point - 1))

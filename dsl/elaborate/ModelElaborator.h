@@ -57,22 +57,33 @@ private:
   AxisValue factors(const ast::Expression &size, Scope &scope);
   /// The parts when it is a sum of different axes alone, else nothing.
   AxisNames summands(const ast::Expression &size, Scope &scope);
-  void under(const ast::Statement &s, Scope &scope, Body body);
   void condition(const ast::Statement &s, Scope &scope, Body body);
   void checkNoForward(const std::vector<ast::Statement> &statements, const char *of);
-  /// What parameters below are called: the path after `as`, else the name, below the current one.
-  std::string pathOf(const ast::Name &name, const std::optional<ast::Name> &as);
-  void checkPath(Location at, const std::string &path);
   void input(const ast::Statement &s, Scope &scope);
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
-  void repeat(const ast::Statement &s, Scope &scope);
   void loss(const ast::Statement &s, Scope &scope);
   /// That the scope has no such name yet. `path`: where what it names would lie, for advice when that is free.
   void checkFresh(const ast::Name &name, Scope &scope, const std::string &path = "");
   void warnUnused();
   /// A hint when `name` is declared further down in the same text, else nothing.
   std::vector<std::string> declaredLater(const ast::Name &name) const;
+
+  // What parameters are called in files (Paths.cpp).
+  /// The path after `as`, else the name, below the current one.
+  std::string pathOf(const ast::Name &name, const std::optional<ast::Name> &as, Scope &scope);
+  /// A path as it is written, with what constants in braces stand for; axes stay in their braces, by the names that they have in the model,
+  /// and `{}` is left of `number`.
+  std::string pathText(Location at, const std::string &written, Scope &scope, const std::string &number = "");
+  std::string inBraces(Location at, const std::string &word, Scope &scope);
+  /// That what a parameter's path has in braces is one of the dimensions that it is stored in.
+  void checkIndexed(const Parameter &p, Location at);
+  void under(const ast::Statement &s, Scope &scope, Body body);
+
+  // Repeats (Repeats.cpp).
+  void repeat(const ast::Statement &s, Scope &scope, Body body);
+  /// That no block of another repeat has this path, lies there, or holds it, but those that are being run.
+  void placeBlock(const ast::Statement &s, const std::string &path);
 
   // The rules of checkpoint blocks (Checkpoint.cpp).
   void collectCheckpoint(const ast::Statement &s);
@@ -106,6 +117,9 @@ private:
   std::vector<std::unique_ptr<Instance>> instances;
   std::map<std::string, int> sites;
   std::vector<const ast::CheckpointRule *> checkpointRules; ///< of the text, in order
+  std::map<std::string, const ast::Statement *> blockPaths; ///< of all blocks, with their repeats
+  const ast::Statement *openRepeat = nullptr;               ///< whose block is being run, the innermost
+  std::string openBlock;                                    ///< its path
 };
 
 } // namespace npar::dsl

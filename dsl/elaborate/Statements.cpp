@@ -1,24 +1,10 @@
 // The statements of models, layers and forward functions. One with an error is given up; what it declares becomes poison.
 #include "dsl/elaborate/Operation.h"
 
-#include <cctype>
-
 namespace npar::dsl {
 
 using ast::Statement;
 using ast::StatementKind;
-
-namespace {
-
-/// Whether the blocks of a repeat at `path` ("h" has "h.0") are, or hold, those of another one at `other`.
-bool holdsBlocks(const std::string &path, const std::string &other) {
-  if (other.compare(0, path.size(), path) != 0)
-    return false;
-  size_t at = path.size();
-  return at == other.size() || (other[at] == '.' && std::isdigit(static_cast<unsigned char>(other[at + 1])));
-}
-
-} // namespace
 
 void ModelElaborator::run(const ast::Block &model, Scope &scope) {
   graph.model.name = model.name.text;
@@ -98,8 +84,8 @@ void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
     only(body != Body::Forward, "param", "in a model or a layer, outside of forward");
     return param(s, scope);
   case StatementKind::Repeat:
-    only(body == Body::Model, "repeat", "in a model, not inside of another repeat");
-    return repeat(s, scope);
+    only(body == Body::Model || body == Body::Repeat, "repeat", "in a model");
+    return repeat(s, scope, body);
   case StatementKind::If:
     return condition(s, scope, body);
   case StatementKind::Under:
@@ -252,20 +238,6 @@ AxisValue ModelElaborator::factors(const ast::Expression &size, Scope &scope) {
   return result;
 }
 
-void ModelElaborator::checkPath(Location at, const std::string &path) {
-  bool word = !path.empty() && path.front() != '.' && path.back() != '.' && path.find("..") == std::string::npos;
-  for (char c : path)
-    word = word && (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.');
-  if (!word)
-    reporter.fail(at, "the path \"" + path + "\" must be names with points between them");
-}
-
-std::string ModelElaborator::pathOf(const ast::Name &name, const std::optional<ast::Name> &as) {
-  if (as)
-    checkPath(as->location, as->text);
-  return (graph.path.empty() ? "" : graph.path + ".") + (as ? as->text : name.text);
-}
-
 void ModelElaborator::checkNoForward(const std::vector<Statement> &statements, const char *of) {
   for (const Statement &inner : statements)
     if (inner.kind == StatementKind::Forward)
@@ -276,18 +248,6 @@ void ModelElaborator::condition(const Statement &s, Scope &scope, Body body) {
   checkNoForward(s.body, "if");
   checkNoForward(s.otherwise, "if");
   execute(truth(*s.value, scope, "the condition of 'if'") ? s.body : s.otherwise, scope, body);
-}
-
-void ModelElaborator::under(const Statement &s, Scope &scope, Body body) {
-  checkPath(s.location, s.message);
-  checkNoForward(s.body, "under");
-  struct Path {
-    Path(std::string &path, const std::string &below) : path(path), before(path) { path += (before.empty() ? "" : ".") + below; }
-    ~Path() { path = before; }
-    std::string &path;
-    const std::string before;
-  } inside(graph.path, s.message);
-  execute(s.body, scope, body);
 }
 
 void ModelElaborator::input(const Statement &s, Scope &scope) {
@@ -313,7 +273,7 @@ void ModelElaborator::input(const Statement &s, Scope &scope) {
 
 void ModelElaborator::param(const Statement &s, Scope &scope) {
   Parameter p;
-  p.path = pathOf(s.name, s.path);
+  p.path = pathOf(s.name, s.path, scope);
   checkFresh(s.name, scope, p.path);
   p.location = s.name.location;
   AxisNames names, products;
@@ -326,6 +286,7 @@ void ModelElaborator::param(const Statement &s, Scope &scope) {
     p.storedRank.push_back(static_cast<int>(axis.names.size()));
   }
   p.type = graph.floating(names);
+  checkIndexed(p, s.path ? s.path->location : s.name.location);
   const ast::Expression &init = *s.value;
   if (init.kind == ast::ExpressionKind::Name && (init.text == "zeros" || init.text == "ones")) {
     p.init = init.text == "zeros" ? InitKind::Zeros : InitKind::Ones;
@@ -351,7 +312,7 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
         reporter.fail(value.location, "a layer is made outside of forward, so that it has one set of parameters");
       // Checkpoints have their own words: a block's layer may hide a constant of the model.
       Binding *hidden = body == Body::Repeat && !scope.findHere(s.name.text) ? scope.find(s.name.text) : nullptr;
-      const std::string path = pathOf(s.name, s.path);
+      const std::string path = pathOf(s.name, s.path, scope);
       if (!hidden || !isNumber(hidden->value))
         checkFresh(s.name, scope, path);
       scope.bind(s.name.text, instantiate(s.name, path, value, found, scope), s.name.location);
@@ -370,41 +331,6 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
     *old = {v, s.name.location}; // `x = x + ...`: also from inside of a repeat
   else if (!std::holds_alternative<Poison>(old->value))
     checkFresh(s.name, scope);
-}
-
-void ModelElaborator::repeat(const Statement &s, Scope &scope) {
-  constexpr int64_t most = 10'000;
-  Model &model = graph.model;
-  const std::string outer = graph.path, path = pathOf(s.name, s.path);
-  for (const Repeat &r : model.repeats) {
-    if (r.label == s.name.text) {
-      reporter.error(s.name.location, "repeat '" + s.name.text + "' is declared twice", r.location, "first declared here");
-      throw Stop{};
-    }
-    if (holdsBlocks(r.path, path) || holdsBlocks(path, r.path)) {
-      reporter.error(s.path ? s.path->location : s.name.location,
-                     "the blocks of repeat '" + s.name.text + "' would lie at \"" + path + ".0\", among those of repeat '" + r.label +
-                         "' at \"" + r.path + ".0\"",
-                     r.location, "declared here", {"give it another path, with `as` or by another `under`"});
-      throw Stop{};
-    }
-  }
-  checkFresh(s.name, scope);
-  int64_t count = integer(*s.value, scope, "the count of repeat '" + s.name.text + "'");
-  if (count < 1 || count > most)
-    reporter.fail(s.value->location, "repeat '" + s.name.text + "' has count " + std::to_string(count) +
-                                         (count < 1 ? ", the smallest is 1" : ", the largest is " + std::to_string(most)));
-  model.repeats.push_back({s.name.text, path, model.blocks, static_cast<int>(count), s.name.location});
-  size_t before = reporter.errorCount();
-  for (int64_t i = 0; i < count && reporter.errorCount() == before; ++i) {
-    Scope inner(&scope);
-    graph.path = path + "." + std::to_string(i);
-    graph.block = model.blocks + static_cast<int>(i);
-    execute(s.body, inner, Body::Repeat);
-  }
-  model.blocks += static_cast<int>(count);
-  graph.path = outer;
-  graph.block = model.blocks;
 }
 
 void ModelElaborator::loss(const Statement &s, Scope &scope) {

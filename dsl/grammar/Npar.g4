@@ -47,7 +47,7 @@ axisStatement: AXIS axisItem (',' axisItem)*;
 axisItem: name ('=' expression)?;
 inputStatement: INPUT name (',' name)* ':' name list;
 paramStatement: PARAM name path? ':' list '=' expression;
-repeatStatement: REPEAT name '[' expression ']' path? body;
+repeatStatement: REPEAT name '[' (name IN)? expression ']' path? body; // `repeat h[i in depth]`: i is the block's number
 ifStatement: IF expression body (ELSE body)?; // opens no scope: what the chosen body declares is there afterwards
 underStatement: UNDER STRING body; // a prefix of parameter paths
 lossStatement: LOSS expression;

@@ -122,7 +122,7 @@ private:
       out << " = ";
       break;
     case StatementKind::Repeat:
-      out << "repeat " << s.name.text << '[';
+      out << "repeat " << s.name.text << '[' << (s.index ? s.index->text + " in " : "");
       expression(*s.value);
       out << ']';
       path(s.path);

@@ -41,7 +41,9 @@ ast::Statement StatementBuilder::statement(Context *context) {
   case Grammar::RuleRepeatStatement: {
     auto *c = static_cast<Grammar::RepeatStatementContext *>(context);
     s.kind = StatementKind::Repeat;
-    s.name = name(c->name());
+    s.name = name(c->name(0));
+    if (c->IN())
+      s.index = name(c->name(1));
     s.path = path(c->path());
     s.value = expression(c->expression());
     s.body = body(c->body());

@@ -18,9 +18,12 @@ constexpr size_t mostScheduleText = 16 << 20;
 const MeshAxis &PipelineCheck::stages() const { return *findMesh(mesh, pipeline->mesh); }
 
 std::optional<Pipeline> PipelineCheck::run(const std::vector<PlanRule> &rules) {
+  size_t errors = reporter.errorCount();
   join(rules);
   if (!pipeline)
     return std::nullopt;
+  if (reporter.errorCount() == errors)
+    checkWhole();
   checkStageAxis(rules);
   size_t before = reporter.errorCount();
   if (chosen && !chosen->path.empty())
@@ -78,6 +81,20 @@ void PipelineCheck::checkStageAxis(const std::vector<PlanRule> &rules) {
       reporter.error(r.location, "mesh axis '" + name + "' holds the stages of the pipeline and cannot split axis '" + r.axis + "'",
                      pipeline->location, "the pipeline is here");
   }
+}
+
+void PipelineCheck::checkWhole() {
+  if (stages().size == 1)
+    return;
+  std::string labels;
+  for (const Repeat &repeat : model.repeats)
+    labels += (labels.empty() ? "" : ", ") + repeat.label;
+  for (const Repeat &repeat : model.repeats)
+    if (std::find(pipeline->repeats.begin(), pipeline->repeats.end(), repeat.label) == pipeline->repeats.end())
+      reporter.error(pipeline->location,
+                     "the pipeline over '" + pipeline->mesh + "' has the blocks of repeat '" + pipeline->repeats[0] +
+                         "' and not those of repeat '" + repeat.label + "', which are in the same chain",
+                     repeat.location, "declared here", {"write one rule: " + labels + " -> " + pipeline->mesh});
 }
 
 void PipelineCheck::readSchedule() {

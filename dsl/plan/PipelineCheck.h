@@ -25,6 +25,8 @@ private:
   void joinRepeat(const PlanRule &rule, const Repeat &repeat);
   /// No other rule may take the mesh axis of the stages.
   void checkStageAxis(const std::vector<PlanRule> &rules);
+  /// All repeats of the model are one chain: a pipeline of some of them would cut it elsewhere than its rule says.
+  void checkWhole();
   void readSchedule();
   void checkBlocks();
   void checkCounts();

@@ -40,7 +40,8 @@ TEST(Hostile, NestingAtTheLimit) {
   refused(model("x = " + many("(", 255) + "1" + many(")", 255)), "model 'M' has no loss");
   refused(model("x = " + many("[", 255) + "1" + many("]", 255)), ": error: ");
   refused(model("x = " + many("sqrt(", 255) + "1" + many(")", 255)), "model 'M' has no loss");
-  refused(model(many("repeat r[1] {", 255) + many("}", 255)), "'repeat' stands only in a model");
+  refused(model(many("repeat r[1] {", 255) + many("}", 255)), "model 'M' has no loss");
+  refused(model(many("repeat r[2] {", 255) + many("}", 255)), "the model repeats more than 100000 blocks");
 }
 
 TEST(Hostile, LongChains) {

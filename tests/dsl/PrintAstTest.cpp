@@ -45,6 +45,11 @@ TEST(PrintAst, KeepsTheMeaning) {
   EXPECT_EQ(r.program->plan.rules.size(), 4u);
 }
 
+TEST(PrintAst, ShowsTheNumberOfABlock) {
+  TextFile file("model M {\n  repeat h[i in 2 * 3] as \"h_{i}\" { x = x * i }\n}\n");
+  EXPECT_EQ(printed(file.path()), "model M {\n  repeat h[i in 2 * 3] as \"h_{i}\" {\n    x = x * i\n  }\n}\n");
+}
+
 TEST(PrintAst, ShowsPrecedence) {
   TextFile file("model M {\n  x = -a.b(c = 1)[d = 2] + 2 * (3 - 4) - 5 require not x == 1 or y and z, \"text\"\n}\n");
   EXPECT_EQ(printed(file.path()),

@@ -9,8 +9,9 @@ using namespace npar::dsl::test;
 
 namespace {
 
-TEST(Readme, ExamplesElaborate) {
-  std::istringstream lines(readFile(NPAR_DSL "/README.md"));
+/// The number of examples on a page.
+int elaborateExamples(const std::string &page) {
+  std::istringstream lines(readFile(NPAR_DSL "/" + page));
   std::string example;
   int number = 0, start = 0, examples = 0;
   bool inside = false;
@@ -24,13 +25,18 @@ TEST(Readme, ExamplesElaborate) {
       inside = false;
       ++examples;
       Result r = elaborateText(example);
-      EXPECT_TRUE(r.program) << "README.md:" << start << "\n" << r.messages;
-      EXPECT_EQ(r.messages, "") << "README.md:" << start;
+      EXPECT_TRUE(r.program) << page << ":" << start << "\n" << r.messages;
+      EXPECT_EQ(r.messages, "") << page << ":" << start;
     } else if (inside) {
       example += line + "\n";
     }
   }
-  EXPECT_GE(examples, 5);
+  return examples;
+}
+
+TEST(Readme, ExamplesElaborate) {
+  EXPECT_GE(elaborateExamples("README.md"), 5);
+  EXPECT_GE(elaborateExamples("NAMES.md"), 3);
 }
 
 } // namespace

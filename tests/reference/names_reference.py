@@ -71,7 +71,7 @@ def main():
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         recorded["log"].append({"step": step, "loss": loss.item(), "grad_norm": norm.item()})
-    text = re.sub(r"\[\s+([\d,\s]+?)\s+\]", lambda list: "[" + ", ".join(list[1].replace(",", " ").split()) + "]", json.dumps(recorded, indent=1))
+    text = re.sub(r"\[\s+([\d,\s]+?)\s+\]", lambda found: "[" + ", ".join(found[1].replace(",", " ").split()) + "]", json.dumps(recorded, indent=1))
     pathlib.Path(__file__).with_name("names_recorded.json").write_text(text + "\n")
 
 

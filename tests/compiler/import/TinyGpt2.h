@@ -120,7 +120,7 @@ private:
     int head = use("wte.weight");
     int logits = add("einsum", {x, head}, {"batch", "seq", "vocab"});
     model.loss = add("cross_entropy", {logits, targets}, {"batch", "seq"}, {{"axis", std::string("vocab")}});
-    model.repeats = {{"h", "h", 0, depth, {}}};
+    model.repeats = {{"h", "h.{}", 0, depth, {}}};
 
     program.train.name = "base";
     program.train.batch = 8;

@@ -63,8 +63,10 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
     model.axes.push_back(axis.name);
   for (const dsl::Repeat &repeat : program->model.repeats)
     model.chains.push_back(repeat.label);
-  if (!program->model.repeats.empty())
-    model.block = program->model.repeats.front().path + ".0";
+  if (!program->model.repeats.empty()) {
+    model.block = program->model.repeats.front().path;
+    model.block.replace(model.block.find("{}"), 2, "0");
+  }
   for (const dsl::Node &node : program->model.nodes)
     if (std::find(model.operations.begin(), model.operations.end(), node.op) == model.operations.end())
       model.operations.push_back(node.op);

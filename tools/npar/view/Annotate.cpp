@@ -44,14 +44,15 @@ uint32_t lastLineOf(const dsl::Sources &sources, const dsl::Location &name) {
 /// "h.3" of "h.3.attn", "model.layers.3" of "model.layers.3.mlp": the block that a path is in; empty outside of blocks.
 std::string blockOf(const std::string &path, const std::vector<dsl::Repeat> &repeats) {
   for (const dsl::Repeat &repeat : repeats) {
-    std::string begin = repeat.path + ".";
-    if (path.compare(0, begin.size(), begin) != 0)
+    size_t number = repeat.path.find("{}"), end = number;
+    const std::string after = repeat.path.substr(number + 2);
+    if (path.compare(0, number, repeat.path, 0, number) != 0)
       continue;
-    size_t end = begin.size();
     while (end < path.size() && std::isdigit(static_cast<unsigned char>(path[end])))
       ++end;
-    if (end > begin.size())
-      return path.substr(0, end);
+    size_t whole = end + after.size();
+    if (end > number && path.compare(end, after.size(), after) == 0 && (whole == path.size() || path[whole] == '.'))
+      return path.substr(0, whole);
   }
   return "";
 }
