@@ -19,6 +19,7 @@ struct SmallModel {
   Settings settings;               ///< that make it small
   std::vector<std::string> axes;   ///< of its tensors
   std::vector<std::string> chains; ///< labels of its repeats
+  int64_t blocksPerDepth = 1;      ///< of all of them, where the constant `depth` says how many
   std::string block;               ///< path of the first block, such as "h.0"; empty without one
   std::vector<std::string> operations, constants;
 };

@@ -126,7 +126,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
     split += "        " + rule.text + "\n";
   if (!schedule.empty())
     split += fmt::format("        {} -> pp by {}{}\n", fmt::join(model.chains, ", "), schedule,
-                         byHand ? " stages " + stagesByHand(stages * chunks, blocks) : "");
+                         byHand ? " stages " + stagesByHand(stages * chunks, blocks * model.blocksPerDepth) : "");
   std::string text = fmt::format("plan {} for {} {{\n", name, model.name);
   if (!meshText.empty())
     text += "    mesh " + meshText + "\n";

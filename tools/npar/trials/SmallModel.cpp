@@ -63,6 +63,9 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
     model.axes.push_back(axis.name);
   for (const dsl::Repeat &repeat : program->model.repeats)
     model.chains.push_back(repeat.label);
+  for (const auto &[key, value] : model.settings)
+    if (key == "depth")
+      model.blocksPerDepth = std::max<int64_t>(1, program->model.blocks / std::stoll(value));
   if (!program->model.repeats.empty()) {
     model.block = program->model.repeats.front().path;
     model.block.replace(model.block.find("{}"), 2, "0");
