@@ -89,8 +89,8 @@ struct Model {
   std::vector<ProductAxis> products;
   std::vector<Parameter> parameters; ///< in order of declaration: the order of norm, hash and checkpoint
   std::vector<Node> nodes;
-  std::vector<Repeat> repeats; ///< whose blocks are the chain
-  std::vector<Repeat> nested;  ///< inside of others, each as its first block has it: parts of that one's blocks
+  std::vector<Repeat> repeats;            ///< whose blocks are the chain
+  std::vector<Repeat> nested;             ///< inside of others, each as its first block has it: parts of that one's blocks
   std::vector<CheckpointRule> checkpoint; ///< as written: of `rename` the first that matches holds
   int blocks = 0;                         ///< length of the chain
   int loss = -1;                          ///< node with the loss per token, [batch, seq]

@@ -39,8 +39,8 @@ void checkNumbers(Reporter &reporter, const ast::Name &text, const ast::Name &ta
   constexpr size_t most = 4; // with the '*'
   const std::vector<std::string> numbers = numbersOf(text.text);
   if (size_t count = numbers.size() + (text.text.find('*') != std::string::npos ? 1 : 0); count > most)
-    reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(count) + " parts that stand for something, at most " +
-                                     std::to_string(most) + " are read");
+    reporter.fail(text.location, "the pattern \"" + text.text + "\" has " + std::to_string(count) +
+                                     " parts that stand for something, at most " + std::to_string(most) + " are read");
   for (const std::string &number : numbersOf(target.text))
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end())
       reporter.fail(target.location, "'" + number + "' stands for nothing here: \"" + text.text + "\" does not have it");
@@ -157,7 +157,8 @@ void ModelElaborator::checkCheckpoint() {
     if (rule.kind == CheckpointRuleKind::Same && std::find(paths.begin(), paths.end(), rule.model) == paths.end())
       reporter.error(rule.location, "model '" + graph.model.name + "' has no parameter '" + rule.model + "'", suchAs(rule.model));
     if (rule.kind == CheckpointRuleKind::Same && rule.model.find('{') != std::string::npos)
-      reporter.error(rule.location, "\"" + rule.file + "\" cannot be the same as '" + rule.model + "', which is several tensors of the file");
+      reporter.error(rule.location,
+                     "\"" + rule.file + "\" cannot be the same as '" + rule.model + "', which is several tensors of the file");
     if (rule.kind == CheckpointRuleKind::Same && rule.file == rule.model)
       reporter.error(rule.location, "\"" + rule.file + "\" is the parameter's own name: there is nothing to compare", {"remove this line"});
   }

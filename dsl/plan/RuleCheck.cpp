@@ -64,7 +64,8 @@ void RuleCheck::checkNames(const PlanRule &e) {
   auto nested = std::find_if(model.nested.begin(), model.nested.end(), [&](const Repeat &r) { return r.label == e.rule.axis; });
   bool unknown = !findRepeat(model, e.rule.axis) && !findAxis(model, e.rule.axis) && !findProduct(model, e.rule.axis);
   if (unknown && nested != model.nested.end()) {
-    reporter.error(e.axisAt, "repeat '" + nested->label + "' is inside of repeat '" + nested->inside + "': a block of that goes to a stage whole",
+    reporter.error(e.axisAt,
+                   "repeat '" + nested->label + "' is inside of repeat '" + nested->inside + "': a block of that goes to a stage whole",
                    nested->location, "declared here", {"map the outer one"});
   } else if (unknown) {
     std::vector<std::string> names;

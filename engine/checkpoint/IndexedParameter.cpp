@@ -13,8 +13,7 @@ using program::IndexedTensor;
 namespace {
 
 /// Calls visit(element of the tensor, place in the parameter, elements) for the runs of a range of a tensor's elements.
-template <typename Visit>
-Status forRuns(const IndexedTensor &indexed, uint64_t index, uint64_t begin, uint64_t end, const Visit &visit) {
+template <typename Visit> Status forRuns(const IndexedTensor &indexed, uint64_t index, uint64_t begin, uint64_t end, const Visit &visit) {
   while (begin < end) {
     uint64_t run = std::min(indexed.inner - begin % indexed.inner, end - begin);
     if (Status status = visit(begin, indexed.whole(index, begin), run); !status.ok())

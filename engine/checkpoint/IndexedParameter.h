@@ -15,8 +15,7 @@ Status readPart(const TensorStore &store, const std::string &name, const program
                 uint64_t count, uint8_t *bytes);
 
 /// Writes the values of the whole parameter as the tensors from `next` on, each after the one before.
-template <typename T>
-Status writeIndexed(SafetensorsWriter &writer, size_t next, const program::IndexedTensor &indexed, const T *values) {
+template <typename T> Status writeIndexed(SafetensorsWriter &writer, size_t next, const program::IndexedTensor &indexed, const T *values) {
   std::vector<T> tensor(indexed.elements());
   for (uint64_t index = 0; index < indexed.count; ++index) {
     for (uint64_t i = 0; i < tensor.size(); ++i)

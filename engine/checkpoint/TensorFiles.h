@@ -13,9 +13,9 @@
 namespace npar::engine {
 
 struct TensorToStore {
-  std::string name;   ///< in the file
-  std::string source; ///< in the store
-  std::string type;   ///< in the file: that of the store, or another floating one
+  std::string name;                                   ///< in the file
+  std::string source;                                 ///< in the store
+  std::string type;                                   ///< in the file: that of the store, or another floating one
   std::optional<program::IndexedTensor> indexed = {}; ///< the source is a whole parameter, of which this is the tensor of `index`
   uint64_t index = 0;
 };

@@ -74,7 +74,8 @@ std::string wrongTensors(const FileNames &names, const Loaded &loaded) {
             "\n  tensor " + quotedName(each.name) + " has shape " + shapeText(each.tensor->shape) + ", the model's is " + shapeText(stored);
       else if (!SafetensorsFile::isFloating(each.tensor->type))
         wrong += "\n  tensor " + quotedName(each.name) + " has type " + each.tensor->type + "; " + floatingWords() + " can be loaded";
-      if (const NamedTensor *first = each.index < 0 ? nullptr : loaded.at(each.parameter); first && first->tensor->type != each.tensor->type)
+      if (const NamedTensor *first = each.index < 0 ? nullptr : loaded.at(each.parameter);
+          first && first->tensor->type != each.tensor->type)
         wrong += "\n  tensors " + quotedName(first->name) + " and " + quotedName(each.name) + " of one parameter have the types " +
                  first->tensor->type + " and " + each.tensor->type;
       if (!loaded.count(each.parameter))

@@ -127,9 +127,8 @@ std::string wrongCheckpointRule(const Program &program) {
       return "the checkpoint rule of '" + file + "' and '" + model + "' has a number that stands for nothing, or too many";
     if ((fresh || same) && !isParameter(model))
       return "a checkpoint rule is for parameter '" + model + "', which does not exist";
-    if (same && std::any_of(program.variables()->begin(), program.variables()->end(), [&](const Variable *variable) {
-          return variable->name()->str() == model && indexedTensor(*variable);
-        }))
+    if (same && std::any_of(program.variables()->begin(), program.variables()->end(),
+                            [&](const Variable *variable) { return variable->name()->str() == model && indexedTensor(*variable); }))
       return "a checkpoint rule compares '" + file + "' with parameter '" + model + "', which is several tensors";
   }
   return "";

@@ -1,5 +1,5 @@
-// Parameters that files keep as several tensors: one with an axis in braces in its name, "experts.{expert}.w1", has a tensor for each index of
-// that axis, "experts.0.w1", "experts.1.w1" ..., without that dimension.
+// Parameters that files keep as several tensors: one with an axis in braces in its name, "experts.{expert}.w1", has a tensor for each index
+// of that axis, "experts.0.w1", "experts.1.w1" ..., without that dimension.
 #pragma once
 
 #include "engine/program/Program_generated.h"
