@@ -48,13 +48,15 @@ struct ForwardMemory {
     rows = std::min(a.queriesPerPart, roundUp(a.shape.queries, t.rows));
     width = roundUp(a.shape.valueWidth, t.columns);
     int64_t all = rows * a.shape.groups, keys = std::min(keysPerBlock, roundUp(a.shape.keys, columnUnit));
+    stride = keys;
     int64_t depth = roundUp(a.shape.width, t.group);
     headBytes = rows * depth * t.packedBytes;
     panelBytes = t.rows * depth * t.packedBytes;
     q = pieces.take(a.shape.groups * headBytes);
     k = pieces.take(roundUp(keys, t.columns) * depth * t.packedBytes);
     v = pieces.take(roundUp(keys, t.group) * width * t.packedBytes);
-    scores = pieces.take(t.rows * keysPerBlock * a.sumBytes);
+    scores = pieces.take(t.rows * stride * a.sumBytes);
+    factors = pieces.take(t.rows * stride * a.sumBytes);
     probabilities = pieces.take(t.rows * keysPerBlock * t.packedBytes);
     product = pieces.take(t.rows * width * a.sumBytes);
     out = pieces.take(all * width * a.sumBytes);
@@ -64,14 +66,15 @@ struct ForwardMemory {
     visible = reinterpret_cast<int64_t *>(pieces.take(t.rows * int64_t(sizeof(int64_t))));
   }
   Pieces pieces;
-  int64_t rows, width, headBytes, panelBytes;
-  char *q, *k, *v, *scores, *probabilities, *product, *out, *max, *sum, *decay;
+  /// `stride`: of scores.
+  int64_t rows, width, headBytes, panelBytes, stride;
+  char *q, *k, *v, *scores, *factors, *probabilities, *product, *out, *max, *sum, *decay;
   int64_t *visible;
 };
 
 /// A block of keys, packed, before the queries of a part.
 struct KeyBlock {
-  int64_t keys, position;
+  int64_t keys, position, at;
   /// From a panel of keys to the next, and of values.
   int64_t keyBytes, valueBytes;
 };
@@ -109,9 +112,11 @@ void ForwardPart::run() {
 }
 
 void ForwardPart::attend(const PositionRun &keys) {
-  int64_t last = plan.lastPosition(first, end);
+  int64_t begin = plan.firstPosition(first, end), last = plan.lastPosition(first, end);
   for (int64_t key = 0; key < keys.count && plan.seenFrom(last, keys.position + key) > 0; key += keysPerBlock) {
-    KeyBlock block{std::min(keysPerBlock, keys.count - key), keys.position + key, 0, 0};
+    KeyBlock block{std::min(keysPerBlock, keys.count - key), keys.position + key, keys.at + key, 0, 0};
+    if (plan.isFar(begin, last, block.position, block.keys))
+      continue;
     block.keyBytes = roundUp(shape.width, tiles.group) * tiles.columns * tiles.packedBytes;
     block.valueBytes = roundUp(block.keys, tiles.group) * tiles.columns * tiles.packedBytes;
     tiles.packB({o.k, shape.k.row, true}, 0, shape.width, keys.at + key, block.keys, memory.k);
@@ -125,8 +130,10 @@ void ForwardPart::attend(const PositionRun &keys) {
 /// One panel of rows and one block of keys.
 void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int used) {
   int64_t row = query - first, seen = 0, at = head * memory.rows + row;
+  if (plan.isFar(plan.firstPosition(query, query + used), plan.lastPosition(query, query + used), block.position, block.keys))
+    return;
   ScorePanel panel{};
-  panel.scores = memory.scores, panel.stride = keysPerBlock, panel.used = used;
+  panel.scores = memory.scores, panel.stride = memory.stride, panel.used = used;
   for (int r = 0; r < used; ++r) {
     memory.visible[r] = std::max<int64_t>(0, std::min(block.keys, plan.seenFrom(plan.positionOf(query + r), block.position)));
     seen = std::max(seen, memory.visible[r]);
@@ -138,12 +145,13 @@ void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int
     FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
     const char *k = memory.k;
     for (int64_t j = 0; j < seen; j += tiles.columns, k += block.keyBytes)
-      tiles.multiply(shape.width, q, false, k, memory.scores + j * sumBytes, keysPerBlock, used, true);
+      tiles.multiply(shape.width, q, false, k, memory.scores + j * sumBytes, memory.stride, used, true);
   }
   panel.visible = memory.visible, panel.columns = roundUp(seen, columnUnit), panel.scale = shape.scale;
   if (o.modifier.modify) {
     modify(block, head, query, used, seen);
     panel.scale = 1;
+    panel.factors = o.modifier.drops ? memory.factors : nullptr;
   }
   panel.max = memory.max + at * sumBytes, panel.sum = memory.sum + at * sumBytes, panel.decay = memory.decay;
   panel.probabilities = memory.probabilities;
@@ -159,11 +167,17 @@ void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int
 
 /// Scales the panel's scores and hands them to the caller, neighbours in the sequence at a time.
 void ForwardPart::modify(const KeyBlock &block, int64_t head, int64_t query, int used, int64_t seen) const {
+  if (o.modifier.byRow) {
+    ScoreBlock scores{memory.scores, memory.stride, 1, head, query, block.at, used, seen, memory.factors};
+    scaleScores(scores, shape);
+    o.modifier.modify(o.modifier.context, scores);
+    return;
+  }
   for (int r = 0, rows; r < used; r += rows) {
-    int64_t position = plan.positionOf(query + r);
+    int64_t position = plan.positionOf(query + r), at = r * memory.stride * sumBytes;
     for (rows = 1; r + rows < used && plan.positionOf(query + r + rows) == position + rows;)
       ++rows;
-    ScoreBlock scores{memory.scores + r * keysPerBlock * sumBytes, keysPerBlock, 1, head, position, block.position, rows, seen};
+    ScoreBlock scores{memory.scores + at, memory.stride, 1, head, position, block.position, rows, seen, memory.factors + at};
     scaleScores(scores, shape);
     o.modifier.modify(o.modifier.context, scores);
   }

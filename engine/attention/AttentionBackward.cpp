@@ -62,6 +62,7 @@ struct BackwardMemory {
     scores = pieces.take(t.rows * queries * a.sumBytes);
     unmodified = pieces.take(t.rows * queries * a.sumBytes);
     gradients = pieces.take(t.rows * queries * a.sumBytes);
+    factors = pieces.take(t.rows * queries * a.sumBytes);
     probabilities = pieces.take(t.rows * queries * t.packedBytes);
     gradientsOfA = pieces.take(t.rows * queries * t.packedBytes);
     gradientsOfB = pieces.take(across * keyDepth * t.packedBytes);
@@ -78,7 +79,7 @@ struct BackwardMemory {
   int64_t keyRows = 0;
   /// "Across" are panels of B with queries in columns; "down" are features in rows.
   char *qAcross, *doutAcross, *q, *dout, *lse, *dot, *dqDown, *row, *k, *v, *kDown;
-  char *scores, *unmodified, *gradients, *probabilities, *gradientsOfA, *gradientsOfB, *dk, *dv;
+  char *scores, *unmodified, *gradients, *factors, *probabilities, *gradientsOfA, *gradientsOfB, *dk, *dv;
   int64_t *firstSeen;
 };
 
@@ -140,6 +141,8 @@ void Backward::meetKeys(int64_t head, const PositionRun &queries) {
         pair.keyPosition = keys.position + key, pair.keyRow = firstRow + key;
         if (seen(pair, pair.queries - 1, 0) <= 0)
           break;
+        if (plan.isFar(pair.queryPosition, pair.queryPosition + pair.queries - 1, pair.keyPosition, pair.keys))
+          continue;
         differentiate(pair);
       }
       firstRow += roundUp(keys.count, tiles.rows);
@@ -242,19 +245,35 @@ void Backward::differentiatePanel(const BlockPair &pair, int64_t key) {
   multiplyAcross(memory.v + key * valueDepth * tiles.packedBytes, memory.doutAcross, shape.valueWidth, panel.begin, pair.queries, used,
                  memory.gradients);
   panel.scale = shape.scale, panel.lse = memory.lse, panel.dot = memory.dot, panel.probabilities = memory.probabilities;
-  int64_t at = panel.begin * sumBytes;
-  ScoreBlock block{memory.scores + at,         1,   memory.queries, pair.head, pair.queryPosition + panel.begin, pair.keyPosition + key,
-                   pair.queries - panel.begin, used};
+  bool byRow = o.modifier.byRow;
+  int64_t begin = byRow ? 0 : panel.begin, at = begin * sumBytes;
+  ScoreBlock block{memory.scores + at,
+                   1,
+                   memory.queries,
+                   pair.head,
+                   byRow ? pair.query : pair.queryPosition + begin,
+                   byRow ? pair.key + key : pair.keyPosition + key,
+                   pair.queries - begin,
+                   used,
+                   memory.factors + at,
+                   memory.firstSeen};
   if (o.modifier.modify) {
     scaleScores(block, shape);
     std::memcpy(memory.unmodified, memory.scores, size_t(used * memory.queries * sumBytes));
     o.modifier.modify(o.modifier.context, block);
+    // Whatever a modifier makes of columns that are no queries.
+    zeroColumns(memory.scores, used, memory.queries, pair.queries, panel.end, sumBytes);
+    zeroColumns(memory.factors, o.modifier.drops ? used : 0, memory.queries, pair.queries, panel.end, sumBytes);
     panel.scale = 1;
+    panel.factors = o.modifier.drops ? memory.factors : nullptr;
   }
   kernels.differentiate(panel);
   if (o.modifier.differentiate) {
     block.scores = memory.unmodified + at;
     o.modifier.differentiate(o.modifier.context, block, memory.gradients + at);
+    zeroColumns(memory.gradients, used, memory.queries, pair.queries, panel.end, sumBytes);
+    for (int r = 0; r < used; ++r)
+      zeroColumns(memory.gradients + r * memory.queries * sumBytes, 1, 0, panel.begin, std::min(memory.firstSeen[r], panel.end), sumBytes);
   }
   kernels.pack(memory.gradients, memory.queries, used, panel.begin, panel.end, memory.gradientsOfA, memory.gradientsOfB, key,
                roundUp(pair.keys, tiles.group));

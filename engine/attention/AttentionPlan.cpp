@@ -54,6 +54,14 @@ int64_t AttentionPlan::lastPosition(int64_t first, int64_t end) const {
   return last;
 }
 
+int64_t AttentionPlan::firstPosition(int64_t first, int64_t end) const {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const PositionRun &run : shape.queryRuns)
+    if (first < run.at + run.count && run.at < end)
+      least = std::min(least, run.position + std::max(first, run.at) - run.at);
+  return least;
+}
+
 int64_t AttentionPlan::seenFrom(int64_t position, int64_t keyPosition) const {
   return shape.causal ? position - keyPosition + 1 : std::numeric_limits<int64_t>::max();
 }

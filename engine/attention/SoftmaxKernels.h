@@ -26,6 +26,8 @@ struct ScorePanel {
   /// Multiple of 32 at least as large as each of them: so many probabilities are written, 0 where there is no visible key.
   int64_t columns;
   double scale;
+  /// As scores: what probabilities are multiplied by as they are written, and not in the sum; null: nothing.
+  const void *factors = nullptr;
   /// Of each row, running; `decay`, written, is what its earlier out is to be multiplied by, and has room for a multiple of 16 rows.
   void *max, *sum, *decay;
   /// [rows, columns] as a panel of A, of a product's operand type.
@@ -43,6 +45,8 @@ struct GradientPanel {
   /// Of each row the first query that sees the key.
   const int64_t *firstSeen;
   double scale;
+  /// As scores: what probabilities, as they are written, and the gradients dp are multiplied by; null: nothing.
+  const void *factors = nullptr;
   /// Of each query, [end]: the logarithm of its sum of exponentials, and the product of its rows of dout and out.
   const void *lse, *dot;
   /// [rows, end] as a panel of A.

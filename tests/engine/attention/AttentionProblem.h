@@ -37,7 +37,11 @@ template <class T> struct ModifierOf {
     for (int64_t i = 0; i < b.queries; ++i)
       for (int64_t j = 0; j < b.keys; ++j) {
         T &x = static_cast<T *>(b.scores)[i * b.queryStride + j * b.keyStride];
-        x = static_cast<const Modification *>(context)->value(x, b.firstQuery + i, b.firstKey + j, b.head);
+        const auto &modification = *static_cast<const Modification *>(context);
+        x = modification.value(x, b.firstQuery + i, b.firstKey + j, b.head);
+        if (modification.drops)
+          static_cast<T *>(b.factors)[i * b.queryStride + j * b.keyStride] =
+              modification.factor<T>(b.firstQuery + i, b.firstKey + j, b.head);
       }
   }
   static void differentiate(const void *context, const ScoreBlock &b, void *gradients) {
@@ -48,7 +52,7 @@ template <class T> struct ModifierOf {
       }
   }
   static ScoreModifier of(const Modification &modification) {
-    return modification.on ? ScoreModifier{modify, differentiate, &modification} : ScoreModifier{};
+    return modification.on ? ScoreModifier{modify, differentiate, &modification, false, modification.drops} : ScoreModifier{};
   }
 };
 
@@ -218,7 +222,8 @@ inline std::string describe(const AttentionShape &s, const Modification &modific
          std::to_string(s.keys) + " keys, values of " + std::to_string(s.valueWidth) +
          (s.causal ? ", causal, queries in " + std::to_string(s.queryRuns.size()) + " runs, keys in " + std::to_string(s.keyRuns.size())
                    : "") +
-         (modification.on ? ", modified" : "");
+         (modification.on ? ", modified" : "") + (modification.drops ? ", dropped" : "") +
+         (modification.window < s.queries + s.keys ? ", in a window of " + std::to_string(modification.window) : "");
 }
 
 inline AttentionShape sizes(ProductType type, int64_t queries, int64_t keys, int64_t width, int64_t valueWidth, int64_t groups = 1) {

@@ -48,6 +48,11 @@ template <class In, class T> void checkRandomShapes(ProductType type, double tol
     float valueSpread = vanishing ? std::is_same_v<In, BFloat16> ? 3e-38f : 4e-45f : tiny ? 2e-38f : 1;
     Problem<In, T> problem(someShape(type, random, isLong ? 4'000'000 : 1'000'000), random, true, spread, valueSpread);
     problem.modification.on = random() % 3 == 0;
+    problem.modification.drops = problem.modification.on && random() % 2 == 0;
+    if (problem.modification.on && random() % 2 == 0) {
+      problem.modification.window = int64_t(random() % 300) + 1;
+      problem.shape.back = problem.shape.ahead = problem.modification.window - 1; // what the engine may leave out
+    }
     SCOPED_TRACE(describe(problem.shape, problem.modification) + (tiny ? ", tiny" : ""));
     problem.checkAgainstDefinition();
     if (!tiny)

@@ -85,15 +85,21 @@ template <class T, class Each> T laneSum(int64_t count, const Each &add) {
 
 // --- attention ------------------------------------------------------------------------------------------------------------------------
 
-/// Scores and their derivative by position: x becomes y = f(x, query, key, head); minus infinity masks.
+/// Scores and their derivative by position: x becomes y = f(x, query, key, head); minus infinity masks. Probabilities that `drops` are
+/// dropped by position, too.
 struct Modification {
-  bool on = false;
+  bool on = false, drops = false;
+  /// Keys that stand so far before or after a query are masked.
+  int64_t window = std::numeric_limits<int64_t>::max();
   template <class T> T value(T x, int64_t query, int64_t key, int64_t head) const {
     if (!on)
       return x;
-    if ((query + 3 * key + head) % 7 == 0)
+    if ((query + 3 * key + head) % 7 == 0 || query - key >= window || key - query >= window)
       return -std::numeric_limits<T>::infinity();
     return x / (1 + std::fabs(x)) * 4 - T(query - key) * T(0.03125);
+  }
+  template <class T> T factor(int64_t query, int64_t key, int64_t head) const {
+    return !on || !drops ? T(1) : (3 * query + 5 * key + head) % 4 == 0 ? T(0) : T(1.25);
   }
   template <class T> T derivative(T x) const { return on ? 4 / ((1 + std::fabs(x)) * (1 + std::fabs(x))) : 1; }
 };
@@ -133,6 +139,7 @@ template <class In, class T> struct Tensors {
   int64_t keyPosition(int64_t j) const { return positionIn(shape.keyRuns, j); }
   bool sees(int64_t i, int64_t j) const { return !shape.causal || keyPosition(j) <= queryPosition(i); }
   T modified(T x, int64_t h, int64_t i, int64_t j) const { return modification.value(x, queryPosition(i), keyPosition(j), h); }
+  T factor(int64_t h, int64_t i, int64_t j) const { return modification.factor<T>(queryPosition(i), keyPosition(j), h); }
 };
 
 /// Blocks of keys in the order in which they are taken, each as far as query i sees it: the first key and how many.
@@ -174,7 +181,8 @@ template <class In, class T> Forward<T> definedForward(const Tensors<In, T> &t, 
       for (int64_t c = 0; c < s.valueWidth; ++c)
         out[c] = std::fma(out[c], decay,
                           productOver<In, T>(
-                              count, [&](int64_t j) { return T(number(In(p[j]))); }, [&](int64_t j) { return t.vAt(first + j, c); }));
+                              count, [&](int64_t j) { return T(number(In(p[j] * t.factor(h, i, first + j)))); },
+                              [&](int64_t j) { return t.vAt(first + j, c); }));
       m = most;
     }
     if (!ends)
@@ -205,8 +213,9 @@ template <class In, class T> Gradients<T> definedBackward(const Tensors<In, T> &
         T dp = productOver<In, T>(
             s.valueWidth, [&](int64_t f) { return t.doutAt(h, i, f); }, [&](int64_t f) { return t.vAt(j, f); });
         T exp = t.sees(i, j) && lse[row] != -INFINITY ? definedExp(t.modified(x, h, i, j) - lse[row]) : 0;
-        p[i * s.keys + j] = T(number(In(exp)));
-        ds[i * s.keys + j] = T(number(In(exp * (dp - dot[row]) * t.modification.derivative(x))));
+        T factor = t.factor(h, i, j);
+        p[i * s.keys + j] = T(number(In(exp * factor)));
+        ds[i * s.keys + j] = T(number(In(exp * (dp * factor - dot[row]) * t.modification.derivative(x))));
       }
     for (int64_t i = 0; i < s.queries; ++i)
       for (int64_t f = 0; f < s.width; ++f)
@@ -263,8 +272,8 @@ template <class In> Textbook textbook(const Tensors<In, double> &t) {
     for (int64_t j = 0; j < s.keys; ++j) {
       p[j] = sum == 0 ? 0 : p[j] / sum;
       for (int64_t c = 0; c < s.valueWidth; ++c) {
-        b.out[row * s.valueWidth + c] += p[j] * t.vAt(j, c);
-        b.dv[j * s.valueWidth + c] += p[j] * t.doutAt(h, i, c);
+        b.out[row * s.valueWidth + c] += p[j] * t.factor(h, i, j) * t.vAt(j, c);
+        b.dv[j * s.valueWidth + c] += p[j] * t.factor(h, i, j) * t.doutAt(h, i, c);
       }
     }
     for (int64_t c = 0; c < s.valueWidth; ++c)
@@ -273,7 +282,7 @@ template <class In> Textbook textbook(const Tensors<In, double> &t) {
       double dp = 0;
       for (int64_t c = 0; c < s.valueWidth; ++c)
         dp += t.doutAt(h, i, c) * t.vAt(j, c);
-      double ds = p[j] * (dp - dot) * t.modification.derivative(x[j]) * s.scale;
+      double ds = p[j] * (dp * t.factor(h, i, j) - dot) * t.modification.derivative(x[j]) * s.scale;
       for (int64_t f = 0; f < s.width; ++f) {
         b.dq[row * s.width + f] += ds * t.kAt(j, f);
         b.dk[j * s.width + f] += ds * t.qAt(h, i, f);
