@@ -183,7 +183,8 @@ private:
       InitKind initial = seamOf(parameter.init);
       variable.setInitAttr(InitAttr::get(builder.getContext(), initial, initial == InitKind::Normal ? parameter.deviation : 0));
       variable.setIndex(index);
-      setTraining(variable, program.train.parameters[index]);
+      if (index < program.train.parameters.size()) // a program that is made by hand may have no rules
+        setTraining(variable, program.train.parameters[index]);
     }
     // Their names begin with a '#', which no path of a parameter can have.
     Type scalar = scalarOf(builder.getF64Type());
