@@ -175,7 +175,7 @@ class BadDataTest(DriverTest):
     def test_outputs_that_cannot_be_written_are_found_first(self):
         data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 100000]
         for flag in ("--log", "--trace", "--save-weights"):
-            for path in ("no/such/folder/file", self.folder):
+            for path in ("no/such/folder/file", "no/folder/" if flag == "--log" else self.folder):  # a log may be named by a folder
                 with self.subTest(flag=flag, path=path):
                     self.assertIn(str(path), self.npar("run", *ONE, *data, flag, path, code=1, timeout=120).error)
 
