@@ -139,8 +139,13 @@ class NamesTest(DriverTest):
         for layer in range(DEPTH):
             for part in range(3):
                 names = [expert_names(layer, expert)[part] for expert in range(EXPERTS)]
-                shape, data = [EXPERTS, *whole[names[0]][1]], [value for name in names for value in whole.pop(name)[2]]
-                whole[names[0].replace("experts.0", "experts.{expert}")] = ("F32", shape, data)
+                rows, columns = whole[names[0]][1]
+                parts = [whole.pop(name)[2] for name in names]
+                if part == 1:  # the experts are its middle dimension
+                    shape, cut = [rows, EXPERTS, columns], [each[row * columns : (row + 1) * columns] for row in range(rows) for each in parts]
+                else:
+                    shape, cut = [EXPERTS, rows, columns], parts
+                whole[names[0].replace("experts.0", "experts.{expert}")] = ("F32", shape, [value for each in cut for value in each])
         write(self.folder / "whole.safetensors", whole)
         self.assertEqual(self.run_hash("--weights", "whole.safetensors", "--seed", 5), reference)
 
