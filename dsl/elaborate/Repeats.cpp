@@ -1,4 +1,5 @@
-// Repeats: their bodies run once for each block. The blocks of outer repeats are the chain that a pipeline cuts; inner ones are parts of them.
+// Repeats: their bodies run once for each block. The blocks of outer repeats are the chain that a pipeline cuts; inner ones are parts of
+// them.
 #include "dsl/elaborate/ModelElaborator.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ void ModelElaborator::placeBlock(const Statement &s, const std::string &path) {
   for (size_t end = path.size(); end != std::string::npos && end > openBlock.size(); end = path.rfind('.', end - 1))
     if (auto above = blockPaths.find(path.substr(0, end)); above != blockPaths.end())
       refuse(*above);
-  if (auto below = blockPaths.lower_bound(path + "."); below != blockPaths.end() && below->first.compare(0, path.size() + 1, path + ".") == 0)
+  if (auto below = blockPaths.lower_bound(path + ".");
+      below != blockPaths.end() && below->first.compare(0, path.size() + 1, path + ".") == 0)
     refuse(*below);
   blockPaths[path] = &s;
 }
@@ -39,9 +41,10 @@ void ModelElaborator::repeat(const Statement &s, Scope &scope, Body body) {
   if (s.index)
     checkFresh(*s.index, scope);
   int64_t count = integer(*s.value, scope, "the count of repeat '" + s.name.text + "'");
-  if (count < 1 || count > most)
-    reporter.fail(s.value->location, "repeat '" + s.name.text + "' has count " + std::to_string(count) +
-                                         (count < 1 ? ", the smallest is 1" : ", the largest is " + std::to_string(most)));
+  const int64_t least = inner ? 0 : 1;
+  if (count < least || count > most)
+    reporter.fail(s.value->location, "repeat '" + s.name.text + "' has count " + std::to_string(count) + ", the " +
+                                         (count < least ? "smallest is " + std::to_string(least) : "largest is " + std::to_string(most)));
 
   const std::string outer = graph.path, number = s.index ? s.index->text : "";
   std::string path = (outer.empty() ? "" : outer + ".") + (s.path ? pathText(s.path->location, s.path->text, scope, number) : s.name.text);
@@ -53,7 +56,8 @@ void ModelElaborator::repeat(const Statement &s, Scope &scope, Body body) {
   const Repeat made{s.name.text, path, model.blocks, static_cast<int>(count), s.name.location, inner ? openRepeat->name.text : ""};
   if (!inner)
     model.repeats.push_back(made);
-  else if (std::none_of(model.nested.begin(), model.nested.end(), [&](const Repeat &r) { return r.label == made.label && r.inside == made.inside; }))
+  else if (std::none_of(model.nested.begin(), model.nested.end(),
+                        [&](const Repeat &r) { return r.label == made.label && r.inside == made.inside; }))
     model.nested.push_back(made);
 
   const Statement *outerRepeat = openRepeat;

@@ -256,19 +256,21 @@ std::vector<std::string> pathsOf(const Program &p) {
 
 // The number of a block in expressions, in `if` and in paths; a repeat in a repeat is a part of its block.
 TEST(Language, BlocksKnowTheirNumber) {
-  Program p = program(elaborateText(around(" repeat outer[i in 3] as \"stage{i}.blocks\" {\n"
-                                           "   repeat inner[j in i + 1] { param a: [embed] = ones  x = x * a * (i + 0.5) }\n"
-                                           "   if i == 1 { param only as \"{name}_{i}\": [embed] = ones  x = x + only }\n"
-                                           " }\n loss sum(x, over = embed)")
-                                        .replace(around("").find("width = 8"), 9, "width = 8, name = \"bias\"")));
+  Program p = program(elaborateText(
+      around(" repeat outer[i in 3] as \"stage{i}.blocks\" {\n"
+             "   repeat none[j in 0] { x = x + x }\n   repeat inner[j in i + 1] { param a: [embed] = ones  x = x * a * (i + 0.5) }\n"
+             "   if i == 1 { param only as \"{name}_{i}\": [embed] = ones  x = x + only }\n"
+             " }\n loss sum(x, over = embed)")
+          .replace(around("").find("width = 8"), 9, "width = 8, name = \"bias\"")));
   EXPECT_EQ(pathsOf(p), (std::vector<std::string>{"stage0.blocks.inner.0.a", "stage1.blocks.inner.0.a", "stage1.blocks.inner.1.a",
                                                   "stage1.blocks.bias_1", "stage2.blocks.inner.0.a", "stage2.blocks.inner.1.a",
                                                   "stage2.blocks.inner.2.a"}));
   EXPECT_EQ(p.model.blocks, 3);
   ASSERT_EQ(p.model.repeats.size(), 1u);
   EXPECT_EQ(p.model.repeats[0].path, "stage{}.blocks");
-  ASSERT_EQ(p.model.nested.size(), 1u);
-  EXPECT_EQ(p.model.nested[0].inside, "outer");
+  ASSERT_EQ(p.model.nested.size(), 2u);
+  EXPECT_EQ(p.model.nested[1].label, "inner");
+  EXPECT_EQ(p.model.nested[1].inside, "outer");
   std::vector<double> factors;
   for (const Node *node : nodesOf(p, "scale"))
     factors.push_back(std::get<double>(node->attributes.at("factor")));
@@ -281,8 +283,9 @@ TEST(Language, BlocksKnowTheirNumber) {
 
 // An axis in braces stays in the path, by the name that it has in the model, whatever the layer calls it.
 TEST(Language, AxesInPaths) {
-  Program p = program(elaborateText("layer Several(each, over) { param w as \"{each}.w\": [over, each] = ones forward(x) = einsum(x, w, over = over) }\n" +
-                                    around(" axis expert = 2\n experts = Several(expert, embed)\n loss sum(experts(x), over = expert)")));
+  Program p = program(
+      elaborateText("layer Several(each, over) { param w as \"{each}.w\": [over, each] = ones forward(x) = einsum(x, w, over = over) }\n" +
+                    around(" axis expert = 2\n experts = Several(expert, embed)\n loss sum(experts(x), over = expert)")));
   EXPECT_EQ(pathsOf(p), (std::vector<std::string>{"experts.{expert}.w"}));
 }
 
