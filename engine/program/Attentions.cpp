@@ -31,12 +31,49 @@ bool isOfOneSequence(const Program &program, const Attention &attention) {
   int64_t pieces = attentionPieces(program, attention), rows = attention.rows(), keys = attention.keys(), zigzag = attention.zigzag();
   if (pieces < 1 || attention.step() >= pieces)
     return false;
-  if (!attention.causal())
+  if (!knowsPositions(attention))
     return true;
-  if (attention.ring() || pieces == 1 ? rows != keys : Wide(keys) > Wide(rows) * Wide(pieces))
+  if (attention.causal() &&
+      (attention.other() || (attention.ring() || pieces == 1 ? rows != keys : Wide(keys) > Wide(rows) * Wide(pieces))))
     return false;
-  return zigzag == 0 ||
-         (Wide(rows) * Wide(pieces) % Wide(2 * zigzag) == 0 && (attention.ring() || Wide(keys) == Wide(rows) * Wide(pieces)));
+  return zigzag == 0 || (Wide(rows) * Wide(pieces) % Wide(2 * zigzag) == 0 &&
+                         (attention.ring() || attention.other() || Wide(keys) == Wide(rows) * Wide(pieces)));
+}
+
+/// Kernels that exist, as many as the kind needs, of the extent that blocks of scores have; data that blocks can be cut out of.
+std::string checkScores(const Program &program, const Attention &attention, const AttentionOperands &operands) {
+  uint32_t kernels = attention.kernels() ? attention.kernels()->size() : 0, wanted = attention.gradient() ? 2 : 1;
+  if (kernels == 0)
+    return operands.data + operands.slopes || attention.drops() ? "an attention has data of scores and no kernel" : "";
+  if (kernels != wanted)
+    return "an attention has " + std::to_string(kernels) + " kernels of scores, not " + std::to_string(wanted);
+  for (uint32_t kernel : *attention.kernels())
+    if (kernel >= program.kernels()->size())
+      return "an attention has a kernel of scores that does not exist";
+  int64_t rows = attention.rows(), keys = attention.keys();
+  if (std::min(attention.back(), attention.ahead()) < -int64_t(largest))
+    return "an attention hides keys beyond any sequence";
+  for (const AttentionOperand &operand : operands.all) {
+    if (!operand.datum)
+      continue;
+    const AttentionDatum &datum = *operand.datum;
+    bool isTable = datum.entries() > 0, isSlope = operand.name == std::string("slope");
+    Wide whole = Wide(static_cast<uint64_t>(keys)) * (attention.ring() && datum.has_query() ? attentionPieces(program, attention) : 1);
+    if (datum.type() < ElementType::MIN || datum.type() > ElementType::MAX)
+      return "an attention has a datum of scores of no type";
+    if (datum.batch()->size() != attention.batch()->size() || datum.entries() < 0 || (isTable && (datum.has_query() || datum.has_key())) ||
+        (datum.has_key() && Wide(datum.keys()) != whole) || rows < 1)
+      return "an attention has a datum of scores of another shape";
+    ElementType sums = attention.type() == ElementType::F64 ? ElementType::F64 : ElementType::F32;
+    if (isSlope && (datum.type() != sums || datum.datum() >= operands.data))
+      return "an attention has a slope of no datum, or of another type";
+    if (isSlope) {
+      const AttentionDatum &of = *attention.data()->Get(datum.datum());
+      if (of.entries() != datum.entries() || of.has_key() != datum.has_key() || of.has_query() != datum.has_query())
+        return "an attention has a slope of another shape than its datum";
+    }
+  }
+  return "";
 }
 
 std::string checkAttention(const Program &program, const Attention &attention) {
@@ -50,12 +87,15 @@ std::string checkAttention(const Program &program, const Attention &attention) {
   AttentionOperands operands = attentionOperands(attention);
   if (attention.gradient() && attention.continues())
     return "an attention's gradient continues another";
-  if (attention.strides()->size() != operands.all.size())
-    return "an attention has strides of " + std::to_string(attention.strides()->size()) + " operands, not of " +
-           std::to_string(operands.all.size());
-  for (uint32_t i = 0; i < operands.all.size(); ++i) {
-    const AttentionStrides &strides = *attention.strides()->Get(i);
-    const AttentionOperand &operand = operands.all[i];
+  if (std::string wrong = checkScores(program, attention, operands); !wrong.empty())
+    return wrong;
+  uint32_t bare = static_cast<uint32_t>(operands.all.size()) - operands.data - operands.slopes;
+  if (attention.strides()->size() != bare)
+    return "an attention has strides of " + std::to_string(attention.strides()->size()) + " operands, not of " + std::to_string(bare);
+  for (const AttentionOperand &operand : operands.all) {
+    if (operand.datum)
+      continue;
+    const AttentionStrides &strides = *attention.strides()->Get(operand.strides);
     if (strides.batch()->size() != attention.batch()->size())
       return "an attention of " + std::to_string(attention.batch()->size()) + " batch loops has an operand with strides of " +
              std::to_string(strides.batch()->size());
@@ -68,20 +108,39 @@ std::string checkAttention(const Program &program, const Attention &attention) {
 
 } // namespace
 
+bool knowsPositions(const Attention &attention) { return attention.causal() || (attention.kernels() && attention.kernels()->size() > 0); }
+
+static uint32_t countOf(const flatbuffers::Vector<flatbuffers::Offset<AttentionDatum>> *list) { return list ? list->size() : 0; }
+
 AttentionOperands attentionOperands(const Attention &attention) {
   int64_t heads = attention.heads(), rows = attention.rows(), keys = attention.keys();
   ElementType type = attention.type(), sums = type == ElementType::F64 ? ElementType::F64 : ElementType::F32;
   AttentionOperand q = {"q", heads, rows, attention.features(), type}, k = {"k", 1, keys, attention.features(), type};
   AttentionOperand v = {"v", 1, keys, attention.values(), type}, out = {"out", heads, rows, attention.values(), type};
   AttentionOperand lse = {"lse", heads, rows, 1, sums, true}, state = {"state", heads, rows, attention.values() + 2, sums, true};
-  std::vector<AttentionOperand> all = {q, k, v};
-  auto add = [&](std::vector<AttentionOperand> more) { all.insert(all.end(), more.begin(), more.end()); };
+  std::vector<AttentionOperand> all;
+  uint32_t known = 0;
+  auto add = [&](const std::vector<AttentionOperand> &more) {
+    for (AttentionOperand operand : more) {
+      operand.strides = known++;
+      all.push_back(operand);
+    }
+  };
+  auto addData = [&](const char *name, const flatbuffers::Vector<flatbuffers::Offset<AttentionDatum>> *list) {
+    for (uint32_t i = 0; i < countOf(list); ++i) {
+      const AttentionDatum &datum = *list->Get(i);
+      all.push_back({name, heads, 1, 1, datum.type(), false, &datum});
+    }
+  };
+  auto size = [&] { return static_cast<uint32_t>(all.size()); };
+  add({q, k, v});
   if (!attention.gradient()) {
     if (attention.continues())
       add({state});
-    uint32_t inputs = static_cast<uint32_t>(all.size());
+    addData("datum", attention.data());
+    uint32_t inputs = size();
     add(attention.unfinished() ? std::vector{state} : std::vector{out, lse});
-    return {all, inputs};
+    return {all, inputs, countOf(attention.data())};
   }
   std::vector<AttentionOperand> gradients = {q, k, v};
   const char *names[] = {"dq", "dk", "dv"};
@@ -90,9 +149,11 @@ AttentionOperands attentionOperands(const Attention &attention) {
   AttentionOperand dout = out;
   dout.name = "dout";
   add({out, dout, lse});
-  uint32_t inputs = static_cast<uint32_t>(all.size());
+  addData("datum", attention.data());
+  uint32_t inputs = size();
   add(gradients);
-  return {all, inputs};
+  addData("slope", attention.slopes());
+  return {all, inputs, countOf(attention.data()), countOf(attention.slopes())};
 }
 
 int64_t attentionPieces(const Program &program, const Attention &attention) {
@@ -131,9 +192,25 @@ std::string checkAttentions(const Program &program) {
   return "";
 }
 
+/// As below, of a datum or a slope.
+static bool datumReachesBeyond(const Attention &attention, const AttentionDatum &datum, uint64_t bytes) {
+  Wide last = 0;
+  auto add = [&](int64_t size, int64_t stride) {
+    last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);
+    return stride >= 0 && last < largest;
+  };
+  bool good = add(attention.heads(), datum.head()) && (!datum.has_query() || add(attention.rows(), datum.query())) &&
+              (!datum.has_key() || add(datum.keys(), datum.key())) && (datum.entries() == 0 || add(datum.entries(), 1));
+  for (uint32_t i = 0; good && i < datum.batch()->size(); ++i)
+    good = add(attention.batch()->Get(i), datum.batch()->Get(i));
+  return !good || (last + 1) * sizeOf(datum.type()) > bytes;
+}
+
 bool reachesBeyond(const Attention &attention, uint32_t index, uint64_t bytes) {
-  const AttentionStrides &strides = *attention.strides()->Get(index);
   AttentionOperand operand = attentionOperands(attention).all[index];
+  if (operand.datum)
+    return datumReachesBeyond(attention, *operand.datum, bytes);
+  const AttentionStrides &strides = *attention.strides()->Get(operand.strides);
   Wide last = static_cast<uint64_t>(operand.columns - 1);
   auto add = [&](int64_t size, int64_t stride) {
     last += Wide(static_cast<uint64_t>(size - 1)) * static_cast<uint64_t>(stride);

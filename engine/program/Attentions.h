@@ -13,14 +13,24 @@ struct AttentionOperand {
   int64_t heads, rows, columns;
   ElementType type;
   bool dense = false;
+  /// Of data and slopes, which `strides` of the attention lack.
+  const AttentionDatum *datum = nullptr;
+  /// Of the others, which of `strides` is theirs.
+  uint32_t strides = 0;
 };
-/// The inputs and then the outputs of a step.
+/// The inputs, of which the last are `data`, and then the outputs of a step, of which the last are `slopes`.
 struct AttentionOperands {
   std::vector<AttentionOperand> all;
-  uint32_t inputs;
+  uint32_t inputs, data = 0, slopes = 0;
 };
 AttentionOperands attentionOperands(const Attention &attention);
 
+/// Rows of a block of scores in a kernel, and its columns where there are `count` in all.
+constexpr int64_t scoreRows = 32, mostScoreColumns = 256;
+constexpr int64_t scoreColumns(int64_t count) { return count < mostScoreColumns ? (count + 31) / 32 * 32 : mostScoreColumns; }
+
+/// Whether it matters where rows and keys stand: for a causal mask, or for kernels of scores.
+bool knowsPositions(const Attention &attention);
 /// Of how many pieces the sequence consists that the rows are one of.
 int64_t attentionPieces(const Program &program, const Attention &attention);
 /// Rows [at, at + count) in memory that stand at `position` in the sequence, and so on.

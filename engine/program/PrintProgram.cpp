@@ -283,6 +283,28 @@ private:
            strides(*matmul.b_batch(), matmul.b_row(), matmul.b_column()) + ", c " + strides(*matmul.c_batch(), matmul.c_row(), 1);
   }
 
+  /// Kernels of scores, and what they read and write besides: strides as of other operands, of queries and of keys.
+  static std::string scoreDetails(const Attention &attention, const AttentionOperands &operands) {
+    std::string text;
+    for (uint32_t i = 0; attention.kernels() && i < attention.kernels()->size(); ++i)
+      text += (i ? " and " : ", scores by kernel ") + std::to_string(attention.kernels()->Get(i));
+    for (const AttentionOperand &operand : operands.all) {
+      if (!operand.datum)
+        continue;
+      const AttentionDatum &datum = *operand.datum;
+      std::vector<int64_t> all(datum.batch()->begin(), datum.batch()->end());
+      all.push_back(datum.head());
+      text += std::string(", ") + operand.name + " " + wordOf(datum.type()) + " " + listText(all);
+      if (datum.entries())
+        text += " table of " + std::to_string(datum.entries());
+      if (datum.has_query())
+        text += " query " + std::to_string(datum.query());
+      if (datum.has_key())
+        text += " key " + std::to_string(datum.key());
+    }
+    return text + (attention.drops() ? ", drops probabilities" : "");
+  }
+
   /// Strides: batch loops, head of a group, row.
   static std::string attentionDetails(const Attention &attention) {
     AttentionOperands operands = attentionOperands(attention);
@@ -291,13 +313,15 @@ private:
     std::string text = std::string(", ") + wordOf(attention.type()) + ", features " + std::to_string(attention.features()) + ", values " +
                        std::to_string(attention.values()) + ", scale " + scale +
                        (attention.batch()->size() ? ", batch " + listText(*attention.batch()) : "");
-    for (uint32_t i = 0; i < attention.strides()->size(); ++i) {
-      const AttentionStrides &strides = *attention.strides()->Get(i);
+    for (const AttentionOperand &operand : operands.all) {
+      if (operand.datum)
+        continue;
+      const AttentionStrides &strides = *attention.strides()->Get(operand.strides);
       std::vector<int64_t> all(strides.batch()->begin(), strides.batch()->end());
       all.insert(all.end(), {strides.head(), strides.row()});
-      text += std::string(", ") + operands.all[i].name + " " + listText(all);
+      text += std::string(", ") + operand.name + " " + listText(all);
     }
-    return text;
+    return text + scoreDetails(attention, operands);
   }
 
   /// Layouts, geometry and cause of every part; parts with the same words are told once.

@@ -14,30 +14,35 @@ namespace npar::engine {
 struct Attentions::Batched {
   /// For each piece of the sequence that a rank may have, where that matters; else one.
   std::vector<Attention> attentions;
+  std::vector<AttentionShape> shapes; ///< of each
+  Scores scores = {};
+  uint64_t attentionScratch = 0; ///< before that of scores
   program::AttentionOperands operands = {};
   bool gradient = false, continues = false, unfinished = false;
   int64_t parts = 1, pieces = 1; ///< parts: for each index
+  int64_t step = 0;              ///< of a ring
   BatchLoops loops = {};
   /// The mesh axes that deal the sequence out: their numbers and sizes, major to minor.
   std::vector<std::pair<uint32_t, int64_t>> axes = {};
 
-  const Attention &of(const int64_t *context) const {
+  /// Which piece of the sequence the rank has, where that matters.
+  int64_t pieceOf(const int64_t *context) const {
     int64_t piece = 0;
     for (auto [axis, size] : axes)
       piece = piece * size + context[3 + axis];
-    return attentions[static_cast<size_t>(piece)];
+    return piece;
   }
 };
 
 Attentions::Attentions() = default;
 Attentions::~Attentions() = default;
 
-Status Attentions::load(const program::Program &program, const Spread &spread) {
+Status Attentions::load(const program::Program &program, const Spread &spread, const KernelTable &kernels) {
   Result<InstructionSet> set = bestInstructionSet();
   if (!set.ok())
     return set.status();
   for (uint32_t i = 0; i < program.attentions()->size(); ++i)
-    if (Status status = add(program, *program.attentions()->Get(i), spread, *set); !status.ok())
+    if (Status status = add(program, *program.attentions()->Get(i), spread, *set, kernels); !status.ok())
       return Status::badInput("attention " + std::to_string(i) + " " + status.message());
   return {};
 }
@@ -56,17 +61,23 @@ static std::vector<PositionRun> positionRuns(int64_t piece, int64_t rows, int64_
   return runs;
 }
 
+/// The piece of a ring that the keys are.
+static int64_t sourceOf(const program::Attention &a, int64_t piece, int64_t pieces) {
+  return (piece - int64_t(a.step()) + pieces) % pieces;
+}
+
 /// What one rank does, which has piece number `piece` of `pieces` of the sequence.
 static AttentionShape shapeOf(const program::Attention &a, ProductType type, int64_t piece, int64_t pieces) {
   AttentionShape shape{};
   shape.type = type, shape.groups = a.heads(), shape.queries = a.rows(), shape.keys = a.keys();
   shape.width = a.features(), shape.valueWidth = a.values();
   shape.scale = a.scale();
-  if (a.causal()) {
-    shape.causal = true;
-    int64_t size = a.ring() ? pieces * a.rows() : a.keys(), source = (piece - int64_t(a.step()) + pieces) % pieces;
+  shape.causal = a.causal();
+  shape.back = std::min(a.back(), shape.back), shape.ahead = std::min(a.ahead(), shape.ahead);
+  if (program::knowsPositions(a)) {
+    int64_t size = a.ring() || a.other() ? pieces * a.rows() : a.keys();
     shape.queryRuns = positionRuns(piece, a.rows(), size, a.zigzag());
-    shape.keyRuns = positionRuns(a.ring() ? source : 0, a.keys(), size, a.zigzag());
+    shape.keyRuns = positionRuns(a.ring() ? sourceOf(a, piece, pieces) : 0, a.keys(), size, a.other() ? 0 : a.zigzag());
   }
   auto lies = [&](RowStrides &strides, uint32_t operand) {
     strides = {a.strides()->Get(operand)->row(), a.strides()->Get(operand)->head()};
@@ -79,7 +90,8 @@ static AttentionShape shapeOf(const program::Attention &a, ProductType type, int
   return shape;
 }
 
-Status Attentions::add(const program::Program &program, const program::Attention &a, const Spread &spread, InstructionSet set) {
+Status Attentions::add(const program::Program &program, const program::Attention &a, const Spread &spread, InstructionSet set,
+                       const KernelTable &kernels) {
   Result<ProductType> type = productType(a.type());
   if (!type.ok())
     return type.status();
@@ -87,18 +99,24 @@ Status Attentions::add(const program::Program &program, const program::Attention
   batched.gradient = a.gradient(), batched.continues = a.continues(), batched.unfinished = a.unfinished();
   batched.operands = program::attentionOperands(a);
   batched.loops.setSizes(*a.batch());
-  for (uint32_t i = 0; i < batched.operands.all.size(); ++i)
-    batched.loops.addOperand(*a.strides()->Get(i)->batch(), program::sizeOf(batched.operands.all[i].type));
+  for (const program::AttentionOperand &operand : batched.operands.all)
+    batched.loops.addOperand(operand.datum ? *operand.datum->batch() : *a.strides()->Get(operand.strides)->batch(),
+                             program::sizeOf(operand.type));
   int64_t pieces = 1;
-  if (a.causal())
+  if (program::knowsPositions(a))
     for (uint32_t axis : *a.axes()) {
       batched.axes.emplace_back(axis, program.mesh()->Get(axis)->size());
       pieces *= batched.axes.back().second;
     }
   for (int64_t piece = 0; piece < pieces; ++piece) {
-    const Attention &attention = batched.attentions.emplace_back(shapeOf(a, *type, piece, pieces), set);
-    scratchBytes = std::max(scratchBytes, a.gradient() ? attention.backwardScratch() : attention.forwardScratch());
+    batched.shapes.push_back(shapeOf(a, *type, piece, pieces));
+    const Attention &attention = batched.attentions.emplace_back(batched.shapes.back(), set);
+    batched.attentionScratch = std::max(batched.attentionScratch, a.gradient() ? attention.backwardScratch() : attention.forwardScratch());
   }
+  batched.scores = Scores(a, kernels), batched.step = a.ring() ? int64_t(a.step()) : 0;
+  if (batched.scores.buffers() > Scores::mostBuffers)
+    return Status::badInput("has " + std::to_string(batched.operands.data) + " data of scores, more than there is room for");
+  scratchBytes = std::max(scratchBytes, batched.attentionScratch + batched.scores.scratchBytes());
   batched.parts = a.gradient() ? 1 : batched.attentions.front().forwardParts();
   int64_t indices = batched.loops.count();
   batched.pieces = std::min(piecesOf(flopsOf(a) * double(indices), spread), indices * batched.parts);
@@ -106,30 +124,37 @@ Status Attentions::add(const program::Program &program, const program::Attention
   return {};
 }
 
-void Attentions::runPart(const Batched &batched, const Attention &attention, int64_t item, void *const *buffers, void *memory) {
-  std::array<void *, 9> at{};
+void Attentions::runPart(const Batched &batched, int64_t piece, int64_t item, void *const *buffers, const int64_t *context, void *memory) {
+  const Attention &attention = batched.attentions[static_cast<size_t>(piece)];
+  std::array<void *, 9 + Scores::mostBuffers> at{};
   for (size_t i = 0; i < batched.operands.all.size(); ++i)
     at[i] = static_cast<uint8_t *>(buffers[i]) + batched.loops.offset(item / batched.parts, i);
   void **results = &at[batched.operands.inputs];
+  int64_t pieces = static_cast<int64_t>(batched.attentions.size());
+  Scores::Item scores(batched.scores, batched.shapes[static_cast<size_t>(piece)], results - batched.operands.data, results + 3, context,
+                      (piece - batched.step + pieces) % pieces, static_cast<uint8_t *>(memory) + batched.attentionScratch);
+  ScoreModifier modifier = batched.scores.change() ? scores.modifier() : ScoreModifier{};
   if (batched.gradient) {
     BackwardOperands operands{at[0], at[1], at[2], at[3], nullptr, at[4], at[5], results[0], results[1], results[2]};
     operands.wide = batched.unfinished;
-    return attention.backward(operands, memory);
+    operands.modifier = modifier;
+    attention.backward(operands, memory);
+    return scores.finish();
   }
   ForwardOperands operands{at[0], at[1], at[2], batched.unfinished ? nullptr : results[0], batched.unfinished ? nullptr : results[1]};
   operands.before = batched.continues ? at[3] : nullptr;
   operands.after = batched.unfinished ? results[0] : nullptr;
+  operands.modifier = modifier;
   attention.forward(static_cast<int>(item % batched.parts), operands, memory);
 }
 
 void Attentions::run(uint32_t index, void *const *buffers, const int64_t *context, WorkerScratch &scratch) const {
   const Batched &batched = attentions[index];
-  const Attention &attention = batched.of(context);
-  int64_t items = batched.loops.count() * batched.parts;
+  int64_t rank = batched.pieceOf(context), items = batched.loops.count() * batched.parts;
   forEachPart(batched.pieces, [&](int64_t piece) {
     void *memory = scratch.own();
     for (int64_t item = items * piece / batched.pieces; item < items * (piece + 1) / batched.pieces; ++item)
-      runPart(batched, attention, item, buffers, memory);
+      runPart(batched, rank, item, buffers, context, memory);
   });
 }
 

@@ -25,7 +25,11 @@ Status CpuBackend::load(const program::Program &program) {
     return status;
   if (Status status = products.load(program, spread); !status.ok())
     return status;
-  if (Status status = attentions.load(program, spread); !status.ok())
+  if (Status status = attentions.load(program, spread,
+                                      [this](uint32_t i) {
+                                        return ScoreKernel{kernels[i].function, kernels[i].extent};
+                                      });
+      !status.ok())
     return status;
   scratch = std::make_unique<WorkerScratch>(std::max(products.bytesPerWorker(), attentions.bytesPerWorker()));
   return {};

@@ -100,7 +100,7 @@ TEST(Loader, RefusesAnotherVersion) {
   bytes[8] = 9;
   auto program = LoadedProgram::fromBytes(bytes, "new.npx");
   ASSERT_FALSE(program.ok());
-  EXPECT_NE(program.status().message().find("format version 9, this npar reads version 7"), std::string::npos);
+  EXPECT_NE(program.status().message().find("format version 9, this npar reads version 8"), std::string::npos);
 }
 
 // Files of before the format changed: the driver exits with 1, "the input is wrong".
@@ -110,7 +110,7 @@ TEST(Loader, AsksToCompileAnOldFileAgain) {
   auto program = LoadedProgram::fromBytes(bytes, "old.npx");
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.status().code(), engine::Code::BadInput);
-  EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 7; compile the model again");
+  EXPECT_EQ(program.status().message(), "'old.npx': format version 1, this npar reads version 8; compile the model again");
 }
 
 // A program is checked as it comes about, from tables or from bytes; only who asks for what is wrong gets one that is.

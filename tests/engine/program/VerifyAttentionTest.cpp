@@ -119,5 +119,63 @@ TEST(Verify, AttentionWithOtherOperands) {
   expectRefused(program, "well formed", "its operands do not match what it does");
 }
 
+/// With a bias over queries and keys, of 64 bytes.
+ProgramT withScores() {
+  ProgramT program = twoStages();
+  AttentionT &attention = addAttention(program, false);
+  attention.kernels = {0};
+  attention.data.push_back(std::make_unique<AttentionDatumT>());
+  AttentionDatumT &datum = *attention.data.back();
+  datum.batch = {0}, datum.head = 0, datum.query = 4, datum.key = 1, datum.keys = 4, datum.has_query = datum.has_key = true;
+  addStep(program, *program.classes[0], 0, StepKind::Attention, 0, {{0, 0, 64}, {0, 0, 64}, {0, 0, 64}, {0, 0, 64}},
+          {{1, 0, 64}, {2, 0, 64}}, {}, "attention");
+  return program;
+}
+
+TEST(Verify, DataOfScores) {
+  for (const CheckResult &result : check(withScores()))
+    EXPECT_TRUE(result.ok) << result.detail;
+  auto refused = [](const std::string &why, auto damage) {
+    ProgramT program = withScores();
+    damage(*program.attentions[0], *program.attentions[0]->data[0]);
+    expectRefused(program, "well formed", why);
+  };
+  refused("an attention has data of scores and no kernel", [](AttentionT &a, AttentionDatumT &) { a.kernels.clear(); });
+  refused("an attention has 2 kernels of scores, not 1", [](AttentionT &a, AttentionDatumT &) { a.kernels = {0, 0}; });
+  refused("an attention has a kernel of scores that does not exist", [](AttentionT &a, AttentionDatumT &) { a.kernels = {99}; });
+  std::string shape = "an attention has a datum of scores of another shape", beyond = "the attention reaches beyond its operand 3";
+  refused(shape, [](AttentionT &, AttentionDatumT &d) { d.batch = {}; });
+  refused(shape, [](AttentionT &, AttentionDatumT &d) { d.keys = 5; });
+  refused(shape, [](AttentionT &, AttentionDatumT &d) { d.entries = 2; });
+  refused(shape, [](AttentionT &, AttentionDatumT &d) { d.entries = -1; });
+  refused("an attention has a datum of scores of no type", [](AttentionT &, AttentionDatumT &d) { d.type = ElementType(99); });
+  for (int64_t wrong : {int64_t(17), int64_t(-1), int64_t(1) << 62}) {
+    refused(beyond, [=](AttentionT &, AttentionDatumT &d) { d.head = wrong; });
+    refused(beyond, [=](AttentionT &, AttentionDatumT &d) { d.query = wrong; });
+    refused(beyond, [=](AttentionT &, AttentionDatumT &d) { d.key = wrong; });
+  }
+  refused(beyond, [](AttentionT &, AttentionDatumT &d) { d.has_query = d.has_key = false, d.query = d.key = 0, d.entries = 33; });
+  refused("an attention hides keys beyond any sequence", [](AttentionT &a, AttentionDatumT &) { a.back = INT64_MIN; });
+}
+
+TEST(Verify, SlopesOfScores) {
+  auto refused = [](const std::string &why, auto damage) {
+    ProgramT program = withAttention(true);
+    AttentionT &attention = *program.attentions[0];
+    attention.kernels = {0, 0};
+    for (auto *list : {&attention.data, &attention.slopes}) {
+      list->push_back(std::make_unique<AttentionDatumT>());
+      list->back()->batch = {0}, list->back()->head = 1;
+    }
+    damage(*attention.slopes[0]);
+    expectRefused(program, "well formed", why);
+  };
+  refused("its operands do not match what it does", [](AttentionDatumT &) {});
+  std::string of = "an attention has a slope of no datum, or of another type";
+  refused(of, [](AttentionDatumT &d) { d.datum = 1; });
+  refused(of, [](AttentionDatumT &d) { d.type = ElementType::F64; });
+  refused("an attention has a slope of another shape than its datum", [](AttentionDatumT &d) { d.entries = 2; });
+}
+
 } // namespace
 } // namespace npar::program
