@@ -9,7 +9,8 @@ namespace npar::dsl {
 const std::vector<Operation> &operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> result = elementwiseOperations();
-    for (const auto &family : {integerOperations(), reductionOperations(), contractionOperations(), alongOperations()})
+    for (const auto &family :
+         {integerOperations(), reductionOperations(), contractionOperations(), attentionOperations(), alongOperations()})
       result.insert(result.end(), family.begin(), family.end());
     return result;
   }();

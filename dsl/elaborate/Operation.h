@@ -98,6 +98,7 @@ const std::vector<Operation> &operations();
 
 // The families, one file each.
 std::vector<Operation> alongOperations();
+std::vector<Operation> attentionOperations();
 std::vector<Operation> elementwiseOperations();
 std::vector<Operation> integerOperations();
 std::vector<Operation> reductionOperations();
@@ -120,6 +121,9 @@ AxisNames unionOf(const Graph &graph, std::vector<int> nodes);
 void wholeFor(const Graph &graph, Reporter &reporter, Location at, const std::string &what, int beside, const Value &number);
 /// A tensor's node, or a new one for a number.
 int nodeOf(Graph &graph, Location at, const Value &value, bool floats);
+
+/// That argument i is a rate at which elements may be dropped.
+void checkDropoutRate(OperationCall &call, size_t i, double rate);
 
 /// x along `from`, whole, at the place `offset` of `to`; 0 where it has no such entry.
 int partOf(Graph &graph, Location at, int x, const std::string &from, const std::string &to, int64_t offset);

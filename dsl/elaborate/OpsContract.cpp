@@ -1,9 +1,8 @@
-// Operations that contract, rename or look up axes: einsum, project, rename, gather, attention.
+// Operations that contract, rename or look up axes: einsum, project, rename, gather.
 #include "dsl/Suggestions.h"
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace npar::dsl {
 namespace {
@@ -83,91 +82,6 @@ Value gather(OperationCall &call) {
   return TensorValue{call.graph.add(call.at, "gather", {table, index}, {call.graph.type(table).element, axes}, {{"axis", over}})};
 }
 
-/// The axes of `from` that `other` has.
-AxisNames shared(const AxisNames &from, const AxisNames &other) { return without(from, without(from, other)); }
-
-/// Names alone tell heads from features, and a product axis is but its factors: refuses where one of them joins both and the operands
-/// cannot have been meant so. `features`: what q and k are multiplied over.
-void checkReading(OperationCall &call, int q, int k, int v, const AxisNames &heads, AxisNames features, const std::string &feature) {
-  features.push_back(feature);
-  AxisNames written = call.graph.productsOf(v);
-  for (int node : {k, q})
-    for (const std::string &name : call.graph.productsOf(node))
-      if (!contains(written, name))
-        written.push_back(name);
-  for (const std::string &name : written) {
-    const ProductAxis &product = call.graph.product(name);
-    AxisNames joined = shared(product.factors, heads), rest = shared(product.factors, features);
-    if (joined.empty() || rest.empty())
-      continue;
-    // All heads and the features in one axis, as `inner = head * feature`, is a projection that is cut into heads: unless of k and v
-    // one is written so and the other one with the factors.
-    auto hasFactors = [&](int node) {
-      return without(product.factors, call.axesOf(node)).empty() && !contains(call.graph.productsOf(node), name);
-    };
-    if (joined.size() == heads.size() && hasFactors(k) == hasFactors(v))
-      continue;
-    call.reporter.error(call.at,
-                        "'attention' would take " + textOf(heads) + " for heads and " + textOf(rest) + " for features: product axis '" +
-                            name + "' joins some of both",
-                        product.location, "'" + name + "' is " + textOf(product.factors),
-                        {"for features alone declare an axis of its own: `axis " + name + " = 1 * ...`",
-                         "or, if these are the heads, say so: `feature = " + call.nameOf(feature) + "`"});
-    throw Stop{};
-  }
-}
-
-/// softmax(scale * q k^T, masked) v over `over`; `key` is the second name of that axis, for the positions that are looked at. The names
-/// tell what an axis is: heads are in q, k and v, groups of queries in q alone, what is contracted in q and k; `feature` is v's own.
-Value attention(OperationCall &call) {
-  int q = call.tensor(0), k = call.tensor(1), v = call.tensor(2);
-  const AxisNames axes = call.axesOf(q), keys = call.axesOf(k), values = call.axesOf(v);
-  std::string seq = "seq";
-  if (call.has(3))
-    call.requireAxis(3, seq = call.axis(3), q, "the query");
-  else if (!contains(axes, seq))
-    call.reporter.fail(call.at, "'attention' does not know over which axis: " + textOf(axes) + " has no axis 'seq'", {"write over = ..."});
-  std::string feature = values.empty() ? "" : values.back();
-  if (call.has(4))
-    call.requireAxis(4, feature = call.axis(4), v, "the value");
-  for (size_t i : {0, 1, 2}) {
-    const AxisNames &given = i == 0 ? axes : i == 1 ? keys : values;
-    const std::string letter(1, i == 0 ? 'q' : i == 1 ? 'k' : 'v');
-    if (given.size() < 3 || given[0] != "batch" || given[1] != seq)
-      call.reporter.fail(call.place(i), "'attention' needs " + letter + " over [batch, " + seq +
-                                            ", heads ..., features ...], this is over " + textOf(given));
-  }
-  AxisNames contracted = without(shared(axes, keys), without(values, {feature}));
-  AxisNames heads = without(values, {feature});
-  if (AxisNames extra = without(keys, axes); !extra.empty())
-    call.reporter.fail(call.place(1),
-                       "axis '" + extra[0] + "' of k is missing in q: q is over " + textOf(axes) + ", k over " + textOf(keys));
-  if (AxisNames extra = without(heads, keys); !extra.empty())
-    call.reporter.fail(call.place(2),
-                       "axis '" + extra[0] + "' of v is missing in k: k is over " + textOf(keys) + ", v over " + textOf(values),
-                       {"v has the heads of k and one axis more, its feature"});
-  if (contracted.empty() || feature == seq || feature == "batch")
-    call.reporter.fail(call.place(0), "'attention' needs features that q and k share and v lacks, and a feature of v: q is over " +
-                                          textOf(axes) + ", k over " + textOf(keys) + ", v over " + textOf(values));
-  if (contains(axes, feature) && !contains(contracted, feature))
-    call.reporter.fail(call.place(2), "the feature '" + feature + "' of v is an axis of q that k lacks: q is over " + textOf(axes) +
-                                          ", k over " + textOf(keys));
-  if (!call.has(4))
-    checkReading(call, q, k, v, without(heads, {"batch", seq}), contracted, feature);
-  const std::string key = seq + ".key"; // no axis of a text can be called so
-  call.graph.declareAxis(key, call.graph.size(seq), call.at);
-  AxisNames rows = without(axes, contracted), scores = without(rows, {seq}), out = rows;
-  scores.insert(scores.end(), {seq, key});
-  call.graph.checkType(call.at, call.graph.floating(scores));
-  out.push_back(feature);
-  double width = 1;
-  for (const std::string &axis : contracted)
-    width *= static_cast<double>(call.graph.size(axis));
-  double scale = call.has(6) ? call.number(6) : 1 / std::sqrt(width);
-  return call.add("attention", {q, k, v}, out,
-                  {{"seq", seq}, {"key", key}, {"feature", feature}, {"causal", call.truth(5)}, {"scale", scale}});
-}
-
 } // namespace
 
 std::vector<Operation> contractionOperations() {
@@ -186,19 +100,6 @@ std::vector<Operation> contractionOperations() {
        {{"table", Formal::Tensor}, {"index", Formal::Indices}, over},
        gather,
        {{"gather", 2, {{"axis", Kind::Text}}, "embedding"}}},
-      {"attention",
-       {{"q", Formal::Floats},
-        {"k", Formal::Floats},
-        {"v", Formal::Floats},
-        {"over", Formal::Axis, true},
-        {"feature", Formal::Axis, true},
-        {"causal", Formal::Truth, 0.0},
-        {"scale", Formal::Number, true}}, // 1 / sqrt(features) unless given
-       attention,
-       {{"attention",
-         3,
-         {{"seq", Kind::Text}, {"key", Kind::Text}, {"feature", Kind::Text}, {"causal", Kind::Truth}, {"scale", Kind::Number}},
-         "softmax"}}},
   };
 }
 

@@ -46,9 +46,7 @@ Value gelu(OperationCall &call) {
 Value dropout(OperationCall &call) {
   int x = call.tensor(0);
   double rate = call.number(1);
-  constexpr double largest = 0.999999; // what is kept is drawn, and scaled by 1 / (1 - rate), in 32 bits
-  if (!(rate >= 0 && rate <= largest))
-    call.reporter.fail(call.place(1), "the dropout rate " + textOf(rate) + " is outside of [0, " + textOf(largest) + "]");
+  checkDropoutRate(call, 1, rate);
   std::string site = call.elaborator.site("dropout");
   if (rate == 0)
     return TensorValue{x};
@@ -105,6 +103,12 @@ Value stack(OperationCall &call) {
 }
 
 } // namespace
+
+void checkDropoutRate(OperationCall &call, size_t i, double rate) {
+  constexpr double largest = 0.999999; // what is kept is drawn, and scaled by 1 / (1 - rate), in 32 bits
+  if (!(rate >= 0 && rate <= largest))
+    call.reporter.fail(call.place(i), "the dropout rate " + textOf(rate) + " is outside of [0, " + textOf(largest) + "]");
+}
 
 std::vector<Operation> elementwiseOperations() {
   using Formal = FormalKind;

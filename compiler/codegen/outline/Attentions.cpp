@@ -2,6 +2,8 @@
 #include "compiler/codegen/outline/Outline.h"
 #include "compiler/codegen/outline/View.h"
 
+#include "engine/program/Attentions.h"
+
 using namespace mlir;
 
 namespace npar::codegen {
@@ -55,12 +57,52 @@ public:
     operands.push_back(view.base);
     offsets.push_back(view.offset);
     addStrides(view, columns);
+    isOfKeys = false;
+  }
+  /// The next operand or result has keys for rows.
+  Strided &ofKeys() {
+    isOfKeys = true;
+    return *this;
   }
   void addResult(Value value, ArrayRef<StringAttr> columns) {
     auto type = cast<RankedTensorType>(value.getType());
     types.push_back(isStrided(View(value), type, columns) ? type : inOrder(type, lastOf(type, columns)));
-    resultColumns.emplace_back(columns);
+    resultColumns.push_back({SmallVector<StringAttr>(columns), isOfKeys});
+    isOfKeys = false;
   }
+
+  /// What scores are changed by, and of it what has a slope: after all other operands and results.
+  template <typename Kernels> LogicalResult addScores(ValueRange values, ArrayRef<int64_t> sloped, ValueRange slopes, Kernels make) {
+    if (!op.getScores())
+      return success();
+    auto scores = op->template getParentOfType<ModuleOp>().template lookupSymbol<nn::ScoresOp>(op.getScoresAttr().getAttr());
+    if (!scores)
+      return op.emitOpError("has no formula ") << op.getScoresAttr();
+    if (op.getKeysAttr() && dist::zigzagOf(op, op.getKeysAttr()))
+      return op.emitOpError("changes scores by positions of '") << op.getKeysAttr().getValue() << "', which lies in zigzag order";
+    for (Value value : values) {
+      if (!isDatum(View(value), value.getType())) {
+        value = withHeads(value);
+        value = inOrder(op, value, datumOrder(value.getType()));
+      }
+      View view(value);
+      operands.push_back(view.base);
+      offsets.push_back(view.offset);
+      addDatum(view, value.getType(), -1);
+    }
+    for (Value slope : slopes)
+      types.push_back(inOrder(cast<RankedTensorType>(slope.getType()), datumOrder(slope.getType())));
+    this->sloped.assign(sloped.begin(), sloped.end());
+    back = scores.getBackAttr(), ahead = scores.getAheadAttr();
+    for (FailureOr<rank::KernelOp> kernel : make(scores)) {
+      if (failed(kernel))
+        return failure();
+      kernels.push_back(FlatSymbolRefAttr::get(kernel->getSymNameAttr()));
+    }
+    return success();
+  }
+  int64_t columnsOfKeys() const { return program::scoreColumns(nn::sizeOf(Op(op).getK().getType(), keyAxis())); }
+  int64_t columnsOfQueries() const { return program::scoreColumns(nn::sizeOf(Op(op).getQ().getType(), Op(op).getSeqAttr())); }
 
   /// The step in place of the op.
   template <typename Step> Step replace() {
@@ -70,17 +112,30 @@ public:
       sizes.push_back(nn::sizeOf(q, axis));
     // The results' strides are known once they exist.
     auto step = Step::create(builder, op.getLoc(), types, operands, ArrayRef<NamedAttribute>());
-    for (auto [result, columns] : llvm::zip(step->getResults(), resultColumns))
-      addStrides(View(result), columns);
+    for (auto [result, columns] : llvm::zip(step->getResults(), resultColumns)) {
+      isOfKeys = columns.second;
+      addStrides(View(result), columns.first);
+    }
+    for (auto [number, slope] : llvm::zip(sloped, step->getResults().take_back(sloped.size())))
+      addDatum(View(slope), slope.getType(), number);
+    if (!kernels.empty())
+      step.setKernelsAttr(builder.getArrayAttr(kernels));
+    if (back)
+      step.setBackAttr(back);
+    if (ahead)
+      step.setAheadAttr(ahead);
+    if (!data.empty())
+      step.setDataAttr(builder.getArrayAttr(data));
+    step.setOther(keyAxis() != op.getSeqAttr());
     step.setBatch(sizes);
     step.setHeads(sizeOf(q, heads));
     step.setRows(nn::sizeOf(q, op.getSeqAttr()));
-    step.setKeys(nn::sizeOf(k, op.getSeqAttr()));
+    step.setKeys(nn::sizeOf(k, keyAxis()));
     step.setFeatures(sizeOf(q, features));
     step.setValues(nn::sizeOf(v, op.getFeatureAttr()));
     step.setScaleAttr(op.getScaleAttr());
     step.setCausal(op.getCausal());
-    if (op.getCausal())
+    if (op.getCausal() || !kernels.empty())
       setPieces(step);
     step.setStridesAttr(builder.getArrayAttr(strides));
     step.setOffsets(offsets);
@@ -94,6 +149,82 @@ public:
   }
 
 private:
+  StringAttr keyAxis() const { return Op(op).getKeyAxis(); }
+
+  /// Axes of a datum that are neither of samples, heads, queries nor keys: of a table.
+  SmallVector<StringAttr> tableAxes(Type type) const {
+    SmallVector<StringAttr> axes;
+    for (StringAttr axis : nn::axesOf(type))
+      if (axis != Op(op).getDataAxis() && axis != Op(op).getSeqAttr() && !llvm::is_contained(rowAxesOf(op), axis))
+        axes.push_back(axis);
+    return axes;
+  }
+  /// Heads of a group at one distance, entries of a table together.
+  bool isDatum(const View &view, Type type) const {
+    for (StringAttr axis : tableAxes(type))
+      if (nn::sizeOf(type, axis) != 1 && view.stride(axis) != 1)
+        return false;
+    return hasHeads(type) && strideOf(view, type, heads).has_value();
+  }
+  /// All heads of a group or none.
+  bool hasHeads(Type type) const {
+    size_t count = llvm::count_if(heads, [&](StringAttr axis) { return nn::hasAxis(type, axis); });
+    return count == 0 || count == heads.size();
+  }
+  Value withHeads(Value value) {
+    if (hasHeads(value.getType()))
+      return value;
+    dist::LayoutAttr layout = dist::layoutOf(value), q = dist::layoutOf(op.getQ());
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<StringAttr> names(nn::axesOf(type));
+    SmallVector<int64_t> sizes(layout ? layout.getSizes() : type.getShape());
+    SmallVector<SmallVector<StringAttr>> splits;
+    for (size_t dim = 0; layout && dim < names.size(); ++dim)
+      splits.push_back(layout.splitsOf(dim));
+    for (StringAttr axis : heads)
+      if (!nn::hasAxis(type, axis)) {
+        names.push_back(axis);
+        sizes.push_back(q ? q.getSizes()[q.dimOf(axis)] : nn::sizeOf(op.getQ().getType(), axis));
+        splits.push_back(q ? q.splitsOf(q.dimOf(axis)) : SmallVector<StringAttr>());
+      }
+    Type wide = layout ? dist::localType(type.getElementType(), dist::makeLayout(op.getContext(), names, sizes, splits), dist::meshOf(op))
+                       : nn::withAxes(type.getElementType(), names, sizes);
+    return nn::BroadcastOp::create(builder, op.getLoc(), wide, value);
+  }
+  /// Samples, heads of a group, queries, keys, entries.
+  SmallVector<StringAttr> datumOrder(Type type) const {
+    SmallVector<StringAttr> last, order;
+    auto take = [&](StringAttr axis) {
+      if (nn::hasAxis(type, axis))
+        last.push_back(axis);
+    };
+    for (StringAttr axis : heads)
+      take(axis);
+    take(Op(op).getSeqAttr()), take(Op(op).getDataAxis());
+    last.append(tableAxes(type));
+    for (StringAttr axis : nn::axesOf(type))
+      if (!llvm::is_contained(last, axis))
+        order.push_back(axis);
+    order.append(last);
+    return order;
+  }
+  /// As rank's attentions have it.
+  void addDatum(const View &view, Type type, int64_t slopeOf) {
+    SmallVector<int64_t> each;
+    for (StringAttr axis : batch)
+      each.push_back(view.stride(axis));
+    StringAttr seq = Op(op).getSeqAttr(), keys = Op(op).getDataAxis();
+    bool hasKeys = nn::hasAxis(type, keys);
+    SmallVector<StringAttr> table = tableAxes(type);
+    each.push_back(hasHeads(type) ? *strideOf(view, type, heads) : 0);
+    each.push_back(nn::hasAxis(type, seq) ? view.stride(seq) : -1);
+    each.push_back(hasKeys ? view.stride(keys) : -1);
+    each.push_back(hasKeys ? nn::sizeOf(type, keys) : 0);
+    each.push_back(table.empty() ? 0 : sizeOf(type, table));
+    each.push_back(slopeOf);
+    data.push_back(builder.getDenseI64ArrayAttr(each));
+  }
+
   static int64_t sizeOf(Type type, ArrayRef<StringAttr> axes) {
     int64_t size = 1;
     for (StringAttr axis : axes)
@@ -166,7 +297,7 @@ private:
     if (inRow) // an axis of size 1 may have any stride
       each.append({nn::sizeOf(op.getQ().getType(), op.getSeqAttr()) * inRow, inRow});
     else
-      each.append({*strideOf(view, op.getQ().getType(), heads), view.stride(op.getSeqAttr())});
+      each.append({*strideOf(view, op.getQ().getType(), heads), view.stride(isOfKeys ? keyAxis() : op.getSeqAttr())});
     strides.push_back(builder.getDenseI64ArrayAttr(each));
   }
 
@@ -176,26 +307,40 @@ private:
   SmallVector<StringAttr> batch, features, values, rows;
   SmallVector<Value> operands;
   SmallVector<Type> types;
-  SmallVector<SmallVector<StringAttr>> resultColumns;
+  SmallVector<std::pair<SmallVector<StringAttr>, bool>> resultColumns; ///< and whether it has keys for rows
+  bool isOfKeys = false;
+  SmallVector<int64_t> sloped;
+  SmallVector<Attribute> kernels, data;
+  IntegerAttr back, ahead;
   SmallVector<int64_t> offsets;
   SmallVector<Attribute> strides;
 };
 
-void rewrite(nn::AttentionOp op) {
-  Strided<nn::AttentionOp> step(op);
-  step.addOperand(op.getQ(), step.featureAxes());
-  step.addOperand(op.getK(), step.featureAxes());
-  step.addOperand(op.getV(), step.valueAxes());
-  step.addResult(op.getOut(), step.valueAxes());
-  step.addResult(op.getLse(), step.rowAxes());
-  step.replace<rank::AttentionOp>();
+/// New scores, with rows of queries.
+template <typename Op> LogicalResult addScores(Op op, Strided<Op> &step, ShareKernel share) {
+  return step.addScores(op.getData(), {}, {}, [&](nn::ScoresOp scores) {
+    return SmallVector<FailureOr<rank::KernelOp>>{share(scoreKernel(scores, {step.columnsOfKeys()}))};
+  });
 }
 
-void rewrite(nn::RingAttentionOp op) {
+LogicalResult rewrite(nn::AttentionOp op, ShareKernel share) {
+  Strided<nn::AttentionOp> step(op);
+  step.addOperand(op.getQ(), step.featureAxes());
+  step.ofKeys().addOperand(op.getK(), step.featureAxes());
+  step.ofKeys().addOperand(op.getV(), step.valueAxes());
+  step.addResult(op.getOut(), step.valueAxes());
+  step.addResult(op.getLse(), step.rowAxes());
+  if (failed(addScores(op, step, share)))
+    return failure();
+  step.replace<rank::AttentionOp>();
+  return success();
+}
+
+LogicalResult rewrite(nn::RingAttentionOp op, ShareKernel share) {
   Strided<nn::RingAttentionOp> step(op);
   step.addOperand(op.getQ(), step.featureAxes());
-  step.addOperand(op.getK(), step.featureAxes());
-  step.addOperand(op.getV(), step.valueAxes());
+  step.ofKeys().addOperand(op.getK(), step.featureAxes());
+  step.ofKeys().addOperand(op.getV(), step.valueAxes());
   if (Value before = op.getBefore())
     step.addOperand(before, step.stateAxes(before));
   if (op.ends()) {
@@ -204,37 +349,53 @@ void rewrite(nn::RingAttentionOp op) {
   } else {
     step.addResult(op.getMade()[0], step.stateAxes(op.getMade()[0]));
   }
+  if (failed(addScores(op, step, share)))
+    return failure();
   step.replace<rank::AttentionOp>();
+  return success();
 }
 
 /// A gradient of attention or of a step of it.
-template <typename Op> rank::AttentionGradOp rewriteGradient(Op op) {
+template <typename Op> FailureOr<rank::AttentionGradOp> rewriteGradient(Op op, ShareKernel share) {
   Strided<Op> step(op);
   step.addOperand(op.getQ(), step.featureAxes());
-  step.addOperand(op.getK(), step.featureAxes());
-  step.addOperand(op.getV(), step.valueAxes());
+  step.ofKeys().addOperand(op.getK(), step.featureAxes());
+  step.ofKeys().addOperand(op.getV(), step.valueAxes());
   step.addOperand(op.getOut(), step.valueAxes());
   step.addOperand(op.getDout(), step.valueAxes());
   step.addOperand(op.getLse(), step.rowAxes());
   step.addResult(op.getDq(), step.featureAxes());
-  step.addResult(op.getDk(), step.featureAxes());
-  step.addResult(op.getDv(), step.valueAxes());
+  step.ofKeys().addResult(op.getDk(), step.featureAxes());
+  step.ofKeys().addResult(op.getDv(), step.valueAxes());
+  LogicalResult added = step.addScores(op.getData(), op.getSlopeNumbers(), op.getSlopes(), [&](nn::ScoresOp scores) {
+    ScoreBlocks ofKeys{step.columnsOfQueries(), /*ofKeys=*/true}, gradient{step.columnsOfQueries(), true, true, op.getSlopeNumbers()};
+    return SmallVector<FailureOr<rank::KernelOp>>{share(scoreKernel(scores, ofKeys)), share(scoreKernel(scores, gradient))};
+  });
+  if (failed(added))
+    return failure();
   return step.template replace<rank::AttentionGradOp>();
 }
 
 } // namespace
 
-void rewriteAttentions(Block &block) {
+LogicalResult rewriteAttentions(Block &block, ShareKernel share) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (auto attention = dyn_cast<nn::AttentionOp>(op); attention && attention.getBlocked())
-      rewrite(attention);
-    else if (auto gradient = dyn_cast<nn::AttentionGradOp>(op); gradient && gradient.getBlocked())
-      rewriteGradient(gradient);
-    else if (auto ring = dyn_cast<nn::RingAttentionOp>(op))
-      rewrite(ring);
-    else if (auto ringGradient = dyn_cast<nn::RingAttentionGradOp>(op))
-      rewriteGradient(ringGradient).setPartly(true);
+    LogicalResult good = success();
+    if (auto attention = dyn_cast<nn::AttentionOp>(op); attention && attention.getBlocked()) {
+      good = rewrite(attention, share);
+    } else if (auto gradient = dyn_cast<nn::AttentionGradOp>(op); gradient && gradient.getBlocked()) {
+      good = rewriteGradient(gradient, share);
+    } else if (auto ring = dyn_cast<nn::RingAttentionOp>(op)) {
+      good = rewrite(ring, share);
+    } else if (auto ringGradient = dyn_cast<nn::RingAttentionGradOp>(op)) {
+      FailureOr<rank::AttentionGradOp> made = rewriteGradient(ringGradient, share);
+      if (good = made; succeeded(good))
+        made->setPartly(true);
+    }
+    if (failed(good))
+      return failure();
   }
+  return success();
 }
 
 } // namespace npar::codegen

@@ -3,6 +3,7 @@
 
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/dialects/rank/Rank.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -19,8 +20,20 @@ void rewriteState(mlir::Block &block);
 /// nn.einsum of all but float64 -> rank.matmul; products that no stride fits stay einsums and become kernels.
 void rewriteProducts(mlir::Block &block);
 
+/// Gives a new kernel its extent and name, or the equal one that there is already in its place.
+using ShareKernel = llvm::function_ref<llvm::FailureOr<rank::KernelOp>(rank::KernelOp)>;
 /// nn.attention and its gradient, which placing has left whole, -> rank.attention, rank.attention_grad.
-void rewriteAttentions(mlir::Block &block);
+llvm::LogicalResult rewriteAttentions(mlir::Block &block, ShareKernel share);
+
+/// What a formula of scores is to be computed on: `scoreRows` rows by `columns`, with queries or keys for rows, new scores or their
+/// gradients.
+struct ScoreBlocks {
+  int64_t columns;
+  bool ofKeys = false, differentiates = false;
+  llvm::ArrayRef<int64_t> sloped = {};
+};
+/// The kernel as the seam's table Attention wants it, at the end of the module.
+rank::KernelOp scoreKernel(nn::ScoresOp scores, const ScoreBlocks &blocks);
 
 /// Each user gets its own nn.fill, nn.index, nn.broadcast; column reductions get their own cheap producers instead of stored values.
 void duplicateCheapOps(mlir::Block &block);

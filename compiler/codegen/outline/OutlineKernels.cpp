@@ -92,7 +92,8 @@ FailureOr<rank::KernelOp> ExportOutlineKernels::share(rank::KernelOp kernel) {
 
 LogicalResult ExportOutlineKernels::outline(Block &block) {
   rewriteState(block);
-  rewriteAttentions(block);
+  if (failed(rewriteAttentions(block, [&](rank::KernelOp kernel) { return share(kernel); })))
+    return failure();
   rewriteProducts(block);
   dropUnusedViews(block);
   duplicateCheapOps(block);
@@ -145,6 +146,8 @@ void ExportOutlineKernels::runOnOperation() {
     for (Block &block : op->getRegion(0))
       if (failed(outline(block)))
         return signalPassFailure();
+  for (nn::ScoresOp scores : llvm::make_early_inc_range(getOperation().getOps<nn::ScoresOp>()))
+    scores.erase(); // kernels by now
 }
 
 } // namespace npar::codegen

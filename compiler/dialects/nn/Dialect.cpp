@@ -3,12 +3,13 @@
 #include "compiler/dialects/nn/ops/Along.h"
 #include "compiler/dialects/nn/ops/Function.h"
 #include "compiler/dialects/nn/ops/Integer.h"
+#include "compiler/dialects/nn/ops/Scores.h"
 
 using namespace npar::nn;
 
 void NnDialect::initialize() {
   addAllAttributes();
-  for (auto add : {addAlong, addAttention, addCrossEntropy, addDropout, addEinsum, addElementwise, addFunction, addGather, addInteger, addNorm, addReduce,
-                   addRingAttention, addSelect, addUpdate, addVariable})
+  for (auto add : {addAlong, addAttention, addCrossEntropy, addDropout, addEinsum, addElementwise, addFunction, addGather, addInteger,
+                   addNorm, addReduce, addRingAttention, addScores, addSelect, addUpdate, addVariable})
     add(*this);
 }

@@ -117,6 +117,8 @@ template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<Atte
   if (failed(verifyPieces(op)))
     return failure();
   ArrayRef<int64_t> offsets = op.getOffsets();
+  if (op.getData() && (!op.getKernels() || op.getKernels()->empty()))
+    return op.emitOpError("has data and no kernels");
   if (op.getStrides().size() != sides.size() || offsets.size() != op->getNumOperands())
     return op.emitOpError("has strides of ") << op.getStrides().size() << " values and offsets of " << offsets.size() << ", must be of "
                                              << sides.size() << " and " << op->getNumOperands();
@@ -124,10 +126,10 @@ template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<Atte
   if (element.isBF16() || element.isF16())
     wide = Float32Type::get(op.getContext());
   auto strides = op.getStrides().template getAsRange<DenseI64ArrayAttr>();
-  size_t index = 0, loops = op.getBatch().size();
+  size_t index = 0, loops = op.getBatch().size(), operands = op->getNumOperands() - op.getDataCount();
   for (auto [side, attribute] : llvm::zip(sides, strides)) {
-    bool isOperand = index < op->getNumOperands();
-    Value value = isOperand ? op->getOperand(index) : Value(op->getResult(index - op->getNumOperands()));
+    bool isOperand = index < operands;
+    Value value = isOperand ? op->getOperand(index) : Value(op->getResult(index - operands));
     auto type = cast<RankedTensorType>(value.getType());
     Type wanted = side.isWide ? wide : element;
     if (type.getElementType() != wanted)

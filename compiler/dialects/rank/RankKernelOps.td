@@ -74,10 +74,18 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
 // heads of a group and of its rows; `offsets` counts the elements before the first of each operand. Where a causal mask has to know which rows
 // of the sequence a rank has, `pieces` names the mesh axes that deal it out; the keys are the whole of it, or with `step` the piece of the
 // member so many places before this one on the ring of these axes. `zigzag`: it lies in zigzag order of so many ranks.
+//
+// Beyond `back` keys before a row and `ahead` after it they hide all, so that whole blocks are left out. With `other` the keys are not those of the rows' sequence.
+// Scores are changed by `kernels`, on blocks of `scoreRows` rows (engine/program/Attentions.h). Each takes scores, positions of queries and of
+// keys, and data, the step's last operands. `data` says where these lie, and then where results of their slopes do: for each strides of
+// the batch loops, of heads, of queries and of keys (-1 where it has none of them), how many keys it has, and entries of a table (0: it
+// is none); at last for a slope the number of its datum, else -1.
 class Rank_AttentionBase<string mnemonic, list<Trait> traits = []> : Rank_Op<mnemonic, !listconcat([Pure], traits)> {
   dag sizes = (ins DenseI64ArrayAttr:$batch, I64Attr:$heads, I64Attr:$rows, I64Attr:$keys, I64Attr:$features, I64Attr:$values,
-      F64Attr:$scale, UnitAttr:$causal, OptionalAttr<StrArrayAttr>:$pieces, OptionalAttr<I64Attr>:$step,
-      DefaultValuedOptionalAttr<I64Attr, "0">:$zigzag, TypedArrayAttrBase<DenseI64ArrayAttr, "strides of each operand and result">:$strides,
+      F64Attr:$scale, UnitAttr:$causal, UnitAttr:$other, OptionalAttr<StrArrayAttr>:$pieces, OptionalAttr<I64Attr>:$step,
+      DefaultValuedOptionalAttr<I64Attr, "0">:$zigzag, OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "kernels">>:$kernels,
+      OptionalAttr<I64Attr>:$back, OptionalAttr<I64Attr>:$ahead,
+      OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "where data lie">>:$data, TypedArrayAttrBase<DenseI64ArrayAttr, "strides of each operand and result">:$strides,
       DenseI64ArrayAttr:$offsets, F64Attr:$flops);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -89,18 +97,22 @@ def Rank_AttentionOp : Rank_AttentionBase<"attention"> {
     For each index of `batch`, one head of k and v and the `heads` heads of q that attend to it: q [heads, rows, features], k [keys, features],
     v [keys, values], out [heads, rows, values], lse [heads, rows]. `out = softmax(scale * q k^T) v`, causal where keys after a row are left
     out, and `lse` the logarithm of the softmax's sum. Features, values and the whole of lse for an index are contiguous. Of keys that come in
-    several steps the softmax so far goes from one to the next, as the last operand and the only result: [heads, rows, values + 2], contiguous.
+    several steps the softmax so far goes from one to the next, as the fourth operand and the only result: [heads, rows, values + 2], contiguous.
+    With `kernels` the first of them makes new scores of scores, and where probabilities are dropped their factors.
     ```mlir
     %out, %lse = rank.attention %q, %k, %v {batch = array<i64: 2, 4>, causal, heads = 3, rows = 8, keys = 8, features = 16, values = 16,
         scale = 0.25, strides = [array<i64: 1536, 48, 16, 192>, array<i64: 512, 16, 0, 64>, ...], offsets = array<i64: 0, 0, 0>, ...} : (...)
         -> (...)
     ```
   }];
-  let arguments = !con((ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, Optional<AnyRankedTensor>:$before), sizes);
+  let arguments = !con((ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, Variadic<AnyRankedTensor>:$further), sizes);
   let results = (outs Variadic<AnyRankedTensor>:$made);
   let extraClassDeclaration = [{
     /// Whether it makes out and lse.
     bool ends() { return getMade().size() == 2; }
+    unsigned getDataCount() { return getData() ? getData()->size() : 0; }
+    /// The softmax so far, or null.
+    ::mlir::Value getBefore() { return getFurther().size() > getDataCount() ? ::mlir::Value(getFurther().front()) : ::mlir::Value(); }
   }];
 }
 
@@ -109,13 +121,18 @@ def Rank_AttentionGradOp : Rank_AttentionBase<"attention_grad"> {
   let description = [{
     From what rank.attention had and made, and the gradient of its first result. Those of k and v are sums over the heads. With `partly`,
     of keys that come in several steps, they are f32 (f64 of f64).
+    With `kernels` the first is rank.attention's with rows of keys, the second makes gradients of scores, of new scores' gradients, which it
+    takes last, and for each slope what is to be added up, and of a table to which entries.
     ```mlir
     %dq, %dk, %dv = rank.attention_grad %q, %k, %v, %out, %dout, %lse {...} : (...) -> (...)
     ```
   }];
   let arguments = !con((ins AnyRankedTensor:$q, AnyRankedTensor:$k, AnyRankedTensor:$v, AnyRankedTensor:$out, AnyRankedTensor:$dout,
-                            AnyRankedTensor:$lse), !con(sizes, (ins UnitAttr:$partly)));
-  let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv);
+                            AnyRankedTensor:$lse, Variadic<AnyRankedTensor>:$further), !con(sizes, (ins UnitAttr:$partly)));
+  let results = (outs AnyRankedTensor:$dq, AnyRankedTensor:$dk, AnyRankedTensor:$dv, Variadic<AnyRankedTensor>:$slopes);
+  let extraClassDeclaration = [{
+    unsigned getDataCount() { return getFurther().size(); }
+  }];
 }
 
 def Rank_SquareSumOp : Rank_Op<"square_sum", [Pure]> {

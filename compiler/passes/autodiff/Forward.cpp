@@ -1,5 +1,6 @@
 // autodiff-forward: @micro of a program that trains nothing.
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
 #include "engine/program/Words.h"
@@ -38,6 +39,9 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
       dropout.replaceAllUsesWith(dropout.getX());
       dropout.erase();
     }
+    for (auto scores : module.getOps<ScoresOp>())
+      if (Operation *yield = scores.getBody().front().getTerminator(); yield->getNumOperands() > 1)
+        yield->eraseOperand(1); // factors of probabilities that are dropped
     AccumulateOp total = totalLoss(micro);
     Value losses = total ? lossesOf(total) : Value();
     if (!losses) {

@@ -200,18 +200,23 @@ private:
     return success();
   }
 
-  LogicalResult readLaunch(rank::LaunchOp launch) {
-    auto kernel = tables.symbols.lookup<rank::KernelOp>(launch.getKernel()); // there: the launch's verifier looked
-    auto [entry, isNew] = tables.kernels.try_emplace(launch.getKernel(), static_cast<uint32_t>(tables.program.kernels.size()));
+  /// The kernel's number in the program.
+  uint32_t kernelEntry(rank::KernelOp kernel) {
+    auto [entry, isNew] = tables.kernels.try_emplace(kernel.getSymName(), static_cast<uint32_t>(tables.program.kernels.size()));
     if (isNew) {
       tables.program.kernels.push_back(std::make_unique<program::KernelT>());
       program::KernelT &target = *tables.program.kernels.back();
-      target.symbol = launch.getKernel().str();
+      target.symbol = kernel.getSymName().str();
       target.extent = static_cast<int64_t>(kernel.getExtent());
       target.flops = kernel.getFlops().convertToDouble();
     }
+    return entry->second;
+  }
+
+  LogicalResult readLaunch(rank::LaunchOp launch) {
+    auto kernel = tables.symbols.lookup<rank::KernelOp>(launch.getKernel()); // there: the launch's verifier looked
     Action &action = act(program::StepKind::Kernel, launch.getKernel(), launch, launch.getOperands(), launch.getOutputs());
-    action.payload = entry->second;
+    action.payload = kernelEntry(kernel);
     for (auto [result, operand] : kernel.getInplacePairs())
       action.inplace.emplace_back(static_cast<uint32_t>(result), static_cast<uint32_t>(operand));
     action.flops = kernel.getFlops().convertToDouble();
@@ -260,6 +265,44 @@ private:
     return success();
   }
 
+  /// What is done to the scores of an attention.
+  template <typename Op> LogicalResult readScores(Op attention, program::AttentionT &entry) {
+    if (!attention.getKernels())
+      return success();
+    for (auto symbol : attention.getKernels()->template getAsRange<FlatSymbolRefAttr>()) {
+      auto kernel = tables.symbols.lookup<rank::KernelOp>(symbol.getValue()); // there: both are outlined together
+      if (entry.kernels.empty())
+        entry.drops = llvm::range_size(kernel.getResultTypes()) > 1;
+      entry.kernels.push_back(kernelEntry(kernel));
+    }
+    if (std::optional<uint64_t> back = attention.getBack())
+      entry.back = static_cast<int64_t>(*back);
+    if (std::optional<uint64_t> ahead = attention.getAhead())
+      entry.ahead = static_cast<int64_t>(*ahead);
+    // Strides of the batch loops, then head, query, key, keys, entries, and of which datum it is the slope.
+    ValueRange data = ValueRange(attention->getOperands()).take_back(attention.getDataCount());
+    ValueRange slopes = ValueRange(attention->getResults()).drop_front(entry.gradient ? 3 : attention->getNumResults());
+    size_t index = 0;
+    for (auto each : attention.getData() ? attention.getData()->template getAsRange<DenseI64ArrayAttr>()
+                                         : ArrayAttr::get(attention.getContext(), {}).template getAsRange<DenseI64ArrayAttr>()) {
+      ArrayRef<int64_t> all = each.asArrayRef(), rest = all.take_back(6);
+      bool isSlope = index >= data.size();
+      Value value = isSlope ? slopes[index - data.size()] : data[index];
+      ++index;
+      auto target = std::make_unique<program::AttentionDatumT>();
+      std::optional<program::ElementType> element = elementTypeOf(cast<RankedTensorType>(value.getType()));
+      if (!element)
+        return attention.emitOpError("has an element type that no program holds");
+      target->type = *element;
+      target->batch.assign(all.begin(), all.end() - 6);
+      target->head = rest[0], target->query = std::max<int64_t>(rest[1], 0), target->key = std::max<int64_t>(rest[2], 0);
+      target->has_query = rest[1] >= 0, target->has_key = rest[2] >= 0, target->keys = rest[3], target->entries = rest[4];
+      target->datum = isSlope ? static_cast<uint32_t>(rest[5]) : 0;
+      (isSlope ? entry.slopes : entry.data).push_back(std::move(target));
+    }
+    return success();
+  }
+
   template <typename Op> LogicalResult readAttention(Op attention, bool gradient, bool continues, bool unfinished) {
     auto type = cast<RankedTensorType>(attention.getQ().getType());
     std::optional<program::ElementType> element = elementTypeOf(type);
@@ -282,6 +325,7 @@ private:
     entry->zigzag = static_cast<uint32_t>(attention.getZigzag());
     entry->ring = attention.getStep().has_value();
     entry->step = static_cast<uint32_t>(attention.getStep().value_or(0));
+    entry->other = attention.getOther();
     entry->continues = continues;
     entry->unfinished = unfinished;
     for (auto strides : attention.getStrides().template getAsRange<DenseI64ArrayAttr>()) {
@@ -292,6 +336,8 @@ private:
       target.head = all[all.size() - 2];
       target.row = all.back();
     }
+    if (failed(readScores(attention, *entry)))
+      return failure();
     StringRef name = attention->getName().stripDialect();
     Action &action = act(program::StepKind::Attention, name, attention, attention->getOperands(), attention->getResults());
     action.payload = static_cast<uint32_t>(tables.program.attentions.size());

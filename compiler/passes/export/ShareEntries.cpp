@@ -43,8 +43,17 @@ auto keyOf(const program::AttentionT &a) {
   std::vector<std::tuple<std::vector<int64_t>, int64_t, int64_t>> strides;
   for (const auto &each : a.strides)
     strides.emplace_back(each->batch, each->head, each->row);
+  auto dataOf = [](const auto &list) {
+    std::vector<std::tuple<program::ElementType, std::vector<int64_t>, int64_t, int64_t, int64_t, bool, bool, int64_t, int64_t, uint32_t>>
+        all;
+    for (const auto &each : list)
+      all.emplace_back(each->type, each->batch, each->head, each->query, each->key, each->has_query, each->has_key, each->keys,
+                       each->entries, each->datum);
+    return all;
+  };
   return std::make_tuple(a.type, a.gradient, a.causal, a.scale, a.batch, a.heads, a.rows, a.keys, a.features, a.values, strides, a.axes,
-                         a.zigzag, a.ring, a.step, a.continues, a.unfinished);
+                         a.zigzag, a.ring, a.step, a.continues, a.unfinished, a.other, a.kernels, a.drops, dataOf(a.data), dataOf(a.slopes),
+                         a.back, a.ahead);
 }
 
 auto keyOf(const program::TransferT &t) { return std::make_tuple(t.axis, t.peer, t.event, t.type, t.count); }
@@ -103,11 +112,11 @@ private:
   uint32_t payloadOf(const program::Step &step) {
     switch (step.kind()) {
     case program::StepKind::Kernel:
-      return copied(kernels, program.kernels[step.payload()]->symbol, *program.kernels[step.payload()]);
+      return kernel(step.payload());
     case program::StepKind::Matmul:
       return copied(matmuls, keyOf(*program.matmuls[step.payload()]), *program.matmuls[step.payload()]);
     case program::StepKind::Attention:
-      return copied(attentions, keyOf(*program.attentions[step.payload()]), *program.attentions[step.payload()]);
+      return attention(*program.attentions[step.payload()]);
     case program::StepKind::Collective:
       return collective(step);
     case program::StepKind::Send:
@@ -122,6 +131,16 @@ private:
 
   template <typename Entry, typename Key> static uint32_t copied(Shared<Entry, Key> &table, Key key, const Entry &entry) {
     return table.add(std::move(key), [&] { table.entries.push_back(std::make_unique<Entry>(entry)); });
+  }
+
+  uint32_t kernel(uint32_t old) { return copied(kernels, program.kernels[old]->symbol, *program.kernels[old]); }
+
+  /// With the kernels of its scores, whose numbers change.
+  uint32_t attention(const program::AttentionT &old) {
+    program::AttentionT entry = old;
+    for (uint32_t &number : entry.kernels)
+      number = kernel(number);
+    return copied(attentions, keyOf(entry), entry);
   }
 
   /// Shares the parts of a bucket, which lie one after the other, as a whole.

@@ -296,7 +296,7 @@ LayoutAttr Layouts::resultLayout(Value result) const {
   for (StringAttr meshAxis : rules.mesh.getNames()) {
     StringAttr axis = assignment.axisOf(meshAxis);
     bool walked = llvm::any_of(layout.getNames(), [&](StringAttr name) { return loopOf(name) == axis; });
-    bool summed = axis && !walked && !llvm::is_contained(assignment.internal, axis);
+    bool summed = axis && !walked && !llvm::is_contained(assignment.internal, axis) && !layout.splitsOver(meshAxis);
     if (summed || llvm::is_contained(kept.lookup(op), meshAxis))
       partial.push_back(meshAxis);
   }

@@ -36,6 +36,8 @@ struct PlaceMarkAttention : impl::PlaceMarkAttentionBase<PlaceMarkAttention> {
         markBlocked(op);
         continue;
       }
+      if (!dividesKeys(op, rule, rules.mesh.sizeOf(splits)))
+        continue;
       keepLse(op);
       op.setRing(true);
       if (rule.getBy() == "ring_zigzag")
@@ -55,6 +57,18 @@ private:
   bool wrong = false;
 
   static bool isRing(dist::RuleAttr rule) { return rule.getBy().getValue().starts_with("ring"); }
+
+  /// The keys of another sequence are dealt out as the queries are, and nothing fills them up.
+  bool dividesKeys(nn::AttentionOp op, dist::RuleAttr rule, int64_t ranks) {
+    int64_t keys = nn::sizeOf(op.getK().getType(), op.getKeyAxis());
+    if (!op.getKeysAttr() || keys % ranks == 0)
+      return true;
+    InFlightDiagnostic error = fail(rule);
+    error << "a ring of " << ranks << " ranks cannot share the " << keys << " keys over '" << op.getKeyAxis().getValue() << "'";
+    error.attachNote(op.getLoc()) << "operation 'attention' is here";
+    error.attachNote(rule.getLoc()) << "help: use 'by gather', or a size that " << ranks << " divides";
+    return false;
+  }
 
   static void markBlocked(nn::AttentionOp op) {
     keepLse(op);
@@ -84,6 +98,10 @@ private:
         if (op.getFromAttr() == axis || op.getToAttr() == axis)
           order(op.getFromAttr() == axis ? op.getToAttr() : op.getFromAttr(), rule, ranks);
       });
+      getOperation().walk([&](nn::AttentionOp op) {
+        if (op.getSeqAttr() == axis && !op.getKeysAttr())
+          order(op.getKeyAttr(), rule, ranks);
+      });
       return;
     }
     if (entry->second.ranks == ranks || wrong)
@@ -101,6 +119,8 @@ private:
 
   /// A loop that needs all of its axis knows its places by where they lie, and a lookup finds its rows so.
   static bool countsPlaces(Operation *op, StringAttr axis) {
+    if (isa<nn::AttentionOp>(op)) // it is told how they lie
+      return false;
     if (auto gather = dyn_cast<nn::GatherOp>(op))
       return gather.getAxisAttr() == axis;
     auto shardable = dyn_cast<nn::ShardableOpInterface>(op);

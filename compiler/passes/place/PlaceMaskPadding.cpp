@@ -1,5 +1,6 @@
 // Derives where padding holds zeros and masks what a contraction or a gradient would otherwise pick up (RULES.md#P8).
 #include "compiler/dialects/dist/Dist.h"
+#include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/passes/place/Place.h"
 
 #include "mlir/IR/Builders.h"
@@ -110,7 +111,12 @@ struct PlaceMaskPadding : impl::PlaceMaskPaddingBase<PlaceMaskPadding> {
   void runOnOperation() override {
     Padding padding(dist::meshOf(getOperation()));
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<nn::ScoresOp>(op))
+        return WalkResult::skip();
+      ops.push_back(op);
+      return WalkResult::advance();
+    });
     for (Operation *op : ops)
       padding.visit(op);
   }

@@ -291,6 +291,14 @@ Assignment Rules::assign(Operation *op, ArrayRef<StringAttr> reserved, StringAtt
       assignment.take(axis, meshAxis, index);
     }
   }
+  // Round a ring the keys of another sequence are dealt out as the queries are.
+  auto dealOut = [&](auto ring) {
+    if (ring && ring.getRing() && ring.getKeysAttr())
+      for (StringAttr meshAxis : SmallVector<StringAttr>(assignment.splitsOf(ring.getSeqAttr())))
+        assignment.take(ring.getKeyAttr(), meshAxis, assignment.ruleOf(meshAxis));
+  };
+  dealOut(dyn_cast<nn::AttentionOp>(op));
+  dealOut(dyn_cast<nn::AttentionGradOp>(op));
   return assignment;
 }
 

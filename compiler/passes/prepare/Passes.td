@@ -25,6 +25,24 @@ def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::npar::nn::NnDialect"];
 }
 
+def PrepareScores : Pass<"prepare-scores", "::mlir::ModuleOp"> {
+  let summary = "write what is done to attention's scores as a formula for one score";
+  let description = [{
+    Takes the attributes `biased`, `masked`, `cap`, `dropout` and `site` of nn.attention. Values of the size of queries by keys, and what is
+    made of positions alone, go into an `nn.scores`, in f32 (f64 of f64) whatever the plan computes in; what they are made of is the
+    attention's `data`. Equal formulas are one. Of the data that depend on a parameter `sloped` lists the numbers.
+
+    ```mlir
+    %d = nn.integer "sub" %j, %i : ..            // nn.index of keys and queries
+    %b = nn.mul %f, %slopes : ..                 // [head, seq, key], of slopes [head]
+    %o, %p = nn.attention %q, %k, %v, %b {biased = true, seq = "seq", key = "key", ..} : ..
+    // becomes
+    %o, %p = nn.attention %q, %k, %v, %slopes {scores = @formula_0, sloped = array<i64: 0>, seq = "seq", key = "key", ..} : ..
+    ```
+  }];
+  let dependentDialects = ["::npar::nn::NnDialect"];
+}
+
 def PrepareCheck : Pass<"prepare-check", "::mlir::ModuleOp"> {
   let summary = "verify a whole nn program";
   let description = [{

@@ -10,10 +10,13 @@ void npar::buildPreparePipeline(mlir::OpPassManager &passes) {
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(createPrepareCheckPass());
   passes.addPass(createPrepareInputsPass());
+  passes.addPass(createPrepareScoresPass()); // after what looks at uses of inputs
+  passes.addPass(mlir::createCanonicalizerPass());
 }
 
 void npar::registerPreparePasses() {
   mlir::registerPass([] { return createPreparePrecisionPass(); });
+  mlir::registerPass([] { return createPrepareScoresPass(); });
   mlir::registerPass([] { return createPrepareCheckPass(); });
   mlir::registerPass([] { return createPrepareInputsPass(); });
   mlir::PassPipelineRegistration<>("prepare", "canonicalize and check an imported program", buildPreparePipeline);

@@ -262,3 +262,39 @@ module attributes {npar.micro_count = 1 : i64} {
     nn.accumulate @w.grad.1, %g : tensor<8x16xf32, #nn.axes<embed, hidden>>
   }
 }
+
+// -----
+// What is done to scores is a kernel for blocks of 32 rows, of queries forward and of keys backward, whose gradient gives what slopes are made of.
+// CHECK-LABEL: func.func @scores
+// CHECK: rank.attention %arg0, %arg0, %arg0, %arg1 {{{.*}}data = [array<i64: 0, -1, 1, 8, 0, -1>]{{.*}}kernels = [@scores_0]
+// CHECK: rank.attention_grad %arg0, %arg0, %arg0, %arg0, %arg0, %arg2, %arg1 {{{.*}}data = [array<i64: 0, -1, 1, 8, 0, -1>, array<i64: 0, -1, 1, 8, 0, 0>]{{.*}}kernels = [@scores_1, @scores_grad_0]
+// CHECK-NOT: nn.scores
+// CHECK: rank.kernel @scores_0
+// CHECK-NEXT: ^bb0(%[[X:.+]]: tensor<32x32xf32, #nn.axes<score.query, score.key>>, %{{.+}}: tensor<32xi32, #nn.axes<score.query>>, %{{.+}}: tensor<32xi32, #nn.axes<score.key>>, %{{.+}}: tensor<32xf32, #nn.axes<score.key>>):
+// CHECK: rank.kernel @scores_1
+// CHECK-NEXT: ^bb0(%{{.+}}: tensor<32x32xf32, #nn.axes<score.key, score.query>>
+// CHECK: rank.kernel @scores_grad_0
+// CHECK-NEXT: ^bb0(%[[Y:.+]]: tensor<32x32xf32, #nn.axes<score.key, score.query>>, {{.+}}, %[[DY:.+]]: tensor<32x32xf32, #nn.axes<score.key, score.query>>):
+// CHECK: rank.yield %{{.+}}, %{{.+}} : tensor<32x32xf32, #nn.axes<score.key, score.query>>, tensor<32x32xf32, #nn.axes<score.key, score.query>>
+!q = tensor<8x8xf32, #nn.axes<seq, feature>>
+!l = tensor<8xf32, #nn.axes<seq>>
+!b = tensor<8xf32, #nn.axes<key>>
+!x = tensor<1x1xf32, #nn.axes<score.query, score.key>>
+!i = tensor<1xi32, #nn.axes<score.query>>
+!j = tensor<1xi32, #nn.axes<score.key>>
+!w = tensor<1xf32, #nn.axes<score.key>>
+module attributes {dist.mesh = #dist.mesh<>} {
+  nn.scores @formula {
+  ^bb0(%x: !x, %i: !i, %j: !j, %b: !w):
+    %0 = nn.broadcast %b : (!w) -> !x
+    %1 = nn.mul %x, %0 : (!x, !x) -> !x
+    nn.scores_yield %1 : !x
+  }
+  func.func @scores(%q: !q, %b: !b, %l: !l) -> (!q, !b) {
+    %o, %l2 = nn.attention %q, %q, %q, %b {seq = "seq", key = "key", feature = "feature", causal = false, scale = 0.5, blocked,
+        scores = @formula, sloped = array<i64: 0>} : (!q, !q, !q, !b) -> (!q, !l)
+    %dq, %dk, %dv, %db = nn.attention_grad %q, %q, %q, %l, %q, %q, %b {seq = "seq", key = "key", feature = "feature", causal = false,
+        scale = 0.5, blocked, scores = @formula, sloped = array<i64: 0>} : (!q, !q, !q, !l, !q, !q, !b) -> (!q, !q, !q, !b)
+    return %o, %db : !q, !b
+  }
+}

@@ -52,7 +52,7 @@ struct OperationTableTest : testing::Test {
   }
   /// As the op declares it; `anyNumber` for lists.
   static int operandCount(OperationName name) {
-    if (name.hasTrait<OpTrait::VariadicOperands>())
+    if (name.hasTrait<OpTrait::VariadicOperands>() || name.hasTrait<OpTrait::AtLeastNOperands<3>::Impl>())
       return dsl::NodeKind::anyNumber;
     return countBy<OpTrait::ZeroOperands, OpTrait::OneOperand, OpTrait::NOperands<2>::Impl, OpTrait::NOperands<3>::Impl>(name, 0);
   }

@@ -53,12 +53,15 @@ template <typename Op> static LogicalResult verifyKept(Op op) {
 }
 
 // q: [.., seq, heads, groups, contracted], k: [.., seq, heads, contracted], v: [.., seq, heads, feature], probs: [.., heads, groups, seq,
-// key], lse: [.., heads, groups, seq].
+// key], lse: [.., heads, groups, seq]. With `keys` k and v have that axis in the place of seq.
 template <typename Op> static LogicalResult verifyShapes(Op op) {
   Type q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType(), probs = op.getProbs().getType();
-  StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr(), feature = op.getFeatureAttr();
-  if (failed(requireSameElement(op, {q, k, v})) || failed(verifyKept(op)) || failed(requireNoAxis(op, q, "q", key)) ||
-      failed(requireWithin(op, k, "k", q, "q")))
+  StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr(), feature = op.getFeatureAttr(), keys = op.getKeyAxis();
+  bool isOther = keys != seq;
+  if (failed(requireSameElement(op, {q, k, v})) || failed(verifyKept(op)) || failed(requireNoAxis(op, q, "q", key)))
+    return failure();
+  if (isOther ? failed(requireNoAxis(op, q, "q", keys)) || failed(requireNoAxis(op, k, "k", seq))
+              : failed(requireWithin(op, k, "k", q, "q")))
     return failure();
   SmallVector<StringAttr> rows, heads; // of q and of k without what is contracted
   for (StringAttr name : axesOf(probs)) {
@@ -68,18 +71,22 @@ template <typename Op> static LogicalResult verifyShapes(Op op) {
     if (hasAxis(k, name))
       heads.push_back(name);
   }
-  SmallVector<StringAttr> contracted = contractedAxes(q, probs), queries(rows), keys(heads), values(heads);
+  if (isOther)
+    heads.push_back(keys);
+  SmallVector<StringAttr> contracted = contractedAxes(q, probs), queries(rows), looked(heads), values(heads);
   if (contracted.empty())
     return op.emitOpError() << "q and k have no axis to be multiplied over: " << kept(op) << " has all axes of q";
   queries.append(contracted);
-  keys.append(contracted);
+  looked.append(contracted);
   values.push_back(feature);
-  if (failed(requireAxes(op, q, "q", queries, kept(op))) || failed(requireAxis(op, k, "k", seq)) ||
-      failed(requireAxes(op, k, "k", keys, "q")) || failed(requireAxes(op, v, "v", values, "k")))
+  if (failed(requireAxes(op, q, "q", queries, kept(op))) || failed(requireAxis(op, k, "k", keys)) ||
+      failed(requireAxes(op, k, "k", looked, "q")) || failed(requireAxes(op, v, "v", values, "k")))
     return failure();
   // After placing the queries may be split while the keys are whole.
-  int64_t size = sizeOf(q, seq), alias = op.keepsLse() ? sizeOf(k, seq) : sizeOf(probs, key);
-  if (!op.getRing() && !isPlaced(q) && size != alias)
+  int64_t size = sizeOf(q, seq), alias = op.keepsLse() ? sizeOf(k, keys) : sizeOf(probs, key);
+  if (isOther && op.getCausal())
+    return op.emitOpError("is causal over the keys of another sequence");
+  if (!isOther && !op.getRing() && !isPlaced(q) && size != alias)
     return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << size << " but its alias '" << key.getValue() << "' has "
                             << alias;
   return op.getRing() && op.getBlocked() ? op.emitOpError("is both 'ring' and 'blocked'") : success();
@@ -95,10 +102,33 @@ template <typename Op> static LogicalResult verifyOut(Op op, Type out, StringRef
   return requireAxes(op, out, what, axes, kept(op));
 }
 
-LogicalResult AttentionOp::verify() { return failure(failed(verifyShapes(*this)) || failed(verifyOut(*this, getOut().getType(), "out"))); }
+/// What `sloped` numbers is there, and the scores' formula where there are data.
+template <typename Op> static LogicalResult verifyData(Op op, size_t bare) {
+  ValueRange data = op.getData();
+  if (!op.getScores() && data.size() != bare)
+    return op.emitOpError() << "has " << data.size() << " data and no 'scores'";
+  for (int64_t number : op.getSlopeNumbers())
+    if (number < 0 || number >= static_cast<int64_t>(data.size()) || !isa<FloatType>(getElementTypeOrSelf(data[number].getType())))
+      return op.emitOpError() << "has a slope for number " << number << " of " << data.size() << " data";
+  return success();
+}
+
+/// What is said of scores as the language says it, and not yet by `scores`.
+static size_t bareData(AttentionOp op) { return size_t(op.getBiased().value_or(false)) + size_t(op.getMasked().value_or(false)); }
+
+LogicalResult AttentionOp::verify() {
+  return failure(failed(verifyShapes(*this)) || failed(verifyData(*this, bareData(*this))) ||
+                 failed(verifyOut(*this, getOut().getType(), "out")));
+}
 LogicalResult AttentionGradOp::verify() {
   if (keepsLse() && !getOut())
     return emitOpError() << "with '" << (getRing() ? "ring" : "blocked") << "' needs 'out'";
+  if (getScores() && !keepsLse())
+    return emitOpError() << "with 'scores' needs 'ring' or 'blocked'";
+  if (failed(verifyData(*this, 0)))
+    return failure();
+  if (getSlopes().size() != getSlopeNumbers().size())
+    return emitOpError() << "makes " << getSlopes().size() << " slopes, must make " << getSlopeNumbers().size();
   return failure(failed(verifyShapes(*this)) || failed(verifyOut(*this, getDout().getType(), "dout")) ||
                  (getOut() && failed(verifyOut(*this, getOut().getType(), "out"))) ||
                  failed(requireSameOrder(*this, getDq().getType(), "dq", getQ().getType(), "q")) ||
@@ -109,42 +139,75 @@ LogicalResult AttentionGradOp::verify() {
 // The probabilities; `ring` and `blocked` are not decided in the language.
 SmallVector<Type> AttentionOp::getFurtherTypes(RankedTensorType out, DictionaryAttr attributes) {
   auto seq = attributes.getAs<StringAttr>("seq"), feature = attributes.getAs<StringAttr>("feature");
+  auto keys = attributes.getAs<IntegerAttr>("key_count");
   RankedTensorType rows = withoutAxes(out, {seq, feature});
   SmallVector<StringAttr> names(axesOf(rows));
   SmallVector<int64_t> sizes(rows.getShape());
   names.append({seq, attributes.getAs<StringAttr>("key")});
-  sizes.append(2, sizeOf(out, seq));
+  sizes.append({sizeOf(out, seq), keys ? keys.getInt() : sizeOf(out, seq)});
   return {withAxes(out.getElementType(), names, sizes)};
 }
 
-// Heads, groups and what is before them are parallel; the gradients of k and v are sums over the groups.
+// Heads, groups and what is before them are parallel; the gradients of k and v are sums over the groups. The keys of another sequence are
+// known by their alias alone; what tables of `data` have besides is whole.
 template <typename Op> static SmallVector<LoopAxis> loopAxes(Op op) {
-  SmallVector<LoopAxis> axes = withKind(defaultLoopAxes(op), op.getSeqAttr(), LoopKind::Context);
-  SmallVector<StringAttr> whole = contractedAxes(op.getQ().getType(), op.getProbs().getType());
-  whole.push_back(op.getFeatureAttr());
-  if (!op.getRing())
-    whole.push_back(op.getKeyAttr());
-  for (StringAttr axis : whole)
-    axes = withKind(std::move(axes), axis, LoopKind::Whole);
+  Type probs = op.getProbs().getType();
+  SmallVector<LoopAxis> axes;
+  for (LoopAxis axis : defaultLoopAxes(op)) {
+    bool isRow = hasAxis(probs, axis.name) && axis.name != op.getKeyAttr();
+    if (axis.name == op.getSeqAttr())
+      axis.kind = LoopKind::Context;
+    else if (!isRow)
+      axis.kind = LoopKind::Whole;
+    if (axis.name != op.getKeysAttr() && axis.name != op.getKeyAttr())
+      axes.push_back(axis);
+  }
+  if (!op.getRing() || op.getKeysAttr() || !op.getData().empty())
+    axes.push_back({op.getKeyAttr(), LoopKind::Whole});
   return axes;
 }
 SmallVector<LoopAxis> AttentionOp::getLoopAxes() { return loopAxes(*this); }
 SmallVector<LoopAxis> AttentionGradOp::getLoopAxes() { return loopAxes(*this); }
 
-// k and v, their gradients as well, have the sequence under its alias; on a ring each rank has the keys of its own queries.
-template <typename Op> static StringAttr loopOf(Op op, bool keyed, StringAttr axis) {
-  return keyed && !op.getRing() && axis == op.getSeqAttr() ? op.getKeyAttr() : axis;
+// k and v, their gradients as well, have the sequence under its alias; on a ring each rank has the keys of its own queries, or of another
+// sequence a share like that of the queries (Rules.cpp).
+template <typename Op> static StringAttr loopOfKey(Op op, StringAttr axis) {
+  if (axis != op.getKeyAxis())
+    return axis;
+  return op.getRing() && !op.getKeysAttr() ? axis : op.getKeyAttr();
 }
-StringAttr AttentionOp::loopOfOperand(unsigned operand, StringAttr axis) { return loopOf(*this, operand == 1 || operand == 2, axis); }
+
+/// On a ring data go with the keys that they are of, unless they are of queries, too: these have all keys.
+template <typename Op> static StringAttr loopOfDatum(Op op, Type datum, StringAttr axis) {
+  if (axis != op.getDataAxis())
+    return axis;
+  if (!op.getRing())
+    return op.getKeyAttr();
+  return hasAxis(datum, op.getSeqAttr()) ? axis : op.getKeysAttr() ? op.getKeyAttr() : op.getSeqAttr();
+}
+
+StringAttr AttentionOp::loopOfOperand(unsigned operand, StringAttr axis) {
+  if (operand >= 3)
+    return loopOfDatum(*this, getOperand(operand).getType(), axis);
+  return operand == 0 ? axis : loopOfKey(*this, axis);
+}
 StringAttr AttentionOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
-StringAttr AttentionGradOp::loopOfOperand(unsigned operand, StringAttr axis) { return loopOf(*this, operand == 1 || operand == 2, axis); }
-StringAttr AttentionGradOp::loopOfResult(unsigned result, StringAttr axis) { return loopOf(*this, result == 1 || result == 2, axis); }
+StringAttr AttentionGradOp::loopOfOperand(unsigned operand, StringAttr axis) {
+  if (operand >= 6)
+    return loopOfDatum(*this, getOperand(operand).getType(), axis);
+  return operand == 1 || operand == 2 ? loopOfKey(*this, axis) : axis;
+}
+StringAttr AttentionGradOp::loopOfResult(unsigned result, StringAttr axis) {
+  if (result >= 3)
+    return loopOfDatum(*this, getData()[getSlopeNumbers()[result - 3]].getType(), axis);
+  return result == 1 || result == 2 ? loopOfKey(*this, axis) : axis;
+}
 
 /// Pairs of a query and a key, in all heads, for which something is computed: what is masked is left out, query by query. Where the queries
 /// are split, of the rank that has the last ones.
 template <typename Op> static double pairs(Op op) {
   double kept = static_cast<double>(llvm::cast<RankedTensorType>(op.getProbs().getType()).getNumElements());
-  double keys = op.keepsLse() ? static_cast<double>(sizeOf(op.getK().getType(), op.getSeqAttr())) : 1;
+  double keys = op.keepsLse() ? static_cast<double>(sizeOf(op.getK().getType(), op.getKeyAxis())) : 1;
   double queries = static_cast<double>(sizeOf(op.getQ().getType(), op.getSeqAttr()));
   return kept * (op.getBlocked() && op.getCausal() ? keys - (std::min(queries, keys) - 1) / 2 : keys);
 }
@@ -168,9 +231,26 @@ double AttentionGradOp::getFlops() { return getProductFlops() + 6 * pairs(*this)
 double AttentionOp::getProductFlops() { return productFlops(*this, 1, getBlocked() || !getOut().use_empty()); }
 double AttentionGradOp::getProductFlops() { return productFlops(*this, getBlocked() ? 3 : 2, 2); }
 
-// The gradients of k and v are sums over the groups and over the sequence, that of q is one over the keys.
+// The gradients of k and v are sums over the groups and over the sequence, that of q is one over the keys. Data change nothing where dout
+// is 0.
 bool AttentionGradOp::needsZeroPadding(unsigned operand, StringAttr axis) {
+  if (operand >= 6)
+    return false;
   return isContracted(*this, operand, axis) || axis == getSeqAttr() || !hasAxis(getK().getType(), axis);
+}
+
+/// The gradient of a datum for each sample and head: the axes of lse but seq, and its own.
+static Type slopeType(AttentionOp op, Type datum) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  auto add = [&](Type type) {
+    for (auto [name, size] : llvm::zip(axesOf(type), llvm::cast<RankedTensorType>(type).getShape()))
+      if (!llvm::is_contained(names, name))
+        names.push_back(name), sizes.push_back(size);
+  };
+  add(withoutAxes(llvm::cast<RankedTensorType>(op.getLse().getType()), {op.getSeqAttr()}));
+  add(datum);
+  return withAxes(getElementTypeOrSelf(op.getLse().getType()), names, sizes);
 }
 
 SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
@@ -178,8 +258,22 @@ SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gr
     emitOpError() << "no gradient flows through the probabilities";
     return {};
   }
-  auto grad = AttentionGradOp::create(builder, getLoc(), TypeRange{getQ().getType(), getK().getType(), getV().getType()}, getQ(), getK(),
-                                      getV(), getProbs(), gradients[0], keepsLse() ? getOut() : Value(), getSeqAttr(), getKeyAttr(),
-                                      getFeatureAttr(), getCausalAttr(), getScaleAttr(), getRingAttr(), getBlockedAttr());
-  return {grad.getDq(), grad.getDk(), grad.getDv()};
+  SmallVector<Value> further;
+  if (keepsLse())
+    further.push_back(getOut());
+  llvm::append_range(further, getData());
+  SmallVector<Type> types = {getQ().getType(), getK().getType(), getV().getType()};
+  for (int64_t number : getSlopeNumbers())
+    types.push_back(slopeType(*this, getData()[number].getType()));
+  auto grad = AttentionGradOp::create(builder, getLoc(), types, getQ(), getK(), getV(), getProbs(), gradients[0], further, getSeqAttr(),
+                                      getKeyAttr(), getFeatureAttr(), getCausalAttr(), getScaleAttr(), getKeysAttr(), getScoresAttr(),
+                                      getSlopedAttr(), getRingAttr(), getBlockedAttr());
+  SmallVector<Value> all = {grad.getDq(), grad.getDk(), grad.getDv()};
+  all.resize(getNumOperands());
+  for (auto [number, slope] : llvm::zip(getSlopeNumbers(), grad.getSlopes())) {
+    auto datum = llvm::cast<RankedTensorType>(getData()[number].getType());
+    Value sum = reduceTo(builder, getLoc(), slope, withElement(datum, getElementTypeOrSelf(slope.getType())));
+    all[3 + number] = sum.getType() == datum ? sum : ConvertOp::create(builder, getLoc(), datum, sum).getResult();
+  }
+  return all;
 }

@@ -27,27 +27,54 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
     ```
     With `ring` the keys and values of the mesh axes that split `seq` travel past the queries, and nobody ever has all of them: the second
     result is lse too. It is expanded into an `nn.ring_attention` for each rank of the ring.
+
+    With `keys` the keys are another sequence, `key_count` of them: k and v have that axis in place of `seq`, as a decoder looks at what an
+    encoder made.
+
+    What is done to scores between product and softmax comes in two forms. As imported: `data` holds a bias over any of lse's axes and the
+    keys (where `biased`) and a condition (where `masked`) that is 0 for what is not seen; `cap` is the bound of c tanh(scores / c), which
+    comes first, and with `dropout` probabilities are dropped where `site` draws it. As `prepare-scores` leaves it: `scores` names an
+    nn.scores with a formula for one score, and `data` are its operands. In `data` keys have the axis `keys`, without it `key`.
   }];
-  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale,
+  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, Variadic<Nn_Tensor>:$data, StrAttr:$seq, StrAttr:$key, StrAttr:$feature,
+                       BoolAttr:$causal, F64Attr:$scale, OptionalAttr<StrAttr>:$keys, OptionalAttr<I64Attr>:$key_count,
+                       OptionalAttr<BoolAttr>:$biased, OptionalAttr<BoolAttr>:$masked, OptionalAttr<F64Attr>:$cap, OptionalAttr<F64Attr>:$dropout,
+                       OptionalAttr<StrAttr>:$site, OptionalAttr<FlatSymbolRefAttr>:$scores, OptionalAttr<DenseI64ArrayAttr>:$sloped,
                        UnitAttr:$ring, UnitAttr:$blocked);
   let results = (outs Nn_Float:$out, Nn_Float:$probs);
   let extra = [{
     /// Whether the second result is the logarithm of the sum of exponentials.
     bool keepsLse() { return getRing() || getBlocked(); }
     ::mlir::Value getLse() { return getProbs(); }
+    /// What k and v have for keys, and what `data` has.
+    ::mlir::StringAttr getKeyAxis() { return getKeysAttr() ? getKeysAttr() : getSeqAttr(); }
+    ::mlir::StringAttr getDataAxis() { return getKeysAttr() ? getKeysAttr() : getKeyAttr(); }
+    /// Numbers among `data` of those with a gradient.
+    ::llvm::ArrayRef<int64_t> getSlopeNumbers() { return getSloped().value_or(::llvm::ArrayRef<int64_t>()); }
   }];
 }
 
 def Nn_AttentionGradOp : Nn_PureOp<"attention_grad", [Nn_Composite, Nn_OwnLoopNames, Nn_OwnProducts]> {
   let summary = "the gradients of q, k, v; with `ring` or `blocked` from lse in place of the probabilities, and from `out`";
-  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, Nn_Float:$probs, Nn_Float:$dout, Optional<Nn_Float>:$out,
-                       StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale, UnitAttr:$ring, UnitAttr:$blocked);
-  let results = (outs Nn_Float:$dq, Nn_Float:$dk, Nn_Float:$dv);
+  let description = [{
+    `further` is `out`, where there is one, and then the attention's `data`. The gradients of those of them that are `sloped` follow; each has
+    the axes of lse but `seq` and the datum's own, in f32 (f64 of f64): nothing is added up over samples and heads.
+  }];
+  let arguments = (ins Nn_Float:$q, Nn_Float:$k, Nn_Float:$v, Nn_Float:$probs, Nn_Float:$dout, Variadic<Nn_Tensor>:$further,
+                       StrAttr:$seq, StrAttr:$key, StrAttr:$feature, BoolAttr:$causal, F64Attr:$scale, OptionalAttr<StrAttr>:$keys,
+                       OptionalAttr<FlatSymbolRefAttr>:$scores, OptionalAttr<DenseI64ArrayAttr>:$sloped, UnitAttr:$ring, UnitAttr:$blocked);
+  let results = (outs Nn_Float:$dq, Nn_Float:$dk, Nn_Float:$dv, Variadic<Nn_Float>:$slopes);
   let reduction = "Sum";
   let extra = [{
     /// Whether the fourth operand is the logarithm of the sum of exponentials.
     bool keepsLse() { return getRing() || getBlocked(); }
     ::mlir::Value getLse() { return getProbs(); }
+    /// Null where there is none.
+    ::mlir::Value getOut() { return getFurther().empty() ? ::mlir::Value() : getFurther().front(); }
+    ::mlir::ValueRange getData() { return ::mlir::ValueRange(getFurther()).drop_front(getFurther().empty() ? 0 : 1); }
+    ::mlir::StringAttr getKeyAxis() { return getKeysAttr() ? getKeysAttr() : getSeqAttr(); }
+    ::mlir::StringAttr getDataAxis() { return getKeysAttr() ? getKeysAttr() : getKeyAttr(); }
+    ::llvm::ArrayRef<int64_t> getSlopeNumbers() { return getSloped().value_or(::llvm::ArrayRef<int64_t>()); }
     bool needsZeroPadding(unsigned operand, ::mlir::StringAttr axis);
   }];
 }

@@ -1,5 +1,5 @@
 // Dropout: the mask is drawn from the place of an element in the whole model, so that no plan changes it.
-#include "compiler/dialects/nn/base/Meaning.h"
+#include "compiler/dialects/nn/ops/Dropout.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "llvm/Support/xxhash.h"
 
@@ -62,11 +62,14 @@ static Scalar philox(Scalar counter, Scalar step, Scalar seed, uint64_t site) {
   return low32(c[0]);
 }
 
+Scalar nn::isDropped(Body &body, Scalar place, double rate, StringRef site) {
+  Scalar word = philox(place, body.step(), body.seed(), llvm::xxh3_64bits(site));
+  return lessi(word, body.integer(int64_t(rate * 4294967296.0)));
+}
+
 LogicalResult DropoutOp::lower(Lowering &lowering) {
   Type type = getType();
   double rate = getRate().convertToDouble();
-  uint64_t site = llvm::xxh3_64bits(getSite());
-  auto threshold = int64_t(rate * 4294967296.0);
   return lowering.map(*this, getX(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
     Scalar index = body.integer(0);
     for (StringAttr axis : axesOf(type)) {
@@ -76,8 +79,7 @@ LogicalResult DropoutOp::lower(Lowering &lowering) {
         coordinate = addi(muli(body.micro(), body.integer(size)), coordinate);
       index = addi(muli(index, body.integer(size)), coordinate);
     }
-    Scalar word = philox(index, body.step(), body.seed(), site);
-    Scalar dropped = lessi(word, body.integer(threshold));
+    Scalar dropped = isDropped(body, index, rate, getSite());
     return {select(dropped, in[0].like(0.0), in[0] * (1.0 / (1.0 - rate)))};
   });
 }

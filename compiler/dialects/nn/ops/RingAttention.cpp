@@ -30,12 +30,15 @@ static LogicalResult requireElement(Operation *op, Type type, StringRef what, Ty
 /// All operands of a step have the sequence, as far as one rank has it.
 template <typename Op> static LogicalResult verifyOperands(Op op) {
   Type q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType();
-  StringAttr seq = op.getSeqAttr(), feature = op.getFeatureAttr();
+  StringAttr seq = op.getSeqAttr(), feature = op.getFeatureAttr(), keys = op.getKeyAxis();
   if (op.getRing().empty() || int64_t(op.getStep()) < 0)
     return op.emitOpError() << "goes round " << op.getRing().size() << " mesh axes, at step " << int64_t(op.getStep());
-  if (failed(requireSameElement(op, {q, k, v})) || failed(requireAxis(op, q, "q", seq)) || failed(requireAxis(op, k, "k", seq)) ||
-      failed(requireAxis(op, v, "v", seq)) || failed(requireAxis(op, v, "v", feature)) || failed(requireWithin(op, k, "k", q, "q")))
+  if (failed(requireSameElement(op, {q, k, v})) || failed(requireAxis(op, q, "q", seq)) || failed(requireAxis(op, k, "k", keys)) ||
+      failed(requireAxis(op, v, "v", keys)) || failed(requireAxis(op, v, "v", feature)) ||
+      (keys == seq && failed(requireWithin(op, k, "k", q, "q"))))
     return failure();
+  if (!op.getData().empty() && (!op.getScores() || !op.getKey()))
+    return op.emitOpError() << "has " << op.getData().size() << " data and no 'scores' with 'key'";
   ArrayRef<StringAttr> rows = op.getRowAxes();
   for (StringAttr name : rows)
     if (!hasAxis(q, name))
@@ -94,9 +97,22 @@ template <typename Op> static SmallVector<LoopAxis> loopAxes(Op op) {
 SmallVector<LoopAxis> RingAttentionOp::getLoopAxes() { return loopAxes(*this); }
 SmallVector<LoopAxis> RingAttentionGradOp::getLoopAxes() { return loopAxes(*this); }
 
+/// Data of queries and keys have all keys of the ring: another loop than that of the keys which are here.
+template <typename Op> static StringAttr loopOf(Op op, Type type, StringAttr axis) {
+  if (!op.getScores() || axis != op.getDataAxis() || !hasAxis(type, op.getSeqAttr()))
+    return axis;
+  return StringAttr::get(op.getContext(), axis.getValue() + ".all");
+}
+StringAttr RingAttentionOp::loopOfOperand(unsigned operand, StringAttr axis) { return loopOf(*this, getOperand(operand).getType(), axis); }
+StringAttr RingAttentionOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
+StringAttr RingAttentionGradOp::loopOfOperand(unsigned operand, StringAttr axis) {
+  return loopOf(*this, getOperand(operand).getType(), axis);
+}
+StringAttr RingAttentionGradOp::loopOfResult(unsigned result, StringAttr axis) { return loopOf(*this, getResult(result).getType(), axis); }
+
 /// Pairs of a query and a key, in all heads, for which the rank that has most to do computes something.
 template <typename Op> static double pairs(Op op) {
-  double keys = static_cast<double>(sizeOf(op.getK().getType(), op.getSeqAttr())), rows = 1;
+  double keys = static_cast<double>(sizeOf(op.getK().getType(), op.getKeyAxis())), rows = 1;
   for (StringAttr name : op.getRowAxes())
     rows *= static_cast<double>(sizeOf(op.getQ().getType(), name));
   if (!op.getCausal())
@@ -119,5 +135,7 @@ double RingAttentionGradOp::getProductFlops() { return productFlops(*this, 3, 2)
 
 // The gradients of k and v are sums over the groups.
 bool RingAttentionGradOp::needsZeroPadding(unsigned operand, StringAttr axis) {
+  if (operand >= 6)
+    return false;
   return isContracted(*this, operand, axis) || !hasAxis(getK().getType(), axis);
 }

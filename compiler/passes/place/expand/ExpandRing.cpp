@@ -21,9 +21,10 @@ using npar::dist::LayoutAttr;
 namespace npar::place {
 namespace {
 
-/// What goes round together.
+/// What goes round together: keys and values, and what is known of keys alone.
 struct Pair {
   Value k, v;
+  SmallVector<Value> data = {};
 };
 
 /// Works on both attention and its gradient.
@@ -38,7 +39,7 @@ public:
 
   /// Out and lse.
   SmallVector<Value> forward() {
-    Pair keys{op.getK(), op.getV()}, next;
+    Pair keys{op.getK(), op.getV(), travellers()}, next;
     Value state;
     for (int64_t step = 0;; ++step, keys = next) {
       bool isLast = step + 1 == members;
@@ -47,8 +48,12 @@ public:
       SmallVector<Type> types(op->getResultTypes());
       if (!isLast)
         types = {stateType()};
-      auto made = nn::RingAttentionOp::create(b.builder, op.getLoc(), types, op.getQ(), keys.k, keys.v, state, seq, op.getFeatureAttr(),
-                                              op.getCausalAttr(), op.getScaleAttr(), ring(), number(step), balanced());
+      SmallVector<Value> further = dataWith(keys.data);
+      if (state)
+        further.insert(further.begin(), state);
+      auto made = nn::RingAttentionOp::create(b.builder, op.getLoc(), types, op.getQ(), keys.k, keys.v, further, seq, op.getFeatureAttr(),
+                                              op.getCausalAttr(), op.getScaleAttr(), op.getKeysAttr(), op.getKeyAttr(), op.getScoresAttr(),
+                                              ring(), number(step), balanced());
       copyAt(made);
       if (isLast)
         return llvm::to_vector<2>(ValueRange(made.getMade()));
@@ -56,32 +61,57 @@ public:
     }
   }
 
-  /// Those of q, k and v: each a sum over the steps, in at least float32.
+  /// Those of q, k and v, then those of data: each a sum over the steps, in at least float32.
   SmallVector<Value> backward(Value dout, Value out) {
-    Pair keys{op.getK(), op.getV()}, next, sums; // the sums are on their way with the keys
+    Pair keys{op.getK(), op.getV(), travellers()}, next, sums; // the sums are on their way with the keys
     Value dq;
+    SmallVector<Value> slopes(op->getNumResults() - 3);
+    sums.data.resize(slopes.size());
     SmallVector<Type> types;
     for (Type type : op->getResultTypes())
       types.push_back(nn::withElement(type, wide));
     for (int64_t step = 0; step < members; ++step, keys = next) {
       if (step + 1 < members)
         next = shift(keys);
-      auto here =
-          nn::RingAttentionGradOp::create(b.builder, op.getLoc(), types, op.getQ(), keys.k, keys.v, out, dout, op.getLse(), seq,
-                                          op.getFeatureAttr(), op.getCausalAttr(), op.getScaleAttr(), ring(), number(step), balanced());
+      auto here = nn::RingAttentionGradOp::create(b.builder, op.getLoc(), types, op.getQ(), keys.k, keys.v, out, dout, op.getLse(),
+                                                  dataWith(keys.data), seq, op.getFeatureAttr(), op.getCausalAttr(), op.getScaleAttr(),
+                                                  op.getKeysAttr(), op.getKeyAttr(), op.getScoresAttr(), slopeNumbers(), ring(),
+                                                  number(step), balanced());
       copyAt(here);
       dq = add(dq, here.getDq());
-      sums = {add(sums.k, here.getDk()), add(sums.v, here.getDv())};
+      sums.k = add(sums.k, here.getDk()), sums.v = add(sums.v, here.getDv());
+      for (auto [index, slope] : llvm::enumerate(here.getSlopes())) {
+        Value &sum = travels(slope) ? sums.data[index] : slopes[index];
+        sum = add(sum, slope);
+      }
       if (members > 1)
         sums = shift(sums); // the last time: home
     }
-    SmallVector<Value> gradients;
-    for (auto [sum, type] : llvm::zip(SmallVector<Value>{dq, sums.k, sums.v}, op->getResultTypes()))
+    SmallVector<Value> gradients, all{dq, sums.k, sums.v};
+    for (auto [stayed, moved] : llvm::zip(slopes, sums.data))
+      all.push_back(stayed ? stayed : moved);
+    for (auto [sum, type] : llvm::zip(all, op->getResultTypes()))
       gradients.push_back(b.convert(sum, getElementTypeOrSelf(type)));
     return gradients;
   }
 
 private:
+  /// Data of keys, and of no queries, are those of a rank's own keys.
+  bool travels(Value datum) { return nn::hasAxis(datum.getType(), op.getDataAxis()) && !nn::hasAxis(datum.getType(), seq); }
+  SmallVector<Value> travellers() {
+    return llvm::filter_to_vector(ValueRange(op.getData()), [&](Value datum) { return travels(datum); });
+  }
+  /// All data, with those that have come by.
+  SmallVector<Value> dataWith(ArrayRef<Value> moved) {
+    SmallVector<Value> all = llvm::to_vector(ValueRange(op.getData()));
+    size_t next = 0;
+    for (Value &datum : all)
+      if (travels(datum))
+        datum = moved[next++];
+    return all;
+  }
+  DenseI64ArrayAttr slopeNumbers() { return op.getSlopedAttr(); }
+
   ArrayAttr ring() { return dist::stringArray(op.getContext(), axes); }
   IntegerAttr number(int64_t step) { return b.builder.getI64IntegerAttr(step); }
   UnitAttr balanced() { return isBalanced ? b.builder.getUnitAttr() : UnitAttr(); }
@@ -114,7 +144,12 @@ private:
     copyAt(moved);
     return moved.getResult();
   }
-  Pair shift(const Pair &pair) { return {shift(pair.k), shift(pair.v)}; }
+  Pair shift(const Pair &pair) {
+    Pair moved{shift(pair.k), shift(pair.v)};
+    for (Value datum : pair.data)
+      moved.data.push_back(datum ? shift(datum) : Value());
+    return moved;
+  }
 
   Value add(Value sum, Value x) { return sum ? b.binary("add", sum, x, sum.getType()) : x; }
 

@@ -453,6 +453,104 @@ func.func @f(%h: !h) {
 }
 
 // -----
+// Keys of another sequence have no order with the queries.
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!k = tensor<2x6x4x4xf32, #nn.axes<batch, src, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+func.func @f(%h: !h, %k: !k) {
+  // expected-error @+1 {{is causal over the keys of another sequence}}
+  %o, %l = nn.attention %h, %k, %k {seq = "seq", key = "src.key", keys = "src", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!h, !k, !k) -> (!h, !lse)
+  return
+}
+
+// -----
+// Data are a formula's, or what an attribute says.
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+!b = tensor<4xf32, #nn.axes<head>>
+func.func @f(%h: !h, %b: !b) {
+  // expected-error @+1 {{has 1 data and no 'scores'}}
+  %o, %l = nn.attention %h, %h, %h, %b {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked}
+      : (!h, !h, !h, !b) -> (!h, !lse)
+  return
+}
+
+// -----
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+!b = tensor<4xf32, #nn.axes<head>>
+func.func @f(%h: !h, %b: !b) {
+  // expected-error @+1 {{has a slope for number 1 of 1 data}}
+  %o, %l = nn.attention %h, %h, %h, %b {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, blocked, scores = @f,
+      sloped = array<i64: 1>} : (!h, !h, !h, !b) -> (!h, !lse)
+  return
+}
+
+// -----
+// A gradient makes what is sloped, and makes scores again from lse alone.
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
+!b = tensor<4xf32, #nn.axes<head>>
+func.func @f(%h: !h, %l: !lse, %b: !b) {
+  // expected-error @+1 {{makes 0 slopes, must make 1}}
+  %0, %1, %2 = nn.attention_grad %h, %h, %h, %l, %h, %h, %b {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5,
+      blocked, scores = @f, sloped = array<i64: 0>} : (!h, !h, !h, !lse, !h, !h, !b) -> (!h, !h, !h)
+  return
+}
+
+// -----
+!h = tensor<2x8x4x4xf32, #nn.axes<batch, seq, head, feature>>
+!p = tensor<2x4x8x8xf32, #nn.axes<batch, head, seq, key>>
+func.func @f(%h: !h, %p: !p) {
+  // expected-error @+1 {{with 'scores' needs 'ring' or 'blocked'}}
+  %0, %1, %2 = nn.attention_grad %h, %h, %h, %p, %h {seq = "seq", key = "key", feature = "feature", causal = true, scale = 0.5, scores = @f}
+      : (!h, !h, !h, !p, !h) -> (!h, !h, !h)
+  return
+}
+
+// -----
+// A formula has scores and positions, and makes scores.
+!x = tensor<1x1xf32, #nn.axes<score.query, score.key>>
+// expected-error @+1 {{has 1 arguments, must have scores and the positions of queries and keys}}
+nn.scores @short {
+^bb0(%x: !x):
+  nn.scores_yield %x : !x
+}
+
+// -----
+!x = tensor<1x1xf32, #nn.axes<score.query, score.key>>
+!i = tensor<1xi32, #nn.axes<score.query>>
+!j = tensor<1xi32, #nn.axes<score.key>>
+// expected-error @+1 {{must yield scores, and factors of probabilities where some are dropped}}
+nn.scores @nothing {
+^bb0(%x: !x, %i: !i, %j: !j):
+  nn.scores_yield
+}
+
+// -----
+!x = tensor<1x1xf32, #nn.axes<score.query, score.key>>
+!i = tensor<1xi32, #nn.axes<score.query>>
+!j = tensor<1xi32, #nn.axes<score.key>>
+// expected-error @+1 {{yields 'tensor<1xi32, #nn.axes<score.query>>', must yield 'tensor<1x1xf32, #nn.axes<score.query, score.key>>'}}
+nn.scores @positions {
+^bb0(%x: !x, %i: !i, %j: !j):
+  nn.scores_yield %i : !i
+}
+
+// -----
+// A step of a ring knows what its data call the keys.
+!h = tensor<2x4x8xf32, #nn.axes<batch, seq, feature>>
+!l = tensor<2x4xf32, #nn.axes<batch, seq>>
+!b = tensor<2xf32, #nn.axes<batch>>
+func.func @data(%h: !h, %b: !b) {
+  // expected-error @+1 {{has 1 data and no 'scores' with 'key'}}
+  %o, %l = nn.ring_attention %h, %h, %h, %b {seq = "seq", feature = "feature", causal = true, scale = 0.5, ring = ["cp"], step = 0}
+      : (!h, !h, !h, !b) -> (!h, !l)
+  return
+}
+
+// -----
 // A step of a ring makes a state of the values and two numbers more, or out and lse.
 !h = tensor<2x4x8xf32, #nn.axes<batch, seq, feature>>
 !s = tensor<2x4x8xf32, #nn.axes<batch, seq, state>>

@@ -120,6 +120,19 @@ func.func @f(%x: tensor<2x8x4xf32>) {
 
 // -----
 
+// Data are for kernels.
+func.func @f(%x: tensor<2x8x4xf32>, %b: tensor<2xf32>) {
+  // expected-error @+1 {{has data and no kernels}}
+  %o, %l = rank.attention %x, %x, %x, %b {batch = array<i64: 2>, heads = 1, rows = 8, keys = 8, features = 4, values = 4, scale = 0.5,
+      data = [array<i64: 1, 0, -1, -1, 0, 0, -1>],
+      strides = [array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 32, 0, 4>, array<i64: 8, 8, 1>],
+      offsets = array<i64: 0, 0, 0, 0>, flops = 1.0}
+      : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+  return
+}
+
+// -----
+
 // A row sees the keys up to its own place.
 func.func @f(%x: tensor<2x8x4xf32>) {
   // expected-error @+1 {{is causal with 8 rows and 7 keys, must have equally many}}

@@ -109,3 +109,22 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>,
     return
   }
 }
+
+// -----
+// Nor are keys of another sequence padded.
+// CHECK: plan.npar:6:9: error: a ring of 2 ranks cannot share the 7 keys over 'src'
+// CHECK: note: operation 'attention' is here
+// CHECK: note: help: use 'by gather', or a size that 2 divides
+!h = tensor<2x8x2x4xf32, #nn.axes<batch, seq, head, feature>>
+!k = tensor<2x7x2x4xf32, #nn.axes<batch, src, head, feature>>
+!p = tensor<2x2x8x7xf32, #nn.axes<batch, head, seq, src.key>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>,
+                   dist.rules = [#dist.rule<axis = "seq", mesh = ["cp"], by = "ring", loc("plan.npar":6:9)>]} {
+  func.func @micro() {
+    %q = nn.input "q" : !h
+    %k = nn.input "k" : !k
+    %o, %p = nn.attention %q, %k, %k {seq = "seq", key = "src.key", keys = "src", key_count = 7 : i64, feature = "feature", causal = false,
+        scale = 0.5 : f64} : (!h, !k, !k) -> (!h, !p)
+    return
+  }
+}
