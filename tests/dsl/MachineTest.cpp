@@ -88,10 +88,10 @@ TEST(Machine, EveryFigureIsNeeded) {
 }
 
 TEST(Machine, TheLanguageReferenceHasEveryFigure) {
-  std::string readme = readFile(NPAR_DSL "/README.md");
+  std::string page = readFile(NPAR_DSL "/PLANS.md");
   Machine machine;
   for (const Figure &figure : figuresOf(machine))
-    EXPECT_NE(readme.find("`" + std::string(figure.group) + " " + figure.name + "`"), std::string::npos) << figure.path();
+    EXPECT_NE(page.find("`" + std::string(figure.group) + " " + figure.name + "`"), std::string::npos) << figure.path();
 }
 
 TEST(Machine, AFileHasOneMachine) {

@@ -35,7 +35,8 @@ int elaborateExamples(const std::string &page) {
 }
 
 TEST(Readme, ExamplesElaborate) {
-  EXPECT_GE(elaborateExamples("README.md"), 5);
+  EXPECT_GE(elaborateExamples("LANGUAGE.md"), 5);
+  EXPECT_GE(elaborateExamples("PLANS.md"), 6);
   EXPECT_GE(elaborateExamples("NAMES.md"), 3);
 }
 

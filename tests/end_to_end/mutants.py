@@ -73,8 +73,8 @@ def corpus():
     models = sorted((STDLIB / "models").glob("*.npar"))
     right = [whole(path.read_text()) for path in models] + [small(path.read_text()) for path in models]
     right += [whole(path.read_text()) for path in (*sorted((ROOT / "tests" / "end_to_end").glob("*.npar")), ROOT / "tests" / "dsl" / "warnings.npar")]
-    examples = (ROOT / "dsl" / "README.md").read_text()
-    examples = [whole(text) for text in re.findall(r"^```npar\n(.*?)^```$", examples, re.MULTILINE | re.DOTALL)]
+    pages = "".join((ROOT / "dsl" / page).read_text() for page in ("LANGUAGE.md", "PLANS.md"))
+    examples = [whole(text) for text in re.findall(r"^```npar\n(.*?)^```$", pages, re.MULTILINE | re.DOTALL)]
     right += [text for text in examples if not re.search(r'^import "[a-z]', text, re.MULTILINE)]  # of a model in its own, large size
     wrong = [path.read_text() for path in sorted((ROOT / "tests" / "dsl" / "wrong").glob("*.npar"))]
     right = [chosen(text) for text in right]
