@@ -151,9 +151,10 @@ static void checkTensorNames(const std::vector<Parameter> &parameters, Reporter 
       several.insert({around, &p});
       refuse(p, around);
     }
+  constexpr size_t mostDigits = 9; // of an index
   for (const Parameter &p : parameters)
-    for (size_t begin = 0; begin < p.path.size() && !several.empty(); ++begin)
-      for (size_t end = begin + 1; end <= p.path.size() && std::isdigit(static_cast<unsigned char>(p.path[end - 1])); ++end)
+    for (size_t begin = 0; begin < p.path.size() && p.path.size() <= longestIndexed + mostDigits && !several.empty(); ++begin)
+      for (size_t end = begin + 1; end <= begin + mostDigits && std::isdigit(static_cast<unsigned char>(p.path[end - 1])); ++end)
         refuse(p, p.path.substr(0, begin) + "{}" + p.path.substr(end));
 }
 

@@ -10,6 +10,9 @@ namespace npar::dsl {
 
 using AxisNames = std::vector<std::string>;
 
+/// Characters of a path with an axis in braces: others are held against it at each of their numbers.
+constexpr size_t longestIndexed = 200;
+
 /// An axis `seq = cls + patch` in which others follow each other.
 struct SumAxis {
   AxisNames parts;

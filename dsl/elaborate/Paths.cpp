@@ -57,6 +57,9 @@ void ModelElaborator::checkIndexed(const Parameter &p, Location at) {
   if (open == std::string::npos)
     return;
   const std::string axis = p.path.substr(open + 1, p.path.find('}', open) - open - 1);
+  if (p.path.size() > longestIndexed)
+    reporter.fail(at, "the path has " + std::to_string(p.path.size()) + " characters, one with an axis in braces at most " +
+                          std::to_string(longestIndexed));
   if (size_t second = p.path.find('{', open + 1); second != std::string::npos)
     reporter.fail(at, "the path \"" + p.path + "\" has two axes in braces, a parameter has tensors for the indices of one");
   size_t dim = 0;

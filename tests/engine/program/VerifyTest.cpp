@@ -62,6 +62,13 @@ TEST(Verify, CheckpointRules) {
   refused(CheckpointRuleKind::Rename, "{a}{b}{c}{d}{e}", "w", "has a number that stands for nothing, or too many");
   refused(CheckpointRuleKind::Same, "a", "v", "a checkpoint rule is for parameter 'v', which does not exist");
   refused(CheckpointRuleKind::Fresh, "", "v*", "a checkpoint rule is for parameter 'v*', which does not exist");
+
+  ProgramT program = twoStages();
+  VariableT &several = *program.variables[0];
+  several.name = "w.{" + several.axes[0] + "}", several.kind = VariableKind::Parameter;
+  program.checkpoint.push_back(std::make_unique<CheckpointRuleT>());
+  program.checkpoint[0]->kind = CheckpointRuleKind::Same, program.checkpoint[0]->file = "a", program.checkpoint[0]->model = several.name;
+  expectRefused(program, "well formed", "a checkpoint rule compares 'a' with parameter '" + several.name + "', which is several tensors");
 }
 
 TEST(Verify, MissingMember) {
