@@ -14,12 +14,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODEL = HERE / "attention.npar"
 PLANS = [
     {"cp": 2, "tp": 2},
-    {"cp": 2, "way": "gather", "dp": 2, "zero": 2},
+    {"cp": 2, "dp": 2, "zero": 3},
     {"pp": 2, "again": "block", "rate": 0.3},
     {"cp": 4, "rate": 0.3},
 ]
 MORE = [
     {"cp": 2, "dp": 2, "tp": 2, "zero": 3},
+    {"cp": 2, "way": "gather", "dp": 2, "zero": 2},
     {"cp": 4, "way": "gather", "rate": 0.3},
     {"pp": 2, "cp": 2, "rate": 0.3, "again": "block"},
     {"tp": 2, "compute": "bf16", "rate": 0.1},

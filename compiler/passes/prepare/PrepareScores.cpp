@@ -105,9 +105,11 @@ private:
 
   void replace() {
     SmallVector<Value> operands = {op.getQ(), op.getK(), op.getV()};
-    SmallVector<int64_t> sloped;
+    SmallVector<int64_t> sloped, paired;
     for (auto [number, entry] : llvm::enumerate(data)) {
       operands.push_back(entry.value);
+      if (spansScores(entry.value))
+        paired.push_back(static_cast<int64_t>(number));
       if (entry.isSloped)
         sloped.push_back(static_cast<int64_t>(number));
     }
@@ -116,6 +118,8 @@ private:
       op->removeAttr(said);
     if (!sloped.empty())
       op.setSloped(sloped);
+    if (!paired.empty())
+      op->setAttr(pairedDataAttribute, outside.getDenseI64ArrayAttr(paired));
   }
 
   //===- What is hidden for certain ----------------------------------------------------------------------------------------===//

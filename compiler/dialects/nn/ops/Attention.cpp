@@ -1,5 +1,6 @@
 // Attention: softmax(scale * q k) v, one op through autodiff and placing (RULES.md#P5).
 #include "compiler/dialects/nn/ops/Gradient.h"
+#include "compiler/dialects/nn/ops/Scores.h"
 
 using namespace mlir;
 using namespace npar;
@@ -178,28 +179,31 @@ template <typename Op> static StringAttr loopOfKey(Op op, StringAttr axis) {
 }
 
 /// On a ring data go with the keys that they are of, unless they are of queries, too: these have all keys.
-template <typename Op> static StringAttr loopOfDatum(Op op, Type datum, StringAttr axis) {
+/// The op knows their numbers: what is stored in shares does not show its axes.
+template <typename Op> static StringAttr loopOfDatum(Op op, int64_t number, StringAttr axis) {
   if (axis != op.getDataAxis())
     return axis;
   if (!op.getRing())
     return op.getKeyAttr();
-  return hasAxis(datum, op.getSeqAttr()) ? axis : op.getKeysAttr() ? op.getKeyAttr() : op.getSeqAttr();
+  auto paired = op->template getAttrOfType<DenseI64ArrayAttr>(pairedDataAttribute);
+  bool isPaired = paired && llvm::is_contained(paired.asArrayRef(), number);
+  return isPaired ? axis : op.getKeysAttr() ? op.getKeyAttr() : op.getSeqAttr();
 }
 
 StringAttr AttentionOp::loopOfOperand(unsigned operand, StringAttr axis) {
   if (operand >= 3)
-    return loopOfDatum(*this, getOperand(operand).getType(), axis);
+    return loopOfDatum(*this, operand - 3, axis);
   return operand == 0 ? axis : loopOfKey(*this, axis);
 }
 StringAttr AttentionOp::loopOfResult(unsigned, StringAttr axis) { return axis; }
 StringAttr AttentionGradOp::loopOfOperand(unsigned operand, StringAttr axis) {
   if (operand >= 6)
-    return loopOfDatum(*this, getOperand(operand).getType(), axis);
+    return loopOfDatum(*this, operand - 6, axis);
   return operand == 1 || operand == 2 ? loopOfKey(*this, axis) : axis;
 }
 StringAttr AttentionGradOp::loopOfResult(unsigned result, StringAttr axis) {
   if (result >= 3)
-    return loopOfDatum(*this, getData()[getSlopeNumbers()[result - 3]].getType(), axis);
+    return loopOfDatum(*this, getSlopeNumbers()[result - 3], axis);
   return result == 1 || result == 2 ? loopOfKey(*this, axis) : axis;
 }
 
@@ -268,6 +272,8 @@ SmallVector<Value> AttentionOp::buildGradients(OpBuilder &builder, ValueRange gr
   auto grad = AttentionGradOp::create(builder, getLoc(), types, getQ(), getK(), getV(), getProbs(), gradients[0], further, getSeqAttr(),
                                       getKeyAttr(), getFeatureAttr(), getCausalAttr(), getScaleAttr(), getKeysAttr(), getScoresAttr(),
                                       getSlopedAttr(), getRingAttr(), getBlockedAttr());
+  if (Attribute paired = (*this)->getAttr(pairedDataAttribute))
+    grad->setAttr(pairedDataAttribute, paired);
   SmallVector<Value> all = {grad.getDq(), grad.getDk(), grad.getDv()};
   all.resize(getNumOperands());
   for (auto [number, slope] : llvm::zip(getSlopeNumbers(), grad.getSlopes())) {
