@@ -1,9 +1,7 @@
 """Attention in general: keys of another sequence, conditions, biases, caps and dropped probabilities, under every plan as under one rank, against PyTorch."""
 
-import array
 import json
 import pathlib
-import struct
 import unittest
 
 from driver import LONG, REFERENCE, DriverTest, safetensors_file, settings
@@ -59,17 +57,6 @@ plan divided(cp = 1, tp = 1, dp = 1) for Zigzag {
 """
 
 
-def write(path, tensors):
-    """{name: (type, shape, values)} as a safetensors file."""
-    header, data = {}, b""
-    for name, (kind, shape, values) in tensors.items():
-        piece = array.array("i" if kind == "I32" else "f", values).tobytes()
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(piece)]}
-        data += piece
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
 class PlansTest(DriverTest):
     """In float64, on random values of all inputs."""
 
@@ -92,7 +79,7 @@ class PlansTest(DriverTest):
 class ReferenceTest(DriverTest):
     def test_against_pytorch(self):
         """Losses and gradient norms of three steps in float64, then biases (tests/reference/attention_reference.py); two samples have no key."""
-        write(self.folder / "data.safetensors", attention_data.data())
+        safetensors_file.write_values(self.folder / "data.safetensors", attention_data.data())
         recorded = json.loads((REFERENCE / "attention_recorded.json").read_text())
         first = {name: safetensors_file.Tensor(shape, values, "F64") for name, (shape, values) in attention_data.weights().items()}
         safetensors_file.write(self.folder / "first.safetensors", first)

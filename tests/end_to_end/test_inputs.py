@@ -1,11 +1,9 @@
 """Programs with inputs of any number, name, type and axes: under every plan what one rank computes, from files of tensors, against plain Python."""
 
-import array
 import json
 import math
 import os
 import pathlib
-import struct
 import subprocess
 import time
 import unittest
@@ -15,7 +13,6 @@ from driver import LONG, NPAR, REFERENCE, DriverTest, safetensors_file, settings
 import tagger_data  # of the reference
 
 TEXT = pathlib.Path(__file__).resolve().parent / "inputs.npar"
-CODES = {"I32": "i", "I64": "q", "U8": "B", "F32": "f", "F64": "d", "I16": "h"}
 
 # No axis but the samples: x @ w + table[kind] against a label.
 LINEAR = """
@@ -31,17 +28,6 @@ model Linear(channels = 3, kinds = 2, labels = 4) {
 train base for Linear { batch 4 optimizer Sgd(lr = 1.0) }
 plan divided(dp = 1, tp = 1) for Linear { mesh dp, tp micro 1 split { batch -> dp channel pad, label pad -> tp } }
 """
-
-
-def write(path, tensors):
-    """{name: (type, shape, values)} as a safetensors file."""
-    header, data = {}, b""
-    for name, (kind, shape, values) in tensors.items():
-        piece = array.array(CODES[kind], values).tobytes()
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(piece)]}
-        data += piece
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 class PlansTest(DriverTest):
@@ -98,7 +84,7 @@ class ReferenceTest(DriverTest):
     """Losses and gradient norms of three steps in float64, against PyTorch's (tests/reference/tagger_reference.py)."""
 
     def test_against_pytorch(self):
-        write(self.folder / "data.safetensors", tagger_data.data())
+        safetensors_file.write_values(self.folder / "data.safetensors", tagger_data.data())
         first = {name: safetensors_file.Tensor(shape, values, "F64") for name, (shape, values) in tagger_data.weights().items()}
         safetensors_file.write(self.folder / "first.safetensors", first)
         recorded = json.loads((REFERENCE / "tagger_recorded.json").read_text())["log"]
@@ -121,7 +107,7 @@ class TensorFileTest(DriverTest):
         self.x = [0.25 * ((7 * i) % 11) - 1 for i in range(18)]
         self.kinds, self.answers = [0, 1, 1, 0, 1, 0], [3, 0, 2, 1, 1, 0]
         self.tensors = {"x": ("F32", [6, 3], self.x), "kind_of": ("U8", [6], self.kinds), "answer": ("I64", [6], self.answers)}
-        write(self.folder / "data.safetensors", self.tensors)
+        safetensors_file.write_values(self.folder / "data.safetensors", self.tensors)
 
     def run_model(self, *arguments, code=0):
         return self.npar("run", "linear.npar", "--data", "data.safetensors", "--steps", 1, *arguments, code=code)
@@ -146,7 +132,7 @@ class TensorFileTest(DriverTest):
         w = [[0.1 * (c + label) - 0.2 for label in range(4)] for c in range(3)]
         table = [[0.3 - 0.1 * kind * label for label in range(4)] for kind in range(2)]
         flat = lambda rows: [value for row in rows for value in row]  # noqa: E731
-        write(self.folder / "first.safetensors", {"w": ("F32", [3, 4], flat(w)), "table": ("F32", [2, 4], flat(table))})
+        safetensors_file.write_values(self.folder / "first.safetensors", {"w": ("F32", [3, 4], flat(w)), "table": ("F32", [2, 4], flat(table))})
         loss, dw, dtable = self.loss_and_gradients(w, table, range(4))
         for plan in (["--plan", "none"], settings({"mesh.dp": 2, "mesh.tp": 2})):
             result = json.loads(self.run_model(*plan, "--order", "sequential", "--weights", "first.safetensors", "--save-weights", "new.safetensors", "--json").output)
@@ -158,7 +144,7 @@ class TensorFileTest(DriverTest):
 
     def test_types_that_convert(self):
         before = json.loads(self.run_model("--json").output)["loss"]
-        write(self.folder / "data.safetensors", {**self.tensors, "kind_of": ("I64", [6], self.kinds), "answer": ("U8", [6], self.answers)})
+        safetensors_file.write_values(self.folder / "data.safetensors", {**self.tensors, "kind_of": ("I64", [6], self.kinds), "answer": ("U8", [6], self.answers)})
         self.assertEqual(json.loads(self.run_model("--json").output)["loss"], before)
 
     def test_order_and_seed(self):
@@ -187,12 +173,12 @@ class TensorFileTest(DriverTest):
             ({name: (kind, [0, *shape[1:]], []) for name, (kind, shape, _) in self.tensors.items()}, "has 0 samples, but a batch takes 4"),
         ]:  # fmt: skip
             with self.subTest(expected):
-                write(self.folder / "data.safetensors", {name: tensor for name, tensor in {**self.tensors, **change}.items() if tensor})
+                safetensors_file.write_values(self.folder / "data.safetensors", {name: tensor for name, tensor in {**self.tensors, **change}.items() if tensor})
                 self.assertIn(expected, self.run_model("--log", "log.jsonl", code=1).error)
                 self.assertFalse((self.folder / "log.jsonl").exists())
 
     def test_a_tensor_that_is_no_input(self):
-        write(self.folder / "data.safetensors", {**self.tensors, "extra": ("F32", [1], [0])})
+        safetensors_file.write_values(self.folder / "data.safetensors", {**self.tensors, "extra": ("F32", [1], [0])})
         self.assertIn("tensor 'extra' of 'data.safetensors' is no input of the model: it is not used", self.run_model().error)
 
     def test_a_file_that_is_cut_while_training_goes_on(self):
@@ -250,7 +236,7 @@ train base for Words {{ batch 4 optimizer Sgd(lr = 1.0) }}
         named = self.loss(before="a", after="b", type="i32")
         stream = self.text_file(400).read_bytes()
         count = (len(stream) - 1) // 4
-        write(self.folder / "data.safetensors", {name: ("U8", [count, 4], stream[first : first + 4 * count]) for name, first in (("a", 0), ("b", 1))})
+        safetensors_file.write_values(self.folder / "data.safetensors", {name: ("U8", [count, 4], stream[first : first + 4 * count]) for name, first in (("a", 0), ("b", 1))})
         self.assertEqual(self.npar_json("run", "m.npar", "--data", "data.safetensors", "--steps", 3)["loss"], named)
 
 

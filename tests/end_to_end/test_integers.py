@@ -1,6 +1,5 @@
 """Integers, comparisons and choices, and what looks along an axis: every plan as one rank, against PyTorch, and bit for bit where no sum is split."""
 
-import array
 import json
 import math
 import pathlib
@@ -125,17 +124,6 @@ plan divided(tp = 1, dp = 1) for Stopped { mesh dp, tp micro 2 split { batch -> 
 """.replace("param w, kept: [embed] = normal(0.5)", "param w: [embed] = normal(0.5)\n    param kept: [embed] = normal(0.5)")
 
 
-def write(path, tensors):
-    """{name: (type, shape, values)} as a safetensors file."""
-    header, data = {}, b""
-    for name, (kind, shape, values) in tensors.items():
-        piece = array.array("i" if kind == "I32" else "f", values).tobytes()
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(piece)]}
-        data += piece
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
 class PlansTest(DriverTest):
     """In float64, on random values of all inputs."""
 
@@ -178,7 +166,7 @@ class ReferenceTest(DriverTest):
     """Losses and gradient norms of three steps in float64, against PyTorch's (tests/reference/integers_reference.py)."""
 
     def test_against_pytorch(self):
-        write(self.folder / "data.safetensors", integers_data.data())
+        safetensors_file.write_values(self.folder / "data.safetensors", integers_data.data())
         recorded = json.loads((REFERENCE / "integers_recorded.json").read_text())
         for model in integers_data.shapes():
             plans = PLANS[model]
@@ -198,7 +186,7 @@ class ValuesTest(DriverTest):
 
     def losses(self, text, tensors, *arguments):
         (self.folder / "m.npar").write_text(text)
-        write(self.folder / "d.safetensors", tensors)
+        safetensors_file.write_values(self.folder / "d.safetensors", tensors)
         count = next(iter(tensors.values()))[1][0]
         self.npar("run", "m.npar", "--data", "d.safetensors", "--order", "sequential", "--steps", count, "--log", "log.jsonl", *arguments)
         return [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]

@@ -5,7 +5,7 @@ import json
 import struct
 import sys
 
-ELEMENTS = {"F32": ("f", 4), "F64": ("d", 8), "I32": ("i", 4)}
+ELEMENTS = {"F32": ("f", 4), "F64": ("d", 8), "U8": ("B", 1), "I16": ("h", 2), "I32": ("i", 4), "I64": ("q", 8)}
 
 
 class Tensor:
@@ -53,3 +53,8 @@ def write(path, tensors):
         file.write(text)
         for piece in pieces:
             file.write(piece)
+
+
+def write_values(path, tensors):
+    """Writes {name: (element, shape, values)}."""
+    write(path, {name: Tensor(shape, values, element) for name, (element, shape, values) in tensors.items()})
