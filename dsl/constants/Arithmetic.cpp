@@ -34,6 +34,12 @@ bool compare(Operator op, int order) {
   return order >= 0;
 }
 
+/// What a constant may be in place of none.
+bool isOptional(const Value &value) {
+  return isNumber(value) || std::holds_alternative<bool>(value) || std::holds_alternative<std::string>(value) ||
+         std::holds_alternative<None>(value);
+}
+
 bool isComparison(Operator op) { return op >= Operator::Equal && op <= Operator::GreaterEqual; }
 
 Value integers(Reporter &reporter, Operator op, Location at, int64_t a, int64_t b) {
@@ -125,6 +131,9 @@ Value Evaluator::combine(Operator op, Location at, const Value &left, const Valu
     if (auto *t = std::get_if<bool>(&left))
       return compare(op, *t == std::get<bool>(right) ? 0 : 1);
   }
+  if ((op == Operator::Equal || op == Operator::NotEqual) && isOptional(left) && isOptional(right))
+    if (std::holds_alternative<None>(left) || std::holds_alternative<None>(right))
+      return compare(op, left.index() == right.index() ? 0 : 1);
   reporter.fail(at, sign + " cannot combine " + kindOf(left) + " and " + kindOf(right));
 }
 

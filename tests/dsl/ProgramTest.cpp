@@ -331,6 +331,17 @@ TEST(Language, ALayerOfTheFileHidesAnImportedOne) {
   EXPECT_EQ(p.model.parameters[0].path, "l.w");
 }
 
+TEST(Language, NoneEqualsNoneAlone) {
+  for (const char *value : {"0", "2.5", "false", "\"a\"", "none"}) {
+    std::string text = around(std::string(" c = ") + value + "\n param a: [embed] = ones\n y = x\n if c != none { y = y + 1.0 }\n" +
+                              " if none == c { y = y * 2.0 }\n loss sum(y * a, over = embed)");
+    Program p = program(elaborateText(text));
+    bool isNone = value == std::string("none");
+    EXPECT_EQ(nodesOf(p, "scale").size(), isNone ? 1u : 0u) << value;
+    EXPECT_EQ(nodesOf(p, "shift").size(), isNone ? 0u : 1u) << value;
+  }
+}
+
 TEST(Language, ImportsAModelForAPlanOfItsOwn) {
   Result r = elaborateText("import \"gpt2\"\nplan wide(dp = 4) for Gpt2 { mesh dp micro 2 split { batch -> dp } }\n", small);
   EXPECT_EQ(program(r).plan.name, "wide");

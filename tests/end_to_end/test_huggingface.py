@@ -112,7 +112,7 @@ class ImportTest(DriverTest):
             ("gpt2", {"n_layer": "2; rm"}, "'n_layer' is \"2; rm\", is no word"),
             ("gpt2", {"quantization_config": {"bits": 4}}, "'quantization_config.bits' is 4, a key that family \"gpt2\" does not know"),
             ("gpt2", {"new_key": None}, "'new_key' is null, a key that family \"gpt2\" does not know"),
-            ("gpt2", {"model_type": "bert"}, 'has the model_type "bert", and npar knows "gpt2", "llama"'),
+            ("gpt2", {"model_type": "bert"}, 'has the model_type "bert", and npar knows "gemma2", "gpt2", "llama"'),
             ("llama", {"rope_scaling": {"type": "linear", "factor": 2.0}}, "'rope_scaling.type' is \"linear\"", "'rope_scaling.factor' is 2.0"),
             ("llama", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4}}, "'rope_parameters.rope_type' is \"llama3\""),
             ("llama", {"rope_theta": 5e5}, "'rope_theta' is 500000.0 and 'rope_parameters.rope_theta' is 10000.0, which must be the same"),

@@ -18,6 +18,8 @@ import types
 import torch
 import transformers
 from torch.nn import functional
+from transformers.models.gemma2 import modeling_gemma2
+from transformers.models.mistral import modeling_mistral
 from transformers.models.qwen2 import modeling_qwen2
 from transformers.models.qwen3 import modeling_qwen3
 
@@ -32,6 +34,10 @@ DECODER = dict(
 )  # fmt: skip
 # Name: its code, class, configuration.
 FAMILIES = {
+    "gemma2": (modeling_gemma2, "Gemma2ForCausalLM", transformers.Gemma2Config(
+        **DECODER, head_dim=6, query_pre_attn_scalar=5, attn_logit_softcapping=2.0, final_logit_softcapping=3.0, sliding_window=5,
+        pad_token_id=None)),  # else the rows of the token 0 have no gradient of their look-up
+    "mistral": (modeling_mistral, "MistralForCausalLM", transformers.MistralConfig(**DECODER, sliding_window=5, head_dim=4)),
     "qwen2": (modeling_qwen2, "Qwen2ForCausalLM", transformers.Qwen2Config(**DECODER)),
     "qwen2_tied": (modeling_qwen2, "Qwen2ForCausalLM", transformers.Qwen2Config(**DECODER, tie_word_embeddings=True)),
     "qwen3": (modeling_qwen3, "Qwen3ForCausalLM", transformers.Qwen3Config(**DECODER, head_dim=6)),
