@@ -4,8 +4,7 @@ import json
 import struct
 import unittest
 
-from driver import LONG, DriverTest
-from test_inputs import write
+from driver import LONG, DriverTest, safetensors_file
 from test_processes import MPIS, WITHOUT
 
 # A stream of tokens; the loss leaves out what fills a batch up.
@@ -175,9 +174,9 @@ class TensorsTest(BlockTest):
         x = [0.25 * ((7 * i) % 11) - 1 for i in range(30)]
         self.labels = [3, 0, 2, 1, 1, 0, 3, 2, 0, 1]
         self.tensors = {"x": ("F32", [10, 3], x), "label": ("I64", [10], self.labels)}
-        write(self.folder / "data.safetensors", self.tensors)
-        write(self.folder / "x.safetensors", {"x": self.tensors["x"]})
-        write(self.folder / "labels.safetensors", {"answer": self.tensors["label"]})
+        safetensors_file.write_values(self.folder / "data.safetensors", self.tensors)
+        safetensors_file.write_values(self.folder / "x.safetensors", {"x": self.tensors["x"]})
+        safetensors_file.write_values(self.folder / "labels.safetensors", {"answer": self.tensors["label"]})
 
     def test_same_batches_whatever_the_files(self):
         self.model(PAIRS, 'file "data.safetensors"  x, answer = "label" below labels  pad last')
@@ -198,13 +197,13 @@ class TensorsTest(BlockTest):
         block = 'file "data.safetensors" x, answer = "label"'
         self.refused(block + " below 3", "sample 0 of 'data.safetensors' has 'answer' 3, but the data block (model.npar:")
         wrong = dict(self.tensors, label=("I64", [10], self.labels[:9] + [4]))
-        write(self.folder / "wrong.safetensors", wrong)
+        safetensors_file.write_values(self.folder / "wrong.safetensors", wrong)
         self.refused(block.replace("data.", "wrong."), "sample 9 of 'wrong.safetensors' has 'answer' 4, but axis 'label'")
-        write(self.folder / "wrong.safetensors", {"answer": ("I64", [9], self.labels[:9])})
+        safetensors_file.write_values(self.folder / "wrong.safetensors", {"answer": ("I64", [9], self.labels[:9])})
         self.refused('file "x.safetensors" x file "wrong.safetensors" answer', "9 samples, tensor 'x' of 'x.safetensors' has 10")
-        write(self.folder / "wrong.safetensors", {"x": ("F32", [10, 3], [0.5] * 17 + [float("nan")] + [0.5] * 12), "label": self.tensors["label"]})
+        safetensors_file.write_values(self.folder / "wrong.safetensors", {"x": ("F32", [10, 3], [0.5] * 17 + [float("nan")] + [0.5] * 12), "label": self.tensors["label"]})
         self.refused(block.replace("data.", "wrong."), "sample 5 of 'wrong.safetensors' has 'x' NaN at position 2: data must be finite")
-        write(self.folder / "wrong.safetensors", {"x": ("F32", [3, 3], [0.5] * 9), "label": ("I64", [3], [1, 2, 3])})
+        safetensors_file.write_values(self.folder / "wrong.safetensors", {"x": ("F32", [3, 3], [0.5] * 9), "label": ("I64", [3], [1, 2, 3])})
         self.refused(block.replace("data.", "wrong."), "'wrong.safetensors' has 3 samples, but a batch takes 4")
         self.refused(block + " split 0.9, 0.1 seed 1 split 0.5, 0.5 seed 1", "'split' is given twice")
         self.refused('file "nowhere.safetensors" x, answer', "nowhere.safetensors")
