@@ -176,8 +176,11 @@ std::string FamilyText::unfit(const std::string &constant, const Value &value) {
 
 void FamilyText::take(const ast::FamilyRule &rule, FamilyCall &result) {
   const ConfigEntry *entry = nullptr;
+  bool nullMeansNone = std::holds_alternative<None>(defaults.find(rule.value->text)->value), none = false;
   for (const ast::Name &key : rule.keys)
-    if (const ConfigEntry *each = find(key.text); each && !isNull(*each)) {
+    if (const ConfigEntry *each = find(key.text); each && isNull(*each)) {
+      none |= nullMeansNone;
+    } else if (each) {
       if (entry && !same(valueOf(*entry), valueOf(*each)))
         result.wrong.push_back("'" + entry->key + "' is " + entry->text + " and '" + each->key + "' is " + each->text +
                                ", which must be the same");
@@ -185,13 +188,13 @@ void FamilyText::take(const ast::FamilyRule &rule, FamilyCall &result) {
     }
   const std::string &constant = rule.value->text;
   taken.bind(constant, Poison{}, rule.value->location); // values that follow from one that is missing are not complained of
-  if (!entry && !rule.otherwise) {
+  if (!entry && !none && !rule.otherwise) {
     result.wrong.push_back("'" + rule.keys.front().text + "' is missing" + place(rule.keys.front()));
     return;
   }
   Value value;
   try {
-    value = entry ? valueOf(*entry) : evaluator.evaluate(*rule.otherwise, taken);
+    value = entry ? valueOf(*entry) : none ? Value(None{}) : evaluator.evaluate(*rule.otherwise, taken);
   } catch (const Stop &) {
     return;
   }

@@ -81,6 +81,21 @@ class FamiliesTest(DriverTest):
                     apart = max(abs(loss / wanted - 1) for loss, wanted in zip(losses, expected))
                     self.assertLessEqual(apart, BOUNDS[element])
 
+    def test_what_is_null_in_a_file_is_none(self):
+        """Mistral's later files have no window, and say so by null; a file without the key means what transformers means."""
+        for name, keys in {"mistral": {"window": "sliding_window"}, "gemma2": {"cap": "attn_logit_softcapping", "logit_cap": "final_logit_softcapping"}}.items():
+            for given, expected in ((None, dict.fromkeys(keys)), ("absent", {"window": 4096, "cap": 50, "logit_cap": 30})):
+                config = {**FAMILIES[name]["config"], **dict.fromkeys(keys.values())}
+                if given:
+                    config = {key: value for key, value in config.items() if key not in keys.values()}
+                (self.folder / "config.json").write_text(json.dumps(config))
+                found = self.npar_json("import", "config.json")["settings"]
+                self.assertEqual({key: found[key] for key in keys}, {key: expected[key] for key in keys}, name)
+
+    def test_a_window_without_a_position_is_refused(self):
+        refused = self.npar("inspect", "mistral", "--plan", "none", *settings(batch=1, length=8, depth=1, window=0), code=1)
+        self.assertIn("a query sees at least itself (window): 0 > 0 does not hold", refused.error)
+
     def test_published_sizes(self):
         """One rank, one sequence: the count needs no more."""
         for model, sizes in PUBLISHED.items():
