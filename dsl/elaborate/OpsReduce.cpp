@@ -1,5 +1,5 @@
 // Reductions and the operations that normalise over an axis: sum, mean, max, min, logsumexp, softmax, layer_norm, rms_norm,
-// cross_entropy.
+// cross_entropy, and the other losses.
 #include "dsl/elaborate/Operation.h"
 
 #include <optional>
@@ -159,7 +159,41 @@ Value crossEntropy(OperationCall &call) {
   std::map<std::string, Attribute> attributes{{"axis", over}};
   if (std::optional<int64_t> ignore = ignored(call, 3, targets))
     attributes["ignore"] = *ignore;
+  double smoothing = call.number(4), zLoss = call.number(5);
+  if (!(smoothing >= 0 && smoothing < 1))
+    call.reporter.fail(call.place(4), "argument 'smoothing' of 'cross_entropy' must be at least 0 and below 1, this is " + textOf(smoothing));
+  if (!(zLoss >= 0 && zLoss <= largestNumber))
+    call.reporter.fail(call.place(5), "argument 'z_loss' of 'cross_entropy' must not be negative, this is " + textOf(zLoss));
+  if (smoothing > 0)
+    attributes["smoothing"] = smoothing;
+  if (zLoss > 0)
+    attributes["z_loss"] = zLoss;
   return call.add("cross_entropy", {logits, targets}, rest, std::move(attributes));
+}
+
+/// The square of the difference.
+Value squaredError(OperationCall &call) {
+  int x = call.tensor(0), y = call.tensor(1);
+  int difference = call.add("sub", {x, y}, unionOf(call.graph, {x, y})).node;
+  return call.add("mul", {difference, difference}, call.axesOf(difference));
+}
+
+/// log(1 + exp(x)) - x y: with m = max(x, 0) log(exp(-m) + exp(x - m)) + m - x y, in which nothing overflows, and whose slope is the
+/// sigmoid - y everywhere, also at 0.
+Value binaryCrossEntropy(OperationCall &call) {
+  int x = call.tensor(0), y = call.tensor(1);
+  const AxisNames axes = call.axesOf(x);
+  if (call.axesOf(y) != axes)
+    call.reporter.fail(call.place(1), "the targets must be over " + textOf(axes) + ", the logits' axes; these are over " +
+                                          textOf(call.axesOf(y)));
+  if (!call.graph.isFloat(y))
+    y = call.add("to_float", {y}, axes).node;
+  auto make = [&](const char *op, std::vector<int> operands, std::map<std::string, Attribute> attributes = {}) {
+    return call.add(op, std::move(operands), axes, std::move(attributes)).node;
+  };
+  int most = make("stop_gradient", {make("relu", {x})}, {{"neutral", true}});
+  int sum = make("add", {make("exp", {make("scale", {most}, {{"factor", -1.0}})}), make("exp", {make("sub", {x, most})})});
+  return TensorValue{make("sub", {make("add", {make("log", {sum}), most}), make("mul", {x, y})})};
 }
 
 } // namespace
@@ -184,9 +218,22 @@ std::vector<Operation> reductionOperations() {
        {{"layer_norm", 3, {axis, {"epsilon", Kind::Number}}, "norm"}}},
       {"rms_norm", {x, weight, over, epsilon}, rmsNorm, {{"rms_norm", 2, {axis, {"epsilon", Kind::Number}}, "norm"}}},
       {"cross_entropy",
-       {{"logits", Formal::Floats}, {"targets", Formal::Indices}, over, {"ignore", Formal::Any, true}},
+       {{"logits", Formal::Floats},
+        {"targets", Formal::Indices},
+        over,
+        {"ignore", Formal::Any, true},
+        {"smoothing", Formal::Number, 0.0},
+        {"z_loss", Formal::Number, 0.0}},
        crossEntropy,
-       {{"cross_entropy", 2, {axis, {"ignore", Kind::Integer, true}}, "loss"}}},
+       {{"cross_entropy",
+         2,
+         {axis, {"ignore", Kind::Integer, true}, {"smoothing", Kind::Number, true}, {"z_loss", Kind::Number, true}},
+         "loss"}}},
+      {"squared_error", {x, {"y", Formal::Floats}}, squaredError, {node::sub, {"mul", 2}}},
+      {"binary_cross_entropy",
+       {{"logits", Formal::Floats}, {"targets", Formal::Tensor}},
+       binaryCrossEntropy,
+       {{"relu", 1}, node::stopGradient, node::scale, {"exp", 1}, node::add, {"log", 1}, node::sub, node::mul, {"to_float", 1}}},
   };
 }
 

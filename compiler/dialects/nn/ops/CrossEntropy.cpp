@@ -57,7 +57,7 @@ SmallVector<Value> CrossEntropyOp::buildGradients(OpBuilder &builder, ValueRange
     return {};
   }
   return {CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getTargets(), getLse(), gradients[0],
-                                     getAxisAttr(), getIgnoreAttr()),
+                                     getAxisAttr(), getIgnoreAttr(), getSmoothingAttr(), getZLossAttr()),
           Value()};
 }
 

@@ -11,13 +11,21 @@ static Value keepValid(LocalBuilder &b, Value x, Value targets, IntegerAttr igno
   return ignore ? b.build("keep_valid", x.getType(), {x, targets}, {{"ignore", ignore}}) : x;
 }
 
+static double valueOf(FloatAttr attribute) { return attribute ? attribute.getValueAsDouble() : 0; }
+
 static void expandCrossEntropy(nn::CrossEntropyOp op) {
   LocalBuilder b(op);
   StringAttr axis = op.getAxisAttr();
   Value max = b.max(op.getLogits(), axis);
   Value sum = b.sum(b.unary("exp", b.binary("sub", op.getLogits(), max)), axis);
   Value lse = b.binary("add", b.unary("log", sum), max, op.getLse().getType());
-  Value loss = b.binary("sub", lse, b.pick(op.getLogits(), op.getTargets(), axis), op.getLoss().getType());
+  Type type = op.getLoss().getType();
+  Value chosen = b.pick(op.getLogits(), op.getTargets(), axis);
+  if (double smoothing = valueOf(op.getSmoothingAttr()))
+    chosen = b.binary("add", b.scale(chosen, 1 - smoothing), b.scale(b.mean(op.getLogits(), axis), smoothing), type);
+  Value loss = b.binary("sub", lse, chosen, type);
+  if (double zLoss = valueOf(op.getZLossAttr()))
+    loss = b.binary("add", loss, b.scale(b.binary("mul", lse, lse, type), zLoss), type);
   loss = keepValid(b, loss, op.getTargets(), op.getIgnoreAttr());
   op->replaceAllUsesWith(ValueRange{loss, lse});
   op->erase();
@@ -29,7 +37,13 @@ static void expandCrossEntropyGrad(nn::CrossEntropyGradOp op) {
   Type type = op.getDlogits().getType();
   StringAttr axis = op.getAxisAttr();
   Value probs = b.unary("exp", b.binary("sub", op.getLogits(), op.getLse(), type));
+  if (double zLoss = valueOf(op.getZLossAttr()))
+    probs = b.binary("mul", probs, b.shift(b.scale(op.getLse(), 2 * zLoss), 1), type);
   Value target = b.build("one_hot", type, op.getTargets(), {{"axis", axis}});
+  if (double smoothing = valueOf(op.getSmoothingAttr())) {
+    dist::LayoutAttr layout = dist::layoutOf(op.getLogits());
+    target = b.shift(b.scale(target, 1 - smoothing), smoothing / double(layout.getSizes()[layout.dimOf(axis)]));
+  }
   Value dlogits = b.binary("mul", b.binary("sub", probs, target, type), op.getDloss(), type);
   dlogits = keepValid(b, dlogits, op.getTargets(), op.getIgnoreAttr());
   op->replaceAllUsesWith(ValueRange{b.maskPadding(dlogits, axis)});

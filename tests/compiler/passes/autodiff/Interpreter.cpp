@@ -302,22 +302,31 @@ bool Interpreter::layers(Operation *op) {
   auto isTarget = [&](const Tensor &targets, StringAttr axis, const Index &i) {
     return static_cast<int64_t>(targets.at(i)) == i.at(axis.getAsOpaquePointer());
   };
+  auto numberOf = [](std::optional<llvm::APFloat> number) { return number ? number->convertToDouble() : 0; };
+  auto classesOf = [](Value logits, StringAttr axis) { return static_cast<double>(sizeOf(logits.getType(), axis)); };
   if (auto loss = llvm::dyn_cast<CrossEntropyOp>(op)) {
     const Tensor &x = value(loss.getLogits()), &targets = value(loss.getTargets());
     Tensor lse = sumOver(shape(1), x.shape, [&](const Index &i) { return std::exp(x.at(i)); });
     for (double &each : lse.data)
       each = std::log(each);
     Tensor chosen = sumOver(shape(0), x.shape, [&](const Index &i) { return isTarget(targets, loss.getAxisAttr(), i) ? x.at(i) : 0; });
-    set(loss.getLoss(), sumOver(shape(0), {}, [&](const Index &i) { return lse.at(i) - chosen.at(i); }));
+    Tensor all = sumOver(shape(0), x.shape, [&](const Index &i) { return x.at(i); });
+    double smoothing = numberOf(loss.getSmoothing()), zLoss = numberOf(loss.getZLoss()), classes = classesOf(loss.getLogits(), loss.getAxisAttr());
+    set(loss.getLoss(), sumOver(shape(0), {}, [&](const Index &i) {
+          return lse.at(i) - (1 - smoothing) * chosen.at(i) - smoothing / classes * all.at(i) + zLoss * lse.at(i) * lse.at(i);
+        }));
     set(loss.getLse(), lse);
     return true;
   }
   if (auto grad = llvm::dyn_cast<CrossEntropyGradOp>(op)) {
     const Tensor &x = value(grad.getLogits()), &targets = value(grad.getTargets()), &lse = value(grad.getLse()),
                  &dloss = value(grad.getDloss());
+    double smoothing = numberOf(grad.getSmoothing()), zLoss = numberOf(grad.getZLoss()), classes = classesOf(grad.getLogits(), grad.getAxisAttr());
     return set(grad, sumOver(shape(0), {},
                              [&](const Index &i) {
-                               return (std::exp(x.at(i) - lse.at(i)) - isTarget(targets, grad.getAxisAttr(), i)) * dloss.at(i);
+                               double probability = std::exp(x.at(i) - lse.at(i)) * (1 + 2 * zLoss * lse.at(i));
+                               double target = (1 - smoothing) * isTarget(targets, grad.getAxisAttr(), i) + smoothing / classes;
+                               return (probability - target) * dloss.at(i);
                              })),
            true;
   }

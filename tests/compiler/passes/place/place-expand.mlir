@@ -145,6 +145,37 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 }
 
 // -----
+// Smoothed targets take one more sum of the logits, the square of lse none; nothing else is as large as the logits.
+// CHECK-LABEL: func.func @smoothed_cross_entropy
+!l = tensor<2x3xf32, #dist.layout<batch : 2, vocab : 5 {tp}>>
+!t = tensor<2xi32, #dist.layout<batch : 2>>
+!s = tensor<2xf32, #dist.layout<batch : 2>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @smoothed_cross_entropy() -> (!s, !s, !l) {
+    %x = nn.input "x" : !l
+    %t = nn.input "t" : !t
+    // CHECK: %[[LSE:.*]] = nn.add
+    // CHECK: nn.pick
+    // CHECK-NEXT: %[[CHOSEN:.*]] = dist.all_reduce {{.*}}op = "sum"
+    // CHECK-NEXT: nn.scale %[[CHOSEN]] by 9.0{{0*}}e-01
+    // CHECK-NEXT: nn.sum
+    // CHECK-NEXT: dist.all_reduce {{.*}}op = "sum"
+    // CHECK-NEXT: nn.scale {{.*}} by 2.0{{0*}}e-01
+    // CHECK: nn.mul %[[LSE]], %[[LSE]]
+    // CHECK-NEXT: nn.scale {{.*}} by 5.0{{0*}}e-01
+    %loss, %lse = nn.cross_entropy %x, %t over "vocab" smoothing 0.1 z_loss 0.5 : (!l, !t) -> (!s, !s)
+    // CHECK: nn.scale {{.*}} by 1.0{{0*}}e+00
+    // CHECK: nn.shift
+    // CHECK: nn.one_hot
+    // CHECK: nn.scale {{.*}} by 9.0{{0*}}e-01
+    // CHECK: nn.shift {{.*}} by 2.0{{0*}}e-02
+    // CHECK-NOT: dist.all_reduce
+    %d = nn.cross_entropy_grad %x, %t, %lse, %loss over "vocab" smoothing 0.1 z_loss 0.5 : (!l, !t, !s, !s) -> !l
+    return %loss, %lse, %d : !s, !s, !l
+  }
+}
+
+// -----
 // Attention of 16 bits: products take bf16, scores and softmax are f32, the probabilities that are kept bf16.
 // CHECK-LABEL: func.func @narrow_attention
 !q = tensor<2x3x4xbf16, #dist.layout<batch : 2, seq : 3, feature : 4>>
