@@ -59,7 +59,7 @@ struct Item {
   ExpressionPtr value;
 };
 
-enum class StatementKind { Axis, Input, Param, Repeat, If, Under, Checkpoint, Loss, Require, Forward, Return, Assign };
+enum class StatementKind { Axis, Input, Param, Repeat, If, Under, Checkpoint, Loss, Metric, Output, Require, Forward, Return, Assign };
 
 /// One line of a checkpoint block: `word "text"`, `word "text" -> "text"` or `word "text" = value`.
 struct CheckpointRule {
@@ -72,7 +72,7 @@ struct Statement {
   StatementKind kind = StatementKind::Assign;
   Location location;
   std::vector<Item> items;                ///< Axis: axes; Input: names; Forward: parameters
-  Name name;                              ///< Param, Repeat, Assign: what it declares; Input: element type
+  Name name;                              ///< Param, Repeat, Assign, Metric, Output: what it declares; Loss: may be empty; Input: element type
   std::optional<Name> path;               ///< Param, Repeat, Assign: what stands after `as`
   std::optional<Name> index;              ///< Repeat: what its body calls the block's number
   ExpressionPtr shape;                    ///< Input, Param: the list of axes
@@ -81,6 +81,8 @@ struct Statement {
   std::vector<Statement> body;            ///< Repeat, If, Under, Forward
   std::vector<CheckpointRule> rules = {}; ///< Checkpoint
   std::vector<Statement> otherwise = {};  ///< If: after `else`
+  ExpressionPtr weight = {};              ///< Loss
+  ExpressionPtr condition = {};           ///< Loss, Metric: after `where`
 };
 
 struct Import {

@@ -83,6 +83,33 @@ struct CheckpointRule {
   Location location;
 };
 
+/// One term of the model's loss: the mean of the node's values at the positions of the global batch that count, times the weight.
+struct Loss {
+  std::string name;   ///< empty: it is the only one
+  int node = -1;      ///< of floats over [batch, ...]
+  int condition = -1; ///< truth values, made of inputs and over axes of the node: where it counts; -1: everywhere, but for targets to ignore
+  double weight = 1;
+  Location location;
+};
+
+enum class MetricKind { Mean, Perplexity, F1, Correlation };
+
+/// A number that an evaluation gives, of the values of nodes over the same axes, [batch, ...], where the condition holds.
+struct Metric {
+  std::string name;
+  MetricKind kind = MetricKind::Mean;
+  std::vector<int> nodes; ///< one; predicted and actual truth values (F1) or the two that are correlated
+  int condition = -1;     ///< truth values over axes of the nodes; -1: everywhere
+  Location location;
+};
+
+/// What an evaluation writes for each sample.
+struct Prediction {
+  std::string name;
+  int node = -1; ///< [batch, ...]
+  Location location;
+};
+
 struct Model {
   std::string name;
   std::vector<Axis> axes;
@@ -93,9 +120,19 @@ struct Model {
   std::vector<Repeat> nested;             ///< inside of others, each as its first block has it: parts of that one's blocks
   std::vector<CheckpointRule> checkpoint; ///< as written: of `rename` the first that matches holds
   int blocks = 0;                         ///< length of the chain
-  int loss = -1;                          ///< node with the loss per token, [batch, seq]
+  std::vector<Loss> losses;               ///< all of them have a name, or there is one
+  std::vector<Metric> metrics;
+  std::vector<Prediction> predictions;
   std::vector<std::string> constants;     ///< names of those that a setting may override
   Location location;
+
+  /// The node of the first loss that compares logits with targets; where none does, of the first loss.
+  const Node &mainLoss() const {
+    for (const Loss &loss : losses)
+      if (nodes[static_cast<size_t>(loss.node)].op == "cross_entropy")
+        return nodes[static_cast<size_t>(loss.node)];
+    return nodes[static_cast<size_t>(losses.front().node)];
+  }
 };
 
 enum class ScheduleKind { Constant, Linear, Cosine };

@@ -64,6 +64,20 @@ program::DataLast seamOf(dsl::DataLast last) {
   return program::DataLast::Pad;
 }
 
+program::MeasureKind seamOf(dsl::MetricKind kind) {
+  switch (kind) {
+  case dsl::MetricKind::Mean:
+    return program::MeasureKind::Mean;
+  case dsl::MetricKind::Perplexity:
+    return program::MeasureKind::Perplexity;
+  case dsl::MetricKind::F1:
+    return program::MeasureKind::F1;
+  case dsl::MetricKind::Correlation:
+    break;
+  }
+  return program::MeasureKind::Correlation;
+}
+
 program::CheckpointRuleKind seamOf(dsl::CheckpointRuleKind kind) {
   switch (kind) {
   case dsl::CheckpointRuleKind::Rename:

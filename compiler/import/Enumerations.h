@@ -11,6 +11,7 @@ program::InitKind seamOf(dsl::InitKind kind);
 program::DataFormat seamOf(dsl::DataFormat format);
 program::DataOrder seamOf(dsl::DataOrder order);
 program::DataLast seamOf(dsl::DataLast last);
+program::MeasureKind seamOf(dsl::MetricKind kind);
 program::CheckpointRuleKind seamOf(dsl::CheckpointRuleKind kind);
 
 } // namespace npar

@@ -2,11 +2,14 @@
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
+#include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/base/Elements.h"
+#include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/import/CheckpointRules.h"
 #include "compiler/import/DataBlock.h"
 #include "compiler/import/Enumerations.h"
+#include "compiler/import/MeasureList.h"
 #include "compiler/import/PlanClauses.h"
 #include "dsl/Nodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,8 +22,8 @@ using namespace npar::nn;
 namespace {
 class Importer {
 public:
-  Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources)
-      : builder(&context), program(program), model(program.model), sources(sources) {
+  Importer(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources, program::ProgramKind kind)
+      : builder(&context), program(program), model(program.model), sources(sources), kind(kind) {
     compute = typeOf(seamOf(program.plan.compute));
     for (const dsl::Axis &axis : model.axes)
       sizes[axis.name] = axis.size;
@@ -34,14 +37,18 @@ public:
     setCheckpointRules(*module, model, builder);
     if (program.data)
       setDataBlock(*module, *program.data, builder, [&](const dsl::Location &at) { return LocationAttr(location(at)); });
+    setLosses(*module);
     addVariables();
-    if (ignored())
-      addPrologue(*module);
+    if (llvm::any_of(model.losses, [&](const dsl::Loss &loss) { return counts(loss); }) && failed(addPrologue(*module)))
+      return nullptr;
     beginFunction(*module, "micro");
-    for (const dsl::Node &node : model.nodes)
-      if (failed(addNode(node)))
-        return nullptr;
-    addLoss();
+    values.assign(model.nodes.size(), Value());
+    if (failed(addNodes(neededNodes(), [](const dsl::Node &node) { return At{Phase::Forward, node.path, node.block}; })))
+      return nullptr;
+    for (const dsl::Loss &loss : model.losses)
+      addLoss(loss);
+    if (kind == program::ProgramKind::Evaluation)
+      addResults(*module);
     func::ReturnOp::create(builder, location(model.location));
     return failed(verify(*module)) ? nullptr : std::move(module);
   }
@@ -51,9 +58,17 @@ private:
   const dsl::Program &program;
   const dsl::Model &model;
   const dsl::Sources &sources;
+  program::ProgramKind kind;
   Type compute;
   llvm::StringMap<int64_t> sizes;
-  SmallVector<Value> values; // of the nodes
+  SmallVector<Value> values; // of the nodes that the function needs
+
+  /// Where in the model an op is put.
+  struct At {
+    Phase phase;
+    StringRef path;
+    int block;
+  };
 
   //===- Small things -----------------------------------------------------------------------------------------------------===//
 
@@ -82,11 +97,21 @@ private:
     builder.setInsertionPointToEnd(function.addEntryBlock());
   }
 
-  /// The value of targets that do not count in the loss; null where all count.
-  const int64_t *ignored() const {
-    const dsl::Node &loss = model.nodes[model.loss];
-    auto found = loss.attributes.find("ignore");
-    return found == loss.attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  const dsl::Node &nodeOf(const dsl::Loss &loss) const { return model.nodes[loss.node]; }
+  LossTerm termOf(const dsl::Loss &loss) const { return {loss.name, loss.weight}; }
+
+  /// The value of targets that do not count in a loss; null where it ignores none.
+  const int64_t *ignored(const dsl::Loss &loss) const {
+    auto found = nodeOf(loss).attributes.find("ignore");
+    return found == nodeOf(loss).attributes.end() ? nullptr : std::get_if<int64_t>(&found->second);
+  }
+
+  /// Whether what counts in a loss depends on the data.
+  bool counts(const dsl::Loss &loss) const { return loss.condition >= 0 || ignored(loss); }
+
+  template <typename Op> Op place(Op op, const dsl::Node &node, Phase phase = Phase::Forward) {
+    setAt(op, phase, node.path, node.block);
+    return op;
   }
 
   //===- Module attributes --------------------------------------------------------------------------------------------------===//
@@ -165,6 +190,17 @@ private:
     }
   }
 
+  /// Nothing for a loss without a name, of weight 1.
+  void setLosses(ModuleOp module) {
+    if (model.losses[0].name.empty() && model.losses[0].weight == 1)
+      return;
+    SmallVector<Attribute> terms;
+    for (const dsl::Loss &loss : model.losses)
+      terms.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(loss.name)),
+                                                 builder.getNamedAttr("weight", builder.getF64FloatAttr(loss.weight))}));
+    module->setAttr(lossesAttribute, builder.getArrayAttr(terms));
+  }
+
   //===- Variables ----------------------------------------------------------------------------------------------------------===//
 
   void addVariables() {
@@ -189,13 +225,23 @@ private:
     // Their names begin with a '#', which no path of a parameter can have.
     Type scalar = scalarOf(builder.getF64Type());
     Location loc = location(model.location);
-    VariableOp::create(builder, loc, "#out.loss.sum", scalar, VariableKind::Accumulator);
-    for (StringRef name : {"loss", "grad_norm", "lr"})
-      VariableOp::create(builder, loc, ("#out." + name).str(), scalar, VariableKind::Output).setOutput(name);
-    if (!ignored())
-      return;
-    VariableOp::create(builder, loc, "#out.valid_tokens.sum", scalar, VariableKind::Accumulator);
-    VariableOp::create(builder, loc, "#out.valid_tokens", scalar, VariableKind::Output).setOutput("valid_tokens");
+    auto add = [&](const std::string &name, VariableKind kind, const std::string &output = "") {
+      auto variable = VariableOp::create(builder, loc, name, scalar, kind);
+      if (!output.empty())
+        variable.setOutput(output);
+    };
+    for (const dsl::Loss &loss : model.losses)
+      add(termOf(loss).sum(), VariableKind::Accumulator);
+    for (const char *name : {"loss", "grad_norm", "lr"})
+      add("#out." + std::string(name), VariableKind::Output, name);
+    for (const dsl::Loss &loss : model.losses) {
+      if (!loss.name.empty())
+        add(termOf(loss).output(), VariableKind::Output, "loss." + loss.name);
+      if (!counts(loss))
+        continue;
+      add(termOf(loss).count() + ".sum", VariableKind::Accumulator);
+      add(termOf(loss).count(), VariableKind::Output, loss.name.empty() ? "valid_tokens" : "counted." + loss.name);
+    }
   }
 
   void setTraining(VariableOp variable, const dsl::ParameterTraining &training) {
@@ -264,17 +310,51 @@ private:
     return value ? *value : otherwise;
   }
 
-  LogicalResult addNode(const dsl::Node &node) {
-    if (node.op == "parameter") {
-      auto read = ReadOp::create(builder, location(node.location), typeOf(node.type), text(node, "name"));
-      setAt(read, Phase::Forward, node.path, node.block);
-      values.push_back(read);
-      return success();
+  /// The nodes that these are made from, and they themselves.
+  std::vector<bool> withSources(ArrayRef<int> roots) const {
+    std::vector<bool> needed(model.nodes.size());
+    for (int root : roots)
+      if (root >= 0)
+        needed[root] = true;
+    for (size_t i = needed.size(); i-- > 0;)
+      if (needed[i])
+        for (int operand : model.nodes[i].operands)
+          needed[operand] = true;
+    return needed;
+  }
+
+  /// What the program is for: training does not compute what only an evaluation gives.
+  std::vector<bool> neededNodes() const {
+    SmallVector<int> roots;
+    for (const dsl::Loss &loss : model.losses)
+      roots.append({loss.node, loss.condition});
+    if (kind == program::ProgramKind::Evaluation) {
+      for (const dsl::Metric &metric : model.metrics) {
+        roots.append(metric.nodes.begin(), metric.nodes.end());
+        roots.push_back(metric.condition);
+      }
+      for (const dsl::Prediction &prediction : model.predictions)
+        roots.push_back(prediction.node);
     }
-    Operation *op = createOp(node, Phase::Forward);
-    if (!op)
-      return failure();
-    values.push_back(op->getResult(0));
+    return withSources(roots);
+  }
+
+  LogicalResult addNodes(const std::vector<bool> &needed, llvm::function_ref<At(const dsl::Node &)> where) {
+    for (auto [index, node] : llvm::enumerate(model.nodes)) {
+      if (!needed[index])
+        continue;
+      At at = where(node);
+      if (node.op == "parameter") {
+        auto read = ReadOp::create(builder, location(node.location), typeOf(node.type), text(node, "name"));
+        setAt(read, at.phase, at.path, at.block);
+        values[index] = read;
+        continue;
+      }
+      Operation *op = createOp(node, at);
+      if (!op)
+        return failure();
+      values[index] = op->getResult(0);
+    }
     return success();
   }
 
@@ -282,7 +362,7 @@ private:
   Type valuesOf(dsl::ElementType type) { return typeOf(dsl::isInteger(type) ? seamOf(type) : program::ElementType::F32); }
 
   /// Null, with an error reported, where the language's table of nodes or the dialect has no such op.
-  Operation *createOp(const dsl::Node &node, Phase phase) {
+  Operation *createOp(const dsl::Node &node, At at) {
     OperationState state(location(node.location), "nn." + node.op);
     const dsl::NodeKind *kind = dsl::findNodeKind(node.op);
     auto *language = state.name.isRegistered() ? state.name.getInterface<LanguageOpInterface>() : nullptr;
@@ -302,59 +382,125 @@ private:
     if (Type values = node.op == "input" ? valuesOf(node.type.element) : Type(); values && values != type.getElementType())
       state.addAttribute("values", TypeAttr::get(values));
     Operation *op = builder.create(state);
-    setAt(op, phase, node.path, node.block);
+    setAt(op, at.phase, at.path, at.block);
     return op;
   }
 
-  /// This micro-batch's share of the mean over the tokens of the whole batch is added up over the micro-batches (RULES.md#N3). Where
-  /// targets may be ignored it is the plain sum: who reads it divides by the number of valid tokens.
-  void addLoss() {
-    const dsl::Node &node = model.nodes[model.loss];
-    Location loc = location(node.location);
-    auto perToken = llvm::cast<RankedTensorType>(values[model.loss].getType());
-    double tokens = static_cast<double>(perToken.getNumElements()) * static_cast<double>(program.plan.microCount);
-    auto place = [&](auto op) {
-      setAt(op, Phase::Forward, node.path, node.block);
-      return op;
-    };
-    Value sum = place(SumOp::create(builder, loc, scalarOf(compute), values[model.loss]));
-    if (!ignored())
-      sum = place(ScaleOp::create(builder, loc, sum.getType(), sum, builder.getF64FloatAttr(1 / tokens)));
-    Value wide = place(ConvertOp::create(builder, loc, scalarOf(builder.getF64Type()), sum));
-    place(AccumulateOp::create(builder, loc, "#out.loss.sum", wide));
+  /// `value`, an f32 or an f64 of the type, where the loss or metric counts.
+  Value fill(Location loc, RankedTensorType type, double value, const dsl::Node &at, Phase phase = Phase::Forward) {
+    return place(FillOp::create(builder, loc, type, builder.getF64FloatAttr(value)), at, phase);
   }
 
-  /// The number of valid tokens of the global batch, known before the first forward (RULES.md#N3): @count once per micro-batch, then
-  /// @start.
-  void addPrologue(ModuleOp module) {
-    const dsl::Node &node = model.nodes[model.loss];
+  /// This micro-batch's share of the mean over the positions of the whole batch is added up over the micro-batches (RULES.md#N3). Where
+  /// some may not count it is the plain sum: who reads it divides by the number of those that do.
+  void addLoss(const dsl::Loss &loss) {
+    const dsl::Node &node = nodeOf(loss);
     Location loc = location(node.location);
+    Value value = values[loss.node];
+    auto each = llvm::cast<RankedTensorType>(value.getType());
+    double positions = static_cast<double>(each.getNumElements()) * static_cast<double>(program.plan.microCount);
+    if (loss.condition >= 0) { // chosen, not multiplied: what is infinite where nothing counts becomes 0 too
+      Value zero = fill(loc, each, 0, node);
+      value = place(WhereOp::create(builder, loc, each, values[loss.condition], value, zero), node);
+      for (Value made : {zero, value})
+        made.getDefiningOp()->setAttr(ofLossAttribute, builder.getUnitAttr());
+    }
+    Value sum = place(SumOp::create(builder, loc, scalarOf(compute), value), node);
+    if (!counts(loss))
+      sum = place(ScaleOp::create(builder, loc, sum.getType(), sum, builder.getF64FloatAttr(1 / positions)), node);
+    Value wide = place(ConvertOp::create(builder, loc, scalarOf(builder.getF64Type()), sum), node);
+    place(AccumulateOp::create(builder, loc, termOf(loss).sum(), wide), node);
+  }
+
+  /// 1 where a position of the loss counts, else 0, of that type; null, with an error reported, where the dialect lacks an op.
+  Value countedOf(const dsl::Loss &loss, RankedTensorType type, Phase phase) {
+    const dsl::Node &node = nodeOf(loss);
+    Location loc = location(node.location);
+    Value one = fill(loc, type, 1, node, phase);
+    if (loss.condition >= 0)
+      return place(WhereOp::create(builder, loc, type, values[loss.condition], one, fill(loc, type, 0, node, phase)), node, phase);
+    return place(KeepValidOp::create(builder, loc, type, one, values[node.operands[1]], builder.getI64IntegerAttr(*ignored(loss))), node,
+                 phase);
+  }
+
+  //===- What an evaluation leaves ---------------------------------------------------------------------------------------------===//
+
+  void addResult(const std::string &name, Value value, const dsl::Node &at) {
+    place(ResultOp::create(builder, location(at.location), name, value), at);
+  }
+
+  /// Metrics and predictions, and where losses count; the losses themselves are left by autodiff-forward. Nothing is said of a lone loss
+  /// whose data tell where it counts.
+  void addResults(ModuleOp module) {
+    const dsl::Loss &first = model.losses[0];
+    bool measured = module->hasAttr(lossesAttribute) || first.condition >= 0 || !model.metrics.empty();
+    MeasureList measures(builder);
+    for (const dsl::Loss &loss : model.losses) {
+      if (!measured)
+        break;
+      std::string counted = counts(loss) ? termOf(loss).result() + ".counted" : "";
+      if (!counted.empty())
+        addResult(counted, countedOf(loss, typeOf(nodeOf(loss).type), Phase::Forward), nodeOf(loss));
+      measures.add(loss.name, program::MeasureKind::Loss, loss.weight, termOf(loss).result(), counted);
+    }
+    for (const dsl::Metric &metric : model.metrics) {
+      std::string name = "metric." + metric.name, counted = metric.condition >= 0 ? name + ".counted" : "";
+      SmallVector<std::string> results;
+      for (int node : metric.nodes) {
+        results.push_back(name + "." + std::to_string(results.size()));
+        addResult(results.back(), values[node], model.nodes[node]);
+      }
+      if (!counted.empty()) {
+        const dsl::Node &at = model.nodes[metric.nodes[0]];
+        RankedTensorType type = withElement(typeOf(at.type), compute);
+        Value one = fill(location(metric.location), type, 1, at), zero = fill(location(metric.location), type, 0, at);
+        addResult(counted, place(WhereOp::create(builder, location(metric.location), type, values[metric.condition], one, zero), at), at);
+      }
+      measures.add(metric.name, seamOf(metric.kind), 1, results, counted);
+    }
+    for (const dsl::Prediction &prediction : model.predictions) {
+      std::string result = "output." + prediction.name;
+      addResult(result, values[prediction.node], model.nodes[prediction.node]);
+      measures.addPrediction(prediction.name, result);
+    }
+    measures.set(module);
+  }
+
+  /// How many positions of the global batch count, known before the first forward (RULES.md#N3): @count once per micro-batch, then @start.
+  LogicalResult addPrologue(ModuleOp module) {
     Type scalar = scalarOf(builder.getF64Type());
-    auto place = [&](auto op, Phase phase) {
-      setAt(op, phase, node.path, node.block);
-      return op;
-    };
     beginFunction(module, "count");
-    Operation *targets = createOp(model.nodes[node.operands[1]], Phase::Count); // an input: the language takes nothing else there
-    setAt(targets, Phase::Count, node.path, node.block);
-    auto read = llvm::cast<RankedTensorType>(targets->getResult(0).getType());
-    Type type = withAxes(builder.getF64Type(), axesOf(read), read.getShape());
-    Value one = place(FillOp::create(builder, loc, type, builder.getF64FloatAttr(1)), Phase::Count);
-    Value valid =
-        place(KeepValidOp::create(builder, loc, type, one, targets->getResult(0), builder.getI64IntegerAttr(*ignored())), Phase::Count);
-    Value count = place(SumOp::create(builder, loc, scalar, valid), Phase::Count);
-    place(AccumulateOp::create(builder, loc, "#out.valid_tokens.sum", count), Phase::Count);
-    func::ReturnOp::create(builder, loc);
+    for (const dsl::Loss &loss : model.losses) {
+      if (!counts(loss))
+        continue;
+      const dsl::Node &node = nodeOf(loss);
+      values.assign(model.nodes.size(), Value()); // each loss is counted where it is computed
+      if (failed(addNodes(withSources(loss.condition >= 0 ? loss.condition : node.operands[1]),
+                          [&](const dsl::Node &) { return At{Phase::Count, node.path, node.block}; })))
+        return failure();
+      RankedTensorType type = typeOf(node.type);
+      Value valid = countedOf(loss, withAxes(builder.getF64Type(), axesOf(type), type.getShape()), Phase::Count);
+      Value count = place(SumOp::create(builder, location(node.location), scalar, valid), node, Phase::Count);
+      place(AccumulateOp::create(builder, location(node.location), termOf(loss).count() + ".sum", count), node, Phase::Count);
+    }
+    func::ReturnOp::create(builder, location(model.location));
 
     beginFunction(module, "start");
-    Value total = place(ReadOp::create(builder, loc, scalar, "#out.valid_tokens.sum"), Phase::Prologue);
-    place(WriteOp::create(builder, loc, "#out.valid_tokens", total), Phase::Prologue);
-    func::ReturnOp::create(builder, loc);
+    for (const dsl::Loss &loss : model.losses) {
+      if (!counts(loss))
+        continue;
+      Location loc = location(nodeOf(loss).location);
+      Value total = place(ReadOp::create(builder, loc, scalar, termOf(loss).count() + ".sum"), nodeOf(loss), Phase::Prologue);
+      place(WriteOp::create(builder, loc, termOf(loss).count(), total), nodeOf(loss), Phase::Prologue);
+    }
+    func::ReturnOp::create(builder, location(model.location));
+    return success();
   }
 };
 } // namespace
 
-OwningOpRef<ModuleOp> npar::importProgram(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources) {
+OwningOpRef<ModuleOp> npar::importProgram(MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources,
+                                          program::ProgramKind kind) {
   context.loadDialect<NnDialect, dist::DistDialect, func::FuncDialect>();
-  return Importer(context, program, sources).run();
+  return Importer(context, program, sources, kind).run();
 }

@@ -146,10 +146,12 @@ private:
   }
 
   void needIgnored(Location at, const std::string &why) {
-    bool ignores = std::any_of(model.nodes.begin(), model.nodes.end(),
-                               [](const Node &node) { return node.op == "cross_entropy" && node.attributes.count("ignore") != 0; });
-    if (!ignores)
-      reporter.fail(at, why + ", but model '" + model.name + "' counts every target",
+    auto ignores = [&](const Loss &loss) { return model.nodes[static_cast<size_t>(loss.node)].attributes.count("ignore") != 0; };
+    auto counts = std::find_if_not(model.losses.begin(), model.losses.end(), ignores);
+    if (counts != model.losses.end())
+      reporter.fail(at,
+                    why + ", but " + (counts->name.empty() ? "model '" + model.name + "'" : "loss '" + counts->name + "'") +
+                        " counts every target",
                     {"let its loss ignore a number: cross_entropy(..., ignore = -100)"});
   }
 

@@ -158,18 +158,52 @@ static void checkTensorNames(const std::vector<Parameter> &parameters, Reporter 
         refuse(p, p.path.substr(0, begin) + "{}" + p.path.substr(end));
 }
 
+std::vector<int *> Graph::roots() {
+  std::vector<int *> result;
+  auto add = [&](int &node) {
+    if (node >= 0)
+      result.push_back(&node);
+  };
+  for (Loss &loss : model.losses)
+    add(loss.node), add(loss.condition);
+  for (Metric &metric : model.metrics) {
+    add(metric.condition);
+    for (int &node : metric.nodes)
+      add(node);
+  }
+  for (Prediction &prediction : model.predictions)
+    add(prediction.node);
+  return result;
+}
+
+void Graph::checkTrained(const std::vector<int> &place, const std::vector<bool> &used) const {
+  for (size_t i = 0; i < place.size(); ++i)
+    if (const Node &node = model.nodes[i]; place[i] == 0 && node.op == "parameter")
+      if (const std::string &path = std::get<std::string>(node.attributes.at("name")); !used[parameterIndex.at(path)])
+        reporter.error(node.location, "a metric or an output needs parameter '" + path + "', which no loss trains",
+                       {"let a loss depend on it"});
+}
+
 void Graph::finish(const std::vector<std::string> &unusedLayers) {
   std::vector<int> place(model.nodes.size(), -1); // first: 0 where needed; then: the new number
+  std::vector<bool> trained(model.nodes.size());  // a loss needs it
   std::vector<bool> used(model.parameters.size());
-  place[static_cast<size_t>(model.loss)] = 0;
+  const std::vector<int *> roots = this->roots();
+  for (int *root : roots)
+    place[static_cast<size_t>(*root)] = 0;
+  for (const Loss &loss : model.losses)
+    trained[static_cast<size_t>(loss.node)] = true;
   for (size_t i = model.nodes.size(); i-- > 0;)
     if (place[i] == 0) {
       const Node &node = model.nodes[i];
-      for (int operand : node.operands)
+      for (int operand : node.operands) {
         place[static_cast<size_t>(operand)] = 0;
-      if (node.op == "parameter")
+        trained[static_cast<size_t>(operand)] = trained[static_cast<size_t>(operand)] || trained[i];
+      }
+      if (node.op == "parameter" && trained[i])
         used[parameterIndex.at(std::get<std::string>(node.attributes.at("name")))] = true;
     }
+  checkTrained(place, used);
   std::vector<Node> nodes;
   for (size_t i = 0; i < place.size(); ++i) {
     if (place[i] < 0) {
@@ -184,7 +218,8 @@ void Graph::finish(const std::vector<std::string> &unusedLayers) {
       operand = place[static_cast<size_t>(operand)];
   }
   model.nodes = std::move(nodes);
-  model.loss = place[static_cast<size_t>(model.loss)];
+  for (int *root : roots)
+    *root = place[static_cast<size_t>(*root)];
 
   std::vector<Parameter> kept;
   for (size_t i = 0; i < used.size(); ++i) {

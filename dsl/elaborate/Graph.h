@@ -56,8 +56,8 @@ public:
   size_t declareParameter(Parameter parameter, AxisNames products);
   int use(size_t parameter, Location at);
 
-  /// Keeps what the loss needs, in order: drops other nodes, and parameters without a use with a warning (silent below the layers
-  /// in `unusedLayers`, which were reported).
+  /// Keeps what losses, metrics and predictions need, in order: drops other nodes, and parameters that no loss needs with a warning (silent
+  /// below the layers in `unusedLayers`, which were reported).
   void finish(const std::vector<std::string> &unusedLayers);
 
   Model &model;
@@ -69,6 +69,10 @@ public:
   void checkType(Location at, const TensorType &type);
 
 private:
+  /// Where the numbers of the nodes stand that everything is computed for.
+  std::vector<int *> roots();
+  /// That what is needed (`place` 0) has no parameters but the `used` ones, which a loss needs.
+  void checkTrained(const std::vector<int> &place, const std::vector<bool> &used) const;
   /// Whether the factors of a product stand side by side in `axes`.
   bool isWritten(const std::string &product, const AxisNames &axes) const;
 

@@ -62,7 +62,20 @@ private:
   void input(const ast::Statement &s, Scope &scope);
   void param(const ast::Statement &s, Scope &scope);
   void assign(const ast::Statement &s, Scope &scope, Body body);
+
+  // What a model is for: its losses, and what an evaluation gives besides (Losses.cpp).
   void loss(const ast::Statement &s, Scope &scope);
+  void metric(const ast::Statement &s, Scope &scope);
+  void prediction(const ast::Statement &s, Scope &scope);
+  /// The node of what stands after `where`, truth values over axes of `axes`; -1 where nothing does.
+  int condition(const ast::Statement &s, const AxisNames &axes, Scope &scope);
+  /// That a condition is known before a step, and is the same under every plan.
+  void checkKnown(const ast::Expression &condition, int node);
+  /// The condition, and that the targets are not those that the loss's own node ignores.
+  int andValid(int condition, int loss, Location at);
+  double weightOf(const ast::Statement &s, Scope &scope);
+  /// What is only known of all of them.
+  void checkLosses();
   /// That the scope has no such name yet. `path`: where what it names would lie, for advice when that is free.
   void checkFresh(const ast::Name &name, Scope &scope, const std::string &path = "");
   void warnUnused();

@@ -14,9 +14,10 @@ void ModelElaborator::run(const ast::Block &model, Scope &scope) {
     execute(model.body, scope, Body::Model);
   } catch (const Stop &) { // a condition of the model does not hold
   }
-  if (reporter.errorCount() == 0 && graph.model.loss < 0)
+  if (reporter.errorCount() == 0 && graph.model.losses.empty())
     reporter.fail(model.name.location, "model '" + model.name.text + "' has no loss",
                   {"end it with `loss cross_entropy(logits, targets, over = vocab)`"});
+  checkLosses();
   resolveCheckpoint(scope);
   if (reporter.errorCount() != 0)
     return;
@@ -97,6 +98,12 @@ void ModelElaborator::statement(const Statement &s, Scope &scope, Body body) {
   case StatementKind::Loss:
     only(body == Body::Model, "loss", "in a model, outside of repeat");
     return loss(s, scope);
+  case StatementKind::Metric:
+    only(body == Body::Model, "metric", "in a model, outside of repeat");
+    return metric(s, scope);
+  case StatementKind::Output:
+    only(body == Body::Model, "output", "in a model, outside of repeat");
+    return prediction(s, scope);
   case StatementKind::Require:
     return require(*s.value, s.message, scope);
   case StatementKind::Forward:
@@ -331,23 +338,6 @@ void ModelElaborator::assign(const Statement &s, Scope &scope, Body body) {
     *old = {v, s.name.location}; // `x = x + ...`: also from inside of a repeat
   else if (!std::holds_alternative<Poison>(old->value))
     checkFresh(s.name, scope);
-}
-
-void ModelElaborator::loss(const Statement &s, Scope &scope) {
-  if (graph.model.loss >= 0)
-    reporter.fail(s.location, "model '" + graph.model.name + "' has a second loss");
-  int node = tensor(*s.value, scope, "the loss");
-  const TensorType &type = graph.type(node);
-  if (!graph.isFloat(node))
-    reporter.fail(s.value->location, "the loss must be a float tensor, this is " + graph.integerName(node));
-  if (!contains(type.axes, "batch"))
-    reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes),
-                  {"its mean over all axes is taken for the whole batch"});
-  for (size_t i = 0; i < graph.model.nodes.size(); ++i)
-    if (const Node &other = graph.model.nodes[i]; other.attributes.count("ignore") && static_cast<int>(i) != node)
-      reporter.fail(other.location, "'ignore' is for the loss itself: the mean is taken over the targets that count there",
-                    {"write `loss cross_entropy(..., ignore = ...)`"});
-  graph.model.loss = node;
 }
 
 } // namespace npar::dsl

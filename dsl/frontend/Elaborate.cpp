@@ -218,11 +218,11 @@ private:
     graph.declareAxis("batch", batch, trained.batchAt);
     size_t before = diagnostics.errorCount();
     ModelElaborator(graph, reporter, modelFile).run(*model, constants);
-    if (program.model.loss >= 0 && diagnostics.errorCount() == before)
+    if (!program.model.losses.empty() && diagnostics.errorCount() == before)
       planned.check(program.model);
-    if (program.model.loss >= 0 && diagnostics.errorCount() == before)
+    if (!program.model.losses.empty() && diagnostics.errorCount() == before)
       applyParameterRules(trained.rules, reporter, program.model, program.train);
-    if (data && program.model.loss >= 0 && diagnostics.errorCount() == before)
+    if (data && !program.model.losses.empty() && diagnostics.errorCount() == before)
       program.data = elaborateData(*data, evaluator, dataScope, program.model, declaredInputs(*model), sources);
     program.plan = planned.plan;
     if (diagnostics.hasErrors())

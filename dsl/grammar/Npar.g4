@@ -41,7 +41,7 @@ parameter: name ('=' expression)?;
 
 // What a model, a layer and a forward function consist of; which statement may stand where is checked afterwards.
 body: '{' statement* '}';
-statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | requireStatement
+statement: axisStatement | inputStatement | paramStatement | repeatStatement | lossStatement | metricStatement | outputStatement | requireStatement
          | ifStatement | underStatement | checkpointStatement | forwardStatement | returnStatement | assignment;
 axisStatement: AXIS axisItem (',' axisItem)*;
 axisItem: name ('=' expression)?;
@@ -50,7 +50,9 @@ paramStatement: PARAM name path? ':' list '=' expression;
 repeatStatement: REPEAT name '[' (name IN)? expression ']' path? body; // `repeat h[i in depth]`: i is the block's number
 ifStatement: IF expression body (ELSE body)?; // opens no scope: what the chosen body declares is there afterwards
 underStatement: UNDER STRING body; // a prefix of parameter paths
-lossStatement: LOSS expression;
+lossStatement: LOSS (name '=')? expression (WEIGHT expression)? (WHERE expression)?; // `loss mlm = ... weight 0.5 where ...`
+metricStatement: METRIC name '=' expression (WHERE expression)?;
+outputStatement: OUTPUT name ('=' expression)?;
 requireStatement: REQUIRE expression ',' STRING;
 forwardStatement: FORWARD '(' (name (',' name)*)? ')' ('=' expression | body);
 returnStatement: RETURN expression;
@@ -96,7 +98,8 @@ list: '[' (expression (',' expression)*)? ']';
 
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
-    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT;
+    | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT
+    | WHERE | METRIC | OUTPUT;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -123,6 +126,9 @@ LAST: 'last';
 FREEZE: 'freeze';
 EXCEPT: 'except';
 LOSS: 'loss';
+WHERE: 'where';
+METRIC: 'metric';
+OUTPUT: 'output';
 REQUIRE: 'require';
 FORWARD: 'forward';
 RETURN: 'return';

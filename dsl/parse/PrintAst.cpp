@@ -141,8 +141,9 @@ private:
       out << "under \"" << s.message << '"';
       return body(s.body, depth);
     case StatementKind::Loss:
-      out << "loss ";
-      break;
+    case StatementKind::Metric:
+    case StatementKind::Output:
+      return result(s);
     case StatementKind::Require:
       return require(*s.value, s.message);
     case StatementKind::Forward:
@@ -162,6 +163,18 @@ private:
       out << " = ";
     }
     expression(*s.value);
+  }
+
+  /// `loss mlm = x weight 0.5 where c`, `metric right = mean(x)`, `output logits`
+  void result(const Statement &s) {
+    out << (s.kind == StatementKind::Loss ? "loss" : s.kind == StatementKind::Metric ? "metric" : "output");
+    if (!s.name.text.empty())
+      out << ' ' << s.name.text << (s.value ? " =" : "");
+    for (auto [word, part] : {std::pair("", &s.value), std::pair(" weight", &s.weight), std::pair(" where", &s.condition)})
+      if (*part) {
+        out << word << ' ';
+        expression(**part);
+      }
   }
 
   void require(const Expression &condition, const std::string &message) {

@@ -96,8 +96,38 @@ ast::Statement StatementBuilder::statement(Context *context) {
     s.value = expression(c->expression());
     break;
   }
-  default: // loss and return
-    s.kind = context->getRuleIndex() == Grammar::RuleLossStatement ? StatementKind::Loss : StatementKind::Return;
+  case Grammar::RuleLossStatement: {
+    auto *c = static_cast<Grammar::LossStatementContext *>(context);
+    s.kind = StatementKind::Loss;
+    if (c->name())
+      s.name = name(c->name());
+    auto parts = c->expression(); // in the order of the text
+    s.value = expression(parts[0]);
+    if (c->WEIGHT())
+      s.weight = expression(parts[1]);
+    if (c->WHERE())
+      s.condition = expression(parts.back());
+    break;
+  }
+  case Grammar::RuleMetricStatement: {
+    auto *c = static_cast<Grammar::MetricStatementContext *>(context);
+    s.kind = StatementKind::Metric;
+    s.name = name(c->name());
+    s.value = expression(c->expression(0));
+    if (c->WHERE())
+      s.condition = expression(c->expression(1));
+    break;
+  }
+  case Grammar::RuleOutputStatement: {
+    auto *c = static_cast<Grammar::OutputStatementContext *>(context);
+    s.kind = StatementKind::Output;
+    s.name = name(c->name());
+    if (c->expression())
+      s.value = expression(c->expression());
+    break;
+  }
+  default: // return
+    s.kind = StatementKind::Return;
     s.value = expression(static_cast<Context *>(context->children[1]));
   }
   return s;

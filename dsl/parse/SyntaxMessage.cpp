@@ -13,7 +13,7 @@ const std::set<std::string> names = {"ID",        "'in'",      "'op'",         "
                                      "'every'",   "'compute'", "'keep'",       "'bucket'",  "'stages'", "'hierarchical'", "'under'",
                                      "'config'",  "'as'",      "'checkpoint'", "'family'",  "'else'",   "'place'",        "'inside'",
                                      "'machine'", "'data'",    "'below'",      "'lengths'", "'weight'", "'seed'",         "'last'",
-                                     "'freeze'",  "'except'"};
+                                     "'freeze'",  "'except'",  "'where'",      "'metric'",  "'output'"};
 
 std::set<std::string> withNames(std::set<std::string> others) {
   others.insert(names.begin(), names.end());
@@ -22,7 +22,7 @@ std::set<std::string> withNames(std::set<std::string> others) {
 
 const std::set<std::string> expressions = withNames({"NUMBER", "STRING", "'true'", "'false'", "'('", "'['", "'-'"});
 const std::set<std::string> statements =
-    withNames({"'axis'", "'input'", "'param'", "'repeat'", "'loss'", "'require'", "'if'", "'forward'", "'return'"});
+    withNames({"'axis'", "'input'", "'param'", "'repeat'", "'loss'", "'metric'", "'output'", "'require'", "'if'", "'forward'", "'return'"});
 const std::set<std::string> declarations = {"'import'", "'layer'",  "'model'",   "'train'", "'plan'",
                                             "'config'", "'family'", "'machine'", "'data'"};
 const std::set<std::string> words = {"import",  "layer",   "model",  "train", "plan",  "for", "axis", "input", "param", "repeat", "loss",

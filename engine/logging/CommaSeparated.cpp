@@ -47,6 +47,10 @@ public:
         {"sample", record.epoch ? std::to_string(record.sample) : ""},
         {"batch_hash", record.batchHash},
     };
+    for (size_t i = 0; i < shape.losses.size() && i < record.losses.size(); ++i) {
+      values["loss " + shape.losses[i]] = number(record.losses[i].value);
+      values["counted " + shape.losses[i]] = record.losses[i].counted ? std::to_string(*record.losses[i].counted) : "";
+    }
     for (size_t i = 0; i < shape.groups.size() && i < record.groupNorms.size(); ++i)
       values["grad_norm " + shape.groups[i]] = number(record.groupNorms[i]);
     return line(shape, values);
@@ -83,6 +87,9 @@ private:
     std::vector<std::string> names = {"step", "kind", "loss", "grad_norm", "lr", shape.unit, shape.unit + "_per_second"};
     for (const char *name : {"flops_per_second", "peak_share", "loss_scale", "skipped", "valid_tokens", "epoch", "sample", "batch_hash"})
       names.push_back(name);
+    for (const std::string &loss : shape.losses)
+      for (const char *what : {"loss ", "counted "})
+        names.push_back(what + loss);
     for (const std::string &name : shape.evaluations)
       names.push_back("eval_" + name);
     for (const std::string &group : shape.groups)

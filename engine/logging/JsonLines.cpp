@@ -7,6 +7,17 @@
 
 namespace npar::engine {
 
+/// Nothing where no loss has a name.
+static std::string lossesText(const StepRecord &record, const LogShape &shape) {
+  std::string values, counts;
+  for (size_t i = 0; i < shape.losses.size() && i < record.losses.size(); ++i) {
+    values += (values.empty() ? "" : ",") + jsonString(shape.losses[i]) + ":" + jsonNumber(record.losses[i].value);
+    if (record.losses[i].counted)
+      counts += (counts.empty() ? "" : ",") + jsonString(shape.losses[i]) + ":" + std::to_string(*record.losses[i].counted);
+  }
+  return (values.empty() ? "" : ",\"losses\":{" + values + "}") + (counts.empty() ? "" : ",\"counted\":{" + counts + "}");
+}
+
 std::string stepLine(const StepRecord &record, const LogShape &shape) {
   auto known = [](const char *name, double value) { return value == 0 ? "" : ",\"" + std::string(name) + "\":" + jsonNumber(value); };
   std::string norms;
@@ -16,7 +27,7 @@ std::string stepLine(const StepRecord &record, const LogShape &shape) {
          ",\"grad_norm\":" + jsonNumber(record.gradNorm) + ",\"lr\":" + jsonNumber(record.learningRate) + ",\"" + shape.unit +
          "\":" + std::to_string(record.amount) + ",\"" + shape.unit + "_per_second\":" + jsonNumber(record.perSecond) +
          known("flops_per_second", record.flopsPerSecond) + known("peak_share", record.peakShare) +
-         (norms.empty() ? "" : ",\"grad_norms\":{" + norms + "}") + known("loss_scale", record.lossScale) +
+         (norms.empty() ? "" : ",\"grad_norms\":{" + norms + "}") + lossesText(record, shape) + known("loss_scale", record.lossScale) +
          (record.lossScale == 0 && !record.skipped ? "" : std::string(",\"skipped\":") + (record.skipped ? "true" : "false")) +
          (record.validTokens ? ",\"valid_tokens\":" + std::to_string(*record.validTokens) : "") +
          (record.epoch ? ",\"epoch\":" + std::to_string(*record.epoch) + ",\"sample\":" + std::to_string(record.sample) : "") +

@@ -9,6 +9,12 @@
 
 namespace npar::engine {
 
+/// One of several losses of a step.
+struct LossRecord {
+  double value = 0;
+  std::optional<int64_t> counted = std::nullopt; ///< positions that count in it; nothing where all do
+};
+
 /// A training step.
 struct StepRecord {
   int64_t step = 0;
@@ -24,6 +30,7 @@ struct StepRecord {
   double flopsPerSecond = 0;                         ///< of the model's products; 0: unknown, and not written
   double peakShare = 0;                              ///< of what the machine's products reach; 0: unknown, and not written
   std::vector<double> groupNorms = {};               ///< of the gradients of each of the log's groups
+  std::vector<LossRecord> losses = {};               ///< each of the log's losses
   double time = 0;                                   ///< seconds since 1970, for formats that have them
 };
 
@@ -38,6 +45,7 @@ struct EvaluationRecord {
 struct LogShape {
   std::string unit = "tokens";            ///< what is counted: tokens, or samples where no stream of tokens is fed
   std::vector<std::string> groups;        ///< of parameters, whose gradients' norms are logged; empty: none but that of all
+  std::vector<std::string> losses{};      ///< names of several losses; empty: there is one, without a name
   std::vector<std::string> evaluations{}; ///< names of the values of evaluations, for formats that have columns
 };
 
@@ -65,7 +73,7 @@ const LogFormat &tensorBoardEvents();
 const LogFormat &logFormatOf(const std::string &path);
 
 /// The line of a step without its end: {"step":0,"loss":...,"grad_norm":...,"lr":...,"tokens":...,"tokens_per_second":...}, then
-/// "flops_per_second", "peak_share", "grad_norms" of groups, with fp16 "loss_scale":...,"skipped":false, without it "skipped":true after a
+/// "flops_per_second", "peak_share", "grad_norms" of groups, "losses" and "counted" of several losses by their names, with fp16 "loss_scale":...,"skipped":false, without it "skipped":true after a
 /// step that changed nothing, "valid_tokens", "epoch" with "sample", and "batch_hash" where they are known; another unit stands in place of
 /// "tokens"; NaN and infinity are null.
 std::string stepLine(const StepRecord &record, const LogShape &shape = {});

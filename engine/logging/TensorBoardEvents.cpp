@@ -105,6 +105,8 @@ public:
       values.add("valid_tokens", static_cast<double>(*step.validTokens));
     if (step.epoch)
       values.add("epoch", static_cast<double>(*step.epoch));
+    for (size_t i = 0; i < shape.losses.size() && i < step.losses.size(); ++i)
+      values.add("loss/" + shape.losses[i], step.losses[i].value);
     for (size_t i = 0; i < shape.groups.size() && i < step.groupNorms.size(); ++i)
       values.add("grad_norm/" + shape.groups[i], step.groupNorms[i]);
     return event(step.time, step.step, values);

@@ -162,6 +162,23 @@ private:
     line("\nresults");
     for (const LogicalResult *result : *program.results())
       line("  " + result->name()->str() + ": " + wordOf(result->type()) + " " + shapeOf(*result->axes(), *result->shape()));
+    if (program.measures())
+      for (const Measure *measure : *program.measures())
+        line("  " + measureText(*measure));
+    if (program.predictions())
+      for (const Prediction *prediction : *program.predictions())
+        line("  prediction " + prediction->name()->str() + " is " + resultName(prediction->result()));
+  }
+
+  std::string resultName(uint32_t index) const { return program.results()->Get(index)->name()->str(); }
+
+  std::string measureText(const Measure &measure) const {
+    std::string text = std::string(wordOf(measure.kind())) + " " + measure.name()->str() + " of";
+    for (uint32_t index : *measure.values())
+      text += " " + resultName(index);
+    if (measure.counted() >= 0)
+      text += " where " + resultName(static_cast<uint32_t>(measure.counted()));
+    return measure.weight() == 1 ? text : text + ", weight " + numberText(measure.weight());
   }
 
   void checkpointRules() {

@@ -4,17 +4,19 @@
 #include "engine/program/Classes.h"
 #include "engine/program/Words.h"
 
+#include <algorithm>
+
 namespace npar::program {
 namespace {
 
-bool isFloating(ElementType type) {
+bool isOfResults(ElementType type) {
   switch (type) {
   case ElementType::F32:
   case ElementType::F64:
   case ElementType::BF16:
   case ElementType::F16:
-    return true;
   case ElementType::I32:
+    return true;
   case ElementType::U8:
     break;
   }
@@ -49,6 +51,48 @@ std::string checkBuffer(const Program &program, const RankClass &rankClass, cons
   return "";
 }
 
+/// Result `index`, and that it is over the same axes as `first`; null with what is wrong.
+const LogicalResult *resultOf(const Program &program, uint32_t index, const LogicalResult *first, const std::string &of, std::string &wrong) {
+  if (index >= program.results()->size()) {
+    wrong = of + " takes result " + number(index) + " of " + number(program.results()->size());
+    return nullptr;
+  }
+  const LogicalResult *result = program.results()->Get(index);
+  auto same = [](const auto &a, const auto &b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); };
+  if (first && !same(*first->shape(), *result->shape()))
+    wrong = of + " takes results '" + first->name()->str() + "' and '" + result->name()->str() + "' of other shapes";
+  return result;
+}
+
+std::string checkMeasure(const Program &program, const Measure &measure) {
+  std::string name = "measure '" + measure.name()->str() + "'", wrong;
+  if (measure.kind() < MeasureKind::MIN || measure.kind() > MeasureKind::MAX)
+    return name + " is of an unknown kind";
+  uint32_t wanted = measure.kind() == MeasureKind::F1 || measure.kind() == MeasureKind::Correlation ? 2 : 1;
+  if (measure.values()->size() != wanted)
+    return name + " takes " + number(measure.values()->size()) + " results, not " + number(wanted);
+  const LogicalResult *first = nullptr;
+  for (uint32_t index : *measure.values())
+    if (const LogicalResult *result = resultOf(program, index, first, name, wrong); !first)
+      first = result;
+  if (wrong.empty() && measure.counted() >= 0)
+    resultOf(program, static_cast<uint32_t>(measure.counted()), first, name, wrong);
+  return wrong;
+}
+
+std::string checkMeasures(const Program &program) {
+  if (program.measures())
+    for (const Measure *measure : *program.measures())
+      if (std::string wrong = checkMeasure(program, *measure); !wrong.empty())
+        return wrong;
+  std::string wrong;
+  if (program.predictions())
+    for (const Prediction *prediction : *program.predictions())
+      if (wrong.empty())
+        resultOf(program, prediction->result(), nullptr, "prediction '" + prediction->name()->str() + "'", wrong);
+  return wrong;
+}
+
 } // namespace
 
 std::string checkResults(const Program &program) {
@@ -63,12 +107,12 @@ std::string checkResults(const Program &program) {
     std::string name = "result '" + result->name()->str() + "'";
     if (!names.insert(result->name()->str()).second)
       return name + " is twice in the program";
-    if (!isFloating(result->type()))
-      return name + " is of a type that no result has: floats exist";
+    if (!isOfResults(result->type()))
+      return name + " is of a type that no result has: floats and i32 exist";
     if (std::string wrong = checkShape(program, *result, name); !wrong.empty())
       return wrong;
   }
-  return "";
+  return checkMeasures(program);
 }
 
 std::string checkKeptResults(const Program &program) {

@@ -26,6 +26,7 @@ template <> struct Values<DataFormat> { static constexpr auto &all = EnumValuesD
 template <> struct Values<DataOrder> { static constexpr auto &all = EnumValuesDataOrder; };
 template <> struct Values<DataLast> { static constexpr auto &all = EnumValuesDataLast; };
 template <> struct Values<CheckpointRuleKind> { static constexpr auto &all = EnumValuesCheckpointRuleKind; };
+template <> struct Values<MeasureKind> { static constexpr auto &all = EnumValuesMeasureKind; };
 template <> struct Values<CauseKind> { static constexpr auto &all = EnumValuesCauseKind; };
 
 } // namespace
@@ -192,6 +193,22 @@ const char *wordOf(DataOrder order) {
   refuse("order of samples", static_cast<unsigned>(order));
 }
 
+const char *wordOf(MeasureKind kind) {
+  switch (kind) {
+  case MeasureKind::Loss:
+    return "loss";
+  case MeasureKind::Mean:
+    return "mean";
+  case MeasureKind::Perplexity:
+    return "perplexity";
+  case MeasureKind::F1:
+    return "f1";
+  case MeasureKind::Correlation:
+    return "correlation";
+  }
+  refuse("kind of measure", static_cast<unsigned>(kind));
+}
+
 const char *wordOf(DataLast last) {
   switch (last) {
   case DataLast::Join:
@@ -294,6 +311,7 @@ template std::optional<ProgramKind> valueOf(std::string_view);
 template std::optional<DataFormat> valueOf(std::string_view);
 template std::optional<DataOrder> valueOf(std::string_view);
 template std::optional<DataLast> valueOf(std::string_view);
+template std::optional<MeasureKind> valueOf(std::string_view);
 template std::optional<CheckpointRuleKind> valueOf(std::string_view);
 template std::optional<CauseKind> valueOf(std::string_view);
 
@@ -309,6 +327,7 @@ template std::string wordsOf<ProgramKind>();
 template std::string wordsOf<DataFormat>();
 template std::string wordsOf<DataOrder>();
 template std::string wordsOf<DataLast>();
+template std::string wordsOf<MeasureKind>();
 template std::string wordsOf<CheckpointRuleKind>();
 template std::string wordsOf<CauseKind>();
 

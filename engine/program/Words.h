@@ -25,6 +25,7 @@ const char *wordOf(DataOrder order);
 const char *wordOf(DataLast last);
 const char *wordOf(CheckpointRuleKind kind);
 const char *wordOf(CauseKind kind);
+const char *wordOf(MeasureKind kind);
 
 /// The value that a word stands for; none when no value has this word.
 template <typename Enum> std::optional<Enum> valueOf(std::string_view word);

@@ -27,6 +27,7 @@
 #include <limits>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <string_view>
 #include <type_traits>
 #include <xxhash.h>
 
@@ -44,12 +45,26 @@ struct ReportedOutput {
 };
 
 enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, FirstGroup };
+constexpr std::string_view lossPrefix = "#out.loss.";
 
-/// In the order of OutputIndex, then the norms of the groups.
-std::vector<std::string> outputNames(const Program &program) {
+/// The losses that have names, in the order of the program's variables.
+std::vector<std::string> namedLosses(const Program &program) {
+  std::vector<std::string> names;
+  for (const Variable *variable : *program.variables())
+    if (std::string name = variable->name()->str();
+        variable->kind() == VariableKind::Output && name.compare(0, lossPrefix.size(), lossPrefix) == 0)
+      names.push_back(name.substr(lossPrefix.size()));
+  return names;
+}
+
+/// In the order of OutputIndex, then the norms of the groups, then of each of `losses` its value and what counts in it.
+std::vector<std::string> outputNames(const Program &program, const std::vector<std::string> &losses) {
   std::vector<std::string> names = {"loss", "grad_norm", "lr", "loss_scale", "valid_tokens"};
   for (uint32_t group = 0; program.groups() && group < program.groups()->size(); ++group)
     names.push_back("grad_norm." + std::to_string(group));
+  for (const std::string &loss : losses)
+    for (const char *what : {"loss.", "counted."})
+      names.push_back(what + loss);
   return names;
 }
 
@@ -111,6 +126,7 @@ private:
   std::unique_ptr<Variables> variables;
   std::unique_ptr<Results> results;
   Inputs inputs;
+  std::vector<std::string> losses;  ///< that have names
   std::vector<OutputPlace> outputs; ///< by `outputNames`; nowhere where nothing computes
   StepGraph graph;
   std::unique_ptr<Operations> operations;
@@ -173,7 +189,8 @@ Status LocalSession::openRanks() {
   variables = std::make_unique<Variables>(program, arenas->all(), *parts.backend, gatherAll);
   results = std::make_unique<Results>(program, arenas->all(), *parts.backend, std::move(gatherAll));
   inputs = Inputs(program, arenas->all());
-  for (const std::string &name : outputNames(program))
+  losses = namedLosses(program);
+  for (const std::string &name : outputNames(program, losses))
     outputs.push_back(computes() ? findOutput(name) : OutputPlace());
 
   begin("building the graph of steps");
@@ -293,8 +310,15 @@ Result<StepResult> LocalSession::readOutputs(int64_t step) {
   result.notes = std::move(notes);
   if (reported[ValidTokens].rank >= 0)
     result.validTokens = static_cast<int64_t>(reported[ValidTokens].value);
-  for (size_t i = FirstGroup; i < reported.size(); ++i)
-    result.groupNorms.push_back(reported[i].value);
+  size_t next = FirstGroup;
+  while (next < reported.size() - 2 * losses.size())
+    result.groupNorms.push_back(reported[next++].value);
+  for (const std::string &name : losses) {
+    const ReportedOutput &value = reported[next++], &counted = reported[next++];
+    result.losses.push_back({name, value.value});
+    if (counted.rank >= 0)
+      result.losses.back().counted = static_cast<int64_t>(counted.value);
+  }
   return result;
 }
 

@@ -35,6 +35,13 @@ struct SessionOptions {
   std::function<std::vector<uint8_t>(int64_t step)> note;
 };
 
+/// One of several losses of a step, which is their weighted sum: the mean over the positions of the global batch where it counts.
+struct NamedLoss {
+  std::string name;
+  double value = 0;
+  std::optional<int64_t> counted = std::nullopt; ///< how many these were; nothing where all count
+};
+
 /// Scalars of one finished training step, read from the first ranks that have them: loss, grad_norm, lr; with fp16 the loss scale that the
 /// step was done with (else 0); valid_tokens. Of a forward-only program there are none: all are 0. `skipped`: the norm is not finite, so
 /// parameters and optimizer state are those of before.
@@ -43,7 +50,8 @@ struct StepResult {
   bool skipped = false;
   /// How many targets of the global batch counted in the loss; nothing for a program that ignores none.
   std::optional<int64_t> validTokens = std::nullopt;
-  std::vector<double> groupNorms = {}; ///< of the gradients of each of Program.groups
+  std::vector<NamedLoss> losses = {};           ///< in the order of the text; none where the loss has no name
+  std::vector<double> groupNorms = {};          ///< of the gradients of each of Program.groups
   std::vector<std::vector<uint8_t>> notes = {}; ///< by session: SessionOptions.note of each
 };
 

@@ -127,7 +127,7 @@ TEST(Plan, ComputesInTheElementTypeAskedFor) {
   Program p = program(small({{"compute", "f64"}}));
   EXPECT_EQ(p.plan.compute, ElementType::F64);
   EXPECT_EQ(p.model.parameters[0].type.element, ElementType::F64);
-  EXPECT_EQ(p.model.nodes[static_cast<size_t>(p.model.loss)].type.element, ElementType::F64);
+  EXPECT_EQ(p.model.mainLoss().type.element, ElementType::F64);
   EXPECT_EQ(p.model.nodes[0].type.element, ElementType::I32);
 }
 

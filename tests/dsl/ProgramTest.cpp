@@ -73,7 +73,7 @@ TEST(Gpt2, StoresAndStartsParametersLikeHuggingFace) {
 TEST(Gpt2, IgnoresTargetsOnlyWhenTold) {
   auto ignored = [](const Settings &settings) {
     Program p = program(elaborateFile(gpt2, settings));
-    const Node &loss = p.model.nodes[static_cast<size_t>(p.model.loss)];
+    const Node &loss = p.model.mainLoss();
     auto found = loss.attributes.find("ignore");
     return found == loss.attributes.end() ? std::nullopt : std::optional<int64_t>(std::get<int64_t>(found->second));
   };
@@ -87,7 +87,7 @@ TEST(Gpt2, IgnoresTargetsOnlyWhenTold) {
 
 TEST(Gpt2, IsOneTypedGraph) {
   Program p = program(elaborateFile(gpt2, small));
-  const Node &loss = p.model.nodes[static_cast<size_t>(p.model.loss)];
+  const Node &loss = p.model.mainLoss();
   EXPECT_EQ(loss.op, "cross_entropy");
   EXPECT_EQ(loss.type.axes, (Axes{"batch", "seq"}));
   EXPECT_EQ(std::get<std::string>(loss.attributes.at("axis")), "vocab");

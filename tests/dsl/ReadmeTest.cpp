@@ -38,6 +38,7 @@ TEST(Readme, ExamplesElaborate) {
   EXPECT_GE(elaborateExamples("LANGUAGE.md"), 5);
   EXPECT_GE(elaborateExamples("PLANS.md"), 6);
   EXPECT_GE(elaborateExamples("NAMES.md"), 3);
+  EXPECT_GE(elaborateExamples("LOSSES.md"), 1);
 }
 
 } // namespace

@@ -39,6 +39,8 @@ INTERNAL = {
     "internal error: input ' ... ' is of  ... , which programs do not have": "the language has no input of another type",
     "internal error: input ' ... ' has the role ' ... ', which there is not": "prepare-inputs writes words of the table that is read here",
     "internal error: the data block ' ... ' has a word that no program has": "import writes the words that are read here",
+    "internal error: the program has no result ' ... '": "import names the results that it and autodiff-forward leave",
+    "internal error: ' ... ' is no kind of measure": "import writes the words that are read here",
     "internal error: a checkpoint rule of unknown kind ' ... kind ... '": "import writes the four kinds that are read here",
     "internal error: kernel does not lower to the LLVM dialect": LIBRARY,
     "internal error: kernel does not translate to LLVM IR": LIBRARY,

@@ -125,7 +125,7 @@ int64_t sizeOf(const dsl::Model &model, const std::string &name) {
 
 /// How many classes the logits that the loss compares with its targets have; 0 where the loss compares none.
 int64_t classesOf(const dsl::Model &model) {
-  const dsl::Node &loss = model.nodes[model.loss];
+  const dsl::Node &loss = model.mainLoss();
   if (loss.operands.empty())
     return 0;
   for (const std::string &axis : model.nodes[loss.operands[0]].type.axes)
@@ -140,7 +140,7 @@ SettingsList settingsFor(const dsl::Program &program, int64_t needed) {
   SettingsList settings = {{"batch", std::to_string(program.plan.dataParallel)}, {"micro", "1"}};
   const dsl::Model &model = program.model;
   bool adjustable = std::find(model.constants.begin(), model.constants.end(), "length") != model.constants.end();
-  const dsl::Node &loss = model.nodes[model.loss];
+  const dsl::Node &loss = model.mainLoss();
   if (adjustable && program.plan.mesh.empty() && loss.type.axes.size() == 2 && needed < sizeOf(model, loss.type.axes[1]))
     settings.emplace_back("length", std::to_string(needed));
   return settings;

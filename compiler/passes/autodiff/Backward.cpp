@@ -1,9 +1,9 @@
 // autodiff-backward: reverse-mode gradients of @micro, appended to it.
+#include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Gradient.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
-#include "compiler/passes/autodiff/ValidTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -32,6 +32,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
       return signalPassFailure();
     }
     precision = Precision(getOperation());
+    terms = lossTerms(getOperation());
     SmallVector<Operation *> forward;
     for (Operation &op : micro.front().without_terminator())
       forward.push_back(&op);
@@ -59,6 +60,7 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
   }
 
   Precision precision;
+  SmallVector<LossTerm> terms;
   llvm::DenseSet<Value> active;                    // depends on a parameter that is trained
   llvm::DenseMap<Operation *, int64_t> useNumbers; // of a parameter's reads
   llvm::DenseMap<Value, Value> gradients;          // the sum of the contributions so far
@@ -97,9 +99,10 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
 
   LogicalResult visit(OpBuilder &builder, PlaceListener &places, Operation *op) {
     if (auto accumulate = llvm::dyn_cast<AccumulateOp>(op)) {
-      if (accumulate.getVariable() == "#out.loss.sum") {
-        Value one = seed(builder, op->getLoc(), accumulate.getValue().getType());
-        contribute(builder, op, accumulate.getValue(), perValidToken(builder, op->getLoc(), getOperation(), one));
+      auto term = llvm::find_if(terms, [&](const LossTerm &each) { return accumulate.getVariable() == each.sum(); });
+      if (term != terms.end()) {
+        Value weight = seed(builder, op->getLoc(), accumulate.getValue().getType(), term->weight);
+        contribute(builder, op, accumulate.getValue(), perCounted(builder, op->getLoc(), getOperation(), *term, weight));
       }
       return success();
     }
@@ -133,16 +136,19 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
     return success();
   }
 
-  /// The gradient of the loss by itself: 1, in fp16 times the loss scale, which @update divides out again (RULES.md#N7).
-  Value seed(OpBuilder &builder, Location loc, Type type) {
+  /// The gradient of the loss by one of its terms: the weight, in fp16 times the loss scale, which @update divides out again (RULES.md#N7).
+  Value seed(OpBuilder &builder, Location loc, Type type, double weight) {
     if (!precision.scalesLoss())
-      return FillOp::create(builder, loc, type, builder.getF64FloatAttr(1));
-    OpBuilder outside(getOperation().lookupSymbol<func::FuncOp>("micro"));
+      return FillOp::create(builder, loc, type, builder.getF64FloatAttr(weight));
     std::string symbol = Precision::symbolOf(Precision::lossScale);
-    auto scale = VariableOp::create(outside, loc, symbol, type, VariableKind::State);
-    scale.setSlot(Precision::lossScale);
-    scale.setInitAttr(InitAttr::get(&getContext(), InitKind::Constant, Precision::firstLossScale));
-    return ReadOp::create(builder, loc, type, symbol);
+    if (!getOperation().lookupSymbol(symbol)) {
+      OpBuilder outside(getOperation().lookupSymbol<func::FuncOp>("micro"));
+      auto scale = VariableOp::create(outside, loc, symbol, type, VariableKind::State);
+      scale.setSlot(Precision::lossScale);
+      scale.setInitAttr(InitAttr::get(&getContext(), InitKind::Constant, Precision::firstLossScale));
+    }
+    Value scale = ReadOp::create(builder, loc, type, symbol);
+    return weight == 1 ? scale : ScaleOp::create(builder, loc, type, scale, builder.getF64FloatAttr(weight)).getResult();
   }
 
   void contribute(OpBuilder &builder, Operation *use, Value value, Value gradient) {

@@ -1,5 +1,7 @@
 // autodiff-forward: @micro of a program that trains nothing.
+#include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/dialects/nn/ops/Scores.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
@@ -42,30 +44,56 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
     for (auto scores : module.getOps<ScoresOp>())
       if (Operation *yield = scores.getBody().front().getTerminator(); yield->getNumOperands() > 1)
         yield->eraseOperand(1); // factors of probabilities that are dropped
-    AccumulateOp total = totalLoss(micro);
-    Value losses = total ? lossesOf(total) : Value();
-    if (!losses) {
-      module.emitError("internal error: '@micro' sums up no loss");
+    if (failed(generates ? leaveLogits(micro) : leaveLosses(micro)))
       return signalPassFailure();
-    }
-    Value value = generates ? logitsOf(losses) : losses;
-    if (!value) {
-      total.emitError("nothing can be generated: the model's loss is no cross_entropy, which compares logits with the next tokens");
-      return signalPassFailure();
-    }
-    if (failed(checkIndependent(value, generates)))
-      return signalPassFailure();
-    OpBuilder builder(total);
-    auto result = ResultOp::create(builder, total.getLoc(), generates ? "logits" : "losses", value);
-    result->setAttr("at", getAt(total));
-    total.erase();
     removeTraining(micro);
-    module->setAttr("npar.kind", builder.getStringAttr(npar::program::wordOf(*known)));
+    module->setAttr("npar.kind", StringAttr::get(&getContext(), npar::program::wordOf(*known)));
   }
 
-  static AccumulateOp totalLoss(func::FuncOp micro) {
+  LogicalResult leaveLosses(func::FuncOp micro) {
+    for (const LossTerm &term : lossTerms(getOperation())) {
+      AccumulateOp total = totalOf(micro, term);
+      Value losses = total ? lossesOf(total) : Value();
+      if (!losses)
+        return getOperation().emitError("internal error: '@micro' sums up no loss");
+      leave(total, term.result(), losses);
+      total.erase();
+    }
+    for (auto result : micro.getOps<ResultOp>())
+      if (failed(checkIndependent(result.getValue(), false)))
+        return failure();
+    return success();
+  }
+
+  /// Of the first loss that compares logits.
+  LogicalResult leaveLogits(func::FuncOp micro) {
+    SmallVector<AccumulateOp> totals;
+    for (const LossTerm &term : lossTerms(getOperation()))
+      if (AccumulateOp total = totalOf(micro, term))
+        totals.push_back(total);
+    for (AccumulateOp total : totals)
+      if (Value logits = logitsOf(lossesOf(total))) {
+        if (failed(checkIndependent(logits, true)))
+          return failure();
+        leave(total, "logits", logits);
+        for (AccumulateOp each : totals)
+          each.erase();
+        return success();
+      }
+    if (totals.empty())
+      return getOperation().emitError("internal error: '@micro' sums up no loss");
+    return totals.front().emitError("nothing can be generated: the model's loss is no cross_entropy, which compares logits with the next tokens");
+  }
+
+  static void leave(AccumulateOp total, StringRef name, Value value) {
+    OpBuilder builder(total);
+    auto result = ResultOp::create(builder, total.getLoc(), name, value);
+    result->setAttr("at", getAt(total));
+  }
+
+  static AccumulateOp totalOf(func::FuncOp micro, const LossTerm &term) {
     for (auto accumulate : micro.getOps<AccumulateOp>())
-      if (accumulate.getVariable() == "#out.loss.sum")
+      if (accumulate.getVariable() == term.sum())
         return accumulate;
     return {};
   }
@@ -80,9 +108,9 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
 
   /// Null where the losses are not made by cross_entropy.
   static Value logitsOf(Value losses) {
-    Operation *op = losses.getDefiningOp();
-    while (isa_and_nonnull<ConvertOp>(op))
-      op = op->getOperand(0).getDefiningOp();
+    Operation *op = losses ? losses.getDefiningOp() : nullptr;
+    while (isa_and_nonnull<ConvertOp, WhereOp>(op)) // what does not count is 0
+      op = op->getOperand(isa<WhereOp>(op) ? 1 : 0).getDefiningOp();
     auto entropy = dyn_cast_or_null<CrossEntropyOp>(op);
     return entropy ? entropy.getLogits() : Value();
   }
@@ -146,7 +174,7 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
         variable.erase();
     if (Precision(module).roundsSums())
       module->setAttr("dist.rounded_sums", UnitAttr::get(&getContext()));
-    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision", "npar.recompute"})
+    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision", "npar.recompute", lossesAttribute})
       module->removeAttr(consumed);
     keepInputs(micro);
   }

@@ -7,11 +7,11 @@ include "mlir/Pass/PassBase.td"
 def AutodiffBackward : Pass<"autodiff-backward", "::mlir::ModuleOp"> {
   let summary = "append the gradients to @micro";
   let description = [{
-    Walks @micro backwards from `nn.accumulate @"#out.loss.sum"`. An op's gradients come from its DifferentiableOpInterface; they get the
+    Walks @micro backwards from `nn.accumulate @"#out.loss.sum"`, or from the sums of several losses (`nn.losses`, LossTerms.h). An op's gradients come from its DifferentiableOpInterface; they get the
     op's location and place with phase B. A value's contributions are added as they arrive, the later use's sum on the right, at the
     place of the earlier use: what a pipeline stage sends back is one tensor. Selects of one value along one axis become one nn.stack.
-    Each nn.read of a parameter gets an accumulator of its own (RULES.md#N2). Where the prologue counts valid tokens, the gradient of
-    `out.loss.sum` is 1 / max(1, their number), else 1 (RULES.md#N3).
+    Each nn.read of a parameter gets an accumulator of its own (RULES.md#N2). The gradient of a sum is the weight of its loss, divided by
+    max(1, the number of what counts) where the prologue counts that (RULES.md#N3).
 
     ```mlir
     %w = nn.read @w : T {at = #nn.at<F, "mlp", 0>}
@@ -69,8 +69,8 @@ def AutodiffUpdate : Pass<"autodiff-update", "::mlir::ModuleOp"> {
 def AutodiffForward : Pass<"autodiff-forward", "::mlir::ModuleOp"> {
   let summary = "take the other passes' place where nothing is trained: @micro leaves results instead of a loss";
   let description = [{
-    What is left is the forward of @micro, without dropout. `kind=evaluation`: the loss of each position is the result "losses", and who reads
-    it adds up those that count. `kind=generation`: the logits that the loss compares with the targets are the result "logits"; what only
+    What is left is the forward of @micro, without dropout. `kind=evaluation`: the loss of each position is the result "losses" (of several
+    "loss.NAME"), and who reads it adds up those that count; other results are left by the importer. `kind=generation`: the logits that the loss compares with the targets are the result "logits"; what only
     the loss needs goes, the input of the targets too. Everything of a training step goes: the loss's sum, the prologue, what the importer left
     for @update. The kind is written on the module, for the schedule and the export.
 

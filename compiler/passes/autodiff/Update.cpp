@@ -1,8 +1,8 @@
 // autodiff-update: optimizer states and @update, from the accumulators that autodiff-backward declared.
+#include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/autodiff/Autodiff.h"
 #include "compiler/passes/autodiff/Precision.h"
-#include "compiler/passes/autodiff/ValidTokens.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #define GEN_PASS_DEF_AUTODIFFUPDATE
@@ -39,7 +39,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     func::ReturnOp::create(builder, getOperation().getLoc());
     if (precision.roundsSums())
       getOperation()->setAttr("dist.rounded_sums", builder.getUnitAttr());
-    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision"})
+    for (StringRef consumed : {"nn.optimizer", "nn.rate", "nn.clip", "nn.precision", lossesAttribute})
       getOperation()->removeAttr(consumed);
   }
 
@@ -97,18 +97,7 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   //===- The body of @update ----------------------------------------------------------------------------------------------===//
 
   void build(OpBuilder &builder) {
-    if (auto sum = getOperation().lookupSymbol<VariableOp>("#out.loss.sum")) {
-      AtAttr at;
-      for (auto accumulate : micro.getOps<AccumulateOp>())
-        if (accumulate.getVariable() == "#out.loss.sum")
-          at = getAt(accumulate);
-      Value loss = read(builder, sum, at);
-      Operation *before = loss.getDefiningOp();
-      loss = perValidToken(builder, sum.getLoc(), getOperation(), loss);
-      for (Operation *op = before->getNextNode(); op; op = op->getNextNode())
-        place(op, at);
-      output(builder, "#out.loss", loss, at);
-    }
+    buildLoss(builder);
     for (Trained &each : trained) {
       SmallVector<Value> uses;
       for (auto [accumulator, at] : llvm::zip(each.accumulators, each.places))
@@ -177,6 +166,35 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
       output(builder, "#out." + name, normOf(parts.back()), {});
     }
     return normOf(place(CombineOp::create(builder, loc, vector, parts), {})); // sums in bins are exact: the bits are those without groups
+  }
+
+  /// What a step tells: the mean of each term that has a name, and their weighted sum.
+  void buildLoss(OpBuilder &builder) {
+    Value loss;
+    AtAttr lossAt;
+    for (const LossTerm &term : lossTerms(getOperation())) {
+      auto sum = getOperation().lookupSymbol<VariableOp>(term.sum());
+      if (!sum)
+        continue;
+      AtAttr at;
+      for (auto accumulate : micro.getOps<AccumulateOp>())
+        if (accumulate.getVariable() == term.sum())
+          at = getAt(accumulate);
+      Value mean = read(builder, sum, at);
+      Operation *before = mean.getDefiningOp();
+      mean = perCounted(builder, sum.getLoc(), getOperation(), term, mean);
+      Value weighted = mean;
+      if (term.weight != 1)
+        weighted = ScaleOp::create(builder, sum.getLoc(), mean.getType(), mean, builder.getF64FloatAttr(term.weight));
+      loss = loss ? AddOp::create(builder, sum.getLoc(), mean.getType(), loss, weighted).getResult() : weighted;
+      for (Operation *op = before->getNextNode(); op; op = op->getNextNode())
+        place(op, at);
+      if (!term.name.empty())
+        output(builder, term.output(), mean, at);
+      lossAt = at;
+    }
+    if (loss)
+      output(builder, "#out.loss", loss, lossAt);
   }
 
   Value clipFactor(OpBuilder &builder, Value norm) {

@@ -4,6 +4,7 @@
 #include "compiler/passes/export/CheckLimits.h"
 #include "compiler/passes/export/CheckpointTable.h"
 #include "compiler/passes/export/DataTable.h"
+#include "compiler/passes/export/MeasureTable.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/export/ShareEntries.h"
@@ -50,7 +51,7 @@ FailureOr<std::unique_ptr<program::ProgramT>> exportProgram(ModuleOp module) {
       failed(fillData(module, tables.program)))
     return failure();
   FailureOr<std::vector<memory::ClassModel>> classes = memory::readPipe(tables);
-  if (failed(classes) || failed(allocateAll(tables, *classes)))
+  if (failed(classes) || failed(fillMeasures(module, tables.program)) || failed(allocateAll(tables, *classes)))
     return failure();
   tables.program.stages = static_cast<uint32_t>(tables.program.classes.size());
   shareEntries(tables.program);

@@ -1,6 +1,7 @@
 // prepare-inputs: what the engine has to know of each input: its values, from the axes that operations look up with them, and what a stream
 // of tokens gives it.
 #include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -33,13 +34,19 @@ struct PrepareInputs : ::impl::PrepareInputsBase<PrepareInputs> {
     return loss && use.getOperandNumber() == loss.getTargetsMutable().getOperandNumber() ? loss : CrossEntropyOp();
   }
 
+  /// Whether an input is compared alone, with logits and, in conditions, with numbers or what was predicted.
+  static bool isCompared(InputOp input) {
+    auto compares = [](OpOperand &use) { return lossOf(use) || isa<CompareOp, KeepValidOp>(use.getOwner()); };
+    return llvm::all_of(input->getUses(), compares) && llvm::any_of(input->getUses(), [](OpOperand &use) { return bool(lossOf(use)); });
+  }
+
   /// A stream of tokens feeds integers over [batch, SEQ]: what is but compared with logits is the shifted one, the other one is the stream.
   /// Where several may be meant nothing is guessed.
   void findStream(ArrayRef<InputOp> inputs) {
     SmallVector<InputOp> compared, others;
     for (InputOp input : inputs)
       if (isInteger(input) && input.getType().getRank() == 2)
-        (llvm::all_of(input->getUses(), [](OpOperand &use) { return bool(lossOf(use)); }) ? compared : others).push_back(input);
+        (isCompared(input) ? compared : others).push_back(input);
     if (compared.size() == 1)
       llvm::erase_if(others, [&](InputOp input) { return input.getType().getEncoding() != compared[0].getType().getEncoding(); });
     if (compared.size() > 1 || others.size() > 1 || (others.empty() && inputs.size() > 1))

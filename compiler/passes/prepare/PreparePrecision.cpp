@@ -1,5 +1,6 @@
 // prepare-precision: the element type of each operation of @micro, by the plan's `compute` and `keep`; conversions where they meet.
 #include "compiler/dialects/nn/LayerPattern.h"
+#include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/passes/prepare/Prepare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,9 +13,10 @@ using namespace npar::nn;
 
 namespace {
 
-/// What is left when all axes are summed is the loss, or a part of it.
-bool isScalar(Operation *op) {
-  return op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) && axesOf(op->getResult(0).getType()).empty();
+/// What is left when all axes are summed is the loss, or a part of it; so is what importing marks, the choice of what counts.
+bool isOfLoss(Operation *op) {
+  bool scalar = op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) && axesOf(op->getResult(0).getType()).empty();
+  return scalar || op->hasAttr(ofLossAttribute);
 }
 
 /// `keep WHAT in TYPE`: a group of operations, a kind of operation, or the operations of a layer. The front end saw that there is one;
@@ -28,7 +30,7 @@ struct Keep {
     if (layer)
       return getAt(op) && matchesLayer(what, getAt(op).getPath());
     auto asked = dyn_cast<PrecisionOpInterface>(op);
-    return op->getName().stripDialect() == what || (asked && asked.getKeepWord() == what) || (what == "loss" && isScalar(op));
+    return op->getName().stripDialect() == what || (asked && asked.getKeepWord() == what) || (what == "loss" && isOfLoss(op));
   }
 };
 
@@ -81,7 +83,7 @@ private:
     if (type)
       return type;
     auto asked = dyn_cast<PrecisionOpInterface>(op);
-    return (asked && asked.isWide()) || isScalar(op) ? Type(Float32Type::get(&getContext())) : compute;
+    return (asked && asked.isWide()) || isOfLoss(op) ? Type(Float32Type::get(&getContext())) : compute;
   }
 
   /// A parameter is stored in the compute type, but where all its uses are in layers that are kept.

@@ -54,7 +54,7 @@ TEST_F(ImportTest, MakesOneOpPerNodeAndTheLoss) {
 }
 
 TEST_F(ImportTest, CountsValidTokensBeforeTheStep) {
-  gpt2.program.model.nodes[gpt2.program.model.loss].attributes["ignore"] = int64_t(-100);
+  gpt2.program.model.nodes[gpt2.program.model.losses[0].node].attributes["ignore"] = int64_t(-100);
   OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
   ASSERT_TRUE(module);
   auto count = module->lookupSymbol<func::FuncOp>("count"), start = module->lookupSymbol<func::FuncOp>("start");

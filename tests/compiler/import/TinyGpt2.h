@@ -119,7 +119,8 @@ private:
     path = "";
     int head = use("wte.weight");
     int logits = add("einsum", {x, head}, {"batch", "seq", "vocab"});
-    model.loss = add("cross_entropy", {logits, targets}, {"batch", "seq"}, {{"axis", std::string("vocab")}});
+    model.losses = {{}};
+    model.losses[0].node = add("cross_entropy", {logits, targets}, {"batch", "seq"}, {{"axis", std::string("vocab")}});
     model.repeats = {{"h", "h.{}", 0, depth, {}}};
 
     program.train.name = "base";

@@ -26,6 +26,17 @@ TEST(JsonTest, numbersReadBackAndOthersAreNull) {
   EXPECT_EQ(json::parse(jsonString("a\"b\n\x01\xff")).get<std::string>().substr(0, 3), "a\"b");
 }
 
+TEST(StepLogTest, lossesStandByTheirNames) {
+  StepRecord record = {0, 5.5, 1.25, 3e-4, 4096, 1000};
+  EXPECT_FALSE(json::parse(stepLine(record)).contains("losses"));
+  record.losses = {{2.5, 17}, {0.25}};
+  LogShape shape;
+  shape.losses = {"words", "small"};
+  json line = json::parse(stepLine(record, shape));
+  EXPECT_EQ(line["losses"], json::parse(R"({"words": 2.5, "small": 0.25})"));
+  EXPECT_EQ(line["counted"], json::parse(R"({"words": 17})"));
+}
+
 TEST(StepLogTest, validTokensStandWhereTheyAreKnown) {
   EXPECT_FALSE(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000})).contains("valid_tokens"));
   EXPECT_EQ(json::parse(stepLine({0, 5.5, 1.25, 3e-4, 4096, 1000, 0, false, 17}))["valid_tokens"], 17);

@@ -96,13 +96,41 @@ TEST(Results, LogicalResults) {
   auto refused = [](auto damage, const std::string &why) {
     expectRefused([&](ProgramT &, LogicalResultT &logical, ResultBufferT &) { damage(logical); }, "result 'losses' " + why);
   };
-  refused([](LogicalResultT &result) { result.type = ElementType::I32; }, "is of a type that no result has");
+  refused([](LogicalResultT &result) { result.type = ElementType::U8; }, "is of a type that no result has");
   refused([](LogicalResultT &result) { result.axes.pop_back(); }, "has an impossible shape");
   refused([](LogicalResultT &result) { result.shape[1] = 0; }, "has an impossible shape");
   refused([](LogicalResultT &result) { result.shape[0] = 3; }, "does not begin with the batch of 2 samples");
   expectRefused([](ProgramT &program, LogicalResultT &,
                    ResultBufferT &) { program.results.push_back(std::make_unique<LogicalResultT>(*program.results[0])); },
                 "result 'losses' is twice in the program");
+}
+
+TEST(Results, Measures) {
+  auto measured = [](ProgramT &program) -> MeasureT & {
+    program.measures.push_back(std::make_unique<MeasureT>());
+    MeasureT &measure = *program.measures[0];
+    measure.name = "words", measure.kind = MeasureKind::Loss, measure.weight = 0.5, measure.values = {0}, measure.counted = 0;
+    return measure;
+  };
+  ProgramT good = evaluation();
+  measured(good);
+  good.predictions.push_back(std::make_unique<PredictionT>());
+  good.predictions[0]->name = "points";
+  std::string text = printProgram(examine(good)->root());
+  EXPECT_NE(text.find("  loss words of losses where losses, weight 0.5\n  prediction points is losses\n"), std::string::npos) << text;
+  auto refused = [&](auto damage, const std::string &why) {
+    expectRefused([&](ProgramT &program, LogicalResultT &, ResultBufferT &) { damage(measured(program)); }, "measure 'words' " + why);
+  };
+  refused([](MeasureT &measure) { measure.kind = static_cast<MeasureKind>(9); }, "is of an unknown kind");
+  refused([](MeasureT &measure) { measure.kind = MeasureKind::F1; }, "takes 1 results, not 2");
+  refused([](MeasureT &measure) { measure.values = {3}; }, "takes result 3 of 1");
+  refused([](MeasureT &measure) { measure.counted = 2; }, "takes result 2 of 1");
+  expectRefused(
+      [](ProgramT &program, LogicalResultT &, ResultBufferT &) {
+        program.predictions.push_back(std::make_unique<PredictionT>());
+        program.predictions[0]->name = "points", program.predictions[0]->result = 1;
+      },
+      "prediction 'points' takes result 1 of 1");
 }
 
 TEST(Results, Buffers) {

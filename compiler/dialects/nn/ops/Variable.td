@@ -64,7 +64,7 @@ def Nn_AccumulateOp : Nn_VariableUse<"accumulate", []> {
 def Nn_ResultOp : Nn_Op<"result", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, Nn_OwnLoopAxes, Nn_PaddingOpInterface,
                                    Nn_OriginOpInterface]> {
   let summary = "what a forward-only program leaves of this micro-batch: `nn.result \"losses\", %loss : T`";
-  let arguments = (ins StrAttr:$name, Nn_Float:$value);
+  let arguments = (ins StrAttr:$name, Nn_Tensor:$value);
   let masksPadding = 1; // nobody reads it
   let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
 }

@@ -40,8 +40,12 @@ func.func @micro() {
   // CHECK: %[[WY:.+]] = nn.convert %[[Y]] {{.*}} -> tensor<2x4xf32
   // CHECK: nn.cross_entropy %[[WY]]
   %l, %lse = nn.cross_entropy %y, %i over "vocab" {at = #nn.at<F, "loss", 1>} : (!y, !i) -> (!r, !r)
+  // What only chooses what counts in the loss does not round it.
+  %z = nn.fill 0.0 {of_loss, at = #nn.at<F, "loss", 1>} : !r
+  // CHECK: nn.where {{.*}} -> tensor<2xf32
+  %k = nn.where %i, %l, %z {of_loss, at = #nn.at<F, "loss", 1>} : (!i, !r, !r) -> !r
   // CHECK: nn.sum {{.*}} -> tensor<f32
-  %sum = nn.sum %l {at = #nn.at<F, "loss", 1>} : (!r) -> !f
+  %sum = nn.sum %k {at = #nn.at<F, "loss", 1>} : (!r) -> !f
   // CHECK: nn.convert {{.*}} -> tensor<f64
   %wide = nn.convert %sum {at = #nn.at<F, "loss", 1>} : (!f) -> !s
   nn.accumulate @"#out.loss.sum", %wide {at = #nn.at<F, "loss", 1>} : !s

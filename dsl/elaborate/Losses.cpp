@@ -1,0 +1,185 @@
+// What a model is for: the losses that it is trained by, and what an evaluation gives besides, metrics and predictions.
+#include "dsl/Suggestions.h"
+#include "dsl/elaborate/Operation.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace npar::dsl {
+
+using ast::Statement;
+
+void ModelElaborator::loss(const Statement &s, Scope &scope) {
+  Model &model = graph.model;
+  Loss loss{s.name.text, tensor(*s.value, scope, "the loss"), -1, weightOf(s, scope), s.location};
+  if (!model.losses.empty() && (loss.name.empty() || model.losses[0].name.empty())) {
+    reporter.error(s.location, "model '" + model.name + "' has a second loss, and one of them has no name", model.losses[0].location,
+                   "the first one", {"name each of them: `loss NAME = ...`"});
+    throw Stop{};
+  }
+  for (const Loss &other : model.losses)
+    if (other.name == loss.name) {
+      reporter.error(s.name.location, "loss '" + loss.name + "' is declared twice", other.location, "first declared here");
+      throw Stop{};
+    }
+  const TensorType type = graph.type(loss.node);
+  if (!graph.isFloat(loss.node))
+    reporter.fail(s.value->location, "the loss must be a float tensor, this is " + graph.integerName(loss.node));
+  if (!contains(type.axes, "batch"))
+    reporter.fail(s.value->location, "the loss must keep the axis 'batch', this is over " + textOf(type.axes),
+                  {"its mean over all axes is taken for the whole batch"});
+  loss.condition = condition(s, type.axes, scope);
+  if (loss.condition >= 0) {
+    checkKnown(*s.condition, loss.condition);
+    loss.condition = andValid(loss.condition, loss.node, s.condition->location);
+  }
+  model.losses.push_back(std::move(loss));
+}
+
+int ModelElaborator::andValid(int condition, int loss, Location at) {
+  const Node node = graph.model.nodes[static_cast<size_t>(loss)];
+  auto ignore = node.attributes.find("ignore");
+  if (ignore == node.attributes.end())
+    return condition;
+  auto join = [&](ast::Operator op, const Value &left, const Value &right) {
+    return std::get<TensorValue>(tensorArithmetic(graph, reporter, op, at, left, right));
+  };
+  TensorValue valid = join(ast::Operator::NotEqual, TensorValue{node.operands[1]}, std::get<int64_t>(ignore->second));
+  return join(ast::Operator::And, TensorValue{condition}, valid).node;
+}
+
+double ModelElaborator::weightOf(const Statement &s, Scope &scope) {
+  if (!s.weight)
+    return 1;
+  double weight = number(*s.weight, scope, "the weight of a loss");
+  if (!std::isfinite(weight) || std::fabs(weight) > largestNumber)
+    reporter.fail(s.weight->location, "the weight of a loss must be a finite number, this is " + textOf(weight));
+  return weight;
+}
+
+int ModelElaborator::condition(const Statement &s, const AxisNames &axes, Scope &scope) {
+  if (!s.condition)
+    return -1;
+  int node = tensor(*s.condition, scope, "what stands after 'where'");
+  if (!graph.isTruth(node))
+    reporter.fail(s.condition->location, "what stands after 'where' must be true or false, this is " + describedTensor(graph, node),
+                  {"compare it, as in `where labels != -1`"});
+  for (const std::string &axis : graph.type(node).axes)
+    if (!contains(axes, axis))
+      reporter.fail(s.condition->location, "the condition is over " + textOf(graph.type(node).axes) + ", what it chooses from over " +
+                                               textOf(axes));
+  return node;
+}
+
+void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
+  std::vector<bool> needed(static_cast<size_t>(root) + 1);
+  needed.back() = true;
+  for (size_t i = needed.size(); i-- > 0;) {
+    if (!needed[i])
+      continue;
+    const Node &node = graph.model.nodes[i];
+    for (int operand : node.operands)
+      needed[static_cast<size_t>(operand)] = true;
+    if (node.op == "parameter")
+      reporter.fail(condition.location, "the condition of a loss is of inputs and positions alone, this one needs parameter '" +
+                                            std::get<std::string>(node.attributes.at("name")) + "'",
+                    {"what counts is counted before the first forward pass; where(c, x, 0.0) in the loss itself may depend on anything"});
+    if (graph.isFloat(static_cast<int>(i)) && node.op != "input" && node.op != "fill")
+      reporter.fail(condition.location, "the condition of a loss computes with floats ('" + node.op + "'), which round as the plan says",
+                    {"compare inputs of floats as they are, and compute with integers"});
+  }
+}
+
+void ModelElaborator::checkLosses() {
+  const std::vector<Loss> &losses = graph.model.losses;
+  for (size_t i = 0; i < graph.model.nodes.size(); ++i)
+    if (const Node &node = graph.model.nodes[i]; node.attributes.count("ignore") != 0)
+      if (std::none_of(losses.begin(), losses.end(), [&](const Loss &loss) { return loss.node == static_cast<int>(i); }))
+        reporter.error(node.location, "'ignore' is for the loss itself: the mean is taken over the targets that count there",
+                       {"write `loss cross_entropy(..., ignore = ...)`, or `where` after the loss"});
+}
+
+namespace {
+
+/// What an evaluation can make of values.
+struct MetricForm {
+  const char *name;
+  MetricKind kind;
+  std::vector<Formal> formals;
+};
+
+const std::vector<MetricForm> &metricForms() {
+  static const std::vector<MetricForm> all = {
+      {"mean", MetricKind::Mean, {{"x"}}},
+      {"accuracy", MetricKind::Mean, {{"predicted"}, {"actual"}}},
+      {"perplexity", MetricKind::Perplexity, {{"losses"}}},
+      {"f1", MetricKind::F1, {{"predicted"}, {"actual"}}},
+      {"correlation", MetricKind::Correlation, {{"x"}, {"y"}}},
+  };
+  return all;
+}
+
+} // namespace
+
+void ModelElaborator::metric(const Statement &s, Scope &scope) {
+  const ast::Expression &value = *s.value;
+  bool isCall = value.kind == ast::ExpressionKind::Suffixed && value.items[0]->kind == ast::ExpressionKind::Name &&
+                value.suffixes.size() == 1 && value.suffixes[0].kind == ast::SuffixKind::Call;
+  const std::vector<MetricForm> &forms = metricForms();
+  auto form = std::find_if(forms.begin(), forms.end(), [&](const MetricForm &each) { return isCall && each.name == value.items[0]->text; });
+  if (form == forms.end())
+    reporter.fail(value.location, "a metric is mean(x), accuracy(predicted, actual), f1(predicted, actual), perplexity(losses) or "
+                                  "correlation(x, y)",
+                  {"`metric NAME = mean(float(x))` for anything else that is a mean"});
+  Metric metric{s.name.text, form->kind, {}, -1, s.location};
+  for (const Metric &other : graph.model.metrics)
+    if (other.name == metric.name) {
+      reporter.error(s.name.location, "metric '" + metric.name + "' is declared twice", other.location, "first declared here");
+      throw Stop{};
+    }
+  const std::string name = std::string("'") + form->name + "'";
+  bool truths = form->kind == MetricKind::F1, whole = std::string(form->name) == "accuracy", mean = form->kind == MetricKind::Mean && !whole;
+  for (const ast::Argument *argument : matchArguments(reporter, name, value.location, form->formals, value.suffixes[0].arguments)) {
+    int node = tensor(*argument->value, scope, "an argument of " + name);
+    auto wants = [&](bool fits, const std::string &what) {
+      if (!fits)
+        reporter.fail(argument->value->location, name + " takes " + what + ", this is " + describedTensor(graph, node));
+    };
+    wants(!truths || graph.isTruth(node), "truth values, such as predicted == 1");
+    wants(!whole || !graph.isFloat(node), "integers or truth values");
+    wants(truths || whole || mean || graph.isFloat(node), "floats");
+    const AxisNames &axes = graph.type(node).axes;
+    if (!contains(axes, "batch"))
+      reporter.fail(argument->value->location, "what a metric is of must keep the axis 'batch', this is over " + textOf(axes));
+    if (!metric.nodes.empty() && axes != graph.type(metric.nodes[0]).axes)
+      reporter.fail(argument->value->location, name + " compares values over the same axes: " + textOf(graph.type(metric.nodes[0]).axes) +
+                                                   " and " + textOf(axes));
+    metric.nodes.push_back(node);
+  }
+  if (whole) {
+    const Value hit = tensorArithmetic(graph, reporter, ast::Operator::Equal, value.location, TensorValue{metric.nodes[0]},
+                                       TensorValue{metric.nodes[1]});
+    metric.nodes = {std::get<TensorValue>(hit).node};
+  }
+  metric.condition = condition(s, graph.type(metric.nodes[0]).axes, scope);
+  graph.model.metrics.push_back(std::move(metric));
+}
+
+void ModelElaborator::prediction(const Statement &s, Scope &scope) {
+  ast::Expression named;
+  named.kind = ast::ExpressionKind::Name;
+  named.text = s.name.text, named.location = s.name.location;
+  const ast::Expression &value = s.value ? *s.value : named;
+  Prediction prediction{s.name.text, tensor(value, scope, "an output"), s.location};
+  for (const Prediction &other : graph.model.predictions)
+    if (other.name == prediction.name) {
+      reporter.error(s.name.location, "output '" + prediction.name + "' is declared twice", other.location, "first declared here");
+      throw Stop{};
+    }
+  const AxisNames &axes = graph.type(prediction.node).axes;
+  if (axes.empty() || axes[0] != "batch")
+    reporter.fail(value.location, "an output is over 'batch' first and then what a sample has, this one is over " + textOf(axes));
+  graph.model.predictions.push_back(std::move(prediction));
+}
+
+} // namespace npar::dsl
