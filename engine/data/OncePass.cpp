@@ -21,8 +21,11 @@ public:
 
   int64_t steps() const override { return (targets + length * shape.rows - 1) / (length * shape.rows); }
 
+  int64_t samples() const override { return (targets + length - 1) / length; }
+
   CountedBatch batch(int64_t step) const override {
     CountedBatch result;
+    result.samples = std::min(shape.rows, samples() - step * shape.rows);
     for (const InputShape &input : shape.inputs)
       result.batch.push_back(input.type == program::ElementType::U8 ? InputValues(valuesOf<uint8_t>(input, step))
                                                                     : InputValues(valuesOf<int32_t>(input, step)));
@@ -59,10 +62,12 @@ public:
   }
 
   int64_t steps() const override { return (count + shape.rows - 1) / shape.rows; }
+  int64_t samples() const override { return count; }
   std::vector<std::string> remarks() const override { return remarksOf(files); }
 
   CountedBatch batch(int64_t step) const override {
     CountedBatch result;
+    result.samples = std::min(shape.rows, count - step * shape.rows);
     std::vector<int64_t> rows = keptOf(shape.rows), all(static_cast<size_t>(shape.rows));
     std::iota(all.begin(), all.end(), int64_t{0});
     for (int64_t row : all)

@@ -13,10 +13,12 @@
 namespace npar::engine {
 
 /// A batch, and which of the positions count for which the program leaves a loss: one byte each, 0 or 1, samples first. Those of a sample
-/// that only fills the batch up do not, nor those of targets that the program ignores.
+/// that only fills the batch up do not, nor those of targets that the program ignores. `samples`: how many samples are there, which come
+/// first.
 struct CountedBatch {
   Batch batch;
   std::vector<uint8_t> counts;
+  int64_t samples = 0;
 };
 
 /// The answer depends on the arguments alone. Thread-safe.
@@ -24,6 +26,8 @@ class OncePass {
 public:
   virtual ~OncePass() = default;
   virtual int64_t steps() const = 0;
+  /// Of all batches together.
+  virtual int64_t samples() const = 0;
   virtual CountedBatch batch(int64_t step) const = 0;
   /// From now on batches hold these of their samples alone, ascending: for one of several processes. Of the others nothing is read but
   /// targets, where some do not count; `counts` is of all.

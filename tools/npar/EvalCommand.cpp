@@ -1,8 +1,9 @@
-// `npar eval`: the loss of a trained model over a file, every token once.
+// `npar eval`: losses, metrics and predictions of a trained model over data, every sample once.
 #include "tools/npar/Command.h"
 
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
+#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Progress.h"
@@ -10,6 +11,8 @@
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/DataFlags.h"
 #include "tools/npar/train/RunLogs.h"
+#include "tools/npar/use/EvaluationReport.h"
+#include "tools/npar/use/PredictionFile.h"
 #include "tools/npar/use/TrainedModel.h"
 
 #include <algorithm>
@@ -30,21 +33,13 @@ struct EvalFlags {
   DataFlags data;
   int64_t part = 0; ///< of a split; 0: not given
   std::vector<std::string> logs;
+  std::string outputs; ///< where predictions go
 
   /// The one file of tokens, where such is given; else empty.
   std::string stream() const { return data.files.size() == 1 && !endsWith(data.files[0], ".safetensors") ? data.files[0] : ""; }
   static bool endsWith(const std::string &text, const std::string &suffix) {
     return text.size() > suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
   }
-};
-
-/// What the losses add up to, in double.
-struct Evaluation {
-  double sum = 0;
-  int64_t counted = 0;
-  double loss() const { return sum / static_cast<double>(counted); }
-  double perplexity() const { return std::exp(loss()); }
-  double bits() const { return loss() / std::log(2.0); }
 };
 
 /// Tokens that go through the model at once where nobody says how many: enough to keep it busy, and little memory.
@@ -57,20 +52,11 @@ SettingsList chooseBatch(const EvalFlags &flags, const dsl::Program &program) {
     return {}; // a plan has its own idea of batches
   const dsl::Model &model = program.model;
   int64_t positions = 1;
-  for (const std::string &name : model.nodes[model.loss].type.axes)
+  for (const std::string &name : model.mainLoss().type.axes)
     for (const dsl::Axis &axis : model.axes)
       if (axis.name == name && name != "batch")
         positions *= axis.size;
   return {{"batch", std::to_string(std::max<int64_t>(1, tokensAtOnce / positions))}};
-}
-
-const program::LogicalResult &lossesOf(const program::Program &program) { return *program.results()->Get(0); }
-
-uint64_t positionsOf(const program::LogicalResult &losses) {
-  uint64_t positions = 1;
-  for (uint32_t i = 1; i < losses.shape()->size(); ++i)
-    positions *= static_cast<uint64_t>(losses.shape()->Get(i));
-  return positions;
 }
 
 /// What a file of tokens holds where --tokens does not say: what its name ends with, what the checkpoint was trained on, or bytes for a
@@ -91,16 +77,18 @@ std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const p
   return "";
 }
 
-/// The tokens of a file, of which each but the first is a target; or the samples of the data block and other files.
+/// The tokens of a file, of which each but the first is a target; or the samples of the data block and other files. What is measured or
+/// written of samples takes whole ones, of a file of tokens too.
 Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const program::Program &program) {
   engine::BatchShape shape = engine::BatchShape::of(program);
-  uint64_t positions = positionsOf(lossesOf(program));
+  uint64_t positions = Evaluation::elementsOfSample(*program.results()->Get(0));
   auto opened = [](Result<std::unique_ptr<engine::OncePass>> pass) -> Outcome<std::unique_ptr<engine::OncePass>> {
     if (!pass.ok())
       return fail(pass.status());
     return std::move(*pass);
   };
-  if (!flags.stream().empty() && !flags.part)
+  bool ofSamples = Evaluation(program).hasMeasures() || (program.predictions() && program.predictions()->size() > 0);
+  if (!flags.stream().empty() && !flags.part && !ofSamples)
     return opened(engine::OncePass::openTokens(flags.stream(), *engine::tokenFormat(flags.data.tokens), shape, positions));
   Outcome<engine::DataPlan> plan = planOf(flags.data, program, shape);
   if (!plan.ok())
@@ -115,26 +103,42 @@ Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, cons
   return opened(engine::OncePass::open(*plan, shape, positions));
 }
 
-/// Adds up in the order of the data, whatever ranks the losses come from.
-Status addUp(engine::Session &session, const program::Program &program, const engine::OncePass &data, bool quiet, Evaluation &evaluation) {
-  uint64_t all = positionsOf(lossesOf(program)) * static_cast<uint64_t>(program.batch());
-  Progress progress(data.steps(), "tokens", !quiet);
-  for (int64_t step = 0; step < data.steps(); ++step) {
-    auto begun = std::chrono::steady_clock::now();
-    engine::CountedBatch batch = data.batch(step);
-    if (Result<engine::StepResult> done = session.step(batch.batch, step); !done.ok())
-      return done.status();
-    Result<std::vector<double>> losses = session.readResult("losses", 0, all);
-    if (!losses.ok())
-      return losses.status();
-    for (uint64_t i = 0; i < all; ++i)
-      if (batch.counts[i])
-        evaluation.sum += (*losses)[i], ++evaluation.counted;
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    progress.update(step + 1, evaluation.counted ? evaluation.loss() : 0, static_cast<double>(all) / std::max(seconds, 1e-9));
+/// Goes through the data, and writes predictions where that is asked for.
+ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program,
+                  const engine::OncePass &data, Evaluation &evaluation) {
+  using Clock = std::chrono::steady_clock;
+  bool ofSamples = evaluation.hasMeasures();
+  auto amount = static_cast<double>(program.batch());
+  if (!ofSamples)
+    amount *= static_cast<double>(Evaluation::elementsOfSample(*program.results()->Get(0)));
+  std::optional<PredictionFile> predictions;
+  Status opened;
+  if (!flags.outputs.empty()) {
+    Result<PredictionFile> file = PredictionFile::create(job.isVoice() ? flags.outputs : "", program, data.samples());
+    opened = file.status();
+    if (file.ok())
+      predictions.emplace(std::move(*file));
   }
+  if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened)); code != ExitCode::Good)
+    return code;
+  Progress progress(data.steps(), ofSamples ? "samples" : "tokens", !flags.use.quiet);
+  Clock::time_point begun = Clock::now();
+  int64_t done = 0;
+  Status status = evaluation.run(session, data, [&](int64_t first, int64_t samples) {
+    if (predictions)
+      if (Status written = predictions->add(session, first, samples); !written.ok())
+        return written;
+    double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+    progress.update(++done, evaluation.counted() ? evaluation.loss() : 0, amount / std::max(seconds, 1e-9));
+    begun = Clock::now();
+    return Status();
+  });
   progress.finish();
-  return {};
+  if (!status.ok()) // others may be gone: nobody waits for them
+    return fail(status);
+  if (predictions)
+    status = predictions->commit();
+  return job.agree(status.ok() ? ExitCode::Good : fail(status));
 }
 
 /// The training step that the parameters are of; 0 where nobody knows.
@@ -145,40 +149,30 @@ int64_t stepOf(const NamedModel &named) {
   return checkpoint.ok() ? static_cast<int64_t>((*checkpoint)->manifest().step) : 0;
 }
 
-Status writeLogs(RunLogs &logs, const NamedModel &named, const char *bits, const Evaluation &evaluation) {
-  engine::EvaluationRecord record;
+Status writeLogs(RunLogs &logs, const EvalFlags &flags, const NamedModel &named, const Evaluation &evaluation, int64_t samples) {
+  engine::EvaluationRecord record = recordOf(evaluation, flags.data.tokens, samples);
   record.step = stepOf(named);
-  record.time = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  record.values = {{"loss", evaluation.loss()},
-                   {"perplexity", evaluation.perplexity()},
-                   {bits, evaluation.bits()},
-                   {"tokens", static_cast<double>(evaluation.counted)}};
   engine::LogShape shape;
-  for (const auto &value : record.values)
-    shape.evaluations.push_back(value.first);
+  shape.evaluations = namesOf(record);
   if (Status status = logs.begin(shape, 0); !status.ok())
     return status;
   Status status = logs.append(record);
   return status.ok() ? logs.commit() : status;
 }
 
-ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation) {
-  if (evaluation.counted == 0)
+ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation, int64_t samples) {
+  if (evaluation.counted() == 0)
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
-  const char *bits = flags.data.tokens == "bytes" ? "bits_per_byte" : "bits_per_token";
-  if (flags.use.json) {
-    nlohmann::ordered_json json;
-    json["loss"] = evaluation.loss();
-    json["perplexity"] = evaluation.perplexity();
-    json["tokens"] = evaluation.counted;
-    json["metrics"][bits] = evaluation.bits();
-    std::cout << json.dump(2) << '\n';
-  } else {
-    std::cout << fmt::format("loss {:.6f}, perplexity {:.6g}, {:.4f} {} over {} tokens\n", evaluation.loss(), evaluation.perplexity(),
-                             evaluation.bits(), flags.data.tokens == "bytes" ? "bits per byte" : "bits per token", evaluation.counted);
-  }
-  if (Status status = writeLogs(logs, named, bits, evaluation); !status.ok())
+  if (!flags.use.quiet)
+    for (const Measured &measure : evaluation.measures())
+      if (!measure.sum.value())
+        printRemark(fmt::format("'{}' has no value: {}", measure.name.empty() ? "loss" : measure.name, measure.sum.whyUndefined()));
+  if (flags.use.json)
+    std::cout << jsonOf(evaluation, flags.data.tokens, samples).dump(2) << '\n';
+  else
+    std::cout << textOf(evaluation, flags.data.tokens, samples) << '\n';
+  if (Status status = writeLogs(logs, flags, named, evaluation, samples); !status.ok())
     return fail(status);
   if (!std::isfinite(evaluation.loss()))
     return fail(ExitCode::RunFailed, "the loss is not finite");
@@ -187,6 +181,12 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
 
 /// Which kind of file it is, and that it fits the program, in every process.
 ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Program &program, std::unique_ptr<engine::OncePass> &data) {
+  if (!flags.outputs.empty() && !(program.predictions() && program.predictions()->size() > 0))
+    return fail(ExitCode::BadInput, fmt::format("model '{}' has no outputs to write\nnpar: help: write `output NAME` in the model",
+                                                program.model()->str()));
+  if (!flags.outputs.empty())
+    if (Status status = checkWritable(flags.outputs); !status.ok())
+      return fail(status);
   if (!flags.stream().empty() && flags.data.tokens.empty())
     flags.data.tokens = guessTokens(flags, named, program);
   if (!flags.stream().empty() && flags.data.tokens.empty())
@@ -206,6 +206,7 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   flags.data.claim(files);
   RunLogs logs(flags.logs);
   logs.name(files);
+  files.write("--outputs", flags.outputs);
   Outcome<NamedModel> named = nameModel(flags.use, program::ProgramKind::Evaluation, files);
   if (ExitCode code = job.agree(named.code()); code != ExitCode::Good)
     return code;
@@ -225,10 +226,10 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
   Status claimed = logs.claim();
   if (ExitCode code = job.agree(claimed.ok() ? ExitCode::Good : fail(claimed)); code != ExitCode::Good)
     return code;
-  Evaluation evaluation;
-  if (Status status = addUp(*model->session, (*program)->root(), *data, flags.use.quiet, evaluation); !status.ok())
-    return fail(status);
-  return report(flags, *named, logs, evaluation);
+  Evaluation evaluation((*program)->root());
+  if (ExitCode code = evaluate(flags, job, *model->session, (*program)->root(), *data, evaluation); code != ExitCode::Good)
+    return code;
+  return report(flags, *named, logs, evaluation, data->samples());
 }
 
 ExitCode runEval(EvalFlags flags) {
@@ -249,7 +250,7 @@ ExitCode runEval(EvalFlags flags) {
 Command addEvalCommand(CLI::App &driver) {
   auto flags = std::make_shared<EvalFlags>();
   CLI::App *app =
-      driver.add_subcommand("eval", "loss and perplexity of a trained model over a file, or over the last part of its data block\n\n"
+      driver.add_subcommand("eval", "losses, metrics and predictions of a trained model over a file, or over the last part of its data block\n\n"
                                     "Example:\n"
                                     "  npar eval gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 \\\n"
                                     "      --weights weights.safetensors --data book.txt --tokens bytes\n");
@@ -262,6 +263,8 @@ Command addEvalCommand(CLI::App &driver) {
       ->description(
           "what the file holds: bytes (a text), u16 or i32 (little-endian token numbers); default: by its name (.u16, .i32), what a "
           "checkpoint was trained on, or bytes for a model of 256 classes");
+  app->add_option("--outputs", flags->outputs, "write what the model's `output` lines name, a tensor each, in the order of the data")
+      ->type_name("FILE.safetensors");
   app->add_option("--part", flags->part, "the part of the data block's split, from 1 (default: the last; with --data everything)")
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000));

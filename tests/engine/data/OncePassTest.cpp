@@ -20,10 +20,12 @@ TEST_F(OncePassTest, everyTokenButTheFirstIsATargetOnce) {
     auto pass = OncePass::openTokens(file("data", bytes), TokenFormat::Bytes, shape, 4);
     ASSERT_TRUE(pass.ok()) << pass.status().message();
     int32_t next = 2;
+    int64_t samples = 0;
     for (int64_t step = 0; step < (*pass)->steps(); ++step) {
       CountedBatch batch = (*pass)->batch(step);
       EXPECT_TRUE(checkBatch(shape, batch.batch).ok());
       ASSERT_EQ(batch.counts.size(), 8u);
+      samples += batch.samples;
       EXPECT_TRUE(batch.counts[0]) << "a batch in which nothing counts";
       for (size_t i = 0; i < 8; ++i)
         if (batch.counts[i]) {
@@ -32,6 +34,8 @@ TEST_F(OncePassTest, everyTokenButTheFirstIsATargetOnce) {
         }
     }
     EXPECT_EQ(next, size + 1) << "of " << size << " tokens";
+    EXPECT_EQ(samples, (size + 2) / 4) << "of " << size << " tokens";
+    EXPECT_EQ((*pass)->samples(), samples);
   }
 }
 
