@@ -244,7 +244,7 @@ Status CheckpointWriter::Implementation::commit(const std::vector<ShardRecord> &
   if (Status status = folder->commit(partial, std::move(*manifest), options.texts); !status.ok())
     return status;
   if (options.keep > 0)
-    if (Status status = folder->removeOld(options.keep, tag); !status.ok())
+    if (Status status = folder->removeOld(options.keep, options.spared, tag); !status.ok())
       remarks.push_back("an old checkpoint could not be removed: " + status.message());
   return {};
 }
@@ -337,6 +337,7 @@ Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::open(Session &sessio
 Status CheckpointWriter::save(const TrainingState &state) { return implementation->save(state); }
 Status CheckpointWriter::poll() { return implementation->poll(); }
 Status CheckpointWriter::finish() { return implementation->finish(); }
+void CheckpointWriter::spare(uint64_t step) { implementation->options.spared = step; }
 const std::string &CheckpointWriter::newest() const { return implementation->newest; }
 std::vector<std::string> CheckpointWriter::takeRemarks() { return std::exchange(implementation->remarks, {}); }
 

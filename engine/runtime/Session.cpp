@@ -35,6 +35,15 @@ namespace npar::engine {
 
 using namespace program;
 
+std::vector<std::string> namedLosses(const Program &program) {
+  constexpr std::string_view prefix = "#out.loss.";
+  std::vector<std::string> names;
+  for (const Variable *variable : *program.variables())
+    if (std::string name = variable->name()->str(); variable->kind() == VariableKind::Output && name.compare(0, prefix.size(), prefix) == 0)
+      names.push_back(name.substr(prefix.size()));
+  return names;
+}
+
 namespace {
 
 /// What a rank reports of a step. Of ranks that report the same the lowest in the world speaks, in whichever session it is: so most
@@ -45,17 +54,6 @@ struct ReportedOutput {
 };
 
 enum OutputIndex { Loss, GradNorm, LearningRate, LossScale, ValidTokens, FirstGroup };
-constexpr std::string_view lossPrefix = "#out.loss.";
-
-/// The losses that have names, in the order of the program's variables.
-std::vector<std::string> namedLosses(const Program &program) {
-  std::vector<std::string> names;
-  for (const Variable *variable : *program.variables())
-    if (std::string name = variable->name()->str();
-        variable->kind() == VariableKind::Output && name.compare(0, lossPrefix.size(), lossPrefix) == 0)
-      names.push_back(name.substr(lossPrefix.size()));
-  return names;
-}
 
 /// In the order of OutputIndex, then the norms of the groups, then of each of `losses` its value and what counts in it.
 std::vector<std::string> outputNames(const Program &program, const std::vector<std::string> &losses) {

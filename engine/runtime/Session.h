@@ -42,6 +42,9 @@ struct NamedLoss {
   std::optional<int64_t> counted = std::nullopt; ///< how many these were; nothing where all count
 };
 
+/// Names of the losses of a program that has several, in the order of its text; none where there is one without a name.
+std::vector<std::string> namedLosses(const program::Program &program);
+
 /// Scalars of one finished training step, read from the first ranks that have them: loss, grad_norm, lr; with fp16 the loss scale that the
 /// step was done with (else 0); valid_tokens. Of a forward-only program there are none: all are 0. `skipped`: the norm is not finite, so
 /// parameters and optimizer state are those of before.

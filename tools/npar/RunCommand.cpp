@@ -9,6 +9,7 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/RunCheckpoints.h"
+#include "tools/npar/train/RunEvaluations.h"
 #include "tools/npar/train/RunLogs.h"
 
 #include <csignal>
@@ -51,6 +52,13 @@ ExitCode checkFlags(const RunFlags &flags) {
                                              : flags.keep > 0 ? "--keep"
                                                               : "--resume") +
                                      " is of checkpoints: it goes with --checkpoint DIR");
+  if (flags.evalEvery == 0 && (flags.stopAfter > 0 || !flags.evalData.empty() || !flags.stopOn.empty()))
+    return fail(ExitCode::Usage, std::string(flags.stopAfter > 0        ? "--stop-after"
+                                             : !flags.evalData.empty() ? "--eval-data"
+                                                                       : "--stop-on") +
+                                     " is of evaluations: it goes with --eval-every N");
+  if (flags.evalEvery > 0 && flags.backend == "null")
+    return fail(ExitCode::Usage, "--eval-every has no meaning with --backend null: it computes nothing that could be measured");
   if (ExitCode code = flags.data.check(); code != ExitCode::Good)
     return code;
   return checkFed(flags);
@@ -110,7 +118,10 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
     if (code = job.agree(code); code != ExitCode::Good)
       return code;
   }
-  return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints);
+  RunEvaluations evaluations(flags);
+  if (ExitCode code = evaluations.prepare(job, files); code != ExitCode::Good)
+    return code;
+  return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
 }
 
 ExitCode runRun(RunFlags flags) {
@@ -159,6 +170,18 @@ Command addRunCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
   app->add_flag("--resume", flags->resume, "go on from the newest checkpoint, under this plan or another; begin where there is none");
+  app->add_option("--eval-every", flags->evalEvery, "steps between two evaluations, of the last part of the data block's split or of --eval-data")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_option("--eval-data", flags->evalData, "file to evaluate on, once through it each time; INPUT=FILE.safetensors is of one input")
+      ->type_name("[INPUT=]FILE")
+      ->check(notEmpty());
+  app->add_option("--stop-after", flags->stopAfter, "end the run after so many evaluations in a row that were no better than the best one")
+      ->type_name("K")
+      ->check(wholeNumber(1, int64_t{1} << 40));
+  app->add_option("--stop-on", flags->stopOn, "loss or metric that is to become better, by its name (default: the loss)")
+      ->type_name("NAME")
+      ->check(notEmpty());
   app->add_option("--steps", flags->steps, "training steps, those before a checkpoint included")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40))

@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/CheckpointTensors.h"
 #include "engine/checkpoint/Resume.h"
+#include "engine/files/OutputFile.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -11,6 +12,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,6 +146,7 @@ ExitCode RunCheckpoints::open(engine::Session &session, ProgramPointer program) 
   if (!opened.ok())
     return fail(opened.status());
   writer = std::move(*opened);
+  isFirst = session.ranks().front() == 0;
   if (!store)
     return ExitCode::Good;
   Waiting waiting("reading " + store->description());
@@ -174,6 +178,8 @@ Status RunCheckpoints::afterStep(int64_t done, double lastRate) {
     return {};
   rate = lastRate;
   Status status = writer->poll();
+  if (status.ok())
+    status = nameBest();
   if (status.ok() && flags.every > 0 && done % flags.every == 0)
     status = save(done);
   sayRemarks();
@@ -185,12 +191,54 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
     return {};
   Waiting waiting("writing a checkpoint to '" + flags.checkpoint + "'");
   Status status = writer->finish();
+  if (status.ok())
+    status = nameBest();
   if (status.ok() && sound && done > saved)
     status = save(done);
   if (status.ok())
     status = writer->finish();
   sayRemarks();
   return status;
+}
+
+Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double value) {
+  if (!writer)
+    return {};
+  Status status = done > saved ? save(done) : Status();
+  best = done;
+  nlohmann::ordered_json json;
+  json["checkpoint"] = fmt::format("step-{}", done);
+  json["step"] = done;
+  json[name] = value;
+  bestText = json.dump(2) + "\n";
+  return status;
+}
+
+std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::string &name) const {
+  if (!store)
+    return std::nullopt;
+  std::ifstream file(flags.checkpoint + "/best.json");
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  bool known = json.is_object() && json.contains("step") && json["step"].is_number_integer() && json.contains(name) && json[name].is_number();
+  if (!known || json["step"].get<int64_t>() > firstStep())
+    return std::nullopt;
+  writer->spare(json["step"].get<uint64_t>());
+  return std::pair(json["step"].get<int64_t>(), json[name].get<double>());
+}
+
+/// Until the new best one is named the old one stays.
+Status RunCheckpoints::nameBest() {
+  if (best < 0 || writer->newest() != flags.checkpoint + fmt::format("/step-{}", best))
+    return {};
+  writer->spare(static_cast<uint64_t>(best));
+  best = -1;
+  if (!isFirst)
+    return {};
+  Result<program::OutputFile> file = program::OutputFile::create(flags.checkpoint + "/best.json");
+  if (!file.ok())
+    return file.status();
+  Status status = file->write(0, bestText.data(), bestText.size());
+  return status.ok() ? file->commit() : status;
 }
 
 void RunCheckpoints::sayRemarks() {

@@ -42,12 +42,19 @@ public:
   engine::Status afterStep(int64_t done, double rate);
   /// At the end of the training, however it came: one more, unless it is there already or `sound` is false; waits until all are written.
   engine::Status atEnd(int64_t done, bool sound);
+  /// The checkpoint of this step, which was the best so far, stays whatever --keep says, and `best.json` in the folder names it with that value
+  /// as soon as it is whole. Saves it where that has not begun.
+  engine::Status keepBest(int64_t done, const std::string &name, double value);
+  /// With a checkpoint to go on from: step and value of the best one until then, by what `best.json` says of that name; it stays.
+  std::optional<std::pair<int64_t, double>> bestBefore(const std::string &name) const;
   /// The folder of the newest checkpoint; empty when there is none.
   std::string newest() const;
 
 private:
   ExitCode openNewest(const std::vector<engine::CommittedCheckpoint> &committed);
   engine::Status save(int64_t done);
+  /// Names the best checkpoint when it is whole.
+  engine::Status nameBest();
   void sayRemarks();
 
   const RunFlags &flags;
@@ -58,6 +65,9 @@ private:
   const engine::DataSource *source = nullptr; ///< of the training, once it is known
   uint64_t seedInUse = 0;
   int64_t saved = 0; ///< the step of the last save that was begun
+  int64_t best = -1; ///< step of the best checkpoint that is not named yet; -1: none
+  std::string bestText;
+  bool isFirst = false; ///< this process has rank 0, and writes what there is once
   double rate = 0;
 };
 

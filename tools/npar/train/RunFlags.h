@@ -22,6 +22,9 @@ struct RunFlags {
   std::vector<std::string> logs;
   std::string weights, saveWeights, trace, backend = "cpu", nonfinite = "stop";
   int64_t steps = 100, traceSteps = 0; ///< 0: not given
+  int64_t evalEvery = 0, stopAfter = 0; ///< steps between evaluations; evaluations without a better one before the run ends; 0: not given
+  std::vector<std::string> evalData;    ///< FILE or INPUT=FILE
+  std::string stopOn;                   ///< what is to become better; empty: the loss
   std::optional<uint64_t> seed;
   int threads = 0;
   double timeout = 300;
@@ -30,11 +33,12 @@ struct RunFlags {
 
 class Job;
 class RunCheckpoints;
+class RunEvaluations;
 class RunLogs;
 
-/// Trains a loaded program: data in, log, trace, checkpoints, weights and a summary out. `data`: where the inputs come from; null: random
+/// Trains a loaded program: data in, logs, trace, checkpoints, weights and a summary out. `data`: where the inputs come from; null: random
 /// values. `logs` are claimed already, by the voice of the job.
 ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *data, RunLogs &logs,
-               RunCheckpoints &checkpoints);
+               RunCheckpoints &checkpoints, RunEvaluations &evaluations);
 
 } // namespace npar::driver

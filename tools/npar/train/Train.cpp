@@ -16,8 +16,9 @@
 #include "tools/npar/train/MemoryCheck.h"
 #include "tools/npar/train/NotFinite.h"
 #include "tools/npar/train/RunCheckpoints.h"
+#include "tools/npar/train/RunEvaluations.h"
 #include "tools/npar/train/RunLogs.h"
-#include "tools/npar/train/StepNote.h"
+#include "tools/npar/train/TrainSummary.h"
 
 #include <algorithm>
 #include <chrono>
@@ -34,23 +35,6 @@ using engine::Result;
 using engine::Status;
 
 namespace {
-
-struct Training {
-  int64_t first = 0, steps = 0;       ///< the step that it began with; done, those before that one included
-  int64_t unsound = 0, idle = 0;      ///< of them: with numbers that are not finite; without a target that counts
-  std::string firstUnsound;           ///< what was wrong with the first of these
-  std::optional<int64_t> validTokens; ///< of all steps
-  double loss = 0;
-  std::string unit = "tokens";             ///< of speeds: samples where no stream of tokens is fed
-  double perSecond = 0;                    ///< over all steps but the first, which also warms up; of the first when it is the only one
-  Status log, checkpoint;                  ///< what cannot be written ends the training, but what was learned is not lost
-  std::string stoppedBy;                   ///< the signal that ended it before its last step; empty: none
-  std::optional<std::string> badParameter; ///< the first that is not finite at the end
-  std::vector<RowHash> rows;               ///< of the batch of this step, as far as this process reads it
-  double waited = 0;                       ///< seconds in which a batch was not ready yet
-  std::optional<int64_t> epoch;            ///< of the next sample; nothing where data have no end
-  std::vector<ClockOffset> clocks;         ///< by process, where a trace is collected
-};
 
 /// What this process has to say after a step, of whose batch `rows` are known.
 StepNote noteOf(const Training &training, std::vector<RowHash> rows) {
@@ -78,6 +62,17 @@ std::optional<double> epochsBefore(const engine::DataSource &data, int64_t step)
   return data.samples() ? std::optional(static_cast<double>(data.position(step)) / static_cast<double>(data.samples())) : std::nullopt;
 }
 
+/// Measures between two steps, and says what came of it.
+Status evaluate(const RunFlags &flags, RunEvaluations &evaluations, const engine::Session &session, const program::Program &program,
+                int64_t done, Progress &progress) {
+  Status status = evaluations.run(session, program, done);
+  if (!status.ok() || !flags.quiet)
+    progress.finish();
+  if (status.ok() && !flags.quiet)
+    printRemark(fmt::format("evaluation after {} steps: {}", done, evaluations.text()));
+  return status;
+}
+
 double secondsSince1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -92,8 +87,8 @@ double peakOf(const RunFlags &flags, const Job &job, const program::Program &pro
 }
 
 /// What the rows of the logs have in common.
-engine::LogShape logShapeOf(const program::Program &program, const engine::BatchShape &shape) {
-  engine::LogShape result{shape.tokensOfSample() ? "tokens" : "samples", {}, {}};
+engine::LogShape logShapeOf(const program::Program &program, const engine::BatchShape &shape, const RunEvaluations &evaluations) {
+  engine::LogShape result{shape.tokensOfSample() ? "tokens" : "samples", {}, engine::namedLosses(program), evaluations.names()};
   for (uint32_t i = 0; program.groups() && i < program.groups()->size(); ++i)
     result.groups.push_back(program.groups()->Get(i)->str());
   return result;
@@ -101,7 +96,7 @@ engine::LogShape logShapeOf(const program::Program &program, const engine::Batch
 
 Status trainSteps(const RunFlags &flags, const Job &job, const program::Program &program, const engine::BatchShape &shape,
                   engine::Session &session, const engine::DataSource &data, RunLogs &logs, double peak, RunCheckpoints &checkpoints,
-                  Training &training) {
+                  RunEvaluations &evaluations, Training &training) {
   using Clock = std::chrono::steady_clock;
   bool computes = flags.backend != "null";
   auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
@@ -142,6 +137,11 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
       training.validTokens = training.validTokens.value_or(0) + *result->validTokens;
       training.idle += *result->validTokens == 0;
     }
+    training.losses = result->losses;
+    std::vector<engine::LossRecord> losses;
+    for (const engine::NamedLoss &loss : result->losses)
+      losses.push_back({known(loss.value), loss.counted});
+    training.idle += !losses.empty() && std::all_of(losses.begin(), losses.end(), [](const auto &loss) { return loss.counted == 0; });
     std::vector<StepNote> notes;
     std::transform(result->notes.begin(), result->notes.end(), std::back_inserter(notes), unpackNote);
     bool sound = isSound(*result);
@@ -152,93 +152,24 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
     training.log = logs.append(engine::StepRecord{step, known(result->loss), known(result->gradNorm), known(result->learningRate), amount,
                                                   speed, result->lossScale, result->skipped, result->validTokens, hashOfBatch(notes),
                                                   epochOf(data, step), data.samples() ? data.position(step) % data.samples() : 0, rate,
-                                                  peak > 0 ? rate / peak : 0, result->groupNorms, secondsSince1970()});
+                                                  peak > 0 ? rate / peak : 0, result->groupNorms, std::move(losses), secondsSince1970()});
+    if (evaluations.isDue(step + 1)) {
+      if (Status status = evaluate(flags, evaluations, session, program, step + 1, progress); !status.ok())
+        return status;
+      if (training.log.ok())
+        training.log = logs.append(evaluations.record());
+    }
     training.checkpoint = checkpoints.afterStep(step + 1, result->learningRate);
+    if (training.checkpoint.ok() && evaluations.isDue(step + 1) && evaluations.isBest())
+      training.checkpoint = checkpoints.keepBest(step + 1, evaluations.watched(), evaluations.best());
     last = shouldStop(job.isAlone() ? std::vector<StepNote>{noteOf(training, {})} : notes, training);
-    last |= !training.checkpoint.ok() || (!sound && flags.nonfinite == "stop");
+    last |= evaluations.isStuck() || !training.checkpoint.ok() || (!sound && flags.nonfinite == "stop");
   }
   progress.finish();
   training.waited = reader.waited();
   training.epoch = epochOf(data, training.steps);
   if (training.log.ok())
     training.log = logs.commit();
-  return {};
-}
-
-/// What the run came to that its numbers do not tell.
-void remark(const RunFlags &flags, const Training &training) {
-  if (flags.quiet)
-    return;
-  if (training.idle)
-    printRemark(fmt::format("{} of {} batches had no target that counts: their loss and gradients are 0", training.idle, training.steps));
-  if (training.unsound && flags.nonfinite == "continue")
-    printRemark(
-        fmt::format("{} of {} steps had numbers that are not finite, first {}", training.unsound, training.steps, training.firstUnsound));
-}
-
-/// Exit code and message of a run that came to its end but not to a good one.
-ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint) {
-  if (training.unsound && flags.nonfinite == "stop")
-    return fail(ExitCode::RunFailed,
-                training.firstUnsound +
-                    (training.badParameter ? "; no weights are written" : "\nnpar: help: --nonfinite continue leaves such steps out"));
-  if (training.badParameter)
-    return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
-                                                 *training.badParameter, training.steps));
-  if (!training.stoppedBy.empty() && training.steps < flags.steps)
-    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, flags.steps,
-                                                 checkpoint.empty() ? "" : "\nnpar: help: --resume goes on from '" + checkpoint + "'"));
-  return ExitCode::Good;
-}
-
-/// What a run came to, in words or as JSON: asked of all processes, printed by the voice.
-Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
-                    const RunCheckpoints &checkpoints) {
-  bool computes = flags.backend != "null";
-  std::string hash = session.parameterHash();
-  Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(session);
-  if (!uses.ok())
-    return uses.status();
-  if (!job.isVoice())
-    return {};
-  if (!flags.json && !computes) {
-    std::cout << fmt::format("{} steps without arithmetic (--backend null): no loss, no parameters\n", training.steps);
-    return {};
-  }
-  if (!flags.json && training.steps == training.first) {
-    std::cout << fmt::format("{} steps were done already, parameters {}\n", training.steps, hash);
-    return {};
-  }
-  if (!flags.json) {
-    std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} {}/s, parameters {}\n", training.loss, training.steps, training.perSecond,
-                             training.unit, hash);
-    return {};
-  }
-  nlohmann::ordered_json json, ranks = nlohmann::ordered_json::array();
-  for (const engine::ArenaUse &use : *uses) {
-    nlohmann::ordered_json rank;
-    rank["rank"] = use.rank;
-    rank["arena_bytes_planned"] = use.planned;
-    rank["arena_bytes_used"] = use.used;
-    ranks.push_back(rank);
-  }
-  json["steps"] = training.steps;
-  json["loss"] = training.loss;
-  json[training.unit + "_per_second"] = training.perSecond;
-  if (training.validTokens)
-    json["valid_tokens"] = *training.validTokens;
-  if (training.epoch)
-    json["epoch"] = *training.epoch;
-  json["data_wait_seconds"] = training.waited;
-  json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
-  if (checkpoints.wanted()) {
-    json["first_step"] = training.first;
-    json["checkpoint"] = checkpoints.newest();
-  }
-  if (!job.isAlone())
-    json["processes"] = job.processes();
-  json["ranks"] = ranks;
-  std::cout << json.dump(2) << '\n';
   return {};
 }
 
@@ -317,7 +248,7 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
 } // namespace
 
 ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const engine::DataPlan *plan, RunLogs &logs,
-               RunCheckpoints &checkpoints) {
+               RunCheckpoints &checkpoints, RunEvaluations &evaluations) {
   const program::Program &root = program->root();
   engine::BatchShape shape = engine::BatchShape::of(root);
   std::unique_ptr<engine::DataSource> data;
@@ -336,7 +267,10 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   ExitCode room = threads.code();
   if (threads.ok()) {
     options.threads = *threads;
-    room = checkMemory({program}, job.crew(*threads, flags.backend), !flags.saveWeights.empty(), flags.quiet,
+    std::vector<ProgramPointer> programs = {program};
+    if (evaluations.wanted())
+      programs.push_back(evaluations.program());
+    room = checkMemory(programs, job.crew(*threads, flags.backend), !flags.saveWeights.empty(), flags.quiet,
                        "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
                        checkpoints.snapshotBytes(root, job.ranksOnHost(root)), job.ranksOnHost(root));
   }
@@ -355,12 +289,16 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     return loaded;
   if (ExitCode code = job.agree(checkpoints.open(**session, program)); code != ExitCode::Good)
     return code;
-  engine::LogShape logShape = logShapeOf(root, shape);
+  engine::LogShape logShape = logShapeOf(root, shape, evaluations);
   training.unit = logShape.unit;
   Status opened = logs.begin(logShape, checkpoints.firstStep());
   if (ExitCode code = job.agree(opened.ok() ? ExitCode::Good : fail(opened)); code != ExitCode::Good)
     return code;
   data->keepRows((*session)->rows());
+  if (ExitCode code = evaluations.open(job, options); code != ExitCode::Good)
+    return code;
+  if (auto best = evaluations.wanted() ? checkpoints.bestBefore(evaluations.watched()) : std::nullopt)
+    evaluations.goOn(best->first, best->second, checkpoints.firstStep());
   if (!job.isAlone() && !flags.trace.empty()) {
     Result<std::vector<ClockOffset>> clocks = job.measureClocks();
     if (!clocks.ok())
@@ -368,15 +306,16 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     training.clocks = std::move(*clocks);
   }
   job.phase(""); // where its steps are is seen by itself
-  Status trained = trainSteps(flags, job, root, shape, **session, *data, logs, peakOf(flags, job, root), checkpoints, training);
+  Status trained = trainSteps(flags, job, root, shape, **session, *data, logs, peakOf(flags, job, root), checkpoints, evaluations,
+                              training);
   ExitCode code = finish(flags, job, **session, root, trace, checkpoints, trained, training);
   if (!trained.ok()) // others may be gone: nobody waits for them
     return code;
   if (code = job.agree(code); code != ExitCode::Good)
     return code;
-  if (Status status = printSummary(flags, job, **session, training, checkpoints); !status.ok())
+  if (Status status = printSummary(flags, job, **session, training, checkpoints, evaluations); !status.ok())
     return fail(status);
-  remark(flags, training);
+  remark(flags, training, evaluations);
   return verdict(flags, training, checkpoints.newest());
 }
 

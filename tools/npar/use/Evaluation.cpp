@@ -7,7 +7,7 @@ using engine::Result;
 using engine::Status;
 using program::MeasureKind;
 
-Evaluation::Evaluation(const program::Program &program) : program(program) {
+Evaluation::Evaluation(const program::Program &program) : program(&program) {
   if (!hasMeasures()) {
     all.push_back({"", MeasureKind::Loss, 1, MeasureSum(MeasureKind::Loss)});
     return;
@@ -24,12 +24,12 @@ uint64_t Evaluation::elementsOfSample(const program::LogicalResult &result) {
 }
 
 Status Evaluation::addUp(engine::Session &session, const engine::CountedBatch &batch) {
-  std::vector<std::vector<double>> read(program.results()->size());
+  std::vector<std::vector<double>> read(program->results()->size());
   auto values = [&](uint32_t index) -> Result<const std::vector<double> *> {
-    const program::LogicalResult &result = *program.results()->Get(index);
+    const program::LogicalResult &result = *program->results()->Get(index);
     if (read[index].empty()) {
       Result<std::vector<double>> got =
-          session.readResult(result.name()->str(), 0, elementsOfSample(result) * static_cast<uint64_t>(program.batch()));
+          session.readResult(result.name()->str(), 0, elementsOfSample(result) * static_cast<uint64_t>(program->batch()));
       if (!got.ok())
         return got.status();
       read[index] = std::move(*got);
@@ -43,8 +43,8 @@ Status Evaluation::addUp(engine::Session &session, const engine::CountedBatch &b
         all[0].sum.add((**losses)[i]);
     return losses.ok() ? Status() : losses.status();
   }
-  for (uint32_t m = 0; m < program.measures()->size(); ++m) {
-    const program::Measure &measure = *program.measures()->Get(m);
+  for (uint32_t m = 0; m < program->measures()->size(); ++m) {
+    const program::Measure &measure = *program->measures()->Get(m);
     const std::vector<double> *operands[2] = {nullptr, nullptr}, *counted = nullptr;
     for (uint32_t i = 0; i < measure.values()->size(); ++i) {
       Result<const std::vector<double> *> got = values(measure.values()->Get(i));
@@ -59,7 +59,7 @@ Status Evaluation::addUp(engine::Session &session, const engine::CountedBatch &b
       counted = *got;
     }
     uint64_t there =
-        elementsOfSample(*program.results()->Get(measure.values()->Get(0))) * static_cast<uint64_t>(batch.samples);
+        elementsOfSample(*program->results()->Get(measure.values()->Get(0))) * static_cast<uint64_t>(batch.samples);
     for (uint64_t i = 0; i < there; ++i)
       if (!counted || (*counted)[i] != 0)
         all[m].sum.add((*operands[0])[i], operands[1] ? (*operands[1])[i] : 0);

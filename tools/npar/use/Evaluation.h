@@ -33,14 +33,14 @@ public:
   /// Positions that count in the losses together; 0: there is nothing to evaluate.
   int64_t counted() const;
   /// Whether the program says what is measured; else its one loss is of the positions of a text.
-  bool hasMeasures() const { return program.measures() && program.measures()->size() > 0; }
+  bool hasMeasures() const { return program->measures() && program->measures()->size() > 0; }
   /// Elements of one sample of a result.
   static uint64_t elementsOfSample(const program::LogicalResult &result);
 
 private:
   engine::Status addUp(engine::Session &session, const engine::CountedBatch &batch);
 
-  const program::Program &program;
+  const program::Program *program;
   std::vector<Measured> all;
 };
 

@@ -1,0 +1,168 @@
+// Compiles the forward-only program, copies parameters into it, and says whether what it measures has become better.
+#include "tools/npar/train/RunEvaluations.h"
+
+#include "engine/program/Elements.h"
+#include "tools/npar/terminal/Talk.h"
+#include "tools/npar/train/DataFlags.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+using program::MeasureKind;
+
+ExitCode RunEvaluations::prepare(Job &job, FileClaims &files) {
+  if (!wanted())
+    return ExitCode::Good;
+  if (ExitCode code = job.agree(flags.model.isCompiled()
+                                    ? fail(ExitCode::Usage, "--eval-every compiles a program for evaluation too: give the model's text")
+                                    : ExitCode::Good);
+      code != ExitCode::Good)
+    return code;
+  Outcome<ProgramPointer> made = job.shareProgram([&]() -> Outcome<ProgramPointer> {
+    ModelOptions options = flags.model;
+    options.kind = program::ProgramKind::Evaluation;
+    Outcome<ElaboratedModel> text = elaborateModel(options, {}, /*withWarnings=*/false);
+    if (!text.ok())
+      return text.code();
+    return text->compilation->compile(text->program);
+  });
+  if (!made.ok())
+    return made.code();
+  compiled = *made;
+  ExitCode code = checkWatched(compiled->root());
+  if (code == ExitCode::Good)
+    code = lookAtData(compiled->root());
+  if (code == ExitCode::Good)
+    for (const std::string &file : flags.evalData)
+      files.read("--eval-data", file.substr(file.find('=') + 1));
+  return job.agree(code == ExitCode::Good ? files.check() : code);
+}
+
+ExitCode RunEvaluations::lookAtData(const program::Program &root) {
+  DataFlags named;
+  named.files = flags.evalData, named.tokens = flags.data.tokens;
+  engine::BatchShape shape = engine::BatchShape::of(root);
+  if (named.files.empty()) {
+    bool split = root.data() && root.data()->shares()->size() > 1 && flags.data.files.empty() && !flags.data.random;
+    if (!split)
+      return fail(ExitCode::BadInput, "nothing is held out to evaluate on\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
+                                      "seed 42`");
+    named.tokens.clear();
+  }
+  tokens = named.tokens;
+  Outcome<engine::DataPlan> plan = planOf(named, root, shape);
+  if (!plan.ok())
+    return plan.code();
+  if (named.files.empty())
+    plan->split.part = plan->split.shares.size() - 1;
+  else
+    plan->split = {};
+  Result<std::unique_ptr<engine::OncePass>> opened =
+      engine::OncePass::open(*plan, shape, Evaluation::elementsOfSample(*root.results()->Get(0)));
+  if (!opened.ok())
+    return fail(opened.status());
+  data = std::move(*opened);
+  return ExitCode::Good;
+}
+
+ExitCode RunEvaluations::checkWatched(const program::Program &root) {
+  if (flags.stopOn.empty())
+    return ExitCode::Good;
+  name = flags.stopOn;
+  std::string names = "loss";
+  for (const Measured &measure : Evaluation(root).measures()) {
+    if (measure.name == name) {
+      largerIsBetter = measure.kind == MeasureKind::Mean || measure.kind == MeasureKind::F1 || measure.kind == MeasureKind::Correlation;
+      return ExitCode::Good;
+    }
+    names += measure.name.empty() ? "" : ", " + measure.name;
+  }
+  return name == "loss" ? ExitCode::Good
+                        : fail(ExitCode::BadInput, fmt::format("--stop-on names '{}', an evaluation gives {}", name, names));
+}
+
+ExitCode RunEvaluations::open(Job &job, const engine::SessionOptions &options) {
+  if (!wanted())
+    return ExitCode::Good;
+  engine::SessionOptions own = options;
+  own.initialise = false;
+  own.note = nullptr, own.trace = nullptr, own.onPhase = nullptr;
+  Result<std::unique_ptr<engine::Session>> made = job.createSession(compiled, own);
+  if (ExitCode code = job.agree(made.ok() ? ExitCode::Good : fail(made.status())); code != ExitCode::Good)
+    return code;
+  session = std::move(*made);
+  data->keepRows(session->rows());
+  return ExitCode::Good;
+}
+
+/// Each tensor is whole for a moment, as it is in a file with weights.
+Status RunEvaluations::copyParameters(const engine::Session &training, const program::Program &root) {
+  for (const program::Variable *variable : *root.variables()) {
+    if (variable->kind() != program::VariableKind::Parameter)
+      continue;
+    const std::string parameter = variable->name()->str();
+    if (variable->type() == program::ElementType::F64) {
+      Result<std::vector<double>> values = training.read(parameter);
+      if (Status status = values.ok() ? session->write(parameter, *values) : values.status(); !status.ok())
+        return status;
+      continue;
+    }
+    Result<std::vector<float>> values = training.readFloat(parameter);
+    if (Status status = values.ok() ? session->writeFloat(parameter, *values) : values.status(); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+Status RunEvaluations::run(const engine::Session &training, const program::Program &root, int64_t done) {
+  if (Status status = copyParameters(training, root); !status.ok())
+    return status;
+  Evaluation evaluation(compiled->root());
+  if (Status status = evaluation.run(*session, *data, [](int64_t, int64_t) { return Status(); }); !status.ok())
+    return status;
+  if (evaluation.counted() == 0)
+    return Status::badInput("no target of the data to evaluate on counts");
+  judge(evaluation, done);
+  last = std::move(evaluation);
+  return {};
+}
+
+std::string RunEvaluations::text() const { return textOf(*last, tokens, data->samples()); }
+
+nlohmann::ordered_json RunEvaluations::json() const { return jsonOf(*last, tokens, data->samples()); }
+
+engine::EvaluationRecord RunEvaluations::record() const {
+  engine::EvaluationRecord record = recordOf(*last, tokens, data->samples());
+  record.step = lastStep;
+  return record;
+}
+
+std::vector<std::string> RunEvaluations::names() const {
+  return wanted() ? namesOf(recordOf(Evaluation(compiled->root()), tokens, 0)) : std::vector<std::string>();
+}
+
+void RunEvaluations::goOn(int64_t step, double value, int64_t from) {
+  bestStep = step, bestValue = value;
+  worse = (from - step) / flags.evalEvery;
+}
+
+void RunEvaluations::judge(const Evaluation &evaluation, int64_t done) {
+  std::optional<double> value = evaluation.loss();
+  if (!flags.stopOn.empty() && name != "loss")
+    for (const Measured &measure : evaluation.measures())
+      if (measure.name == name)
+        value = measure.sum.value();
+  lastStep = done;
+  bool better = value && std::isfinite(*value) && (bestStep < 0 || (largerIsBetter ? *value > bestValue : *value < bestValue));
+  worse = better ? 0 : worse + 1;
+  if (better)
+    bestValue = *value, bestStep = done;
+}
+
+} // namespace npar::driver

@@ -1,0 +1,99 @@
+// Remarks, exit codes and summaries of training runs.
+#include "tools/npar/train/TrainSummary.h"
+
+#include "tools/npar/terminal/Talk.h"
+
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+
+using engine::Result;
+using engine::Status;
+
+void remark(const RunFlags &flags, const Training &training, const RunEvaluations &evaluations) {
+  if (flags.quiet)
+    return;
+  if (evaluations.isStuck() && training.steps < flags.steps)
+    printRemark(fmt::format("stopped after {} of {} steps: {} evaluations were no better than that of step {}, {} {:.6g}", training.steps,
+                            flags.steps, flags.stopAfter, evaluations.bestAt(), evaluations.watched(), evaluations.best()));
+  if (training.idle)
+    printRemark(fmt::format("{} of {} batches had no target that counts: their loss and gradients are 0", training.idle, training.steps));
+  if (training.unsound && flags.nonfinite == "continue")
+    printRemark(
+        fmt::format("{} of {} steps had numbers that are not finite, first {}", training.unsound, training.steps, training.firstUnsound));
+}
+
+ExitCode verdict(const RunFlags &flags, const Training &training, const std::string &checkpoint) {
+  if (training.unsound && flags.nonfinite == "stop")
+    return fail(ExitCode::RunFailed,
+                training.firstUnsound +
+                    (training.badParameter ? "; no weights are written" : "\nnpar: help: --nonfinite continue leaves such steps out"));
+  if (training.badParameter)
+    return fail(ExitCode::RunFailed, fmt::format("parameter '{}' is not finite after the last of {} steps; no weights are written",
+                                                 *training.badParameter, training.steps));
+  if (!training.stoppedBy.empty() && training.steps < flags.steps)
+    return fail(ExitCode::RunFailed, fmt::format("stopped by {} after {} of {} steps{}", training.stoppedBy, training.steps, flags.steps,
+                                                 checkpoint.empty() ? "" : "\nnpar: help: --resume goes on from '" + checkpoint + "'"));
+  return ExitCode::Good;
+}
+
+Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
+                    const RunCheckpoints &checkpoints, const RunEvaluations &evaluations) {
+  bool computes = flags.backend != "null";
+  std::string hash = session.parameterHash();
+  Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(session);
+  if (!uses.ok())
+    return uses.status();
+  if (!job.isVoice())
+    return {};
+  if (!flags.json && !computes) {
+    std::cout << fmt::format("{} steps without arithmetic (--backend null): no loss, no parameters\n", training.steps);
+    return {};
+  }
+  if (!flags.json && training.steps == training.first) {
+    std::cout << fmt::format("{} steps were done already, parameters {}\n", training.steps, hash);
+    return {};
+  }
+  if (!flags.json) {
+    std::cout << fmt::format("loss {:.6g} after {} steps, {:.0f} {}/s, parameters {}\n", training.loss, training.steps, training.perSecond,
+                             training.unit, hash);
+    return {};
+  }
+  nlohmann::ordered_json json, ranks = nlohmann::ordered_json::array();
+  for (const engine::ArenaUse &use : *uses) {
+    nlohmann::ordered_json rank;
+    rank["rank"] = use.rank;
+    rank["arena_bytes_planned"] = use.planned;
+    rank["arena_bytes_used"] = use.used;
+    ranks.push_back(rank);
+  }
+  json["steps"] = training.steps;
+  json["loss"] = training.loss;
+  for (const engine::NamedLoss &loss : training.losses)
+    json["losses"][loss.name] = loss.value;
+  json[training.unit + "_per_second"] = training.perSecond;
+  if (training.validTokens)
+    json["valid_tokens"] = *training.validTokens;
+  if (training.epoch)
+    json["epoch"] = *training.epoch;
+  if (evaluations.any()) {
+    json["eval"] = evaluations.json();
+    if (evaluations.bestAt() >= 0)
+      json["best"] = {{"step", evaluations.bestAt()}, {evaluations.watched(), evaluations.best()}};
+  }
+  json["data_wait_seconds"] = training.waited;
+  json["parameter_hash"] = computes ? nlohmann::ordered_json(hash) : nlohmann::ordered_json();
+  if (checkpoints.wanted()) {
+    json["first_step"] = training.first;
+    json["checkpoint"] = checkpoints.newest();
+  }
+  if (!job.isAlone())
+    json["processes"] = job.processes();
+  json["ranks"] = ranks;
+  std::cout << json.dump(2) << '\n';
+  return {};
+}
+
+} // namespace npar::driver
