@@ -9,6 +9,23 @@ namespace npar::dsl {
 
 using ast::Statement;
 
+void ModelElaborator::checkMeasure(const ast::Name &name, const std::string &what) {
+  auto compare = [&](const std::string &other, const char *kind, const Location &at) {
+    if (other == name.text && !other.empty()) {
+      reporter.error(name.location, what + " '" + name.text + "' has the name of a " + kind, at, "declared here",
+                     {"an evaluation tells losses and metrics by their names"});
+      throw Stop{};
+    }
+  };
+  for (const Loss &other : graph.model.losses)
+    compare(other.name, "loss", other.location);
+  for (const Metric &other : graph.model.metrics)
+    compare(other.name, "metric", other.location);
+  if (name.text == "loss" || name.text == "samples")
+    reporter.fail(name.location, what + " '" + name.text + "' needs another name: " +
+                                     (name.text == "loss" ? "it is the weighted sum of all losses" : "it is how many samples an evaluation has"));
+}
+
 void ModelElaborator::loss(const Statement &s, Scope &scope) {
   Model &model = graph.model;
   Loss loss{s.name.text, tensor(*s.value, scope, "the loss"), -1, weightOf(s, scope), s.location};
@@ -17,11 +34,7 @@ void ModelElaborator::loss(const Statement &s, Scope &scope) {
                    "the first one", {"name each of them: `loss NAME = ...`"});
     throw Stop{};
   }
-  for (const Loss &other : model.losses)
-    if (other.name == loss.name) {
-      reporter.error(s.name.location, "loss '" + loss.name + "' is declared twice", other.location, "first declared here");
-      throw Stop{};
-    }
+  checkMeasure(s.name, "loss");
   const TensorType type = graph.type(loss.node);
   if (!graph.isFloat(loss.node))
     reporter.fail(s.value->location, "the loss must be a float tensor, this is " + graph.integerName(loss.node));
@@ -132,11 +145,7 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
                                   "correlation(x, y)",
                   {"`metric NAME = mean(float(x))` for anything else that is a mean"});
   Metric metric{s.name.text, form->kind, {}, -1, s.location};
-  for (const Metric &other : graph.model.metrics)
-    if (other.name == metric.name) {
-      reporter.error(s.name.location, "metric '" + metric.name + "' is declared twice", other.location, "first declared here");
-      throw Stop{};
-    }
+  checkMeasure(s.name, "metric");
   const std::string name = std::string("'") + form->name + "'";
   bool truths = form->kind == MetricKind::F1, whole = std::string(form->name) == "accuracy", mean = form->kind == MetricKind::Mean && !whole;
   for (const ast::Argument *argument : matchArguments(reporter, name, value.location, form->formals, value.suffixes[0].arguments)) {

@@ -74,6 +74,8 @@ private:
   /// The condition, and that the targets are not those that the loss's own node ignores.
   int andValid(int condition, int loss, Location at);
   double weightOf(const ast::Statement &s, Scope &scope);
+  /// That an evaluation can tell the loss or metric by its name from all before it.
+  void checkMeasure(const ast::Name &name, const std::string &what);
   /// What is only known of all of them.
   void checkLosses();
   /// That the scope has no such name yet. `path`: where what it names would lie, for advice when that is free.

@@ -56,12 +56,13 @@ class EvaluationsTest(DriverTest):
         for name, plan in {"one": {}, "dp": {"mesh.dp": 2, "zero": 3}, "tp": {"mesh.tp": 2}}.items():
             found = self.run_it("--eval-every", 3, "--log", f"{name}.jsonl", "--save-weights", f"{name}.safetensors", plan=plan, steps=8)
             log = self.log(f"{name}.jsonl")
-            self.assertEqual([entry["step"] for entry in log if "eval" in entry], [2, 5, 7])
-            self.assertEqual((log[-1]["eval"], found["eval"]["samples"]), (found["eval"], 11))
+            self.assertEqual([entry["step"] for entry in log if "eval_loss" in entry], [3, 6, 8])
+            rated = {"step": 8, "eval_loss": found["eval"]["loss"], "eval_right": found["eval"]["metrics"]["right"], "eval_samples": 11}
+            self.assertEqual((log[-1], found["eval"]["samples"]), (rated, 11))
             said[name] = found["eval"]["metrics"]["right"]
             if not plan:
                 self.assertEqual(found["parameter_hash"], alone["parameter_hash"])
-                self.assertEqual([entry["loss"] for entry in log], [entry["loss"] for entry in self.log("alone.jsonl")])
+                self.assertEqual([entry["loss"] for entry in log if "loss" in entry], [entry["loss"] for entry in self.log("alone.jsonl")])
             by_eval = self.npar_json("eval", "m.npar", "--set", "compute=f64", "--plan", "divided", "--weights", f"{name}.safetensors", "--quiet")
             self.assertEqual(by_eval["metrics"], found["eval"]["metrics"])
             self.assertAlmostEqual(by_eval["loss"], found["eval"]["loss"], delta=1e-6)  # the file has float32
@@ -69,7 +70,7 @@ class EvaluationsTest(DriverTest):
 
     def test_a_run_that_learns_no_more_ends(self):
         found = self.run_it("--eval-every", 2, "--stop-after", 3, "--log", "log.jsonl", "--checkpoint", "kept", "--every", 2, "--keep", 1, steps=400)
-        values = {entry["step"] + 1: entry["eval"]["loss"] for entry in self.log("log.jsonl") if "eval" in entry}
+        values = {entry["step"]: entry["eval_loss"] for entry in self.log("log.jsonl") if "eval_loss" in entry}
         best = min(values, key=values.get)
         self.assertEqual((found["steps"], found["best"]["step"], found["best"]["loss"]), (best + 6, best, values[best]))
         self.assertEqual(max(values), best + 6)

@@ -76,7 +76,8 @@ ExitCode RunEvaluations::checkWatched(const program::Program &root) {
     return ExitCode::Good;
   name = flags.stopOn;
   std::string names = "loss";
-  for (const Measured &measure : Evaluation(root).measures()) {
+  const Evaluation evaluation(root);
+  for (const Measured &measure : evaluation.measures()) {
     if (measure.name == name) {
       largerIsBetter = measure.kind == MeasureKind::Mean || measure.kind == MeasureKind::F1 || measure.kind == MeasureKind::Correlation;
       return ExitCode::Good;
