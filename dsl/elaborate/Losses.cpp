@@ -3,27 +3,28 @@
 #include "dsl/elaborate/Operation.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace npar::dsl {
 
 using ast::Statement;
 
 void ModelElaborator::checkMeasure(const ast::Name &name, const std::string &what) {
-  auto compare = [&](const std::string &other, const char *kind, const Location &at) {
-    if (other == name.text && !other.empty()) {
+  auto compare = [&](const std::string &other, const std::string &kind, const Location &at) {
+    if (other != name.text || other.empty())
+      return;
+    if (kind == what)
+      reporter.error(name.location, what + " '" + name.text + "' is declared twice", at, "first declared here");
+    else
       reporter.error(name.location, what + " '" + name.text + "' has the name of a " + kind, at, "declared here",
                      {"an evaluation tells losses and metrics by their names"});
-      throw Stop{};
-    }
+    throw Stop{};
   };
   for (const Loss &other : graph.model.losses)
     compare(other.name, "loss", other.location);
   for (const Metric &other : graph.model.metrics)
     compare(other.name, "metric", other.location);
-  if (name.text == "loss" || name.text == "samples")
-    reporter.fail(name.location, what + " '" + name.text + "' needs another name: " +
-                                     (name.text == "loss" ? "it is the weighted sum of all losses" : "it is how many samples an evaluation has"));
+  if (name.text == "samples")
+    reporter.fail(name.location, what + " 'samples' needs another name: an evaluation tells by it how many samples there were");
 }
 
 void ModelElaborator::loss(const Statement &s, Scope &scope) {
@@ -64,10 +65,7 @@ int ModelElaborator::andValid(int condition, int loss, Location at) {
 double ModelElaborator::weightOf(const Statement &s, Scope &scope) {
   if (!s.weight)
     return 1;
-  double weight = number(*s.weight, scope, "the weight of a loss");
-  if (!std::isfinite(weight) || std::fabs(weight) > largestNumber)
-    reporter.fail(s.weight->location, "the weight of a loss must be a finite number, this is " + textOf(weight));
-  return weight;
+  return number(*s.weight, scope, "the weight of a loss");
 }
 
 int ModelElaborator::condition(const Statement &s, const AxisNames &axes, Scope &scope) {
@@ -87,20 +85,20 @@ int ModelElaborator::condition(const Statement &s, const AxisNames &axes, Scope 
 void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
   std::vector<bool> needed(static_cast<size_t>(root) + 1);
   needed.back() = true;
-  for (size_t i = needed.size(); i-- > 0;) {
-    if (!needed[i])
-      continue;
-    const Node &node = graph.model.nodes[i];
-    for (int operand : node.operands)
-      needed[static_cast<size_t>(operand)] = true;
-    if (node.op == "parameter")
+  for (size_t i = needed.size(); i-- > 0;)
+    if (needed[i])
+      for (int operand : graph.model.nodes[i].operands)
+        needed[static_cast<size_t>(operand)] = true;
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (const Node &node = graph.model.nodes[i]; needed[i] && node.op == "parameter")
       reporter.fail(condition.location, "the condition of a loss is of inputs and positions alone, this one needs parameter '" +
                                             std::get<std::string>(node.attributes.at("name")) + "'",
                     {"what counts is counted before the first forward pass; where(c, x, 0.0) in the loss itself may depend on anything"});
-    if (graph.isFloat(static_cast<int>(i)) && node.op != "input" && node.op != "fill")
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (const Node &node = graph.model.nodes[i];
+        needed[i] && graph.isFloat(static_cast<int>(i)) && node.op != "input" && node.op != "fill")
       reporter.fail(condition.location, "the condition of a loss computes with floats ('" + node.op + "'), which round as the plan says",
                     {"compare inputs of floats as they are, and compute with integers"});
-  }
 }
 
 void ModelElaborator::checkLosses() {

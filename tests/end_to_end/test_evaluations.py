@@ -5,7 +5,7 @@ import random
 import unittest
 
 from driver import DriverTest, settings
-from test_inputs import write
+import safetensors_file  # of the reference, as the driver has it on the path
 
 # More parameters than samples, and labels without a reason: what is learned helps nothing that is held out.
 TEXT = """
@@ -40,7 +40,7 @@ class EvaluationsTest(DriverTest):
         chance = random.Random(5)
         (self.folder / "m.npar").write_text(TEXT)
         x = [chance.randint(-512, 512) / 512 for _ in range(SAMPLES * 24)]
-        write(self.folder / "all.safetensors", {"x": ("F32", [SAMPLES, 24], x), "answer": ("I32", [SAMPLES], [chance.randrange(3) for _ in range(SAMPLES)])})
+        safetensors_file.write_values(self.folder / "all.safetensors", {"x": ("F32", [SAMPLES, 24], x), "answer": ("I32", [SAMPLES], [chance.randrange(3) for _ in range(SAMPLES)])})
 
     def run_it(self, *more, plan=None, steps=20):
         chosen = settings({"compute": "f64", "mesh.dp": 1, **(plan or {})})
@@ -81,7 +81,7 @@ class EvaluationsTest(DriverTest):
 
     def test_another_file_and_a_metric(self):
         part = [{"x": ("F32", [6, 24], [index / 144 for index in range(144)]), "answer": ("I32", [6], [0, 1, 2, 0, 1, 2])}]
-        write(self.folder / "held.safetensors", part[0])
+        safetensors_file.write_values(self.folder / "held.safetensors", part[0])
         found = self.run_it("--eval-every", 4, "--eval-data", "held.safetensors", "--stop-on", "right", steps=8)
         self.assertEqual((found["eval"]["samples"], list(found["best"])), (6, ["step", "right"]))
         for flags, words in [

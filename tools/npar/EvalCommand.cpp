@@ -5,14 +5,14 @@
 #include "engine/data/OncePass.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
+#include "tools/npar/measure/EvaluationReport.h"
+#include "tools/npar/measure/PredictionFile.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/DataFlags.h"
 #include "tools/npar/train/RunLogs.h"
-#include "tools/npar/use/EvaluationReport.h"
-#include "tools/npar/use/PredictionFile.h"
 #include "tools/npar/use/TrainedModel.h"
 
 #include <algorithm>

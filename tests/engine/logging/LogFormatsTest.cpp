@@ -13,7 +13,7 @@ namespace {
 
 using namespace engine;
 
-const LogShape shape{"tokens", {"other", "no decay"}, {"loss", "perplexity"}};
+const LogShape shape{"tokens", {"other", "no decay"}, {}, {"loss", "perplexity"}};
 const LogFormat *const formats[] = {&jsonLines(), &commaSeparated(), &tensorBoardEvents()};
 
 StepRecord plain(int64_t step) {
@@ -52,12 +52,18 @@ TEST(TensorBoardEventsTest, areThoseOfTensorBoardsWriter) {
 
 TEST(CommaSeparatedTest, rowsHaveTheColumnsOfTheHead) {
   const LogFormat &columns = commaSeparated();
-  EXPECT_EQ(columns.head({"samples", {"a, \"b\""}, {}}),
+  EXPECT_EQ(columns.head({"samples", {"a, \"b\""}, {}, {}}),
             "step,kind,loss,grad_norm,lr,samples,samples_per_second,flops_per_second,peak_share,loss_scale,skipped,valid_tokens,epoch,sample,"
             "batch_hash,\"grad_norm a, \"\"b\"\"\"\n");
   EXPECT_EQ(columns.row(shape, plain(7)), "7,train,5.5,1.25,3e-04,4096,1000,,,,0,,,,,,,,\n");
   EXPECT_EQ(columns.row(shape, full()), "1,train,4.125,0.1,6e-04,4096,1e+06,1.5e+12,0.75,65536,1,4000,2,48,0123,,,0.08,0.06\n");
   EXPECT_EQ(columns.row(shape, evaluation(8)), "8,eval,,,,,,,,,,,,,,1.5,4.481689,,\n");
+  LogShape several{"tokens", {}, {"words", "small"}, {}};
+  StepRecord record = plain(7);
+  record.losses = {{2.5, 17}, {0.25}};
+  EXPECT_NE(columns.head(several).find(",batch_hash,loss words,counted words,loss small,counted small\n"), std::string::npos);
+  EXPECT_EQ(columns.row(several, record), "7,train,5.5,1.25,3e-04,4096,1000,,,,0,,,,,2.5,17,0.25,\n");
+  EXPECT_NE(tensorBoardEvents().row(several, record).find("loss/small"), std::string::npos);
   EXPECT_EQ(columns.row(shape, {3, std::nan(""), INFINITY, 0, 1, 1}).substr(0, 12), "3,train,,,0,");
 }
 

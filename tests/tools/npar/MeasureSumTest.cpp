@@ -1,5 +1,5 @@
 // Numbers of an evaluation against their definitions; what has no value says why.
-#include "tools/npar/use/MeasureSum.h"
+#include "tools/npar/measure/MeasureSum.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -3,9 +3,10 @@
 #pragma once
 
 #include "engine/data/OncePass.h"
+
 #include "tools/npar/job/Job.h"
+#include "tools/npar/measure/EvaluationReport.h"
 #include "tools/npar/train/RunFlags.h"
-#include "tools/npar/use/EvaluationReport.h"
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

@@ -35,8 +35,7 @@ func.func @micro() {
   // FORWARD: nn.result "loss.small", %[[SMALL]]
   // TRAIN: nn.accumulate @"#out.loss.small.sum"
   nn.accumulate @"#out.loss.small.sum", %m {at = #nn.at<F, "early", 1>} : !s
-  // TRAIN: %[[QUARTER:.+]] = nn.fill 2.500000e-01 {at = #nn.at<B, "early", 1>}
-  // TRAIN: nn.broadcast %[[QUARTER]]
+  // TRAIN: nn.fill 2.500000e-01 {at = #nn.at<B, "early", 1>} : tensor<2x4xf64
   // TRAIN: %[[ONE:.+]] = nn.fill 1.000000e+00
   // TRAIN: %[[N:.+]] = nn.read @"#out.counted.words" {at = #nn.at<B, "", 2>}
   // TRAIN: %[[M:.+]] = nn.max2 %[[N]], %{{.+}}

@@ -157,10 +157,11 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: %[[LSE:.*]] = nn.add
     // CHECK: nn.pick
     // CHECK-NEXT: %[[CHOSEN:.*]] = dist.all_reduce {{.*}}op = "sum"
-    // CHECK-NEXT: nn.scale %[[CHOSEN]] by 9.0{{0*}}e-01
     // CHECK-NEXT: nn.sum
     // CHECK-NEXT: dist.all_reduce {{.*}}op = "sum"
     // CHECK-NEXT: nn.scale {{.*}} by 2.0{{0*}}e-01
+    // CHECK-NEXT: nn.scale {{.*}} by 1.0{{0*}}e-01
+    // CHECK-NEXT: nn.scale %[[CHOSEN]] by 9.0{{0*}}e-01
     // CHECK: nn.mul %[[LSE]], %[[LSE]]
     // CHECK-NEXT: nn.scale {{.*}} by 5.0{{0*}}e-01
     %loss, %lse = nn.cross_entropy %x, %t over "vocab" smoothing 0.1 z_loss 0.5 : (!l, !t) -> (!s, !s)

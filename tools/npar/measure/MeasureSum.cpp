@@ -1,5 +1,5 @@
 // Sums of an evaluation, and what they come to.
-#include "tools/npar/use/MeasureSum.h"
+#include "tools/npar/measure/MeasureSum.h"
 
 #include <cmath>
 

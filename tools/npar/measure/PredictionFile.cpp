@@ -1,7 +1,7 @@
 // Writes each batch's part of every prediction where it belongs.
-#include "tools/npar/use/PredictionFile.h"
+#include "tools/npar/measure/PredictionFile.h"
 
-#include "tools/npar/use/Evaluation.h"
+#include "tools/npar/measure/Evaluation.h"
 
 namespace npar::driver {
 

@@ -3,7 +3,7 @@
 
 #include "engine/data/OncePass.h"
 #include "engine/runtime/Session.h"
-#include "tools/npar/use/MeasureSum.h"
+#include "tools/npar/measure/MeasureSum.h"
 
 #include <functional>
 #include <string>

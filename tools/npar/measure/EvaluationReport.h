@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/logging/LogFormat.h"
-#include "tools/npar/use/Evaluation.h"
+#include "tools/npar/measure/Evaluation.h"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

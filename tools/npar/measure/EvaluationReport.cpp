@@ -1,5 +1,5 @@
 // Measures by their names as JSON, rows of logs and text.
-#include "tools/npar/use/EvaluationReport.h"
+#include "tools/npar/measure/EvaluationReport.h"
 
 #include <chrono>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Adds up measures in the order of the data, whatever ranks the values come from.
-#include "tools/npar/use/Evaluation.h"
+#include "tools/npar/measure/Evaluation.h"
 
 namespace npar::driver {
 
