@@ -135,6 +135,7 @@ struct Config {
 struct FamilyRule {
   Name word;
   std::vector<Name> keys;
+  std::vector<Item> values; ///< of constants, in parentheses
   ExpressionPtr value, otherwise;
 };
 

@@ -16,10 +16,14 @@ using ConfigValue = std::variant<std::monostate, bool, int64_t, double, std::str
 
 /// One entry of a configuration file. Those of objects inside have the object's key before their own: "rope_parameters.rope_theta".
 struct ConfigEntry {
+  /// Family: for a family's lines to read. General: in files of any family, says nothing of what is computed unless a line speaks of it.
+  /// Absent: what no model is unless a line speaks of it; `text` is then what the file says of it.
+  enum class Scope { Family, General, Absent };
   std::string key;
   ConfigValue value;
   std::string text;  ///< as messages show it
   bool plain = true; ///< else a list, or an empty object, which equals no value
+  Scope scope = Scope::Family;
 };
 
 /// A configuration as its family's text reads it.
@@ -44,8 +48,8 @@ std::vector<std::string> familiesOf(const FrontendOptions &options, Sources &sou
 std::optional<FamilyCall> callOf(const FrontendOptions &options, const std::string &family, const std::vector<std::string> &architectures,
                                  const std::vector<ConfigEntry> &config, Sources &sources, Diagnostics &diagnostics);
 
-/// The configuration of model `model`, with the settings of `options`, by the first family that is for it; nothing, without an error,
-/// where there is no such family.
+/// The configuration of model `model`, with the settings of `options`, by the first family that is for it and has a class of
+/// these settings; nothing, without an error, where there is no such family.
 std::optional<FamilyConfig> configOf(const FrontendOptions &options, const std::string &model, Sources &sources, Diagnostics &diagnostics);
 
 } // namespace npar::dsl

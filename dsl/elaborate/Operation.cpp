@@ -58,7 +58,18 @@ AxisNames without(AxisNames axes, const AxisNames &removed) {
 OperationCall::OperationCall(ModelElaborator &elaborator, const Operation &operation, Location at, std::vector<const ast::Argument *> slots,
                              Scope &scope)
     : graph(elaborator.graph), reporter(elaborator.reporter), elaborator(elaborator), name(operation.name), at(at),
-      formals(operation.formals), slots(std::move(slots)), scope(scope) {}
+      formals(operation.formals), slots(std::move(slots)), scope(scope) {
+  for (size_t i = 0; i < formals.size(); ++i)
+    if (formals[i].optional && this->slots[i] && isNone(*this->slots[i]->value))
+      this->slots[i] = nullptr;
+}
+
+bool OperationCall::isNone(const ast::Expression &value) const {
+  if (value.kind != ast::ExpressionKind::Name)
+    return false;
+  const Binding *known = scope.find(value.text);
+  return known ? std::holds_alternative<None>(known->value) : value.text == "none";
+}
 
 std::string OperationCall::described(size_t i) const { return "argument '" + formals[i].name + "' of '" + name + "'"; }
 

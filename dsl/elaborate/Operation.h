@@ -36,6 +36,7 @@ public:
   OperationCall(ModelElaborator &elaborator, const Operation &operation, Location at, std::vector<const ast::Argument *> slots,
                 Scope &scope);
 
+  /// Whether the argument is given; an optional one that is `none` is not.
   bool has(size_t i) const { return slots[i] != nullptr; }
   /// Whether the argument is given by its name.
   bool isNamed(size_t i) const { return has(i) && !slots[i]->name.text.empty(); }
@@ -78,6 +79,8 @@ public:
 private:
   /// "argument 'x' of 'sum'"
   std::string described(size_t i) const;
+  /// Whether it is the word `none`, or a name for it.
+  bool isNone(const ast::Expression &value) const;
 
   const std::vector<OperationFormal> &formals;
   std::vector<const ast::Argument *> slots;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <deque>
 
 namespace npar::dsl {
 namespace {
@@ -46,6 +47,8 @@ std::string jsonText(const Value &value) {
 std::string settingText(const Value &value) {
   if (auto *number = std::get_if<double>(&value))
     return numberText(*number);
+  if (auto *text = std::get_if<std::string>(&value); text && text->find('-') != std::string::npos) // else a difference
+    return '"' + *text + '"';
   return std::holds_alternative<None>(value) ? "none" : textOf(value);
 }
 
@@ -79,22 +82,42 @@ public:
     return result;
   }
 
-  /// The first one that `accept` takes, with its lines read. False when there is none or it has an error.
-  template <typename Accept> bool choose(Accept accept) {
+  /// Those that `accept` takes.
+  template <typename Accept> std::vector<const ast::Family *> those(Accept accept) const {
+    std::vector<const ast::Family *> result;
     for (const ast::Family *each : all())
-      if (accept(*each)) {
-        family = each;
-        for (SourceFile *file : Library::reach(root))
-          for (const ast::Block &block : file->tree->models)
-            if (!model && block.name.text == family->model.text)
-              model = &block;
-        if (!model)
-          reporter.error(family->model.location, "unknown model '" + family->model.text + "'");
-        else
-          lines = familyLines(reporter, *family, *model);
-        return !diagnostics.hasErrors();
-      }
-    return false;
+      if (accept(*each))
+        result.push_back(each);
+    return result;
+  }
+
+  /// Reads the lines of a family. False when it has an error.
+  bool choose(const ast::Family &chosen) {
+    family = &chosen, model = nullptr;
+    for (SourceFile *file : Library::reach(root))
+      for (const ast::Block &block : file->tree->models)
+        if (!model && block.name.text == family->model.text)
+          model = &block;
+    if (!model)
+      reporter.error(family->model.location, "unknown model '" + family->model.text + "'");
+    else
+      lines = familyLines(reporter, *family, *model);
+    return !diagnostics.hasErrors();
+  }
+
+  bool hasClasses() const {
+    return std::any_of(lines.begin(), lines.end(), [](const FamilyLine &line) { return line.word == FamilyWord::Class; });
+  }
+
+  /// The class of models with these constants; null where the family has classes and none is of them.
+  const FamilyLine *classOf() {
+    for (const FamilyLine &line : lines)
+      if (line.word == FamilyWord::Class &&
+          std::all_of(line.rule->values.begin(), line.rule->values.end(), [&](const ast::Item &item) {
+            return same(evaluator.evaluate(*item.value, constants), constants.find(item.name.text)->value);
+          }))
+        return &line;
+    return nullptr;
   }
 
   /// The constants that the model has without settings; those that must be set are left out in silence.
@@ -125,6 +148,8 @@ private:
     return " (" + sources.name(name.location.file) + ":" + std::to_string(name.location.line) + ")";
   }
   const ConfigEntry *find(const std::string &key) {
+    if (key.size() > 2 && key.compare(key.size() - 2, 2, ".#") == 0)
+      return count(key);
     for (const ConfigEntry &entry : *given)
       if (entry.key == key) {
         known.push_back(&entry);
@@ -132,9 +157,23 @@ private:
       }
     return nullptr;
   }
+  /// How many entries the object before ".#" has, as an entry; null where there is no such object.
+  const ConfigEntry *count(const std::string &key) {
+    int64_t entries = 0;
+    for (const ConfigEntry &entry : *given)
+      if (entry.key.compare(0, key.size() - 1, key, 0, key.size() - 1) == 0) {
+        known.push_back(&entry);
+        ++entries;
+      }
+    if (entries == 0)
+      return nullptr;
+    return &counts.emplace_back(ConfigEntry{key, entries, std::to_string(entries)});
+  }
   void take(const ast::FamilyRule &rule, FamilyCall &result);
   void must(const ast::FamilyRule &rule, FamilyCall &result);
   void checkClasses(const std::vector<std::string> &architectures, FamilyCall &result);
+  /// The constants that the file's class gives; of a file without classes the first one.
+  void takeClass(const std::vector<std::string> &architectures, FamilyCall &result);
   /// Empty, or why a constant cannot have the value.
   std::string unfit(const std::string &constant, const Value &value);
   /// A list is all that npar computes.
@@ -160,12 +199,13 @@ private:
   Scope defaults, constants, taken;
   const std::vector<ConfigEntry> *given = nullptr;
   std::vector<const ConfigEntry *> known; ///< that a line speaks of
+  std::deque<ConfigEntry> counts;
 };
 
 std::string FamilyText::unfit(const std::string &constant, const Value &value) {
   const Value &fallback = defaults.find(constant)->value;
   if (auto *text = std::get_if<std::string>(&value);
-      text && !std::all_of(text->begin(), text->end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; }))
+      text && !std::all_of(text->begin(), text->end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; }))
     return "is no word";
   bool whole = std::holds_alternative<int64_t>(fallback) && std::holds_alternative<double>(value);
   bool alike = fallback.index() == value.index() || (isNumber(fallback) && isNumber(value) && !whole);
@@ -236,12 +276,28 @@ void FamilyText::checkClasses(const std::vector<std::string> &architectures, Fam
                              place(family->name));
 }
 
+void FamilyText::takeClass(const std::vector<std::string> &architectures, FamilyCall &result) {
+  auto isNamed = [&](const FamilyLine &line) {
+    return line.word == FamilyWord::Class &&
+           (architectures.empty() || std::any_of(line.rule->keys.begin(), line.rule->keys.end(), [&](const ast::Name &name) {
+              return std::find(architectures.begin(), architectures.end(), name.text) != architectures.end();
+            }));
+  };
+  if (auto line = std::find_if(lines.begin(), lines.end(), isNamed); line != lines.end())
+    for (const ast::Item &item : line->rule->values) {
+      Value value = evaluator.evaluate(*item.value, taken);
+      taken.bind(item.name.text, value, item.name.location);
+      result.settings.emplace_back(item.name.text, settingText(value));
+    }
+}
+
 FamilyCall FamilyText::call(const std::vector<std::string> &architectures, const std::vector<ConfigEntry> &config) {
   given = &config;
   FamilyCall result;
   result.model = model->name.text;
   bindDefaults();
   checkClasses(architectures, result);
+  takeClass(architectures, result);
   for (const FamilyLine &line : lines)
     if (line.word == FamilyWord::Take)
       take(*line.rule, result);
@@ -254,13 +310,15 @@ FamilyCall FamilyText::call(const std::vector<std::string> &architectures, const
   for (const ConfigEntry &entry : config) {
     if (std::find(known.begin(), known.end(), &entry) != known.end())
       continue;
-    bool skipped = false;
+    bool skipped = entry.scope == ConfigEntry::Scope::General;
     for (const FamilyLine &line : lines)
       if (line.word == FamilyWord::Skip)
         for (const ast::Name &key : line.rule->keys)
           skipped |= matchesName(key.text, entry.key);
     if (skipped)
       result.skipped.push_back(entry.key);
+    else if (entry.scope == ConfigEntry::Scope::Absent)
+      result.wrong.push_back("'" + entry.key + "' is " + entry.text + ", which npar's " + model->name.text + " is not" + place(family->name));
     else
       result.wrong.push_back("'" + entry.key + "' is " + entry.text + ", a key that family \"" + family->name.text + "\" does not know" +
                              place(family->name));
@@ -271,10 +329,10 @@ FamilyCall FamilyText::call(const std::vector<std::string> &architectures, const
 FamilyConfig FamilyText::config() {
   FamilyConfig result;
   result.family = family->name.text;
+  if (const FamilyLine *line = classOf())
+    result.architecture = line->rule->keys.front().text;
   for (const FamilyLine &line : lines) {
     const ast::Name &key = line.rule->keys.front();
-    if (line.word == FamilyWord::Class && result.architecture.empty())
-      result.architecture = key.text;
     bool written = line.word == FamilyWord::Take || line.word == FamilyWord::Must;
     if (!written || key.text.find('.') != std::string::npos) // an object inside is what another version of the file has
       continue;
@@ -328,7 +386,10 @@ std::optional<FamilyCall> callOf(const FrontendOptions &options, const std::stri
                                  const std::vector<ConfigEntry> &config, Sources &sources, Diagnostics &diagnostics) {
   return guarded(diagnostics, [&]() -> std::optional<FamilyCall> {
     FamilyText text(options, sources, diagnostics);
-    if (!text.loaded() || !text.choose([&](const ast::Family &each) { return each.name.text == family; }))
+    if (!text.loaded())
+      return std::nullopt;
+    std::vector<const ast::Family *> found = text.those([&](const ast::Family &each) { return each.name.text == family; });
+    if (found.empty() || !text.choose(*found.front()))
       return std::nullopt;
     return text.call(architectures, config);
   });
@@ -337,11 +398,21 @@ std::optional<FamilyCall> callOf(const FrontendOptions &options, const std::stri
 std::optional<FamilyConfig> configOf(const FrontendOptions &options, const std::string &model, Sources &sources, Diagnostics &diagnostics) {
   return guarded(diagnostics, [&]() -> std::optional<FamilyConfig> {
     FamilyText text(options, sources, diagnostics);
-    if (!text.loaded() || !text.choose([&](const ast::Family &each) { return each.model.text == model; }))
+    if (!text.loaded())
       return std::nullopt;
-    text.bindDefaults();
-    text.bind(options.settings, options.config);
-    return text.config();
+    bool bound = false;
+    for (const ast::Family *each : text.those([&](const ast::Family &each) { return each.model.text == model; })) {
+      if (!text.choose(*each))
+        return std::nullopt;
+      if (!bound) {
+        text.bindDefaults();
+        text.bind(options.settings, options.config);
+        bound = true;
+      }
+      if (!text.hasClasses() || text.classOf())
+        return text.config();
+    }
+    return std::nullopt;
   });
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 /// In order of FamilyWord.
 const std::vector<std::string> words = {"class", "take", "must", "skip"};
-const char *const forms[] = {"`class \"GPT2LMHeadModel\"`", "`take \"key\" = constant`, or `take \"key\" = constant else value`",
+const char *const forms[] = {"`class \"GPT2LMHeadModel\"`, or `class \"BertModel\"(task = \"sentence\")`", "`take \"key\" = constant`, or `take \"key\" = constant else value`",
                              "`must \"key\" = value`, or `must \"key\" = [value, value]`", "`skip \"key\"`"};
 
 class LineChecker {
@@ -43,19 +43,27 @@ private:
       reporter.fail(rule.word.location, "'" + rule.word.text + "' is written in another way",
                     {std::string("write ") + forms[static_cast<int>(word)]});
     if (word == FamilyWord::Take)
-      checkConstant(*rule.value);
+      checkConstant(rule.value->location, rule.value->text);
+    if (!rule.values.empty() && word != FamilyWord::Class)
+      reporter.fail(rule.values.front().name.location, "only a class has constants", {std::string("write ") + forms[0]});
+    for (const ast::Item &item : rule.values) {
+      checkConstant(item.name.location, item.name.text);
+      if (!item.value)
+        reporter.fail(item.name.location, "class \"" + rule.keys.front().text + "\" gives no value to '" + item.name.text + "'",
+                      {"write " + item.name.text + " = ..."});
+    }
     if (word != FamilyWord::Class)
       for (const ast::Name &key : rule.keys)
         checkKey(key, word);
     return {word, &rule};
   }
 
-  void checkConstant(const ast::Expression &name) {
+  void checkConstant(const Location &at, const std::string &name) {
     std::vector<std::string> constants;
     for (const ast::Item &constant : model.parameters)
       constants.push_back(constant.name.text);
-    if (std::find(constants.begin(), constants.end(), name.text) == constants.end())
-      reporter.fail(name.location, "model '" + model.name.text + "' has no constant '" + name.text + "'", didYouMean(name.text, constants));
+    if (std::find(constants.begin(), constants.end(), name) == constants.end())
+      reporter.fail(at, "model '" + model.name.text + "' has no constant '" + name + "'", didYouMean(name, constants));
   }
 
   void checkKey(const ast::Name &key, FamilyWord word) {

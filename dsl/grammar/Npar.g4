@@ -18,7 +18,7 @@ groupChange: name ('*' product | expression); // `lr * 10`; which words there ar
 configDeclaration: CONFIG STRING FOR name parameters;
 // What a configuration file of other programs says of a model: `take "n_embd" = width`; which words there are is checked afterwards.
 familyDeclaration: FAMILY STRING FOR name '{' familyRule* '}';
-familyRule: name STRING (',' STRING)* ('=' expression)? (ELSE expression)?;
+familyRule: name STRING (',' STRING)* parameters? ('=' expression)? (ELSE expression)?;
 planDeclaration: PLAN name parameters? FOR name '{' planItem* '}';
 // `machine here { product f32 { rate 100 GFLOP/s ... } ... }`; which figures and units there are is checked afterwards.
 machineDeclaration: MACHINE name '{' figureGroup* '}';

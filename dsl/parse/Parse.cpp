@@ -53,7 +53,7 @@ private:
   ast::Family family(Grammar::FamilyDeclarationContext *context) {
     ast::Family result{textName(context->STRING()), name(context->name()), {}};
     for (auto *r : context->familyRule()) {
-      ast::FamilyRule rule{name(r->name()), {}, nullptr, nullptr};
+      ast::FamilyRule rule{name(r->name()), {}, parameters(r->parameters()), nullptr, nullptr};
       for (auto *key : r->STRING())
         rule.keys.push_back(textName(key));
       auto values = r->expression();

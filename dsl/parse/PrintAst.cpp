@@ -1,22 +1,16 @@
 // The syntax tree as .npar text with fixed indentation and explicit parentheses: it parses to the same tree again.
-#include "dsl/parse/Parse.h"
+#include "dsl/parse/PrintExpression.h"
 
 #include <ostream>
 
 namespace npar::dsl {
-
-const char *ast::spelling(Operator op) {
-  static const char *const words[] = {"or", "and", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"};
-  return words[static_cast<int>(op)];
-}
-
 namespace {
 
 using namespace ast;
 
-class Printer {
+class Printer : private ExpressionPrinter {
 public:
-  explicit Printer(std::ostream &out) : out(out) {}
+  explicit Printer(std::ostream &out) : ExpressionPrinter(out) {}
 
   void file(const File &f) {
     const char *gap = "";
@@ -57,13 +51,18 @@ private:
     }
   }
 
+  /// In parentheses; nothing where there are none.
+  void constants(const std::vector<Item> &list) {
+    if (list.empty())
+      return;
+    out << '(';
+    items(list);
+    out << ')';
+  }
+
   void head(const char *word, const Name &name, const std::vector<Item> &parameters) {
     out << word << ' ' << name.text;
-    if (!parameters.empty()) {
-      out << '(';
-      items(parameters);
-      out << ')';
-    }
+    constants(parameters);
   }
 
   void block(const char *word, const Block &b) {
@@ -238,6 +237,7 @@ private:
     for (const FamilyRule &r : f.rules) {
       out << "  " << r.word.text;
       texts(r.keys);
+      constants(r.values);
       if (r.value) {
         out << " = ";
         expression(*r.value);
@@ -431,73 +431,6 @@ private:
     }
     out << '\n';
   }
-
-  void list(const std::vector<ExpressionPtr> &elements, char open, char close) {
-    out << open;
-    for (size_t i = 0; i < elements.size(); ++i) {
-      out << (i ? ", " : "");
-      expression(*elements[i]);
-    }
-    out << close;
-  }
-
-  /// Prints an operand, with parentheses where it is made of parts.
-  void operand(const Expression &e) {
-    bool parts = e.kind == ExpressionKind::Chain || e.kind == ExpressionKind::Negate || e.kind == ExpressionKind::Not;
-    out << (parts ? "(" : "");
-    expression(e);
-    out << (parts ? ")" : "");
-  }
-
-  void expression(const Expression &e) {
-    switch (e.kind) {
-    case ExpressionKind::Integer:
-    case ExpressionKind::Number:
-    case ExpressionKind::Name:
-      out << e.text;
-      return;
-    case ExpressionKind::Boolean:
-      out << (e.boolean ? "true" : "false");
-      return;
-    case ExpressionKind::Text:
-      out << '"' << e.text << '"';
-      return;
-    case ExpressionKind::List:
-      return list(e.items, '[', ']');
-    case ExpressionKind::Tuple:
-      return list(e.items, '(', ')');
-    case ExpressionKind::Negate:
-    case ExpressionKind::Not:
-      out << (e.kind == ExpressionKind::Not ? "not " : "-");
-      return operand(*e.items[0]);
-    case ExpressionKind::Chain:
-      for (size_t i = 0; i < e.items.size(); ++i) {
-        if (i)
-          out << ' ' << spelling(e.operators[i - 1]) << ' ';
-        operand(*e.items[i]);
-      }
-      return;
-    case ExpressionKind::Suffixed:
-      operand(*e.items[0]);
-      for (const Suffix &s : e.suffixes)
-        suffix(s);
-    }
-  }
-
-  void suffix(const Suffix &s) {
-    if (s.kind == SuffixKind::Member) {
-      out << '.' << s.member.text;
-      return;
-    }
-    out << (s.kind == SuffixKind::Call ? '(' : '[');
-    for (size_t i = 0; i < s.arguments.size(); ++i) {
-      out << (i ? ", " : "") << s.arguments[i].name.text << (s.arguments[i].name.text.empty() ? "" : " = ");
-      expression(*s.arguments[i].value);
-    }
-    out << (s.kind == SuffixKind::Call ? ')' : ']');
-  }
-
-  std::ostream &out;
 };
 
 } // namespace

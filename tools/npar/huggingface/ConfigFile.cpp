@@ -79,7 +79,7 @@ constexpr std::array generalKeys = {"_attn_implementation_autoset",
                                     "use_bfloat16",
                                     "use_cache"};
 
-/// What no model of npar is, whatever its family.
+/// What no model of npar is, but where its family says so.
 constexpr std::array absentKeys = {"add_cross_attention", "is_encoder_decoder", "pruned_heads", "tie_encoder_decoder"};
 
 bool isGeneral(const std::string &key) {
@@ -157,17 +157,14 @@ Result<ConfigFile> readConfigFile(const std::string &path) {
       config.architectures.push_back(each.is_string() ? each.get<std::string>() : shown(each));
     tree->erase(classes);
   }
-  std::vector<dsl::ConfigEntry> all;
-  flatten("", *tree, all);
-  for (dsl::ConfigEntry &entry : all) {
+  flatten("", *tree, config.entries);
+  for (dsl::ConfigEntry &entry : config.entries) {
     bool absent = std::any_of(absentKeys.begin(), absentKeys.end(),
                               [&](const std::string &key) { return entry.key == key || entry.key.rfind(key + ".", 0) == 0; });
     if (absent && !isAbsent(entry))
-      config.wrong.push_back("'" + entry.key + "' is " + entry.text + ", which no model of npar has");
+      entry.scope = dsl::ConfigEntry::Scope::Absent;
     else if (absent || isGeneral(entry.key))
-      config.general.push_back(entry.key);
-    else
-      config.entries.push_back(std::move(entry));
+      entry.scope = dsl::ConfigEntry::Scope::General;
   }
   return config;
 }

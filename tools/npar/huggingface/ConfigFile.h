@@ -13,8 +13,6 @@ struct ConfigFile {
   std::string path, modelType;
   std::vector<std::string> architectures;
   std::vector<dsl::ConfigEntry> entries; ///< for the family to read; objects inside are taken apart
-  std::vector<std::string> general;      ///< keys of any model's file that say nothing of what is computed
-  std::vector<std::string> wrong;        ///< keys of any model's file that ask for what no model of npar is
 };
 
 /// Refuses what is no such file: too large, no JSON, without a model_type.

@@ -50,15 +50,10 @@ Outcome<ImportedConfig> importConfig(const std::string &path, const std::string 
       return call.code();
     if (!*call)
       return fail(ExitCode::Internal, "internal error: family \"" + config->modelType + "\" of '" + candidate + "' was not read");
-    std::vector<std::string> wrong = config->wrong;
-    wrong.insert(wrong.end(), (*call)->wrong.begin(), (*call)->wrong.end());
-    if (wrong.empty()) {
-      std::vector<std::string> skipped = config->general;
-      skipped.insert(skipped.end(), (*call)->skipped.begin(), (*call)->skipped.end());
-      return ImportedConfig{candidate, (*call)->model, config->modelType, (*call)->settings, skipped};
-    }
+    if ((*call)->wrong.empty())
+      return ImportedConfig{candidate, (*call)->model, config->modelType, (*call)->settings, (*call)->skipped};
     std::string message = "configuration '" + path + "' is of a model that npar would compute differently:";
-    for (const std::string &each : wrong)
+    for (const std::string &each : (*call)->wrong)
       message += "\n  " + each;
     return fail(ExitCode::BadInput, message);
   }
