@@ -6,7 +6,8 @@ import unittest
 
 from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
 
-import random_weights  # of tests/reference, as the driver has it on the path
+import families_data  # of tests/reference, as the driver has it on the path
+import random_weights
 
 RECORDED = json.loads((REFERENCE / "families_recorded.json").read_text())
 FAMILIES = RECORDED["families"]
@@ -19,6 +20,7 @@ train steps for MODEL {{
     optimizer AdamW(lr = {ADAMW["lr"]}, betas = ({ADAMW["betas"][0]}, {ADAMW["betas"][1]}), epsilon = {ADAMW["eps"]}, decay = {ADAMW["weight_decay"]})
 }}
 """
+GENERAL_PLANS = ["one rank", "dp pp tp", "dp pp tp, all in shares", "dp, recomputed"]
 PLANS = {
     "one rank": ["--plan", "none"],
     "dp pp tp": settings(mesh(dp=2, pp=2, tp=2), micro=2),
@@ -26,8 +28,16 @@ PLANS = {
     "tp beyond the key/value heads, sequence": settings(mesh(dp=1, pp=1, tp=4), micro=4, sequence="true"),
     "dp, recomputed": settings(mesh(dp=4, pp=1, tp=1), micro=1, recompute="block"),
 }
+PLANS["tp, stages of one block"] = settings(mesh(dp=1, pp=2, tp=2), micro=4, schedule="gpipe")
 BOUNDS = {"f64": 1e-9, "f32": 1e-5}
 PUBLISHED = {
+    "bert": {
+        "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22565376,
+    },
+    "t5": {
+        "t5-small": 60506624, "t5-base": 222903552, "t5-large": 737668096, "t5-3b": 2851598336, "t5-11b": 11307321344,
+        "flan-t5-small": 76961152, "flan-t5-base": 247577856, "flan-t5-large": 783150080, "flan-t5-xl": 2849757184, "flan-t5-xxl": 11135332352,
+    },
     "gemma2": {"gemma-2-2b": 2614341888, "gemma-2-9b": 9241705984, "gemma-2-27b": 27227128320},
     "mistral": {"Mistral-7B-v0.1": 7241732096, "Mistral-7B-v0.3": 7248023552},
     "qwen2": {"Qwen2-0.5B": 494032768, "Qwen2-1.5B": 1543714304, "Qwen2-7B": 7615616512},
@@ -49,11 +59,21 @@ class FamiliesTest(DriverTest):
         model = report["model"]
         (self.folder / "check.npar").write_text(f'import "{model}"\n' + TRAIN.replace("MODEL", model.capitalize()))
         values = {key: json.dumps(value) for key, value in report["settings"].items()}
-        return [*settings(values, length=RECORDED["length"]), "--weights", folder]
+        flags = [*settings(values, length=RECORDED["length"]), "--weights", folder]
+        if family["task"]:
+            safetensors_file.write_values(self.folder / "data.safetensors", families_data.data(family["task"], report["settings"]["pad"]))
+        if family["task"] == "classify":
+            flags += settings(segments="true")
+        if family["task"] == "translate":
+            flags += settings(sources=families_data.SOURCES)
+        return flags
+
+    def data(self):
+        return ["data.safetensors"] if self.family["task"] else [REFERENCE / "tokens.u16", "--tokens", "u16"]
 
     def train(self, flags, block, plan, element, steps, *more):
         self.npar(
-            "run", "check.npar", "--train", block, *PLANS[plan], *flags, *settings(compute=element), "--data", REFERENCE / "tokens.u16", "--tokens", "u16",
+            "run", "check.npar", "--train", block, *PLANS[plan], *flags, *settings(compute=element), "--data", *self.data(),
             "--order", "sequential", "--steps", steps, "--log", "log.jsonl", "--quiet", *more,
         )  # fmt: skip
         return [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
@@ -61,10 +81,13 @@ class FamiliesTest(DriverTest):
     def check_gradients(self, flags, plan):
         self.train(flags, "gradient", plan, "f64", 1, "--save-weights", "moved.safetensors")
         moved = safetensors_file.read(self.folder / "moved.safetensors")
-        self.assertEqual(set(moved), set(self.weights))
+        prefix = "bert." if self.family["task"] == "sentence" else ""  # which such files lack, and transformers reads as well
+        self.assertEqual(set(moved), {prefix + path for path in self.weights})
+        least = 1e-6 * max(expected[0] for expected in self.family["gradients"].values())
         for path, expected in self.family["gradients"].items():
-            gradient = [(before - after) / RATE for before, after in zip(self.weights[path].values, moved[path].values)]
-            found, scale = random_weights.digest(path, gradient), BOUNDS["f64"] * expected[0] * math.sqrt(len(gradient))
+            gradient = [(before - after) / RATE for before, after in zip(self.weights[path].values, moved[prefix + path].values)]
+            norm = max(expected[0], least)  # that of a bias of keys is 0 but for rounding
+            found, scale = random_weights.digest(path, gradient), BOUNDS["f64"] * norm * math.sqrt(len(gradient))
             for value, wanted in zip(found, expected):
                 self.assertLessEqual(abs(value - wanted), scale, f"gradient of '{path}'")
 
@@ -74,7 +97,8 @@ class FamiliesTest(DriverTest):
             flags = self.bring(name)
             with self.subTest(name):
                 self.check_gradients(flags, "dp pp tp")
-            for plan, element in [*((plan, "f64") for plan in PLANS), ("one rank", "f32"), ("dp pp tp, all in shares", "f32")]:
+            plans = [*GENERAL_PLANS, "tp, stages of one block"] if family["task"] else list(PLANS)[:5]
+            for plan, element in [*((plan, "f64") for plan in plans), ("one rank", "f32"), ("dp pp tp, all in shares", "f32")]:
                 with self.subTest(f"{name} {plan} {element}"):
                     expected = family["losses"][element]
                     losses = self.train(flags, "steps", plan, element, len(expected))
@@ -101,7 +125,7 @@ class FamiliesTest(DriverTest):
         for model, sizes in PUBLISHED.items():
             for name, parameters in sizes.items():
                 with self.subTest(name):
-                    report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64))
+                    report = self.npar_json("inspect", model, "--config", name, "--plan", "none", *settings(batch=1, length=64, **({"sources": 64} if model == "t5" else {})))
                     self.assertEqual(report["parameters"], parameters)
 
 

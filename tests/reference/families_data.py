@@ -1,0 +1,41 @@
+"""What the families of stdlib are trained on beside transformers where it is no stream of tokens: the same every time, of the standard library."""
+
+import random
+
+BATCH, LENGTH, SOURCES, STEPS, VOCAB, KINDS, WIDTH = 8, 16, 12, 30, 61, 3, 16
+SAMPLES = BATCH * STEPS
+IGNORED = -100
+
+
+def padded(chance, length, pad, shortest):
+    """A row of tokens other than `pad`, which fills it up."""
+    size = chance.randint(shortest, length)
+    return [chance.choice([token for token in range(VOCAB) if token != pad]) for _ in range(size)] + [pad] * (length - size)
+
+
+def data(kind, pad):
+    """{input: (type, shape, values)} of a task: masked, classify, sentence, translate."""
+    chance = random.Random(kind)
+    if kind == "translate":
+        read = [padded(chance, SOURCES, pad, 5) for _ in range(SAMPLES)]
+        targets = [[chance.randrange(VOCAB) for _ in range(LENGTH)] for _ in range(SAMPLES)]
+        tokens = [[pad] + row[:-1] for row in targets]
+        for row in targets:
+            row[chance.randint(4, LENGTH) :] = []
+            row += [IGNORED] * (LENGTH - len(row))
+        return {"read": rows("I32", read), "tokens": rows("I32", tokens), "targets": rows("I32", targets)}
+    tokens = [padded(chance, LENGTH, pad, 6) for _ in range(SAMPLES)]
+    result = {"tokens": rows("I32", tokens)}
+    if kind == "masked":
+        covered = lambda token: token if token != pad and chance.random() < 0.3 else IGNORED  # noqa: E731
+        result["targets"] = rows("I32", [[covered(token) for token in row] for row in tokens])
+    if kind == "classify":
+        result["label"] = ("I32", [SAMPLES], [chance.randrange(KINDS) for _ in range(SAMPLES)])
+        result["segment"] = rows("I32", [[int(place >= 4) for place in range(LENGTH)] for _ in range(SAMPLES)])
+    if kind == "sentence":
+        result["goal"] = ("F32", [SAMPLES, WIDTH], [chance.randint(-512, 512) / 1024 for _ in range(SAMPLES * WIDTH)])
+    return result
+
+
+def rows(element, values):
+    return (element, [len(values), len(values[0])], [value for row in values for value in row])
