@@ -3,6 +3,7 @@
 #include "compiler/codegen/Cache.h"
 #include "compiler/codegen/Object.h"
 #include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/Append.h"
 #include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/ScatterAdd.h"
 #include "compiler/codegen/loops/SquareSum.h"
@@ -36,6 +37,8 @@ FailureOr<OwningOpRef<ModuleOp>> kernelLoops(rank::KernelOp kernel, dist::MeshAt
     return emitScatterAdd(kernel, mesh);
   if (isSquareSum(kernel))
     return emitSquareSum(kernel, mesh);
+  if (isAppend(kernel))
+    return emitAppend(kernel);
   FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
   if (failed(linalg))
     return failure();

@@ -3,6 +3,7 @@
 #include "compiler/codegen/Text.h"
 #include "compiler/codegen/device/DeviceKernels.h"
 #include "compiler/codegen/device/Distribute.h"
+#include "compiler/codegen/loops/Append.h"
 #include "compiler/codegen/loops/ScatterAdd.h"
 #include "compiler/codegen/loops/SquareSum.h"
 #include "compiler/codegen/lowering/Lowering.h"
@@ -50,7 +51,7 @@ struct CodegenShowKernels : impl::CodegenShowKernelsBase<CodegenShowKernels> {
     }
     dist::MeshAttr mesh = dist::meshOf(getOperation());
     for (rank::KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<rank::KernelOp>())) {
-      if (stage == "linalg" && (isScatterAdd(kernel) || isSquareSum(kernel)))
+      if (stage == "linalg" && (isScatterAdd(kernel) || isSquareSum(kernel) || isAppend(kernel)))
         continue; // have no such form
       FailureOr<OwningOpRef<ModuleOp>> code = formOf(kernel, mesh);
       if (failed(code))

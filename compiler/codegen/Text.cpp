@@ -1,5 +1,6 @@
 // Prints kernels for hashing, and answers their extent.
 #include "compiler/codegen/Text.h"
+#include "compiler/codegen/loops/Append.h"
 #include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/ScatterAdd.h"
 #include "compiler/codegen/loops/SquareSum.h"
@@ -32,6 +33,8 @@ FailureOr<int64_t> extentOf(rank::KernelOp kernel, dist::MeshAttr mesh) {
     return scatterAddExtent(kernel);
   if (isSquareSum(kernel))
     return squareSumExtent(kernel);
+  if (isAppend(kernel))
+    return appendExtent(kernel);
   FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
   if (failed(linalg))
     return failure();

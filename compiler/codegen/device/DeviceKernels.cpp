@@ -4,6 +4,7 @@
 #include "compiler/codegen/device/Distribute.h"
 #include "compiler/codegen/device/OwnLoops.h"
 #include "compiler/codegen/device/Ptx.h"
+#include "compiler/codegen/loops/Append.h"
 #include "compiler/codegen/loops/Emit.h"
 #include "compiler/codegen/loops/KernelFunction.h"
 #include "compiler/codegen/loops/ScatterAdd.h"
@@ -27,6 +28,12 @@ FailureOr<DeviceLoops> emitDeviceLoops(rank::KernelOp kernel, dist::MeshAttr mes
     return emitBinRows(kernel);
   if (isSquareSum(kernel))
     return DeviceLoops{emitSquareSum(kernel, mesh), squareSumExtent(kernel)};
+  if (isAppend(kernel)) {
+    FailureOr<OwningOpRef<ModuleOp>> loops = emitAppend(kernel);
+    if (failed(loops))
+      return failure();
+    return DeviceLoops{std::move(*loops), appendExtent(kernel)};
+  }
   FailureOr<OwningOpRef<ModuleOp>> linalg = lowerToLinalg(kernel, mesh);
   if (failed(linalg))
     return failure();

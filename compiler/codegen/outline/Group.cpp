@@ -1,5 +1,6 @@
 // Greedy fusion: ops join their producers' groups as long as one loop nest fits all and no dependency leaves a group and comes back.
 #include "compiler/codegen/outline/Outline.h"
+#include "compiler/dialects/nn/ops/Along.h"
 
 #include <queue>
 
@@ -100,6 +101,9 @@ bool Grouping::fits(ArrayRef<int> members) {
   if (auto scatter = dyn_cast<nn::ScatterAddOp>(ops[members.front()]))
     return members.size() == 2 && isa<nn::AddOp>(ops[members.back()]) && scatter->hasOneUse() &&
            scatter.getType() == ops[members.back()]->getResult(0).getType();
+  // What grows a state has loops of its own, too (loops/Append.cpp).
+  if (llvm::any_of(members, [&](int i) { return isa<nn::AppendOp>(ops[i]); }))
+    return false;
   int widest = members.front();
   const OpLoops *reduction = nullptr;
   llvm::DenseSet<Operation *> inside;

@@ -54,6 +54,16 @@ rank.kernel @preceded attributes {extent = 1 : i64, flops = 0.0 : f64} {
 }
 
 // -----
+// What is appended comes from memory.
+// expected-error @+1 {{computes an operand of 'nn.append'}}
+rank.kernel @computed attributes {extent = 1 : i64, flops = 0.0 : f64} {
+^bb0(%k: tensor<8x16xf32, #nn.axes<key, embed>>, %d: tensor<3x16xf32, #nn.axes<seq, embed>>, %i: tensor<3xi32, #nn.axes<seq>>):
+  %0 = nn.exp %d : (tensor<3x16xf32, #nn.axes<seq, embed>>) -> tensor<3x16xf32, #nn.axes<seq, embed>>
+  %1 = nn.append %k, %0 at %i along "seq" to "key" : (tensor<8x16xf32, #nn.axes<key, embed>>, tensor<3x16xf32, #nn.axes<seq, embed>>, tensor<3xi32, #nn.axes<seq>>) -> tensor<8x16xf32, #nn.axes<key, embed>>
+  rank.yield %1 : tensor<8x16xf32, #nn.axes<key, embed>>
+}
+
+// -----
 // Rows of the table lie in memory one after the other.
 rank.kernel @columns attributes {extent = 1 : i64, flops = 0.0 : f64} {
 ^bb0(%t: tensor<3xi32, #nn.axes<seq>>, %d: tensor<3x16xf32, #nn.axes<seq, embed>>):

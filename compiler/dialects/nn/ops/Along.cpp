@@ -17,7 +17,27 @@ void nn::addAlong(NnDialect &dialect) {
       >(dialect);
 }
 
+// Rows go anywhere along `keys`.
+SmallVector<LoopAxis> AppendOp::getLoopAxes() {
+  return withKind(withKind(defaultLoopAxes(*this), getKeysAttr(), LoopKind::Whole), getAxisAttr(), LoopKind::Whole);
+}
+
 //===- Verifiers ---------------------------------------------------------------------------------------------------------===//
+
+LogicalResult AppendOp::verify() {
+  auto kept = llvm::cast<RankedTensorType>(getKept().getType()), rows = llvm::cast<RankedTensorType>(getRows().getType());
+  SmallVector<StringAttr> names(axesOf(kept));
+  llvm::replace(names, getKeysAttr(), getAxisAttr());
+  if (failed(requireSameElement(*this, {kept, rows})) || failed(requireAxis(*this, kept, "what is kept", getKeysAttr())))
+    return failure();
+  if (kept != getType())
+    return emitOpError() << "makes " << getType() << " of " << kept;
+  if (ArrayRef<StringAttr>(names) != axesOf(rows))
+    return emitOpError() << "needs rows with the axes of what is kept, '" << getAxis() << "' in the place of '" << getKeys() << "'";
+  if (axesOf(getPositions().getType()) != ArrayRef<StringAttr>(getAxisAttr()))
+    return emitOpError() << "needs positions over '" << getAxis() << "' alone";
+  return success();
+}
 
 LogicalResult FirstMaxOp::verify() {
   Type x = getX().getType();

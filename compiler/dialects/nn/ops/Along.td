@@ -61,6 +61,25 @@ def Nn_PartOp : Nn_AlongOp<"part", [Nn_Language, Nn_Differentiable, Nn_OwnLoopAx
   let assemblyFormat = "$x `of` $from `to` $to `from` $offset attr-dict `:` functional-type(operands, results)";
 }
 
+def Nn_AppendOp : Nn_PureOp<"append", [Nn_OwnLoopAxes]> {
+  let summary = "`kept` with other rows: result[positions[i] along `keys`] = rows[i along `axis`]; rows beyond it are left out";
+  let description = [{
+    How a state grows by what a step has computed: `positions` differ, and `rows` has the axes of `kept` with `axis` in the place of `keys`.
+    ```mlir
+    %k = nn.append %kept, %rows at %positions along "seq.step" to "key" :
+        (tensor<1x64x4x16xf32, #nn.axes<batch, key, head, feature>>, tensor<1x2x4x16xf32, #nn.axes<batch, seq.step, head, feature>>,
+         tensor<2xi32, #nn.axes<seq.step>>) -> tensor<1x64x4x16xf32, #nn.axes<batch, key, head, feature>>
+    ```
+    Where the result lies in the place of `kept` nothing but these rows is touched.
+  }];
+  let arguments = (ins Nn_Float:$kept, Nn_Float:$rows, Nn_Integer:$positions, StrAttr:$axis, StrAttr:$keys);
+  let results = (outs Nn_Float:$result);
+  let zeroPadding = "WhereOperandsAre";
+  let nest = "Own";
+  let extra = "bool readsElsewhere(unsigned operand) { return operand != 0; }";
+  let assemblyFormat = "$kept `,` $rows `at` $positions `along` $axis `to` $keys attr-dict `:` functional-type(operands, results)";
+}
+
 def Nn_ScatterMatchOp : Nn_AlongOp<"scatter_match", []> {
   let summary = "the gradient of nn.gather's table along any axis: result[row] = sum of dy where idx == row; other axes of both are shared";
   let description = "Walks all rows for each index. Where the axis is the table's first and none is shared nn.scatter_add does better.";

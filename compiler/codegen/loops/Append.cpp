@@ -1,0 +1,108 @@
+// The loops of nn.append: for each state that comes before `keys`, and each chunk of columns after it, all rows in ascending order. Only where
+// the result lies elsewhere than what was kept is that copied first.
+#include "compiler/codegen/loops/Append.h"
+
+#include "compiler/codegen/loops/Narrow.h"
+#include "compiler/codegen/loops/Vector.h"
+#include "compiler/dialects/nn/ops/Along.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace npar::codegen {
+namespace {
+
+nn::AppendOp appendOf(rank::KernelOp kernel) {
+  auto ops = kernel.getBody().getOps<nn::AppendOp>();
+  return ops.empty() ? nn::AppendOp() : *ops.begin();
+}
+
+/// [states, keys, columns] and [states, rows, columns].
+struct Sizes {
+  explicit Sizes(nn::AppendOp op) {
+    auto type = cast<RankedTensorType>(op.getType());
+    int64_t dim = nn::dimOf(type, op.getKeysAttr());
+    keys = type.getDimSize(dim);
+    rows = cast<RankedTensorType>(op.getRows().getType()).getDimSize(dim);
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      (i < dim ? states : columns) *= i == dim ? 1 : type.getDimSize(i);
+    lanes = type.getElementType().isF64() ? 8 : 16;
+    chunks = llvm::divideCeil(columns, lanes);
+  }
+  int64_t states = 1, keys, rows, columns = 1, lanes, chunks;
+};
+
+} // namespace
+
+bool isAppend(rank::KernelOp kernel) { return bool(appendOf(kernel)); }
+
+int64_t appendExtent(rank::KernelOp kernel) {
+  Sizes sizes(appendOf(kernel));
+  return sizes.states * sizes.chunks;
+}
+
+FailureOr<OwningOpRef<ModuleOp>> emitAppend(rank::KernelOp kernel) {
+  nn::AppendOp op = appendOf(kernel);
+  for (Value value : op->getOperands())
+    if (!isa<BlockArgument>(value))
+      return kernel.emitOpError("computes an operand of 'nn.append'");
+  Sizes sizes(op);
+  Type element = storageType(cast<RankedTensorType>(op.getType()).getElementType());
+  Location loc = kernel.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
+  auto target = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType({pointer, pointer, i64, i64}, {}));
+  Block *entry = target.addEntryBlock();
+  b.setInsertionPointToStart(entry);
+  auto constant = [&](int64_t value) { return constantI64(b, loc, value); };
+  auto add = [&](Value x, Value y) -> Value { return arith::AddIOp::create(b, loc, x, y); };
+  auto mul = [&](Value x, int64_t y) -> Value { return arith::MulIOp::create(b, loc, x, constant(y)); };
+  auto buffer = [&](unsigned index) -> Value {
+    return LLVM::LoadOp::create(b, loc, pointer, address(b, loc, entry->getArgument(0), pointer, constant(index)));
+  };
+  auto argument = [&](Value value) { return buffer(cast<BlockArgument>(value).getArgNumber()); };
+  Value kept = argument(op.getKept()), rows = argument(op.getRows()), positions = argument(op.getPositions());
+  Value out = buffer(kernel.getBody().front().getNumArguments());
+  auto loop = [&](Value begin, Value end, llvm::function_ref<void(Value)> body) {
+    auto op = scf::ForOp::create(b, loc, begin, end, constant(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(op.getBody());
+    body(op.getInductionVar());
+  };
+  auto onlyIf = [&](Value condition, llvm::function_ref<void()> body) {
+    auto branch = scf::IfOp::create(b, loc, condition, false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    body();
+  };
+  loop(entry->getArgument(2), entry->getArgument(3), [&](Value item) {
+    Value state = arith::DivUIOp::create(b, loc, item, constant(sizes.chunks));
+    Value column = mul(arith::RemUIOp::create(b, loc, item, constant(sizes.chunks)), sizes.lanes);
+    Value mask;
+    if (sizes.columns % sizes.lanes != 0)
+      mask = maskBelow(b, loc, arith::SubIOp::create(b, loc, constant(sizes.columns), column), sizes.lanes);
+    auto place = [&](Value base, int64_t count, Value row) {
+      return address(b, loc, base, element, add(mul(add(mul(state, count), row), sizes.columns), column));
+    };
+    auto move = [&](Value from, Value to) { storeLanes(b, loc, loadLanes(b, loc, from, element, sizes.lanes, mask), to, mask); };
+    Value differ = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, LLVM::PtrToIntOp::create(b, loc, i64, kept),
+                                         LLVM::PtrToIntOp::create(b, loc, i64, out));
+    onlyIf(differ, [&] {
+      loop(constant(0), constant(sizes.keys), [&](Value key) { move(place(kept, sizes.keys, key), place(out, sizes.keys, key)); });
+    });
+    loop(constant(0), constant(sizes.rows), [&](Value row) {
+      Value word = LLVM::LoadOp::create(b, loc, b.getI32Type(), address(b, loc, positions, b.getI32Type(), row));
+      Value key = arith::ExtSIOp::create(b, loc, i64, word);
+      // One unsigned comparison tests both ends.
+      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, key, constant(sizes.keys));
+      onlyIf(inside, [&] { move(place(rows, sizes.rows, row), place(out, sizes.keys, key)); });
+    });
+  });
+  func::ReturnOp::create(b, loc);
+  return module;
+}
+
+} // namespace npar::codegen
