@@ -53,6 +53,8 @@ struct ForwardMemory {
     headBytes = rows * depth * t.packedBytes;
     panelBytes = t.rows * depth * t.packedBytes;
     q = pieces.take(a.shape.groups * headBytes);
+    wideBytes = roundUp(a.shape.width, a.thin.group) * a.sumBytes;
+    wide = pieces.take(a.isThin() ? a.shape.groups * wideBytes : 0);
     k = pieces.take(roundUp(keys, t.columns) * depth * t.packedBytes);
     v = pieces.take(roundUp(keys, t.group) * width * t.packedBytes);
     scores = pieces.take(t.rows * stride * a.sumBytes);
@@ -67,8 +69,9 @@ struct ForwardMemory {
   }
   Pieces pieces;
   /// `stride`: of scores.
-  int64_t rows, width, headBytes, panelBytes, stride;
-  char *q, *k, *v, *scores, *factors, *probabilities, *product, *out, *max, *sum, *decay;
+  /// `wide`: of each head's only query, what few rows are multiplied with.
+  int64_t rows, width, headBytes, panelBytes, stride, wideBytes;
+  char *q, *wide, *k, *v, *scores, *factors, *probabilities, *product, *out, *max, *sum, *decay;
   int64_t *visible;
 };
 
@@ -93,6 +96,9 @@ private:
   void attend(const KeyBlock &block, int64_t head, int64_t query, int used);
   void modify(const KeyBlock &block, int64_t head, int64_t query, int used, int64_t seen) const;
   void finish();
+  int64_t positionOf(int64_t query) const { return plan.positionOf(query) + o.firstPosition; }
+  int64_t firstOf(int64_t begin, int64_t past) const { return plan.firstPosition(begin, past) + o.firstPosition; }
+  int64_t lastOf(int64_t begin, int64_t past) const { return plan.lastPosition(begin, past) + o.firstPosition; }
 
   const AttentionPlan &plan;
   const AttentionShape &shape;
@@ -112,14 +118,15 @@ void ForwardPart::run() {
 }
 
 void ForwardPart::attend(const PositionRun &keys) {
-  int64_t begin = plan.firstPosition(first, end), last = plan.lastPosition(first, end);
+  int64_t begin = firstOf(first, end), last = lastOf(first, end);
   for (int64_t key = 0; key < keys.count && plan.seenFrom(last, keys.position + key) > 0; key += keysPerBlock) {
     KeyBlock block{std::min(keysPerBlock, keys.count - key), keys.position + key, keys.at + key, 0, 0};
     if (plan.isFar(begin, last, block.position, block.keys))
       continue;
     block.keyBytes = roundUp(shape.width, tiles.group) * tiles.columns * tiles.packedBytes;
     block.valueBytes = roundUp(block.keys, tiles.group) * tiles.columns * tiles.packedBytes;
-    tiles.packB({o.k, shape.k.row, true}, 0, shape.width, keys.at + key, block.keys, memory.k);
+    if (!plan.isThin())
+      tiles.packB({o.k, shape.k.row, true}, 0, shape.width, keys.at + key, block.keys, memory.k);
     tiles.packB({o.v, shape.v.row, false}, keys.at + key, block.keys, 0, shape.valueWidth, memory.v);
     for (int64_t head = 0; head < shape.groups; ++head)
       for (int64_t query = first; query < end; query += tiles.rows)
@@ -130,12 +137,12 @@ void ForwardPart::attend(const PositionRun &keys) {
 /// One panel of rows and one block of keys.
 void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int used) {
   int64_t row = query - first, seen = 0, at = head * memory.rows + row;
-  if (plan.isFar(plan.firstPosition(query, query + used), plan.lastPosition(query, query + used), block.position, block.keys))
+  if (plan.isFar(firstOf(query, query + used), lastOf(query, query + used), block.position, block.keys))
     return;
   ScorePanel panel{};
   panel.scores = memory.scores, panel.stride = memory.stride, panel.used = used;
   for (int r = 0; r < used; ++r) {
-    memory.visible[r] = std::max<int64_t>(0, std::min(block.keys, plan.seenFrom(plan.positionOf(query + r), block.position)));
+    memory.visible[r] = std::max<int64_t>(0, std::min(block.keys, plan.seenFrom(positionOf(query + r), block.position)));
     seen = std::max(seen, memory.visible[r]);
   }
   if (seen == 0)
@@ -144,7 +151,10 @@ void ForwardPart::attend(const KeyBlock &block, int64_t head, int64_t query, int
   {
     FloatControl control(tiles.flushes ? FloatControl::Flushing : FloatControl::Precise);
     const char *k = memory.k;
-    for (int64_t j = 0; j < seen; j += tiles.columns, k += block.keyBytes)
+    if (plan.isThin()) // there is room for the scores of four rows
+      plan.thin.multiplyThin(1, shape.width, memory.wide + head * memory.wideBytes, memory.wideBytes / sumBytes, {o.k, shape.k.row, true},
+                             block.at, seen, memory.scores);
+    for (int64_t j = 0; j < seen && !plan.isThin(); j += tiles.columns, k += block.keyBytes)
       tiles.multiply(shape.width, q, false, k, memory.scores + j * sumBytes, memory.stride, used, true);
   }
   panel.visible = memory.visible, panel.columns = roundUp(seen, columnUnit), panel.scale = shape.scale;
@@ -174,8 +184,8 @@ void ForwardPart::modify(const KeyBlock &block, int64_t head, int64_t query, int
     return;
   }
   for (int r = 0, rows; r < used; r += rows) {
-    int64_t position = plan.positionOf(query + r), at = r * memory.stride * sumBytes;
-    for (rows = 1; r + rows < used && plan.positionOf(query + r + rows) == position + rows;)
+    int64_t position = positionOf(query + r), at = r * memory.stride * sumBytes;
+    for (rows = 1; r + rows < used && positionOf(query + r + rows) == position + rows;)
       ++rows;
     ScoreBlock scores{memory.scores + at, memory.stride, 1, head, position, block.position, rows, seen, memory.factors + at};
     scaleScores(scores, shape);
@@ -184,6 +194,9 @@ void ForwardPart::modify(const KeyBlock &block, int64_t head, int64_t query, int
 }
 
 void ForwardPart::begin() {
+  for (int64_t head = 0; head < shape.groups && plan.isThin(); ++head)
+    plan.thin.widenThin({advance(o.q, head * shape.q.head * plan.elementBytes), shape.q.row, false}, 1, shape.width,
+                        memory.wideBytes / sumBytes, memory.wide + head * memory.wideBytes);
   for (int64_t head = 0; head < shape.groups; ++head)
     tiles.packA({advance(o.q, head * shape.q.head * plan.elementBytes), shape.q.row, false}, first, end - first, 0, shape.width,
                 memory.q + head * memory.headBytes);

@@ -75,6 +75,8 @@ struct ForwardOperands {
   const void *before = nullptr;
   void *after = nullptr;
   ScoreModifier modifier = {};
+  /// Added to the positions of queries: rows that are the next ones of a sequence whose keys were kept.
+  int64_t firstPosition = 0;
 };
 
 struct BackwardOperands {
@@ -101,9 +103,11 @@ struct AttentionPlan {
   }
   /// How many keys of a run from the one at `keyPosition` on a query sees; may be negative, or more than there are.
   int64_t seenFrom(int64_t position, int64_t keyPosition) const;
+  /// Of one query per head keys are multiplied with where they lie.
+  bool isThin() const { return shape.queries == 1 && tiles.rows >= 4; }
 
   AttentionShape shape;
-  const TileKernels &tiles;
+  const TileKernels &tiles, &thin;
   const SoftmaxKernels &kernels;
   int64_t elementBytes, sumBytes;
   /// Forward of a part, of each head; backward of a block.

@@ -33,8 +33,10 @@ bool isOfOneSequence(const Program &program, const Attention &attention) {
     return false;
   if (!knowsPositions(attention))
     return true;
+  if (isPlaced(attention))
+    return pieces == 1 && !attention.ring() && zigzag == 0 && !attention.gradient() && !attention.continues() && !attention.unfinished();
   if (attention.causal() &&
-      (attention.other() || (attention.ring() || pieces == 1 ? rows != keys : Wide(keys) > Wide(rows) * Wide(pieces))))
+      ( (attention.ring() || pieces == 1 ? rows != keys : Wide(keys) > Wide(rows) * Wide(pieces))))
     return false;
   return zigzag == 0 || (Wide(rows) * Wide(pieces) % Wide(2 * zigzag) == 0 &&
                          (attention.ring() || attention.other() || Wide(keys) == Wide(rows) * Wide(pieces)));
@@ -110,6 +112,8 @@ std::string checkAttention(const Program &program, const Attention &attention) {
 
 bool knowsPositions(const Attention &attention) { return attention.causal() || (attention.kernels() && attention.kernels()->size() > 0); }
 
+bool isPlaced(const Attention &attention) { return attention.causal() && attention.other(); }
+
 static uint32_t countOf(const flatbuffers::Vector<flatbuffers::Offset<AttentionDatum>> *list) { return list ? list->size() : 0; }
 
 AttentionOperands attentionOperands(const Attention &attention) {
@@ -137,6 +141,8 @@ AttentionOperands attentionOperands(const Attention &attention) {
   if (!attention.gradient()) {
     if (attention.continues())
       add({state});
+    if (isPlaced(attention))
+      add({{"positions", 1, 1, 1, ElementType::I32}});
     addData("datum", attention.data());
     uint32_t inputs = size();
     add(attention.unfinished() ? std::vector{state} : std::vector{out, lse});

@@ -31,6 +31,8 @@ constexpr int64_t scoreColumns(int64_t count) { return count < mostScoreColumns 
 
 /// Whether it matters where rows and keys stand: for a causal mask, or for kernels of scores.
 bool knowsPositions(const Attention &attention);
+/// Whether the input after v says where the first of the rows stands among keys that were kept of the rows' own sequence.
+bool isPlaced(const Attention &attention);
 /// Of how many pieces the sequence consists that the rows are one of.
 int64_t attentionPieces(const Program &program, const Attention &attention);
 /// Rows [at, at + count) in memory that stand at `position` in the sequence, and so on.

@@ -316,9 +316,12 @@ private:
   SmallVector<Attribute> strides;
 };
 
+ValueRange scoreDataOf(nn::AttentionOp op) { return op.getScoreData(); }
+ValueRange scoreDataOf(nn::RingAttentionOp op) { return op.getData(); }
+
 /// New scores, with rows of queries.
 template <typename Op> LogicalResult addScores(Op op, Strided<Op> &step, ShareKernel share) {
-  return step.addScores(op.getData(), {}, {}, [&](nn::ScoresOp scores) {
+  return step.addScores(scoreDataOf(op), {}, {}, [&](nn::ScoresOp scores) {
     return SmallVector<FailureOr<rank::KernelOp>>{share(scoreKernel(scores, {step.columnsOfKeys()}))};
   });
 }
@@ -328,6 +331,8 @@ LogicalResult rewrite(nn::AttentionOp op, ShareKernel share) {
   step.addOperand(op.getQ(), step.featureAxes());
   step.ofKeys().addOperand(op.getK(), step.featureAxes());
   step.ofKeys().addOperand(op.getV(), step.valueAxes());
+  if (Value positions = op.getPositions())
+    step.addOperand(positions, {});
   step.addResult(op.getOut(), step.valueAxes());
   step.addResult(op.getLse(), step.rowAxes());
   if (failed(addScores(op, step, share)))

@@ -91,6 +91,7 @@ struct AttentionSide {
   bool isWide = false;
   /// Heads, rows and columns of an index lie together.
   bool isDense = false;
+  bool isInteger = false; ///< of i32
 };
 
 /// Verifies that rows and keys can be those of one sequence, as far as the op itself tells (Program.fbs, table Attention).
@@ -101,7 +102,7 @@ template <typename Op> static LogicalResult verifyPieces(Op op) {
     return op.emitOpError("is at step ") << step << " of a ring without members";
   if (zigzag < 0)
     return op.emitOpError("lies in zigzag order of ") << zigzag << " ranks";
-  if (op.getCausal() && (op.getStep() || !isSplit) && rows != keys)
+  if (op.getCausal() && !op.getOther() && (op.getStep() || !isSplit) && rows != keys)
     return op.emitOpError("is causal with ") << rows << " rows and " << keys << " keys, must have equally many";
   return success();
 }
@@ -131,7 +132,7 @@ template <typename Op> static LogicalResult verifyAttention(Op op, ArrayRef<Atte
     bool isOperand = index < operands;
     Value value = isOperand ? op->getOperand(index) : Value(op->getResult(index - operands));
     auto type = cast<RankedTensorType>(value.getType());
-    Type wanted = side.isWide ? wide : element;
+    Type wanted = side.isInteger ? Type(IntegerType::get(op.getContext(), 32)) : side.isWide ? wide : element;
     if (type.getElementType() != wanted)
       return op.emitOpError("'") << side.name << "' is of " << type.getElementType() << ", must be of " << wanted;
     ArrayRef<int64_t> each = attribute.asArrayRef();
@@ -159,6 +160,10 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("makes ") << getMade().size() << " values, must make one or two";
   if (getBefore())
     sides.push_back(state);
+  AttentionSide positions{"the positions", 1, 1, 1};
+  positions.isInteger = true;
+  if (isPlaced())
+    sides.push_back(positions);
   if (ends())
     sides.append({{"out", heads, rows, values}, {"lse", heads, rows, 1, true, true}});
   else

@@ -75,7 +75,8 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
 // of the sequence a rank has, `pieces` names the mesh axes that deal it out; the keys are the whole of it, or with `step` the piece of the
 // member so many places before this one on the ring of these axes. `zigzag`: it lies in zigzag order of so many ranks.
 //
-// Beyond `back` keys before a row and `ahead` after it they hide all, so that whole blocks are left out. With `other` the keys are not those of the rows' sequence.
+// Beyond `back` keys before a row and `ahead` after it they hide all, so that whole blocks are left out. With `other` the keys are not those of the rows' sequence;
+// causal all the same, they are those that were kept of it, and the operand before the data has the position of the first row.
 // Scores are changed by `kernels`, on blocks of `scoreRows` rows (engine/program/Attentions.h). Each takes scores, positions of queries and of
 // keys, and data, the step's last operands. `data` says where these lie, and then where results of their slopes do: for each strides of
 // the batch loops, of heads, of queries and of keys (-1 where it has none of them), how many keys it has, and entries of a table (0: it
@@ -112,7 +113,11 @@ def Rank_AttentionOp : Rank_AttentionBase<"attention"> {
     bool ends() { return getMade().size() == 2; }
     unsigned getDataCount() { return getData() ? getData()->size() : 0; }
     /// The softmax so far, or null.
-    ::mlir::Value getBefore() { return getFurther().size() > getDataCount() ? ::mlir::Value(getFurther().front()) : ::mlir::Value(); }
+    ::mlir::Value getBefore() {
+      return !isPlaced() && getFurther().size() > getDataCount() ? ::mlir::Value(getFurther().front()) : ::mlir::Value();
+    }
+    /// Whether an operand says where the rows stand.
+    bool isPlaced() { return getCausal() && getOther(); }
   }];
 }
 

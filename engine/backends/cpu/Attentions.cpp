@@ -18,7 +18,7 @@ struct Attentions::Batched {
   Scores scores = {};
   uint64_t attentionScratch = 0; ///< before that of scores
   program::AttentionOperands operands = {};
-  bool gradient = false, continues = false, unfinished = false;
+  bool gradient = false, continues = false, unfinished = false, placed = false;
   int64_t parts = 1, pieces = 1; ///< parts: for each index
   int64_t step = 0;              ///< of a ring
   BatchLoops loops = {};
@@ -47,11 +47,14 @@ Status Attentions::load(const program::Program &program, const Spread &spread, c
   return {};
 }
 
-/// Products of a row with a key: forward two, backward five.
+/// Products of a row with a key: forward two, backward five. To fetch a byte of a key or value takes about as long as so many operations:
+/// what few rows last.
 static double flopsOf(const program::Attention &a) {
+  constexpr double operationsPerByte = 5;
   double keys = a.causal() && a.keys() == a.rows() ? (double(a.keys()) + 1) / 2 : double(a.keys());
   double columns = a.gradient() ? 3 * double(a.features()) + 2 * double(a.values()) : double(a.features()) + double(a.values());
-  return 2 * double(a.heads()) * double(a.rows()) * keys * columns;
+  double bytes = double(a.keys()) * (double(a.features()) + double(a.values())) * double(program::sizeOf(a.type()));
+  return std::max(2 * double(a.heads()) * double(a.rows()) * keys * columns, operationsPerByte * bytes);
 }
 
 static std::vector<PositionRun> positionRuns(int64_t piece, int64_t rows, int64_t size, int64_t zigzag) {
@@ -86,7 +89,7 @@ static AttentionShape shapeOf(const program::Attention &a, ProductType type, int
   if (a.gradient())
     lies(shape.out, 3), lies(shape.dout, 4), lies(shape.dq, 6), lies(shape.dk, 7), lies(shape.dv, 8);
   else if (!a.unfinished())
-    lies(shape.out, a.continues() ? 4 : 3);
+    lies(shape.out, a.continues() || program::isPlaced(a) ? 4 : 3);
   return shape;
 }
 
@@ -96,6 +99,7 @@ Status Attentions::add(const program::Program &program, const program::Attention
   if (!type.ok())
     return type.status();
   Batched batched;
+  batched.placed = program::isPlaced(a);
   batched.gradient = a.gradient(), batched.continues = a.continues(), batched.unfinished = a.unfinished();
   batched.operands = program::attentionOperands(a);
   batched.loops.setSizes(*a.batch());
@@ -131,8 +135,9 @@ void Attentions::runPart(const Batched &batched, int64_t piece, int64_t item, vo
     at[i] = static_cast<uint8_t *>(buffers[i]) + batched.loops.offset(item / batched.parts, i);
   void **results = &at[batched.operands.inputs];
   int64_t pieces = static_cast<int64_t>(batched.attentions.size());
+  int64_t firstPosition = batched.placed ? *static_cast<const int32_t *>(at[3]) : 0;
   Scores::Item scores(batched.scores, batched.shapes[static_cast<size_t>(piece)], results - batched.operands.data, results + 3, context,
-                      (piece - batched.step + pieces) % pieces, static_cast<uint8_t *>(memory) + batched.attentionScratch);
+                      (piece - batched.step + pieces) % pieces, firstPosition, static_cast<uint8_t *>(memory) + batched.attentionScratch);
   ScoreModifier modifier = batched.scores.change() ? scores.modifier() : ScoreModifier{};
   if (batched.gradient) {
     BackwardOperands operands{at[0], at[1], at[2], at[3], nullptr, at[4], at[5], results[0], results[1], results[2]};
@@ -145,6 +150,7 @@ void Attentions::runPart(const Batched &batched, int64_t piece, int64_t item, vo
   operands.before = batched.continues ? at[3] : nullptr;
   operands.after = batched.unfinished ? results[0] : nullptr;
   operands.modifier = modifier;
+  operands.firstPosition = firstPosition;
   attention.forward(static_cast<int>(item % batched.parts), operands, memory);
 }
 

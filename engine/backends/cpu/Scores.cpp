@@ -79,9 +79,9 @@ int64_t Scores::sumsOf(const Datum &slope) const {
 uint64_t Scores::scratchBytes() const { return uint64_t(bytes); }
 
 Scores::Item::Item(const Scores &scores, const AttentionShape &shape, void *const *data, void *const *slopes, const int64_t *context,
-                   int64_t source, void *scratch)
+                   int64_t source, int64_t firstPosition, void *scratch)
     : scores(scores), shape(shape), data(data), slopes(slopes), context(context), firstKey(scores.ring ? source * scores.keys : 0),
-      scratch(static_cast<char *>(scratch)) {
+      firstPosition(firstPosition), scratch(static_cast<char *>(scratch)) {
   for (size_t i = 0; i < scores.slopes.size(); ++i) {
     const Datum &slope = scores.slopes[i];
     std::memset(this->scratch + slope.at, 0, size_t(scores.heads * scores.sumsOf(slope)) * sizeof(double));
@@ -105,10 +105,10 @@ ScoreModifier Scores::Item::modifier() const {
 }
 
 /// Positions of rows [first, first + count) in memory.
-void Scores::Item::place(const std::vector<PositionRun> &runs, int64_t first, int64_t count, int32_t *to) const {
+void Scores::Item::place(const std::vector<PositionRun> &runs, int64_t shift, int64_t first, int64_t count, int32_t *to) const {
   for (const PositionRun &run : runs)
     for (int64_t row = std::max(first, run.at); row < std::min(first + count, run.at + run.count); ++row)
-      to[row - first] = int32_t(run.position + row - run.at);
+      to[row - first] = int32_t(run.position + row - run.at + shift);
 }
 
 /// A datum as a kernel reads it.
@@ -148,8 +148,8 @@ void Scores::Item::modify(const ScoreBlock &block) const {
   int64_t longest = std::max(scores.columns, program::scoreRows);
   std::fill_n(queries, longest, 0);
   std::fill_n(keys, longest, 0);
-  place(shape.queryRuns, block.firstQuery, block.queries, queries);
-  place(shape.keyRuns, block.firstKey, block.keys, keys);
+  place(shape.queryRuns, firstPosition, block.firstQuery, block.queries, queries);
+  place(shape.keyRuns, 0, block.firstKey, block.keys, keys);
   std::array<void *, mostBuffers> buffers{block.scores, queries, keys};
   size_t used = 3;
   for (size_t i = 0; i < scores.data.size(); ++i)

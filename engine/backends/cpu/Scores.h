@@ -30,11 +30,11 @@ public:
   uint64_t scratchBytes() const;
 
   /// An index of the batch loops of one step. `data` and `slopes` are where its operands begin for this index; `source`: which piece of the
-  /// sequence the keys are.
   class Item {
   public:
+    /// sequence the keys are; `firstPosition`: what is added to the positions of queries.
     Item(const Scores &scores, const AttentionShape &shape, void *const *data, void *const *slopes, const int64_t *context, int64_t source,
-         void *scratch);
+         int64_t firstPosition, void *scratch);
     ScoreModifier modifier() const;
     /// Writes the sums of slopes; after the gradient.
     void finish() const;
@@ -46,7 +46,7 @@ public:
     }
     void modify(const ScoreBlock &block) const;
     void differentiate(const ScoreBlock &block, void *gradients) const;
-    void place(const std::vector<PositionRun> &runs, int64_t first, int64_t count, int32_t *to) const;
+    void place(const std::vector<PositionRun> &runs, int64_t shift, int64_t first, int64_t count, int32_t *to) const;
     void *block(size_t datum, const ScoreBlock &block) const;
     template <class T> void addUp(const ScoreBlock &block, size_t slope, const T *tile, const int32_t *entries, int64_t columns) const;
     template <class T> void finish(size_t slope) const;
@@ -57,6 +57,7 @@ public:
     void *const *data, *const *slopes;
     const int64_t *context;
     int64_t firstKey; ///< the piece's first among all keys of a ring
+    int64_t firstPosition;
     char *scratch;
   };
 

@@ -76,6 +76,14 @@ template <class In, class T> void checkSomeQueries(ProductType type, int64_t fir
   some.dout.erase(some.dout.begin(), some.dout.begin() + first * shape.valueWidth);
   for (InstructionSet set : availableInstructionSets()) {
     auto whole = all.forward(set), piece = some.forward(set, true);
+    // The same rows as the next ones after keys that were kept.
+    Problem<In, T> next = some;
+    next.shape.queryRuns = {{0, count, 0}};
+    typename Problem<In, T>::Forwarded later = piece;
+    std::fill(later.out.begin(), later.out.end(), In(7));
+    ForwardOperands operands{next.q.data(), next.k.data(), next.v.data(), later.out.data(), later.lse.data()};
+    operands.firstPosition = 30 + first;
+    next.runForward(set, operands);
     auto wholeGradients = all.template backward<In>(set, whole, {}, false, false);
     auto pieceGradients = some.template backward<In>(set, piece, {}, false, false);
     for (int64_t h = 0; h < shape.groups; ++h)
@@ -86,6 +94,8 @@ template <class In, class T> void checkSomeQueries(ProductType type, int64_t fir
           return std::memcmp(row, other, width * sizeof(In)) == 0;
         };
         ASSERT_TRUE(sameRow(whole.out, piece.out, all.shape.out, shape.valueWidth));
+        ASSERT_TRUE(sameRow(whole.out, later.out, all.shape.out, shape.valueWidth));
+        ASSERT_EQ(whole.lse[h * shape.queries + first + i], later.lse[h * count + i]);
         ASSERT_TRUE(sameRow(wholeGradients.dq, pieceGradients.dq, all.shape.dq, shape.width));
         ASSERT_EQ(whole.lse[h * shape.queries + first + i], piece.lse[h * count + i]);
       }
@@ -95,6 +105,8 @@ template <class In, class T> void checkSomeQueries(ProductType type, int64_t fir
 TEST(AttentionTest, aRowDependsOnNoOtherQuery) {
   for (auto [first, count] : {std::pair<int64_t, int64_t>{0, 1}, {5, 300}, {255, 100}, {399, 1}}) {
     checkSomeQueries<float, float>(ProductType::F32, first, count);
+    checkSomeQueries<double, double>(ProductType::F64, first, count);
+    checkSomeQueries<Float16, float>(ProductType::F16, first, count);
     checkSomeQueries<BFloat16, float>(ProductType::BF16, first, count);
   }
 }

@@ -74,6 +74,29 @@ TEST(Verify, AttentionOfImpossibleSizes) {
   refused("an attention of 4 rows has lse with strides 5 and 1", [](AttentionT &a) { a.strides[a.gradient ? 5 : 4]->head = 5; });
 }
 
+// Causal over keys that were kept: one more operand says where the rows stand.
+TEST(Verify, AttentionOverKeptKeys) {
+  auto good = [] {
+    ProgramT program = twoStages();
+    AttentionT &attention = addAttention(program, false);
+    attention.other = true, attention.rows = 2;
+    attention.strides.insert(attention.strides.begin() + 3, std::make_unique<AttentionStridesT>());
+    attention.strides[3]->batch = {0};
+    attention.strides[5]->head = 2; // of lse, without gaps
+    std::vector<Span> inputs = {{0, 0, 64}, {0, 0, 64}, {0, 0, 64}, {0, 0, 4}}, outputs = {{1, 0, 64}, {2, 0, 64}};
+    addStep(program, *program.classes[0], 0, StepKind::Attention, 0, inputs, outputs, {}, "attention");
+    return program;
+  };
+  for (const CheckResult &result : check(good()))
+    EXPECT_TRUE(result.ok) << result.detail;
+  ProgramT ring = good();
+  ring.attentions[0]->ring = true;
+  expectRefused(ring, "well formed", "an attention's rows and keys are not of one sequence");
+  ProgramT far = good();
+  far.attentions[0]->strides[3]->batch = {8}, far.attentions[0]->batch = {2};
+  expectRefused(far, "well formed", "the attention reaches beyond its operand");
+}
+
 // Over axis 0, of two ranks.
 TEST(Verify, AttentionOfPiecesOfASequence) {
   auto withPieces = [](auto change) {

@@ -55,7 +55,7 @@ template <typename Op> static LogicalResult verifyKept(Op op) {
 
 // q: [.., seq, heads, groups, contracted], k: [.., seq, heads, contracted], v: [.., seq, heads, feature], probs: [.., heads, groups, seq,
 // key], lse: [.., heads, groups, seq]. With `keys` k and v have that axis in the place of seq.
-template <typename Op> static LogicalResult verifyShapes(Op op) {
+template <typename Op> static LogicalResult verifyShapes(Op op, bool isPlacedByData = false) {
   Type q = op.getQ().getType(), k = op.getK().getType(), v = op.getV().getType(), probs = op.getProbs().getType();
   StringAttr seq = op.getSeqAttr(), key = op.getKeyAttr(), feature = op.getFeatureAttr(), keys = op.getKeyAxis();
   bool isOther = keys != seq;
@@ -85,7 +85,7 @@ template <typename Op> static LogicalResult verifyShapes(Op op) {
     return failure();
   // After placing the queries may be split while the keys are whole.
   int64_t size = sizeOf(q, seq), alias = op.keepsLse() ? sizeOf(k, keys) : sizeOf(probs, key);
-  if (isOther && op.getCausal())
+  if (isOther && op.getCausal() && !isPlacedByData)
     return op.emitOpError("is causal over the keys of another sequence");
   if (!isOther && !op.getRing() && !isPlaced(q) && size != alias)
     return op.emitOpError() << "axis '" << seq.getValue() << "' has size " << size << " but its alias '" << key.getValue() << "' has "
@@ -117,8 +117,21 @@ template <typename Op> static LogicalResult verifyData(Op op, size_t bare) {
 /// What is said of scores as the language says it, and not yet by `scores`.
 static size_t bareData(AttentionOp op) { return size_t(op.getBiased().value_or(false)) + size_t(op.getMasked().value_or(false)); }
 
+/// That the last of `data` says where queries stand among keys that were kept.
+static LogicalResult verifyPositions(AttentionOp op) {
+  if (!op.getKeysAttr() || !op.getCausal())
+    return success();
+  Type last = op.getData().empty() ? Type() : op.getData().back().getType();
+  if (last && op.getBlocked() && axesOf(last) == ArrayRef<StringAttr>(op.getSeqAttr()) && getElementTypeOrSelf(last).isInteger(32))
+    return success();
+  return op.emitOpError() << "is causal over the keys of another sequence: it must be 'blocked', and its last datum say where queries stand";
+}
+
 LogicalResult AttentionOp::verify() {
-  return failure(failed(verifyShapes(*this)) || failed(verifyData(*this, bareData(*this))) ||
+  if (failed(verifyPositions(*this)))
+    return failure();
+  bool isPlacedByData = bool(getPositions());
+  return failure(failed(verifyShapes(*this, isPlacedByData)) || failed(verifyData(*this, bareData(*this) + size_t(isPlacedByData))) ||
                  failed(verifyOut(*this, getOut().getType(), "out")));
 }
 LogicalResult AttentionGradOp::verify() {

@@ -31,6 +31,9 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
     With `keys` the keys are another sequence, `key_count` of them: k and v have that axis in place of `seq`, as a decoder looks at what an
     encoder made.
 
+    `causal` with `keys`, the keys are what has been kept of the queries' own sequence: the last of `data` says where the queries stand in
+    it, one after the other from its first number on ([seq], i32), and a query sees the keys up to its own position. `blocked` alone.
+
     What is done to scores between product and softmax comes in two forms. As imported: `data` holds a bias over any of lse's axes and the
     keys (where `biased`) and a condition (where `masked`) that is 0 for what is not seen; `cap` is the bound of c tanh(scores / c), which
     comes first, and with `dropout` probabilities are dropped where `site` draws it. As `prepare-scores` leaves it: `scores` names an
@@ -49,6 +52,10 @@ def Nn_AttentionOp : Nn_PureOp<"attention", [Nn_Composite, Nn_LanguageOfMany, Nn
     /// What k and v have for keys, and what `data` has.
     ::mlir::StringAttr getKeyAxis() { return getKeysAttr() ? getKeysAttr() : getSeqAttr(); }
     ::mlir::StringAttr getDataAxis() { return getKeysAttr() ? getKeysAttr() : getKeyAttr(); }
+    /// Where the queries stand among keys that were kept; null where they are of one sequence, or of two.
+    ::mlir::Value getPositions() { return getKeysAttr() && getCausal() ? ::mlir::Value(getData().back()) : ::mlir::Value(); }
+    /// `data` without the positions.
+    ::mlir::ValueRange getScoreData() { return ::mlir::ValueRange(getData()).drop_back(getPositions() ? 1 : 0); }
     /// Numbers among `data` of those with a gradient.
     ::llvm::ArrayRef<int64_t> getSlopeNumbers() { return getSloped().value_or(::llvm::ArrayRef<int64_t>()); }
   }];

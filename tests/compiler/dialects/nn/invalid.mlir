@@ -458,7 +458,7 @@ func.func @f(%h: !h) {
 !k = tensor<2x6x4x4xf32, #nn.axes<batch, src, head, feature>>
 !lse = tensor<2x4x8xf32, #nn.axes<batch, head, seq>>
 func.func @f(%h: !h, %k: !k) {
-  // expected-error @+1 {{is causal over the keys of another sequence}}
+  // expected-error @+1 {{is causal over the keys of another sequence: it must be 'blocked', and its last datum say where queries stand}}
   %o, %l = nn.attention %h, %k, %k {seq = "seq", key = "src.key", keys = "src", feature = "feature", causal = true, scale = 0.5, blocked}
       : (!h, !k, !k) -> (!h, !lse)
   return
@@ -707,5 +707,36 @@ func.func @f(%x: !x) {
 func.func @f(%x: !x) {
   // expected-error @+1 {{the result has no axis 'first'}}
   %0 = nn.part %x of "seq" to "first" from 0 : (!x) -> tensor<2x4xf32, #nn.axes<batch, last>>
+  return
+}
+
+// -----
+
+!k = tensor<2x8x4xf32, #nn.axes<batch, key, feature>>
+!r = tensor<2x1x4xf32, #nn.axes<batch, seq, feature>>
+!i = tensor<1xi32, #nn.axes<seq>>
+func.func @f(%k: !k, %r: !r, %i: !i) {
+  %0 = nn.append %k, %r at %i along "seq" to "key" : (!k, !r, !i) -> !k
+  // expected-error @+1 {{makes 'tensor<2x8x4xf64, #nn.axes<batch, key, feature>>' of 'tensor<2x8x4xf32, #nn.axes<batch, key, feature>>'}}
+  %1 = nn.append %k, %r at %i along "seq" to "key" : (!k, !r, !i) -> tensor<2x8x4xf64, #nn.axes<batch, key, feature>>
+  return
+}
+
+// -----
+
+!k = tensor<2x8x4xf32, #nn.axes<batch, key, feature>>
+func.func @f(%k: !k, %r: tensor<1x2x4xf32, #nn.axes<seq, batch, feature>>, %i: tensor<1xi32, #nn.axes<seq>>) {
+  // expected-error @+1 {{needs rows with the axes of what is kept, 'seq' in the place of 'key'}}
+  %0 = nn.append %k, %r at %i along "seq" to "key" : (!k, tensor<1x2x4xf32, #nn.axes<seq, batch, feature>>, tensor<1xi32, #nn.axes<seq>>) -> !k
+  return
+}
+
+// -----
+
+!k = tensor<2x8x4xf32, #nn.axes<batch, key, feature>>
+!r = tensor<2x1x4xf32, #nn.axes<batch, seq, feature>>
+func.func @f(%k: !k, %r: !r, %i: tensor<2x1xi32, #nn.axes<batch, seq>>) {
+  // expected-error @+1 {{needs positions over 'seq' alone}}
+  %0 = nn.append %k, %r at %i along "seq" to "key" : (!k, !r, tensor<2x1xi32, #nn.axes<batch, seq>>) -> !k
   return
 }
