@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace npar::memory {
@@ -50,13 +51,18 @@ private:
   uint64_t staticBytes = 0, inputBytes = 0, scratch = 0;
   std::map<uint32_t, std::vector<uint32_t>> slots; // region -> slot per task
 
-  /// Parameters, states, accumulators, outputs, each group together.
+  /// Parameters, states, accumulators, outputs, each group together and in the program's order, whatever uses them first: programs that
+  /// have the same of them have them at the same places.
   void placeVariables() {
     shared.variables.assign(model.variables.size(), 0);
     for (const VariableModel &variable : model.variables)
       shared.kinds.push_back(variable.kind);
+    std::vector<uint32_t> ordered(model.variables.size());
+    std::iota(ordered.begin(), ordered.end(), 0);
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [&](uint32_t a, uint32_t b) { return model.variables[a].variable < model.variables[b].variable; });
     for (VariableKind kind : program::EnumValuesVariableKind())
-      for (uint32_t index = 0; index < model.variables.size(); ++index) {
+      for (uint32_t index : ordered) {
         const VariableModel &variable = model.variables[index];
         if (variable.kind != kind)
           continue;

@@ -7,20 +7,23 @@
 #include "engine/program/Ranks.h"
 
 #include <algorithm>
+#include <map>
 
 namespace npar::engine {
 
 using namespace program;
 
 Arenas::~Arenas() {
-  for (size_t i = 0; i < ranks.size(); ++i)
+  for (size_t i = 0; i < sizes.size(); ++i)
     backend.release(ranks[i].arena, sizes[i]);
 }
 
-Status Arenas::allocate(const Program &program, const std::vector<int64_t> &which) {
+Status Arenas::allocate(const Program &program, const std::vector<int64_t> &which, const std::vector<const Program *> &guests) {
   uint64_t total = 0;
   for (int64_t rank : which) {
     uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
+    for (const Program *guest : guests)
+      bytes = std::max(bytes, guest->classes()->Get(classOf(*guest, rank))->arena_bytes());
     Result<DeviceAddress> arena = backend.allocate(bytes);
     if (!arena.ok())
       return Status(arena.status().code(), "rank " + std::to_string(rank) + ": " + arena.status().message() + "; " + std::to_string(total) +
@@ -30,6 +33,42 @@ Status Arenas::allocate(const Program &program, const std::vector<int64_t> &whic
     total += bytes;
   }
   return {};
+}
+
+Status Arenas::share(const Arenas &host, const Program &program, const std::vector<int64_t> &which) {
+  for (int64_t rank : which) {
+    auto found = std::find_if(host.ranks.begin(), host.ranks.end(), [&](const LocalRank &each) { return each.rank == rank; });
+    uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
+    if (found == host.ranks.end() || host.sizes.size() != host.ranks.size() ||
+        host.sizes[static_cast<size_t>(found - host.ranks.begin())] < bytes)
+      return Status(Code::Internal, "rank " + std::to_string(rank) + " has no memory of " + std::to_string(bytes) + " bytes to share");
+    ranks.push_back(*found);
+  }
+  return {};
+}
+
+std::string whyApart(const Program &a, const Program &b) {
+  if (a.classes()->size() != b.classes()->size() || worldOf(a) != worldOf(b))
+    return "their ranks differ";
+  for (uint32_t i = 0; i < a.classes()->size(); ++i) {
+    std::map<std::string, const Piece *> known;
+    auto kept = [](const Program &program, const Piece &piece) {
+      const Variable &variable = *program.variables()->Get(piece.variable());
+      return variable.kind() == VariableKind::Parameter || variable.kind() == VariableKind::State ? variable.name()->str() : std::string();
+    };
+    for (const Piece *piece : *a.classes()->Get(i)->pieces())
+      known[kept(a, *piece)] = piece;
+    for (const Piece *piece : *b.classes()->Get(i)->pieces()) {
+      std::string name = kept(b, *piece);
+      auto other = known.find(name);
+      bool isState = b.variables()->Get(piece->variable())->kind() == VariableKind::State;
+      if (name.empty() || (isState && other != known.end() && other->second->bytes() != piece->bytes()))
+        continue;
+      if (other == known.end() || other->second->offset() != piece->offset() || other->second->bytes() != piece->bytes())
+        return "'" + name + "' lies elsewhere";
+    }
+  }
+  return "";
 }
 
 uint64_t highWaterMark(const Program &program, const RankClass &rankClass) {

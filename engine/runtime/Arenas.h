@@ -4,6 +4,7 @@
 #include "engine/device/Backend.h"
 #include "engine/runtime/LocalRanks.h"
 
+#include <string>
 #include <vector>
 
 namespace npar::engine {
@@ -13,15 +14,22 @@ public:
   explicit Arenas(Backend &backend) : backend(backend) {}
   Arenas(const Arenas &) = delete;
   ~Arenas();
-  /// One zeroed arena for each of these ranks.
-  Status allocate(const program::Program &program, const std::vector<int64_t> &which);
+  /// One zeroed arena for each of these ranks, in which the programs of `guests` have room, too.
+  Status allocate(const program::Program &program, const std::vector<int64_t> &which,
+                  const std::vector<const program::Program *> &guests = {});
+  /// The arenas of `host`, which outlive this: parameters and states of one program are those of the other (whyApart).
+  Status share(const Arenas &host, const program::Program &program, const std::vector<int64_t> &which);
   const std::vector<LocalRank> &all() const { return ranks; }
 
 private:
   Backend &backend;
   std::vector<LocalRank> ranks;
-  std::vector<uint64_t> sizes;
+  std::vector<uint64_t> sizes; ///< none of arenas that are another's
 };
+
+/// Why programs cannot run in one memory by turns, or nothing: they need the same mesh, and parameters and states (of the same sizes) at the
+/// same places in each rank. A state that only steps of one program use may be overwritten by the other's.
+std::string whyApart(const program::Program &a, const program::Program &b);
 
 /// The end of the highest byte that an operand, a workspace, a piece, an input or an output of the class occupies, in whole cache lines
 /// (the unit of placing) and never more than the arena.

@@ -96,6 +96,7 @@ private:
   bool isAlone() const { return static_cast<int64_t>(arenas->all().size()) == worldOf(program); }
   Status openParts();
   Status openRanks();
+  Status takeMemory(const std::vector<int64_t> &ranks);
   Status buildGraph(std::vector<uint32_t> sessionOf);
   void begin(const char *phase) const;
   Status initialiseParameters();
@@ -179,7 +180,7 @@ Status LocalSession::openRanks() {
 
   begin("taking memory");
   arenas = std::make_unique<Arenas>(*parts.backend);
-  if (Status status = arenas->allocate(program, *ranks); !status.ok())
+  if (Status status = takeMemory(*ranks); !status.ok())
     return status;
   GatherBytes gatherAll;
   if (!isAlone())
@@ -196,6 +197,21 @@ Status LocalSession::openRanks() {
     return status;
   begin("initialising the parameters");
   return computes() ? initialiseParameters() : Status();
+}
+
+Status LocalSession::takeMemory(const std::vector<int64_t> &ranks) {
+  if (!options.host) {
+    std::vector<const Program *> guests;
+    for (const auto &guest : options.guests)
+      guests.push_back(&guest->root());
+    return arenas->allocate(program, ranks, guests);
+  }
+  auto *host = dynamic_cast<const LocalSession *>(options.host);
+  if (!host)
+    return Status(Code::Internal, "a session has a host that has no arenas");
+  if (std::string why = whyApart(host->program, program); !why.empty())
+    return Status(Code::Internal, "a program cannot run in the memory of another: " + why);
+  return arenas->share(*host->arenas, program, ranks);
 }
 
 Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {

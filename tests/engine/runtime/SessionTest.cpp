@@ -274,5 +274,52 @@ TEST(SessionTest, delaysChangeNoBits) {
   }
 }
 
+// What a step of one program makes of the parameters the other's finds: there is one memory.
+TEST(SessionTest, programsRunByTurnsInOneMemory) {
+  PipelineShape small, large;
+  small.micros = 2, large.micros = 6;
+  auto hosted = pipelineProgram(large)->load(), program = pipelineProgram(small)->load();
+  ASSERT_TRUE(hosted && program);
+  SessionOptions options = withThreads(2);
+  auto without = Session::create(program, options);
+  options.guests = {hosted};
+  auto host = Session::create(program, options);
+  ASSERT_TRUE(host.ok() && without.ok());
+  SessionOptions inside = withThreads(2);
+  inside.initialise = false;
+  inside.host = without->get();
+  auto crowded = Session::create(hosted, inside);
+  ASSERT_FALSE(crowded.ok());
+  EXPECT_NE(crowded.status().message().find("to share"), std::string::npos) << crowded.status().message();
+  inside.host = host->get();
+  auto guest = Session::create(hosted, inside);
+  ASSERT_TRUE(guest.ok()) << guest.status().message();
+  Reference reference{*(*host)->readFloat("w0"), *(*host)->readFloat("w1")};
+  EXPECT_EQ(*(*guest)->readFloat("w0"), reference.w0);
+  for (int step = 0; step < 4; ++step) {
+    const PipelineShape &shape = step % 2 ? small : large;
+    std::vector<int32_t> tokens = someTokens(shape);
+    auto result = (*(step % 2 ? host : guest))->step({tokens}, step);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_EQ(result->loss, reference.step(shape, tokens)) << "step " << step;
+  }
+  EXPECT_EQ(*(*host)->readFloat("w1"), reference.w1);
+  EXPECT_EQ((*guest)->parameterHash(), (*host)->parameterHash());
+}
+
+TEST(SessionTest, programsWithOtherParametersShareNoMemory) {
+  PipelineShape one, other;
+  other.width = 64;
+  auto program = pipelineProgram(one)->load(), wider = pipelineProgram(other)->load();
+  SessionOptions options = withThreads(1);
+  options.guests = {wider};
+  auto host = Session::create(program, options);
+  ASSERT_TRUE(host.ok());
+  options.guests.clear(), options.host = host->get();
+  auto guest = Session::create(wider, options);
+  ASSERT_FALSE(guest.ok());
+  EXPECT_NE(guest.status().message().find("'w0' lies elsewhere"), std::string::npos) << guest.status().message();
+}
+
 } // namespace
 } // namespace npar::testing
