@@ -14,7 +14,7 @@ void buildPipeline(mlir::OpPassManager &passes, const CompileOptions &options) {
   if (options.stopAfter == "nn")
     return;
   passes.addPass(createPlaceMarkAttentionPass());
-  buildAutodiffPipeline(passes, options.kind);
+  buildAutodiffPipeline(passes, options.kind, options.positions);
   if (options.stopAfter == "grad")
     return;
   buildPlacePipeline(passes, /*accountSaved=*/options.stopAfter == "saved");

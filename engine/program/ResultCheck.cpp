@@ -2,6 +2,7 @@
 #include "engine/program/BufferCheck.h"
 #include "engine/program/Checks.h"
 #include "engine/program/Classes.h"
+#include "engine/program/Kept.h"
 #include "engine/program/Words.h"
 
 #include <algorithm>
@@ -23,11 +24,13 @@ bool isOfResults(ElementType type) {
   return false;
 }
 
-/// A forward-only program holds parameters and has forwards, nothing else.
+/// A forward-only program holds parameters and has forwards, and one that generates states of what it keeps (Kept.h); nothing else.
 std::string checkForwardOnly(const Program &program) {
   std::string kind = "a program for " + std::string(wordOf(program.kind()));
   for (const Variable *variable : *program.variables())
-    if (variable->kind() != VariableKind::Parameter)
+    if (variable->kind() != VariableKind::Parameter &&
+        !(program.kind() == ProgramKind::Generation && variable->kind() == VariableKind::State &&
+          variable->name()->str().rfind(keptPrefix, 0) == 0))
       return kind + " has '" + variable->name()->str() + "', a variable of kind " + wordOf(variable->kind());
   for (const RankClass *rankClass : *program.classes())
     for (const Task *task : *rankClass->tasks())

@@ -53,6 +53,13 @@ static StringRef kindOf(Operation *op) {
   return kind == "scatter_add" ? "gather" : kind;
 }
 
+/// The plan was written for training: where the loss is left out its rules may find nothing, which is no mistake of it. Nor do they find
+/// the sequence where autodiff-decode has cut it.
+static bool lacksOps(ModuleOp module) {
+  auto kind = module->getAttrOfType<StringAttr>("npar.kind");
+  return kind && kind.getValue() == program::wordOf(program::ProgramKind::Generation);
+}
+
 Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
   module.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
@@ -63,7 +70,9 @@ Rules::Rules(ModuleOp module) : mesh(dist::meshOf(module)), module(module) {
   if (auto array = module->getAttrOfType<ArrayAttr>("dist.rules"))
     for (dist::RuleAttr rule : array.getAsRange<dist::RuleAttr>()) {
       rules.push_back({rule});
-      if (sizeOf(rule.getAxis()) < 0) {
+      if (sizeOf(rule.getAxis()) < 0 && lacksOps(module)) {
+        rules.back().refused = true;
+      } else if (sizeOf(rule.getAxis()) < 0) {
         InFlightDiagnostic error = emitError(rule.getLoc());
         error << "no tensor of the model has the axis '" << rule.getAxis().getValue() << "'";
         error.attachNote(rule.getLoc()) << "help: remove it from the rule: what has it in the text is not needed for the result";
@@ -318,9 +327,6 @@ bool Rules::noteExemption(InFlightDiagnostic &error, const Entry &entry) const {
 }
 
 LogicalResult Rules::check() {
-  // The plan was written for training: where the loss is left out its rules may find nothing, which is no mistake of it.
-  auto kind = module->getAttrOfType<StringAttr>("npar.kind");
-  bool lacksOps = kind && kind.getValue() == program::wordOf(program::ProgramKind::Generation);
   for (Entry &entry : rules) {
     if (!entry.whole.empty()) {
       failed = true;
@@ -343,7 +349,7 @@ LogicalResult Rules::check() {
           << "'" << rules[entry.lateFor].attribute.text() << "' has split the axis there";
       error.attachNote(entry.attribute.getLoc()) << "help: move it up";
     }
-    if (entry.used || entry.refused || lacksOps)
+    if (entry.used || entry.refused || lacksOps(module))
       continue;
     failed = true;
     InFlightDiagnostic error = emitError(entry.attribute.getLoc());

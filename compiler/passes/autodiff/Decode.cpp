@@ -1,0 +1,201 @@
+// autodiff-decode: a program that generates, for some positions at a time: what attention looks back at is kept from step to step.
+#include "compiler/dialects/nn/Nn.h"
+#include "compiler/dialects/nn/ops/Along.h"
+#include "compiler/passes/autodiff/Autodiff.h"
+#include "engine/program/Kept.h"
+#include "engine/program/Words.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#define GEN_PASS_DECL_AUTODIFFDECODE
+#define GEN_PASS_DEF_AUTODIFFDECODE
+#include "compiler/passes/autodiff/Passes.h.inc"
+
+using namespace mlir;
+using namespace npar::nn;
+
+namespace {
+
+class Decoding {
+public:
+  Decoding(ModuleOp module, func::FuncOp micro, StringAttr seq, int64_t length, int64_t positions)
+      : module(module), micro(micro), seq(seq), step(StringAttr::get(module.getContext(), seq.getValue() + ".step")), length(length),
+        positions(positions), builder(module.getContext()) {}
+
+  /// Whether every op computes a position of itself, of parameters and, by attention, of earlier ones; else warns of the first that may not.
+  bool isPossible() {
+    for (Operation &op : micro.getOps())
+      if (const char *why = obstacle(&op)) {
+        op.emitWarning("'") << op.getName().stripDialect() << "' " << why << " '" << seq.getValue()
+                            << "': each token that is generated computes the whole sequence again";
+        return false;
+      }
+    return true;
+  }
+
+  void run() {
+    SmallVector<Operation *> all;
+    for (Operation &op : micro.front().without_terminator())
+      all.push_back(&op);
+    for (Operation *op : all)
+      for (Value result : op->getResults())
+        if (!isa<ReadOp>(op))
+          result.setType(shortened(result.getType()));
+    for (Operation *op : all) {
+      builder.setInsertionPoint(op);
+      if (auto index = dyn_cast<IndexOp>(op); index && hasAxis(index.getType(), step))
+        replaceUses(index, [&](Operation *user) { return positionsFor(user); });
+      else if (auto read = dyn_cast<ReadOp>(op); read && hasAxis(read.getType(), seq))
+        lookUp(read);
+      else if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getSeqAttr() == seq)
+        keep(attention);
+    }
+    declarePositions();
+    describeInputs();
+    module->removeAttr("dist.zigzag");
+  }
+
+private:
+  bool touches(Operation *op) const {
+    auto has = [&](Type type) { return hasAxis(type, seq); };
+    return llvm::any_of(op->getOperandTypes(), has) || llvm::any_of(op->getResultTypes(), has);
+  }
+
+  const char *obstacle(Operation *op) const {
+    if (!touches(op))
+      return nullptr;
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      bool isKept = attention.getSeqAttr() == seq && attention.getCausal() && !attention.getKeysAttr();
+      return isKept || attention.getKeysAttr() ? nullptr : "mixes positions of";
+    }
+    if (isa<IndexOp, InputOp, ReadOp, ResultOp>(op))
+      return nullptr;
+    for (Value result : op->getResults())
+      if (llvm::any_of(op->getOperandTypes(), [&](Type type) { return hasAxis(type, seq); }) && !hasAxis(result.getType(), seq))
+        return "mixes positions of";
+    for (NamedAttribute attribute : op->getAttrs())
+      if (attribute.getValue() == seq)
+        return "counts the places of";
+    return nullptr;
+  }
+
+  /// The type with some positions for all.
+  Type shortened(Type type) const { return hasAxis(type, seq) ? exchanged(type, seq, step, positions) : type; }
+
+  static Type exchanged(Type type, StringAttr from, StringAttr to, int64_t size) {
+    auto tensor = cast<RankedTensorType>(type);
+    SmallVector<StringAttr> names(axesOf(tensor));
+    SmallVector<int64_t> sizes(tensor.getShape());
+    int64_t dim = dimOf(tensor, from);
+    names[dim] = to, sizes[dim] = size;
+    return withAxes(tensor.getElementType(), names, sizes);
+  }
+
+  /// Each use reads for itself: so nothing goes from one stage of a pipeline to the next.
+  Value positionsFor(Operation *user) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(user);
+    auto read = ReadOp::create(builder, user->getLoc(), withAxes(builder.getI32Type(), {step}, {positions}), npar::program::keptPositions);
+    if (AtAttr at = getAt(user))
+      setAt(read, at);
+    return read;
+  }
+
+  template <typename Make> void replaceUses(Operation *op, Make make) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getResult(0).getUses()))
+      use.set(make(use.getOwner()));
+    op->erase();
+  }
+
+  /// A parameter over the sequence is a table of its positions.
+  void lookUp(ReadOp read) {
+    builder.setInsertionPointAfter(read);
+    Value at = positionsFor(read);
+    read->moveBefore(at.getDefiningOp());
+    auto rows = GatherOp::create(builder, read.getLoc(), shortened(read.getType()), read, at, seq);
+    setAt(rows, getAt(read));
+    read.getResult().replaceAllUsesExcept(rows, rows);
+  }
+
+  void keep(AttentionOp op) {
+    std::string name = npar::program::keptPrefix + std::to_string(kept++) + ".";
+    Value at = positionsFor(op);
+    op.getKMutable().assign(append(op, op.getK(), at, name + "keys"));
+    op.getVMutable().assign(append(op, op.getV(), at, name + "values"));
+    op.getDataMutable().append(at);
+    op.setSeqAttr(step);
+    op.setKeysAttr(op.getKeyAttr());
+    op.setKeyCount(length);
+    op->removeAttr("ring");
+    op.setBlocked(true);
+  }
+
+  /// What is kept of earlier positions, with that of these.
+  Value append(AttentionOp op, Value rows, Value at, StringRef name) {
+    Type type = exchanged(rows.getType(), step, op.getKeyAttr(), length);
+    declare(op.getLoc(), name, type);
+    auto before = ReadOp::create(builder, op.getLoc(), type, name);
+    auto after = AppendOp::create(builder, op.getLoc(), type, before, rows, at, step, op.getKeyAttr());
+    auto write = WriteOp::create(builder, op.getLoc(), name, after);
+    for (Operation *made : {before.getOperation(), after.getOperation(), write.getOperation()})
+      setAt(made, getAt(op));
+    return after;
+  }
+
+  void declare(Location location, StringRef name, Type type) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(micro);
+    auto variable = VariableOp::create(builder, location, name, type, VariableKind::State);
+    variable.setSlot("kept");
+  }
+  /// The last of all: what comes before lies alike in programs of any number of positions.
+  void declarePositions() { declare(module.getLoc(), npar::program::keptPositions, withAxes(builder.getI32Type(), {step}, {positions})); }
+
+  void describeInputs() {
+    auto described = module->getAttrOfType<ArrayAttr>("npar.inputs");
+    if (!described)
+      return;
+    SmallVector<Attribute> all;
+    for (auto each : described.getAsRange<DictionaryAttr>()) {
+      NamedAttrList input(each);
+      if (auto type = each.getAs<TypeAttr>("type"))
+        input.set("type", TypeAttr::get(shortened(type.getValue())));
+      all.push_back(input.getDictionary(module.getContext()));
+    }
+    module->setAttr("npar.inputs", builder.getArrayAttr(all));
+  }
+
+  ModuleOp module;
+  func::FuncOp micro;
+  StringAttr seq, step;
+  int64_t length, positions, kept = 0;
+  OpBuilder builder;
+};
+
+struct AutodiffDecode : ::impl::AutodiffDecodeBase<AutodiffDecode> {
+  using AutodiffDecodeBase::AutodiffDecodeBase;
+
+  void runOnOperation() override {
+    auto micro = getOperation().lookupSymbol<func::FuncOp>("micro");
+    auto kind = getOperation()->getAttrOfType<StringAttr>("npar.kind");
+    if (!micro || !kind || kind.getValue() != npar::program::wordOf(npar::program::ProgramKind::Generation) || positions < 1) {
+      getOperation().emitError("internal error: 'autodiff-decode' takes a program that generates, and at least 1 position");
+      return signalPassFailure();
+    }
+    for (auto input : micro.getOps<InputOp>()) {
+      if (input.getType().getRank() != 2)
+        continue;
+      int64_t length = input.getType().getDimSize(1);
+      Decoding decoding(getOperation(), micro, axesOf(input.getType())[1], length, std::min<int64_t>(positions, length));
+      if (decoding.isPossible())
+        decoding.run();
+      return;
+    }
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> npar::createAutodiffDecodePass(int64_t positions) {
+  AutodiffDecodeOptions options;
+  options.positions = positions;
+  return std::make_unique<AutodiffDecode>(options);
+}
