@@ -10,6 +10,7 @@
 #include "tools/npar/use/Generator.h"
 #include "tools/npar/use/TrainedModel.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
@@ -218,13 +219,28 @@ private:
   bool started = false;
 };
 
+/// How long the tokens after the first took, which waits for the prompt.
+struct Pace {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now(), first;
+  int64_t tokens = 0;
+
+  void begin() { first = Clock::now(); }
+  void say() const {
+    if (tokens < 2)
+      return;
+    double prompt = std::chrono::duration<double>(first - start).count(), rest = std::chrono::duration<double>(Clock::now() - first).count();
+    printRemark(fmt::format("the first token after {:.3g} s, {:.4g} tokens/s from then on", prompt, double(tokens - 1) / rest));
+  }
+};
+
 //===- The command ----------------------------------------------------------------------------------------------------------===//
 
-ExitCode generate(const GenerateFlags &flags, engine::Session &session, const GeneratorShape &shape, const Prompt &prompt) {
-  Generator generator(session, shape, prompt.tokens);
+ExitCode generate(const GenerateFlags &flags, Generator generator, const Prompt &prompt) {
   Output output(flags, prompt);
   std::optional<int32_t> end = prompt.tokenizer ? prompt.tokenizer->endOfText() : std::nullopt;
   stopWhenAsked("after this token", flags.use.quiet);
+  Pace pace;
   for (int64_t i = 0; i < flags.count && !stopSignal(); ++i) {
     Result<std::vector<double>> scores = generator.scores();
     if (!scores.ok())
@@ -233,10 +249,15 @@ ExitCode generate(const GenerateFlags &flags, engine::Session &session, const Ge
     if (!token)
       return fail(ExitCode::RunFailed, fmt::format("the scores of what follows {} tokens are not finite", generator.tokens().size()));
     generator.append(*token);
+    pace.tokens += 1;
+    if (i == 0)
+      pace.begin();
     if (!output.add(*token, *scores) || token == end)
       break;
   }
   output.finish();
+  if (!flags.use.quiet)
+    pace.say();
   if (const char *signal = stopSignal())
     return fail(ExitCode::RunFailed,
                 fmt::format("stopped by {} after {} of {} tokens", signal, generator.tokens().size() - prompt.tokens.size(), flags.count));
@@ -255,6 +276,32 @@ ExitCode checkFlags(const GenerateFlags &flags) {
   return ExitCode::Good;
 }
 
+/// A session for each program, all in the memory of the largest.
+ExitCode startAndGenerate(Job &job, const GenerateFlags &flags, const GeneratingPrograms &programs, const NamedModel &named,
+                          const Prompt &prompt) {
+  std::vector<TrainedModel> models;
+  std::vector<ProgramPointer> guests;
+  if (programs.prompt)
+    guests.push_back(programs.step);
+  for (const ProgramPointer &program : {programs.largest(), guests.empty() ? ProgramPointer() : guests.front()}) {
+    if (!program)
+      continue;
+    Outcome<TrainedModel> model =
+        models.empty() ? startWith(job, program, named, flags.use, guests) : startIn(job, models.front(), program, flags.use);
+    if (!model.ok())
+      return model.code();
+    models.push_back(std::move(*model));
+  }
+  std::vector<GeneratorPart> parts;
+  for (const TrainedModel &model : models) {
+    Result<GeneratorShape> shape = GeneratorShape::of(model.program->root());
+    if (!shape.ok())
+      return fail(shape.status());
+    parts.push_back({model.session.get(), *shape});
+  }
+  return generate(flags, programs.whole ? Generator(parts.front(), prompt.tokens) : Generator(parts, programs.length, prompt.tokens), prompt);
+}
+
 ExitCode generateIn(Job &job, GenerateFlags &flags) {
   if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
     return code;
@@ -269,20 +316,22 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
   if (!named.ok())
     return named.code();
   std::optional<Prompt> prompt;
+  int64_t given = 0; // tokens
   auto choose = [&](const dsl::Program &model) -> Outcome<SettingsList> {
     Outcome<Prompt> read = readPrompt(flags, *named, classesOf(model.model));
     if (!read.ok())
       return read.code();
     prompt = std::move(*read);
-    return settingsFor(model, static_cast<int64_t>(prompt->tokens.size()) + std::max<int64_t>(flags.count - 1, 0));
+    given = static_cast<int64_t>(prompt->tokens.size());
+    return settingsFor(model, given + std::max<int64_t>(flags.count - 1, 0));
   };
   SettingsList probe; // under a plan: a batch that any number of ranks divides
   if (flags.use.model.plan && *flags.use.model.plan != "none")
     probe = {{"batch", "720720"}, {"micro", "1"}};
-  Outcome<ProgramPointer> program = compileFor(*named, files, probe, choose);
-  if (!program.ok())
-    return program.code();
-  Result<GeneratorShape> shape = GeneratorShape::of((*program)->root());
+  Outcome<GeneratingPrograms> programs = compileToGenerate(*named, files, probe, choose, given, flags.use.quiet);
+  if (!programs.ok())
+    return programs.code();
+  Result<GeneratorShape> shape = GeneratorShape::of(programs->largest()->root());
   if (!shape.ok())
     return fail(shape.status());
   if (!prompt) {
@@ -292,13 +341,13 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
     prompt = std::move(*read);
   }
   // The last token is said, not looked at.
-  int64_t given = static_cast<int64_t>(prompt->tokens.size()), needed = given + flags.count - 1;
-  if (needed > shape->length && !flags.window)
+  given = static_cast<int64_t>(prompt->tokens.size());
+  int64_t needed = given + flags.count - 1, length = programs->whole ? shape->positions : programs->length;
+  if (needed > length && !flags.window)
     return fail(ExitCode::BadInput, fmt::format("{} tokens after a prompt of {} take a sequence of {}, the model's are of {}\nnpar: help: "
                                                 "--window looks at the last {} tokens alone",
-                                                flags.count, given, needed, shape->length, shape->length));
-  Outcome<TrainedModel> model = startWith(job, *program, *named, flags.use);
-  return model.ok() ? generate(flags, *model->session, *shape, *prompt) : model.code();
+                                                flags.count, given, needed, length, length));
+  return startAndGenerate(job, flags, *programs, *named, *prompt);
 }
 
 ExitCode runGenerate(GenerateFlags flags) {

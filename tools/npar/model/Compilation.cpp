@@ -34,7 +34,7 @@ static bool isInternal(const dsl::Diagnostics &diagnostics) {
   return std::any_of(all.begin(), all.end(), [](const dsl::Diagnostic &one) { return one.message.rfind("internal error: ", 0) == 0; });
 }
 
-Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options) {
+Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program, compiler::CompileOptions options, bool withWarnings) {
   options.kind = kind;
   dsl::Diagnostics diagnostics(sources);
   std::optional<compiler::Compiled> compiled;
@@ -43,7 +43,8 @@ Outcome<compiler::Compiled> Compilation::runCompiler(const dsl::Program &program
     options.onPhase = [&](const std::string &name) { waiting.phase(name); };
     compiled = compiler::compile(program, sources, options, diagnostics);
   }
-  diagnostics.print(std::cerr);
+  if (withWarnings || diagnostics.hasErrors())
+    diagnostics.print(std::cerr);
   if (!compiled && !diagnostics.hasErrors())
     return fail(ExitCode::Internal, "internal error: the compiler stopped without a message");
   if (!compiled || diagnostics.hasErrors())
@@ -74,6 +75,15 @@ Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool w
   options.targets = targets;
   options.withoutKernels = withoutKernels;
   Outcome<compiler::Compiled> compiled = runCompiler(program, options);
+  if (!compiled.ok())
+    return compiled.code();
+  return std::move(compiled->program);
+}
+
+Outcome<ProgramPointer> Compilation::compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings) {
+  compiler::CompileOptions options;
+  options.positions = positions;
+  Outcome<compiler::Compiled> compiled = runCompiler(program, options, withWarnings);
   if (!compiled.ok())
     return compiled.code();
   return std::move(compiled->program);

@@ -35,11 +35,14 @@ public:
   /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
   Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {});
 
+  /// A program that generates, so many positions at a time, or the whole sequence (0, or where the text does not allow it, which is a warning).
+  Outcome<ProgramPointer> compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings);
+
   /// The texts read so far, which the program's locations point into.
   const dsl::Sources &texts() const { return sources; }
 
 private:
-  Outcome<compiler::Compiled> runCompiler(const dsl::Program &program, compiler::CompileOptions options);
+  Outcome<compiler::Compiled> runCompiler(const dsl::Program &program, compiler::CompileOptions options, bool withWarnings = true);
   dsl::FrontendOptions frontend;
   program::ProgramKind kind;
   dsl::Sources sources;

@@ -1,4 +1,4 @@
-// Continues a sequence of tokens by a forward-only program, one token at a time.
+// Continues a sequence of tokens by forward-only programs, one token at a time.
 #pragma once
 
 #include "engine/runtime/Session.h"
@@ -8,20 +8,30 @@
 
 namespace npar::driver {
 
-/// The sizes of a program for generating: from [batch, length] tokens to [batch, length, classes] logits.
+/// The sizes of a program for generating: from [batch, positions] tokens to [batch, positions, classes] logits.
 struct GeneratorShape {
-  int64_t rows = 0, length = 0, classes = 0;
+  int64_t rows = 0, positions = 0, classes = 0;
 
   /// Refuses a program that takes other inputs than a stream of tokens, or leaves other logits.
   static engine::Result<GeneratorShape> of(const program::Program &program);
 };
 
-/// Recomputes the whole sequence for each token: nothing is kept from one to the next.
+/// A session and the shape of its program; the session outlives its users.
+struct GeneratorPart {
+  engine::Session *session = nullptr;
+  GeneratorShape shape;
+};
+
+/// By one program that computes the whole sequence for each token; or by programs that compute its next positions and keep what attention
+/// looks back at, in one memory: the last of them one position, those before it more at a time.
 class Generator {
 public:
-  /// The session is of a program with this shape, and outlives this.
-  Generator(engine::Session &session, const GeneratorShape &shape, std::vector<int32_t> prompt)
-      : session(session), shape(shape), sequence(std::move(prompt)) {}
+  /// The whole sequence, of the shape's positions, is computed for each token.
+  Generator(GeneratorPart whole, std::vector<int32_t> prompt)
+      : parts{whole}, length(whole.shape.positions), keeps(false), sequence(std::move(prompt)) {}
+  /// What is computed is kept, for sequences of up to `length`.
+  Generator(std::vector<GeneratorPart> parts, int64_t length, std::vector<int32_t> prompt)
+      : parts(std::move(parts)), length(length), keeps(true), sequence(std::move(prompt)) {}
 
   /// The scores of what follows the sequence. Of one longer than the program takes, the end is looked at alone.
   engine::Result<std::vector<double>> scores();
@@ -30,9 +40,14 @@ public:
   const std::vector<int32_t> &tokens() const { return sequence; }
 
 private:
-  engine::Session &session;
-  GeneratorShape shape;
+  /// Gives tokens [first, end) of the sequence to a part, at `position` if it keeps, and leaves the last one's scores.
+  engine::Status compute(const GeneratorPart &part, int64_t first, int64_t end, int64_t position);
+
+  std::vector<GeneratorPart> parts;
+  int64_t length;
+  bool keeps;
   std::vector<int32_t> sequence;
+  int64_t begin = 0, known = 0; ///< what is kept: of tokens [begin, begin + known)
   int64_t steps = 0;
 };
 

@@ -3,13 +3,16 @@
 
 #include "engine/checkpoint/TensorStore.h"
 #include "engine/checkpoint/Weights.h"
+#include "engine/program/Kept.h"
 #include "engine/program/Words.h"
+#include "engine/runtime/Arenas.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/FolderModel.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/train/MemoryCheck.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -92,9 +95,9 @@ static Outcome<ProgramPointer> loadOf(const NamedModel &named, FileClaims &files
   return loaded;
 }
 
-Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose) {
-  if (named.options.isCompiled())
-    return loadOf(named, files);
+/// The text with the settings that `choose` adds.
+static ExitCode elaborateFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose,
+                             std::optional<ElaboratedModel> &result) {
   Outcome<ElaboratedModel> text = elaborateModel(named.options, probe);
   if (!text.ok())
     return text.code();
@@ -105,9 +108,72 @@ Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, c
   if (!text.ok())
     return text.code();
   files.read(text->compilation->texts());
-  if (ExitCode code = files.check(); code != ExitCode::Good)
+  result = std::move(*text);
+  return files.check();
+}
+
+Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose) {
+  if (named.options.isCompiled())
+    return loadOf(named, files);
+  std::optional<ElaboratedModel> text;
+  if (ExitCode code = elaborateFor(named, files, probe, choose, text); code != ExitCode::Good)
     return code;
   return text->compilation->compile(text->program);
+}
+
+/// Positions that a prompt is computed at a time: enough that products have work to do.
+static int64_t chunkFor(int64_t tokens, int64_t length) {
+  int64_t chunk = 16;
+  while (chunk < std::min<int64_t>(tokens, 128))
+    chunk *= 2;
+  return std::min(chunk, length);
+}
+
+/// Of the sequence: the second axis of the losses of its positions.
+static int64_t lengthOf(const dsl::Model &model) {
+  const dsl::Node &loss = model.mainLoss();
+  for (const dsl::Axis &axis : model.axes)
+    if (loss.type.axes.size() == 2 && axis.name == loss.type.axes[1])
+      return axis.size;
+  return 0;
+}
+
+static bool keeps(const program::Program &program) {
+  return std::any_of(program.variables()->begin(), program.variables()->end(),
+                     [](const program::Variable *variable) { return variable->name()->str() == program::keptPositions; });
+}
+
+Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaims &files, const SettingsList &probe,
+                                              const ChooseSettings &choose, const int64_t &promptTokens, bool quiet) {
+  GeneratingPrograms programs;
+  std::optional<ElaboratedModel> text;
+  if (named.options.isCompiled()) {
+    Outcome<ProgramPointer> loaded = loadOf(named, files);
+    if (!loaded.ok())
+      return loaded.code();
+    programs.whole = std::move(*loaded);
+    return programs;
+  }
+  if (ExitCode code = elaborateFor(named, files, probe, choose, text); code != ExitCode::Good)
+    return code;
+  Outcome<ProgramPointer> step = text->compilation->compileToGenerate(text->program, 1, !quiet);
+  if (!step.ok())
+    return step.code();
+  if (!keeps((*step)->root())) {
+    programs.whole = std::move(*step);
+    return programs;
+  }
+  programs.step = std::move(*step);
+  programs.length = lengthOf(text->program.model);
+  if (promptTokens < 2 || programs.length < 2)
+    return programs;
+  Outcome<ProgramPointer> prompt = text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false);
+  if (!prompt.ok())
+    return prompt.code();
+  // Should a pipeline be cut elsewhere for many positions, the prompt goes by single ones.
+  if (engine::whyApart((*prompt)->root(), programs.step->root()).empty())
+    programs.prompt = std::move(*prompt);
+  return programs;
 }
 
 /// That the weights are another model's, or that they are too large, is said before any memory is taken.
@@ -135,7 +201,17 @@ static engine::Status load(const engine::Weights &weights, engine::Session &sess
   return status.ok() ? weights.apply(session) : status;
 }
 
-Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedModel &named, const UseFlags &flags) {
+static engine::SessionOptions optionsFor(const program::Program &program, const UseFlags &flags, int threads) {
+  engine::SessionOptions options;
+  options.threads = threads;
+  options.seed = program.seed();
+  options.timeoutSeconds = flags.timeout;
+  options.initialise = false; // all are loaded
+  return options;
+}
+
+Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedModel &named, const UseFlags &flags,
+                                const std::vector<ProgramPointer> &guests) {
   Outcome<int> threads = job.threads(flags.threads);
   if (ExitCode code = job.agree(threads.code()); code != ExitCode::Good)
     return code;
@@ -143,11 +219,8 @@ Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedMod
   if (ExitCode code = job.agree(weights.code()); code != ExitCode::Good)
     return code;
   Waiting waiting("setting up");
-  engine::SessionOptions options;
-  options.threads = *threads;
-  options.seed = program->root().seed();
-  options.timeoutSeconds = flags.timeout;
-  options.initialise = false; // all are loaded
+  engine::SessionOptions options = optionsFor(program->root(), flags, *threads);
+  options.guests = guests;
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
   engine::Result<std::unique_ptr<engine::Session>> session = job.createSession(program, options);
   if (!session.ok())
@@ -156,6 +229,18 @@ Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedMod
   engine::Status loaded = load(*weights, **session);
   if (ExitCode code = job.agree(loaded.ok() ? ExitCode::Good : fail(loaded)); code != ExitCode::Good)
     return code;
+  return TrainedModel{std::move(program), std::move(*session)};
+}
+
+Outcome<TrainedModel> startIn(Job &job, const TrainedModel &host, ProgramPointer program, const UseFlags &flags) {
+  Outcome<int> threads = job.threads(flags.threads);
+  if (!threads.ok())
+    return threads.code();
+  engine::SessionOptions options = optionsFor(program->root(), flags, *threads);
+  options.host = host.session.get();
+  engine::Result<std::unique_ptr<engine::Session>> session = job.createSession(program, options);
+  if (!session.ok())
+    return fail(session.status());
   return TrainedModel{std::move(program), std::move(*session)};
 }
 

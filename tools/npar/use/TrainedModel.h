@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace npar::driver {
 
@@ -36,7 +37,23 @@ using ChooseSettings = std::function<Outcome<SettingsList>(const dsl::Program &m
 /// under `probe`; the settings of both win over the command line's.
 Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, const SettingsList &probe, const ChooseSettings &choose);
 
-/// Takes memory, starts a session, of the processes of a job one together, and loads the weights.
-Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedModel &named, const UseFlags &flags);
+/// Programs of one model and plan that generate.
+struct GeneratingPrograms {
+  ProgramPointer whole;  ///< computes the whole sequence for each token; null where the others are
+  ProgramPointer step;   ///< computes one position, and keeps what attention looks back at
+  ProgramPointer prompt; ///< the same for many positions, in the same memory; null where the prompt is short
+  int64_t length = 0;    ///< of the sequence
+  const ProgramPointer &largest() const { return whole ? whole : prompt ? prompt : step; }
+};
+
+/// As compileFor; `choose` also says how many tokens the prompt has. A compiled program is of the whole sequence.
+Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaims &files, const SettingsList &probe,
+                                              const ChooseSettings &choose, const int64_t &promptTokens, bool quiet);
+
+/// Takes memory, starts a session, of the processes of a job one together, and loads the weights. There is room for `guests`.
+Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedModel &named, const UseFlags &flags,
+                                const std::vector<ProgramPointer> &guests = {});
+/// A session of another program of the model in the memory of `host`, with its weights.
+Outcome<TrainedModel> startIn(Job &job, const TrainedModel &host, ProgramPointer program, const UseFlags &flags);
 
 } // namespace npar::driver

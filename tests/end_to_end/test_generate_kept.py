@@ -1,0 +1,122 @@
+"""What `npar generate` keeps from token to token changes no score: every family and plan, beside a program that computes the whole sequence again."""
+
+import json
+import unittest
+
+from driver import REFERENCE, ROOT, DriverTest, mesh, safetensors_file, settings
+
+import random_weights
+
+RECORDED = json.loads((REFERENCE / "families_recorded.json").read_text())["families"]
+PLANS = {
+    "tp": settings(mesh(dp=1, pp=1, tp=2)),
+    "pp": settings(mesh(dp=1, pp=2, tp=1)),
+    "dp tp and sequence": settings(mesh(dp=2, pp=1, tp=2), sequence="true"),
+    "tp beyond the key/value heads": settings(mesh(dp=1, pp=1, tp=4)),
+}
+LENGTH, COUNT = 24, 14
+# One token; fewer and more than a program for prompts takes at a time (16); as many.
+PROMPTS = [[5], [3, 14, 15, 9, 2, 6, 5], [7, 3, 1, 2] * 4, [4, 9, 1] * 7]
+PLACES = """import "Embedding"
+model Places(vocab = 17, width = 8, length = 12) {
+    axis batch, seq = length, vocab, embed = width
+    input tokens, targets: i32[batch, seq]
+    wte = Embedding(vocab, embed)
+    x = wte(tokens)
+    x = x + sinusoid(index(embed), over = seq)
+    loss cross_entropy(project(x, wte.weight), targets, over = vocab)
+}
+train base for Places { batch 2 optimizer Sgd(lr = 0.1) }
+"""
+
+
+class KeptTest(DriverTest):
+    def bring(self, family):
+        """Flags of a model of the family with random weights."""
+        if family == "gpt2":
+            model = random_weights.GPT2
+            safetensors_file.write(self.folder / "w.safetensors", random_weights.weights(random_weights.gpt2_shapes(model)))
+            return "gpt2", settings(model)
+        known = RECORDED[family]
+        folder = self.folder / "checkpoint"
+        folder.mkdir(exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(known["config"]))
+        weights = random_weights.weights({path: tuple(shape) for path, shape in known["shapes"].items()})
+        for path in (folder / "model.safetensors", self.folder / "w.safetensors"):
+            safetensors_file.write(path, weights)
+        report = self.npar_json("import", folder)
+        return report["model"], settings({key: json.dumps(value) for key, value in report["settings"].items()})
+
+    def generate(self, *flags):
+        return self.npar_json("generate", *flags, "--weights", "w.safetensors", "--count", COUNT, "--window", "--top", 4, "--quiet")
+
+    def compare(self, found, expected):
+        self.assertEqual(found["tokens"], expected["tokens"])
+        for best, wanted in zip(found["best"], expected["best"]):
+            for one, other in zip(best, wanted):
+                self.assertEqual(one["token"], other["token"])
+                self.assertLessEqual(abs(one["logit"] - other["logit"]), 1e-9 * max(1, abs(other["logit"])))
+
+    def check(self, family):
+        model, flags = self.bring(family)
+        flags = [*flags, *settings(length=LENGTH, compute="f64")]
+        self.npar("compile", model, "--plan", "none", *flags, *settings(batch=1), "--for", "generate", "-o", "whole.npx")
+        for prompt in PROMPTS:
+            tokens = ["--prompt-tokens", ",".join(map(str, prompt))]
+            expected = self.generate("whole.npx", *tokens)
+            with self.subTest(family=family, prompt=len(prompt)):
+                self.compare(self.generate(model, *flags, *tokens), expected)
+        # 21 tokens and 14 more are looked at through a window of 24 that moves.
+        for name, plan in PLANS.items():
+            with self.subTest(family=family, plan=name):
+                self.compare(self.generate(model, *flags, "--plan", "three_d", *plan, *tokens), expected)
+
+    def test_gpt2(self):
+        self.check("gpt2")
+
+    def test_gemma2(self):
+        self.check("gemma2")
+
+    def test_mistral(self):
+        self.check("mistral")
+
+    def test_qwen3(self):
+        self.check("qwen3")
+
+    def test_types(self):
+        """16 bits: the greatest scores are those of the whole sequence, up to roundings of other orders."""
+        model, flags = self.bring("gpt2")
+        for compute in ("bf16", "fp16"):
+            sizes = [*flags, *settings(length=LENGTH, compute=compute)]
+            self.npar("compile", model, "--plan", "none", *sizes, *settings(batch=1), "--for", "generate", "-o", "whole.npx")
+            tokens = ["--prompt-tokens", "3,14,15,9", "--count", 1]
+            expected, found = (self.npar_json("generate", *flags, "--weights", "w.safetensors", *tokens, "--top", 71, "--quiet")["best"][0]
+                               for flags in (["whole.npx"], [model, *sizes]))  # fmt: skip
+            scores = {each["token"]: each["logit"] for each in expected}
+            for each in found:
+                self.assertLessEqual(abs(each["logit"] - scores[each["token"]]), 0.25)
+
+    def trained(self, path, name):
+        self.npar("run", path, "--plan", "none", "--data", REFERENCE / "tokens.u16", "--tokens", "u16", "--steps", 2,
+                  *settings(compute="f64", vocab=61), "--save-weights", "w.safetensors", "--quiet")  # fmt: skip
+        flags = [path, "--plan", "none", *settings(compute="f64", vocab=61)]
+        self.npar("compile", *flags, *settings(batch=1), "--for", "generate", "-o", "whole.npx")
+        tokens = ["--prompt-tokens", "3,14,15", "--window"]
+        return self.npar("generate", *flags, "--weights", "w.safetensors", *tokens, "--count", COUNT), self.generate("whole.npx", *tokens), [*flags, *tokens]
+
+    def test_without_attention(self):
+        """Positions are known without anything that looks back."""
+        said, expected, flags = self.trained(ROOT / "tests" / "end_to_end" / "positions.npar", "Free")
+        self.assertNotIn("warning", said.error)
+        self.compare(self.generate(*flags), expected)
+
+    def test_what_cannot_be_kept(self):
+        """A model that counts places of its sequence otherwise is warned of at its line, and says the same."""
+        (self.folder / "places.npar").write_text(PLACES)
+        said, expected, flags = self.trained("places.npar", "Places")
+        self.assertIn("places.npar:7:13: warning: 'sinusoid' counts the places of 'seq': each token that is generated computes the whole sequence again", said.error)
+        self.compare(self.generate(*flags), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
