@@ -17,6 +17,7 @@ import tempfile
 
 import attention_rows
 import engine
+import generating
 import limits
 import machine
 import ranks
@@ -33,6 +34,7 @@ SECTIONS = {
     "e": "2, 4 and 8 ranks beside one",
     "f": "the engine alone",
     "g": "attention alone",
+    "h": "the next token of one sequence",
 }
 MOST_STEPS = 50  # of a turn
 BUSY = 0.25  # load per core at the start above which the header says so
@@ -144,6 +146,8 @@ def measure(options, table, sections, folder):
         engine.measure(options, table, seconds.get("b", {}).get("f32"))
     if "g" in sections:
         attention_rows.measure(options, table)
+    if "h" in sections:
+        generating.measure(options, table)
     options.say("")
 
 
