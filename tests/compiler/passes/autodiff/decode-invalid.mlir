@@ -1,0 +1,40 @@
+// A sequence whose places something counts by itself stays whole; so does one that is not a program for generating.
+// RUN: npar-opt %s -split-input-file -verify-diagnostics -autodiff-decode | FileCheck %s
+
+!t = tensor<2x8xi32, #nn.axes<batch, seq>>
+!x = tensor<2x8xf32, #nn.axes<batch, seq>>
+// CHECK-NOT: seq.step
+module attributes {npar.kind = "generation"} {
+func.func @micro() {
+  %t = nn.input "tokens" {at = #nn.at<F, "", -1>} : !t
+  %x = nn.to_float %t {at = #nn.at<F, "", -1>} : (!t) -> !x
+  %i = nn.index {at = #nn.at<F, "", -1>} : tensor<2xi32, #nn.axes<batch>>
+  // expected-warning @+1 {{'sinusoid' counts the places of 'seq': each token that is generated computes the whole sequence again}}
+  %s = nn.sinusoid %i along "seq" base 10000.0 wave "cos" {at = #nn.at<F, "", -1>} : (tensor<2xi32, #nn.axes<batch>>) -> !x
+  %y = nn.mul %x, %s {at = #nn.at<F, "", -1>} : (!x, !x) -> !x
+  nn.result "logits", %y {at = #nn.at<F, "", -1>} : !x
+  return
+}
+}
+
+// -----
+!t = tensor<2x8xi32, #nn.axes<batch, seq>>
+!x = tensor<2x8xf32, #nn.axes<batch, seq>>
+module attributes {npar.kind = "generation"} {
+func.func @micro() {
+  %t = nn.input "tokens" {at = #nn.at<F, "", -1>} : !t
+  %x = nn.to_float %t {at = #nn.at<F, "", -1>} : (!t) -> !x
+  // expected-warning @+1 {{'sum' mixes positions of 'seq': each token that is generated computes the whole sequence again}}
+  %y = nn.sum %x {at = #nn.at<F, "", -1>} : (!x) -> tensor<2xf32, #nn.axes<batch>>
+  nn.result "logits", %y {at = #nn.at<F, "", -1>} : tensor<2xf32, #nn.axes<batch>>
+  return
+}
+}
+
+// -----
+// expected-error @+1 {{internal error: 'autodiff-decode' takes a program that generates, and at least 1 position}}
+module attributes {npar.kind = "evaluation"} {
+func.func @micro() {
+  return
+}
+}
