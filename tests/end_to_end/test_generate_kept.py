@@ -15,8 +15,8 @@ PLANS = {
     "tp beyond the key/value heads": settings(mesh(dp=1, pp=1, tp=4)),
 }
 LENGTH, COUNT = 24, 14
-# One token; fewer and more than a program for prompts takes at a time (16); as many.
-PROMPTS = [[5], [3, 14, 15, 9, 2, 6, 5], [7, 3, 1, 2] * 4, [4, 9, 1] * 7]
+# One token; fewer than a program for prompts takes at a time (16), as many, more; more than the sequence takes.
+PROMPTS = [[5], [3, 14, 15, 9, 2, 6, 5], [7, 3, 1, 2] * 4, [4, 9, 1] * 10, [4, 9, 1] * 7]
 PLACES = """import "Embedding"
 model Places(vocab = 17, width = 8, length = 12) {
     axis batch, seq = length, vocab, embed = width
@@ -65,6 +65,8 @@ class KeptTest(DriverTest):
             tokens = ["--prompt-tokens", ",".join(map(str, prompt))]
             expected = self.generate("whole.npx", *tokens)
             with self.subTest(family=family, prompt=len(prompt)):
+                found = self.npar("generate", model, *flags, *tokens, "--weights", "w.safetensors", "--count", 2, "--window")
+                self.assertNotIn("whole sequence", found.error)
                 self.compare(self.generate(model, *flags, *tokens), expected)
         # 21 tokens and 14 more are looked at through a window of 24 that moves.
         for name, plan in PLANS.items():
@@ -107,7 +109,7 @@ class KeptTest(DriverTest):
     def test_without_attention(self):
         """Positions are known without anything that looks back."""
         said, expected, flags = self.trained(ROOT / "tests" / "end_to_end" / "positions.npar", "Free")
-        self.assertNotIn("warning", said.error)
+        self.assertNotIn("whole sequence", said.error)
         self.compare(self.generate(*flags), expected)
 
     def test_what_cannot_be_kept(self):

@@ -347,6 +347,8 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
     return fail(ExitCode::BadInput, fmt::format("{} tokens after a prompt of {} take a sequence of {}, the model's are of {}\nnpar: help: "
                                                 "--window looks at the last {} tokens alone",
                                                 flags.count, given, needed, length, length));
+  if (named->options.isCompiled() && !flags.use.quiet)
+    printRemark("a compiled program computes the whole sequence again for each token; of a model's text keys and values are kept");
   return startAndGenerate(job, flags, *programs, *named, *prompt);
 }
 
