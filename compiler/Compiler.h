@@ -17,7 +17,8 @@ struct CompileOptions {
   /// What the program is for; only Training has a backward and an update.
   program::ProgramKind kind = program::ProgramKind::Training;
   /// Of a program that generates: positions that it computes at a time, with what attention looks back at kept from step to step
-  /// (engine/program/Kept.h). 0: the whole sequence, and nothing is kept. A model whose text does not allow it is warned of and compiled so.
+  /// (engine/program/Kept.h). 0: the whole sequence, and nothing is kept. A model whose text does not allow it is warned of and compiled
+  /// so.
   int64_t positions = 0;
   /// Stop after a stage and return its text: "nn", "grad", "dist", "pipe" or "rank"; empty: go through.
   /// "saved": account for the saved activations instead.

@@ -35,8 +35,7 @@ bool isOfOneSequence(const Program &program, const Attention &attention) {
     return true;
   if (isPlaced(attention))
     return pieces == 1 && !attention.ring() && zigzag == 0 && !attention.gradient() && !attention.continues() && !attention.unfinished();
-  if (attention.causal() &&
-      ( (attention.ring() || pieces == 1 ? rows != keys : Wide(keys) > Wide(rows) * Wide(pieces))))
+  if (attention.causal() && (attention.ring() || pieces == 1 ? rows != keys : Wide(keys) > Wide(rows) * Wide(pieces)))
     return false;
   return zigzag == 0 || (Wide(rows) * Wide(pieces) % Wide(2 * zigzag) == 0 &&
                          (attention.ring() || attention.other() || Wide(keys) == Wide(rows) * Wide(pieces)));

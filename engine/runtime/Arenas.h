@@ -27,8 +27,8 @@ private:
   std::vector<uint64_t> sizes; ///< none of arenas that are another's
 };
 
-/// Why programs cannot run in one memory by turns, or nothing: they need the same mesh, and parameters and states (of the same sizes) at the
-/// same places in each rank. A state that only steps of one program use may be overwritten by the other's.
+/// Why programs cannot run in one memory by turns, or nothing: they need the same mesh, and parameters and states (of the same sizes) at
+/// the same places in each rank. A state that only steps of one program use may be overwritten by the other's.
 std::string whyApart(const program::Program &a, const program::Program &b);
 
 /// The end of the highest byte that an operand, a workspace, a piece, an input or an output of the class occupies, in whole cache lines

@@ -33,8 +33,8 @@ struct SessionOptions {
   bool initialise = true;
   /// Programs that sessions with this one as their host will run, by turns with this program's steps: its arenas have room for them.
   std::vector<std::shared_ptr<const program::LoadedProgram>> guests;
-  /// A session that outlives this one, of a program that has the same parameters and states at the same places: this session takes no memory
-  /// but that one's. Null: its own. Where ranks are in other sessions these do the same.
+  /// A session that outlives this one, of a program that has the same parameters and states at the same places: this session takes no
+  /// memory but that one's. Null: its own. Where ranks are in other sessions these do the same.
   const Session *host = nullptr;
   /// What this session has to say to the others at the end of a step that went well, asked for once in each; null: nothing. All sessions
   /// hear all of it (StepResult.notes), so what they decide by it they decide alike.

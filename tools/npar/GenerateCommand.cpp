@@ -8,9 +8,9 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 #include "tools/npar/use/Generator.h"
+#include "tools/npar/use/Pace.h"
 #include "tools/npar/use/TrainedModel.h"
 
-#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
@@ -219,21 +219,6 @@ private:
   bool started = false;
 };
 
-/// How long the tokens after the first took, which waits for the prompt.
-struct Pace {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start = Clock::now(), first;
-  int64_t tokens = 0;
-
-  void begin() { first = Clock::now(); }
-  void say() const {
-    if (tokens < 2)
-      return;
-    double prompt = std::chrono::duration<double>(first - start).count(), rest = std::chrono::duration<double>(Clock::now() - first).count();
-    printRemark(fmt::format("the first token after {:.3g} s, {:.4g} tokens/s from then on", prompt, double(tokens - 1) / rest));
-  }
-};
-
 //===- The command ----------------------------------------------------------------------------------------------------------===//
 
 ExitCode generate(const GenerateFlags &flags, Generator generator, const Prompt &prompt) {
@@ -249,9 +234,7 @@ ExitCode generate(const GenerateFlags &flags, Generator generator, const Prompt 
     if (!token)
       return fail(ExitCode::RunFailed, fmt::format("the scores of what follows {} tokens are not finite", generator.tokens().size()));
     generator.append(*token);
-    pace.tokens += 1;
-    if (i == 0)
-      pace.begin();
+    pace.count();
     if (!output.add(*token, *scores) || token == end)
       break;
   }
@@ -299,7 +282,8 @@ ExitCode startAndGenerate(Job &job, const GenerateFlags &flags, const Generating
       return fail(shape.status());
     parts.push_back({model.session.get(), *shape});
   }
-  return generate(flags, programs.whole ? Generator(parts.front(), prompt.tokens) : Generator(parts, programs.length, prompt.tokens), prompt);
+  return generate(flags, programs.whole ? Generator(parts.front(), prompt.tokens) : Generator(parts, programs.length, prompt.tokens),
+                  prompt);
 }
 
 ExitCode generateIn(Job &job, GenerateFlags &flags) {

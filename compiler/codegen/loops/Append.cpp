@@ -1,5 +1,5 @@
-// The loops of nn.append: for each state that comes before `keys`, and each chunk of columns after it, all rows in ascending order. Only where
-// the result lies elsewhere than what was kept is that copied first.
+// The loops of nn.append: for each state that comes before `keys`, and each chunk of columns after it, all rows in ascending order. Only
+// where the result lies elsewhere than what was kept is that copied first.
 #include "compiler/codegen/loops/Append.h"
 
 #include "compiler/codegen/loops/Narrow.h"

@@ -21,7 +21,8 @@ public:
       : module(module), micro(micro), seq(seq), step(StringAttr::get(module.getContext(), seq.getValue() + ".step")), length(length),
         positions(positions), builder(module.getContext()) {}
 
-  /// Whether every op computes a position of itself, of parameters and, by attention, of earlier ones; else warns of the first that may not.
+  /// Whether every op computes a position of itself, of parameters and, by attention, of earlier ones; else warns of the first that may
+  /// not.
   bool isPossible() {
     for (Operation &op : micro.getOps())
       if (const char *why = obstacle(&op)) {

@@ -398,8 +398,8 @@ TYPED_TEST(Kernel, Append) {
     std::string e = std::to_string(n), kept = tensorText("batch=2 key=7 embed=" + e, element(T())),
                 rows = tensorText("batch=2 seq=3 embed=" + e, element(T())), at = tensorText("seq=3", "i32");
     CompiledFunction f(function("%k: " + kept + ", %r: " + rows + ", %i: " + at, kept,
-                                "%y = nn.append %k, %r at %i along \"seq\" to \"key\" : (" + kept + ", " + rows + ", " + at + ") -> " + kept +
-                                    "\nreturn %y : " + kept));
+                                "%y = nn.append %k, %r at %i along \"seq\" to \"key\" : (" + kept + ", " + rows + ", " + at + ") -> " +
+                                    kept + "\nreturn %y : " + kept));
     ASSERT_TRUE(f.ok());
     std::vector<T> k = to<T>(randomFloats(14 * n)), r = to<T>(randomFloats(6 * n, 1, 2));
     std::vector<int32_t> positions = {5, 6, 7};

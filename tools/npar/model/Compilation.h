@@ -35,7 +35,8 @@ public:
   /// The compiled program, verified, with scratch memory planned for this machine's library and kernels for this machine and `targets`.
   Outcome<ProgramPointer> compile(const dsl::Program &program, bool withoutKernels = false, const std::vector<std::string> &targets = {});
 
-  /// A program that generates, so many positions at a time, or the whole sequence (0, or where the text does not allow it, which is a warning).
+  /// A program that generates, so many positions at a time, or the whole sequence (0, or where the text does not allow it, which is a
+  /// warning).
   Outcome<ProgramPointer> compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings);
 
   /// The texts read so far, which the program's locations point into.

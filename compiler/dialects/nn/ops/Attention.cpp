@@ -124,7 +124,8 @@ static LogicalResult verifyPositions(AttentionOp op) {
   Type last = op.getData().empty() ? Type() : op.getData().back().getType();
   if (last && op.getBlocked() && axesOf(last) == ArrayRef<StringAttr>(op.getSeqAttr()) && getElementTypeOrSelf(last).isInteger(32))
     return success();
-  return op.emitOpError() << "is causal over the keys of another sequence: it must be 'blocked', and its last datum say where queries stand";
+  return op.emitOpError()
+         << "is causal over the keys of another sequence: it must be 'blocked', and its last datum say where queries stand";
 }
 
 LogicalResult AttentionOp::verify() {

@@ -1,0 +1,33 @@
+// How fast tokens come: the first, which waits for the prompt, apart from the others.
+#pragma once
+
+#include "tools/npar/terminal/Talk.h"
+
+#include <chrono>
+#include <fmt/format.h>
+
+namespace npar::driver {
+
+class Pace {
+public:
+  /// A token has come.
+  void count() {
+    if (++tokens == 1)
+      first = Clock::now();
+  }
+  /// A remark, where there is more than one token.
+  void say() const {
+    if (tokens < 2)
+      return;
+    auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
+    printRemark(fmt::format("the first token after {:.3g} s, {:.4g} tokens/s from then on", seconds(first - start),
+                            static_cast<double>(tokens - 1) / seconds(Clock::now() - first)));
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now(), first;
+  int64_t tokens = 0;
+};
+
+} // namespace npar::driver
