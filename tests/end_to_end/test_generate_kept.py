@@ -29,6 +29,32 @@ model Places(vocab = 17, width = 8, length = 12) {
 train base for Places { batch 2 optimizer Sgd(lr = 0.1) }
 """
 
+# Everything that may be said of scores, and parameters over the sequence.
+SCORES = """import "Embedding"
+import "Linear"
+model Scores(vocab = 61, width = 16, heads = 4, places = 20, depth = 2) {
+    axis batch, seq = places, key = places, vocab, embed = width, head = heads, feature = width / heads, distance = 4
+    input tokens, targets: i32[batch, seq]
+    param place: [seq, embed] = normal(0.5)
+    param near: [head, seq, key] = normal(0.5)
+    param slope: [head] = normal(0.5)
+    param far: [distance, head] = normal(0.5)
+    table = Embedding(vocab, embed)
+    back = index(seq) - index(key)
+    x = table(tokens) + place
+    repeat h[depth] {
+        q = Linear(embed, [head, feature])
+        k = Linear(embed, [head, feature])
+        v = Linear(embed, [head, feature])
+        o = Linear([head, feature], embed)
+        x = x + o(attention(q(x), k(x), v(x), over = seq, keys = key, causal = true, cap = 1.5, where = back < 7,
+                            bias = slope * float(-back) + gather(far, where(back > 3, 3, back), over = distance) + near))
+    }
+    loss cross_entropy(project(x, table.weight), targets, over = vocab)
+}
+train base for Scores { batch 2 optimizer Sgd(lr = 0.1) }
+"""
+
 
 class KeptTest(DriverTest):
     def bring(self, family):
@@ -109,6 +135,12 @@ class KeptTest(DriverTest):
     def test_without_attention(self):
         """Positions are known without anything that looks back."""
         said, expected, flags = self.trained(ROOT / "tests" / "end_to_end" / "positions.npar", "Free")
+        self.assertNotIn("whole sequence", said.error)
+        self.compare(self.generate(*flags), expected)
+
+    def test_scores(self):
+        (self.folder / "scores.npar").write_text(SCORES)
+        said, expected, flags = self.trained("scores.npar", "Scores")
         self.assertNotIn("whole sequence", said.error)
         self.compare(self.generate(*flags), expected)
 
