@@ -168,7 +168,8 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
                                        TensorValue{metric.nodes[1]});
     metric.nodes = {std::get<TensorValue>(hit).node};
   }
-  metric.condition = condition(s, graph.type(metric.nodes[0]).axes, scope);
+  const AxisNames axes = graph.type(metric.nodes[0]).axes; // a copy: the condition adds nodes
+  metric.condition = condition(s, axes, scope);
   graph.model.metrics.push_back(std::move(metric));
 }
 
