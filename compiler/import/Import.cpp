@@ -1,16 +1,13 @@
 // Imports an elaborated program: each node becomes the nn op of its name, mechanically, as the language's table of nodes says.
 #include "compiler/import/Import.h"
 #include "compiler/dialects/dist/Dist.h"
-#include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/LossTerms.h"
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/ops/Integer.h"
-#include "compiler/import/CheckpointRules.h"
-#include "compiler/import/DataBlock.h"
 #include "compiler/import/Enumerations.h"
 #include "compiler/import/MeasureList.h"
-#include "compiler/import/PlanClauses.h"
+#include "compiler/import/ModuleAttributes.h"
 #include "dsl/Nodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -32,12 +29,7 @@ public:
   OwningOpRef<ModuleOp> run() {
     OwningOpRef<ModuleOp> module = ModuleOp::create(builder, location(model.location));
     builder.setInsertionPointToEnd(module->getBody());
-    setPlan(*module);
-    setTrain(*module);
-    setCheckpointRules(*module, model, builder);
-    if (program.data)
-      setDataBlock(*module, *program.data, builder, [&](const dsl::Location &at) { return LocationAttr(location(at)); });
-    setLosses(*module);
+    setModuleAttributes(*module, program, builder, [&](const dsl::Location &at) { return LocationAttr(location(at)); });
     addVariables();
     if (llvm::any_of(model.losses, [&](const dsl::Loss &loss) { return counts(loss); }) && failed(addPrologue(*module)))
       return nullptr;
@@ -112,93 +104,6 @@ private:
   template <typename Op> Op place(Op op, const dsl::Node &node, Phase phase = Phase::Forward) {
     setAt(op, phase, node.path, node.block);
     return op;
-  }
-
-  //===- Module attributes --------------------------------------------------------------------------------------------------===//
-
-  void setPlan(ModuleOp module) {
-    const dsl::Plan &plan = program.plan;
-    MLIRContext *context = builder.getContext();
-    module->setAttr("npar.model", builder.getStringAttr(model.name));
-    module->setAttr("npar.plan", builder.getStringAttr(plan.name));
-    module->setAttr("npar.train", builder.getStringAttr(program.train.name));
-    if (program.machine)
-      dist::setMachine(module, *program.machine);
-    module->setAttr("npar.batch", builder.getI64IntegerAttr(program.train.batch));
-    module->setAttr("npar.micro_count", builder.getI64IntegerAttr(plan.microCount));
-    module->setAttr("npar.seed", builder.getI64IntegerAttr(static_cast<int64_t>(program.train.seed)));
-    module->setAttr("npar.blocks", builder.getI64IntegerAttr(model.blocks));
-    SmallVector<NamedAttribute> axes;
-    for (const dsl::Axis &axis : model.axes)
-      axes.push_back(builder.getNamedAttr(axis.name, LocationAttr(location(axis.location))));
-    module->setAttr("nn.axis_lines", builder.getDictionaryAttr(axes));
-    SmallVector<StringAttr> names;
-    SmallVector<int64_t> extents;
-    SmallVector<Attribute> lines;
-    for (const dsl::MeshAxis &axis : plan.mesh) {
-      names.push_back(builder.getStringAttr(axis.name));
-      extents.push_back(axis.size);
-      lines.push_back(LocationAttr(location(axis.location)));
-    }
-    module->setAttr("dist.mesh", dist::MeshAttr::get(context, names, extents));
-    module->setAttr("dist.mesh_lines", builder.getArrayAttr(lines));
-    SmallVector<Attribute> rules;
-    for (const dsl::Rule &rule : plan.rules) {
-      SmallVector<StringAttr> mesh;
-      for (const std::string &axis : rule.mesh)
-        mesh.push_back(builder.getStringAttr(axis));
-      rules.push_back(dist::RuleAttr::get(context, builder.getStringAttr(rule.axis), rule.pad, mesh, builder.getStringAttr(rule.op),
-                                          builder.getStringAttr(rule.layer), builder.getStringAttr(rule.by),
-                                          LocationAttr(location(rule.location))));
-    }
-    module->setAttr("dist.rules", builder.getArrayAttr(rules));
-    setPlanClauses(module, plan, builder, [&](const dsl::Location &at) { return LocationAttr(location(at)); });
-    if (plan.pipeline) {
-      module->setAttr("pipe.schedule", builder.getStringAttr(plan.pipeline->schedule));
-      module->setAttr("pipe.axis", builder.getStringAttr(plan.pipeline->mesh));
-      module->setAttr("pipe.chunks", builder.getI64IntegerAttr(plan.pipeline->chunks));
-      if (!plan.pipeline->counts.empty())
-        module->setAttr("pipe.counts", builder.getDenseI64ArrayAttr(plan.pipeline->counts));
-      if (!plan.pipeline->path.empty())
-        module->setAttr("pipe.schedule_text", builder.getStringAttr(plan.pipeline->text));
-    }
-  }
-
-  void setTrain(ModuleOp module) {
-    const dsl::Train &train = program.train;
-    auto number = [&](StringRef name, double value) { return builder.getNamedAttr(name, builder.getF64FloatAttr(value)); };
-    auto word = [&](StringRef name, StringRef value) { return builder.getNamedAttr(name, builder.getStringAttr(value)); };
-    auto count = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
-    SmallVector<NamedAttribute> optimizer;
-    if (train.optimizer == dsl::OptimizerKind::AdamW)
-      optimizer = {word("kind", "adamw"), number("beta1", train.beta1), number("beta2", train.beta2), number("epsilon", train.epsilon)};
-    else
-      optimizer = {word("kind", "sgd"), number("momentum", train.momentum)};
-    optimizer.push_back(number("decay", train.decay));
-    module->setAttr("nn.optimizer", builder.getDictionaryAttr(optimizer));
-    const char *kind = train.rate.kind == dsl::ScheduleKind::Constant ? "constant"
-                       : train.rate.kind == dsl::ScheduleKind::Linear ? "linear"
-                                                                      : "cosine";
-    module->setAttr("nn.rate",
-                    builder.getDictionaryAttr({word("schedule", kind), number("peak", train.rate.peak), number("final", train.rate.final),
-                                               count("warmup", train.rate.warmup), count("steps", train.rate.steps)}));
-    if (train.clip)
-      module->setAttr("nn.clip", builder.getF64FloatAttr(*train.clip));
-    if (train.groups.size() > 1) {
-      SmallVector<StringRef> groups(train.groups.begin(), train.groups.end());
-      module->setAttr("npar.groups", builder.getStrArrayAttr(groups));
-    }
-  }
-
-  /// Nothing for a loss without a name, of weight 1.
-  void setLosses(ModuleOp module) {
-    if (model.losses[0].name.empty() && model.losses[0].weight == 1)
-      return;
-    SmallVector<Attribute> terms;
-    for (const dsl::Loss &loss : model.losses)
-      terms.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(loss.name)),
-                                                 builder.getNamedAttr("weight", builder.getF64FloatAttr(loss.weight))}));
-    module->setAttr(lossesAttribute, builder.getArrayAttr(terms));
   }
 
   //===- Variables ----------------------------------------------------------------------------------------------------------===//
