@@ -4,7 +4,7 @@ import json
 import math
 import unittest
 
-from driver import REFERENCE, DriverTest, mesh, safetensors_file, settings
+from driver import LONG, REFERENCE, DriverTest, mesh, safetensors_file, settings
 
 import families_data  # of tests/reference, as the driver has it on the path
 import random_weights
@@ -30,6 +30,14 @@ PLANS = {
 }
 PLANS["tp, stages of one block"] = settings(mesh(dp=1, pp=2, tp=2), micro=4, schedule="gpipe")
 BOUNDS = {"f64": 1e-9, "f32": 1e-5}
+VERIFIED = {  # with a combination of features that must be equal
+    "mistral --set window=5": "dp,tp,1f1b", "qwen2": "zero3,tp,sequence", "qwen3": "dp,zb_h1,recompute_block",
+    "gemma2 --set window=5 --set cap=2.0 --set logit_cap=3.0": "ulysses,dp", "bert": "ring,tp,zero1", "t5": "pad,dp,gpipe",
+}  # fmt: skip
+VERIFIED_LONG = [
+    *VERIFIED, "bert --set task=classify --set segments=true", "bert --set task=sentence", "bert --set names=roberta --set pad=1 --set context=20",
+    't5 --set feed="gated-gelu" --set tied=false',
+]  # fmt: skip
 PUBLISHED = {
     "bert": {
         "bert-base-uncased": 109514298, "bert-large-uncased": 335174458, "roberta-base": 124697433, "roberta-large": 355412057, "all-MiniLM-L6-v2": 22565376,
@@ -115,6 +123,22 @@ class FamiliesTest(DriverTest):
                 (self.folder / "config.json").write_text(json.dumps(config))
                 found = self.npar_json("import", "config.json")["settings"]
                 self.assertEqual({key: found[key] for key in keys}, {key: expected[key] for key in keys}, name)
+
+    def verify_all(self, text, *more):
+        report = self.npar_json("verify", "--all", *text.split(), *more, code=None, timeout=3600)
+        plans = report["models"][0]["plans"]
+        self.assertTrue(report["ok"], [plan for plan in plans if plan["verdict"] == "failed"])
+        self.assertLess(max(plan["max_relative_error"] or 0 for plan in plans), 1e-10)
+        return report["models"][0]["ok"]
+
+    def test_features_are_equal_to_one_rank(self):
+        """What `npar verify --all` makes of each family, in float64."""
+        for text, features in VERIFIED.items():
+            with self.subTest(text):
+                self.assertEqual(self.verify_all(text, "--combine", features), 1)
+        for seed, text in enumerate(VERIFIED_LONG if LONG else []):
+            with self.subTest(text, seed=seed):
+                self.verify_all(text, "--plans", 30, "--seed", seed)
 
     def test_a_window_without_a_position_is_refused(self):
         refused = self.npar("inspect", "mistral", "--plan", "none", *settings(batch=1, length=8, depth=1, window=0), code=1)
