@@ -245,7 +245,7 @@ def make_files(folder):
     for name in ("gpt2", "llama"):
         shutil.copytree(REFERENCE / "huggingface" / name, folder / f"face_{name}")
     write("relu.json", (folder / "face_gpt2" / "config.json").read_bytes().replace(b"gelu_new", b"relu"))
-    write("bert.json", b'{"model_type": "bert"}')
+    write("xlnet.json", b'{"model_type": "xlnet"}')
     write("tiny.json", b'{"model_type": "tiny", "words": 256, "hidden": 16, "notes": [1]}')
     program = (folder / "tiny.npx").read_bytes()
     write("cut.npx", program[: len(program) // 2])
