@@ -140,6 +140,14 @@ class FamiliesTest(DriverTest):
             with self.subTest(text, seed=seed):
                 self.verify_all(text, "--plans", 30, "--seed", seed)
 
+    def test_a_text_of_padding_alone_is_nothing(self):
+        """Its vector is 0, and what it should have been counts."""
+        tensors = {"tokens": ("I32", [4, 8], [0] * 32), "goal": ("F32", [4, 16], [0.5] * 64)}
+        safetensors_file.write_values(self.folder / "data.safetensors", tensors)
+        sizes = settings(task="sentence", vocab=61, context=8, width=16, heads=4, depth=1, batch=4)
+        report = self.npar_json("run", "bert", "--plan", "none", *sizes, "--data", "data.safetensors", "--steps", 2)
+        self.assertEqual(report["loss"], 0.25)
+
     def test_a_window_without_a_position_is_refused(self):
         refused = self.npar("inspect", "mistral", "--plan", "none", *settings(batch=1, length=8, depth=1, window=0), code=1)
         self.assertIn("a query sees at least itself (window): 0 > 0 does not hold", refused.error)
