@@ -99,12 +99,12 @@ Status CheckpointFolder::commit(const std::string &partial, Manifest manifest,
   return program::syncFolder(folder);
 }
 
-Status CheckpointFolder::removeOld(uint64_t keep, std::optional<uint64_t> spared, const std::string &tag) const {
+Status CheckpointFolder::removeOld(uint64_t keep, const std::vector<uint64_t> &spared, const std::string &tag) const {
   Result<std::vector<CommittedCheckpoint>> committed = committedCheckpoints(folder);
   if (!committed.ok())
     return committed.status();
   for (size_t i = 0; i + keep < committed->size(); ++i) {
-    if (spared && (*committed)[i].step == *spared)
+    if (std::find(spared.begin(), spared.end(), (*committed)[i].step) != spared.end())
       continue;
     std::string leaving = partialName(folder, (*committed)[i].step, tag + "-old");
     if (Status status = program::renameFolder((*committed)[i].path, leaving); !status.ok())

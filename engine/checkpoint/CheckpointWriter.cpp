@@ -337,7 +337,7 @@ Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::open(Session &sessio
 Status CheckpointWriter::save(const TrainingState &state) { return implementation->save(state); }
 Status CheckpointWriter::poll() { return implementation->poll(); }
 Status CheckpointWriter::finish() { return implementation->finish(); }
-void CheckpointWriter::spare(uint64_t step) { implementation->options.spared = step; }
+void CheckpointWriter::spare(std::vector<uint64_t> steps) { implementation->options.spared = std::move(steps); }
 const std::string &CheckpointWriter::newest() const { return implementation->newest; }
 std::vector<std::string> CheckpointWriter::takeRemarks() { return std::exchange(implementation->remarks, {}); }
 

@@ -16,7 +16,7 @@ namespace npar::engine {
 struct CheckpointOptions {
   std::string folder;                                     ///< of checkpoints; made if it is not there
   uint64_t keep = 0;                                      ///< how many to keep, the newest; 0: all
-  std::optional<uint64_t> spared = std::nullopt;          ///< the step of one more that stays
+  std::vector<uint64_t> spared = {};                      ///< steps of some that stay besides
   ModelCall call;                                         ///< but for `texts`
   std::vector<std::pair<std::string, std::string>> texts; ///< name and content of what the model consists of
 };
@@ -50,8 +50,8 @@ public:
   Status poll();
   /// Waits until nothing is under way.
   Status finish();
-  /// From now on the checkpoint of this step stays, however many newer ones there are.
-  void spare(uint64_t step);
+  /// From now on the checkpoints of these steps stay, however many newer ones there are; no others.
+  void spare(std::vector<uint64_t> steps);
   /// The newest checkpoint that this has written, its folder; empty before the first.
   const std::string &newest() const;
   /// What went wrong without harm to a checkpoint, such as an old one that could not be removed, since the last call.

@@ -17,6 +17,7 @@
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace npar::driver {
 
@@ -197,6 +198,8 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
     status = save(done);
   if (status.ok())
     status = writer->finish();
+  if (status.ok())
+    status = nameBest();
   sayRemarks();
   return status;
 }
@@ -204,8 +207,9 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
 Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double value) {
   if (!writer)
     return {};
-  Status status = done > saved ? save(done) : Status();
   best = done;
+  spareBest(); // also while newer ones come before it is named
+  Status status = done > saved ? save(done) : Status();
   nlohmann::ordered_json json;
   json["checkpoint"] = fmt::format("step-{}", done);
   json["step"] = done;
@@ -214,7 +218,7 @@ Status RunCheckpoints::keepBest(int64_t done, const std::string &name, double va
   return status;
 }
 
-std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::string &name) const {
+std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::string &name) {
   if (!store)
     return std::nullopt;
   std::ifstream file(flags.checkpoint + "/best.json");
@@ -222,16 +226,18 @@ std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::
   bool known = json.is_object() && json.contains("step") && json["step"].is_number_integer() && json.contains(name) && json[name].is_number();
   if (!known || json["step"].get<int64_t>() > firstStep())
     return std::nullopt;
-  writer->spare(json["step"].get<uint64_t>());
+  named = json["step"].get<int64_t>();
+  spareBest();
   return std::pair(json["step"].get<int64_t>(), json[name].get<double>());
 }
 
 /// Until the new best one is named the old one stays.
 Status RunCheckpoints::nameBest() {
-  if (best < 0 || writer->newest() != flags.checkpoint + fmt::format("/step-{}", best))
+  const std::string &newest = writer->newest(); // ".../step-N"; those before it are whole, too
+  if (best < 0 || newest.empty() || std::stoll(newest.substr(newest.rfind('-') + 1)) < best)
     return {};
-  writer->spare(static_cast<uint64_t>(best));
-  best = -1;
+  named = std::exchange(best, -1);
+  spareBest();
   if (!isFirst)
     return {};
   Result<program::OutputFile> file = program::OutputFile::create(flags.checkpoint + "/best.json");
@@ -239,6 +245,14 @@ Status RunCheckpoints::nameBest() {
     return file.status();
   Status status = file->write(0, bestText.data(), bestText.size());
   return status.ok() ? file->commit() : status;
+}
+
+void RunCheckpoints::spareBest() {
+  std::vector<uint64_t> steps;
+  for (int64_t step : {named, best})
+    if (step >= 0)
+      steps.push_back(static_cast<uint64_t>(step));
+  writer->spare(std::move(steps));
 }
 
 void RunCheckpoints::sayRemarks() {

@@ -46,7 +46,7 @@ public:
   /// as soon as it is whole. Saves it where that has not begun.
   engine::Status keepBest(int64_t done, const std::string &name, double value);
   /// With a checkpoint to go on from: step and value of the best one until then, by what `best.json` says of that name; it stays.
-  std::optional<std::pair<int64_t, double>> bestBefore(const std::string &name) const;
+  std::optional<std::pair<int64_t, double>> bestBefore(const std::string &name);
   /// The folder of the newest checkpoint; empty when there is none.
   std::string newest() const;
 
@@ -55,6 +55,8 @@ private:
   engine::Status save(int64_t done);
   /// Names the best checkpoint when it is whole.
   engine::Status nameBest();
+  /// Keeps the best checkpoint, and the one that will be it, out of what --keep removes.
+  void spareBest();
   void sayRemarks();
 
   const RunFlags &flags;
@@ -65,7 +67,8 @@ private:
   const engine::DataSource *source = nullptr; ///< of the training, once it is known
   uint64_t seedInUse = 0;
   int64_t saved = 0; ///< the step of the last save that was begun
-  int64_t best = -1; ///< step of the best checkpoint that is not named yet; -1: none
+  int64_t best = -1;  ///< step of the best checkpoint that is not named yet; -1: none
+  int64_t named = -1; ///< that of `best.json`
   std::string bestText;
   bool isFirst = false; ///< this process has rank 0, and writes what there is once
   double rate = 0;
