@@ -18,7 +18,9 @@ public:
     bindConstants(evaluator, source.parameters, settings, scope, "train block '" + source.name.text + "'");
     std::map<std::string, const ast::Expression *> values;
     for (const ast::Setting &s : source.settings) {
-      if (s.name.text != "batch" && s.name.text != "optimizer" && s.name.text != "clip" && s.name.text != "seed")
+      if (s.name.text == "freeze")
+        reporter.error(s.name.location, "what is frozen is called by paths in quotes", {"write `freeze \"encoder.*\"`"});
+      else if (s.name.text != "batch" && s.name.text != "optimizer" && s.name.text != "clip" && s.name.text != "seed")
         reporter.error(s.name.location, "a train block has no '" + s.name.text + "'", unknownHelp(s.name.text));
       else if (!values.insert({s.name.text, s.value.get()}).second)
         reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
@@ -43,8 +45,6 @@ private:
   }
 
   static std::vector<std::string> unknownHelp(const std::string &name) {
-    if (name == "freeze")
-      return {"paths of parameters stand in quotes: `freeze \"encoder.*\"`"};
     std::vector<std::string> helps = didYouMean(name, {"batch", "optimizer", "clip", "seed"});
     return helps.empty() ? std::vector<std::string>{"it has batch, optimizer, clip and seed"} : helps;
   }

@@ -79,6 +79,26 @@ class EvaluationsTest(DriverTest):
         again = self.npar_json("eval", f"kept/step-{best}", "--set", "compute=f64", "--data", "all.safetensors", "--part", 2, "--quiet", code=None)
         self.assertAlmostEqual(again["loss"], values[best], delta=1e-9)
 
+    def test_the_best_checkpoint_stays_whenever_it_is_whole(self):
+        """Steps are faster than the disk here: the best one, next to the last, is not written yet when the last one comes."""
+        for run in range(3):
+            folder = f"kept{run}"
+            found = self.run_it("--eval-every", 10, "--stop-after", 1, "--stop-on", "right", "--checkpoint", folder, "--every", 10, "--keep", 1, steps=400)
+            best = found["best"]["step"]
+            self.assertEqual(json.loads((self.folder / folder / "best.json").read_text())["checkpoint"], f"step-{best}")
+            self.assertEqual({path.name for path in (self.folder / folder).glob("step-*")}, {f"step-{best}", f"step-{found['steps']}"})
+
+    def test_predictions_need_no_targets_that_count(self):
+        """Of samples that nobody has judged: predictions are written, and losses and metrics are said to have no value."""
+        (self.folder / "m.npar").write_text(TEXT.replace("over = label)\n    metric right = accuracy(argmax(scores, over = label), answer)", "over = label) where answer > 5"))
+        part = {"x": ("F32", [3, 24], [index / 72 for index in range(72)]), "answer": ("I32", [3], [0, 1, 2])}
+        safetensors_file.write_values(self.folder / "new.safetensors", part)
+        self.run_it("--save-weights", "w.safetensors", "--data", "all.safetensors", steps=1)
+        evaluate = ["eval", "m.npar", "--set", "compute=f64", "--plan", "divided", "--weights", "w.safetensors", "--data", "new.safetensors"]
+        self.assertIn("there is nothing to evaluate", self.npar(*evaluate, code=1).error)
+        self.assertIn("'loss' has no value: nothing counts in it", self.npar(*evaluate, "--outputs", "said.safetensors").error)
+        self.assertEqual(safetensors_file.read(self.folder / "said.safetensors")["scores"].shape, [3, 3])
+
     def test_another_file_and_a_metric(self):
         part = [{"x": ("F32", [6, 24], [index / 144 for index in range(144)]), "answer": ("I32", [6], [0, 1, 2, 0, 1, 2])}]
         safetensors_file.write_values(self.folder / "held.safetensors", part[0])

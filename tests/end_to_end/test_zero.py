@@ -47,11 +47,36 @@ plan hybrid(node = 2, dp = 2, tp = 1, pp = 1, zero = 1, per_step = false, sequen
 """
 
 
+SCALAR = """
+model Scalar(channels = 3) {
+    axis batch, channel = channels
+    input x: f32[batch, channel]
+    input y: f32[batch]
+    param w: [channel] = normal(0.5)
+    param b: [] = zeros
+    loss squared_error(project(x, w) + b, y)
+}
+train base for Scalar { batch 8 optimizer AdamW(lr = 1e-3) }
+plan shares(zero = 1) for Scalar {
+    mesh dp = 2
+    micro 2
+    split { batch -> dp }
+    store { optimizer -> dp gradients -> dp if zero >= 2 parameters -> dp if zero >= 3 }
+}
+"""
+
+
 class ZeroTest(DriverTest):
     def verify(self, *arguments):
         report = self.npar_json("verify", *arguments, code=None)
         bad = [check for check in report["checks"] if not check["ok"]]
         self.assertTrue(report["ok"] and not bad, bad)
+
+    def test_a_parameter_of_one_element_has_no_shares(self):
+        (self.folder / "scalar.npar").write_text(SCALAR)
+        for stage in (1, 2, 3):
+            with self.subTest(zero=stage):
+                self.verify("scalar.npar", *settings(zero=stage))
 
     def hash_of(self, model, *arguments):
         summary = self.npar_json("run", model, *arguments, "--random-data", "--steps", 4, "--seed", 3, "--quiet")

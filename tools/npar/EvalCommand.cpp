@@ -161,7 +161,7 @@ Status writeLogs(RunLogs &logs, const EvalFlags &flags, const NamedModel &named,
 }
 
 ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, const Evaluation &evaluation, int64_t samples) {
-  if (evaluation.counted() == 0)
+  if (evaluation.counted() == 0 && flags.outputs.empty()) // predictions may be of what nobody has judged
     return fail(ExitCode::BadInput, "no target of " + (flags.data.files.empty() ? "the data" : "'" + flags.data.files[0] + "'") +
                                         " counts: there is nothing to evaluate");
   if (!flags.use.quiet)

@@ -169,6 +169,9 @@ LogicalResult Layouts::placeParameters() {
     if (!variable.isKind(nn::VariableKind::Parameter))
       continue;
     parameters.emplace_back(variable, layout);
+    updates[variable.getSymName()] = layout;
+    if (layout.getNames().empty()) // one element has no shares
+      continue;
     variables[variable.getSymName()] = layout.withFlat(stores.parameters());
     updates[variable.getSymName()] = layout.withFlat(stores.optimizer());
   }
