@@ -47,7 +47,11 @@ void prefetchTile(const char *line, int64_t stride, int rows, int64_t bytes) {
 int64_t sumBytes(ProductType type) { return type == ProductType::F64 ? 8 : 4; }
 
 /// Of so few rows of C it is faster to read B where it lies than to pack it: measured (README.md), bf16 beside tiles.
-int64_t mostThinRows(const ProductShape &shape) { return shape.type != ProductType::BF16 ? 16 : shape.bTransposed ? 8 : 4; }
+int64_t mostThinRows(const ProductShape &shape, InstructionSet set) {
+  if (shape.type != ProductType::BF16)
+    return 16;
+  return !shape.bTransposed ? 4 : set == InstructionSet::Tiles ? 16 : 8;
+}
 
 int64_t resultBytes(const ProductShape &shape) { return shape.result == ProductResult::Sums ? sumBytes(shape.type) : 2; }
 
@@ -80,7 +84,8 @@ struct Product::Pass {
 };
 
 Product::Product(const ProductShape &shape, int workers, InstructionSet set)
-    : shape(shape), thin(shape.m <= mostThinRows(shape)), kernels(thin ? thinKernels(set, shape.type) : tileKernels(set, shape.type)),
+    : shape(shape), thin(shape.m <= mostThinRows(shape, set)),
+      kernels(thin ? thinKernels(set, shape.type, shape.bTransposed) : tileKernels(set, shape.type)),
       tileBytes(kernels.rows * kernels.columns * sumBytes(shape.type)), inC(shape.result == ProductResult::Sums && !shape.accumulate) {
   if (thin) {
     cutThin(workers);
@@ -293,7 +298,11 @@ void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char 
                    int(std::min<int64_t>(kernels.columns, strip.columns - j)));
 }
 
-const TileKernels &thinKernels(InstructionSet set, ProductType type) { return tileKernels(std::min(set, InstructionSet::Avx512), type); }
+const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTransposed) {
+  if (set == InstructionSet::Tiles && type == ProductType::BF16 && bTransposed)
+    return thinTilesKernels();
+  return tileKernels(std::min(set, InstructionSet::Avx512), type);
+}
 
 const TileKernels &tileKernels(InstructionSet set, ProductType type) {
   switch (set) {

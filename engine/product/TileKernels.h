@@ -47,8 +47,8 @@ struct TileKernels {
                    bool first);
   /// Writes `usedRows` x `usedColumns` of the finished tile (rows side by side) whose corner is (row, column) of C.
   void (*finish)(const ProductTarget &target, const void *tile, int64_t row, int64_t column, int usedRows, int usedColumns);
-  /// Products of few rows read B where it lies. [0, rows) x [0, depth) of A widened: rows of `padded` elements of the sums' type, filled up
-  /// with +0.
+  /// Products of few rows read B where it lies. [0, rows) x [0, depth) of A as multiplyThin takes it, filled up with +0 to `padded`: at
+  /// most rows of so many elements of the sums' type.
   void (*widenThin)(const Operand &a, int64_t rows, int64_t depth, int64_t padded, void *factors);
   /// Sums over all k for [column, column + columns) of B, in tiles for `finish`, one after the other, of `rows` rows. Behind them must be
   /// room for twice as many sums and for a row of B.
@@ -66,13 +66,14 @@ struct TileKernels {
 /// Only BF16 has tiles: for other types the next lower set's kernels are given.
 const TileKernels &tileKernels(InstructionSet set, ProductType type);
 
-/// Those without tiles, which alone have what multiplies few rows.
-const TileKernels &thinKernels(InstructionSet set, ProductType type);
+/// Those that multiply few rows; with tiles only by a B that is transposed, whose rows are tiles as they lie.
+const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTransposed);
 
 const TileKernels &plainKernels(ProductType type);
 const TileKernels &avx2Kernels(ProductType type);
 const TileKernels &avx512Kernels(ProductType type);
-/// BF16 only.
+/// BF16 only; the latter for few rows and a B that is transposed.
 const TileKernels &tilesKernels();
+const TileKernels &thinTilesKernels();
 
 } // namespace npar::engine

@@ -189,6 +189,65 @@ void packB(const Operand &b, int64_t k, int64_t depth, int64_t column, int64_t c
     packAcross<false>(b, column, columns, k, depth, panelColumns, to);
 }
 
+// --- few rows ---------------------------------------------------------------------------------------------------------------------------
+
+// C is computed turned: rows of B, along k as they lie in memory, are the first operand, and A's few rows the second. Products of two
+// numbers are the same either way, so are their sums' order and bits.
+
+/// Pairs of neighbours in k, those of all rows side by side.
+void pairThin(const Operand &a, int64_t rows, int64_t depth, int64_t padded, void *factors) {
+  auto *data = static_cast<const uint16_t *>(a.data);
+  auto *to = static_cast<uint16_t *>(factors);
+  for (int64_t k = 0; k < padded; ++k)
+    for (int64_t r = 0; r < rows; ++r)
+      to[(k / 2 * rows + r) * 2 + k % 2] = k < depth ? data[a.transposed ? k * a.stride + r : r * a.stride + k] : 0;
+}
+
+/// Sums over all k for 32 columns, of which `columns` are there: [row][column 32].
+void multiplyColumns(int64_t rows, int64_t depth, const uint16_t *factors, int64_t padded, const uint16_t *b, int64_t stride,
+                     int64_t columns, float *sums) {
+  const int64_t pairs = rows * int64_t(sizeof(float)), bytes = stride * int64_t(sizeof(uint16_t));
+  _tile_zero(0);
+  _tile_zero(1);
+  for (int64_t k = 0; k < padded; k += group) {
+    alignas(64) uint16_t edge[panelColumns * group];
+    const uint16_t *from = b + k;
+    int64_t step = bytes;
+    if (columns < panelColumns || k + group > depth) {
+      for (int64_t c = 0; c < panelColumns; ++c)
+        _mm512_store_si512(edge + c * group, loadSome(b + c * stride + k, c < columns ? depth - k : 0));
+      from = edge, step = group * int64_t(sizeof(uint16_t));
+    } else {
+      for (int64_t c = 0; c < panelColumns; ++c) // the next columns; nothing is read, so the address may be beyond B
+        __builtin_prefetch(b + (c + panelColumns) * stride + k);
+    }
+    _tile_loadd(6, factors + k * rows, pairs);
+    _tile_loadd(4, from, step);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(5, reinterpret_cast<const char *>(from) + side * step, step);
+    _tile_dpbf16ps(1, 5, 6);
+  }
+  alignas(64) float turned[panelColumns * side];
+  _tile_stored(0, turned, pairs);
+  _tile_stored(1, turned + side * rows, pairs);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < panelColumns; ++c)
+      sums[r * panelColumns + c] = turned[c * rows + r];
+}
+
+void multiplyThin(int64_t rows, int64_t depth, const void *factors, int64_t padded, const Operand &b, int64_t column, int64_t columns,
+                  void *tiles) {
+  TileShapes shapes;
+  for (int tile : {0, 1, 6})
+    shapes.rowBytes[tile] = uint16_t(rows * int64_t(sizeof(float)));
+  _tile_loadconfig(&shapes);
+  const uint16_t *from = static_cast<const uint16_t *>(b.data) + column * b.stride;
+  for (int64_t j = 0; j < columns; j += panelColumns)
+    multiplyColumns(rows, depth, static_cast<const uint16_t *>(factors), padded, from + j * b.stride, b.stride,
+                    std::min<int64_t>(columns - j, panelColumns), static_cast<float *>(tiles) + j * rows);
+  _tile_release();
+}
+
 /// Sums that only have to be rounded. They hold no denormals, which the instruction would flush.
 void finishRounded(const ProductTarget &target, const float *tile, int64_t row, int64_t column, int usedRows, int usedColumns) {
   uint16_t *to = static_cast<uint16_t *>(target.data) + row * target.stride + column;
@@ -212,6 +271,15 @@ void finish(const ProductTarget &target, const void *tile, int64_t row, int64_t 
 const TileKernels &tilesKernels() {
   static constexpr TileKernels kernels{panelRows, panelColumns, group,  2,       768,     2048,  512, 256,   packA,
                                        packB,     multiply,     finish, nullptr, nullptr, begin, end, false, false};
+  return kernels;
+}
+
+const TileKernels &thinTilesKernels() {
+  static const TileKernels kernels = [] {
+    TileKernels result = avx512Kernels(ProductType::BF16);
+    result.widenThin = pairThin, result.multiplyThin = multiplyThin;
+    return result;
+  }();
   return kernels;
 }
 
