@@ -217,9 +217,6 @@ void multiplyColumns(int64_t rows, int64_t depth, const uint16_t *factors, int64
       for (int64_t c = 0; c < panelColumns; ++c)
         _mm512_store_si512(edge + c * group, loadSome(b + c * stride + k, c < columns ? depth - k : 0));
       from = edge, step = group * int64_t(sizeof(uint16_t));
-    } else {
-      for (int64_t c = 0; c < panelColumns; ++c) // the next columns; nothing is read, so the address may be beyond B
-        __builtin_prefetch(b + (c + panelColumns) * stride + k);
     }
     _tile_loadd(6, factors + k * rows, pairs);
     _tile_loadd(4, from, step);
