@@ -71,14 +71,14 @@ struct CheckpointRule {
 struct Statement {
   StatementKind kind = StatementKind::Assign;
   Location location;
-  std::vector<Item> items;                ///< Axis: axes; Input: names; Forward: parameters
-  Name name;                              ///< Param, Repeat, Assign, Metric, Output: what it declares; Loss: may be empty; Input: element type
-  std::optional<Name> path;               ///< Param, Repeat, Assign: what stands after `as`
-  std::optional<Name> index;              ///< Repeat: what its body calls the block's number
-  ExpressionPtr shape;                    ///< Input, Param: the list of axes
-  ExpressionPtr value;                    ///< Param: initialisation; Repeat: count; If: condition; the expression of the others
-  std::string message;                    ///< Require; Under: the prefix
-  std::vector<Statement> body;            ///< Repeat, If, Under, Forward
+  std::vector<Item> items;     ///< Axis: axes; Input: names; Forward: parameters
+  Name name;                   ///< Param, Repeat, Assign, Metric, Output: what it declares; Loss: may be empty; Input: element type
+  std::optional<Name> path;    ///< Param, Repeat, Assign: what stands after `as`
+  std::optional<Name> index;   ///< Repeat: what its body calls the block's number
+  ExpressionPtr shape;         ///< Input, Param: the list of axes
+  ExpressionPtr value;         ///< Param: initialisation; Repeat: count; If: condition; the expression of the others
+  std::string message;         ///< Require; Under: the prefix
+  std::vector<Statement> body; ///< Repeat, If, Under, Forward
   std::vector<CheckpointRule> rules = {}; ///< Checkpoint
   std::vector<Statement> otherwise = {};  ///< If: after `else`
   ExpressionPtr weight = {};              ///< Loss

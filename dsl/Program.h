@@ -85,9 +85,10 @@ struct CheckpointRule {
 
 /// One term of the model's loss: the mean of the node's values at the positions of the global batch that count, times the weight.
 struct Loss {
-  std::string name;   ///< empty: it is the only one
-  int node = -1;      ///< of floats over [batch, ...]
-  int condition = -1; ///< truth values, made of inputs and over axes of the node: where it counts; -1: everywhere, but for targets to ignore
+  std::string name; ///< empty: it is the only one
+  int node = -1;    ///< of floats over [batch, ...]
+  int condition =
+      -1; ///< truth values, made of inputs and over axes of the node: where it counts; -1: everywhere, but for targets to ignore
   double weight = 1;
   Location location;
 };
@@ -123,7 +124,7 @@ struct Model {
   std::vector<Loss> losses;               ///< all of them have a name, or there is one
   std::vector<Metric> metrics;
   std::vector<Prediction> predictions;
-  std::vector<std::string> constants;     ///< names of those that a setting may override
+  std::vector<std::string> constants; ///< names of those that a setting may override
   Location location;
 
   /// The node of the first loss that compares logits with targets; where none does, of the first loss.

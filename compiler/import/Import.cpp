@@ -380,8 +380,9 @@ private:
         continue;
       const dsl::Node &node = nodeOf(loss);
       values.assign(model.nodes.size(), Value()); // each loss is counted where it is computed
-      if (failed(addNodes(withSources(loss.condition >= 0 ? loss.condition : node.operands[1]),
-                          [&](const dsl::Node &) { return At{Phase::Count, node.path, node.block}; })))
+      if (failed(addNodes(withSources(loss.condition >= 0 ? loss.condition : node.operands[1]), [&](const dsl::Node &) {
+            return At{Phase::Count, node.path, node.block};
+          })))
         return failure();
       RankedTensorType type = typeOf(node.type);
       Value valid = countedOf(loss, withAxes(builder.getF64Type(), axesOf(type), type.getShape()), Phase::Count);

@@ -9,7 +9,8 @@
 namespace npar {
 
 /// Imports mechanically: one op per node, one nn.variable per parameter. Locations are those of the user's text; the context gets the
-/// dialects it needs. Only for an evaluation metrics and predictions are imported, which leave results. Returns null after an error, which goes to the context's diagnostic handlers.
+/// dialects it needs. Only for an evaluation metrics and predictions are imported, which leave results. Returns null after an error, which
+/// goes to the context's diagnostic handlers.
 mlir::OwningOpRef<mlir::ModuleOp> importProgram(mlir::MLIRContext &context, const dsl::Program &program, const dsl::Sources &sources,
                                                 program::ProgramKind kind = program::ProgramKind::Training);
 

@@ -20,9 +20,7 @@ public:
   void set(mlir::ModuleOp module) const;
 
 private:
-  mlir::NamedAttribute text(llvm::StringRef key, llvm::StringRef value) {
-    return builder.getNamedAttr(key, builder.getStringAttr(value));
-  }
+  mlir::NamedAttribute text(llvm::StringRef key, llvm::StringRef value) { return builder.getNamedAttr(key, builder.getStringAttr(value)); }
 
   mlir::Builder &builder;
   llvm::SmallVector<mlir::Attribute> measures, predictions;

@@ -48,8 +48,7 @@ void setPlan(ModuleOp module, const dsl::Program &program, Builder &builder, At 
     for (const std::string &axis : rule.mesh)
       mesh.push_back(builder.getStringAttr(axis));
     rules.push_back(dist::RuleAttr::get(context, builder.getStringAttr(rule.axis), rule.pad, mesh, builder.getStringAttr(rule.op),
-                                        builder.getStringAttr(rule.layer), builder.getStringAttr(rule.by),
-                                        location(rule.location)));
+                                        builder.getStringAttr(rule.layer), builder.getStringAttr(rule.by), location(rule.location)));
   }
   module->setAttr("dist.rules", builder.getArrayAttr(rules));
   setPlanClauses(module, plan, builder, location);

@@ -77,8 +77,8 @@ int ModelElaborator::condition(const Statement &s, const AxisNames &axes, Scope 
                   {"compare it, as in `where labels != -1`"});
   for (const std::string &axis : graph.type(node).axes)
     if (!contains(axes, axis))
-      reporter.fail(s.condition->location, "the condition is over " + textOf(graph.type(node).axes) + ", what it chooses from over " +
-                                               textOf(axes));
+      reporter.fail(s.condition->location,
+                    "the condition is over " + textOf(graph.type(node).axes) + ", what it chooses from over " + textOf(axes));
   return node;
 }
 
@@ -91,12 +91,12 @@ void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
         needed[static_cast<size_t>(operand)] = true;
   for (size_t i = 0; i < needed.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; needed[i] && node.op == "parameter")
-      reporter.fail(condition.location, "the condition of a loss is of inputs and positions alone, this one needs parameter '" +
-                                            std::get<std::string>(node.attributes.at("name")) + "'",
+      reporter.fail(condition.location,
+                    "the condition of a loss is of inputs and positions alone, this one needs parameter '" +
+                        std::get<std::string>(node.attributes.at("name")) + "'",
                     {"what counts is counted before the first forward pass; where(c, x, 0.0) in the loss itself may depend on anything"});
   for (size_t i = 0; i < needed.size(); ++i)
-    if (const Node &node = graph.model.nodes[i];
-        needed[i] && graph.isFloat(static_cast<int>(i)) && node.op != "input" && node.op != "fill")
+    if (const Node &node = graph.model.nodes[i]; needed[i] && graph.isFloat(static_cast<int>(i)) && node.op != "input" && node.op != "fill")
       reporter.fail(condition.location, "the condition of a loss computes with floats ('" + node.op + "'), which round as the plan says",
                     {"compare inputs of floats as they are, and compute with integers"});
 }
@@ -139,13 +139,15 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
   const std::vector<MetricForm> &forms = metricForms();
   auto form = std::find_if(forms.begin(), forms.end(), [&](const MetricForm &each) { return isCall && each.name == value.items[0]->text; });
   if (form == forms.end())
-    reporter.fail(value.location, "a metric is mean(x), accuracy(predicted, actual), f1(predicted, actual), perplexity(losses) or "
-                                  "correlation(x, y)",
+    reporter.fail(value.location,
+                  "a metric is mean(x), accuracy(predicted, actual), f1(predicted, actual), perplexity(losses) or "
+                  "correlation(x, y)",
                   {"`metric NAME = mean(float(x))` for anything else that is a mean"});
   Metric metric{s.name.text, form->kind, {}, -1, s.location};
   checkMeasure(s.name, "metric");
   const std::string name = std::string("'") + form->name + "'";
-  bool truths = form->kind == MetricKind::F1, whole = std::string(form->name) == "accuracy", mean = form->kind == MetricKind::Mean && !whole;
+  bool truths = form->kind == MetricKind::F1, whole = std::string(form->name) == "accuracy",
+       mean = form->kind == MetricKind::Mean && !whole;
   for (const ast::Argument *argument : matchArguments(reporter, name, value.location, form->formals, value.suffixes[0].arguments)) {
     int node = tensor(*argument->value, scope, "an argument of " + name);
     auto wants = [&](bool fits, const std::string &what) {
@@ -159,13 +161,13 @@ void ModelElaborator::metric(const Statement &s, Scope &scope) {
     if (!contains(axes, "batch"))
       reporter.fail(argument->value->location, "what a metric is of must keep the axis 'batch', this is over " + textOf(axes));
     if (!metric.nodes.empty() && axes != graph.type(metric.nodes[0]).axes)
-      reporter.fail(argument->value->location, name + " compares values over the same axes: " + textOf(graph.type(metric.nodes[0]).axes) +
-                                                   " and " + textOf(axes));
+      reporter.fail(argument->value->location,
+                    name + " compares values over the same axes: " + textOf(graph.type(metric.nodes[0]).axes) + " and " + textOf(axes));
     metric.nodes.push_back(node);
   }
   if (whole) {
-    const Value hit = tensorArithmetic(graph, reporter, ast::Operator::Equal, value.location, TensorValue{metric.nodes[0]},
-                                       TensorValue{metric.nodes[1]});
+    const Value hit =
+        tensorArithmetic(graph, reporter, ast::Operator::Equal, value.location, TensorValue{metric.nodes[0]}, TensorValue{metric.nodes[1]});
     metric.nodes = {std::get<TensorValue>(hit).node};
   }
   const AxisNames axes = graph.type(metric.nodes[0]).axes; // a copy: the condition adds nodes

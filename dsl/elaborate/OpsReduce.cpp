@@ -161,7 +161,8 @@ Value crossEntropy(OperationCall &call) {
     attributes["ignore"] = *ignore;
   double smoothing = call.number(4), zLoss = call.number(5);
   if (!(smoothing >= 0 && smoothing < 1))
-    call.reporter.fail(call.place(4), "argument 'smoothing' of 'cross_entropy' must be at least 0 and below 1, this is " + textOf(smoothing));
+    call.reporter.fail(call.place(4),
+                       "argument 'smoothing' of 'cross_entropy' must be at least 0 and below 1, this is " + textOf(smoothing));
   if (!(zLoss >= 0 && zLoss <= largestNumber))
     call.reporter.fail(call.place(5), "argument 'z_loss' of 'cross_entropy' must not be negative, this is " + textOf(zLoss));
   if (smoothing > 0)
@@ -184,8 +185,8 @@ Value binaryCrossEntropy(OperationCall &call) {
   int x = call.tensor(0), y = call.tensor(1);
   const AxisNames axes = call.axesOf(x);
   if (call.axesOf(y) != axes)
-    call.reporter.fail(call.place(1), "the targets must be over " + textOf(axes) + ", the logits' axes; these are over " +
-                                          textOf(call.axesOf(y)));
+    call.reporter.fail(call.place(1),
+                       "the targets must be over " + textOf(axes) + ", the logits' axes; these are over " + textOf(call.axesOf(y)));
   if (!call.graph.isFloat(y))
     y = call.add("to_float", {y}, axes).node;
   auto make = [&](const char *op, std::vector<int> operands, std::map<std::string, Attribute> attributes = {}) {

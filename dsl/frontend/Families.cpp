@@ -112,8 +112,7 @@ public:
   /// The class of models with these constants; null where the family has classes and none is of them.
   const FamilyLine *classOf() {
     for (const FamilyLine &line : lines)
-      if (line.word == FamilyWord::Class &&
-          std::all_of(line.rule->values.begin(), line.rule->values.end(), [&](const ast::Item &item) {
+      if (line.word == FamilyWord::Class && std::all_of(line.rule->values.begin(), line.rule->values.end(), [&](const ast::Item &item) {
             return same(evaluator.evaluate(*item.value, constants), constants.find(item.name.text)->value);
           }))
         return &line;
@@ -318,7 +317,8 @@ FamilyCall FamilyText::call(const std::vector<std::string> &architectures, const
     if (skipped)
       result.skipped.push_back(entry.key);
     else if (entry.scope == ConfigEntry::Scope::Absent)
-      result.wrong.push_back("'" + entry.key + "' is " + entry.text + ", which npar's " + model->name.text + " is not" + place(family->name));
+      result.wrong.push_back("'" + entry.key + "' is " + entry.text + ", which npar's " + model->name.text + " is not" +
+                             place(family->name));
     else
       result.wrong.push_back("'" + entry.key + "' is " + entry.text + ", a key that family \"" + family->name.text + "\" does not know" +
                              place(family->name));

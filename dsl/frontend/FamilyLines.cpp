@@ -11,7 +11,8 @@ namespace {
 
 /// In order of FamilyWord.
 const std::vector<std::string> words = {"class", "take", "must", "skip"};
-const char *const forms[] = {"`class \"GPT2LMHeadModel\"`, or `class \"BertModel\"(task = \"sentence\")`", "`take \"key\" = constant`, or `take \"key\" = constant else value`",
+const char *const forms[] = {"`class \"GPT2LMHeadModel\"`, or `class \"BertModel\"(task = \"sentence\")`",
+                             "`take \"key\" = constant`, or `take \"key\" = constant else value`",
                              "`must \"key\" = value`, or `must \"key\" = [value, value]`", "`skip \"key\"`"};
 
 class LineChecker {

@@ -31,8 +31,9 @@ int64_t bytesOf(ProductType type) {
 } // namespace
 
 AttentionPlan::AttentionPlan(const AttentionShape &shape, InstructionSet set)
-    : shape(shape), tiles(tileKernels(set, shape.type)), thin(thinKernels(set, shape.type, /*bTransposed=*/false)), kernels(softmaxKernels(set, shape.type)),
-      elementBytes(bytesOf(shape.type)), sumBytes(std::max<int64_t>(elementBytes, sizeof(float))) {
+    : shape(shape), tiles(tileKernels(set, shape.type)), thin(thinKernels(set, shape.type, /*bTransposed=*/false)),
+      kernels(softmaxKernels(set, shape.type)), elementBytes(bytesOf(shape.type)),
+      sumBytes(std::max<int64_t>(elementBytes, sizeof(float))) {
   // Blocks of keys end where panels do, since sums of rows beyond them would be written, and where groups of k do.
   int64_t rows = tiles.rows, unit = std::lcm(rows, columnUnit);
   queriesPerPart = std::max(rowsPerPart / shape.groups / rows, int64_t(1)) * rows;

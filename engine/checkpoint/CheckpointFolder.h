@@ -24,8 +24,8 @@ public:
 
   /// Writes texts and manifest into the partial folder, syncs it and gives it its name.
   Status commit(const std::string &partial, Manifest manifest, const std::vector<std::pair<std::string, std::string>> &texts) const;
-  /// Removes all committed checkpoints but the newest `keep` and those of steps `spared`: each loses its name first, so that none is there in
-  /// part.
+  /// Removes all committed checkpoints but the newest `keep` and those of steps `spared`: each loses its name first, so that none is there
+  /// in part.
   Status removeOld(uint64_t keep, const std::vector<uint64_t> &spared, const std::string &tag) const;
 
 private:

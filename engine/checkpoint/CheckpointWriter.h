@@ -6,7 +6,6 @@
 #include "engine/runtime/Session.h"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -59,8 +59,9 @@ public:
     size_t size = 0;
     std::optional<int64_t> last;
     for (size_t end; (end = log.find('\n', size)) != std::string::npos; size = end + 1) {
-      nlohmann::json line = nlohmann::json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
-                                                  /*allow_exceptions=*/false);
+      nlohmann::json line =
+          nlohmann::json::parse(log.begin() + static_cast<int64_t>(size), log.begin() + static_cast<int64_t>(end), nullptr,
+                                /*allow_exceptions=*/false);
       if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
         return size;
       auto number = line["step"].get<int64_t>();

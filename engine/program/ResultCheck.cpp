@@ -55,7 +55,8 @@ std::string checkBuffer(const Program &program, const RankClass &rankClass, cons
 }
 
 /// Result `index`, and that it is over the same axes as `first`; null with what is wrong.
-const LogicalResult *resultOf(const Program &program, uint32_t index, const LogicalResult *first, const std::string &of, std::string &wrong) {
+const LogicalResult *resultOf(const Program &program, uint32_t index, const LogicalResult *first, const std::string &of,
+                              std::string &wrong) {
   if (index >= program.results()->size()) {
     wrong = of + " takes result " + number(index) + " of " + number(program.results()->size());
     return nullptr;

@@ -104,8 +104,8 @@ Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, cons
 }
 
 /// Goes through the data, and writes predictions where that is asked for.
-ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program,
-                  const engine::OncePass &data, Evaluation &evaluation) {
+ExitCode evaluate(const EvalFlags &flags, Job &job, engine::Session &session, const program::Program &program, const engine::OncePass &data,
+                  Evaluation &evaluation) {
   using Clock = std::chrono::steady_clock;
   bool ofSamples = evaluation.hasMeasures();
   auto amount = static_cast<double>(program.batch());
@@ -182,8 +182,8 @@ ExitCode report(const EvalFlags &flags, const NamedModel &named, RunLogs &logs, 
 /// Which kind of file it is, and that it fits the program, in every process.
 ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Program &program, std::unique_ptr<engine::OncePass> &data) {
   if (!flags.outputs.empty() && !(program.predictions() && program.predictions()->size() > 0))
-    return fail(ExitCode::BadInput, fmt::format("model '{}' has no outputs to write\nnpar: help: write `output NAME` in the model",
-                                                program.model()->str()));
+    return fail(ExitCode::BadInput,
+                fmt::format("model '{}' has no outputs to write\nnpar: help: write `output NAME` in the model", program.model()->str()));
   if (!flags.outputs.empty())
     if (Status status = checkWritable(flags.outputs); !status.ok())
       return fail(status);
@@ -249,11 +249,11 @@ ExitCode runEval(EvalFlags flags) {
 
 Command addEvalCommand(CLI::App &driver) {
   auto flags = std::make_shared<EvalFlags>();
-  CLI::App *app =
-      driver.add_subcommand("eval", "losses, metrics and predictions of a trained model over a file, or over the last part of its data block\n\n"
-                                    "Example:\n"
-                                    "  npar eval gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 \\\n"
-                                    "      --weights weights.safetensors --data book.txt --tokens bytes\n");
+  CLI::App *app = driver.add_subcommand(
+      "eval", "losses, metrics and predictions of a trained model over a file, or over the last part of its data block\n\n"
+              "Example:\n"
+              "  npar eval gpt2 --set vocab=256 --set width=128 --set heads=4 --set depth=4 --set length=64 \\\n"
+              "      --weights weights.safetensors --data book.txt --tokens bytes\n");
   flags->use.addTo(*app);
   flags->data.addFilesTo(*app);
   app->get_option("--data")->description(
@@ -268,9 +268,10 @@ Command addEvalCommand(CLI::App &driver) {
   app->add_option("--part", flags->part, "the part of the data block's split, from 1 (default: the last; with --data everything)")
       ->type_name("N")
       ->check(wholeNumber(1, 1'000'000));
-  app->add_option("--log", flags->logs,
-                  "the result as a row: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file with 'tfevents' in its name, else a JSON "
-                  "object; may be given several times")
+  app->add_option(
+         "--log", flags->logs,
+         "the result as a row: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file with 'tfevents' in its name, else a JSON "
+         "object; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->check(notEmpty());

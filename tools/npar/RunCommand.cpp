@@ -46,14 +46,15 @@ ExitCode checkFlags(const RunFlags &flags) {
   if (flags.backend == "null" && !flags.checkpoint.empty())
     return fail(ExitCode::Usage, "--checkpoint has no meaning with --backend null: it computes nothing that could be kept");
   if (flags.logs.size() > RunLogs::most)
-    return fail(ExitCode::Usage, "--log is given " + std::to_string(flags.logs.size()) + " times, it may be " + std::to_string(RunLogs::most));
+    return fail(ExitCode::Usage,
+                "--log is given " + std::to_string(flags.logs.size()) + " times, it may be " + std::to_string(RunLogs::most));
   if (flags.checkpoint.empty() && (flags.every > 0 || flags.keep > 0 || flags.resume))
     return fail(ExitCode::Usage, std::string(flags.every > 0  ? "--every"
                                              : flags.keep > 0 ? "--keep"
                                                               : "--resume") +
                                      " is of checkpoints: it goes with --checkpoint DIR");
   if (flags.evalEvery == 0 && (flags.stopAfter > 0 || !flags.evalData.empty() || !flags.stopOn.empty()))
-    return fail(ExitCode::Usage, std::string(flags.stopAfter > 0        ? "--stop-after"
+    return fail(ExitCode::Usage, std::string(flags.stopAfter > 0       ? "--stop-after"
                                              : !flags.evalData.empty() ? "--eval-data"
                                                                        : "--stop-on") +
                                      " is of evaluations: it goes with --eval-every N");
@@ -170,7 +171,8 @@ Command addRunCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
   app->add_flag("--resume", flags->resume, "go on from the newest checkpoint, under this plan or another; begin where there is none");
-  app->add_option("--eval-every", flags->evalEvery, "steps between two evaluations, of the last part of the data block's split or of --eval-data")
+  app->add_option("--eval-every", flags->evalEvery,
+                  "steps between two evaluations, of the last part of the data block's split or of --eval-data")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
   app->add_option("--eval-data", flags->evalData, "file to evaluate on, once through it each time; INPUT=FILE.safetensors is of one input")
@@ -192,9 +194,10 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--threads", flags->threads, "workers (default: the machine's, shared by the processes of a job that run on it)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
-  app->add_option("--log", flags->logs,
-                  "a row per step, grows as FILE.partial, renamed when the run ends: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file "
-                  "with 'tfevents' in its name, else JSON objects; may be given several times")
+  app->add_option(
+         "--log", flags->logs,
+         "a row per step, grows as FILE.partial, renamed when the run ends: columns in FILE.csv, TensorBoard's events in FOLDER/ or a file "
+         "with 'tfevents' in its name, else JSON objects; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->check(notEmpty());

@@ -2,22 +2,14 @@
 // where the result lies elsewhere than what was kept is that copied first.
 #include "compiler/codegen/loops/Append.h"
 
+#include "compiler/codegen/loops/KernelFunction.h"
 #include "compiler/codegen/loops/Narrow.h"
-#include "compiler/codegen/loops/Vector.h"
 #include "compiler/dialects/nn/ops/Along.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace npar::codegen {
 namespace {
-
-nn::AppendOp appendOf(rank::KernelOp kernel) {
-  auto ops = kernel.getBody().getOps<nn::AppendOp>();
-  return ops.empty() ? nn::AppendOp() : *ops.begin();
-}
 
 /// [states, keys, columns] and [states, rows, columns].
 struct Sizes {
@@ -36,41 +28,33 @@ struct Sizes {
 
 } // namespace
 
-bool isAppend(rank::KernelOp kernel) { return bool(appendOf(kernel)); }
+bool isAppend(rank::KernelOp kernel) { return bool(onlyOp<nn::AppendOp>(kernel)); }
 
 int64_t appendExtent(rank::KernelOp kernel) {
-  Sizes sizes(appendOf(kernel));
+  Sizes sizes(onlyOp<nn::AppendOp>(kernel));
   return sizes.states * sizes.chunks;
 }
 
 FailureOr<OwningOpRef<ModuleOp>> emitAppend(rank::KernelOp kernel) {
-  nn::AppendOp op = appendOf(kernel);
+  nn::AppendOp op = onlyOp<nn::AppendOp>(kernel);
   for (Value value : op->getOperands())
     if (!isa<BlockArgument>(value))
       return kernel.emitOpError("computes an operand of 'nn.append'");
   Sizes sizes(op);
   Type element = storageType(cast<RankedTensorType>(op.getType()).getElementType());
-  Location loc = kernel.getLoc();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
-  auto target = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType({pointer, pointer, i64, i64}, {}));
-  Block *entry = target.addEntryBlock();
-  b.setInsertionPointToStart(entry);
-  auto constant = [&](int64_t value) { return constantI64(b, loc, value); };
+  KernelFunction k(kernel);
+  OpBuilder &b = k.b;
+  Location loc = k.loc;
+  auto constant = [&](int64_t value) { return k.constant(value); };
   auto add = [&](Value x, Value y) -> Value { return arith::AddIOp::create(b, loc, x, y); };
   auto mul = [&](Value x, int64_t y) -> Value { return arith::MulIOp::create(b, loc, x, constant(y)); };
-  auto buffer = [&](unsigned index) -> Value {
-    return LLVM::LoadOp::create(b, loc, pointer, address(b, loc, entry->getArgument(0), pointer, constant(index)));
-  };
-  auto argument = [&](Value value) { return buffer(cast<BlockArgument>(value).getArgNumber()); };
-  Value kept = argument(op.getKept()), rows = argument(op.getRows()), positions = argument(op.getPositions());
-  Value out = buffer(kernel.getBody().front().getNumArguments());
+  Value kept = k.buffer(numberOf(op.getKept())), rows = k.buffer(numberOf(op.getRows())), positions = k.buffer(numberOf(op.getPositions()));
+  Value out = k.buffer(kernel.getBody().front().getNumArguments());
   auto loop = [&](Value begin, Value end, llvm::function_ref<void(Value)> body) {
-    auto op = scf::ForOp::create(b, loc, begin, end, constant(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(op.getBody());
-    body(op.getInductionVar());
+    k.loop(begin, end, 1, {}, [&](Value index, Value) {
+      body(index);
+      return Value();
+    });
   };
   auto onlyIf = [&](Value condition, llvm::function_ref<void()> body) {
     auto branch = scf::IfOp::create(b, loc, condition, false);
@@ -78,7 +62,7 @@ FailureOr<OwningOpRef<ModuleOp>> emitAppend(rank::KernelOp kernel) {
     b.setInsertionPointToStart(branch.thenBlock());
     body();
   };
-  loop(entry->getArgument(2), entry->getArgument(3), [&](Value item) {
+  loop(k.begin(), k.end(), [&](Value item) {
     Value state = arith::DivUIOp::create(b, loc, item, constant(sizes.chunks));
     Value column = mul(arith::RemUIOp::create(b, loc, item, constant(sizes.chunks)), sizes.lanes);
     Value mask;
@@ -88,21 +72,21 @@ FailureOr<OwningOpRef<ModuleOp>> emitAppend(rank::KernelOp kernel) {
       return address(b, loc, base, element, add(mul(add(mul(state, count), row), sizes.columns), column));
     };
     auto move = [&](Value from, Value to) { storeLanes(b, loc, loadLanes(b, loc, from, element, sizes.lanes, mask), to, mask); };
-    Value differ = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, LLVM::PtrToIntOp::create(b, loc, i64, kept),
-                                         LLVM::PtrToIntOp::create(b, loc, i64, out));
+    Value differ = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), kept),
+                                         LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), out));
     onlyIf(differ, [&] {
       loop(constant(0), constant(sizes.keys), [&](Value key) { move(place(kept, sizes.keys, key), place(out, sizes.keys, key)); });
     });
     loop(constant(0), constant(sizes.rows), [&](Value row) {
       Value word = LLVM::LoadOp::create(b, loc, b.getI32Type(), address(b, loc, positions, b.getI32Type(), row));
-      Value key = arith::ExtSIOp::create(b, loc, i64, word);
+      Value key = arith::ExtSIOp::create(b, loc, b.getI64Type(), word);
       // One unsigned comparison tests both ends.
       Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, key, constant(sizes.keys));
       onlyIf(inside, [&] { move(place(rows, sizes.rows, row), place(out, sizes.keys, key)); });
     });
   });
   func::ReturnOp::create(b, loc);
-  return module;
+  return std::move(k.module);
 }
 
 } // namespace npar::codegen

@@ -82,7 +82,8 @@ struct AutodiffForward : ::impl::AutodiffForwardBase<AutodiffForward> {
       }
     if (totals.empty())
       return getOperation().emitError("internal error: '@micro' sums up no loss");
-    return totals.front().emitError("nothing can be generated: the model's loss is no cross_entropy, which compares logits with the next tokens");
+    return totals.front().emitError(
+        "nothing can be generated: the model's loss is no cross_entropy, which compares logits with the next tokens");
   }
 
   static void leave(AccumulateOp total, StringRef name, Value value) {

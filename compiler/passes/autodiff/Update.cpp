@@ -276,10 +276,10 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     auto attribute = [&](StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); };
     FloatAttr decay = decayOf(builder, each);
     learningRate = rateOf(builder, each, learningRate);
-    auto step = place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient,
-                                      m, v, factor, learningRate, counted, attribute("beta1"), attribute("beta2"), attribute("epsilon"),
-                                      decay),
-                      at);
+    auto step =
+        place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient, m, v,
+                              factor, learningRate, counted, attribute("beta1"), attribute("beta2"), attribute("epsilon"), decay),
+              at);
     writeTrained(builder, each, trained, step.getNewW(), at);
     write(builder, mean, step.getNewM(), at);
     write(builder, square, step.getNewV(), at);

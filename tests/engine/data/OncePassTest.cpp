@@ -76,8 +76,9 @@ TEST_F(OncePassTest, refusesWhatCannotBeEvaluated) {
             std::string::npos);
   BatchShape other = streamShape(1, 4);
   other.inputs[1].role = program::InputRole::Other;
-  EXPECT_NE(OncePass::openTokens(file("data", "abc"), TokenFormat::Bytes, other, 4).status().message().find("it cannot feed tokens, targets"),
-            std::string::npos);
+  EXPECT_NE(
+      OncePass::openTokens(file("data", "abc"), TokenFormat::Bytes, other, 4).status().message().find("it cannot feed tokens, targets"),
+      std::string::npos);
 }
 
 } // namespace

@@ -52,9 +52,10 @@ TEST(TensorBoardEventsTest, areThoseOfTensorBoardsWriter) {
 
 TEST(CommaSeparatedTest, rowsHaveTheColumnsOfTheHead) {
   const LogFormat &columns = commaSeparated();
-  EXPECT_EQ(columns.head({"samples", {"a, \"b\""}, {}, {}}),
-            "step,kind,loss,grad_norm,lr,samples,samples_per_second,flops_per_second,peak_share,loss_scale,skipped,valid_tokens,epoch,sample,"
-            "batch_hash,\"grad_norm a, \"\"b\"\"\"\n");
+  EXPECT_EQ(
+      columns.head({"samples", {"a, \"b\""}, {}, {}}),
+      "step,kind,loss,grad_norm,lr,samples,samples_per_second,flops_per_second,peak_share,loss_scale,skipped,valid_tokens,epoch,sample,"
+      "batch_hash,\"grad_norm a, \"\"b\"\"\"\n");
   EXPECT_EQ(columns.row(shape, plain(7)), "7,train,5.5,1.25,3e-04,4096,1000,,,,0,,,,,,,,\n");
   EXPECT_EQ(columns.row(shape, full()), "1,train,4.125,0.1,6e-04,4096,1e+06,1.5e+12,0.75,65536,1,4000,2,48,0123,,,0.08,0.06\n");
   EXPECT_EQ(columns.row(shape, evaluation(8)), "8,eval,,,,,,,,,,,,,,1.5,4.481689,,\n");

@@ -58,8 +58,7 @@ Status Evaluation::addUp(engine::Session &session, const engine::CountedBatch &b
         return got.status();
       counted = *got;
     }
-    uint64_t there =
-        elementsOfSample(*program->results()->Get(measure.values()->Get(0))) * static_cast<uint64_t>(batch.samples);
+    uint64_t there = elementsOfSample(*program->results()->Get(measure.values()->Get(0))) * static_cast<uint64_t>(batch.samples);
     for (uint64_t i = 0; i < there; ++i)
       if (!counted || (*counted)[i] != 0)
         all[m].sum.add((*operands[0])[i], operands[1] ? (*operands[1])[i] : 0);

@@ -1,5 +1,5 @@
-// One number of an evaluation, added up value by value: exact sums where values are whole, float64 in the order of the data otherwise, so that
-// neither ranks nor batches have a part in it.
+// One number of an evaluation, added up value by value: exact sums where values are whole, float64 in the order of the data otherwise, so
+// that neither ranks nor batches have a part in it.
 #pragma once
 
 #include "engine/program/Enums_generated.h"
@@ -17,7 +17,8 @@ public:
   void add(double x, double y = 0);
   /// How many positions there were.
   int64_t counted() const { return count; }
-  /// Nothing where it is not defined: nothing counted, neither predicted nor actual truth for F1, values that are all equal for Correlation.
+  /// Nothing where it is not defined: nothing counted, neither predicted nor actual truth for F1, values that are all equal for
+  /// Correlation.
   std::optional<double> value() const;
   /// Why it is not, for people.
   const char *whyUndefined() const;

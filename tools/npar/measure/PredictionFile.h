@@ -11,8 +11,8 @@ namespace npar::driver {
 
 class PredictionFile {
 public:
-  /// For so many samples. Floats of 16 bits are written as float32. With an empty path nothing is written: for processes that only take part
-  /// in reading results.
+  /// For so many samples. Floats of 16 bits are written as float32. With an empty path nothing is written: for processes that only take
+  /// part in reading results.
   static engine::Result<PredictionFile> create(const std::string &path, const program::Program &program, int64_t samples);
   /// What the last step left of the first `samples` of its batch, which are samples `first` and on of the data. Every session takes part.
   /// What cannot be written is told by `commit`, so that nobody waits for a process that has stopped.

@@ -223,7 +223,8 @@ std::optional<std::pair<int64_t, double>> RunCheckpoints::bestBefore(const std::
     return std::nullopt;
   std::ifstream file(flags.checkpoint + "/best.json");
   nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  bool known = json.is_object() && json.contains("step") && json["step"].is_number_integer() && json.contains(name) && json[name].is_number();
+  bool known =
+      json.is_object() && json.contains("step") && json["step"].is_number_integer() && json.contains(name) && json[name].is_number();
   if (!known || json["step"].get<int64_t>() > firstStep())
     return std::nullopt;
   named = json["step"].get<int64_t>();

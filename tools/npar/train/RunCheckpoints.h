@@ -42,8 +42,8 @@ public:
   engine::Status afterStep(int64_t done, double rate);
   /// At the end of the training, however it came: one more, unless it is there already or `sound` is false; waits until all are written.
   engine::Status atEnd(int64_t done, bool sound);
-  /// The checkpoint of this step, which was the best so far, stays whatever --keep says, and `best.json` in the folder names it with that value
-  /// as soon as it is whole. Saves it where that has not begun.
+  /// The checkpoint of this step, which was the best so far, stays whatever --keep says, and `best.json` in the folder names it with that
+  /// value as soon as it is whole. Saves it where that has not begun.
   engine::Status keepBest(int64_t done, const std::string &name, double value);
   /// With a checkpoint to go on from: step and value of the best one until then, by what `best.json` says of that name; it stays.
   std::optional<std::pair<int64_t, double>> bestBefore(const std::string &name);
@@ -66,7 +66,7 @@ private:
   engine::DataPosition position;              ///< of the first step of this run
   const engine::DataSource *source = nullptr; ///< of the training, once it is known
   uint64_t seedInUse = 0;
-  int64_t saved = 0; ///< the step of the last save that was begun
+  int64_t saved = 0;  ///< the step of the last save that was begun
   int64_t best = -1;  ///< step of the best checkpoint that is not named yet; -1: none
   int64_t named = -1; ///< that of `best.json`
   std::string bestText;

@@ -51,8 +51,9 @@ ExitCode RunEvaluations::lookAtData(const program::Program &root) {
   if (named.files.empty()) {
     bool split = root.data() && root.data()->shares()->size() > 1 && flags.data.files.empty() && !flags.data.random;
     if (!split)
-      return fail(ExitCode::BadInput, "nothing is held out to evaluate on\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
-                                      "seed 42`");
+      return fail(ExitCode::BadInput,
+                  "nothing is held out to evaluate on\nnpar: help: give --eval-data FILE, or a data block with `split 0.9, 0.1 "
+                  "seed 42`");
     named.tokens.clear();
   }
   tokens = named.tokens;

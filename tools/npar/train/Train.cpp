@@ -73,9 +73,7 @@ Status evaluate(const RunFlags &flags, RunEvaluations &evaluations, const engine
   return status;
 }
 
-double secondsSince1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double secondsSince1970() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 /// FLOP/s that the products of a machine reach, by its measured figures, on as many machines as a program's ranks stand on; 0: unknown.
 double peakOf(const RunFlags &flags, const Job &job, const program::Program &program) {
@@ -306,8 +304,8 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     training.clocks = std::move(*clocks);
   }
   job.phase(""); // where its steps are is seen by itself
-  Status trained = trainSteps(flags, job, root, shape, **session, *data, logs, peakOf(flags, job, root), checkpoints, evaluations,
-                              training);
+  Status trained =
+      trainSteps(flags, job, root, shape, **session, *data, logs, peakOf(flags, job, root), checkpoints, evaluations, training);
   ExitCode code = finish(flags, job, **session, root, trace, checkpoints, trained, training);
   if (!trained.ok()) // others may be gone: nobody waits for them
     return code;

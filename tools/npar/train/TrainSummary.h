@@ -23,7 +23,7 @@ struct Training {
   std::vector<engine::NamedLoss> losses;   ///< of the last step, those that have names
   std::string unit = "tokens";             ///< of speeds: samples where no stream of tokens is fed
   double perSecond = 0;                    ///< over all steps but the first, which also warms up; of the first when it is the only one
-  engine::Status log, checkpoint;                  ///< what cannot be written ends the training, but what was learned is not lost
+  engine::Status log, checkpoint;          ///< what cannot be written ends the training, but what was learned is not lost
   std::string stoppedBy;                   ///< the signal that ended it before its last step; empty: none
   std::optional<std::string> badParameter; ///< the first that is not finite at the end
   std::vector<RowHash> rows;               ///< of the batch of this step, as far as this process reads it

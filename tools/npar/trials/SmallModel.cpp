@@ -10,9 +10,8 @@ namespace npar::driver {
 namespace {
 
 /// The words of the standard library's models. An odd vocabulary needs padding, eight heads can be split by two features at once.
-const Settings smallSizes = {{"vocab", "67"}, {"context", "16"}, {"length", "16"},  {"width", "32"}, {"heads", "8"},
-                             {"mlp", "64"},   {"inner", "64"},   {"kv_heads", "2"}, {"depth", "2"},  {"head_dim", "8"},
-                             {"sources", "16"}};
+const Settings smallSizes = {{"vocab", "67"}, {"context", "16"}, {"length", "16"}, {"width", "32"},   {"heads", "8"},   {"mlp", "64"},
+                             {"inner", "64"}, {"kv_heads", "2"}, {"depth", "2"},   {"head_dim", "8"}, {"sources", "16"}};
 
 /// Settings of what each plan of the matrix says itself: they would hold for all of them, or for none.
 ExitCode refusePlanSettings(const ModelOptions &options) {

@@ -155,9 +155,10 @@ TEST_F(GradientTest, Layers) {
   checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n"
            "%loss, %lse = nn.cross_entropy %0, %i over \"embed\" : (!x, tensor<2xi32, #nn.axes<batch>>) -> (!b, !b)\n"
            "%y = nn.mul %loss, %b : (!b, !e) -> !x");
-  checkOps("%0 = nn.mul %a, %b : (!x, !e) -> !x\n"
-           "%loss, %lse = nn.cross_entropy %0, %i over \"embed\" smoothing 0.3 z_loss 0.2 : (!x, tensor<2xi32, #nn.axes<batch>>) -> (!b, !b)\n"
-           "%y = nn.mul %loss, %b : (!b, !e) -> !x");
+  checkOps(
+      "%0 = nn.mul %a, %b : (!x, !e) -> !x\n"
+      "%loss, %lse = nn.cross_entropy %0, %i over \"embed\" smoothing 0.3 z_loss 0.2 : (!x, tensor<2xi32, #nn.axes<batch>>) -> (!b, !b)\n"
+      "%y = nn.mul %loss, %b : (!b, !e) -> !x");
 }
 
 // Two query heads of a group share keys and values; queries and keys meet over two axes, values have a third.

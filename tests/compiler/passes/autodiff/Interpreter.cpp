@@ -311,7 +311,8 @@ bool Interpreter::layers(Operation *op) {
       each = std::log(each);
     Tensor chosen = sumOver(shape(0), x.shape, [&](const Index &i) { return isTarget(targets, loss.getAxisAttr(), i) ? x.at(i) : 0; });
     Tensor all = sumOver(shape(0), x.shape, [&](const Index &i) { return x.at(i); });
-    double smoothing = numberOf(loss.getSmoothing()), zLoss = numberOf(loss.getZLoss()), classes = classesOf(loss.getLogits(), loss.getAxisAttr());
+    double smoothing = numberOf(loss.getSmoothing()), zLoss = numberOf(loss.getZLoss()),
+           classes = classesOf(loss.getLogits(), loss.getAxisAttr());
     set(loss.getLoss(), sumOver(shape(0), {}, [&](const Index &i) {
           return lse.at(i) - (1 - smoothing) * chosen.at(i) - smoothing / classes * all.at(i) + zLoss * lse.at(i) * lse.at(i);
         }));
@@ -321,7 +322,8 @@ bool Interpreter::layers(Operation *op) {
   if (auto grad = llvm::dyn_cast<CrossEntropyGradOp>(op)) {
     const Tensor &x = value(grad.getLogits()), &targets = value(grad.getTargets()), &lse = value(grad.getLse()),
                  &dloss = value(grad.getDloss());
-    double smoothing = numberOf(grad.getSmoothing()), zLoss = numberOf(grad.getZLoss()), classes = classesOf(grad.getLogits(), grad.getAxisAttr());
+    double smoothing = numberOf(grad.getSmoothing()), zLoss = numberOf(grad.getZLoss()),
+           classes = classesOf(grad.getLogits(), grad.getAxisAttr());
     return set(grad, sumOver(shape(0), {},
                              [&](const Index &i) {
                                double probability = std::exp(x.at(i) - lse.at(i)) * (1 + 2 * zLoss * lse.at(i));
