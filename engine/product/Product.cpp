@@ -299,8 +299,11 @@ void Product::finishRow(const Strip &strip, int64_t i, int usedRows, const char 
 }
 
 const TileKernels &thinKernels(InstructionSet set, ProductType type, bool bTransposed) {
-  if (set == InstructionSet::Tiles && type == ProductType::BF16 && bTransposed)
-    return thinTilesKernels();
+  // A variable that is made at its first use may throw: that code belongs to no file of one instruction set.
+  if (set == InstructionSet::Tiles && type == ProductType::BF16 && bTransposed) {
+    static const TileKernels tiles = thinTilesKernels();
+    return tiles;
+  }
   return tileKernels(std::min(set, InstructionSet::Avx512), type);
 }
 

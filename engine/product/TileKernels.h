@@ -74,6 +74,6 @@ const TileKernels &avx2Kernels(ProductType type);
 const TileKernels &avx512Kernels(ProductType type);
 /// BF16 only; the latter for few rows and a B that is transposed.
 const TileKernels &tilesKernels();
-const TileKernels &thinTilesKernels();
+TileKernels thinTilesKernels();
 
 } // namespace npar::engine

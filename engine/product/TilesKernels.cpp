@@ -271,12 +271,9 @@ const TileKernels &tilesKernels() {
   return kernels;
 }
 
-const TileKernels &thinTilesKernels() {
-  static const TileKernels kernels = [] {
-    TileKernels result = avx512Kernels(ProductType::BF16);
-    result.widenThin = pairThin, result.multiplyThin = multiplyThin;
-    return result;
-  }();
+TileKernels thinTilesKernels() {
+  TileKernels kernels = avx512Kernels(ProductType::BF16);
+  kernels.widenThin = pairThin, kernels.multiplyThin = multiplyThin;
   return kernels;
 }
 
