@@ -2,6 +2,7 @@
 #include "compiler/cost/CostModel.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace npar::cost {
 
@@ -61,6 +62,13 @@ Duration stepDuration(const Machine &machine, const Operation &operation) {
   return duration;
 }
 
+double coresOf(const Machine &machine, double seconds) {
+  double least = std::max(0.0, seconds - machine.launch), most = least * capacityOf(machine); // of the work on one core
+  for (int halving = 0; halving < 40 && machine.cores > 1; ++halving)
+    (spreadOverCores(machine, (least + most) / 2).seconds < seconds - machine.launch ? least : most) = (least + most) / 2;
+  return spreadOverCores(machine, most).cores;
+}
+
 double capacityOf(const Machine &machine) { return 1 + (machine.cores - 1) * machine.spread; }
 
 double productPeak(const Machine &machine, program::ElementType type) {
@@ -68,24 +76,69 @@ double productPeak(const Machine &machine, program::ElementType type) {
   return index < machine.products.size() ? machine.products[index].rate * capacityOf(machine) : 0;
 }
 
-double transferSeconds(const Machine &machine, double bytes) { return machine.latency + bytes / machine.link; }
+double statedPeak(const Machine &machine, program::ElementType type) {
+  size_t index = typeIndex(type);
+  return index < machine.products.size() ? machine.products[index].peak : 0;
+}
 
-double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, int members) {
-  if (members <= 1)
+const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level) {
+  size_t place = static_cast<size_t>(level);
+  for (size_t one = place; one < machine.links.size(); ++one)
+    if (machine.links[one].bandwidth > 0)
+      return machine.links[one];
+  while (place > 0 && machine.links[place].bandwidth <= 0)
+    --place;
+  return machine.links[place];
+}
+
+double transferSeconds(const Machine &machine, double bytes, LinkLevel level) {
+  const dsl::LinkFigures &link = linkOf(machine, level);
+  return link.latency + bytes / link.bandwidth;
+}
+
+/// Bytes/s at which a ring's members pass on what they have.
+static double ringBandwidth(const Machine &machine, const GroupSpan &span) {
+  double bandwidth = linkOf(machine, span.level).bandwidth;
+  if (span.level <= LinkLevel::Host)
+    return bandwidth;
+  bandwidth *= span.inside;
+  return span.inside > 1 ? std::min(bandwidth, linkOf(machine, LinkLevel::Host).bandwidth) : bandwidth;
+}
+
+static double allReduceSeconds(const Machine &machine, double bytes, const GroupSpan &span, double bandwidth) {
+  const dsl::LinkFigures &link = linkOf(machine, span.level);
+  double n = span.members;
+  double ring = 2 * (n - 1) * (link.latency + bytes / n / bandwidth);
+  double tree = 2 * std::ceil(std::log2(n)) * link.latency + 2 * bytes / bandwidth;
+  double best = std::min(ring, tree);
+  return link.reduce > 0 ? std::min(best, 2 * link.latency + bytes / link.reduce) : best;
+}
+
+double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span) {
+  if (span.members <= 1)
     return 0;
-  // A round passes 1/members of the vector to the neighbour; an all-reduce is a reduce-scatter and an all-gather.
-  auto rounds = [&](int count) { return count * transferSeconds(machine, bytes / members); };
+  double bandwidth = ringBandwidth(machine, span), latency = linkOf(machine, span.level).latency;
   switch (kind) {
   case program::CollectiveKind::Permute:
-    return transferSeconds(machine, bytes);
+    return transferSeconds(machine, bytes, span.level);
   case program::CollectiveKind::AllReduce:
-    return rounds(2 * (members - 1));
+    return allReduceSeconds(machine, bytes, span, bandwidth);
   case program::CollectiveKind::AllGather:
   case program::CollectiveKind::ReduceScatter:
   case program::CollectiveKind::AllToAll:
     break;
   }
-  return rounds(members - 1);
+  return (span.members - 1) * (latency + bytes / span.members / bandwidth);
+}
+
+std::vector<LinkUse> linksOf(const Machine &machine, const GroupSpan &span) {
+  double bandwidth = ringBandwidth(machine, span), far = linkOf(machine, span.level).bandwidth;
+  if (span.level <= LinkLevel::Host)
+    return {{span.level, 1}};
+  std::vector<LinkUse> uses = {{span.level, bandwidth / (far * span.inside)}};
+  if (span.inside > 1)
+    uses.push_back({LinkLevel::Host, bandwidth / linkOf(machine, LinkLevel::Host).bandwidth});
+  return uses;
 }
 
 } // namespace npar::cost

@@ -5,8 +5,11 @@
 #include "dsl/machine/Machine.h"
 #include "engine/program/Enums_generated.h"
 
+#include <vector>
+
 namespace npar::cost {
 
+using dsl::LinkLevel;
 using dsl::Machine;
 
 enum class Work { Kernel, Product, Attention, AttentionGradient, Move };
@@ -42,18 +45,47 @@ Duration spreadOverCores(const Machine &machine, double seconds);
 /// launch + workSeconds, spread.
 Duration stepDuration(const Machine &machine, const Operation &operation);
 
+/// The cores that a step of so many seconds, as `stepDuration` gives them, keeps busy.
+double coresOf(const Machine &machine, double seconds);
+
 /// The cores' work that the machine does at once: below its number of cores where each further one adds less.
 double capacityOf(const Machine &machine);
 
 /// FLOP/s of large products that keep the whole machine busy; 0 for float64, of which no figures are measured.
 double productPeak(const Machine &machine, program::ElementType type);
 
-/// Seconds of a message from one rank to another.
-double transferSeconds(const Machine &machine, double bytes);
+/// FLOP/s that the maker of a device states; 0: nobody does.
+double statedPeak(const Machine &machine, program::ElementType type);
 
-/// Seconds of a collective of `members` ranks by the ring algorithm (Thakur et al. 2005, "Optimization of collective communication
-/// operations in MPICH", section 4). `bytes` is the whole vector: the input of all_reduce, reduce_scatter and all_to_all, the result of
-/// all_gather; the piece of permute, which is one message.
-double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, int members);
+/// Where the members of a group of ranks stand. A group inside a host has one host.
+struct GroupSpan {
+  int members = 1;
+  LinkLevel level = LinkLevel::Host; ///< the farthest that a message of the group goes over
+  double inside = 1;                 ///< members on a host: of several hosts the mean
+  static GroupSpan ofHost(int members) { return {members, LinkLevel::Host, double(members)}; }
+};
+
+/// The nearest level that the machine has, `level` or a farther one; the farthest that it has where there is none.
+const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level);
+
+/// Seconds of a message from one rank to another.
+double transferSeconds(const Machine &machine, double bytes, LinkLevel level = LinkLevel::Host);
+
+/// Seconds of a collective. `bytes` is the whole vector: the input of all_reduce, reduce_scatter and all_to_all, the result of all_gather;
+/// the piece of permute, which is one message. The better one of
+///
+///   ring       (n - 1) rounds of 1/n of the vector, twice for an all-reduce (Thakur et al. 2005, "Optimization of collective communication
+///              operations in MPICH", section 4); where a ring of n members crosses hosts, its members on a host send over links of
+///              their own, so that a round over the farther level has `inside` times its bandwidth
+///   tree       all-reduce: 2 log2 n messages, between them the vector twice through (double binary trees: Sanders, Speck, Traeff 2009)
+///   network    all-reduce where the level's `reduce` says so: a message and the vector once through
+double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);
+
+/// Of what a level's links carry, the share that a collective wants while it runs.
+struct LinkUse {
+  LinkLevel level = LinkLevel::Host;
+  double share = 1;
+};
+std::vector<LinkUse> linksOf(const Machine &machine, const GroupSpan &span);
 
 } // namespace npar::cost

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <tuple>
 
 namespace npar::dsl {
@@ -11,41 +12,75 @@ std::string Figure::path() const { return std::string(group) + "." + (*type ? st
 
 std::vector<Figure> figuresOf(Machine &m) {
   using Kind = FigureKind;
-  std::vector<Figure> figures = {
-      {"processor", "", "cores", Kind::Cores, false, "that the ranks on the machine share", &m.cores},
-      {"processor", "", "ranks", Kind::Ranks, false, "that stand on one such machine at most; others have machines of their own", &m.ranks},
-      {"processor", "", "spread", Kind::Share, true, "what each further core adds to the speed of a long step", &m.spread},
-      {"processor", "", "grain", Kind::Seconds, true, "a step that lasts so long on one core gains half of that", &m.grain},
-      {"step", "", "launch", Kind::Seconds, true, "a step that does nothing", &m.launch},
-      {"memory", "", "near", Kind::Bandwidth, false, "operands of a step that the caches keep", &m.near},
-      {"memory", "", "size", Kind::Bytes, false, "so many bytes of a step's operands count as near", &m.nearSize},
-      {"memory", "", "far", Kind::Bandwidth, false, "the other operands", &m.far},
-      {"memory", "", "move", Kind::Bandwidth, false, "what a step zeroes or copies", &m.move},
-      {"kernel", "", "operation", Kind::Seconds, true, "one element of an operation in a generated kernel; twice in f64", &m.operation},
-      {"kernel", "", "function", Kind::Seconds, true, "more for an exponential or the like", &m.function},
-      {"link", "", "bandwidth", Kind::Bandwidth, false, "a message between two ranks", &m.link},
-      {"link", "", "latency", Kind::Seconds, true, "before its first byte", &m.latency},
-  };
+  using Need = FigureNeed;
+  bool isDevice = m.kind == MachineKind::Device;
+  std::vector<Figure> figures;
+  if (isDevice)
+    figures = {
+        {"device", "", "count", Kind::Devices, Need::Always, false, "in a host; each has a rank", &m.ranks},
+        {"device", "", "memory", Kind::Bytes, Need::Always, false, "of each", &m.room},
+        {"device", "", "reserved", Kind::Bytes, Need::Always, true, "of it that no program gets: context, libraries, messages", &m.reserved},
+        {"device", "", "fragments", Kind::Share, Need::Always, true, "of it that is lost between allocations", &m.fragments},
+    };
+  else
+    figures = {
+        {"processor", "", "cores", Kind::Cores, Need::Always, false, "that the ranks on the machine share", &m.cores},
+        {"processor", "", "ranks", Kind::Ranks, Need::Always, false,
+         "that stand on one such machine at most; others have machines of their own", &m.ranks},
+        {"processor", "", "spread", Kind::Share, Need::Always, true, "what each further core adds to the speed of a long step", &m.spread},
+        {"processor", "", "grain", Kind::Seconds, Need::Always, true, "a step that lasts so long on one core gains half of that", &m.grain},
+        {"processor", "", "memory", Kind::Bytes, Need::Never, false, "that its ranks share", &m.room},
+    };
+  figures.push_back({"host", "", "price", Kind::Price, Need::Never, false, "of a host with all that is in it", &m.price});
+  figures.push_back({"step", "", "launch", Kind::Seconds, Need::Always, true, "a step that does nothing", &m.launch});
+  if (!isDevice) {
+    figures.push_back({"memory", "", "near", Kind::Bandwidth, Need::Always, false, "operands of a step that the caches keep", &m.near});
+    figures.push_back(
+        {"memory", "", "size", Kind::Bytes, Need::Always, false, "so many bytes of a step's operands count as near", &m.nearSize});
+  }
+  figures.push_back({"memory", "", "far", Kind::Bandwidth, Need::Always, false, isDevice ? "operands of a step" : "the other operands", &m.far});
+  figures.push_back({"memory", "", "move", Kind::Bandwidth, Need::Always, false, "what a step zeroes or copies", &m.move});
+  figures.push_back({"kernel", "", "operation", Kind::Seconds, Need::Always, true,
+                     "one element of an operation in a generated kernel; twice in f64", &m.operation});
+  figures.push_back({"kernel", "", "function", Kind::Seconds, Need::Always, true, "more for an exponential or the like", &m.function});
+  constexpr std::array<const char *, linkLevels.size()> messages = {"a message between the two devices of a pair",
+                                                                    "a message between two ranks of a host", "between hosts of a rack",
+                                                                    "between other hosts"};
+  for (size_t level = 0; level < linkLevels.size(); ++level) {
+    LinkFigures &link = m.links[level];
+    const char *word = linkLevels[level];
+    Need need = level == static_cast<size_t>(LinkLevel::Host) ? Need::Always : Need::Group;
+    if (level == static_cast<size_t>(LinkLevel::Rack))
+      figures.push_back({"link", word, "hosts", Kind::Hosts, need, false, "that a rack joins", &link.hosts});
+    figures.push_back({"link", word, "bandwidth", Kind::Bandwidth, need, false, messages[level], &link.bandwidth});
+    figures.push_back({"link", word, "latency", Kind::Seconds, need, true, "before its first byte", &link.latency});
+    figures.push_back({"link", word, "reduce", Kind::Bandwidth, Need::Never, false, "a vector that the network sums", &link.reduce});
+  }
+  Need ofType = isDevice ? Need::Group : Need::Always;
   for (size_t type = 0; type < productTypes; ++type) {
     ProductFigures &product = m.products[type];
     const char *word = machineTypes[type];
-    figures.push_back({"product", word, "rate", Kind::Rate, false, "a large matrix product", &product.rate});
-    figures.push_back({"product", word, "rows", Kind::Rows, true, "a product of so many rows takes as long again", &product.rows});
-    figures.push_back({"product", word, "columns", Kind::Columns, true, "likewise of columns", &product.columns});
-    figures.push_back({"product", word, "depth", Kind::Terms, true, "likewise of terms in each sum", &product.depth});
+    figures.push_back({"product", word, "rate", Kind::Rate, ofType, false, "a large matrix product", &product.rate});
+    figures.push_back({"product", word, "rows", Kind::Rows, ofType, true, "a product of so many rows takes as long again", &product.rows});
+    figures.push_back({"product", word, "columns", Kind::Columns, ofType, true, "likewise of columns", &product.columns});
+    figures.push_back({"product", word, "depth", Kind::Terms, ofType, true, "likewise of terms in each sum", &product.depth});
+    figures.push_back({"product", word, "peak", Kind::Rate, isDevice ? Need::Group : Need::Never, false,
+                       "what the maker states, without sparsity", &product.peak});
   }
   for (auto [group, list, meaning] : {std::tuple("attention", &m.attentions, "attention to a long sequence"),
                                       std::tuple("attention_grad", &m.gradients, "the gradients of attention to a long sequence")})
     for (size_t type = 0; type < machineTypes.size(); ++type) {
       AttentionFigures &attention = (*list)[type];
-      figures.push_back({group, machineTypes[type], "rate", Kind::Rate, false, meaning, &attention.rate});
-      figures.push_back({group, machineTypes[type], "rows", Kind::Rows, true, "so many rows take as long again", &attention.rows});
+      figures.push_back({group, machineTypes[type], "rate", Kind::Rate, ofType, false, meaning, &attention.rate});
+      figures.push_back({group, machineTypes[type], "rows", Kind::Rows, ofType, true, "so many rows take as long again", &attention.rows});
     }
   return figures;
 }
 
 const std::vector<FigureUnit> &unitsOf(FigureKind kind) {
-  static const std::vector<FigureUnit> cores = {{"core", 1}, {"cores", 1}}, ranks = {{"rank", 1}, {"ranks", 1}}, share = {{"%", 0.01}},
+  static const std::vector<FigureUnit> cores = {{"core", 1}, {"cores", 1}}, ranks = {{"rank", 1}, {"ranks", 1}},
+                                       devices = {{"device", 1}, {"devices", 1}}, hosts = {{"host", 1}, {"hosts", 1}},
+                                       price = {{"USD/h", 1}}, share = {{"%", 0.01}},
                                        seconds = {{"ps", 1e-12}, {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}},
                                        bytes = {{"B", 1},           {"kB", 1e3}, {"KiB", 1024.0},      {"MB", 1e6},
                                                 {"MiB", 1048576.0}, {"GB", 1e9}, {"GiB", 1073741824.0}},
@@ -59,6 +94,12 @@ const std::vector<FigureUnit> &unitsOf(FigureKind kind) {
     return cores;
   case FigureKind::Ranks:
     return ranks;
+  case FigureKind::Devices:
+    return devices;
+  case FigureKind::Hosts:
+    return hosts;
+  case FigureKind::Price:
+    return price;
   case FigureKind::Share:
     return share;
   case FigureKind::Seconds:
@@ -85,6 +126,12 @@ const char *describe(FigureKind kind) {
     return "a number of cores";
   case FigureKind::Ranks:
     return "a number of ranks";
+  case FigureKind::Devices:
+    return "a number of devices";
+  case FigureKind::Hosts:
+    return "a number of hosts";
+  case FigureKind::Price:
+    return "a price";
   case FigureKind::Share:
     return "a share";
   case FigureKind::Seconds:
@@ -107,7 +154,7 @@ const char *describe(FigureKind kind) {
 
 std::string figureText(FigureKind kind, double value) {
   const std::vector<FigureUnit> &units = unitsOf(kind);
-  bool plural = units.size() == 2 && units[0].factor == units[1].factor;
+  bool plural = units.size() == 2 && units[0].factor == units[1].factor; // or one unit
   const FigureUnit *best = plural ? &units[value == 1 ? 0 : 1] : &units.front();
   if (!plural)
     for (const FigureUnit &unit : units)
@@ -119,11 +166,20 @@ std::string figureText(FigureKind kind, double value) {
   return text;
 }
 
+/// "product f32"
+static std::string groupOf(const Figure &figure) { return std::string(figure.group) + (*figure.type ? " " : "") + figure.type; }
+
 std::string printMachine(const Machine &machine) {
   Machine copy = machine;
+  std::set<std::string> groups; // that have a figure
+  for (const Figure &figure : figuresOf(copy))
+    if (*figure.value != 0)
+      groups.insert(groupOf(figure));
   std::string text = "machine " + machine.name + " {\n", open;
   for (const Figure &figure : figuresOf(copy)) {
-    std::string group = std::string(figure.group) + (*figure.type ? " " : "") + figure.type;
+    if (*figure.value == 0 && (figure.need == FigureNeed::Never || (figure.need == FigureNeed::Group && !groups.count(groupOf(figure)))))
+      continue;
+    std::string group = groupOf(figure);
     if (group != open)
       text += (open.empty() ? "    " : "    }\n    ") + group + " {\n";
     open = group;

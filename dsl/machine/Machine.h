@@ -5,6 +5,7 @@
 #include "dsl/Diagnostics.h"
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,42 +15,71 @@ namespace npar::dsl {
 constexpr std::array<const char *, 4> machineTypes = {"f32", "bf16", "fp16", "f64"};
 constexpr size_t productTypes = 3;
 
-/// Matrix products [m, k] x [k, n] of one core: 2 m n k / rate * (1 + rows / m + columns / n + depth / k) seconds.
+/// Matrix products [m, k] x [k, n] of one core or device: 2 m n k / rate * (1 + rows / m + columns / n + depth / k) seconds.
 struct ProductFigures {
-  double rate = 0; ///< FLOP/s of a product without edges
+  double rate = 0; ///< FLOP/s of a product without edges; 0: the machine has no figures of this type
   double rows = 0, columns = 0, depth = 0;
+  double peak = 0; ///< FLOP/s that the maker of the device states, without sparsity; 0: nobody does
 };
 
-/// Attention of one core, or its gradients: FLOP / rate * (1 + rows / m) seconds, with m rows of queries and the FLOP that a causal mask
-/// leaves.
+/// Attention of one core or device, or its gradients: FLOP / rate * (1 + rows / m) seconds, with m rows of queries and the FLOP that a
+/// causal mask leaves.
 struct AttentionFigures {
   double rate = 0, rows = 0;
 };
 
-/// Rates are those of one core, in FLOP/s or bytes/s; times are seconds. compiler/cost/CostModel.h says how times follow.
+/// What joins ranks, from near to far: two devices, the ranks of a host, hosts of a rack, all.
+enum class LinkLevel : uint8_t { Pair, Host, Rack, Cluster };
+constexpr std::array<const char *, 4> linkLevels = {"pair", "host", "rack", "cluster"};
+
+/// Ranks send over a level what no nearer one joins.
+struct LinkFigures {
+  double bandwidth = 0; ///< bytes/s that a rank sends where all of them do; 0: the machine has no such level
+  double latency = 0;   ///< seconds before a message's first byte
+  double hosts = 0;     ///< Rack: hosts that it joins
+  double reduce = 0;    ///< bytes/s of a rank's vector that the network itself sums; 0: it does not
+};
+
+/// Ranks share the cores of a processor; a device is a rank's own.
+enum class MachineKind : uint8_t { Processor, Device };
+
+/// Rates are those of one core or of a whole device, in FLOP/s or bytes/s; times are seconds. compiler/cost/CostModel.h says how times
+/// follow. Figures that a kind of machine has not are 0.
 struct Machine {
   std::string name;
   Location location;
-  double cores = 0;                       ///< that the ranks on the machine share
-  double ranks = 0;                       ///< of a program that stand on one such machine, at most; others have machines of their own
+  MachineKind kind = MachineKind::Processor;
+  double cores = 0;                       ///< that the ranks on the machine share; of a device 1
+  double ranks = 0;                       ///< of a program that stand on one such host, at most; others have hosts of their own
   double spread = 0;                      ///< speed that each further core adds to a long step, in cores
   double grain = 0;                       ///< a step of so many seconds gains half of that
+  double room = 0;                        ///< bytes of memory, of a device its own; 0: unknown
+  double reserved = 0;                    ///< bytes of it that no program gets: the device's context, libraries, buffers of messages
+  double fragments = 0;                   ///< share of it that is lost between allocations
+  double price = 0;                       ///< of a host, in dollars per hour; 0: unknown
   double launch = 0;                      ///< seconds of a step that does nothing
   double near = 0, nearSize = 0, far = 0; ///< bytes/s of operands that the caches keep, how many bytes they keep, bytes/s of others
   double move = 0;                        ///< bytes/s written by steps that zero or copy
   double operation = 0, function = 0; ///< seconds of one element of a generated kernel: of an operation, of an exponential or the like more
-  double link = 0, latency = 0;       ///< bytes/s and seconds of a message between two ranks
+  std::array<LinkFigures, linkLevels.size()> links;
   std::array<ProductFigures, productTypes> products;
   std::array<AttentionFigures, machineTypes.size()> attentions, gradients;
+
+  const LinkFigures &link(LinkLevel level) const { return links[static_cast<size_t>(level)]; }
+  LinkFigures &link(LinkLevel level) { return links[static_cast<size_t>(level)]; }
 };
 
-enum class FigureKind { Cores, Ranks, Share, Seconds, Bytes, Bandwidth, Rate, Rows, Columns, Terms };
+enum class FigureKind { Cores, Ranks, Devices, Hosts, Share, Seconds, Bytes, Bandwidth, Rate, Rows, Columns, Terms, Price };
+
+/// Which machines need a figure: all, those that have another one of its group, none.
+enum class FigureNeed { Always, Group, Never };
 
 /// One figure of a machine.
 struct Figure {
   const char *group = "", *type = ""; ///< `product f32 { rate ... }`; type: empty where a group has none
   const char *name = "";
   FigureKind kind = FigureKind::Seconds;
+  FigureNeed need = FigureNeed::Always;
   bool mayBeZero = false;
   const char *meaning = "";
   double *value = nullptr; ///< in the machine that the table was made of
@@ -58,7 +88,7 @@ struct Figure {
   std::string path() const;
 };
 
-/// All figures, in the order in which they are printed.
+/// All figures that machines of its kind may have, in the order in which they are printed.
 std::vector<Figure> figuresOf(Machine &machine);
 
 /// A unit of a kind of figure, and how many of seconds, bytes and so on it is.

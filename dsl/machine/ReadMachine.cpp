@@ -11,6 +11,7 @@
 #include <cassert>
 #include <cmath>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 namespace npar::dsl {
@@ -31,7 +32,12 @@ Helps distinct(const std::vector<Figure> &figures, const char *Figure::*word, co
 
 class MachineReader {
 public:
-  MachineReader(const ast::Machine &source, Reporter &reporter) : source(source), reporter(reporter), figures(figuresOf(machine)) {}
+  MachineReader(const ast::Machine &source, Reporter &reporter) : source(source), reporter(reporter) {
+    for (const ast::FigureGroup &group : source.groups)
+      if (group.name.text == "device")
+        machine.kind = MachineKind::Device, machine.cores = 1;
+    figures = figuresOf(machine);
+  }
 
   std::optional<Machine> run() {
     size_t before = reporter.errorCount();
@@ -44,24 +50,30 @@ public:
       }
     if (reporter.errorCount() == before)
       reportMissing();
+    if (machine.kind == MachineKind::Device)
+      machine.near = machine.far; // without caches of a size that counts
     return reporter.errorCount() == before ? std::optional(machine) : std::nullopt;
   }
 
 private:
   void read(const ast::FigureGroup &group) {
     const std::string &name = group.name.text;
+    if (machine.kind == MachineKind::Device && name == "processor")
+      reporter.fail(group.name.location, "a machine has a processor or devices, this one has both",
+                    {"ranks of `device` have one each, those of `processor` share its cores"});
     Helps groups = distinct(figures, &Figure::group), types = distinct(figures, &Figure::type, name);
     if (types.empty())
       reporter.fail(group.name.location, "a machine has no figures of '" + name + "'",
                     orElse(didYouMean(name, groups), "it has figures of " + joined(groups, "and")));
     bool typed = !types.front().empty();
+    std::string what = name == "link" ? "level" : "element type", example = name == "link" ? "host" : "f32";
     if (typed && !group.type)
-      reporter.fail(group.name.location, "figures of '" + name + "' are those of an element type",
-                    {"write `" + name + " f32 { ... }`, and so for " + joined({types.begin() + 1, types.end()}, "and")});
+      reporter.fail(group.name.location, "figures of '" + name + "' are those of " + (name == "link" ? "a " : "an ") + what,
+                    {"write `" + name + " " + example + " { ... }`; there are " + joined(types, "and")});
     if (!typed && group.type)
-      reporter.fail(group.type->location, "figures of '" + name + "' are the same for all element types", {"write `" + name + " { ... }`"});
+      reporter.fail(group.type->location, "there is one group of figures of '" + name + "'", {"write `" + name + " { ... }`"});
     if (typed && std::find(types.begin(), types.end(), group.type->text) == types.end())
-      reporter.fail(group.type->location, "a machine has no figures of '" + name + "' for the element type '" + group.type->text + "'",
+      reporter.fail(group.type->location, "a machine has no figures of '" + name + "' for the " + what + " '" + group.type->text + "'",
                     orElse(didYouMean(group.type->text, types), "it has those of " + joined(types, "and")));
     for (const ast::Quantity &figure : group.figures)
       try {
@@ -96,7 +108,8 @@ private:
           orElse(didYouMean(quantity.unit.text, words), words.size() == 1 ? "write it in " + words[0] : "it is in " + joined(words)));
     }
     double number = valueOf(*quantity.value);
-    bool isCount = figure->kind == FigureKind::Cores || figure->kind == FigureKind::Ranks;
+    bool isCount = figure->kind == FigureKind::Cores || figure->kind == FigureKind::Ranks || figure->kind == FigureKind::Devices ||
+                   figure->kind == FigureKind::Hosts;
     std::string text = "'" + figure->path() + "' is " + textOf(number) + " " + unit->word;
     if (isCount && (number < 1 || number != std::floor(number) || number > 1 << 20))
       reporter.fail(quantity.value->location, text + ", it must be a whole number from 1 to " + std::to_string(1 << 20));
@@ -114,8 +127,12 @@ private:
   void reportMissing() {
     Helps missing;
     std::string example;
+    std::set<std::pair<std::string, std::string>> groups;
+    for (const ast::FigureGroup &group : source.groups)
+      groups.insert({group.name.text, group.type ? group.type->text : ""});
     for (const Figure &figure : figures)
-      if (!seen.count(figure.path())) {
+      if (!seen.count(figure.path()) &&
+          (figure.need == FigureNeed::Always || (figure.need == FigureNeed::Group && groups.count({figure.group, figure.type})))) {
         if (missing.empty())
           example = std::string("write `") + figure.group + (*figure.type ? " " : "") + figure.type + " { " + figure.name + " ... " +
                     unitsOf(figure.kind).back().word + " }`: " + figure.meaning;

@@ -1,7 +1,8 @@
-// The machine that a module is planned for, as an attribute: `npar.machine = {name = "here", memory.far = 1.0e+10, ...}`.
+// The machine that a module is planned for, and where groups of ranks stand on it. The machine as an attribute: `npar.machine = {name = "here", memory.far = 1.0e+10, ...}`.
 #pragma once
 
-#include "dsl/machine/Machine.h"
+#include "compiler/cost/Topology.h"
+#include "compiler/dialects/dist/Dist.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace npar::dist {
@@ -10,5 +11,8 @@ void setMachine(mlir::ModuleOp module, const dsl::Machine &machine);
 
 /// That of the module around `op`. Figures that the attribute lacks, all where there is no attribute, are the reference machine's.
 dsl::Machine machineOf(mlir::Operation *op);
+
+/// Where the ranks along mesh axes stand, ranks taking the places of hosts as the mesh numbers them.
+cost::GroupSpan spanOf(const dsl::Machine &machine, MeshAttr mesh, llvm::ArrayRef<mlir::StringAttr> axes);
 
 } // namespace npar::dist

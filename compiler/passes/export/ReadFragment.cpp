@@ -1,5 +1,6 @@
 // Reads the ops of one fragment as actions over values.
 #include "compiler/dialects/dist/Cause.h"
+#include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/export/StepTimes.h"
@@ -363,7 +364,7 @@ private:
     entry.event = static_cast<uint32_t>(event);
     entry.type = *element;
     entry.count = static_cast<uint64_t>(cast<RankedTensorType>(type).getNumElements());
-    action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)));
+    action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)), tables.pipelineLevel);
     return success();
   }
 
@@ -390,12 +391,10 @@ private:
     entry->op = reduce == program::ReduceOp::Sum && rounds ? program::ReduceOp::RoundedSum : reduce;
     entry->type = *element;
     bool spans = false;
-    int64_t members = 1;
     for (StringAttr axis : op.getAxes().getAsRange<StringAttr>()) {
       if (tables.mesh.indexOf(axis) < 0)
         return op->emitOpError("works over mesh axis '") << axis.getValue() << "', which the mesh does not have", nullptr;
       entry->axes.push_back(static_cast<uint32_t>(tables.mesh.indexOf(axis)));
-      members *= tables.mesh.sizeOf(axis);
       spans |= axis == tables.pipelineAxis;
     }
     entry->event = spans ? spanningEvent() : tables.nextEvent++;
@@ -434,7 +433,7 @@ private:
     if (kind == program::CollectiveKind::AllReduce)
       action.inplace.emplace_back(part, part);
     bucketBytes += bytes;
-    action.seconds = cost::collectiveSeconds(machine, kind, bucketBytes, static_cast<int>(members));
+    action.seconds = cost::collectiveSeconds(machine, kind, bucketBytes, dist::spanOf(machine, tables.mesh, dist::stringsOf(op.getAxes())));
     return tables.program.collectives.back().get();
   }
 

@@ -146,6 +146,8 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   pipe::ProgramOp scheduled = *programs.begin();
   tables.setMesh(dist::meshOf(scheduled));
   tables.pipelineAxis = scheduled.getAxisAttr();
+  if (tables.pipelineAxis)
+    tables.pipelineLevel = dist::spanOf(tables.machine, tables.mesh, {tables.pipelineAxis}).level;
   for (auto [index, variable] : llvm::enumerate(module.getOps<nn::VariableOp>()))
     tables.variables[variable.getSymName()] = static_cast<uint32_t>(index);
 

@@ -24,6 +24,7 @@ struct Tables {
   uint32_t nextEvent = 0;
   cost::Machine machine; ///< as one rank sees it
   double together = 1;   ///< ranks that share its cores ...
+  cost::LinkLevel pipelineLevel = cost::LinkLevel::Host; ///< between neighbours of the pipeline
   double capacity = 1;   ///< ... and how many cores' work these do at once
   /// Reads the mesh of the program, and which of its ranks stand on one machine.
   void setMesh(dist::MeshAttr mesh);

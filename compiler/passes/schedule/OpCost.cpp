@@ -1,6 +1,7 @@
 // Translates ops to the cost model's terms.
 #include "compiler/passes/schedule/OpCost.h"
 
+#include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/dialects/nn/base/Elements.h"
 #include "compiler/dialects/nn/base/Functions.h"
 
@@ -48,7 +49,7 @@ static program::ElementType typeOf(Operation *op) {
 double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mesh) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<dist::CollectiveOpInterface>([&](auto op) {
-        return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)), mesh.sizeOf(dist::stringsOf(op.getAxes())));
+        return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)), dist::spanOf(machine, mesh, dist::stringsOf(op.getAxes())));
       })
       .Case<nn::CostOpInterface>([&](auto op) {
         cost::Operation operation;

@@ -67,7 +67,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
 
     int64_t length = chainLength(module, micro);
     markWeightOps(micro);
-    Chain chain = measure(micro, length);
+    Chain chain = measure(micro, length, pipeline->axis);
     FailureOr<Parts> parts = failure();
     if (succeeded(checkCounts(*pipeline, chain)))
       parts = cut(*pipeline, chain);
@@ -111,7 +111,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return length;
   }
 
-  Chain measure(func::FuncOp micro, int64_t length) {
+  Chain measure(func::FuncOp micro, int64_t length, StringAttr axis) {
     const schedules::StageCost nothing{0, 0, 0};
     Chain chain{std::vector<schedules::StageCost>(length, nothing), nothing, nothing};
     std::vector<double> leaving(length + 1, 0); // bytes that a block, or what is before the chain, sends on
@@ -132,7 +132,8 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
           leaving[std::max<int64_t>(block + 1, 0)] += tensorBytes(result.getType());
     }
     double most = *std::max_element(leaving.begin(), leaving.end());
-    chain.transfer = most > 0 ? cost::transferSeconds(machine, most) : 0;
+    cost::LinkLevel level = axis ? dist::spanOf(machine, mesh, {axis}).level : cost::LinkLevel::Host;
+    chain.transfer = most > 0 ? cost::transferSeconds(machine, most, level) : 0;
     return chain;
   }
 

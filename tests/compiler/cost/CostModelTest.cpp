@@ -10,7 +10,7 @@ Machine roundMachine() {
   machine.cores = machine.ranks = 1;
   machine.near = 20, machine.nearSize = 100, machine.far = 10, machine.move = 5;
   machine.operation = 2, machine.function = 3;
-  machine.link = 5, machine.latency = 2;
+  machine.link(dsl::LinkLevel::Host).bandwidth = 5, machine.link(dsl::LinkLevel::Host).latency = 2;
   machine.products[0] = {100, 10, 20, 40};
   machine.products[1] = {400, 0, 0, 0};
   machine.attentions[0] = {50, 4};
@@ -76,10 +76,10 @@ TEST(CostModel, AMessageTakesLatencyAndBytes) { EXPECT_DOUBLE_EQ(transferSeconds
 
 TEST(CostModel, RingCollectives) {
   // 3 rounds of 10 bytes: 3 * (2 + 2)
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllGather, 40, 4), 12);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::ReduceScatter, 40, 4), 12);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, 4), 24);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, 1), 0);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllGather, 40, GroupSpan::ofHost(4)), 12);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::ReduceScatter, 40, GroupSpan::ofHost(4)), 12);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, GroupSpan::ofHost(4)), 24);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, GroupSpan::ofHost(1)), 0);
 }
 
 } // namespace npar::cost

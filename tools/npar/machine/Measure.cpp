@@ -103,8 +103,8 @@ void setFigures(dsl::Machine &machine, const StepGroup &group, const std::vector
   case Kind::Move:
     return setRate(machine.move, x[0]);
   case Kind::Collective:
-    setRate(machine.link, x[0]);
-    machine.latency = x[1];
+    setRate(machine.link(dsl::LinkLevel::Host).bandwidth, x[0]);
+    machine.link(dsl::LinkLevel::Host).latency = x[1];
   }
 }
 

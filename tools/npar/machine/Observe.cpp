@@ -27,7 +27,7 @@ Machine idleMachine(double nearSize) {
   Machine machine;
   machine.name = "probe";
   machine.cores = machine.ranks = 1;
-  machine.near = machine.far = machine.move = machine.link = endless;
+  machine.near = machine.far = machine.move = machine.link(dsl::LinkLevel::Host).bandwidth = endless;
   machine.nearSize = nearSize;
   for (auto &product : machine.products)
     product.rate = endless;
@@ -51,9 +51,9 @@ Machine probeMachine(size_t probe, double nearSize) {
       attention.rows = probe == 1;
     }
   if (probe == 0)
-    machine.near = machine.move = machine.link = 1;
+    machine.near = machine.move = machine.link(dsl::LinkLevel::Host).bandwidth = 1;
   if (probe == 1)
-    machine.far = machine.latency = 1;
+    machine.far = machine.link(dsl::LinkLevel::Host).latency = 1;
   if (probe == 2)
     machine.operation = 1;
   if (probe == 3)

@@ -1,0 +1,446 @@
+// Steps begin where what they wait for has ended. A class's steps and tasks are numbered through: an instance is a step of a task.
+#include "compiler/cost/Simulation.h"
+
+#include "compiler/cost/Activities.h"
+#include "engine/program/ClassMesh.h"
+#include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
+#include "engine/program/Words.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+namespace npar::cost {
+
+using program::StepKind;
+
+namespace {
+
+constexpr uint32_t none = ~0u;
+
+/// What communicates has a length of its own; other steps have their fragment's.
+struct Message {
+  double seconds = 0;
+  std::vector<Activities::Share> sent, received; ///< of links, by the rank itself
+};
+
+/// A fragment's part of the graph, the same in all of its tasks.
+struct FragmentShape {
+  std::vector<uint32_t> waits;                   ///< by step: how many of the fragment's steps it waits for
+  std::vector<std::vector<uint32_t>> followers;  ///< by step
+  std::vector<uint32_t> chain;                   ///< those that wait for the task before
+  std::vector<Message> messages;                 ///< by step; of computing ones unused
+};
+
+bool computes(const program::Step &step) {
+  return step.kind() != StepKind::Collective && step.kind() != StepKind::Send && step.kind() != StepKind::Receive;
+}
+
+class StepSimulation {
+public:
+  StepSimulation(const program::Program &program, const Machine &machine, const Topology &topology, const Deviations &deviations)
+      : program(program), machine(machine), topology(topology), deviations(deviations), mesh(program),
+        classes(program.classes()->size()) {
+    result.classes.resize(classes.size());
+    result.tasks.resize(classes.size());
+    for (uint32_t index = 0; index < classes.size(); ++index)
+      prepare(index);
+  }
+
+  engine::Result<Simulation> run() {
+    for (uint32_t index = 0; index < classes.size(); ++index)
+      open(index, 0, {none, none});
+    for (;;) {
+      while (!ready.empty()) {
+        auto [index, instance] = ready.back();
+        ready.pop_back();
+        enter(index, instance);
+      }
+      for (auto [index, before] : freed)
+        compute(index, before);
+      freed.clear();
+      if (activities.empty())
+        break;
+      uint32_t meeting = activities.next();
+      finish(meeting);
+    }
+    for (const Class &one : classes)
+      if (one.done != one.size)
+        return engine::Status(engine::Code::Internal, "the simulated ranks wait for each other for ever");
+    result.seconds = activities.now();
+    for (uint32_t index = 0; index < classes.size(); ++index)
+      account(index);
+    findCritical();
+    return std::move(result);
+  }
+
+private:
+  struct Class {
+    const program::RankClass *rankClass = nullptr;
+    int64_t rank = 0;             ///< the one that is followed
+    std::vector<FragmentShape> shapes;
+    std::vector<uint32_t> first;  ///< by task: its first step's instance
+    uint32_t size = 0, done = 0;  ///< instances
+    std::vector<uint32_t> waits;  ///< by instance: for how many it waits still
+    std::vector<uint32_t> left;   ///< by task: steps of its chain that have not ended
+    std::unordered_map<uint32_t, std::vector<uint32_t>> followers; ///< instances of other tasks, by instance
+    std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<uint32_t>> computing; ///< instances that could begin
+    bool busy = false;            ///< computes
+    int communicating = 0;
+    double since = 0;             ///< when one of these changed
+    std::vector<double> ends;     ///< by instance
+    std::vector<std::pair<uint32_t, uint32_t>> causes; ///< by instance: the class and instance whose end let it begin
+    uint32_t cores = none;        ///< the resource
+    double ranksHere = 1;         ///< of the class on the host
+  };
+
+  /// What runs, or gathers those that it needs.
+  struct Meeting {
+    std::vector<std::pair<uint32_t, uint32_t>> members; ///< class, instance
+  };
+
+  const program::Program &program;
+  const Machine &machine;
+  const Topology &topology;
+  const Deviations &deviations;
+  program::ClassMesh mesh;
+  std::vector<Class> classes;
+  Activities activities;
+  std::vector<Meeting> meetings;
+  std::vector<uint32_t> unusedMeetings;
+  std::map<std::tuple<bool, uint32_t, uint32_t, uint32_t>, uint32_t> gathering; ///< by whether collective, first class, event, micro-batch
+  std::map<std::pair<uint32_t, LinkLevel>, std::pair<uint32_t, uint32_t>> links; ///< resources: sends, receives
+  std::map<int64_t, uint32_t> hostCores;
+  std::vector<std::pair<uint32_t, uint32_t>> ready; ///< class, instance
+  std::vector<std::pair<uint32_t, std::pair<uint32_t, uint32_t>>> freed; ///< classes that may compute again, and after what
+  Simulation result;
+
+  const program::Step &stepOf(const Class &one, uint32_t task, uint32_t step) const {
+    return *one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->steps()->Get(step);
+  }
+  const FragmentShape &shapeOf(const Class &one, uint32_t task) const {
+    return one.shapes[one.rankClass->tasks()->Get(task)->fragment()];
+  }
+  static uint32_t taskOf(const Class &one, uint32_t instance) {
+    return static_cast<uint32_t>(std::upper_bound(one.first.begin(), one.first.end(), instance) - one.first.begin()) - 1;
+  }
+
+  void prepare(uint32_t index) {
+    Class &one = classes[index];
+    one.rankClass = program.classes()->Get(index);
+    std::vector<int64_t> ranks = program::ranksOf(program, *one.rankClass);
+    one.rank = ranks.front();
+    if (machine.kind == dsl::MachineKind::Processor) {
+      int64_t host = topology.hostOf(one.rank);
+      auto [entry, isNew] = hostCores.try_emplace(host, 0);
+      if (isNew)
+        entry->second = activities.addResource(capacityOf(machine));
+      one.cores = entry->second;
+      one.ranksHere = static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](int64_t rank) { return topology.hostOf(rank) == host; }));
+    }
+    for (const program::Fragment *fragment : *one.rankClass->fragments())
+      one.shapes.push_back(shape(index, *fragment));
+    for (const program::Task *task : *one.rankClass->tasks()) {
+      one.first.push_back(one.size);
+      const FragmentShape &shape = one.shapes[task->fragment()];
+      one.left.push_back(static_cast<uint32_t>(shape.chain.size()));
+      one.waits.insert(one.waits.end(), shape.waits.begin(), shape.waits.end());
+      for (uint32_t step : shape.chain)
+        ++one.waits[one.size + step]; // for the task before, or the beginning
+      one.size += static_cast<uint32_t>(shape.waits.size());
+    }
+    for (const program::TaskDependency *wait : *one.rankClass->task_dependencies()) {
+      ++one.waits[one.first[wait->task()] + wait->step()];
+      one.followers[one.first[wait->on_task()] + wait->on_step()].push_back(one.first[wait->task()] + wait->step());
+    }
+    one.ends.resize(one.size);
+    one.causes.resize(one.size, {none, none});
+    result.tasks[index].assign(one.first.size(), {-1, 0});
+    for (uint32_t task = 0; task < one.first.size(); ++task) {
+      const FragmentShape &shape = shapeOf(one, task);
+      for (uint32_t step = 0; step < shape.waits.size(); ++step)
+        if (one.waits[one.first[task] + step] == 0)
+          ready.emplace_back(index, one.first[task] + step);
+    }
+  }
+
+  FragmentShape shape(uint32_t index, const program::Fragment &fragment) {
+    FragmentShape shape;
+    size_t count = fragment.steps()->size();
+    shape.waits.resize(count), shape.followers.resize(count), shape.messages.resize(count);
+    for (uint32_t place = 0; place < count; ++place) {
+      const program::Step &step = *fragment.steps()->Get(place);
+      shape.waits[place] = step.dependency_count();
+      for (uint32_t i = 0; i < step.dependency_count(); ++i)
+        shape.followers[fragment.dependencies()->Get(step.first_dependency() + i)].push_back(place);
+      if (!computes(step))
+        shape.messages[place] = message(index, step);
+      if (!program::isAsync(step))
+        shape.chain.push_back(place);
+    }
+    return shape;
+  }
+
+  std::pair<uint32_t, uint32_t> linkOfClass(uint32_t index, LinkLevel level) {
+    auto [entry, isNew] = links.try_emplace({index, level});
+    if (isNew)
+      entry->second = {activities.addResource(1), activities.addResource(1)};
+    return entry->second;
+  }
+
+  double slowed(double seconds, LinkLevel level) const {
+    return deviations.messages.empty() ? seconds : seconds * deviations.messages[static_cast<size_t>(level)];
+  }
+
+  Message message(uint32_t index, const program::Step &step) {
+    Message message;
+    const Class &one = classes[index];
+    if (step.kind() != StepKind::Collective) {
+      const program::Transfer &transfer = *program.transfers()->Get(step.payload());
+      std::vector<int64_t> peer = program::coordinatesOf(program, one.rank);
+      peer[transfer.axis()] = transfer.peer();
+      LinkLevel level = topology.levelBetween(one.rank, program::rankAt(program, peer));
+      message.seconds = slowed(transferSeconds(machine, static_cast<double>(transfer.count() * program::sizeOf(transfer.type())), level), level);
+      message.sent.push_back({linkOfClass(index, level).first, 1});
+      message.received.push_back({linkOfClass(index, level).second, 1});
+      return message;
+    }
+    const program::Collective &collective = *program.collectives()->Get(step.payload());
+    GroupSpan span = topology.spanOf(program::groupOf(program, collective, one.rank));
+    double bytes = 0;
+    for (uint32_t part = 0; part < program::partsOf(step); ++part) {
+      const program::Collective &piece = *program.collectives()->Get(step.payload() + part);
+      double input = static_cast<double>(piece.count() * program::sizeOf(piece.type()));
+      bytes += piece.kind() == program::CollectiveKind::AllGather ? input * span.members : input;
+    }
+    message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
+    for (const LinkUse &use : linksOf(machine, span)) {
+      auto [sends, receives] = linkOfClass(index, use.level);
+      message.sent.push_back({sends, use.share});
+      message.received.push_back({receives, use.share});
+    }
+    return message;
+  }
+
+  /// The steps of a task's chain need not wait for the tasks before any more, whose last step was `cause`.
+  void open(uint32_t index, uint32_t task, std::pair<uint32_t, uint32_t> cause) {
+    Class &one = classes[index];
+    for (; task < one.first.size(); ++task) {
+      const FragmentShape &shape = shapeOf(one, task);
+      for (uint32_t step : shape.chain)
+        release(index, one.first[task] + step, cause);
+      if (!shape.chain.empty())
+        return;
+    }
+  }
+
+  void release(uint32_t index, uint32_t instance, std::pair<uint32_t, uint32_t> cause) {
+    Class &one = classes[index];
+    if (cause.first != none)
+      one.causes[instance] = cause;
+    if (--one.waits[instance] == 0)
+      ready.emplace_back(index, instance);
+  }
+
+  /// Nothing of its own rank holds the step up any more.
+  void enter(uint32_t index, uint32_t instance) {
+    Class &one = classes[index];
+    uint32_t task = taskOf(one, instance), place = instance - one.first[task];
+    const program::Step &step = stepOf(one, task, place);
+    if (computes(step)) {
+      one.computing.push(instance);
+      if (!one.busy)
+        freed.emplace_back(index, std::pair(none, none));
+      return;
+    }
+    uint32_t micro = one.rankClass->tasks()->Get(task)->micro(), event, first = index;
+    size_t wanted = 2;
+    if (step.kind() == StepKind::Collective) {
+      const program::Collective &collective = *program.collectives()->Get(step.payload());
+      std::vector<uint32_t> members = mesh.members(index, collective);
+      first = members.front(), wanted = members.size(), event = collective.event();
+    } else {
+      const program::Transfer &transfer = *program.transfers()->Get(step.payload());
+      event = transfer.event();
+      if (step.kind() == StepKind::Receive)
+        first = static_cast<uint32_t>(mesh.neighbour(index, transfer.axis(), transfer.peer()));
+    }
+    auto [entry, isNew] = gathering.try_emplace({step.kind() == StepKind::Collective, first, event, micro}, none);
+    if (isNew)
+      entry->second = newMeeting();
+    Meeting &meeting = meetings[entry->second];
+    meeting.members.emplace_back(index, instance);
+    if (meeting.members.size() < wanted)
+      return;
+    uint32_t number = entry->second;
+    gathering.erase(entry);
+    communicate(number, one.causes[instance]);
+  }
+
+  uint32_t newMeeting() {
+    if (unusedMeetings.empty()) {
+      meetings.emplace_back();
+      return static_cast<uint32_t>(meetings.size()) - 1;
+    }
+    uint32_t number = unusedMeetings.back();
+    unusedMeetings.pop_back();
+    meetings[number].members.clear();
+    return number;
+  }
+
+  /// All are there; the last of them came because of `cause`.
+  void communicate(uint32_t number, std::pair<uint32_t, uint32_t> cause) {
+    double seconds = 0;
+    std::vector<Activities::Share> shares;
+    for (auto [index, instance] : meetings[number].members) {
+      Class &one = classes[index];
+      uint32_t task = taskOf(one, instance), place = instance - one.first[task];
+      const Message &message = shapeOf(one, task).messages[place];
+      StepKind kind = stepOf(one, task, place).kind();
+      seconds = std::max(seconds, message.seconds);
+      if (kind != StepKind::Receive)
+        shares.insert(shares.end(), message.sent.begin(), message.sent.end());
+      if (kind != StepKind::Send) {
+        shares.insert(shares.end(), message.received.begin(), message.received.end());
+        change(one, [&] { ++one.communicating; });
+      }
+      one.causes[instance] = cause;
+      begins(index, task, stepOf(one, task, place));
+    }
+    activities.begin(number, seconds, std::move(shares));
+  }
+
+  /// Of the computing steps that could begin the first in the program's order, where the rank computes nothing else. It has waited for `before`.
+  void compute(uint32_t index, std::pair<uint32_t, uint32_t> before) {
+    Class &one = classes[index];
+    if (one.busy || one.computing.empty())
+      return;
+    uint32_t instance = one.computing.top();
+    one.computing.pop();
+    if (before.first != none)
+      one.causes[instance] = before;
+    uint32_t task = taskOf(one, instance);
+    const program::Step &step = stepOf(one, task, instance - one.first[task]);
+    double seconds = step.end() - step.begin();
+    std::vector<Activities::Share> shares;
+    if (one.cores != none)
+      shares.push_back({one.cores, one.ranksHere * coresOf(machine, seconds)});
+    if (!deviations.computing.empty())
+      seconds *= deviations.computing[index];
+    result.classes[index].work[static_cast<size_t>(step.kind())] -= activities.now();
+    change(one, [&] { one.busy = true; });
+    begins(index, task, step);
+    uint32_t number = newMeeting();
+    meetings[number].members.emplace_back(index, instance);
+    activities.begin(number, seconds, std::move(shares));
+  }
+
+  void begins(uint32_t index, uint32_t task, const program::Step &step) {
+    Span &span = result.tasks[index][task];
+    if (!program::isAsync(step) && span.begin < 0)
+      span.begin = activities.now();
+  }
+
+  template <typename Change> void change(Class &one, Change what) {
+    ClassTime &time = result.classes[&one - classes.data()];
+    (one.busy ? time.computing : one.communicating > 0 ? time.exposed : time.idle) += activities.now() - one.since;
+    one.since = activities.now();
+    what();
+  }
+
+  void finish(uint32_t number) {
+    std::vector<std::pair<uint32_t, uint32_t>> members = std::move(meetings[number].members);
+    unusedMeetings.push_back(number);
+    for (auto [index, instance] : members)
+      finish(index, instance);
+  }
+
+  void finish(uint32_t index, uint32_t instance) {
+    Class &one = classes[index];
+    uint32_t task = taskOf(one, instance), place = instance - one.first[task];
+    const program::Step &step = stepOf(one, task, place);
+    one.ends[instance] = activities.now();
+    ++one.done;
+    bool isComputing = computes(step);
+    if (isComputing) {
+      result.classes[index].work[static_cast<size_t>(step.kind())] += activities.now();
+      change(one, [&] { one.busy = false; });
+    } else if (step.kind() != StepKind::Send) {
+      change(one, [&] { --one.communicating; });
+    }
+    std::pair<uint32_t, uint32_t> me{index, instance};
+    for (uint32_t follower : shapeOf(one, task).followers[place])
+      release(index, one.first[task] + follower, me);
+    if (auto found = one.followers.find(instance); found != one.followers.end())
+      for (uint32_t follower : found->second)
+        release(index, follower, me);
+    if (!program::isAsync(step)) {
+      result.tasks[index][task].end = activities.now();
+      if (--one.left[task] == 0)
+        open(index, task + 1, me);
+    }
+    if (isComputing)
+      freed.emplace_back(index, me);
+  }
+
+  void account(uint32_t index) {
+    change(classes[index], [] {});
+    for (Span &span : result.tasks[index])
+      span.begin = std::max(0.0, span.begin);
+  }
+
+  std::string wordOfStep(const program::Step &step) const {
+    if (step.kind() == StepKind::Collective) {
+      const program::Collective &collective = *program.collectives()->Get(step.payload());
+      std::string axes;
+      for (uint32_t axis : *collective.axes())
+        axes += (axes.empty() ? "" : ",") + program.mesh()->Get(axis)->name()->str();
+      return std::string(program::wordOf(collective.kind())) + " over " + axes;
+    }
+    if (!computes(step))
+      return "message over " + program.mesh()->Get(program.transfers()->Get(step.payload())->axis())->name()->str();
+    return program::wordOf(step.kind());
+  }
+
+  /// From the last end back to the beginning, each time to the end that let the step begin.
+  void findCritical() {
+    std::pair<uint32_t, uint32_t> at{none, none};
+    double latest = -1;
+    for (uint32_t index = 0; index < classes.size(); ++index)
+      for (uint32_t instance = 0; instance < classes[index].size; ++instance)
+        if (classes[index].ends[instance] > latest)
+          latest = classes[index].ends[instance], at = {index, instance};
+    std::map<std::string, CriticalPart> parts;
+    while (at.first != none) {
+      const Class &one = classes[at.first];
+      uint32_t task = taskOf(one, at.second);
+      std::string word = wordOfStep(stepOf(one, task, at.second - one.first[task]));
+      std::pair<uint32_t, uint32_t> before = one.causes[at.second];
+      double from = before.first == none ? 0 : classes[before.first].ends[before.second];
+      CriticalPart &part = parts[word];
+      part.what = word;
+      part.seconds += one.ends[at.second] - from;
+      ++part.steps;
+      at = before;
+    }
+    for (auto &[word, part] : parts)
+      result.critical.push_back(part);
+    std::stable_sort(result.critical.begin(), result.critical.end(), [](const auto &a, const auto &b) { return a.seconds > b.seconds; });
+  }
+};
+
+} // namespace
+
+engine::Result<Simulation> simulateStep(const program::Program &program, const Machine &machine, const Topology &topology,
+                                        const Deviations &deviations) {
+  return StepSimulation(program, machine, topology, deviations).run();
+}
+
+} // namespace npar::cost

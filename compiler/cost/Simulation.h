@@ -1,0 +1,56 @@
+// A training step of a compiled program in simulated time: its own steps, messages and collectives on a machine.
+//
+//   compute     one step of a rank after the other: of those that wait for nothing any more the first in the program's order
+//   messages    beside them: a message begins where both sides are ready, a collective where all of its members are
+//   links       what a rank sends over a level at the same time shares that level's bandwidth; likewise what it receives
+//   processors  the ranks of a host share its cores: steps that want more together run slower, all in the same proportion
+//
+// All ranks of a class do the same, so that one of each is followed: time and memory grow with classes x tasks x steps, not with ranks.
+#pragma once
+
+#include "compiler/cost/Timeline.h"
+#include "compiler/cost/Topology.h"
+#include "engine/program/Program_generated.h"
+#include "engine/status/Status.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace npar::cost {
+
+/// What time goes to, of one rank of a class. They add up to the training step's seconds.
+struct ClassTime {
+  std::array<double, static_cast<size_t>(program::StepKind::MAX) + 1> work{}; ///< computing, by kind of step
+  double computing = 0;                                                       ///< all of it
+  double exposed = 0; ///< communicates and does not compute
+  double idle = 0;    ///< neither: waits for others
+};
+
+/// A part of the chain of steps that the training step's length follows from.
+struct CriticalPart {
+  std::string what; ///< a kind of step, "all_reduce over tp", "send over pp"
+  double seconds = 0;
+  uint64_t steps = 0;
+};
+
+struct Simulation {
+  double seconds = 0;                   ///< of a training step
+  std::vector<ClassTime> classes;       ///< as the program's
+  std::vector<std::vector<Span>> tasks; ///< [class][task]: of its computing steps and collectives
+  std::vector<CriticalPart> critical;   ///< the longest first; they add up to `seconds`
+};
+
+/// How steps take other times than the machine's figures say.
+struct Deviations {
+  /// By class: its computing takes so many times as long. Empty: 1.
+  std::vector<double> computing;
+  /// By level: its messages take so many times as long. Empty: 1.
+  std::vector<double> messages;
+};
+
+/// The program must have passed its checks, and been compiled for the machine: the times of its computing steps are taken from it.
+engine::Result<Simulation> simulateStep(const program::Program &program, const Machine &machine, const Topology &topology,
+                                        const Deviations &deviations = {});
+
+} // namespace npar::cost

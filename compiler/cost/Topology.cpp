@@ -1,0 +1,75 @@
+// Levels follow from host, place on it and rack.
+#include "compiler/cost/Topology.h"
+
+#include <algorithm>
+#include <set>
+
+namespace npar::cost {
+
+namespace {
+
+LinkLevel levelOf(const Machine &machine, int64_t hostA, int64_t slotA, int64_t hostB, int64_t slotB) {
+  if (hostA == hostB)
+    return machine.link(LinkLevel::Pair).bandwidth > 0 && slotA / 2 == slotB / 2 ? LinkLevel::Pair : LinkLevel::Host;
+  const dsl::LinkFigures &rack = machine.link(LinkLevel::Rack);
+  auto hosts = static_cast<int64_t>(rack.hosts);
+  return rack.bandwidth > 0 && hosts > 0 && hostA / hosts == hostB / hosts ? LinkLevel::Rack : LinkLevel::Cluster;
+}
+
+/// Of members at (host, slot).
+template <typename PlaceAt> GroupSpan spanOfPlaces(const Machine &machine, size_t members, PlaceAt placeAt) {
+  GroupSpan span;
+  span.members = static_cast<int>(members);
+  span.level = LinkLevel::Pair;
+  std::set<int64_t> hosts;
+  auto [firstHost, firstSlot] = placeAt(0);
+  for (size_t member = 0; member < members; ++member) {
+    auto [host, slot] = placeAt(member);
+    hosts.insert(host);
+    span.level = std::max(span.level, levelOf(machine, firstHost, firstSlot, host, slot));
+  }
+  if (machine.link(LinkLevel::Pair).bandwidth <= 0)
+    span.level = std::max(span.level, LinkLevel::Host);
+  span.inside = static_cast<double>(members) / static_cast<double>(std::max<size_t>(1, hosts.size()));
+  return span;
+}
+
+} // namespace
+
+Topology::Topology(const Machine &machine, const std::vector<std::vector<int64_t>> &hosts, int64_t world)
+    : machine(machine), hosts(static_cast<int64_t>(hosts.size())), places(static_cast<size_t>(world)) {
+  for (size_t host = 0; host < hosts.size(); ++host)
+    for (size_t slot = 0; slot < hosts[host].size(); ++slot)
+      places[hosts[host][slot]] = {static_cast<int64_t>(host), static_cast<int64_t>(slot)};
+}
+
+LinkLevel Topology::levelBetween(int64_t a, int64_t b) const {
+  return levelOf(machine, places[a].host, places[a].slot, places[b].host, places[b].slot);
+}
+
+GroupSpan Topology::spanOf(const std::vector<int64_t> &ranks) const {
+  return spanOfPlaces(machine, ranks.size(), [&](size_t member) {
+    const Place &place = places[ranks[member]];
+    return std::pair(place.host, place.slot);
+  });
+}
+
+GroupSpan spanAlong(const Machine &machine, const std::vector<int64_t> &sizes, const std::vector<size_t> &axes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t axis = sizes.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * sizes[axis];
+  size_t members = 1;
+  for (size_t axis : axes)
+    members *= static_cast<size_t>(sizes[axis]);
+  auto perHost = std::max<int64_t>(1, static_cast<int64_t>(machine.ranks));
+  return spanOfPlaces(machine, members, [&](size_t member) {
+    int64_t rank = 0;
+    for (size_t place = axes.size(); place-- > 0;) {
+      rank += static_cast<int64_t>(member) % sizes[axes[place]] * strides[axes[place]];
+      member /= static_cast<size_t>(sizes[axes[place]]);
+    }
+    return std::pair(rank / perHost, rank % perHost);
+  });
+}
+
+} // namespace npar::cost

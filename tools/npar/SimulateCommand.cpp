@@ -1,0 +1,89 @@
+// `npar simulate`: a training step of a plan on a machine that need not be there, in simulated time.
+#include "tools/npar/Command.h"
+
+#include "engine/program/Ranks.h"
+#include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/model/PlaceFlag.h"
+#include "tools/npar/simulate/Prediction.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+struct SimulateFlags {
+  ModelOptions model;
+  std::optional<std::string> place;
+  int64_t hosts = 0; ///< 0: as many as the ranks need
+  bool json = false;
+};
+
+/// So many hosts of the machine, filled one after the other.
+Outcome<std::vector<program::HostRoom>> roomsFor(const program::Program &program, const dsl::Machine &machine, int64_t hosts) {
+  int64_t world = program::worldOf(program), each = static_cast<int64_t>(machine.ranks), needed = (world + each - 1) / each;
+  if (hosts == 0)
+    hosts = needed;
+  if (hosts != needed)
+    return fail(ExitCode::BadInput,
+                fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", world,
+                            needed == 1 ? "one host" : fmt::format("{} hosts", needed), machine.name, each, hosts));
+  std::vector<program::HostRoom> rooms;
+  for (int64_t host = 0; host < hosts; ++host)
+    rooms.push_back({std::to_string(host), std::min(each, world - host * each)});
+  return rooms;
+}
+
+ExitCode runSimulate(const SimulateFlags &flags) {
+  FileClaims files;
+  Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
+  if (!machine.ok())
+    return machine.code();
+  Outcome<ProgramPointer> loaded = loadModel(flags.model, files, /*withoutKernels=*/true);
+  if (!loaded.ok())
+    return loaded.code();
+  const program::Program &program = (*loaded)->root();
+  Outcome<program::PlaceWords> words = placeWords(flags.place, program);
+  if (!words.ok())
+    return words.code();
+  Outcome<std::vector<program::HostRoom>> rooms = roomsFor(program, *machine, flags.hosts);
+  if (!rooms.ok())
+    return rooms.code();
+  engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);
+  if (!places.ok())
+    return fail(places.status());
+  engine::Result<Prediction> prediction = predict(program, *machine, *places);
+  if (!prediction.ok())
+    return fail(prediction.status());
+  if (flags.json)
+    std::cout << predictionJson(program, *prediction).dump(2) << '\n';
+  else
+    std::cout << predictionText(program, *prediction);
+  return ExitCode::Good;
+}
+
+} // namespace
+
+Command addSimulateCommand(CLI::App &driver) {
+  auto flags = std::make_shared<SimulateFlags>();
+  CLI::App *app = driver.add_subcommand("simulate", "predict a training step on machines that need not be there\n\n"
+                                                    "Example:\n"
+                                                    "  npar simulate gpt2 --machine dgx-a100 --hosts 1 --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2\n");
+  flags->model.addTo(*app);
+  addMachineTo(*app, flags->model);
+  app->add_option("--hosts", flags->hosts, "how many hosts of the machine there are (default: as many as the ranks need)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 20));
+  addPlaceTo(*app, flags->place);
+  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  return {app, [flags] {
+            ExitCode code = findMachine(flags->model);
+            return code == ExitCode::Good ? runSimulate(*flags) : code;
+          }};
+}
+
+} // namespace npar::driver
