@@ -18,7 +18,7 @@ void Tables::setMesh(dist::MeshAttr mesh) {
   double world = 1;
   for (int64_t size : mesh.getSizes())
     world *= static_cast<double>(size);
-  together = std::min(world, machine.ranks);
+  together = machine.kind == dsl::MachineKind::Device ? 1 : std::min(world, machine.ranks);
   capacity = cost::capacityOf(machine);
   if (together >= 2 * machine.cores) // so many ranks spread no step: engine/runtime/WorkerCount
     machine.cores = 1;
