@@ -32,7 +32,8 @@ double workSeconds(const Machine &machine, const Operation &op) {
     if (op.type == program::ElementType::F64) // a generated kernel
       return 2 * op.operations * machine.operation;
     const dsl::ProductFigures &product = machine.products[typeIndex(op.type)];
-    return op.operations / product.rate * (1 + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
+    return op.operations / product.rate * (1 + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k)) +
+           (machine.kind == dsl::MachineKind::Device ? op.bytes / machine.far : 0);
   }
   case Work::Attention:
   case Work::AttentionGradient: {
@@ -108,9 +109,7 @@ static double ringBandwidth(const Machine &machine, const GroupSpan &span) {
 static double allReduceSeconds(const Machine &machine, double bytes, const GroupSpan &span, double bandwidth) {
   const dsl::LinkFigures &link = linkOf(machine, span.level);
   double n = span.members;
-  double ring = 2 * (n - 1) * (link.latency + bytes / n / bandwidth);
-  double tree = 2 * std::ceil(std::log2(n)) * link.latency + 2 * bytes / bandwidth;
-  double best = std::min(ring, tree);
+  double best = 2 * (std::ceil(std::log2(n)) * link.latency + (n - 1) * bytes / n / bandwidth);
   return link.reduce > 0 ? std::min(best, 2 * link.latency + bytes / link.reduce) : best;
 }
 
@@ -128,7 +127,7 @@ double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, d
   case program::CollectiveKind::AllToAll:
     break;
   }
-  return (span.members - 1) * (latency + bytes / span.members / bandwidth);
+  return std::ceil(std::log2(span.members)) * latency + (span.members - 1) * bytes / span.members / bandwidth;
 }
 
 std::vector<LinkUse> linksOf(const Machine &machine, const GroupSpan &span) {

@@ -18,7 +18,7 @@ enum class Work { Kernel, Product, Attention, AttentionGradient, Move };
 struct Operation {
   Work work = Work::Kernel;
   program::ElementType type = program::ElementType::F32; ///< of a kernel the widest that it computes in
-  double bytes = 0;                                      ///< Kernel: of all operands; Move: written
+  double bytes = 0;                                      ///< Kernel, Product: of all operands; Move: written
   double operations = 0;      ///< Product, Attention: floating-point operations; Kernel: operations, each times its elements
   double functions = 0;       ///< Kernel: those of them that are exponentials or the like
   double m = 0, n = 0, k = 0; ///< Product: of one of its batch; Attention: m, the rows of queries
@@ -27,7 +27,7 @@ struct Operation {
 /// Seconds of the work alone, without the launch, on one core. All of it is linear in the figures' times (rates: their inverses), which is
 /// what fitting them relies on:
 ///
-///   Product     operations / rate * (1 + rows / m + columns / n + depth / k); of float64: as a kernel
+///   Product     operations / rate * (1 + rows / m + columns / n + depth / k), of devices + bytes / far; of float64: as a kernel
 ///   Attention   operations / rate * (1 + rows / m)
 ///   Kernel      operations * operation + functions * function (both twice in float64) + near bytes / near + the rest / far
 ///   Move        bytes / move
@@ -72,13 +72,13 @@ const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level);
 double transferSeconds(const Machine &machine, double bytes, LinkLevel level = LinkLevel::Host);
 
 /// Seconds of a collective. `bytes` is the whole vector: the input of all_reduce, reduce_scatter and all_to_all, the result of all_gather;
-/// the piece of permute, which is one message. The better one of
+/// the piece of permute, which is one message. With n members (Thakur et al. 2005, "Optimization of collective communication operations in
+/// MPICH", sections 3 and 4):
 ///
-///   ring       (n - 1) rounds of 1/n of the vector, twice for an all-reduce (Thakur et al. 2005, "Optimization of collective communication
-///              operations in MPICH", section 4); where a ring of n members crosses hosts, its members on a host send over links of
-///              their own, so that a round over the farther level has `inside` times its bandwidth
-///   tree       all-reduce: 2 log2 n messages, between them the vector twice through (double binary trees: Sanders, Speck, Traeff 2009)
-///   network    all-reduce where the level's `reduce` says so: a message and the vector once through
+///   log2 n latencies, and (n - 1) / n of the vector over the links of each; an all-reduce is a reduce-scatter and an all-gather
+///   all-reduce where the level's `reduce` says so: two latencies, and the vector once through the network
+///
+/// Where members stand on several hosts, those on a host send over links of their own: the farther level carries `inside` times as much.
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);
 
 /// Of what a level's links carry, the share that a collective wants while it runs.

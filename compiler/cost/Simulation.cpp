@@ -27,7 +27,7 @@ constexpr uint32_t none = ~0u;
 
 /// What communicates has a length of its own; other steps have their fragment's.
 struct Message {
-  double seconds = 0;
+  double seconds = 0, holds = 0;                 ///< holds: for so long the rank does not compute
   std::vector<Activities::Share> sent, received; ///< of links, by the rank itself
 };
 
@@ -92,7 +92,8 @@ private:
     std::vector<uint32_t> left;   ///< by task: steps of its chain that have not ended
     std::unordered_map<uint32_t, std::vector<uint32_t>> followers; ///< instances of other tasks, by instance
     std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<uint32_t>> computing; ///< instances that could begin
-    bool busy = false;            ///< computes
+    bool busy = false, held = false; ///< computes; a message keeps it from computing
+    std::vector<double> holds;       ///< seconds for which messages are going to
     int communicating = 0;
     double since = 0;             ///< when one of these changed
     std::vector<double> ends;     ///< by instance
@@ -208,6 +209,7 @@ private:
       peer[transfer.axis()] = transfer.peer();
       LinkLevel level = topology.levelBetween(one.rank, program::rankAt(program, peer));
       message.seconds = slowed(transferSeconds(machine, static_cast<double>(transfer.count() * program::sizeOf(transfer.type())), level), level);
+      message.holds = message.seconds * linkOf(machine, level).holds;
       message.sent.push_back({linkOfClass(index, level).first, 1});
       message.received.push_back({linkOfClass(index, level).second, 1});
       return message;
@@ -305,6 +307,10 @@ private:
       const Message &message = shapeOf(one, task).messages[place];
       StepKind kind = stepOf(one, task, place).kind();
       seconds = std::max(seconds, message.seconds);
+      if (message.holds > 0) {
+        one.holds.push_back(message.holds);
+        freed.emplace_back(index, std::pair(none, none));
+      }
       if (kind != StepKind::Receive)
         shares.insert(shares.end(), message.sent.begin(), message.sent.end());
       if (kind != StepKind::Send) {
@@ -320,7 +326,11 @@ private:
   /// Of the computing steps that could begin the first in the program's order, where the rank computes nothing else. It has waited for `before`.
   void compute(uint32_t index, std::pair<uint32_t, uint32_t> before) {
     Class &one = classes[index];
-    if (one.busy || one.computing.empty())
+    if (one.busy || one.held)
+      return;
+    if (!one.holds.empty())
+      return hold(index);
+    if (one.computing.empty())
       return;
     uint32_t instance = one.computing.top();
     one.computing.pop();
@@ -342,6 +352,15 @@ private:
     activities.begin(number, seconds, std::move(shares));
   }
 
+  void hold(uint32_t index) {
+    Class &one = classes[index];
+    change(one, [&] { one.held = true; });
+    uint32_t number = newMeeting();
+    meetings[number].members.emplace_back(index, none);
+    activities.begin(number, one.holds.back(), {});
+    one.holds.pop_back();
+  }
+
   void begins(uint32_t index, uint32_t task, const program::Step &step) {
     Span &span = result.tasks[index][task];
     if (!program::isAsync(step) && span.begin < 0)
@@ -350,7 +369,7 @@ private:
 
   template <typename Change> void change(Class &one, Change what) {
     ClassTime &time = result.classes[&one - classes.data()];
-    (one.busy ? time.computing : one.communicating > 0 ? time.exposed : time.idle) += activities.now() - one.since;
+    (one.busy ? time.computing : one.communicating > 0 || one.held ? time.exposed : time.idle) += activities.now() - one.since;
     one.since = activities.now();
     what();
   }
@@ -364,6 +383,11 @@ private:
 
   void finish(uint32_t index, uint32_t instance) {
     Class &one = classes[index];
+    if (instance == none) { // a message has let go
+      change(one, [&] { one.held = false; });
+      freed.emplace_back(index, std::pair(none, none));
+      return;
+    }
     uint32_t task = taskOf(one, instance), place = instance - one.first[task];
     const program::Step &step = stepOf(one, task, place);
     one.ends[instance] = activities.now();

@@ -54,6 +54,7 @@ std::vector<Figure> figuresOf(Machine &m) {
       figures.push_back({"link", word, "hosts", Kind::Hosts, need, false, "that a rack joins", &link.hosts});
     figures.push_back({"link", word, "bandwidth", Kind::Bandwidth, need, false, messages[level], &link.bandwidth});
     figures.push_back({"link", word, "latency", Kind::Seconds, need, true, "before its first byte", &link.latency});
+    figures.push_back({"link", word, "holds", Kind::Share, Need::Never, true, "of a message's time its two ranks do not compute", &link.holds});
     figures.push_back({"link", word, "reduce", Kind::Bandwidth, Need::Never, false, "a vector that the network sums", &link.reduce});
   }
   Need ofType = isDevice ? Need::Group : Need::Always;

@@ -37,6 +37,7 @@ struct LinkFigures {
   double bandwidth = 0; ///< bytes/s that a rank sends where all of them do; 0: the machine has no such level
   double latency = 0;   ///< seconds before a message's first byte
   double hosts = 0;     ///< Rack: hosts that it joins
+  double holds = 0;     ///< share of a message's time in which its two ranks do not compute
   double reduce = 0;    ///< bytes/s of a rank's vector that the network itself sums; 0: it does not
 };
 

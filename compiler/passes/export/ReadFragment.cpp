@@ -261,8 +261,10 @@ private:
     if (matmul.getAccumulator())
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();
+    double made = static_cast<double>(storageBytes(matmul.getResult().getType()));
+    double bytes = static_cast<double>(storageBytes(type) + storageBytes(matmul.getRhs().getType())) + (matmul.getAccumulator() ? 2 : 1) * made;
     setDuration(action, machine,
-                {cost::Work::Product, *element, 0, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK())});
+                {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK())});
     return success();
   }
 

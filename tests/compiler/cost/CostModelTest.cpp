@@ -11,8 +11,8 @@ Machine roundMachine() {
   machine.near = 20, machine.nearSize = 100, machine.far = 10, machine.move = 5;
   machine.operation = 2, machine.function = 3;
   machine.link(dsl::LinkLevel::Host).bandwidth = 5, machine.link(dsl::LinkLevel::Host).latency = 2;
-  machine.products[0] = {100, 10, 20, 40};
-  machine.products[1] = {400, 0, 0, 0};
+  machine.products[0] = {100, 10, 20, 40, 0};
+  machine.products[1] = {400, 0, 0, 0, 0};
   machine.attentions[0] = {50, 4};
   machine.gradients[0] = {25, 8};
   return machine;
@@ -74,12 +74,30 @@ TEST(CostModel, OtherCoresTakePartsOfLongSteps) {
 
 TEST(CostModel, AMessageTakesLatencyAndBytes) { EXPECT_DOUBLE_EQ(transferSeconds(machine, 50), 12); }
 
-TEST(CostModel, RingCollectives) {
-  // 3 rounds of 10 bytes: 3 * (2 + 2)
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllGather, 40, GroupSpan::ofHost(4)), 12);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::ReduceScatter, 40, GroupSpan::ofHost(4)), 12);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, GroupSpan::ofHost(4)), 24);
+TEST(CostModel, Collectives) {
+  // 2 latencies, 3 of 4 parts: 2 * 2 + 30 / 5
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllGather, 40, GroupSpan::ofHost(4)), 10);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::ReduceScatter, 40, GroupSpan::ofHost(4)), 10);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, GroupSpan::ofHost(4)), 20);
   EXPECT_DOUBLE_EQ(collectiveSeconds(machine, npar::program::CollectiveKind::AllReduce, 40, GroupSpan::ofHost(1)), 0);
+}
+
+TEST(CostModel, DevicesReadTheOperandsOfProductsToo) {
+  Machine device = machine;
+  device.kind = dsl::MachineKind::Device;
+  Operation product = operationOf(Work::Product, 1000, 50);
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 10 + 50.0 / 10);
+  EXPECT_DOUBLE_EQ(workSeconds(machine, product), 10);
+}
+
+TEST(CostModel, TheCoresOfAStepFollowFromItsSeconds) {
+  Machine four = machine;
+  four.cores = 4, four.spread = 0.8, four.grain = 10, four.launch = 1;
+  for (double work : {0.5, 10.0, 300.0}) {
+    Duration duration = spreadOverCores(four, work);
+    EXPECT_NEAR(coresOf(four, duration.seconds + four.launch), duration.cores, 1e-6) << work;
+  }
+  EXPECT_DOUBLE_EQ(coresOf(machine, 10), 1);
 }
 
 } // namespace npar::cost
