@@ -1,9 +1,17 @@
 // Runs chains of steps on the workers of a oneTBB arena, each as soon as all that it waits for is done.
 #include "engine/runtime/ChainRunner.h"
 
+#include "engine/device/WorkOffers.h"
+
+#include <chrono>
+#include <thread>
+
 namespace npar::engine {
 
 namespace {
+
+/// Most of what one worker does alone between steps that are spread is shorter.
+constexpr std::chrono::microseconds longestWatch{150};
 
 /// What this thread, as a worker of `runner`, has made ready and not yet given away. A worker that waits within a chain may take up another
 /// one, of any runner: the inner call leaves the list as long as it found it.
@@ -53,8 +61,10 @@ void ChainRunner::release(uint32_t chain) {
     waiting[to].store(predecessors[to], std::memory_order_relaxed);
     if (worker.runner == this)
       worker.ready.push_back(to);
-    else
+    else {
       arena.enqueue([this, to] { work(to); });
+      WorkOffers::add();
+    }
   }
 }
 
@@ -70,12 +80,30 @@ void ChainRunner::work(uint32_t chain) {
     if (ready.size() == before)
       break;
     chain = ready.back();
-    for (ready.pop_back(); ready.size() > before; ready.pop_back())
+    for (ready.pop_back(); ready.size() > before; ready.pop_back()) {
       group.run([this, other = ready.back()] { work(other); });
+      WorkOffers::add();
+    }
   }
   worker.runner = outer;
-  if (chain == end)
+  if (chain == end) {
+    WorkOffers::add(); // nothing comes any more
     group.run(std::move(last));
+  }
+}
+
+/// The task does no work: it keeps its thread from sleeping, and ends when there may be some, which oneTBB then finds at once. It gives way
+/// to every other thread that wants the processor.
+void ChainRunner::keepAwake() {
+  if (watching.load(std::memory_order_relaxed) >= arena.max_concurrency() - 1)
+    return;
+  watching.fetch_add(1, std::memory_order_relaxed);
+  group.run([this, seen = WorkOffers::count()] {
+    const auto end = std::chrono::steady_clock::now() + longestWatch;
+    while (WorkOffers::count() == seen && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    watching.fetch_sub(1, std::memory_order_relaxed);
+  });
 }
 
 } // namespace npar::engine

@@ -1,6 +1,7 @@
 // Runs the step graph once per training step on the workers of a oneTBB arena; what goes on elsewhere never blocks a worker.
 #include "engine/runtime/Executor.h"
 
+#include "engine/device/WorkOffers.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/ChainRunner.h"
 #include "engine/runtime/Failure.h"
@@ -217,7 +218,10 @@ void Executor::State::runNode(uint32_t index) {
   if (options.observer)
     options.observer->began(index);
   double begin = options.trace ? clock.now() : 0;
+  const uint64_t offers = WorkOffers::ofThisThread();
   Status status = startWork(node);
+  if (WorkOffers::ofThisThread() != offers)
+    runner->keepAwake();
   if (options.trace)
     record(index, begin, clock.now());
   if (!status.ok())

@@ -66,7 +66,7 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
   }
   int64_t count = loops.count();
   // To fetch a byte of B takes about as long as so many operations: what products of few rows last.
-  constexpr double operationsPerByte = 5;
+  constexpr double operationsPerByte = 8;
   double operations = std::max(2.0 * double(m.m()), operationsPerByte * program::sizeOf(m.type())) * double(m.n()) * double(m.k());
   int64_t pieces = piecesOf(operations * double(count), spread);
   // Whole where there are enough of them: nobody waits for anybody.

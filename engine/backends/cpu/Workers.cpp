@@ -1,6 +1,8 @@
 // Splits one step over idle workers without letting the waiting one wander off into another step.
 #include "engine/backends/cpu/Workers.h"
 
+#include "engine/device/WorkOffers.h"
+
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -12,6 +14,7 @@ void forEachPart(int64_t count, const std::function<void(int64_t)> &body) {
       body(0);
     return;
   }
+  WorkOffers::add();
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, count, 1),

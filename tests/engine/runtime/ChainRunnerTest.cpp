@@ -56,8 +56,8 @@ private:
   std::thread thread;
 };
 
-/// `leaves`: every so many-th chain is ended by another thread; 0 for none.
-void runRandomGraph(uint32_t chains, int threads, uint32_t leaves, unsigned seed) {
+/// `leaves`: every so many-th chain is ended by another thread; 0 for none. `awake`: every so many-th keeps an idle worker awake.
+void runRandomGraph(uint32_t chains, int threads, uint32_t leaves, unsigned seed, uint32_t awake = 0) {
   std::mt19937 random(seed);
   Edges edges = randomEdges(chains, random);
   std::vector<std::vector<uint32_t>> predecessors(chains);
@@ -73,6 +73,8 @@ void runRandomGraph(uint32_t chains, int threads, uint32_t leaves, unsigned seed
     for (uint32_t before : predecessors[chain])
       early += runs[before] != round;
     ++runs[chain];
+    if (awake > 0 && chain % awake == 0)
+      known->keepAwake();
     if (leaves == 0 || chain % leaves != 0)
       return true;
     elsewhere.push(chain);
@@ -97,6 +99,13 @@ TEST(ChainRunner, chainsMayEndOnOtherThreads) {
   for (unsigned seed = 0; seed < 20; ++seed)
     for (int threads : {1, 2, 5})
       runRandomGraph(1 + seed * 17, threads, 1 + seed % 3, seed);
+}
+
+/// Who is asked to stay awake delays nothing for ever: also where the last chain asks, or one of many rounds that follow at once.
+TEST(ChainRunner, workersMayBeKeptAwake) {
+  for (unsigned seed = 0; seed < 20; ++seed)
+    for (int threads : {1, 2, 5})
+      runRandomGraph(1 + seed * 17, threads, seed % 3, seed, 1 + seed % 2);
 }
 
 TEST(ChainRunner, aChainMayBeReleasedWithinItsOwnBody) {
