@@ -65,8 +65,9 @@ Status Products::add(const program::Matmul &m, const std::string &what, const Sp
     loops.addOperand(*list, program::sizeOf(of));
   }
   int64_t count = loops.count();
-  // To fetch a byte of B takes about as long as so many operations: what products of few rows last.
-  constexpr double operationsPerByte = 8;
+  // What products of few rows last: to fetch a byte of B takes a worker alone as long as 8 operations, and where it is that which takes the
+  // time, the others are awake and sharing costs next to nothing (ChainRunner::keepAwake).
+  constexpr double operationsPerByte = 10;
   double operations = std::max(2.0 * double(m.m()), operationsPerByte * program::sizeOf(m.type())) * double(m.n()) * double(m.k());
   int64_t pieces = piecesOf(operations * double(count), spread);
   // Whole where there are enough of them: nobody waits for anybody.
