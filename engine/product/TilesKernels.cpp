@@ -214,7 +214,7 @@ inline void fetchLines(const char *from) {
 }
 
 /// Sums over all k for 16 columns, of which `columns` are there: [column 16][row]. Tiles reach for 16 rows of B at once, each a short one,
-/// which the hardware cannot foresee: where two such blocks fit the first-level cache the next is fetched line after line as it lies.
+/// which the hardware cannot foresee: where such a block fits the first-level cache the next is fetched line after line as it lies.
 void multiplyColumns(int64_t rows, int64_t depth, const uint16_t *factors, int64_t padded, const uint16_t *b, int64_t stride,
                      int64_t columns, float *turned) {
   constexpr int64_t mostFetched = 32 << 10;

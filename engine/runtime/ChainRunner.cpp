@@ -59,9 +59,9 @@ void ChainRunner::release(uint32_t chain) {
     if (waiting[to].fetch_sub(1, std::memory_order_acq_rel) > 1)
       continue;
     waiting[to].store(predecessors[to], std::memory_order_relaxed);
-    if (worker.runner == this)
+    if (worker.runner == this) {
       worker.ready.push_back(to);
-    else {
+    } else {
       arena.enqueue([this, to] { work(to); });
       WorkOffers::add();
     }

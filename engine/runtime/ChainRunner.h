@@ -27,8 +27,8 @@ public:
   /// The chain has ended. On any thread, also within its own body; runs nothing itself.
   void release(uint32_t chain);
 
-  /// A body calls it when a step's parts were shared among the workers: one that is idle looks for a moment whether more is offered before it
-  /// goes to sleep. What comes between two such steps is often shorter than waking up, which takes about 60 microseconds.
+  /// A body calls it when a step's parts were shared among the workers: one that is idle looks for a moment whether more is offered before
+  /// it goes to sleep. What comes between two such steps is often shorter than waking up, which takes about 60 microseconds.
   void keepAwake();
 
 private:
@@ -40,7 +40,7 @@ private:
   std::vector<uint32_t> firstSuccessor, successors; ///< by chain
   std::vector<uint32_t> predecessors, sources;
   std::vector<std::atomic<uint32_t>> waiting; ///< by chain: how many predecessors are still to be released; full again when it runs
-  std::atomic<int> watching{0}; ///< workers that are asked to stay awake, or do
+  std::atomic<int> watching{0};               ///< workers that are asked to stay awake, or do
   tbb::task_group group;
   tbb::task_handle last; ///< keeps the group waiting until it is run
 };
