@@ -8,6 +8,18 @@ namespace npar::dsl {
 
 using ast::Statement;
 
+namespace {
+
+/// Adds to `needed` the nodes that those in it are computed from.
+void addSources(const Model &model, std::vector<bool> &needed) {
+  for (size_t i = needed.size(); i-- > 0;)
+    if (needed[i])
+      for (int operand : model.nodes[i].operands)
+        needed[static_cast<size_t>(operand)] = true;
+}
+
+} // namespace
+
 void ModelElaborator::checkMeasure(const ast::Name &name, const std::string &what) {
   auto compare = [&](const std::string &other, const std::string &kind, const Location &at) {
     if (other != name.text || other.empty())
@@ -85,10 +97,7 @@ int ModelElaborator::condition(const Statement &s, const AxisNames &axes, Scope 
 void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
   std::vector<bool> needed(static_cast<size_t>(root) + 1);
   needed.back() = true;
-  for (size_t i = needed.size(); i-- > 0;)
-    if (needed[i])
-      for (int operand : graph.model.nodes[i].operands)
-        needed[static_cast<size_t>(operand)] = true;
+  addSources(graph.model, needed);
   for (size_t i = 0; i < needed.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; needed[i] && node.op == "parameter")
       reporter.fail(condition.location,
@@ -101,8 +110,32 @@ void ModelElaborator::checkKnown(const ast::Expression &condition, int root) {
                     {"compare inputs of floats as they are, and compute with integers"});
 }
 
+namespace {
+
+/// Targets of binary cross-entropy are 0 or 1, unless a condition of a loss, or on the way to one, is of them: it may leave out what is
+/// neither.
+void freeChosenTargets(Model &model) {
+  std::vector<bool> trained(model.nodes.size()), conditions(model.nodes.size());
+  for (const Loss &loss : model.losses) {
+    trained[static_cast<size_t>(loss.node)] = true;
+    if (loss.condition >= 0)
+      conditions[static_cast<size_t>(loss.condition)] = true;
+  }
+  addSources(model, trained);
+  for (size_t i = 0; i < trained.size(); ++i)
+    if (trained[i] && model.nodes[i].op == "where")
+      conditions[static_cast<size_t>(model.nodes[i].operands[0])] = true;
+  addSources(model, conditions);
+  for (Node &node : model.nodes)
+    if (node.attributes.count("below") != 0 && conditions[static_cast<size_t>(node.operands[0])])
+      node.attributes.erase("below");
+}
+
+} // namespace
+
 void ModelElaborator::checkLosses() {
   const std::vector<Loss> &losses = graph.model.losses;
+  freeChosenTargets(graph.model);
   for (size_t i = 0; i < graph.model.nodes.size(); ++i)
     if (const Node &node = graph.model.nodes[i]; node.attributes.count("ignore") != 0)
       if (std::none_of(losses.begin(), losses.end(), [&](const Loss &loss) { return loss.node == static_cast<int>(i); }))

@@ -109,7 +109,7 @@ std::vector<Operation> contractionOperations();
 
 /// What `left op right` makes, of which operations make some too.
 namespace node {
-extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, stopGradient;
+extern const NodeKind add, sub, mul, div, scale, shift, fill, integer, compare, toFloat, stopGradient;
 }
 /// `left op right` of tensors, numbers and truth values.
 Value tensorArithmetic(Graph &graph, Reporter &reporter, ast::Operator op, Location at, const Value &left, const Value &right);

@@ -95,12 +95,11 @@ Value oneHot(OperationCall &call) {
 
 std::vector<Operation> integerOperations() {
   using Formal = FormalKind;
-  const NodeKind converted{"to_float", 1};
   return {
       {"where", {{"condition", Formal::Any}, {"x", Formal::Any}, {"y", Formal::Any}}, where, {{"where", 3}}},
-      {"float", {{"x", Formal::Any}}, toFloat, {converted}},
+      {"float", {{"x", Formal::Any}}, toFloat, {node::toFloat}},
       {"int", {{"x", Formal::Any}}, toInt, {{"to_int", 1}, node::compare}},
-      {"one_hot", {{"x", Formal::Indices}, {"over", Formal::Axis}}, oneHot, {{"index", 0}, node::compare, converted}},
+      {"one_hot", {{"x", Formal::Indices}, {"over", Formal::Axis}}, oneHot, {{"index", 0}, node::compare, node::toFloat}},
   };
 }
 

@@ -172,10 +172,14 @@ Value crossEntropy(OperationCall &call) {
   return call.add("cross_entropy", {logits, targets}, rest, std::move(attributes));
 }
 
-/// The square of the difference.
+/// The square of the difference. A forgotten axis would be broadcast, and each of its entries compared with the same number.
 Value squaredError(OperationCall &call) {
   int x = call.tensor(0), y = call.tensor(1);
-  int difference = call.add("sub", {x, y}, unionOf(call.graph, {x, y})).node;
+  const AxisNames axes = call.axesOf(x), others = call.axesOf(y);
+  if (!without(axes, others).empty() || !without(others, axes).empty())
+    call.reporter.fail(call.place(1), "'squared_error' compares values over the same axes: " + textOf(axes) + " and " + textOf(others),
+                       {"reduce what has more of them, or, if each entry is compared with the same number, write (x - y) * (x - y)"});
+  int difference = call.add("sub", {x, y}, axes).node;
   return call.add("mul", {difference, difference}, call.axesOf(difference));
 }
 
@@ -188,7 +192,7 @@ Value binaryCrossEntropy(OperationCall &call) {
     call.reporter.fail(call.place(1),
                        "the targets must be over " + textOf(axes) + ", the logits' axes; these are over " + textOf(call.axesOf(y)));
   if (!call.graph.isFloat(y))
-    y = call.add("to_float", {y}, axes).node;
+    y = call.add("to_float", {y}, axes, {{"below", int64_t{2}}}).node;
   auto make = [&](const char *op, std::vector<int> operands, std::map<std::string, Attribute> attributes = {}) {
     return call.add(op, std::move(operands), axes, std::move(attributes)).node;
   };
@@ -234,7 +238,7 @@ std::vector<Operation> reductionOperations() {
       {"binary_cross_entropy",
        {{"logits", Formal::Floats}, {"targets", Formal::Tensor}},
        binaryCrossEntropy,
-       {{"relu", 1}, node::stopGradient, node::scale, {"exp", 1}, node::add, {"log", 1}, node::sub, node::mul, {"to_float", 1}}},
+       {{"relu", 1}, node::stopGradient, node::scale, {"exp", 1}, node::add, {"log", 1}, node::sub, node::mul, node::toFloat}},
   };
 }
 

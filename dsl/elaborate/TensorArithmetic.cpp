@@ -138,6 +138,7 @@ const NodeKind add{"add", 2}, sub{"sub", 2}, mul{"mul", 2}, div{"div", 2};
 const NodeKind scale{"scale", 1, {{"factor", AttributeKind::Number}}}, shift{"shift", 1, {{"value", AttributeKind::Number}}};
 const NodeKind fill{"fill", 0, {{"value", AttributeKind::Number}}};
 const NodeKind integer{"integer", 2, {{"kind", AttributeKind::Text}}}, compare{"compare", 2, {{"relation", AttributeKind::Text}}};
+const NodeKind toFloat{"to_float", 1, {{"below", AttributeKind::Integer, true}}};
 const NodeKind stopGradient{"stop_gradient", 1, {{"neutral", AttributeKind::Truth, true}}};
 } // namespace node
 

@@ -8,6 +8,8 @@ namespace npar::engine {
 using program::InputRole;
 
 std::string ValueRange::text() const {
+  if (axis.empty() && byLoss)
+    return "the binary cross-entropy" + (place.empty() ? "" : " (" + place + ")") + " takes 0 and 1; `loss ... where` may leave others out";
   if (axis.empty())
     return "the data block" + (place.empty() ? "" : " (" + place + ")") + " says that it is below " + std::to_string(classes);
   return "axis '" + axis + "'" + (place.empty() ? "" : " (" + place + ")") + " has " + std::to_string(classes) +
@@ -62,7 +64,7 @@ BatchShape BatchShape::of(const program::Program &program) {
     for (const auto *axis : *input->axes())
       shape.axes.push_back(axis->str());
     shape.shape.assign(input->shape()->begin(), input->shape()->end());
-    shape.range.classes = input->classes(), shape.range.axis = input->axis()->str();
+    shape.range.classes = input->classes(), shape.range.axis = input->axis()->str(), shape.range.byLoss = true;
     if (const program::SourcePlace *at = input->source())
       shape.range.place = at->file()->str() + ":" + std::to_string(at->line()) + ":" + std::to_string(at->column());
     if (input->ignore())

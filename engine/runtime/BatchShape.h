@@ -13,8 +13,9 @@ namespace npar::engine {
 /// The values that an input of integers may have.
 struct ValueRange {
   int64_t classes = 0; ///< 0 to classes - 1; any where it is 0
-  std::string axis;    ///< whose entries these are, for messages
-  std::string place;   ///< where that axis is declared, for messages; may be empty
+  std::string axis;    ///< whose entries these are, for messages; empty: none's, a loss or the data block says so
+  std::string place;   ///< where that axis is declared, or that is said, for messages; may be empty
+  bool byLoss = false; ///< whether it is a loss, where there is no axis
 
   bool has(int64_t value) const { return classes == 0 || (value >= 0 && value < classes); }
   /// "axis 'labels' (m.npar:3:24) has 4 classes, 0 to 3"

@@ -208,6 +208,53 @@ class TensorFileTest(DriverTest):
         self.assertIn("--mask is of a file of tokens", self.run_model("--mask", "text", code=2).error)
 
 
+class TruthTest(DriverTest):
+    """Targets of binary cross-entropy that are integers are 0 and 1: random ones are, and of data all others are refused."""
+
+    MODEL = """
+model Truth(channels = 4) {{
+    axis batch, channel = channels
+    input x: f32[batch, channel]
+    input y: {type}[batch]
+    param w: [channel] = normal(0.5)
+    loss {loss}
+}}
+train base for Truth {{ batch 8 optimizer Sgd(lr = 1.0) }}
+plan halves for Truth {{ mesh dp = 2 micro 2 split {{ batch -> dp }} compute fp16 }}
+"""
+    LOSS = "binary_cross_entropy(project(x, w), y)"
+
+    def write(self, loss=LOSS, type="i32", **wrong):
+        (self.folder / "m.npar").write_text(self.MODEL.format(type=type, loss=loss))
+        x, y = [0.25 * ((7 * i) % 11) - 1 for i in range(64)], [i % 2 for i in range(16)]
+        for sample, value in wrong.values():
+            y[sample] = value
+        safetensors_file.write_values(self.folder / "data.safetensors", {"x": ("F32", [16, 4], x), "y": ("I32", [16], y)})
+
+    def test_random_data(self):
+        for type in ("i32", "u8"):
+            self.write(type=type)
+            self.assertTrue(self.npar_json("verify", "m.npar")["ok"])
+            self.npar("run", "m.npar", "--random-data", "--steps", 5, "--log", "log.jsonl")
+            losses = [json.loads(line)["loss"] for line in (self.folder / "log.jsonl").read_text().splitlines()]
+            self.assertTrue(all(0 < loss < 10 for loss in losses), losses)
+
+    def test_other_data(self):
+        run = ["run", "m.npar", "--data", "data.safetensors", "--steps", 1]
+        for wrong in (2, -1):
+            self.write(wrong=(5, wrong))
+            said = f"sample 5 of 'data.safetensors' has 'y' {wrong}, but the binary cross-entropy (m.npar:7:10) takes 0 and 1; `loss ... where` may leave others out"
+            self.assertIn(said, self.npar(*run, code=1).error)
+
+    def test_a_condition_of_the_targets_leaves_others_out(self):
+        self.write()
+        known = self.npar_json("run", "m.npar", "--data", "data.safetensors", "--steps", 1, "--order", "sequential")["loss"]
+        for loss in (f"{self.LOSS} where y != -1", f"where(y < 0, 0.0, {self.LOSS})"):
+            self.write(loss, wrong=(12, -1))
+            found = self.npar_json("run", "m.npar", "--data", "data.safetensors", "--steps", 1, "--order", "sequential")["loss"]
+            self.assertEqual(found, known)  # of the first batch, which has none
+
+
 class StreamTest(DriverTest):
     """A stream of tokens feeds what is looked up and, one place on, what the loss compares with, whatever they are called."""
 

@@ -56,7 +56,8 @@ def PrepareInputs : Pass<"prepare-inputs", "::mlir::ModuleOp"> {
   let summary = "write down what the engine has to know of each input of @micro";
   let description = [{
     An input's values are entries of every axis that an operation looks up with them (IndexingOpInterface), so the shortest of these axes
-    counts, without the padding that a plan may add. Before placing, on global sizes. Takes `nn.axis_lines`, where axes are declared.
+    counts, without the padding that a plan may add. Where `nn.to_float` says what they are `below`, that counts like a shorter axis, under no name
+    and with the op's place as its `source`. Before placing, on global sizes. Takes `nn.axis_lines`, where axes are declared.
 
     ```mlir
     %t = nn.input "tokens" : ..

@@ -1,5 +1,5 @@
-// prepare-inputs: what the engine has to know of each input: its values, from the axes that operations look up with them, and what a stream
-// of tokens gives it.
+// prepare-inputs: what the engine has to know of each input: its values, from the axes that operations look up with them and the losses
+// that compare them with 0 and 1, and what a stream of tokens gives it.
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/nn/ops/Integer.h"
 #include "compiler/passes/prepare/Prepare.h"
@@ -55,10 +55,21 @@ struct PrepareInputs : ::impl::PrepareInputsBase<PrepareInputs> {
     stream = others.empty() ? InputOp() : others[0];
   }
 
+  /// What says by itself how large the input's integers may be, without an axis; null where nothing does.
+  static ToFloatOp boundOf(InputOp input) {
+    for (Operation *user : input->getUsers())
+      if (auto target = llvm::dyn_cast<ToFloatOp>(user); target && target.getBelow())
+        return target;
+    return {};
+  }
+
   Attribute describe(InputOp input) {
     StringAttr axis;
     IntegerAttr ignore;
     int64_t classes = 0;
+    LocationAttr source;
+    if (ToFloatOp target = boundOf(input))
+      axis = StringAttr::get(&getContext(), ""), classes = static_cast<int64_t>(*target.getBelow()), source = target.getLoc();
     for (OpOperand &use : input->getUses()) { // in any order: of equally long axes the one with the lesser name counts
       auto indexing = llvm::dyn_cast<IndexingOpInterface>(use.getOwner());
       if (!indexing || indexing.getIndices() != input.getResult())
@@ -78,8 +89,9 @@ struct PrepareInputs : ::impl::PrepareInputsBase<PrepareInputs> {
     result.set("type", TypeAttr::get(input.getValues() ? withElement(input.getType(), *input.getValues()) : Type(input.getType())));
     result.set("classes", builder.getI64IntegerAttr(classes));
     result.set("axis", axis ? axis : builder.getStringAttr(""));
-    auto lines = getOperation()->getAttrOfType<DictionaryAttr>("nn.axis_lines");
-    if (Attribute source = lines && axis ? lines.get(axis) : Attribute())
+    if (auto lines = getOperation()->getAttrOfType<DictionaryAttr>("nn.axis_lines"); axis && !axis.empty())
+      source = lines ? lines.getAs<LocationAttr>(axis) : LocationAttr();
+    if (source)
       result.set("source", source);
     if (input == stream || input == shifted)
       result.set("role", builder.getStringAttr(npar::program::wordOf(input == stream ? npar::program::InputRole::Stream

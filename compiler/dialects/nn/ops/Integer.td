@@ -44,7 +44,8 @@ def Nn_WhereOp : Nn_PureOp<"where", [Nn_Lowerable, Nn_Language, Nn_Differentiabl
 
 def Nn_ToFloatOp : Nn_PureOp<"to_float", [Nn_Lowerable, Nn_Language]> {
   let summary = "an integer as a float, rounded to nearest even";
-  let arguments = (ins Nn_Integer:$x);
+  let description = "`below`: only integers from 0 to `below` - 1 make sense to what takes it, as a loss that compares with 0 and 1.";
+  let arguments = (ins Nn_Integer:$x, OptionalAttr<I64Attr>:$below);
   let results = (outs Nn_Float:$result);
   let zeroPadding = "WhereOperandsAre";
   let effort = "Little";

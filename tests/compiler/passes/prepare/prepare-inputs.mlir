@@ -57,6 +57,28 @@ func.func @micro(%words: !w) {
 
 // -----
 
+// A loss that compares with 0 and 1 says so itself, at its place; a shorter axis counts before it, and what has no bound says nothing.
+!t = tensor<2xi32, #nn.axes<batch>>
+!f = tensor<2xf32, #nn.axes<batch>>
+// CHECK: #[[LOSS:.+]] = loc("m.npar":7:9)
+// CHECK: npar.inputs = [{axis = "", classes = 2 : i64, name = "truth", source = #[[LOSS]], type = tensor<2xi32, #nn.axes<batch>>},
+// CHECK-SAME: {axis = "one", classes = 1 : i64, name = "both", type = tensor<2xi32, #nn.axes<batch>>},
+// CHECK-SAME: {axis = "", classes = 0 : i64, name = "free", type = tensor<2xi32, #nn.axes<batch>>}]
+module {
+func.func @micro(%one: tensor<1xf32, #nn.axes<one>>) {
+  %truth = nn.input "truth" : !t
+  %both = nn.input "both" : !t
+  %free = nn.input "free" : !t
+  %a = nn.to_float %truth {below = 2 : i64} : (!t) -> !f loc("m.npar":7:9)
+  %b = nn.to_float %both {below = 2 : i64} : (!t) -> !f
+  %c = nn.gather %one, %both over "one" : (tensor<1xf32, #nn.axes<one>>, !t) -> !f
+  %d = nn.to_float %free : (!t) -> !f
+  return
+}
+}
+
+// -----
+
 // What the loss ignores would be looked up in the table.
 !t = tensor<2x4xi32, #nn.axes<batch, seq>>
 !x = tensor<2x4x3xf32, #nn.axes<batch, seq, embed>>
