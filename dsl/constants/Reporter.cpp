@@ -43,6 +43,7 @@ void Reporter::warning(Location at, const std::string &message, const std::vecto
   if (!first(at))
     return;
   Diagnostic &d = diagnostics.warning(at, message);
+  addFrames(d);
   for (const std::string &help : helps)
     d.help(at, help);
 }

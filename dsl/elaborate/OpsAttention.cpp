@@ -85,8 +85,29 @@ int changesScores(OperationCall &call, size_t i, const char *what, const AxisNam
   return node;
 }
 
+/// A condition of queries and of no keys hides all keys from some queries, whose results are 0: most often the keys were meant.
+void warnOfHiddenQueries(OperationCall &call, int condition, const std::string &seq, const Looked &looked) {
+  const AxisNames &axes = call.axesOf(condition);
+  if (!contains(axes, seq) || contains(axes, looked.name))
+    return;
+  std::vector<std::string> helps;
+  const std::string queries = call.nameOf(seq), keys = looked.name.empty() ? "" : call.nameOf(looked.name);
+  if (looked.isOther)
+    helps.push_back("for keys that are not seen let it be over '" + keys + "', which the keys are over");
+  else if (keys.empty())
+    helps.push_back("for keys that are not seen name them, keys = key, with an axis `key` of the size of '" + queries +
+                    "', and let it be over that: rename(c, from = " + queries + ", to = key)");
+  else
+    helps.push_back("for keys that are not seen let it be over '" + keys + "': rename(c, from = " + queries + ", to = " + keys + ")");
+  helps.push_back("if some queries are to see nothing, choose after it: where(c, attention(...), 0.0)");
+  call.reporter.warning(call.place(Where),
+                        "the condition is over the queries' axis '" + queries +
+                            "' and not over the keys': it hides no key, but all of them from the queries where it is false",
+                        helps);
+}
+
 /// What is done to scores: operands after q, k and v, and attributes.
-void changeScores(OperationCall &call, const AxisNames &rows, const Looked &looked, std::vector<int> &operands,
+void changeScores(OperationCall &call, const AxisNames &rows, const std::string &seq, const Looked &looked, std::vector<int> &operands,
                   std::map<std::string, Attribute> &attributes) {
   if (call.has(Bias)) {
     operands.push_back(changesScores(call, Bias, "bias", rows, looked));
@@ -98,6 +119,7 @@ void changeScores(OperationCall &call, const AxisNames &rows, const Looked &look
       call.reporter.fail(call.place(Where),
                          "argument 'where' of 'attention' must be a bool tensor, this is " + describedTensor(call.graph, condition),
                          {"a comparison makes one: " + std::string(call.graph.isFloat(condition) ? "x > 0" : "x != 0")});
+    warnOfHiddenQueries(call, condition, seq, looked);
     operands.push_back(condition);
     attributes["masked"] = true;
   }
@@ -188,7 +210,7 @@ Value attention(OperationCall &call) {
     attributes["keys"] = looked.keys;
     attributes["key_count"] = call.graph.size(looked.keys);
   }
-  changeScores(call, rows, looked, operands, attributes);
+  changeScores(call, rows, seq, looked, operands, attributes);
   return call.add("attention", std::move(operands), out, std::move(attributes));
 }
 
