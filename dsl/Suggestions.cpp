@@ -2,8 +2,14 @@
 #include "dsl/Suggestions.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace npar::dsl {
+
+static bool differsInCaseAlone(const std::string &a, const std::string &b) {
+  return a != b && std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                              [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
 
 std::string nearest(const std::string &word, const std::vector<std::string> &candidates) {
   std::string best;
@@ -12,6 +18,8 @@ std::string nearest(const std::string &word, const std::vector<std::string> &can
     return best;
   size_t bestDistance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string &candidate : candidates) {
+    if (differsInCaseAlone(candidate, word))
+      return candidate;
     size_t difference = candidate.size() > word.size() ? candidate.size() - word.size() : word.size() - candidate.size();
     if (difference >= bestDistance || candidate == word)
       continue;

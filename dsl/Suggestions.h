@@ -7,7 +7,8 @@
 
 namespace npar::dsl {
 
-/// The candidate nearest to `word` in edit distance, empty when none is near enough to be meant.
+/// The candidate nearest to `word` in edit distance (one that differs in the case of letters alone is nearest), empty when none is near
+/// enough to be meant.
 std::string nearest(const std::string &word, const std::vector<std::string> &candidates);
 /// {"did you mean 'x'?"} or nothing.
 std::vector<std::string> didYouMean(const std::string &word, const std::vector<std::string> &candidates);

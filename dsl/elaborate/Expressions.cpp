@@ -24,6 +24,10 @@ void ModelElaborator::unknown(const std::string &what, const ast::Expression &na
   for (const Operation &op : operations())
     result.push_back(op.name);
   result.insert(result.end(), constantFunctions().begin(), constantFunctions().end());
+  if (std::string import = Library::importFor(*file, name.text); helps.empty() && !import.empty())
+    helps.push_back("a file of the standard library has it: add `import \"" + import + "\"`");
+  for (const std::string &layer : Library::importable(*file->search, /*layersAlone=*/true))
+    result.push_back(layer);
   reporter.fail(name.location, "unknown " + what + " '" + name.text + "'", helps.empty() ? didYouMean(name.text, result) : helps);
 }
 

@@ -1,18 +1,21 @@
 // Reads files and imports; a cycle of imports is reported with all its members.
 #include "dsl/elaborate/Library.h"
+#include "dsl/Suggestions.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 namespace npar::dsl {
 namespace fs = std::filesystem;
 
+static const char *const folders[] = {"", "layers", "models", "plans", "optimizers", "machines"};
+
 SourceFile *Library::load() { return read(options.file, options.file, Location{UINT32_MAX, 0, 0, 1}); }
 
 std::string Library::resolve(const std::string &importing, const std::string &name) const {
-  static const char *const folders[] = {"", "layers", "models", "plans", "optimizers", "machines"};
   std::error_code error;
   std::string file = fs::path(name).extension() == ".npar" ? name : name + ".npar";
   fs::path beside = fs::path(importing).parent_path() / file;
@@ -54,6 +57,7 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
   file = std::make_unique<SourceFile>();
   SourceFile *result = file.get();
   result->path = path;
+  result->search = &options.librarySearch;
   result->tree = std::move(tree);
   checkDuplicates(*result->tree);
   for (const ast::Block &layer : result->tree->layers)
@@ -67,6 +71,8 @@ SourceFile *Library::read(const std::string &path, const std::string &name, Loca
       for (const std::string &root : options.librarySearch)
         searched += ", " + root;
       d.note(import.location, "searched: " + searched);
+      for (const std::string &help : didYouMean(import.path, importable(options.librarySearch, /*layersAlone=*/false)))
+        d.help(import.location, help);
       continue;
     }
     if (SourceFile *child = read(found, found, import.location))
@@ -115,6 +121,47 @@ Library::FoundLayer Library::findLayer(SourceFile *file, const std::string &name
   for (SourceFile *f : reach(file))
     if (auto found = f->layers.find(name); found != f->layers.end())
       return {found->second, f};
+  return {};
+}
+
+/// The texts in one folder of the library, in order.
+static std::vector<fs::path> textsIn(const fs::path &folder) {
+  std::vector<fs::path> texts;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (std::error_code none; entry->path().extension() == ".npar" && entry->is_regular_file(none))
+      texts.push_back(entry->path());
+  std::sort(texts.begin(), texts.end());
+  return texts;
+}
+
+std::vector<std::string> Library::importable(const std::vector<std::string> &search, bool layersAlone) {
+  std::vector<std::string> names;
+  for (const std::string &root : search)
+    for (const std::string folder : folders)
+      if (!layersAlone || folder == "layers")
+        for (const fs::path &text : textsIn(fs::path(root) / folder))
+          names.push_back(text.stem().string());
+  return names;
+}
+
+/// Whether a text has a line `layer NAME`; advice needs no parser.
+static bool declaresLayer(const fs::path &text, const std::string &name) {
+  std::ifstream file(text);
+  const std::string start = "layer " + name;
+  for (std::string line; std::getline(file, line);)
+    if (line.compare(0, start.size(), start) == 0)
+      if (line.size() == start.size() || line[start.size()] == '(' || line[start.size()] == ' ' || line[start.size()] == '{')
+        return true;
+  return false;
+}
+
+std::string Library::importFor(const SourceFile &file, const std::string &layer) {
+  for (const std::string &root : *file.search)
+    for (const char *folder : folders)
+      for (const fs::path &text : textsIn(fs::path(root) / folder))
+        if (declaresLayer(text, layer))
+          return text.stem().string();
   return {};
 }
 

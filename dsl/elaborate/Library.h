@@ -12,6 +12,7 @@ struct SourceFile {
   std::unique_ptr<ast::File> tree;
   std::vector<SourceFile *> imports;
   std::map<std::string, const ast::Block *> layers; ///< of this file, by name
+  const std::vector<std::string> *search = nullptr; ///< the folders of the library
 };
 
 class Library {
@@ -30,6 +31,10 @@ public:
   static FoundLayer findLayer(SourceFile *file, const std::string &name);
   /// The files that `file` sees: itself and everything it imports, each once, nearest first.
   static std::vector<SourceFile *> reach(SourceFile *file);
+  /// For advice: what to import for a layer that `file` does not see, empty where no file of the library declares it.
+  static std::string importFor(const SourceFile &file, const std::string &layer);
+  /// For advice: what a file can import from the library's folder of layers, or from all of its folders.
+  static std::vector<std::string> importable(const std::vector<std::string> &search, bool layersAlone);
 
 private:
   SourceFile *read(const std::string &path, const std::string &name, Location from);

@@ -74,8 +74,9 @@ Value gather(OperationCall &call) {
                                           ", the table's axis '" + over + "' has size " + std::to_string(call.graph.size(over)));
   AxisNames axes = call.axesOf(index);
   if (contains(axes, over))
-    call.reporter.fail(call.place(1), "the index has the axis '" + over + "', which it looks up: it is over " + textOf(axes),
-                       {"rename its axis: rename(x, from = " + call.nameOf(over) + ", to = ...)"});
+    call.reporter.fail(
+        call.place(1), "the index has the axis '" + over + "', which it looks up: it is over " + textOf(axes),
+        {"rename its axis before: rename(x, from = " + over + ", to = ...), or let the table be over another axis of that size"});
   for (const std::string &axis : without(call.axesOf(table), {over}))
     if (!contains(axes, axis)) // what both have is walked once
       axes.push_back(axis);

@@ -5,6 +5,8 @@
 #include "dsl/parse/SyntaxMessage.h"
 #include "dsl/parse/TokenPlace.h"
 
+#include <algorithm>
+
 namespace npar::dsl {
 namespace {
 
@@ -18,6 +20,22 @@ void explainReserved(Diagnostic &error, const std::string &before, const std::st
                                  (before == "repeat"  ? "`"
                                   : before == "param" ? ": ...`"
                                                       : " = ...`"));
+}
+
+/// `... weigth 0.5`: a misspelt word is taken for the name that a statement begins with, and then there is no `=`.
+void explainMisspelt(Diagnostic &error, const Location &at, const std::string &before) {
+  const std::vector<std::string> words = languageWords();
+  if (std::find(words.begin(), words.end(), before) == words.end())
+    for (const std::string &help : didYouMean(before, words))
+      error.help(at, help);
+}
+
+/// `plan grid for Gpt2(dp = 2)`: a parenthesis stands where a declaration `for` a model has its brace.
+void explainLateConstants(Diagnostic &error, antlr4::TokenStream *tokens, size_t index) {
+  auto text = [&](size_t back) { return tokens->get(index - back)->getText(); };
+  if (index >= 4 && text(0) == "(" && text(2) == "for" && text(3) != ")")
+    error.help(error.location,
+               "constants stand after the declaration's own name: `" + text(4) + " " + text(3) + "(...) for " + text(1) + "`");
 }
 
 /// The innermost bracket that nothing closes; null when all are closed.
@@ -62,6 +80,10 @@ void SyntaxErrors::syntaxError(antlr4::Recognizer *recognizer, antlr4::Token *to
       words.push_back(word);
   if (std::string word = nearest(token->getText(), words); !word.empty() && !isReservedWord(token->getText()))
     error.help(error.location, "did you mean '" + word + "'?");
+  if (expected.count("'='") != 0 && expected.count("'as'") != 0 && index > 0)
+    explainMisspelt(error, placeOf(file, parser->getTokenStream()->get(index - 1)), before);
+  if (expected.count("'{'") != 0)
+    explainLateConstants(error, parser->getTokenStream(), index);
   if (antlr4::Token *open = end ? openBracket(static_cast<antlr4::CommonTokenStream *>(parser->getTokenStream())) : nullptr)
     error.note(placeOf(file, open), "this '" + open->getText() + "' is not closed");
 }

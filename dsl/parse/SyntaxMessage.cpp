@@ -1,8 +1,6 @@
 // Groups the tokens that a grammar position accepts into what a person would call them.
 #include "dsl/parse/SyntaxMessage.h"
 
-#include <vector>
-
 namespace npar::dsl {
 namespace {
 
@@ -42,6 +40,14 @@ void group(std::set<std::string> &tokens, const std::set<std::string> &members, 
 } // namespace
 
 bool isReservedWord(const std::string &text) { return words.count(text) != 0; }
+
+std::vector<std::string> languageWords() {
+  std::vector<std::string> result(words.begin(), words.end());
+  for (const std::string &name : names)
+    if (name[0] == '\'')
+      result.push_back(name.substr(1, name.size() - 2));
+  return result;
+}
 
 std::string describeSyntaxError(std::set<std::string> expected, const std::string &found, const std::string &whole) {
   std::vector<std::string> phrases;

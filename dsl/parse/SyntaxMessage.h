@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace npar::dsl {
 
@@ -12,5 +13,7 @@ std::string describeSyntaxError(std::set<std::string> expected, const std::strin
 
 /// A word of the language that cannot be a name.
 bool isReservedWord(const std::string &text);
+/// All words of the language: the reserved ones, and those that mean something in some places and are names elsewhere.
+std::vector<std::string> languageWords();
 
 } // namespace npar::dsl

@@ -1,8 +1,12 @@
-// Every ```npar example of the language reference elaborates without an error or a warning.
+// What the language reference shows is so: every ```npar example elaborates without an error or a warning, and its reserved words are the
+// grammar's.
 #include "Npar.h"
+#include "dsl/parse/SyntaxMessage.h"
 
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <set>
 #include <sstream>
 
 using namespace npar::dsl::test;
@@ -39,6 +43,35 @@ TEST(Readme, ExamplesElaborate) {
   EXPECT_GE(elaborateExamples("PLANS.md"), 6);
   EXPECT_GE(elaborateExamples("NAMES.md"), 3);
   EXPECT_GE(elaborateExamples("LOSSES.md"), 1);
+}
+
+/// The first group of each match.
+std::set<std::string> found(const std::string &text, const std::string &pattern) {
+  std::set<std::string> result;
+  const std::regex expression(pattern);
+  for (std::sregex_iterator match(text.begin(), text.end(), expression), end; match != end; ++match)
+    result.insert((*match)[1]);
+  return result;
+}
+
+/// The tokens of the grammar that are words, but for those of its rule `name`.
+TEST(Readme, ReservedWordsAreTheGrammars) {
+  const std::string grammar = readFile(NPAR_DSL "/grammar/Npar.g4"), page = readFile(NPAR_DSL "/LANGUAGE.md");
+  std::smatch rule, list;
+  ASSERT_TRUE(std::regex_search(grammar, rule, std::regex("\nname: ([^;]*);")));
+  ASSERT_TRUE(std::regex_search(page, list, std::regex("which cannot be names: `([^`]*)`")));
+  const std::set<std::string> names = found(rule[1], "([A-Z]+)");
+  std::set<std::string> words, said = found(list[1], "([a-z]+)"), known;
+  for (const std::string &token : found(grammar, "\n([A-Z_]+): '[a-z]+';"))
+    if (names.count(token) == 0)
+      words.merge(found(grammar, "\n" + token + ": '([a-z]+)';"));
+  EXPECT_GE(words.size(), 20u);
+  EXPECT_EQ(said, words);
+  for (const std::string &word : npar::dsl::languageWords())
+    if (npar::dsl::isReservedWord(word))
+      known.insert(word);
+  EXPECT_EQ(known, words);                                                       // what messages call reserved
+  EXPECT_EQ(npar::dsl::languageWords().size(), words.size() + names.size() - 1); // without ID
 }
 
 } // namespace

@@ -1,7 +1,8 @@
-// Edit distance with neighbouring letters swapped counted as one edit.
+// Edit distance, whatever the case of letters, with neighbouring letters swapped counted as one edit.
 #include "tools/npar/terminal/Suggest.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace npar::driver {
 namespace {
@@ -23,13 +24,18 @@ size_t editDistance(const std::string &a, const std::string &b) {
 
 } // namespace
 
+static std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 std::string nearestWord(const std::string &word, const std::vector<std::string> &known) {
   std::string best;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   if (word.size() > 64)
     return best;
   for (const std::string &candidate : known)
-    if (size_t distance = editDistance(word, candidate); distance < least) {
+    if (size_t distance = editDistance(lower(word), lower(candidate)); distance < least) {
       least = distance;
       best = candidate;
     }
