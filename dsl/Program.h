@@ -302,6 +302,8 @@ struct Program {
   Plan plan;
   std::optional<Data> data;       ///< absent: a run says where inputs come from
   std::optional<Machine> machine; ///< that it is planned for; absent: the reference machine
+  /// Settings that only plans know, where none was chosen: they had no effect.
+  std::vector<std::string> idleSettings;
 };
 
 } // namespace npar::dsl

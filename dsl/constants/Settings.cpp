@@ -62,6 +62,11 @@ const Setting *Settings::find(const std::string &key) {
   return result;
 }
 
+bool Settings::accept(const std::string &key) {
+  bool isKnown = std::find(known.begin(), known.end(), key) != known.end();
+  return find(key) && !isKnown;
+}
+
 void Settings::reportUnknown(Reporter &reporter) const {
   for (const Setting &s : list)
     if (!s.used) {

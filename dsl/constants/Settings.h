@@ -19,8 +19,8 @@ public:
 
   /// The last setting of `key`, null when there is none. Remembers `key` as one that exists.
   const Setting *find(const std::string &key);
-  /// Remembers a key that exists but has no effect here.
-  void accept(const std::string &key) { find(key); }
+  /// Remembers a key that exists but has no effect here; whether it was set, and nothing else has asked for it.
+  bool accept(const std::string &key);
   /// Reports settings whose key nobody asked for.
   void reportUnknown(Reporter &reporter) const;
 

@@ -192,13 +192,6 @@ private:
       trained = elaborateTrain(*train, settings, evaluator);
     PlanElaborator planned(options.schedules, settings, evaluator, sources, diagnostics);
     planned.declare(plan, {trained.train.batch, trained.batchAt}, trained.train.location);
-    if (!plan) // the settings of a plan are the same for one rank, without effect
-      for (const auto &p : plans) {
-        for (const ast::Item &item : p.first->parameters)
-          settings.accept(item.name.text);
-        for (const ast::Item &item : p.first->mesh)
-          settings.accept("mesh." + item.name.text);
-      }
     Scope dataScope(&constants);
     if (data)
       bindConstants(evaluator, data->parameters, settings, dataScope, "data block '" + data->name.text + "'");
@@ -206,9 +199,19 @@ private:
       for (const auto &each : datas)
         for (const ast::Item &item : each.first->parameters)
           settings.accept(item.name.text);
+    std::vector<std::string> idle;
+    if (!plan) // the settings of a plan are the same for one rank, without effect
+      for (const auto &p : plans) {
+        for (const ast::Item &item : p.first->parameters)
+          if (settings.accept(item.name.text))
+            idle.push_back(item.name.text);
+        for (const ast::Item &item : p.first->mesh)
+          settings.accept("mesh." + item.name.text);
+      }
     settings.reportUnknown(reporter);
 
     Program program;
+    program.idleSettings = idle;
     program.machine = machine;
     program.train = trained.train;
     for (const ast::Item &parameter : model->parameters)

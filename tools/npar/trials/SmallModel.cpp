@@ -47,6 +47,10 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
   Outcome<dsl::Program> program = compilation.elaborate();
   if (!program.ok())
     return program.code();
+  for (const std::string &setting : model.options.settings)
+    for (const std::string &key : program->idleSettings)
+      if (setting.rfind(key + "=", 0) == 0)
+        return fail(ExitCode::Usage, "'--set " + setting + "' is of the text's own plans, and the plans are made here");
   model.constants = program->model.constants;
   for (const auto &[key, value] : smallSizes)
     if (std::find(model.constants.begin(), model.constants.end(), key) != model.constants.end())
