@@ -79,6 +79,13 @@ class EvaluationsTest(DriverTest):
         again = self.npar_json("eval", f"kept/step-{best}", "--set", "compute=f64", "--data", "all.safetensors", "--part", 2, "--quiet", code=None)
         self.assertAlmostEqual(again["loss"], values[best], delta=1e-9)
 
+    def test_a_checkpoint_without_its_data(self):
+        """It keeps the texts, and what their data block names beside them is elsewhere."""
+        self.run_it("--checkpoint", "kept", steps=1)
+        error = self.npar("eval", "kept", "--quiet", code=1).error
+        self.assertRegex(error, r"the data block of 'kept/step-1' reads '.*all\.safetensors', which a checkpoint has no copy of")
+        self.assertIn("npar: help: say where the data are: --data FILE", error)
+
     def test_the_best_checkpoint_stays_whenever_it_is_whole(self):
         """Steps are faster than the disk here: the best one, next to the last, is not written yet when the last one comes."""
         for run in range(3):

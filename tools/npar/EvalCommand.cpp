@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -77,9 +78,24 @@ std::string guessTokens(const EvalFlags &flags, const NamedModel &named, const p
   return "";
 }
 
+/// A checkpoint keeps the model's texts, not the data: what a data block names beside them is elsewhere now.
+ExitCode findBlockFiles(const EvalFlags &flags, const NamedModel &named, const engine::DataPlan &plan) {
+  if (named.folder.empty() || !flags.data.files.empty())
+    return ExitCode::Good;
+  std::error_code ignored;
+  for (const engine::DataGroup &group : plan.groups)
+    for (const engine::DataFile &file : group.files)
+      if (!std::filesystem::exists(file.path, ignored))
+        return fail(ExitCode::BadInput,
+                    fmt::format("the data block of '{}' reads '{}', which a checkpoint has no copy of\nnpar: help: say where the data are: "
+                                "--data {}",
+                                named.folder, file.path, plan.groups.size() > 1 ? "INPUT=FILE, of each file" : "FILE"));
+  return ExitCode::Good;
+}
+
 /// The tokens of a file, of which each but the first is a target; or the samples of the data block and other files. What is measured or
 /// written of samples takes whole ones, of a file of tokens too.
-Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const program::Program &program) {
+Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, const NamedModel &named, const program::Program &program) {
   engine::BatchShape shape = engine::BatchShape::of(program);
   uint64_t positions = Evaluation::elementsOfSample(*program.results()->Get(0));
   auto opened = [](Result<std::unique_ptr<engine::OncePass>> pass) -> Outcome<std::unique_ptr<engine::OncePass>> {
@@ -95,6 +111,8 @@ Outcome<std::unique_ptr<engine::OncePass>> openData(const EvalFlags &flags, cons
     return plan.code();
   if (!flags.data.files.empty() && !flags.part) // what is named is gone through whole
     plan->split = {};
+  if (ExitCode code = findBlockFiles(flags, named, *plan); code != ExitCode::Good)
+    return code;
   auto parts = static_cast<int64_t>(plan->split.shares.size());
   if (flags.part > std::max<int64_t>(1, parts))
     return fail(ExitCode::BadInput, fmt::format("there is no part {} of the data, which {}", flags.part,
@@ -191,7 +209,7 @@ ExitCode lookAtData(EvalFlags &flags, const NamedModel &named, const program::Pr
     flags.data.tokens = guessTokens(flags, named, program);
   if (!flags.stream().empty() && flags.data.tokens.empty())
     return noTokens();
-  Outcome<std::unique_ptr<engine::OncePass>> opened = openData(flags, program);
+  Outcome<std::unique_ptr<engine::OncePass>> opened = openData(flags, named, program);
   if (!opened.ok())
     return opened.code();
   data = std::move(*opened);
@@ -234,6 +252,8 @@ ExitCode evalIn(Job &job, EvalFlags &flags) {
 
 ExitCode runEval(EvalFlags flags) {
   return inJob(flags.use.job, [&](Job &job) {
+    if (!flags.outputs.empty() && !EvalFlags::endsWith(flags.outputs, ".safetensors"))
+      return fail(ExitCode::Usage, "--outputs writes safetensors: call the file so, FILE.safetensors, not '" + flags.outputs + "'");
     if (ExitCode code = flags.data.check(); code != ExitCode::Good)
       return code;
     flags.use.quiet |= !job.isVoice();
