@@ -49,6 +49,26 @@ class VerifyTest(DriverTest):
         for expected in ("loss", "gradients", "parameters", "memory used as planned", "finite differences", "deadlock"):
             self.assertIn(expected, names)
 
+    def test_losses_in_which_nothing_counts(self):
+        """0 equals 0, which proves nothing: said of one of several losses, refused where there is no other."""
+        text = """
+model Rated(channels = 4) {
+    axis batch, channel = channels
+    input x: f32[batch, channel]
+    input y: f32[batch]
+    param w: [channel] = normal(0.5)
+    z = project(x, w)
+    LOSSES
+}
+train base for Rated { batch 8 optimizer Sgd(lr = 1e-3) }
+"""
+        never = "squared_error(z, y) where y > 100.0"
+        (self.folder / "m.npar").write_text(text.replace("LOSSES", f"loss {never}"))
+        self.assertIn("in none of 3 steps on random data does a position count in the loss: there is nothing to compare", self.npar("verify", "m.npar", code=1).error)
+        (self.folder / "m.npar").write_text(text.replace("LOSSES", f"loss rare = {never}  loss size = z * z  loss often = squared_error(z, y) where y > 0.0"))
+        report = self.npar_json("verify", "m.npar")
+        self.assertEqual([(check["name"], check["detail"][:10]) for check in report["checks"] if check["name"].startswith("loss '")], [("loss 'rare'", "left out: ")])
+
     def test_the_own_type_of_a_plan(self):
         """After float64 the plan as it is written, whatever memory it allows that float64 needs more of."""
         plan = settings(SMALL, mesh(dp=2, pp=1, tp=2))

@@ -113,6 +113,45 @@ std::unique_ptr<engine::DataSource> dataFor(const program::Program &program, uin
   return engine::DataSource::random(seed, engine::BatchShape::of(program), masked);
 }
 
+namespace {
+
+/// How many positions counted in each loss: one in which none did is 0 on both sides, which proves nothing.
+class Counts {
+public:
+  void add(const engine::StepResult &step) {
+    if (step.losses.empty())
+      add("", step.validTokens);
+    for (const engine::NamedLoss &loss : step.losses)
+      add(loss.name, loss.counted);
+  }
+
+  /// An error where no loss was more than nothing; else what was not compared.
+  Status check(int64_t steps, std::vector<Check> &checks) const {
+    std::vector<std::string> empty;
+    for (const auto &[name, counted] : losses)
+      if (counted == 0)
+        empty.push_back(name);
+    if (!empty.empty() && empty.size() == losses.size())
+      return Status::badInput(
+          fmt::format("in none of {} steps on random data does a position count in the loss: there is nothing to compare\n"
+                      "npar: help: let random numbers meet its condition, such as by a smaller axis of classes",
+                      steps));
+    for (const std::string &name : empty)
+      checks.push_back({"loss '" + name + "'", true, std::nullopt,
+                        "left out: no position of the random data counts in it, so its share of all that is compared is 0"});
+    return {};
+  }
+
+private:
+  void add(const std::string &name, std::optional<int64_t> counted) {
+    losses[name] += counted.value_or(1); // without a condition all do
+  }
+
+  std::map<std::string, int64_t> losses;
+};
+
+} // namespace
+
 /// One step of both sessions on the same data.
 struct BothSteps {
   engine::StepResult result, expected;
@@ -194,10 +233,12 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
     if (Status status = disturbParameters(*one, program, seed); !status.ok())
       return status;
   std::unique_ptr<engine::DataSource> data = dataFor(program, seed);
+  Counts counts;
   for (int64_t step = 0; step < steps; ++step) {
     engine::Result<BothSteps> both = stepBoth(session, reference, *data, step);
     if (!both.ok())
       return both.status();
+    counts.add(both->expected);
     std::string suffix = fmt::format(" in step {}", step);
     losses.add("loss" + suffix, {both->result.loss}, {both->expected.loss});
     norms.add("grad_norm" + suffix, {both->result.gradNorm}, {both->expected.gradNorm});
@@ -211,7 +252,7 @@ Status compareSessions(Session &session, Session &reference, const program::Prog
     return status;
   for (const ErrorMeasure *measure : {&initial, &losses, &norms, &gradients, &states, &parameters})
     checks.push_back(measure->check());
-  return {};
+  return counts.check(steps, checks);
 }
 
 } // namespace npar::driver
