@@ -2,10 +2,10 @@
 #pragma once
 
 #include "dsl/Diagnostics.h"
-#include "dsl/machine/Machine.h"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace npar::dsl {
+
+struct Machine; // dsl/machine/Machine.h
 
 enum class ElementType { F32, F64, I32, BF16, F16, U8, Bool };
 /// Truth values are computed with as integers that are 0 or 1.
@@ -301,7 +303,7 @@ struct Program {
   Train train;
   Plan plan;
   std::optional<Data> data;       ///< absent: a run says where inputs come from
-  std::optional<Machine> machine; ///< that it is planned for; absent: the reference machine
+  std::shared_ptr<const Machine> machine; ///< that it is planned for; null: the reference machine
   /// Settings that only plans know, where none was chosen: they had no effect.
   std::vector<std::string> idleSettings;
 };

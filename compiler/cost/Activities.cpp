@@ -21,7 +21,7 @@ double Activities::speedOf(const Activity &activity) const {
 
 void Activities::schedule(uint32_t place) {
   Activity &activity = activities[place];
-  ends.push({time + activity.left / activity.speed, orders++, place, ++activity.version});
+  ends.push({time + activity.left / activity.speed, activity.order, place, ++activity.version});
 }
 
 void Activities::adjust(uint32_t place) {
@@ -48,7 +48,7 @@ void Activities::begin(uint32_t id, double seconds, std::vector<Share> shares) {
     unused.pop_back();
   }
   Activity &activity = activities[place];
-  activity.id = id, activity.left = seconds, activity.since = time, activity.runs = true;
+  activity.id = id, activity.order = orders++, activity.left = seconds, activity.since = time, activity.runs = true;
   activity.shares = std::move(shares);
   for (const Share &share : activity.shares) {
     resources[share.resource].wanted += share.wanted;

@@ -32,8 +32,8 @@ double workSeconds(const Machine &machine, const Operation &op) {
     if (op.type == program::ElementType::F64) // a generated kernel
       return 2 * op.operations * machine.operation;
     const dsl::ProductFigures &product = machine.products[typeIndex(op.type)];
-    return op.operations / product.rate * (1 + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k)) +
-           (machine.kind == dsl::MachineKind::Device ? op.bytes / machine.far : 0);
+    double seconds = op.operations / product.rate * (1 + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
+    return machine.kind == dsl::MachineKind::Device ? std::max(seconds, op.bytes / machine.far) : seconds;
   }
   case Work::Attention:
   case Work::AttentionGradient: {
@@ -94,7 +94,7 @@ const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level) {
 
 double transferSeconds(const Machine &machine, double bytes, LinkLevel level) {
   const dsl::LinkFigures &link = linkOf(machine, level);
-  return link.latency + bytes / link.bandwidth;
+  return link.latency + bytes / (link.message > 0 ? link.message : link.bandwidth);
 }
 
 /// Bytes/s at which a ring's members pass on what they have.

@@ -27,7 +27,7 @@ struct Operation {
 /// Seconds of the work alone, without the launch, on one core. All of it is linear in the figures' times (rates: their inverses), which is
 /// what fitting them relies on:
 ///
-///   Product     operations / rate * (1 + rows / m + columns / n + depth / k), of devices + bytes / far; of float64: as a kernel
+///   Product     operations / rate * (1 + rows / m + columns / n + depth / k), of devices at least bytes / far; of float64: as a kernel
 ///   Attention   operations / rate * (1 + rows / m)
 ///   Kernel      operations * operation + functions * function (both twice in float64) + near bytes / near + the rest / far
 ///   Move        bytes / move

@@ -75,6 +75,20 @@ public:
   }
 
 private:
+  /// That the machine knows how fast it is in the type that the plan computes in.
+  void checkFigures(const Machine &machine, const Plan &plan) {
+    size_t type = plan.compute == ElementType::BF16 ? 1 : plan.compute == ElementType::F16 ? 2 : plan.compute == ElementType::F64 ? 3 : 0;
+    if (computesIn(machine, type))
+      return;
+    std::vector<std::string> known;
+    for (size_t other = 0; other < machineTypes.size(); ++other)
+      if (computesIn(machine, other))
+        known.push_back(machineTypes[other]);
+    std::string help = known.empty() ? "its file needs `product`, `attention` and `attention_grad` of that type"
+                                     : "it has those of " + joined(known, "and") + ": `compute " + known.front() + "`";
+    reporter.error(plan.location, std::string("the plan computes in ") + machineTypes[type] + ", of which machine '" + machine.name + "' lacks figures", {help});
+  }
+
   static bool sameWord(const std::string &a, const std::string &b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -212,7 +226,9 @@ private:
 
     Program program;
     program.idleSettings = idle;
-    program.machine = machine;
+    program.machine = machine ? std::make_shared<const Machine>(*machine) : nullptr;
+    if (machine)
+      checkFigures(*machine, planned.plan);
     program.train = trained.train;
     for (const ast::Item &parameter : model->parameters)
       program.model.constants.push_back(parameter.name.text);

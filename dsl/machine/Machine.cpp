@@ -54,6 +54,7 @@ std::vector<Figure> figuresOf(Machine &m) {
       figures.push_back({"link", word, "hosts", Kind::Hosts, need, false, "that a rack joins", &link.hosts});
     figures.push_back({"link", word, "bandwidth", Kind::Bandwidth, need, false, messages[level], &link.bandwidth});
     figures.push_back({"link", word, "latency", Kind::Seconds, need, true, "before its first byte", &link.latency});
+    figures.push_back({"link", word, "message", Kind::Bandwidth, Need::Never, false, "between two ranks alone, not of a collective", &link.message});
     figures.push_back({"link", word, "holds", Kind::Share, Need::Never, true, "of a message's time its two ranks do not compute", &link.holds});
     figures.push_back({"link", word, "reduce", Kind::Bandwidth, Need::Never, false, "a vector that the network sums", &link.reduce});
   }
@@ -76,6 +77,10 @@ std::vector<Figure> figuresOf(Machine &m) {
       figures.push_back({group, machineTypes[type], "rows", Kind::Rows, ofType, true, "so many rows take as long again", &attention.rows});
     }
   return figures;
+}
+
+bool computesIn(const Machine &machine, size_t type) {
+  return (type >= productTypes || machine.products[type].rate > 0) && machine.attentions[type].rate > 0 && machine.gradients[type].rate > 0;
 }
 
 const std::vector<FigureUnit> &unitsOf(FigureKind kind) {

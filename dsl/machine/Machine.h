@@ -37,6 +37,7 @@ struct LinkFigures {
   double bandwidth = 0; ///< bytes/s that a rank sends where all of them do; 0: the machine has no such level
   double latency = 0;   ///< seconds before a message's first byte
   double hosts = 0;     ///< Rack: hosts that it joins
+  double message = 0;   ///< bytes/s of a message from one rank to another, which a collective's many are faster than; 0: as `bandwidth`
   double holds = 0;     ///< share of a message's time in which its two ranks do not compute
   double reduce = 0;    ///< bytes/s of a rank's vector that the network itself sums; 0: it does not
 };
@@ -88,6 +89,9 @@ struct Figure {
   /// "product.f32.rate"
   std::string path() const;
 };
+
+/// Whether products and attention in a type, an index into machineTypes, have figures.
+bool computesIn(const Machine &machine, size_t type);
 
 /// All figures that machines of its kind may have, in the order in which they are printed.
 std::vector<Figure> figuresOf(Machine &machine);

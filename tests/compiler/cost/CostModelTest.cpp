@@ -86,7 +86,9 @@ TEST(CostModel, DevicesReadTheOperandsOfProductsToo) {
   Machine device = machine;
   device.kind = dsl::MachineKind::Device;
   Operation product = operationOf(Work::Product, 1000, 50);
-  EXPECT_DOUBLE_EQ(workSeconds(device, product), 10 + 50.0 / 10);
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 10);
+  product.bytes = 500;
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 500.0 / 10);
   EXPECT_DOUBLE_EQ(workSeconds(machine, product), 10);
 }
 

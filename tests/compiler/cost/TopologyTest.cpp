@@ -11,8 +11,8 @@ Machine cluster() {
   Machine machine;
   machine.kind = dsl::MachineKind::Device;
   machine.cores = 1, machine.ranks = 8;
-  machine.link(LinkLevel::Host) = {200, 1, 0, 0, 0};
-  machine.link(LinkLevel::Cluster) = {10, 4, 0, 0, 0};
+  machine.link(LinkLevel::Host) = {200, 1, 0, 0, 0, 0};
+  machine.link(LinkLevel::Cluster) = {10, 4, 0, 0, 0, 0};
   return machine;
 }
 

@@ -2,6 +2,7 @@
 // but one thing costs a second shows how much of it each step has. No formula stands here twice.
 #include "tools/npar/machine/Observe.h"
 
+#include "dsl/machine/Machine.h"
 #include "engine/data/DataSource.h"
 #include "engine/logging/Trace.h"
 #include "engine/runtime/Session.h"
@@ -169,7 +170,7 @@ Outcome<Observed> observe(const Workload &workload, double nearSize, int cores) 
     return text.code();
   std::vector<std::vector<double>> counts;
   for (size_t probe = 0; probe < probes; ++probe) {
-    text->program.machine = probeMachine(probe, nearSize);
+    text->program.machine = std::make_shared<const Machine>(probeMachine(probe, nearSize));
     Outcome<ProgramPointer> planned = text->compilation->compile(text->program, /*withoutKernels=*/true);
     if (!planned.ok())
       return planned.code();
