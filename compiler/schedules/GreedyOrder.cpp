@@ -25,7 +25,7 @@ public:
     for (int place = static_cast<int>(parts.size()) - 1; place >= 0; --place) {
       const StageCost &cost = costs[placement[place]];
       wait += (cost.forward + cost.backward) / chunks;
-      parts[place].inFlight = 1 + static_cast<int>(slowest > 0 ? rule.slack * wait / slowest : 0);
+      parts[place].inFlight = 1 + static_cast<int>(slowest > 0 ? std::min<double>(micros, rule.slack * wait / slowest) : 0);
       if (place > 0 && placement[place - 1] != placement[place])
         wait += 2 * transfer;
     }

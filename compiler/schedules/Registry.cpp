@@ -4,6 +4,7 @@
 #include "engine/program/Words.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace npar::schedules {
 
@@ -13,11 +14,12 @@ const std::vector<ScheduleKind> &scheduleKinds() {
       {"gpipe", "Huang et al. 2019, figure 2c", 1, false, gpipe},
       {"1f1b", "Narayanan et al. 2021, figure 4 top", 1, false, oneFOneB},
       {"interleaved", "Narayanan et al. 2021, figure 4 bottom", 2, true, interleaved},
+      {"backward_first", "Karakus et al. 2021, pipeline parallelism", 1, true, backwardFirst, 0, true},
       {"looped_bfs", "Lamy-Poirier 2022, figure 4d", 2, true, loopedBfs},
       {"zb_h1", "Qi et al. 2023, figure 2", 1, false, zbH1},
       {"zb_h2", "Qi et al. 2023, figure 3", 1, false, zbH2},
       {"zb_v", "Qi et al. 2023, section 6", 2, false, zbV},
-      {"zb_auto", "Qi et al. 2023, section 3", 0, true, zbAuto},
+      {"zb_auto", "Qi et al. 2023, section 3", 0, true, zbAuto, 0, true},
       {"v_half", "Qi et al. 2024, section 3", 2, false, vHalf},
       {"v_min", "Qi et al. 2024, section 3", 2, false, vMin},
       {"dualpipe_v", "DeepSeek-AI 2025, repository DualPipe", 2, false, dualPipeV, 2},
@@ -44,6 +46,11 @@ Made makeSchedule(const ScheduleKind &kind, Request request) {
   if (request.chunks != kind.chunks && !kind.anyChunks)
     return refuse("has " + std::to_string(kind.chunks) + (kind.chunks == 1 ? " chunk" : " chunks") + " per stage, not " +
                   std::to_string(request.chunks));
+  if (kind.keepsCap && request.memoryCap > 0 && request.memoryCap < 1) {
+    std::ostringstream reason;
+    reason << "needs a memory cap of at least 1 forward activation, not " << request.memoryCap;
+    return refuse(reason.str());
+  }
   if (request.micros < kind.microsPerStage * request.stages)
     return refuse("needs at least " + std::to_string(kind.microsPerStage * request.stages) + " micro-batches for " +
                   std::to_string(request.stages) + (request.stages == 1 ? " stage" : " stages") + ", not " +

@@ -84,12 +84,14 @@ struct ScheduleKind {
   bool anyChunks;     ///< whether a request may ask for another number
   Made (*make)(const Request &request);
   int microsPerStage = 0; ///< a step has at least so many micro-batches for each stage; 0: any number
+  bool keepsCap = false;  ///< whether it holds no more than the memory cap; the others do not look at it
 };
 
 Made naive(const Request &request);
 Made gpipe(const Request &request);
 Made oneFOneB(const Request &request);
 Made interleaved(const Request &request);
+Made backwardFirst(const Request &request);
 Made loopedBfs(const Request &request);
 Made zbH1(const Request &request);
 Made zbH2(const Request &request);

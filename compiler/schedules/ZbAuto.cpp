@@ -25,7 +25,6 @@
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <sstream>
 
 namespace npar::schedules {
 
@@ -51,11 +50,7 @@ public:
           offerFilled(candidate({choice.order, patience, 0}, request.micros));
       improveFrom(candidate(choice, request.micros), tasksToImprove / 2);
     }
-    if (!best) {
-      std::ostringstream reason;
-      reason << "schedule 'zb_auto' needs a memory cap of at least 1 forward activation, not " << request.memoryCap;
-      return {{}, reason.str()};
-    }
+    // There is one: backward_first keeps to any cap, with any number of chunks that is asked for.
     best->schedule.kind = "zb_auto";
     return {best->schedule, ""};
   }

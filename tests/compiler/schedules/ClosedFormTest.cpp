@@ -66,6 +66,25 @@ TEST(ClosedForm, OneFOneB) {
   });
 }
 
+// The bubble of 1F1B. Forwards fill the time until the first gradient; a cap from p on changes nothing but the memory.
+TEST(ClosedForm, BackwardFirst) {
+  forAllSizes([](int p, int m) {
+    Schedule schedule = make("backward_first", p, m);
+    checkBubble(schedule, 3 * (p - 1));
+    for (int stage = 0; stage < p; ++stage)
+      EXPECT_EQ(simulateEqual(schedule).peakLive[stage], std::min(3 * (p - stage) - 2, m));
+    Request request;
+    request.stages = p;
+    request.micros = m;
+    for (int cap : {p, p + 1, 2 * p}) {
+      request.memoryCap = cap;
+      Schedule capped = makeSchedule(*findSchedule("backward_first"), request).schedule;
+      checkBubble(capped, 3 * (p - 1));
+      checkLive(capped, std::min({cap, 3 * p - 2, m}));
+    }
+  });
+}
+
 // The bubble shrinks by the number of chunks, stage 0 holds p (1 + (p - 1) / (p v)) micro-batches where there are as many.
 TEST(ClosedForm, Interleaved) {
   for (int v = 1; v <= 4; ++v)

@@ -5,6 +5,8 @@
 #include "compiler/schedules/VShape.h"
 #include "compiler/schedules/Validate.h"
 
+#include <limits>
+
 namespace npar::schedules {
 
 static std::string filled(const Schedule &schedule, StageCost cost, double transfer, WeightRule rule) {
@@ -55,6 +57,15 @@ TEST(GreedyOrder, NeverGetsStuck) {
         EXPECT_LE(most(simulateEqual(schedule).peakLive) * chunks, limit);
       }
   EXPECT_TRUE(greedyOrder(vPlacement(4), 2, 9, std::vector<StageCost>(4), 0, {1, 1, false}).lists.empty());
+}
+
+// However many times the micro-batches that a chunk needs: all of them, also where a stage takes no time.
+TEST(GreedyOrder, TakesNoLimitAsSuch) {
+  const double all = std::numeric_limits<double>::infinity();
+  for (StageCost second : {StageCost{3, 1, 1}, StageCost{0, 0, 0}}) {
+    Schedule schedule = greedyOrder(loopPlacement(2, 1), 1, 4, {{1, 9, 0}, second}, 100, {4, all, false});
+    EXPECT_EQ(print(schedule.lists).substr(0, 11), "F0 F1 F2 F3");
+  }
 }
 
 TEST(VShape, BlocksThatCollideGiveNothing) {

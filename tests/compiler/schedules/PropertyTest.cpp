@@ -31,6 +31,7 @@ double statedMemory(const std::string &kind, const Request &request) {
       {"v_min", (p + 4) / 3},
       {"dualpipe_v", p + 0.5},
       {"zb_auto", request.memoryCap},
+      {"backward_first", request.memoryCap},
   };
   EXPECT_TRUE(stated.count(kind)) << "no stated memory of " << kind;
   return std::min<double>(m, stated[kind]);

@@ -19,6 +19,25 @@ TEST(Schedule, OneFOneBAlternatesAfterTheWarmup) {
 
 TEST(Schedule, OneFOneBWithFewerMicrosThanStages) { EXPECT_EQ(print(lists("1f1b", 4, 1)), "F0 B0\nF0 B0\nF0 B0\nF0 B0\n"); }
 
+TEST(Schedule, BackwardFirstGoesByTheCosts) {
+  Request request;
+  request.stages = 2;
+  request.micros = 5;
+  auto order = [&] { return print(makeSchedule(*findSchedule("backward_first"), request).schedule.lists); };
+  EXPECT_EQ(order(), "F0 F1 F2 F3 B0 F4 B1 B2 B3 B4\n"
+                     "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4\n");
+  request.memoryCap = 2.9;
+  EXPECT_EQ(order(), "F0 F1 B0 F2 B1 F3 B2 F4 B3 B4\n"
+                     "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4\n");
+  request.memoryCap = 0;
+  request.costs = {{1, 1, 1}, {4, 1, 0}}; // the gradient comes late
+  EXPECT_EQ(order().substr(0, 15), "F0 F1 F2 F3 F4 ");
+  request.costs = {{4, 1, 1}, {1, 0.1, 0.1}}; // two are back when a forward and a backward have ended
+  EXPECT_EQ(order().substr(0, 15), "F0 F1 B0 B1 F2 ");
+  request.transfer = 5;
+  EXPECT_EQ(order().substr(0, 15), "F0 F1 F2 F3 B0 ");
+}
+
 // Two groups of two micro-batches; without the fourth, the rest keeps its order.
 TEST(Schedule, InterleavedTakesAnyNumberOfMicroBatches) {
   EXPECT_EQ(print(make("interleaved", 2, 4).lists), "F0.0 F1.0 F0.1 F1.1 F2.0 B0.1 F3.0 B1.1 F2.1 B0.0 F3.1 B1.0 B2.1 B3.1 B2.0 B3.0\n"
@@ -60,6 +79,10 @@ TEST(Schedule, RefusesWhatAKindCannotMake) {
   request.micros = 7;
   EXPECT_EQ(makeSchedule(*findSchedule("dualpipe_v"), request).refusal,
             "schedule 'dualpipe_v' needs at least 8 micro-batches for 4 stages, not 7");
+  request.memoryCap = 0.5;
+  EXPECT_EQ(makeSchedule(*findSchedule("backward_first"), request).refusal,
+            "schedule 'backward_first' needs a memory cap of at least 1 forward activation, not 0.5");
+  EXPECT_EQ(makeSchedule(*findSchedule("1f1b"), request).refusal, ""); // it holds what it holds
 }
 
 TEST(Schedule, PlacesPartsInALoopOrAV) {

@@ -1,0 +1,33 @@
+// Backward first: a stage that is free takes a backward if there is one, otherwise a forward; no number of forwards at the start is fixed
+// (Karakus et al. 2021, "Amazon SageMaker Model Parallelism: A General and Flexible Framework for Large Model Training", and the
+// documentation of that library, which calls it the interleaved pipeline).
+//
+//   backward_first, 3 stages, 8 micro-batches, F, B and W alike:
+//
+//   stage 0  F0 F1 F2 F3 F4 F5 F6 B0 -- F7 B1 -- .. B2 -- .. B3 -- .. B4 -- .. B5 -- .. B6 -- .. B7 --
+//   stage 1  .. F0 F1 F2 F3 B0 -- F4 B1 -- F5 B2 -- F6 B3 -- F7 B4 -- .. B5 -- .. B6 -- .. B7 -- .. ..
+//   stage 2  .. .. F0 B0 -- F1 B1 -- F2 B2 -- F3 B3 -- F4 B4 -- F5 B5 -- F6 B6 -- F7 B7 -- .. .. .. ..
+//
+// The order is that of a run with the given costs, so it follows from them. Until its first gradient is there a stage goes on with
+// forwards: it holds what it can start in (p - s) F + (p - s - 1) (B + W) and the messages on that way, which is 3 (p - s) - 2
+// micro-batches here, if there are so many. A memory cap (that library's "active micro-batches") bounds this; from p on it costs no time here.
+// With several chunks the lowest one's backward goes first, and the highest one's forward. Backwards are whole.
+#include "compiler/schedules/GreedyOrder.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace npar::schedules {
+
+Made backwardFirst(const Request &request) {
+  const double cap = request.memoryCap > 0 ? std::min<double>(request.memoryCap, request.micros) : request.micros;
+  std::vector<StageCost> whole = request.costs; // the weight part is over when the input part is
+  for (StageCost &cost : whole)
+    cost = {cost.forward, cost.backward + cost.weight, 0};
+  Schedule schedule = greedyOrder(loopPlacement(request.stages, request.chunks), request.chunks, request.micros, whole, request.transfer,
+                                  {static_cast<int>(cap * request.chunks + 1e-9), std::numeric_limits<double>::infinity(), false});
+  schedule.kind = "backward_first";
+  return {std::move(schedule), ""};
+}
+
+} // namespace npar::schedules
