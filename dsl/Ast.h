@@ -162,6 +162,7 @@ struct Rule {
   bool scheduleIsName = false; ///< may be a constant of the plan
   bool scheduleIsText = false; ///< in quotes
   ExpressionPtr chunks;        ///< in parentheses after the schedule
+  ExpressionPtr live;          ///< the number after `live`
   ExpressionPtr stages;        ///< the list of `stages [...]`
   std::vector<Narrowing> narrowings;
   ExpressionPtr condition;

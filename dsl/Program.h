@@ -197,6 +197,8 @@ struct Pipeline {
   std::string text = {};            ///< of the file; it was read and checked
   std::vector<int64_t> counts = {}; ///< blocks of each part along the chain, by hand; empty: balanced by cost
   Location countsAt = {};
+  double live = 0; ///< most micro-batches that a stage holds at once (a chunk of one is 1/chunks); 0: no limit
+  Location liveAt = {};
 };
 
 enum class StoreKind { Parameters, Gradients, Optimizer };

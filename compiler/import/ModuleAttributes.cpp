@@ -56,6 +56,10 @@ void setPlan(ModuleOp module, const dsl::Program &program, Builder &builder, At 
     module->setAttr("pipe.schedule", builder.getStringAttr(plan.pipeline->schedule));
     module->setAttr("pipe.axis", builder.getStringAttr(plan.pipeline->mesh));
     module->setAttr("pipe.chunks", builder.getI64IntegerAttr(plan.pipeline->chunks));
+    if (plan.pipeline->live > 0) {
+      module->setAttr("pipe.live", builder.getF64FloatAttr(plan.pipeline->live));
+      module->setAttr("pipe.live_loc", location(plan.pipeline->liveAt));
+    }
     if (!plan.pipeline->counts.empty())
       module->setAttr("pipe.counts", builder.getDenseI64ArrayAttr(plan.pipeline->counts));
     if (!plan.pipeline->path.empty())

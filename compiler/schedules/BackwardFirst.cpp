@@ -10,8 +10,8 @@
 //
 // The order is that of a run with the given costs, so it follows from them. Until its first gradient is there a stage goes on with
 // forwards: it holds what it can start in (p - s) F + (p - s - 1) (B + W) and the messages on that way, which is 3 (p - s) - 2
-// micro-batches here, if there are so many. A memory cap (that library's "active micro-batches") bounds this; from p on it costs no time here.
-// With several chunks the lowest one's backward goes first, and the highest one's forward. Backwards are whole.
+// micro-batches here, if there are so many. A memory cap (that library's "active micro-batches") bounds this; from p on it costs no time
+// here. With several chunks the lowest one's backward goes first, and the highest one's forward. Backwards are whole.
 #include "compiler/schedules/GreedyOrder.h"
 
 #include <algorithm>

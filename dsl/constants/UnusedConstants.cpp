@@ -65,7 +65,7 @@ public:
     for (const ast::Rule &r : p.rules) {
       if (r.schedule && r.scheduleIsName)
         words.insert(r.schedule->text);
-      for (const ast::ExpressionPtr *e : {&r.chunks, &r.stages, &r.condition})
+      for (const ast::ExpressionPtr *e : {&r.chunks, &r.live, &r.stages, &r.condition})
         expression(*e);
     }
     for (const ast::StoreRule &r : p.stores)

@@ -68,7 +68,8 @@ meshItem: MESH axisItem (',' axisItem)*;
 placeItem: PLACE inside | PLACE name (',' name)* inside?; // `place pp, dp inside tp`
 inside: INSIDE name (',' name)*;
 splitItem: SPLIT '{' placingRule* '}';
-placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? (STAGES list)? narrowing* (IF expression)?;
+placingRule: ruleAxis (',' ruleAxis)* '->' name (',' name)* (BY schedule)? liveLimit? (STAGES list)? narrowing* (IF expression)?;
+liveLimit: LIVE expression; // `by zb_auto(1) live 2 * pp`
 ruleAxis: name name?; // `vocab pad`
 schedule: (name | WORD) ('(' expression ')')? | STRING; // a name with the number of chunks, or a file
 narrowing: IN OP name | IN LAYER STRING;
@@ -99,7 +100,7 @@ list: '[' (expression (',' expression)*)? ']';
 // Words of the rules that are names elsewhere, as in `layer Linear(in, out)`.
 name: ID | IN | OP | BY | STORE | PER | RECOMPUTE | EVERY | COMPUTE | KEEP | BUCKET | STAGES | HIERARCHICAL | UNDER | CONFIG
     | AS | CHECKPOINT | FAMILY | ELSE | PLACE | INSIDE | MACHINE | DATA | BELOW | LENGTHS | WEIGHT | SEED | LAST | FREEZE | EXCEPT
-    | WHERE | METRIC | OUTPUT;
+    | WHERE | METRIC | OUTPUT | LIVE;
 
 IMPORT: 'import';
 LAYER: 'layer';
@@ -154,6 +155,7 @@ COMPUTE: 'compute';
 KEEP: 'keep';
 BUCKET: 'bucket';
 STAGES: 'stages';
+LIVE: 'live';
 HIERARCHICAL: 'hierarchical';
 
 NUMBER: [0-9]+ ('.' [0-9]+)? ([eE] [+-]? [0-9]+)?;

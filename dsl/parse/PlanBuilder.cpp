@@ -102,6 +102,8 @@ ast::Rule PlanBuilder::rule(Grammar::PlacingRuleContext *context) {
     if (s->expression())
       result.chunks = expression(s->expression());
   }
+  if (auto *limit = context->liveLimit())
+    result.live = expression(limit->expression());
   if (context->list())
     result.stages = expression(context->list());
   for (auto *n : context->narrowing())

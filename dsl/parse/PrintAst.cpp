@@ -419,6 +419,10 @@ private:
       expression(*r.chunks);
       out << ')';
     }
+    if (r.live) {
+      out << " live ";
+      expression(*r.live);
+    }
     if (r.stages) {
       out << " stages ";
       expression(*r.stages);

@@ -55,15 +55,21 @@ void PipelineCheck::joinRepeat(const PlanRule &e, const Repeat &repeat) {
     return reporter.error(
         e.axisAt, "repeat '" + repeat.label + "' goes to mesh axis '" + name + "', the pipeline is over '" + pipeline->mesh + "'",
         pipeline->location, "the pipeline starts here", {"write one rule: " + pipeline->repeats[0] + ", " + repeat.label + " -> " + name});
-  if (pipeline && e.source != first && (e.schedule || !e.counts.empty()))
-    return reporter.error(e.schedule ? e.schedule->at : e.source->stages->location,
-                          "the pipeline over '" + name + "' has one schedule and one list of stages", pipeline->location,
+  if (pipeline && e.source != first && (e.schedule || !e.counts.empty() || e.live > 0))
+    return reporter.error(e.schedule          ? e.schedule->at
+                          : !e.counts.empty() ? e.source->stages->location
+                                              : e.source->live->location,
+                          "the pipeline over '" + name + "' has one schedule, one limit and one list of stages", pipeline->location,
                           "the pipeline starts here",
                           {"write one rule: " + pipeline->repeats[0] + ", " + repeat.label + " -> " + name + " ..."});
   if (!pipeline) {
     first = e.source;
     chosen = e.schedule;
     pipeline = Pipeline{{}, name, chosen ? chosen->name : schedules.defaultName, e.axisAt, chosen ? chosen->chunks : 0};
+    if (e.live > 0) {
+      pipeline->live = e.live;
+      pipeline->liveAt = e.source->live->location;
+    }
     if (!e.counts.empty()) {
       pipeline->counts = e.counts;
       pipeline->countsAt = e.source->stages->location;

@@ -21,6 +21,7 @@ struct PlanRule {
   const ast::Rule *source = nullptr;
   std::optional<ScheduleChoice> schedule;
   std::vector<int64_t> counts; ///< the numbers of `stages [...]`
+  double live = 0;             ///< the number after `live`; 0 when the rule gives none
   Location axisAt, padAt, opAt, layerAt;
   std::vector<Location> meshAt; ///< one for each mesh axis of the rule
   bool enabled = true;          ///< whether the rule's condition holds

@@ -126,6 +126,8 @@ void RuleCheck::checkDivision(const PlanRule &e) {
                    {"for an axis of attention it is `by gather`, `by ring` or `by ring(zigzag)`"});
   if (!e.counts.empty())
     reporter.error(e.source->stages->location, "'stages' counts the blocks of a repeat, '" + axis.name + "' is an axis");
+  if (e.live > 0)
+    reporter.error(e.source->live->location, "'live' limits what the stages of a repeat hold, '" + axis.name + "' is an axis");
   if (ranks == 1 || axis.name == "batch") // the size of batch is made from the mesh
     return;
   if (std::none_of(factors.begin(), factors.end(), [&](const std::string &factor) { return inTensor(model, factor); })) {

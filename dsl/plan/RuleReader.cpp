@@ -10,7 +10,8 @@ namespace npar::dsl {
 namespace {
 
 constexpr int64_t mostChunks = 1 << 14;
-constexpr int64_t mostBlocks = 10'000; // that a model repeats
+constexpr int64_t mostBlocks = 10'000;      // that a model repeats
+constexpr int64_t mostLive = 1'000'000'000; // micro-batches that a stage holds
 
 /// What cannot be the name of a schedule.
 bool isFile(const std::string &word) { return word.find_first_of("./") != std::string::npos; }
@@ -40,6 +41,7 @@ void RuleReader::rule(const ast::Rule &source, std::vector<PlanRule> &rules) {
     else
       common.schedule = schedule(source);
     common.counts = counts(source);
+    common.live = live(source);
     for (const ast::Name &m : source.mesh) {
       if (std::find(common.rule.mesh.begin(), common.rule.mesh.end(), m.text) != common.rule.mesh.end())
         reporter.fail(m.location, "mesh axis '" + m.text + "' stands twice in a rule");
@@ -105,6 +107,16 @@ std::vector<int64_t> RuleReader::counts(const ast::Rule &source) {
     reporter.fail(source.stages->location, "'stages' needs the number of blocks of each stage",
                   {"one for each stage, such as `stages [2, 2]` for four blocks on two stages"});
   return result;
+}
+
+double RuleReader::live(const ast::Rule &source) {
+  if (!source.live)
+    return 0;
+  double live = evaluator.number(*source.live, text.scope, "'live'");
+  if (!(live >= 1 && live <= mostLive))
+    reporter.fail(source.live->location, "'live' is " + textOf(live) + ", it must be 1 to " + std::to_string(mostLive),
+                  {"it is how many micro-batches a stage may hold at once, from the start of a forward to the end of its backward"});
+  return live;
 }
 
 std::optional<ScheduleChoice> RuleReader::schedule(const ast::Rule &source) {

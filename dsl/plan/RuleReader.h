@@ -20,6 +20,7 @@ private:
   std::optional<ScheduleChoice> schedule(const ast::Rule &source);
   std::optional<ScheduleChoice> way(const ast::Rule &source);
   std::vector<int64_t> counts(const ast::Rule &source);
+  double live(const ast::Rule &source);
 
   const KnownSchedules &schedules;
   const Sources &sources; ///< a schedule's file is found from the text that names it

@@ -64,6 +64,23 @@ TEST(Plan, TakesANumberOfChunks) {
   EXPECT_NE(r.messages.find("error: schedule '1f1b' has 1 chunk per stage, not 2"), std::string::npos) << r.messages;
 }
 
+/// A plan for GPT-2 whose pipeline holds what `limit` says.
+Result limited(const std::string &limit, const Settings &settings = {}) {
+  TextFile file("import \"gpt2\"\nplan p(pp = 4, live = 3) for Gpt2 { mesh pp micro 8 require live > 0, \"\" split { h -> pp " + limit +
+                " } }\n");
+  return elaborateFile(file.path(), settings);
+}
+
+TEST(Plan, TakesALimitOfLiveMicroBatches) {
+  EXPECT_EQ(program(small({})).plan.pipeline->live, 0);
+  EXPECT_EQ(program(limited("by zb_auto(1) live 2 * pp")).plan.pipeline->live, 8);
+  EXPECT_EQ(program(limited("by zb_auto live 2.5 stages [3, 3, 3, 3]")).plan.pipeline->live, 2.5);
+  EXPECT_EQ(program(limited("live live if pp > 1")).plan.pipeline->live, 3);
+  EXPECT_EQ(program(limited("by zb_auto live live", {{"live", "5"}})).plan.pipeline->live, 5);
+  Result r = limited("by zb_auto live live", {{"live", "0.5"}});
+  EXPECT_NE(r.messages.find("error: 'live' is 0.5, it must be 1 to"), std::string::npos) << r.messages;
+}
+
 /// A GPT-2 with a plan whose schedule is `by`, beside a file mine.csv.
 Result planned(const std::string &by, const std::string &csv, const Settings &more = {}) {
   TextFile file("import \"gpt2\"\nplan p(which = \"mine.csv\") for Gpt2 { mesh pp = 2 micro 16 split { h -> pp by " + by + " } }\n");

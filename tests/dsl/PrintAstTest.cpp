@@ -82,7 +82,8 @@ TEST(PrintAst, KeepsBranchesAndFamilies) {
 
 TEST(PrintAst, KeepsHowAScheduleIsWritten) {
   const std::string text =
-      "plan p for M {\n  split {\n    h -> pp by 1f1b\n    h -> pp by interleaved(1 + 2)\n    h -> pp by \"mine.csv\"\n  }\n}\n";
+      "plan p for M {\n  split {\n    h -> pp by 1f1b\n    h -> pp by interleaved(1 + 2)\n    h -> pp by \"mine.csv\"\n"
+      "    h -> pp by zb_auto(1) live 2 * pp stages [2, 2] if true\n    live -> live live live\n  }\n}\n";
   TextFile file(text);
   EXPECT_EQ(printed(file.path()), text);
 }

@@ -27,6 +27,9 @@ GPT2 = [
     "pad_attention,gather_pad",
     "gather_first,zero2",
     "embed_dp,1f1b",
+    "live,tp,zero1,dp",
+    "backward_first,zero3,stages,recompute_block",
+    "live,zb_auto,pad",
 ]
 LLAMA = ["bf16_wide_gradients,tp,zero2_per_step", "tp,dp,sequence,zb_v", "ring_zigzag,zero3,recompute_block", "ulysses,1f1b,stages", "pad,interleaved"]
 MLP = ["dp,tp,1f1b", "pad,dp,zb_auto"]

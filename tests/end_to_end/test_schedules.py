@@ -108,6 +108,40 @@ class SchedulesTest(DriverTest):
             backward = [slots for name, bytes, slots in regions[stage] if re.fullmatch(r"stash_F\d+_B\d+", name)]
             self.assertLessEqual(max(backward), STAGES - stage, f"stage {stage}")
 
+    def test_live_micro_batches(self):
+        """`live`: less memory under the searched schedule, the same bits, and no way around it for a schedule that holds more."""
+        text = (ROOT / "stdlib" / "models" / "gpt2.npar").read_text()
+        text += """plan limited(pp = 4, live = 2 * pp, kind = "zb_auto") for Gpt2 {
+            mesh pp
+            micro 2
+            split { h -> pp by kind(1) live live }
+            compute f32
+        }
+        """
+        (self.folder / "limited.npar").write_text(text)
+        sizes = {name: value for name, value in MODEL.items() if name != "micro"}
+        model = lambda **more: ["limited.npar", "--plan", "limited", *settings(sizes, more)]  # noqa: E731
+        hashes, bytes_held = set(), {}
+        for kind in ("zb_auto", "backward_first"):
+            for live in (1, STAGES, 2 * STAGES):
+                stages = self.npar_json("inspect", *model(kind=kind, live=live))["classes"]
+                bytes_held[kind, live] = max(stage["activation_bytes"] for stage in stages)
+                for stage in range(STAGES):
+                    order = self.planned_orders(*model(kind=kind, live=live))[stage]
+                    ends = "W" if any(task[0] == "W" for task in order) else "B"
+                    held = [sum(task[0] == "F" for task in order[:i]) - sum(task[0] == ends for task in order[:i]) for i in range(len(order) + 1)]
+                    self.assertLessEqual(max(held), live, f"{kind}, stage {stage}")
+            self.assertLess(bytes_held[kind, 1], bytes_held[kind, STAGES])
+            self.assertLess(bytes_held[kind, STAGES], bytes_held[kind, 2 * STAGES])
+            hashes.add(self.run_plan(*model(kind=kind, live=STAGES))["parameter_hash"])
+        hashes.add(self.run_plan(*plan("1f1b", pp=1))["parameter_hash"])
+        self.assertEqual(len(hashes), 1)
+        error = self.npar("inspect", *model(kind="gpipe", live=7), code=1).error
+        self.assertRegex(error, r"limited.npar:\d+:45: error: schedule 'gpipe' holds 8 micro-batches at once on stage 0, the plan allows 7")
+        self.assertIn("help: it needs `live 8`", error)
+        self.npar("inspect", *model(kind="gpipe", live=8))
+        self.npar("run", *model(kind="1f1b", live=4), "--data", self.text_file(), "--tokens", "bytes", "--steps", 1)
+
     def stash_regions(self, *model):
         """Per stage, (name, bytes, slots) of the regions of the plan."""
         text = self.npar("compile", *model, "--emit=rank").output

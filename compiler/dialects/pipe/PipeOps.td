@@ -20,8 +20,8 @@ def Pipe_ProgramOp : Pipe_Op<"program", [HasParent<"::mlir::ModuleOp">]> {
 
     The model is a chain of parts, one per stage and chunk: `placement[place]` is the stage of the part at a place of the chain; without
     it part and stage are the same. `forward`, `backward`, `weight` are estimated seconds per micro-batch of each stage's F, B (of a
-    split backward) and W, `transfer` those of a message between neighbours: what a schedule may be searched from. `text` is the
-    schedule itself, as the plan's file has it.
+    split backward) and W, `transfer` those of a message between neighbours, `live` the most micro-batches that a stage may hold:
+    what a schedule may be searched from. `text` is the schedule itself, as the plan's file has it.
     ```
     pipe.program {schedule = "zb_v", axis = "pp", stages = 2 : i64, micro_count = 4 : i64, placement = array<i64: 0, 1, 1, 0>}
     ```
@@ -29,7 +29,7 @@ def Pipe_ProgramOp : Pipe_Op<"program", [HasParent<"::mlir::ModuleOp">]> {
   let arguments = (ins StrAttr:$schedule, OptionalAttr<StrAttr>:$axis, Pipe_Number:$stages, Pipe_Number:$micro_count,
                    OptionalAttr<DenseI64ArrayAttr>:$placement, OptionalAttr<DenseF64ArrayAttr>:$forward,
                    OptionalAttr<DenseF64ArrayAttr>:$backward, OptionalAttr<DenseF64ArrayAttr>:$weight, OptionalAttr<F64Attr>:$transfer,
-                   OptionalAttr<StrAttr>:$text);
+                   OptionalAttr<StrAttr>:$text, OptionalAttr<F64Attr>:$live);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -1,9 +1,14 @@
 // The pipeline and the schedule that a module asks for.
 #include "compiler/passes/schedule/Stages.h"
+#include "compiler/schedules/Simulate.h"
 #include "compiler/schedules/Validate.h"
 #include "engine/program/Words.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -18,6 +23,8 @@ FailureOr<Pipeline> pipelineOf(ModuleOp module) {
     pipeline.chunks = chunks.getInt();
   if (auto micros = module->getAttrOfType<IntegerAttr>("npar.micro_count"))
     pipeline.micros = micros.getInt();
+  if (auto live = module->getAttrOfType<FloatAttr>("pipe.live"))
+    pipeline.live = live.getValueAsDouble();
   if (pipeline.micros < 1)
     return module.emitError("there are ") << pipeline.micros << " micro-batches; there must be at least one";
   pipeline.axis = module->getAttrOfType<StringAttr>("pipe.axis");
@@ -29,6 +36,34 @@ FailureOr<Pipeline> pipelineOf(ModuleOp module) {
   if (auto counts = module->getAttrOfType<DenseI64ArrayAttr>("pipe.counts"))
     pipeline.counts.assign(counts.asArrayRef().begin(), counts.asArrayRef().end());
   return pipeline;
+}
+
+/// A number of micro-batches as text; what has more than two digits after the point is rounded up, so that it is enough as a limit.
+static std::string microBatches(double number) {
+  std::string text = llvm::formatv("{0:f2}", std::ceil(number * 100 - 1e-6) / 100).str();
+  StringRef digits = text;
+  return digits.rtrim('0').rtrim('.').str();
+}
+
+LogicalResult checkLive(ModuleOp module, const Pipeline &pipeline, const schedules::Schedule &schedule) {
+  if (pipeline.live == 0 || isForwardOnly(module))
+    return success();
+  // What a stage holds follows from the order of its tasks, whatever they cost.
+  std::vector<double> held = schedules::simulate(schedule, std::vector<schedules::StageCost>(schedule.stages())).peakLive;
+  auto most = llvm::max_element(held);
+  if (*most <= pipeline.live + 1e-9)
+    return success();
+  auto at = module->getAttrOfType<LocationAttr>("pipe.live_loc");
+  Location place = at ? Location(at) : module.getLoc();
+  std::string keeping;
+  for (const schedules::ScheduleKind &kind : schedules::scheduleKinds())
+    if (kind.keepsCap)
+      keeping += (keeping.empty() ? "`by " : ", `by ") + std::string(kind.name) + "`";
+  InFlightDiagnostic error = emitError(place);
+  error << "schedule '" << pipeline.schedule << "' holds " << microBatches(*most) << " micro-batches at once on stage "
+        << most - held.begin() << ", the plan allows " << microBatches(pipeline.live);
+  error.attachNote(place) << "help: it needs `live " << microBatches(*most) << "`; these keep to any limit: " << keeping;
+  return error;
 }
 
 FailureOr<pipe::ProgramOp> programOf(ModuleOp module) {
@@ -108,6 +143,11 @@ FailureOr<schedules::Schedule> ScheduleMaker::make(Operation *op, StringRef name
     op->emitError("schedule '") << name << "', stage " << error.stage << ": " << error.reason;
   if (!errors.empty())
     return failure();
+  // Who states the number of chunks that a search has chosen means that schedule.
+  if (request.chunks == 0) {
+    made.push_back({kind, request, answer.schedule});
+    request.chunks = answer.schedule.chunks;
+  }
   made.push_back({kind, std::move(request), answer.schedule});
   return answer.schedule;
 }

@@ -164,6 +164,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     request.micros = static_cast<int>(pipeline.micros);
     request.chunks = static_cast<int>(pipeline.chunks);
     request.transfer = chain.transfer;
+    request.memoryCap = pipeline.live;
     // A kind that chooses its chunks has as many as the plan counts, and one where there are not blocks for more.
     const schedules::ScheduleKind *kind = pipeline.text ? nullptr : schedules::findSchedule(pipeline.schedule);
     if (kind && kind->chunks == 0 && request.chunks == 0) {
@@ -178,7 +179,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
       return failure();
     request.costs = plain->costs;
     FailureOr<schedules::Schedule> schedule = getAnalysis<ScheduleMaker>().make(getOperation(), pipeline.schedule, pipeline.text, request);
-    if (failed(schedule))
+    if (failed(schedule) || failed(checkLive(getOperation(), pipeline, *schedule)))
       return failure();
     if (schedule->placement == plain->placement)
       return plain;
@@ -248,9 +249,10 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     if (static_cast<int64_t>(parts.placement.size()) > pipeline.stages)
       placement = builder.getDenseI64ArrayAttr(SmallVector<int64_t>(parts.placement.begin(), parts.placement.end()));
     StringAttr text = parts.kept ? builder.getStringAttr(schedules::printCsv(*parts.kept)) : pipeline.text;
-    auto program = pipe::ProgramOp::create(builder, getOperation().getLoc(), builder.getStringAttr(pipeline.schedule), pipeline.axis,
-                                           pipeline.stages, pipeline.micros, placement, DenseF64ArrayAttr(), DenseF64ArrayAttr(),
-                                           DenseF64ArrayAttr(), FloatAttr(), text);
+    auto program =
+        pipe::ProgramOp::create(builder, getOperation().getLoc(), builder.getStringAttr(pipeline.schedule), pipeline.axis, pipeline.stages,
+                                pipeline.micros, placement, DenseF64ArrayAttr(), DenseF64ArrayAttr(), DenseF64ArrayAttr(), FloatAttr(),
+                                text, pipeline.live > 0 ? builder.getF64FloatAttr(pipeline.live) : FloatAttr());
     if (pipeline.stages == 1)
       return;
     SmallVector<double> forward, backward, weight;

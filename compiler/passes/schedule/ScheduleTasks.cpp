@@ -43,6 +43,8 @@ struct ScheduleTasks : impl::ScheduleTasksBase<ScheduleTasks> {
         request.costs.push_back({forward, backward, weight});
     if (program.getTransfer())
       request.transfer = program.getTransfer()->convertToDouble();
+    if (program.getLive())
+      request.memoryCap = program.getLive()->convertToDouble();
     return request;
   }
 

@@ -9,7 +9,7 @@
 
 namespace npar {
 
-/// Module attributes `pipe.axis`, `pipe.schedule`, `pipe.chunks`, `pipe.schedule_text`, `pipe.counts`, `npar.micro_count`.
+/// Module attributes `pipe.axis`, `pipe.schedule`, `pipe.chunks`, `pipe.live`, `pipe.schedule_text`, `pipe.counts`, `npar.micro_count`.
 struct Pipeline {
   mlir::StringAttr axis; ///< null without a pipeline
   std::string schedule;  ///< name of a kind; of the file where there is a text
@@ -17,11 +17,15 @@ struct Pipeline {
   int64_t stages = 1;
   int64_t micros = 1;
   int64_t chunks = 0;                ///< per stage; 0: the schedule's own number
+  double live = 0;                   ///< most micro-batches that a stage holds at once; 0: no limit
   llvm::SmallVector<int64_t> counts; ///< blocks of each part along the chain, as the plan has them; empty: balanced by cost
 };
 
 /// Fails with an error at the module when the attributes make no sense.
 mlir::FailureOr<Pipeline> pipelineOf(mlir::ModuleOp module);
+
+/// Whether no stage holds more micro-batches than the plan allows; fails with an error at its number. A forward-only program holds none.
+mlir::LogicalResult checkLive(mlir::ModuleOp module, const Pipeline &pipeline, const schedules::Schedule &schedule);
 
 /// The module's pipe.program; fails with an error at the module when there is none.
 mlir::FailureOr<pipe::ProgramOp> programOf(mlir::ModuleOp module);

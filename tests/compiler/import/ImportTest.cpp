@@ -103,6 +103,15 @@ TEST_F(ImportTest, CarriesTheTextOfAScheduleFile) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
+TEST_F(ImportTest, CarriesTheLimitOfLiveMicroBatches) {
+  EXPECT_EQ(textOf(*importProgram(context, gpt2.program, sources)).find("pipe.live"), std::string::npos);
+  gpt2.program.plan.pipeline->live = 2.5;
+  OwningOpRef<ModuleOp> module = importProgram(context, gpt2.program, sources);
+  ASSERT_TRUE(module);
+  EXPECT_NE(textOf(*module).find("pipe.live = 2.500000e+00 : f64"), std::string::npos);
+  EXPECT_TRUE((*module)->getAttrOfType<LocationAttr>("pipe.live_loc"));
+}
+
 TEST_F(ImportTest, RefusesAnUnknownOperation) {
   gpt2.program.model.nodes[4].op = "conv3d";
   std::string message;

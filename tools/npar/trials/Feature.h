@@ -47,6 +47,7 @@ struct Feature {
   Settings settings;              ///< of model and train block
   std::string schedule;           ///< of the pipeline over all repeats
   int64_t chunks = 1, microsPerStage = 0;
+  bool limitsLive = false;   ///< a stage holds as many micro-batches at once as there are stages
   bool stagesByHand = false; ///< the blocks of each part are listed: what comes before them alone in the first
 };
 

@@ -110,6 +110,9 @@ std::vector<Feature> makeTable() {
   Feature stages = along(named("stages", "stages", {"repeat"}), "1f1b");
   stages.stagesByHand = true;
   table.push_back(stages);
+  Feature live = along(named("live", "live", {"repeat"}), "backward_first");
+  live.limitsLive = true;
+  table.push_back(live);
   for (const dsl::KnownSchedule &kind : knownSchedules().kinds) {
     Feature feature = split(kind.name.c_str(), "schedule", {"repeat"}, {{"pp", {2, 4, 3}}}, {});
     feature.schedule = kind.name;

@@ -85,7 +85,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   std::vector<FeatureRule> rules;
   std::string lines, schedule;
   int64_t chunks = 1, micros = choice.micros, stages = 1, dataParallel = 1;
-  bool byHand = false;
+  bool byHand = false, limitsLive = false;
   for (const Feature *feature : *all) {
     draft.features.push_back(feature->name);
     for (const auto &[axis, sizes] : feature->mesh) {
@@ -98,6 +98,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
         stages = draft.mesh.back().second;
     }
     byHand = byHand || feature->stagesByHand;
+    limitsLive = limitsLive || feature->limitsLive;
     rules.insert(rules.end(), feature->rules.begin(), feature->rules.end());
     for (const std::string &line : feature->lines)
       lines += "    " + line + "\n";
@@ -125,7 +126,8 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   for (const FeatureRule &rule : rules)
     split += "        " + rule.text + "\n";
   if (!schedule.empty())
-    split += fmt::format("        {} -> pp by {}{}\n", fmt::join(model.chains, ", "), schedule,
+    split += fmt::format("        {} -> pp by {}{}{}\n", fmt::join(model.chains, ", "), schedule,
+                         limitsLive ? fmt::format(" live {}", stages) : "",
                          byHand ? " stages " + stagesByHand(stages * chunks, blocks * model.blocksPerDepth) : "");
   std::string text = fmt::format("plan {} for {} {{\n", name, model.name);
   if (!meshText.empty())

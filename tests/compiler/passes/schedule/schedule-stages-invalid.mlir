@@ -130,3 +130,23 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.counts
     return
   }
 }
+
+// -----
+// What a schedule holds that looks at no limit.
+// expected-error @below {{schedule 'gpipe' holds 4 micro-batches at once on stage 0, the plan allows 3}}
+// expected-note @below {{help: it needs `live 4`; these keep to any limit: `by backward_first`, `by zb_auto`}}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", npar.blocks = 2 : i64, npar.micro_count = 4 : i64, pipe.schedule = "gpipe",
+                   pipe.live = 3.0 : f64} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+// Not even one micro-batch: what a plan cannot say.
+// expected-error @below {{schedule 'zb_auto' needs a memory cap of at least 1 forward activation, not 0.5}}
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", npar.blocks = 2 : i64, pipe.schedule = "zb_auto", pipe.live = 0.5 : f64} {
+  func.func @micro() {
+    return
+  }
+}

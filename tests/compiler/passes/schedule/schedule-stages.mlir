@@ -183,3 +183,24 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", pipe.schedu
     return
   }
 }
+
+// -----
+
+// The limit of live micro-batches goes on to the program; what holds no more than it is left as it is.
+// CHECK: pipe.program {{.*}}live = 2.000000e+00 : f64, micro_count = 4 : i64, schedule = "1f1b"
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", npar.blocks = 2 : i64, npar.micro_count = 4 : i64, pipe.live = 2.0 : f64} {
+  func.func @micro() {
+    return
+  }
+}
+
+// -----
+
+// Where nothing is trained a stage holds nothing.
+// CHECK: pipe.program {{.*}}schedule = "gpipe"
+module attributes {dist.mesh = #dist.mesh<pp = 2>, pipe.axis = "pp", npar.blocks = 2 : i64, npar.micro_count = 4 : i64, npar.kind = "evaluation",
+                   pipe.schedule = "gpipe", pipe.live = 2.0 : f64} {
+  func.func @micro() {
+    return
+  }
+}

@@ -68,3 +68,17 @@ pipe.program {schedule = "interleaved", axis = "pp", stages = 2 : i64, micro_cou
 // CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "F2:0", "F2:1"]
 // CHECK-NEXT: pipe.order stage(1) ["F1:0", "F1:1", "F3:0", "F3:1"]
 }
+
+// -----
+
+// Forwards until the first gradient is there, as far as the limit goes.
+// CHECK: pipe.program
+pipe.program {schedule = "backward_first", axis = "pp", stages = 2 : i64, micro_count = 5 : i64}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "F0:2", "F0:3", "B0:0",
+// CHECK-NEXT: pipe.order stage(1) ["F1:0", "B1:0", "F1:1", "B1:1",
+
+// -----
+
+// CHECK: pipe.program
+pipe.program {schedule = "backward_first", axis = "pp", stages = 2 : i64, micro_count = 5 : i64, live = 3.0 : f64}
+// CHECK-NEXT: pipe.order stage(0) ["F0:0", "F0:1", "F0:2", "B0:0",
