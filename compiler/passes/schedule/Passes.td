@@ -10,8 +10,8 @@ def ScheduleStages : Pass<"schedule-stages", "::mlir::ModuleOp"> {
     The part follows from the op's place in the chain of repeated blocks (`at`). The schedule says how many parts there are and which
     stage has which. Blocks are cut into contiguous parts so that the most expensive stage is cheapest, forward and backward together;
     what comes before the chain counts with the first part, what comes after with the last. Module attributes `pipe.axis` and `dist.mesh`
-    say how many stages there are (without `pipe.axis` one), `pipe.schedule`, `pipe.chunks` and `pipe.schedule_text` which schedule, `pipe.live` how many
-    micro-batches a stage may hold at once.
+    say how many stages there are (without `pipe.axis` one), `pipe.schedule`, `pipe.chunks` and `pipe.schedule_text` which schedule,
+    `pipe.live` how many micro-batches a stage may hold at once.
     Where the plan counts the blocks of each part itself, `pipe.counts` has these counts, and nothing is balanced.
     Backward ops that nothing before them in the chain waits for are marked: a schedule may run them later, as W.
 
