@@ -33,7 +33,7 @@ private:
   struct Activity {
     uint32_t id = 0, version = 0;
     double left = 0, speed = 1, since = 0; ///< seconds at full speed that were left at `since`
-    uint64_t order = 0; ///< of all that were begun
+    uint64_t order = 0;                    ///< of all that were begun
     bool runs = false;
     std::vector<Share> shares;
   };

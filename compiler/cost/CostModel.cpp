@@ -32,7 +32,8 @@ double workSeconds(const Machine &machine, const Operation &op) {
     if (op.type == program::ElementType::F64) // a generated kernel
       return 2 * op.operations * machine.operation;
     const dsl::ProductFigures &product = machine.products[typeIndex(op.type)];
-    double seconds = op.operations / product.rate * (1 + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
+    double seconds =
+        op.operations / product.rate * (1 + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
     return machine.kind == dsl::MachineKind::Device ? std::max(seconds, op.bytes / machine.far) : seconds;
   }
   case Work::Attention:

@@ -38,8 +38,8 @@ struct Duration {
   double seconds = 0, cores = 1;
 };
 
-/// Of work of w seconds on one core: it does the work of 1 + (cores - 1) spread w^2 / (w^2 + grain^2) cores, for the engine cuts steps from some
-/// length on.
+/// Of work of w seconds on one core: it does the work of 1 + (cores - 1) spread w^2 / (w^2 + grain^2) cores, for the engine cuts steps from
+/// some length on.
 Duration spreadOverCores(const Machine &machine, double seconds);
 
 /// launch + workSeconds, spread.

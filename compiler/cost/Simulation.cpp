@@ -33,10 +33,10 @@ struct Message {
 
 /// A fragment's part of the graph, the same in all of its tasks.
 struct FragmentShape {
-  std::vector<uint32_t> waits;                   ///< by step: how many of the fragment's steps it waits for
-  std::vector<std::vector<uint32_t>> followers;  ///< by step
-  std::vector<uint32_t> chain;                   ///< those that wait for the task before
-  std::vector<Message> messages;                 ///< by step; of computing ones unused
+  std::vector<uint32_t> waits;                  ///< by step: how many of the fragment's steps it waits for
+  std::vector<std::vector<uint32_t>> followers; ///< by step
+  std::vector<uint32_t> chain;                  ///< those that wait for the task before
+  std::vector<Message> messages;                ///< by step; of computing ones unused
 };
 
 bool computes(const program::Step &step) {
@@ -46,8 +46,7 @@ bool computes(const program::Step &step) {
 class StepSimulation {
 public:
   StepSimulation(const program::Program &program, const Machine &machine, const Topology &topology, const Deviations &deviations)
-      : program(program), machine(machine), topology(topology), deviations(deviations), mesh(program),
-        classes(program.classes()->size()) {
+      : program(program), machine(machine), topology(topology), deviations(deviations), mesh(program), classes(program.classes()->size()) {
     result.classes.resize(classes.size());
     result.tasks.resize(classes.size());
     for (uint32_t index = 0; index < classes.size(); ++index)
@@ -84,22 +83,22 @@ public:
 private:
   struct Class {
     const program::RankClass *rankClass = nullptr;
-    int64_t rank = 0;             ///< the one that is followed
+    int64_t rank = 0; ///< the one that is followed
     std::vector<FragmentShape> shapes;
-    std::vector<uint32_t> first;  ///< by task: its first step's instance
-    uint32_t size = 0, done = 0;  ///< instances
-    std::vector<uint32_t> waits;  ///< by instance: for how many it waits still
-    std::vector<uint32_t> left;   ///< by task: steps of its chain that have not ended
+    std::vector<uint32_t> first;                                   ///< by task: its first step's instance
+    uint32_t size = 0, done = 0;                                   ///< instances
+    std::vector<uint32_t> waits;                                   ///< by instance: for how many it waits still
+    std::vector<uint32_t> left;                                    ///< by task: steps of its chain that have not ended
     std::unordered_map<uint32_t, std::vector<uint32_t>> followers; ///< instances of other tasks, by instance
     std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<uint32_t>> computing; ///< instances that could begin
-    bool busy = false, held = false; ///< computes; a message keeps it from computing
-    std::vector<double> holds;       ///< seconds for which messages are going to
+    bool busy = false, held = false;                                                        ///< computes; a message keeps it from computing
+    std::vector<double> holds;                                                              ///< seconds for which messages are going to
     int communicating = 0;
-    double since = 0;             ///< when one of these changed
-    std::vector<double> ends;     ///< by instance
+    double since = 0;                                  ///< when one of these changed
+    std::vector<double> ends;                          ///< by instance
     std::vector<std::pair<uint32_t, uint32_t>> causes; ///< by instance: the class and instance whose end let it begin
-    uint32_t cores = none;        ///< the resource
-    double ranksHere = 1;         ///< of the class on the host
+    uint32_t cores = none;                             ///< the resource
+    double ranksHere = 1;                              ///< of the class on the host
   };
 
   /// What runs, or gathers those that it needs.
@@ -116,19 +115,17 @@ private:
   Activities activities;
   std::vector<Meeting> meetings;
   std::vector<uint32_t> unusedMeetings;
-  std::map<std::tuple<bool, uint32_t, uint32_t, uint32_t>, uint32_t> gathering; ///< by whether collective, first class, event, micro-batch
+  std::map<std::tuple<bool, uint32_t, uint32_t, uint32_t>, uint32_t> gathering;  ///< by whether collective, first class, event, micro-batch
   std::map<std::pair<uint32_t, LinkLevel>, std::pair<uint32_t, uint32_t>> links; ///< resources: sends, receives
   std::map<int64_t, uint32_t> hostCores;
-  std::vector<std::pair<uint32_t, uint32_t>> ready; ///< class, instance
+  std::vector<std::pair<uint32_t, uint32_t>> ready;                      ///< class, instance
   std::vector<std::pair<uint32_t, std::pair<uint32_t, uint32_t>>> freed; ///< classes that may compute again, and after what
   Simulation result;
 
   const program::Step &stepOf(const Class &one, uint32_t task, uint32_t step) const {
     return *one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->steps()->Get(step);
   }
-  const FragmentShape &shapeOf(const Class &one, uint32_t task) const {
-    return one.shapes[one.rankClass->tasks()->Get(task)->fragment()];
-  }
+  const FragmentShape &shapeOf(const Class &one, uint32_t task) const { return one.shapes[one.rankClass->tasks()->Get(task)->fragment()]; }
   static uint32_t taskOf(const Class &one, uint32_t instance) {
     return static_cast<uint32_t>(std::upper_bound(one.first.begin(), one.first.end(), instance) - one.first.begin()) - 1;
   }
@@ -144,7 +141,8 @@ private:
       if (isNew)
         entry->second = activities.addResource(capacityOf(machine));
       one.cores = entry->second;
-      one.ranksHere = static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](int64_t rank) { return topology.hostOf(rank) == host; }));
+      one.ranksHere =
+          static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](int64_t rank) { return topology.hostOf(rank) == host; }));
     }
     for (const program::Fragment *fragment : *one.rankClass->fragments())
       one.shapes.push_back(shape(index, *fragment));
@@ -208,7 +206,8 @@ private:
       std::vector<int64_t> peer = program::coordinatesOf(program, one.rank);
       peer[transfer.axis()] = transfer.peer();
       LinkLevel level = topology.levelBetween(one.rank, program::rankAt(program, peer));
-      message.seconds = slowed(transferSeconds(machine, static_cast<double>(transfer.count() * program::sizeOf(transfer.type())), level), level);
+      message.seconds =
+          slowed(transferSeconds(machine, static_cast<double>(transfer.count() * program::sizeOf(transfer.type())), level), level);
       message.holds = message.seconds * linkOf(machine, level).holds;
       message.sent.push_back({linkOfClass(index, level).first, 1});
       message.received.push_back({linkOfClass(index, level).second, 1});
@@ -323,7 +322,8 @@ private:
     activities.begin(number, seconds, std::move(shares));
   }
 
-  /// Of the computing steps that could begin the first in the program's order, where the rank computes nothing else. It has waited for `before`.
+  /// Of the computing steps that could begin the first in the program's order, where the rank computes nothing else. It has waited for
+  /// `before`.
   void compute(uint32_t index, std::pair<uint32_t, uint32_t> before) {
     Class &one = classes[index];
     if (one.busy || one.held)

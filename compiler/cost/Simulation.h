@@ -23,8 +23,8 @@ namespace npar::cost {
 struct ClassTime {
   std::array<double, static_cast<size_t>(program::StepKind::MAX) + 1> work{}; ///< computing, by kind of step
   double computing = 0;                                                       ///< all of it
-  double exposed = 0; ///< communicates and does not compute
-  double idle = 0;    ///< neither: waits for others
+  double exposed = 0;                                                         ///< communicates and does not compute
+  double idle = 0;                                                            ///< neither: waits for others
 };
 
 /// A part of the chain of steps that the training step's length follows from.

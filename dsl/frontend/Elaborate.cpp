@@ -86,7 +86,9 @@ private:
         known.push_back(machineTypes[other]);
     std::string help = known.empty() ? "its file needs `product`, `attention` and `attention_grad` of that type"
                                      : "it has those of " + joined(known, "and") + ": `compute " + known.front() + "`";
-    reporter.error(plan.location, std::string("the plan computes in ") + machineTypes[type] + ", of which machine '" + machine.name + "' lacks figures", {help});
+    reporter.error(plan.location,
+                   std::string("the plan computes in ") + machineTypes[type] + ", of which machine '" + machine.name + "' lacks figures",
+                   {help});
   }
 
   static bool sameWord(const std::string &a, const std::string &b) {

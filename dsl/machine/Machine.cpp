@@ -19,7 +19,8 @@ std::vector<Figure> figuresOf(Machine &m) {
     figures = {
         {"device", "", "count", Kind::Devices, Need::Always, false, "in a host; each has a rank", &m.ranks},
         {"device", "", "memory", Kind::Bytes, Need::Always, false, "of each", &m.room},
-        {"device", "", "reserved", Kind::Bytes, Need::Always, true, "of it that no program gets: context, libraries, messages", &m.reserved},
+        {"device", "", "reserved", Kind::Bytes, Need::Always, true, "of it that no program gets: context, libraries, messages",
+         &m.reserved},
         {"device", "", "fragments", Kind::Share, Need::Always, true, "of it that is lost between allocations", &m.fragments},
     };
   else
@@ -38,7 +39,8 @@ std::vector<Figure> figuresOf(Machine &m) {
     figures.push_back(
         {"memory", "", "size", Kind::Bytes, Need::Always, false, "so many bytes of a step's operands count as near", &m.nearSize});
   }
-  figures.push_back({"memory", "", "far", Kind::Bandwidth, Need::Always, false, isDevice ? "operands of a step" : "the other operands", &m.far});
+  figures.push_back(
+      {"memory", "", "far", Kind::Bandwidth, Need::Always, false, isDevice ? "operands of a step" : "the other operands", &m.far});
   figures.push_back({"memory", "", "move", Kind::Bandwidth, Need::Always, false, "what a step zeroes or copies", &m.move});
   figures.push_back({"kernel", "", "operation", Kind::Seconds, Need::Always, true,
                      "one element of an operation in a generated kernel; twice in f64", &m.operation});
@@ -54,8 +56,10 @@ std::vector<Figure> figuresOf(Machine &m) {
       figures.push_back({"link", word, "hosts", Kind::Hosts, need, false, "that a rack joins", &link.hosts});
     figures.push_back({"link", word, "bandwidth", Kind::Bandwidth, need, false, messages[level], &link.bandwidth});
     figures.push_back({"link", word, "latency", Kind::Seconds, need, true, "before its first byte", &link.latency});
-    figures.push_back({"link", word, "message", Kind::Bandwidth, Need::Never, false, "between two ranks alone, not of a collective", &link.message});
-    figures.push_back({"link", word, "holds", Kind::Share, Need::Never, true, "of a message's time its two ranks do not compute", &link.holds});
+    figures.push_back(
+        {"link", word, "message", Kind::Bandwidth, Need::Never, false, "between two ranks alone, not of a collective", &link.message});
+    figures.push_back(
+        {"link", word, "holds", Kind::Share, Need::Never, true, "of a message's time its two ranks do not compute", &link.holds});
     figures.push_back({"link", word, "reduce", Kind::Bandwidth, Need::Never, false, "a vector that the network sums", &link.reduce});
   }
   Need ofType = isDevice ? Need::Group : Need::Always;

@@ -21,11 +21,12 @@ using Helps = std::vector<std::string>;
 
 Helps orElse(Helps helps, const std::string &otherwise) { return helps.empty() ? Helps{otherwise} : helps; }
 
-/// Each word once, in order.
-Helps distinct(const std::vector<Figure> &figures, const char *Figure::*word, const std::string &group = "") {
+/// Each word once, in order: of all figures, of a group, of its figures for a type.
+Helps distinct(const std::vector<Figure> &figures, const char *Figure::*word, const std::string &group = "", const std::string &type = "") {
   Helps words;
   for (const Figure &figure : figures)
-    if ((group.empty() || group == figure.group) && std::find(words.begin(), words.end(), figure.*word) == words.end())
+    if ((group.empty() || group == figure.group) && (type.empty() || type == figure.type) &&
+        std::find(words.begin(), words.end(), figure.*word) == words.end())
       words.push_back(figure.*word);
   return words;
 }
@@ -88,7 +89,7 @@ private:
       return group.name.text == one.group && (group.type ? group.type->text : "") == one.type && name == one.name;
     });
     if (figure == figures.end()) {
-      Helps names = distinct(figures, &Figure::name, group.name.text);
+      Helps names = distinct(figures, &Figure::name, group.name.text, group.type ? group.type->text : "");
       reporter.fail(quantity.what.location, "unknown figure '" + name + "' of '" + group.name.text + "'",
                     orElse(didYouMean(name, names), "it has " + joined(names, "and")));
     }

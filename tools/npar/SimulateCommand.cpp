@@ -29,9 +29,13 @@ Outcome<std::vector<program::HostRoom>> roomsFor(const program::Program &program
   if (hosts == 0)
     hosts = needed;
   if (hosts != needed)
+    return fail(ExitCode::BadInput, fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", world,
+                                                needed == 1 ? "one host" : fmt::format("{} hosts", needed), machine.name, each, hosts));
+  if (hosts > 1 && machine.link(dsl::LinkLevel::Cluster).bandwidth <= 0 && machine.link(dsl::LinkLevel::Rack).bandwidth <= 0)
     return fail(ExitCode::BadInput,
-                fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", world,
-                            needed == 1 ? "one host" : fmt::format("{} hosts", needed), machine.name, each, hosts));
+                fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
+                            "write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
+                            world, hosts, machine.name));
   std::vector<program::HostRoom> rooms;
   for (int64_t host = 0; host < hosts; ++host)
     rooms.push_back({std::to_string(host), std::min(each, world - host * each)});
@@ -39,6 +43,10 @@ Outcome<std::vector<program::HostRoom>> roomsFor(const program::Program &program
 }
 
 ExitCode runSimulate(const SimulateFlags &flags) {
+  if (flags.model.isCompiled())
+    return fail(ExitCode::Usage,
+                "a compiled program has the times of the machine that it was compiled for; give the model text (.npar) instead of '" +
+                    flags.model.model + "'");
   FileClaims files;
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
@@ -70,9 +78,13 @@ ExitCode runSimulate(const SimulateFlags &flags) {
 
 Command addSimulateCommand(CLI::App &driver) {
   auto flags = std::make_shared<SimulateFlags>();
-  CLI::App *app = driver.add_subcommand("simulate", "predict a training step on machines that need not be there\n\n"
-                                                    "Example:\n"
-                                                    "  npar simulate gpt2 --machine dgx-a100 --hosts 1 --set mesh.dp=2 --set mesh.pp=2 --set mesh.tp=2\n");
+  CLI::App *app = driver.add_subcommand(
+      "simulate",
+      "predict a training step on machines that need not be there\n\n"
+      "Example:\n"
+      "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n\n"
+      "The plan's program is compiled for the machine, and its own steps, messages and collectives pass in simulated\n"
+      "time: links are shared by what is sent at the same time. MFU is a share of the peak that the machine's file states.\n");
   flags->model.addTo(*app);
   addMachineTo(*app, flags->model);
   app->add_option("--hosts", flags->hosts, "how many hosts of the machine there are (default: as many as the ranks need)")

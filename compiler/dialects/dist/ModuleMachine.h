@@ -1,4 +1,5 @@
-// The machine that a module is planned for, and where groups of ranks stand on it. The machine as an attribute: `npar.machine = {name = "here", memory.far = 1.0e+10, ...}`.
+// The machine that a module is planned for, and where groups of ranks stand on it. The machine as an attribute: `npar.machine = {name =
+// "here", memory.far = 1.0e+10, ...}`.
 #pragma once
 
 #include "compiler/cost/Topology.h"

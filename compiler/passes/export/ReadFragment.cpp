@@ -262,9 +262,11 @@ private:
       action.accumulator = values.lookup(matmul.getAccumulator());
     action.flops = matmul.getFlops();
     double made = static_cast<double>(storageBytes(matmul.getResult().getType()));
-    double bytes = static_cast<double>(storageBytes(type) + storageBytes(matmul.getRhs().getType())) + (matmul.getAccumulator() ? 2 : 1) * made;
-    setDuration(action, machine,
-                {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK())});
+    double bytes =
+        static_cast<double>(storageBytes(type) + storageBytes(matmul.getRhs().getType())) + (matmul.getAccumulator() ? 2 : 1) * made;
+    setDuration(
+        action, machine,
+        {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK())});
     return success();
   }
 

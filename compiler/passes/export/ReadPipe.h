@@ -18,14 +18,14 @@ struct Tables {
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   dist::MeshAttr mesh;
-  mlir::StringAttr pipelineAxis; ///< null without a pipeline
+  mlir::StringAttr pipelineAxis;                ///< null without a pipeline
   llvm::StringMap<uint32_t> variables, kernels; ///< by name
   std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
   uint32_t nextEvent = 0;
-  cost::Machine machine; ///< as one rank sees it
-  double together = 1;   ///< ranks that share its cores ...
+  cost::Machine machine;                                 ///< as one rank sees it
+  double together = 1;                                   ///< ranks that share its cores ...
   cost::LinkLevel pipelineLevel = cost::LinkLevel::Host; ///< between neighbours of the pipeline
-  double capacity = 1;   ///< ... and how many cores' work these do at once
+  double capacity = 1;                                   ///< ... and how many cores' work these do at once
   /// Reads the mesh of the program, and which of its ranks stand on one machine.
   void setMesh(dist::MeshAttr mesh);
   llvm::DenseMap<mlir::Attribute, uint32_t> rules; ///< labels of the plan's rules, by their named locations

@@ -49,7 +49,8 @@ static program::ElementType typeOf(Operation *op) {
 double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mesh) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case<dist::CollectiveOpInterface>([&](auto op) {
-        return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)), dist::spanOf(machine, mesh, dist::stringsOf(op.getAxes())));
+        return cost::collectiveSeconds(machine, op.getCollective(), tensorBytes(wholeOf(op)),
+                                       dist::spanOf(machine, mesh, dist::stringsOf(op.getAxes())));
       })
       .Case<nn::CostOpInterface>([&](auto op) {
         cost::Operation operation;

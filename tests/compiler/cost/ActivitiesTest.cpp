@@ -44,7 +44,7 @@ TEST(Activities, CoresAreSharedByWhatIsWanted) {
   uint32_t cores = activities.addResource(3);
   activities.begin(0, 2, {{cores, 2}});
   activities.begin(1, 2, {{cores, 4}}); // 6 of 3: half speed
-  EXPECT_EQ(activities.next(), 0u); // of two that end at once the first begun
+  EXPECT_EQ(activities.next(), 0u);     // of two that end at once the first begun
   EXPECT_DOUBLE_EQ(activities.now(), 4);
   EXPECT_EQ(activities.next(), 1u);
   EXPECT_DOUBLE_EQ(activities.now(), 4);

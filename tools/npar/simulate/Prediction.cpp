@@ -110,8 +110,7 @@ StepFlops flopsOf(const Program &program) {
   return {program.flops() + 3 * masked, executed};
 }
 
-engine::Result<Prediction> predict(const Program &program, const cost::Machine &machine,
-                                   const std::vector<std::vector<int64_t>> &places) {
+engine::Result<Prediction> predict(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places) {
   Prediction result;
   result.machine = machine.name;
   result.ranks = worldOf(program);

@@ -34,15 +34,15 @@ struct Prediction {
   double seconds = 0;
   int64_t batch = 0;
   StepFlops flops;
-  double peak = 0;                  ///< FLOP/s of one rank in the type that the plan computes in
-  bool peakIsStated = true;         ///< false: measured with products
-  double bubble = 0;                ///< share of all ranks' time in which they neither compute nor communicate
+  double peak = 0;                   ///< FLOP/s of one rank in the type that the plan computes in
+  bool peakIsStated = true;          ///< false: measured with products
+  double bubble = 0;                 ///< share of all ranks' time in which they neither compute nor communicate
   double computing = 0, exposed = 0; ///< shares likewise; exposed: communicates and does not compute
-  uint64_t memory = 0;              ///< bytes of the largest rank: its arena, and what the machine reserves
-  double room = 0;                  ///< bytes of a device; 0: the machine does not say
-  double allowance = 0;             ///< of them, what is lost between allocations
-  std::vector<AxisBytes> bytes;     ///< as the mesh has its axes
-  double price = 0;                 ///< dollars of an hour on all hosts; 0: unknown
+  uint64_t memory = 0;               ///< bytes of the largest rank: its arena, and what the machine reserves
+  double room = 0;                   ///< bytes of a device; 0: the machine does not say
+  double allowance = 0;              ///< of them, what is lost between allocations
+  std::vector<AxisBytes> bytes;      ///< as the mesh has its axes
+  double price = 0;                  ///< dollars of an hour on all hosts; 0: unknown
   cost::Simulation simulation;
 
   double mfu() const { return flops.model / (seconds * peak * static_cast<double>(ranks)); }

@@ -13,14 +13,16 @@ namespace {
 std::string bytesText(double bytes) { return bytes >= 1e9 ? fmt::format("{:.2f} GB", bytes / 1e9) : fmt::format("{:.2f} MB", bytes / 1e6); }
 
 std::string secondsText(double seconds) {
-  return seconds >= 1 ? fmt::format("{:.3f} s", seconds) : seconds >= 1e-3 ? fmt::format("{:.3f} ms", 1e3 * seconds) : fmt::format("{:.3f} us", 1e6 * seconds);
+  return seconds >= 1      ? fmt::format("{:.3f} s", seconds)
+         : seconds >= 1e-3 ? fmt::format("{:.3f} ms", 1e3 * seconds)
+                           : fmt::format("{:.3f} us", 1e6 * seconds);
 }
 
 } // namespace
 
 nlohmann::ordered_json predictionJson(const program::Program &program, const Prediction &p) {
-  nlohmann::ordered_json json = {{"machine", p.machine}, {"hosts", p.hosts}, {"ranks", p.ranks}, {"seconds_per_step", p.seconds},
-                                 {"memory_bytes", p.memory}};
+  nlohmann::ordered_json json = {
+      {"machine", p.machine}, {"hosts", p.hosts}, {"ranks", p.ranks}, {"seconds_per_step", p.seconds}, {"memory_bytes", p.memory}};
   json["fits"] = p.room > 0 ? nlohmann::ordered_json(p.fits()) : nlohmann::ordered_json();
   json["device_bytes"] = p.room > 0 ? nlohmann::ordered_json(p.room) : nlohmann::ordered_json();
   json["fragmentation_bytes"] = p.allowance;
@@ -40,7 +42,8 @@ nlohmann::ordered_json predictionJson(const program::Program &program, const Pre
     json["critical_path"].push_back({{"what", part.what}, {"seconds", part.seconds}, {"steps", part.steps}});
   for (uint32_t index = 0; index < p.simulation.classes.size(); ++index) {
     const cost::ClassTime &time = p.simulation.classes[index];
-    nlohmann::ordered_json one = {{"stage", program.classes()->Get(index)->stage()}, {"computing", time.computing}, {"exposed", time.exposed}, {"idle", time.idle}};
+    nlohmann::ordered_json one = {
+        {"stage", program.classes()->Get(index)->stage()}, {"computing", time.computing}, {"exposed", time.exposed}, {"idle", time.idle}};
     for (size_t kind = 0; kind < time.work.size(); ++kind)
       if (time.work[kind] > 0)
         one["work"][program::wordOf(static_cast<program::StepKind>(kind))] = time.work[kind];

@@ -1,0 +1,73 @@
+"""`npar simulate`: predictions beside published step times, what it says of a plan, and what it refuses."""
+
+import unittest
+
+from driver import ROOT, DriverTest
+
+import step_times  # of ../reference
+
+SMALL = ["--set", "vocab=512", "--set", "width=256", "--set", "heads=8", "--set", "depth=8", "--set", "length=64", "--set", "batch=32",
+         "--set", "compute=bf16"]
+
+
+class SimulateTest(DriverTest):
+    def json(self, *flags):
+        return self.npar_json("simulate", *flags)
+
+    def test_published_step_times(self):
+        """A prediction of each publication on machines whose figures it says are well known; the whole table is made by hand."""
+        table = step_times.rows()
+        chosen = [row for row in table if row["use"] == "check" and (
+            (row["source"].startswith("arXiv 2104.04473") and row["row"] == "7") or (row["row"] == "33" and "BLOOM" in row["source"])
+            or row["row"] in ("1F1B 1.5B m=32", "ZB-1p 1.5B m=24"))]
+        self.assertEqual(len(chosen), 4)
+        for row in chosen:
+            with self.subTest(row=row["row"]):
+                self.assertLess(abs(step_times.error(row, step_times.predict(row))), 0.05)
+
+    def test_parts_add_up(self):
+        said = self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=4")
+        self.assertEqual((said["ranks"], said["hosts"]), (16, 2))
+        self.assertAlmostEqual(said["computing"] + said["exposed_communication"] + said["bubble"], 1, 9)
+        self.assertAlmostEqual(sum(part["seconds"] for part in said["critical_path"]), said["seconds_per_step"], 9)
+        for part in said["classes"]:
+            self.assertAlmostEqual(part["computing"] + part["exposed"] + part["idle"], said["seconds_per_step"], 9)
+            self.assertAlmostEqual(sum(part["work"].values()), part["computing"], 9)
+        self.assertTrue(said["fits"])
+        self.assertTrue(0 < said["mfu"] <= said["hfu"] < 1)
+        self.assertEqual(set(said["bytes"]) & {"dp", "pp", "tp"}, {"dp", "pp", "tp"})
+
+    def test_the_same_twice(self):
+        flags = ["simulate", "gpt2", "--machine", "jean-zay-a100", *SMALL, "--json"]
+        self.assertEqual(self.npar(*flags).output, self.npar(*flags).output)
+
+    def test_recomputing_is_hardware_work_alone(self):
+        kept, repeated = (self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--set", f"recompute={word}") for word in ("none", "block"))
+        self.assertEqual(kept["model_flops"], repeated["model_flops"])
+        self.assertGreater(repeated["hardware_flops"], kept["hardware_flops"])
+        self.assertGreater(repeated["seconds_per_step"], kept["seconds_per_step"])
+
+    def test_slower_links_between_hosts(self):
+        """Groups over hosts take longer on a cluster that differs in nothing else."""
+        text = (ROOT / "stdlib" / "machines" / "dgx-a100.npar").read_text()
+        seconds = []
+        for bandwidth in ("20", "1"):
+            path = self.folder / f"m{bandwidth}.npar"
+            path.write_text(text.replace("link cluster { bandwidth 20 GB/s", f"link cluster {{ bandwidth {bandwidth} GB/s"))
+            seconds.append([self.json("gpt2", "--machine", path, *SMALL, "--set", f"mesh.dp={dp}")["seconds_per_step"] for dp in (2, 4)])
+        self.assertEqual(seconds[0][0], seconds[1][0])  # one host
+        self.assertLess(seconds[0][1], seconds[1][1])
+
+    def test_refused(self):
+        for flags, code, words in (
+                (["gpt2", "--machine", "dgx-a100", "--hosts", "3"], 1, "which take one host of 'dgx_a100' with 8 each; --hosts says 3"),
+                (["gpt2", "--machine", "dgx-a100", "--set", "compute=f64"], 1, "the plan computes in f64, of which machine 'dgx_a100' lacks figures"),
+                (["gpt2", "--machine", "reference"], 1, "lacks the figures of messages between hosts"),
+                (["some.npx", "--machine", "dgx-a100"], 2, "give the model text"),
+                (["gpt2", "--machine", "dgx-a10"], 1, "did you mean 'dgx-a100'?")):
+            with self.subTest(flags=flags):
+                self.assertIn(words, self.npar("simulate", *flags, code=code).error)
+
+
+if __name__ == "__main__":
+    unittest.main()
