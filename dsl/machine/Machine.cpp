@@ -1,6 +1,7 @@
 // The table of a machine's figures, their units, and machines as text.
 #include "dsl/machine/Machine.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -179,16 +180,26 @@ std::string figureText(FigureKind kind, double value) {
 /// "product f32"
 static std::string groupOf(const Figure &figure) { return std::string(figure.group) + (*figure.type ? " " : "") + figure.type; }
 
-std::string printMachine(const Machine &machine) {
-  Machine copy = machine;
+std::vector<Figure> figuresSaid(Machine &machine) {
+  std::vector<Figure> figures = figuresOf(machine);
   std::set<std::string> groups; // that have a figure
-  for (const Figure &figure : figuresOf(copy))
+  for (const Figure &figure : figures)
     if (*figure.value != 0)
       groups.insert(groupOf(figure));
+  figures.erase(std::remove_if(figures.begin(), figures.end(),
+                               [&](const Figure &figure) {
+                                 bool group = groups.count(groupOf(figure));
+                                 return *figure.value == 0 &&
+                                        (figure.need == FigureNeed::Never || (figure.need == FigureNeed::Group && !group));
+                               }),
+                figures.end());
+  return figures;
+}
+
+std::string printMachine(const Machine &machine) {
+  Machine copy = machine;
   std::string text = "machine " + machine.name + " {\n", open;
-  for (const Figure &figure : figuresOf(copy)) {
-    if (*figure.value == 0 && (figure.need == FigureNeed::Never || (figure.need == FigureNeed::Group && !groups.count(groupOf(figure)))))
-      continue;
+  for (const Figure &figure : figuresSaid(copy)) {
     std::string group = groupOf(figure);
     if (group != open)
       text += (open.empty() ? "    " : "    }\n    ") + group + " {\n";

@@ -96,6 +96,9 @@ bool computesIn(const Machine &machine, size_t type);
 /// All figures that machines of its kind may have, in the order in which they are printed.
 std::vector<Figure> figuresOf(Machine &machine);
 
+/// Those of them that a text of this machine says: not the ones that it may leave out and has no value of.
+std::vector<Figure> figuresSaid(Machine &machine);
+
 /// A unit of a kind of figure, and how many of seconds, bytes and so on it is.
 struct FigureUnit {
   const char *word;

@@ -14,7 +14,7 @@ def run(path, environment):
     """Exit code, what was printed on stdout and on stderr."""
     arguments = ["npar", "inspect", path.name]
     for line in path.read_text().splitlines():
-        if match := re.match(r"# (plan|train|config|set): (.*)", line):
+        if match := re.match(r"# (plan|train|config|set|machine): (.*)", line):
             arguments += ["--" + match[1], match[2]]
     environment = dict(environment, NPAR_STDLIB=STDLIB)
     done = subprocess.run(arguments, cwd=path.parent, env=environment, capture_output=True, text=True, timeout=120)

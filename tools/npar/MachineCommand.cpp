@@ -22,7 +22,7 @@ struct MachineFlags {
 nlohmann::ordered_json jsonOf(const dsl::Machine &machine) {
   nlohmann::ordered_json json = {{"name", machine.name}, {"figures", nlohmann::ordered_json::object()}};
   dsl::Machine copy = machine;
-  for (const dsl::Figure &figure : dsl::figuresOf(copy))
+  for (const dsl::Figure &figure : dsl::figuresSaid(copy))
     json["figures"][figure.path()] = *figure.value;
   return json;
 }

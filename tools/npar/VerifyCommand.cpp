@@ -66,13 +66,13 @@ engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const P
 }
 
 /// A program in the type that it says beside the one-rank program in float64, from fresh sessions of both.
-engine::Status checkOwnType(const VerifyFlags &flags, Job *job, const engine::SessionOptions &options, ProgramPointer own,
-                            ProgramPointer reference, std::vector<Check> &checks) {
+engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, ProgramPointer own,
+                            ProgramPointer reference, uint64_t seed, std::vector<Check> &checks) {
   engine::Result<std::unique_ptr<engine::Session>> session = createSession(job, own, options);
   if (!session.ok())
     return session.status();
   engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, options);
-  return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, flags.seed, checks) : one.status();
+  return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, seed, checks) : one.status();
 }
 
 bool allHold(const std::vector<Check> &checks) {
@@ -92,25 +92,41 @@ void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> 
   }
 }
 
+/// Where a value is rounded to the other side of a kink (relu, max), a gradient leaps, whatever the plan. That is luck of the numbers: what is
+/// wrong with a plan is wrong with other numbers too.
+void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbers, uint64_t seed) {
+  for (size_t i = 0; i < checks.size() && i < otherNumbers.size(); ++i)
+    if (std::optional<double> error = otherNumbers[i].maxRelativeError; !checks[i].ok && error) {
+      checks[i].ok = otherNumbers[i].ok;
+      checks[i].detail += fmt::format("; with the numbers of seed {} {:.2e}", seed, *error);
+    }
+}
+
 /// The plan in its own type, which float64 leaves out with all that stands after `compute` and `keep`.
 ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, const ElaboratedModel &written,
                       ProgramPointer reference, std::vector<Check> &checks) {
-  auto check = [&](const dsl::Program &text, Job::Ranks ranks, std::vector<Check> &found) {
+  auto check = [&](const dsl::Program &text, Job::Ranks ranks, uint64_t seed, std::vector<Check> &found) {
     Outcome<ProgramPointer> own = job.shareProgram([&] { return written.compilation->compile(text); }, ranks);
     if (!own.ok())
       return own.code();
     if (ExitCode code = job.agree(checkRoom(job, options.threads, {*own, reference})); code != ExitCode::Good)
       return code;
-    engine::Status status = checkOwnType(flags, ranks == Job::Ranks::Shared ? &job : nullptr, options, *own, reference, found);
+    engine::Status status = checkOwnType(ranks == Job::Ranks::Shared ? &job : nullptr, options, *own, reference, seed, found);
     return status.ok() ? ExitCode::Good : fail(status);
   };
-  std::vector<Check> found, oneRank;
-  if (ExitCode code = check(written.program, Job::Ranks::Shared, found); code != ExitCode::Good)
+  std::vector<Check> found, oneRank, otherNumbers;
+  if (ExitCode code = check(written.program, Job::Ranks::Shared, flags.seed, found); code != ExitCode::Good)
     return code;
   if (!allHold(found)) {
-    if (ExitCode code = check(onOneRank(written.program), Job::Ranks::AllInEach, oneRank); code != ExitCode::Good)
+    if (ExitCode code = check(onOneRank(written.program), Job::Ranks::AllInEach, flags.seed, oneRank); code != ExitCode::Good)
       return code;
     allowWhatOneRankLoses(found, oneRank);
+  }
+  if (!allHold(found)) {
+    uint64_t seed = static_cast<uint64_t>(flags.seed) + 1;
+    if (ExitCode code = check(written.program, Job::Ranks::Shared, seed, otherNumbers); code != ExitCode::Good)
+      return code;
+    allowAKink(found, otherNumbers, seed);
   }
   checks.insert(checks.end(), found.begin(), found.end());
   return ExitCode::Good;
@@ -328,7 +344,8 @@ Command addVerifyCommand(CLI::App &driver) {
                 "Mathematics: 3 optimizer steps in float64 on random data beside one rank; loss, gradients, optimizer state\n"
                 "and parameters must agree to 1e-10; the one-rank gradients are checked by finite differences.\n"
                 "Then the plan in its own type: losses within 1e-5 (f32), 1e-3 (fp16) or 5e-3 (bf16), relative, or\n"
-                "within four times of what one rank loses in that type.\n"
+                "within four times of what one rank loses in that type; what fails is tried once more with the next seed's\n"
+                "numbers, as rounding to the other side of a kink (relu, max) makes gradients leap under any plan.\n"
                 "A compiled program alone (.npx as MODEL) has its structure checked; with --program its mathematics too.\n"
                 "\n"
                 "With --all each model is checked, at a small size, under many plans: one without features, features of the plan\n"

@@ -300,12 +300,13 @@ std::string modelFlags(const ModelOptions &options) {
   return flags;
 }
 
-std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing) {
+std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing, uint64_t seed) {
   std::string own, flags = modelFlags(model.options);
   for (const auto &[key, value] : draft.settings)
     own += " --set " + shellQuoted(key + "=" + value);
-  return fmt::format("npar verify --all {}{} {} --print-plan {} > {}.npar && npar verify {}.npar --plan {}{}{}",
-                     shellQuoted(model.options.model), flags, drawing, draft.name, draft.name, draft.name, draft.name, own, flags);
+  return fmt::format("npar verify --all {}{} {} --print-plan {} > {}.npar && npar verify {}.npar --plan {}{}{}{}",
+                     shellQuoted(model.options.model), flags, drawing, draft.name, draft.name, draft.name, draft.name, own, flags,
+                     seed == 1 ? "" : fmt::format(" --seed {}", seed));
 }
 
 } // namespace npar::driver

@@ -47,6 +47,6 @@ std::string shellQuoted(const std::string &word);
 std::string modelFlags(const ModelOptions &options);
 
 /// The command that shows the same again, run in the folder of the model's text where that imports its neighbours.
-std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing);
+std::string reproduction(const SmallModel &model, const PlanDraft &draft, const std::string &drawing, uint64_t seed);
 
 } // namespace npar::driver

@@ -60,7 +60,7 @@ Outcome<std::vector<PlanDraft>> draftsOf(const SmallModel &model, const MatrixFl
   return drafts;
 }
 
-void printResult(const ModelReport &report, size_t index, const std::string &again) {
+void printResult(const ModelReport &report, size_t index, const MatrixFlags &flags) {
   const PlanDraft &draft = report.drafts[index];
   const PlanResult &result = report.results[index];
   std::string error = result.error ? fmt::format("{:.1e}", *result.error) : "", mesh;
@@ -72,7 +72,7 @@ void printResult(const ModelReport &report, size_t index, const std::string &aga
   if (result.verdict != Verdict::Ok)
     std::cout << fmt::format("          {}{}\n", result.at.empty() ? "" : "'" + result.at + "': ", result.reason);
   if (result.verdict == Verdict::Failed)
-    std::cout << "          again: " << reproduction(report.model, draft, again) << '\n';
+    std::cout << "          again: " << reproduction(report.model, draft, drawing(flags), flags.seed) << '\n';
   std::cout.flush();
 }
 
@@ -95,7 +95,7 @@ void printSummary(const ModelReport &report) {
     std::cout << fmt::format("  refused {} time{} (such as '{}'): {}\n", found.first, found.first == 1 ? "" : "s", found.second, reason);
 }
 
-Json planJson(const ModelReport &report, size_t index, const std::string &again) {
+Json planJson(const ModelReport &report, size_t index, const MatrixFlags &flags) {
   const PlanDraft &draft = report.drafts[index];
   const PlanResult &result = report.results[index];
   Json mesh = Json::object(), settings = Json::object(), json;
@@ -113,7 +113,7 @@ Json planJson(const ModelReport &report, size_t index, const std::string &again)
   json["reason"] = result.reason;
   json["rule"] = result.at;
   if (result.verdict == Verdict::Failed)
-    json["output"] = result.output, json["again"] = reproduction(report.model, draft, again);
+    json["output"] = result.output, json["again"] = reproduction(report.model, draft, drawing(flags), flags.seed);
   return json;
 }
 
@@ -122,7 +122,7 @@ Json reportJson(const std::vector<ModelReport> &reports, const MatrixFlags &flag
   for (const ModelReport &report : reports) {
     Json plans = Json::array();
     for (size_t i = 0; i < report.results.size(); ++i)
-      plans.push_back(planJson(report, i, drawing(flags)));
+      plans.push_back(planJson(report, i, flags));
     models.push_back(Json{{"model", report.model.name},
                           {"ok", report.count(Verdict::Ok)},
                           {"refused", report.count(Verdict::Refused)},
@@ -180,7 +180,7 @@ ExitCode verifyAll(MatrixFlags flags) {
     ExitCode checked = checkPlans(report.model, report.drafts, flags.check, [&](size_t index, const PlanResult &result) {
       report.results.push_back(result);
       if (!flags.json)
-        printResult(report, index, drawing(flags));
+        printResult(report, index, flags);
     });
     if (checked != ExitCode::Good || report.results.size() < report.drafts.size()) // nobody reads on
       return checked;
