@@ -23,7 +23,7 @@ struct PlanResult {
 
 struct PlanCheckOptions {
   int jobs = 1;
-  double seconds = 120;  ///< the longest that a plan may take
+  double seconds = 300;  ///< the longest that a plan may take
   std::string modelText; ///< without plan
   /// Verifies one plan, prints what `npar verify --json` prints and returns its exit code. Called in a process of its own.
   std::function<ExitCode(const ModelOptions &)> verify;
