@@ -47,6 +47,30 @@ class SimulateTest(DriverTest):
         self.assertGreater(repeated["hardware_flops"], kept["hardware_flops"])
         self.assertGreater(repeated["seconds_per_step"], kept["seconds_per_step"])
 
+    def test_machines_of_the_library(self):
+        """Each has a plausible answer for two of its hosts, in the narrow type that it has; no device is faster than its maker says."""
+        found = 0
+        for path in sorted((ROOT / "stdlib" / "machines").glob("*.npar")):
+            figures = self.npar_json("machine", "show", path.stem)["figures"]
+            if "device.count" not in figures:
+                continue
+            with self.subTest(machine=path.stem):
+                found += 1
+                for name, value in figures.items():
+                    if name.startswith("product.") and name.endswith(".rate"):
+                        self.assertLess(value, figures[name.replace("rate", "peak")], name)
+                hosts = 2 if "link.cluster.bandwidth" in figures else 1
+                ranks = int(hosts * figures["device.count"])
+                compute = "bf16" if "product.bf16.rate" in figures else "fp16"
+                # Wide and shallow: products count, and no rank waits long for gradients.
+                said = self.json("gpt2", "--machine", path.stem, "--hosts", str(hosts), "--set", "vocab=512", "--set", "width=4096", "--set", "heads=32",
+                                 "--set", "depth=2", "--set", "length=2048", "--set", "context=2048", "--set", "micro=1", "--set", f"batch={64 * ranks}",
+                                 "--set", f"mesh.dp={ranks}", "--set", "mesh.pp=1", "--set", "mesh.tp=1", "--set", "per_step=true",
+                                 "--set", "zero=2", "--set", f"compute={compute}")
+                self.assertTrue(said["fits"])
+                self.assertTrue(0.25 < said["mfu"] < 0.65, said["mfu"])
+        self.assertGreaterEqual(found, 14)
+
     def test_slower_links_between_hosts(self):
         """Groups over hosts take longer on a cluster that differs in nothing else."""
         text = (ROOT / "stdlib" / "machines" / "dgx-a100.npar").read_text()
