@@ -20,7 +20,7 @@ struct SimulateFlags {
   ModelOptions model;
   std::optional<std::string> place;
   int64_t hosts = 0; ///< 0: as many as the ranks need
-  bool json = false;
+  bool json = false, postValidated = false, gathersPassOn = false;
 };
 
 /// So many hosts of the machine, filled one after the other.
@@ -64,7 +64,10 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);
   if (!places.ok())
     return fail(places.status());
-  engine::Result<Prediction> prediction = predict(program, *machine, *places);
+  cost::Deviations deviations;
+  deviations.postValidated = flags.postValidated;
+  deviations.gathersPassOn = flags.gathersPassOn;
+  engine::Result<Prediction> prediction = predict(program, *machine, *places, deviations);
   if (!prediction.ok())
     return fail(prediction.status());
   if (flags.json)
@@ -91,6 +94,10 @@ Command addSimulateCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
   addPlaceTo(*app, flags->place);
+  app->add_flag("--post-validated", flags->postValidated,
+                "as if the update did not wait for the gradients' norm over all ranks, and were undone where that is not finite");
+  app->add_flag("--overlapped-gathers", flags->gathersPassOn,
+                "as if gathers of updated parameters passed beside the next step's first forward");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
             ExitCode code = findMachine(flags->model);

@@ -110,18 +110,19 @@ StepFlops flopsOf(const Program &program) {
   return {program.flops() + 3 * masked, executed};
 }
 
-engine::Result<Prediction> predict(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places) {
+engine::Result<Prediction> predict(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places,
+                                   const cost::Deviations &deviations) {
   Prediction result;
   result.machine = machine.name;
   result.ranks = worldOf(program);
   result.hosts = static_cast<int64_t>(places.size());
   result.batch = program.batch();
   cost::Topology topology(machine, places, result.ranks);
-  engine::Result<cost::Simulation> simulation = cost::simulateStep(program, machine, topology);
+  engine::Result<cost::Simulation> simulation = cost::simulateStep(program, machine, topology, deviations);
   if (!simulation.ok())
     return simulation.status();
   result.simulation = std::move(*simulation);
-  result.seconds = result.simulation.seconds;
+  result.seconds = machine.kind == dsl::MachineKind::Device ? result.simulation.period : result.simulation.seconds;
   result.flops = flopsOf(program);
   result.peak = cost::statedPeak(machine, program.compute());
   result.peakIsStated = result.peak > 0;
@@ -134,7 +135,7 @@ engine::Result<Prediction> predict(const Program &program, const cost::Machine &
     const cost::ClassTime &time = result.simulation.classes[index];
     result.computing += ranks * time.computing / all;
     result.exposed += ranks * time.exposed / all;
-    result.bubble += ranks * time.idle / all;
+    result.bubble += ranks * (result.seconds - time.computing - time.exposed) / all;
     result.memory = std::max<uint64_t>(result.memory, rankClass.arena_bytes());
   }
   result.memory += static_cast<uint64_t>(machine.reserved);
