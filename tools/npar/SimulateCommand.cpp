@@ -2,6 +2,7 @@
 #include "tools/npar/Command.h"
 
 #include "engine/program/Ranks.h"
+#include "tools/npar/foreign/ForeignModel.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -18,6 +19,7 @@ namespace {
 
 struct SimulateFlags {
   ModelOptions model;
+  ForeignFlags foreign;
   std::optional<std::string> place;
   int64_t hosts = 0; ///< 0: as many as the ranks need
   bool json = false, postValidated = false, gathersPassOn = false;
@@ -51,7 +53,20 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
-  Outcome<ProgramPointer> loaded = loadModel(flags.model, files, /*withoutKernels=*/true);
+  std::optional<ForeignModel> foreign;
+  if (!flags.foreign.from.empty()) {
+    Outcome<ForeignModel> made = modelOfRun(flags.foreign, flags.model, flags.hosts * static_cast<int64_t>(machine->ranks));
+    if (!made.ok())
+      return made.code();
+    foreign = std::move(*made);
+    if (flags.foreign.printPlan) {
+      std::cout << foreign->text;
+      return ExitCode::Good;
+    }
+  }
+  Outcome<ProgramPointer> loaded = loadModel(foreign ? foreign->options : flags.model, files, /*withoutKernels=*/true);
+  if (!loaded.ok() && foreign)
+    printRemark("this is of the plan that was made of '" + flags.foreign.from + "'; --print-plan shows it");
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
@@ -70,10 +85,14 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   engine::Result<Prediction> prediction = predict(program, *machine, *places, deviations);
   if (!prediction.ok())
     return fail(prediction.status());
-  if (flags.json)
-    std::cout << predictionJson(program, *prediction).dump(2) << '\n';
-  else
-    std::cout << predictionText(program, *prediction);
+  if (flags.json) {
+    nlohmann::ordered_json json = predictionJson(program, *prediction);
+    if (foreign)
+      json["from"] = foreignJson(flags.foreign, *foreign);
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    std::cout << (foreign ? foreignText(flags.foreign, *foreign) : "") << predictionText(program, *prediction);
+  }
   return ExitCode::Good;
 }
 
@@ -85,10 +104,13 @@ Command addSimulateCommand(CLI::App &driver) {
       "simulate",
       "predict a training step on machines that need not be there\n\n"
       "Example:\n"
-      "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n\n"
+      "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n"
+      "  npar simulate --from train.sh --machine dgx-a100 --hosts 16\n\n"
       "The plan's program is compiled for the machine, and its own steps, messages and collectives pass in simulated\n"
       "time: links are shared by what is sent at the same time. MFU is a share of the peak that the machine's file states.\n");
   flags->model.addTo(*app);
+  app->get_option("MODEL")->required(false);
+  flags->foreign.addTo(*app);
   addMachineTo(*app, flags->model);
   app->add_option("--hosts", flags->hosts, "how many hosts of the machine there are (default: as many as the ranks need)")
       ->type_name("N")
@@ -100,6 +122,8 @@ Command addSimulateCommand(CLI::App &driver) {
                 "as if gathers of updated parameters passed beside the next step's first forward");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
+            if (ExitCode code = flags->foreign.check(flags->model); code != ExitCode::Good)
+              return code;
             ExitCode code = findMachine(flags->model);
             return code == ExitCode::Good ? runSimulate(*flags) : code;
           }};
