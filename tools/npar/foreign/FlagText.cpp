@@ -18,6 +18,8 @@ struct Word {
   bool isEnd = false; ///< of a command: what comes next is no value of a flag before it
 };
 
+constexpr size_t longest = 4000; ///< of a word, with variables in place
+
 using Variables = std::map<std::string, std::string>;
 
 /// The value of `$((...))` over whole numbers with + - * / from left to right, products first; nothing when it is more than that.
@@ -51,7 +53,8 @@ std::optional<int64_t> sumOf(const std::string &text) {
 /// stand.
 std::string expanded(const std::string &text, const Variables &variables, int depth = 0) {
   static const std::regex reference("\\$(?:\\(\\(([^()]*)\\)\\)|\\{([A-Za-z_]\\w*)(?::?-([^}]*))?\\}|([A-Za-z_]\\w*))");
-  if (depth > 8 || text.size() > 4000 || text.find('$') == std::string::npos)
+  static const std::regex name("[A-Za-z_]\\w*");
+  if (depth > 8 || text.size() > longest || text.find('$') == std::string::npos)
     return text;
   std::string result;
   auto last = text.cbegin();
@@ -61,9 +64,16 @@ std::string expanded(const std::string &text, const Variables &variables, int de
     last = match[0].second;
     if (match[1].matched) {
       std::string sum = expanded(match[1].str(), variables, depth + 1);
-      for (const auto &[name, value] : variables) // inside, a name needs no $
-        sum = std::regex_replace(sum, std::regex("\\b" + name + "\\b"), value);
-      std::optional<int64_t> value = sumOf(sum);
+      std::string numbers; // inside, a name needs no $
+      auto from = sum.cbegin();
+      for (std::sregex_iterator part(sum.begin(), sum.end(), name); part != end; ++part) {
+        auto variable = variables.find(part->str());
+        numbers.append(from, (*part)[0].first);
+        numbers += variable == variables.end() ? part->str() : variable->second;
+        from = (*part)[0].second;
+      }
+      numbers.append(from, sum.cend());
+      std::optional<int64_t> value = sumOf(numbers);
       result += value ? std::to_string(*value) : match[0].str();
       continue;
     }
@@ -76,7 +86,7 @@ std::string expanded(const std::string &text, const Variables &variables, int de
       result += match[0].str();
   }
   result.append(last, text.cend());
-  return result;
+  return result.size() > longest ? text : result; // each may be twice the one before
 }
 
 /// The words of a shell's text, without comments; what stands between `if` and `fi` is not certain.
@@ -241,7 +251,7 @@ std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl:
   std::vector<Word> rest;
   for (Word &word : words) {
     std::smatch match;
-    std::string start = word.text.substr(0, 4000);
+    std::string start = word.text.substr(0, longest);
     if (!isFlag(word.text) && variables.size() < 1000 && std::regex_match(start, match, assignment)) {
       std::string value = match[3].str();
       size_t first = value.find_first_not_of(" \t\r\n");

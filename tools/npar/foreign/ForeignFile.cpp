@@ -2,6 +2,7 @@
 #include "tools/npar/foreign/ForeignFile.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,14 +21,16 @@ struct Guess {
 
 /// By the first line that no other of the formats could have.
 std::optional<Guess> guess(const std::string &text) {
-  static const std::regex table("\\s*\\[[A-Za-z_][A-Za-z0-9_.]*\\]\\s*(#.*)?"), dots("(.*\\s)?[a-z][a-z0-9_]* \\.{2,} .*"),
+  static const std::regex table("\\s*\\[[A-Za-z_][A-Za-z0-9_.]*\\]\\s*(#.*)?"),
       flag("(.*[\\s\"'(=])?--[a-zA-Z][-_a-zA-Z0-9]*([\\s\"'=].*)?"), key("[a-z_]+:(\\s.*)?");
   size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '{')
     return Guess{ForeignFormat::DeepSpeed};
+  if (readDump(text, 0).size() > 2) // in the middle of a log, maybe
+    return Guess{ForeignFormat::Megatron, true};
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    line = line.substr(0, 400); // std::regex recurses once per letter
+    line = line.substr(0, 200); // std::regex recurses once per letter
     if (!line.empty() && line.back() == '\r')
       line.pop_back();
     size_t start = line.find_first_not_of(" \t");
@@ -35,8 +38,6 @@ std::optional<Guess> guess(const std::string &text) {
       continue;
     if (std::regex_match(line, table))
       return Guess{ForeignFormat::Torchtitan};
-    if (std::regex_match(line, dots))
-      return Guess{ForeignFormat::Megatron, true};
     if (std::regex_match(line, key))
       return Guess{ForeignFormat::Accelerate};
     if (std::regex_match(line, flag))
@@ -100,7 +101,7 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, std::optiona
         .error({file, 1, 1, 1},
                "this is no run that npar knows: neither flags of Megatron-LM, nor a torchtitan TOML, a DeepSpeed JSON or an "
                "Accelerate YAML")
-        .help({}, "--format says whose it is");
+        .help({file, 1, 1, 1}, "--format says whose it is");
     return std::nullopt;
   }
   ForeignFile read;

@@ -74,6 +74,27 @@ std::vector<std::string> joined(const std::vector<std::pair<std::string, std::st
   return settings;
 }
 
+/// Settings of the model's constants go into the text that is made; those of train block and plan stay.
+ExitCode takeConstants(std::vector<std::string> &settings, const std::vector<std::string> &constants, ForeignRun &run) {
+  std::vector<std::string> others;
+  for (const std::string &setting : settings) {
+    std::optional<std::pair<std::string, std::string>> pair = settingOf(setting);
+    if (!pair)
+      return fail(ExitCode::Usage, "--set wants KEY=VALUE, such as 'batch=16', not '" + setting + "'");
+    if (std::find(constants.begin(), constants.end(), pair->first) == constants.end()) {
+      others.push_back(setting);
+      continue;
+    }
+    auto known = std::find_if(run.constants.begin(), run.constants.end(), [&](const auto &one) { return one.first == pair->first; });
+    if (known == run.constants.end())
+      run.constants.push_back(*pair);
+    else
+      known->second = pair->second;
+  }
+  settings = std::move(others);
+  return ExitCode::Good;
+}
+
 } // namespace
 
 void ForeignFlags::addTo(CLI::App &app) {
@@ -160,6 +181,12 @@ Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &
     program = std::move(*bare);
   }
   run->layers = program->model.blocks;
+  ModelOptions options = given;
+  if (ExitCode code = takeConstants(options.settings, program->model.constants, *run); code != ExitCode::Good)
+    return code;
+  if (flags.printPlan && !options.settings.empty())
+    return fail(ExitCode::Usage,
+                "--print-plan writes what the file says; '--set " + options.settings.front() + "' is of the plan: change it in the text");
   if (run->pp > 1 && program->model.repeats.empty())
     return fail(ExitCode::BadInput, "model '" + program->model.name + "' has no repeated blocks for a pipeline");
 
@@ -169,7 +196,7 @@ Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &
   model.file = std::make_shared<TemporaryText>(name, model.text);
   if (!model.file->why.empty())
     return fail(ExitCode::RunFailed, model.file->why);
-  model.options = given;
+  model.options = std::move(options);
   model.options.model = model.file->path;
   model.options.plan = model.options.train = model.options.config = name;
   model.run = std::move(*run);

@@ -26,12 +26,12 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
     run.world = inner * run.dp;
   if (run.world == 0) {
     diagnostics.error(at, "the file does not say how many devices there are")
-        .help({}, "--world N says it, or --hosts N with the machine's own number on each");
+        .help(at, "--world N says it, or --hosts N with the machine's own number on each");
     return;
   }
   if (run.world % inner != 0 || run.world > int64_t{1} << 20) {
     diagnostics.error(at, fmt::format("{} devices are not divisible by {} ({})", run.world, inner, sizes))
-        .help({}, fmt::format("--world N or --hosts N gives another number: {} is the next", (run.world / inner + 1) * inner));
+        .help(at, fmt::format("--world N or --hosts N gives another number: {} is the next", (run.world / inner + 1) * inner));
     return;
   }
   if (run.dp > 0 && run.dp != run.world / inner)
@@ -56,7 +56,7 @@ void fillBatch(ForeignRun &run, dsl::Diagnostics &diagnostics) {
   if (run.batch % (rows * run.micro) != 0)
     diagnostics
         .error(at, fmt::format("a batch of {} is not divisible by dp {} times {} sequences of a micro-batch", run.batch, rows, run.micro))
-        .help({}, fmt::format("{} is the next that is", (run.batch / (rows * run.micro) + 1) * rows * run.micro));
+        .help(at, fmt::format("{} is the next that is", (run.batch / (rows * run.micro) + 1) * rows * run.micro));
 }
 
 } // namespace
@@ -94,7 +94,7 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
     return std::nullopt;
   if (run.model.empty() && !hints.modelIsKnown) {
     diagnostics.error({0, 1, 1, 1}, "the file does not say what model it trains")
-        .help({}, "--model-config PATH names its config.json, or the folder that has it");
+        .help({0, 1, 1, 1}, "--model-config PATH names its config.json, or the folder that has it");
     return std::nullopt;
   }
   fillMesh(run, hints, diagnostics);

@@ -7,7 +7,7 @@
 namespace npar::driver {
 namespace {
 
-/// "gradients and optimizer".
+/// What is stored in shares.
 const char *storedBy(int64_t zero) {
   return zero == 0 ? "nothing" : zero == 1 ? "optimizer" : zero == 2 ? "optimizer, gradients" : "optimizer, gradients, parameters";
 }
@@ -34,6 +34,8 @@ std::string foreignText(const ForeignFlags &flags, const ForeignModel &model) {
   row("sequence parallelism", run.sequenceParallel ? "yes" : "no");
   row("precision", run.precision + (run.gradients.empty() || run.precision == "f32" ? "" : ", gradients " + run.gradients) +
                        (run.reduce.empty() || run.precision == "f32" ? "" : ", sums " + run.reduce));
+  if (!model.options.settings.empty())
+    row("changed by --set", fmt::format("{}", fmt::join(model.options.settings, ", ")));
   row("order", "checked: it cannot hang");
   if (!run.assumed.empty())
     text += "\n  assumed\n";
@@ -63,6 +65,7 @@ nlohmann::ordered_json foreignJson(const ForeignFlags &flags, const ForeignModel
   json["sequence_parallel"] = run.sequenceParallel;
   json["compute"] = run.precision;
   json["gradients"] = run.gradients.empty() ? run.precision : run.gradients;
+  json["set"] = model.options.settings;
   json["assumed"] = run.assumed;
   json["not_taken"] = nlohmann::ordered_json::array();
   for (const NotTaken &one : run.notTaken)

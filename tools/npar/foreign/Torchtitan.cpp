@@ -14,47 +14,17 @@ struct Flavor {
 /// Of "llama3", with 128,256 tokens.
 constexpr Flavor flavors[] = {{"8B", 4096, 32, 32, 8, 14336}, {"70B", 8192, 80, 64, 8, 28672}, {"405B", 16384, 126, 128, 8, 53248}};
 
-const std::vector<const char *> immaterial = {"job.*",
-                                              "profiling.*",
-                                              "metrics.*",
-                                              "checkpoint.*",
-                                              "comm.*",
-                                              "debug.*",
-                                              "validation.*",
-                                              "lr_scheduler.*",
-                                              "compile.*",
-                                              "memory_estimation.*",
-                                              "experimental.custom*",
-                                              "fault_tolerance.*",
-                                              "model.tokenizer*",
-                                              "model.hf_assets_path",
-                                              "model.print_after*",
-                                              "model.norm_type",
-                                              "optimizer.lr",
-                                              "optimizer.beta*",
-                                              "optimizer.eps",
-                                              "optimizer.weight_decay",
-                                              "optimizer.implementation",
-                                              "training.steps",
-                                              "training.dataset*",
-                                              "training.seed",
-                                              "training.deterministic*",
-                                              "training.gc_*",
-                                              "training.compile",
-                                              "training.warmup_steps",
-                                              "training.max_context_length",
-                                              "training.data_*",
-                                              "activation_checkpoint.selective_ac_option",
-                                              "activation_checkpoint.preserve*",
-                                              "activation_checkpoint.determinism*",
-                                              "activation_checkpoint.debug",
-                                              "activation_checkpoint.early_stop",
-                                              "float8.*",
-                                              "mx.*",
-                                              "quantize.*",
-                                              "parallelism.enable_compiled_autograd",
-                                              "parallelism.spmd_backend",
-                                              "parallelism.context_parallel_ptrr*"};
+// clang-format off
+const std::vector<const char *> immaterial = {
+    "job.*", "profiling.*", "metrics.*", "checkpoint.*", "comm.*", "debug.*", "validation.*", "lr_scheduler.*", "compile.*",
+    "memory_estimation.*", "experimental.custom*", "fault_tolerance.*", "model.tokenizer*", "model.hf_assets_path", "model.print_after*",
+    "model.norm_type", "optimizer.lr", "optimizer.beta*", "optimizer.eps", "optimizer.weight_decay", "optimizer.implementation",
+    "training.steps", "training.dataset*", "training.seed", "training.deterministic*", "training.gc_*", "training.compile",
+    "training.warmup_steps", "training.max_context_length", "training.data_*", "activation_checkpoint.selective_ac_option",
+    "activation_checkpoint.preserve*", "activation_checkpoint.determinism*", "activation_checkpoint.debug",
+    "activation_checkpoint.early_stop", "float8.*", "mx.*", "quantize.*", "parallelism.enable_compiled_autograd",
+    "parallelism.spmd_backend", "parallelism.context_parallel_ptrr*"};
+// clang-format on
 
 /// The name in its section, or in [experimental] or [training], where older files have it.
 const ForeignEntry *parallel(Reading &in, const std::string &name) {
@@ -85,7 +55,8 @@ void readModel(Reading &in) {
     in.diagnostics
         .error((size ? size : name)->at,
                fmt::format("of torchtitan's models npar knows llama3 8B, 70B and 405B, not '{} {}'", in.word(name, ""), in.word(size, "")))
-        .help({}, "--model-config names the config.json of the model");
+
+        .help((size ? size : name)->at, "--model-config names the config.json of the model");
 }
 
 void readSchedule(Reading &in, const ForeignHints &hints) {

@@ -44,6 +44,24 @@ void flatten(const toml::node &node, const std::string &path, uint32_t file, std
   entries.push_back(std::move(entry));
 }
 
+/// The first line with a key of more than 100 parts, which the library would follow down call by call; 0: there is none.
+uint32_t lineOfLongKey(const std::string &text) {
+  uint32_t line = 1, points = 0;
+  bool isComment = false, isStart = true;
+  for (char c : text) {
+    if (c == '\n')
+      ++line, isComment = false, isStart = true;
+    isComment = isComment || (isStart && c == '#');
+    isStart = isStart && (c == ' ' || c == '\t' || c == '\n');
+    if (c == '\n' || c == '=' || c == ',' || c == '{' || c == '}' || c == '[' || c == ']')
+      points = 0;
+    points += c == '.' && !isComment ? 1 : 0;
+    if (points > 100)
+      return line;
+  }
+  return 0;
+}
+
 /// False when there are too many of them, or they are nested too deep.
 bool flatten(const YAML::Node &node, const std::string &path, uint32_t file, const YAML::Mark &key, std::vector<ForeignEntry> &entries,
              int depth) {
@@ -90,6 +108,10 @@ bool flatten(const YAML::Node &node, const std::string &path, uint32_t file, con
 
 std::vector<ForeignEntry> readToml(const std::string &text, uint32_t file, dsl::Diagnostics &diagnostics) {
   std::vector<ForeignEntry> entries;
+  if (uint32_t line = lineOfLongKey(text)) {
+    diagnostics.error({file, line, 1, 1}, "this is nested more than 100 deep");
+    return entries;
+  }
   toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::source_position &at = parsed.error().source().begin;
