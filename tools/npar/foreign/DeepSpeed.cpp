@@ -58,6 +58,9 @@ void readDeepSpeed(Reading &in, const std::string &prefix) {
     run.micro = 0; // batch / (accumulation * dp)
   else
     run.assumed.push_back("a micro-batch has one sequence: train_micro_batch_size_per_gpu is not there");
+  int64_t each = run.micro * run.accumulation;
+  if (batch && micro && steps && run.batch % each == 0)
+    run.dp = run.batch / each; // all three say how many ranks there are
   bool isBf16 = in.isTrue(bf16) || in.isTrue(older);
   run.precision = isBf16 ? "bf16" : in.isTrue(fp16) ? "fp16" : "f32";
   std::string sums = elementType(in.word(given("data_types.grad_accum_dtype"), "")),

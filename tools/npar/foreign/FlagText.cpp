@@ -210,6 +210,12 @@ bool isFlag(const std::string &text) {
   return text.size() > 2 && text[0] == '-' && text[1] == '-' && std::isalpha(static_cast<unsigned char>(text[2]));
 }
 
+/// The script of Megatron-LM that gets the flags.
+bool isProgram(const std::string &text) {
+  return text.find("pretrain_") != std::string::npos && text.size() < 200 && text.rfind(".py") == text.size() - 3 &&
+         text.find_first_of(" \t\n") == std::string::npos;
+}
+
 std::string keyOf(const std::string &flag) {
   std::string key = flag.substr(2);
   std::replace(key.begin(), key.end(), '-', '_');
@@ -273,6 +279,12 @@ std::vector<ForeignEntry> readFlags(const std::string &text, uint32_t file, dsl:
   std::vector<ForeignEntry> entries;
   for (size_t i = 0; i < rest.size(); ++i) {
     const Word &word = rest[i];
+    if (isProgram(word.text)) {
+      auto before = std::find_if(entries.begin(), entries.end(), [](const ForeignEntry &entry) { return entry.key.empty(); });
+      if (before != entries.end())
+        entries.erase(before);
+      entries.push_back({"", word.text, {file, word.line, word.column, static_cast<uint32_t>(word.text.size())}});
+    }
     if (!isFlag(word.text))
       continue;
     ForeignEntry entry;

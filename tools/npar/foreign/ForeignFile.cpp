@@ -46,6 +46,14 @@ std::optional<Guess> guess(const std::string &text) {
   return std::nullopt;
 }
 
+std::optional<Guess> byName(const std::string &path) {
+  std::string end = std::filesystem::path(path).extension().string();
+  return end == ".toml"                   ? std::optional(Guess{ForeignFormat::Torchtitan})
+         : end == ".json"                 ? std::optional(Guess{ForeignFormat::DeepSpeed})
+         : end == ".yaml" || end == ".yml" ? std::optional(Guess{ForeignFormat::Accelerate})
+                                          : std::nullopt;
+}
+
 } // namespace
 
 const std::vector<std::pair<std::string, ForeignFormat>> &foreignFormats() {
@@ -96,6 +104,8 @@ std::optional<ForeignFile> readForeignFile(const std::string &path, std::optiona
     return std::nullopt;
   }
   std::optional<Guess> found = guess(text);
+  if (!found) // its syntax may be broken: the error is to be about that
+    found = byName(path);
   if (!found && !format) {
     diagnostics
         .error({file, 1, 1, 1},

@@ -38,6 +38,8 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
     diagnostics.error(run.has("dp") ? run.placeOf("dp") : at,
                       fmt::format("dp {} with {} makes {} ranks, there are {} devices", run.dp, sizes, run.dp * inner, run.world));
   run.dp = run.world / inner;
+  if (run.zero == 0) // nothing is in shares, so all are replicas
+    run.dp *= run.replicas, run.replicas = 1;
 }
 
 void fillBatch(ForeignRun &run, dsl::Diagnostics &diagnostics) {

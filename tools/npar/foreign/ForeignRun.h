@@ -23,6 +23,7 @@ struct ForeignRun {
   int64_t length = 0;                                         ///< of a sequence; 0: the model's own
   int64_t dp = 0, replicas = 1; ///< dp: what shares a replica's storage, 0: what the world leaves; replicas: of that, outside
   int64_t tp = 1, pp = 1, cp = 1;
+  bool dpOutside = false;            ///< ranks are numbered dp, pp, cp, tp; else pp, dp, cp, tp
   std::string ring = "ring(zigzag)"; ///< how attention sees the whole sequence under cp
   int64_t micro = 1;                 ///< sequences per rank and micro-batch
   int64_t batch = 0;                 ///< 0: `accumulation` micro-batches

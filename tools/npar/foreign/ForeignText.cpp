@@ -24,7 +24,7 @@ std::string foreignText(const ForeignFlags &flags, const ForeignModel &model) {
   for (const auto &[key, value] : run.constants)
     sizes += (sizes.empty() ? "" : ", ") + key + " " + value;
   row("model", sizes);
-  row("mesh", fmt::format("{} devices: pp {}, {}dp {}, cp {}, tp {}", run.world, run.pp,
+  row("mesh", fmt::format("{} device{}: pp {}, {}dp {}, cp {}, tp {}", run.world, run.world == 1 ? "" : "s", run.pp,
                           run.replicas > 1 ? fmt::format("replicas {}, ", run.replicas) : "", run.dp, run.cp, run.tp));
   row("batch", fmt::format("{}: {} micro-batch{} of {} on each of {}", run.batch, microsOf(run), microsOf(run) == 1 ? "" : "es", run.micro,
                            run.dp * run.replicas));

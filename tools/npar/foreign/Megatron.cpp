@@ -101,11 +101,18 @@ void readStorage(Reading &in) {
       in.leave(outer, "between replicas nothing is stored in shares");
   }
   run.replicas = in.whole(instances, 1);
+  run.dpOutside = in.isTrue(in.find("use_tp_pp_dp_mapping"));
   if (run.zero > 0 && !in.isTrue(gather) && !in.isTrue(fsdp))
     run.assumed.push_back(
         "parameters are gathered where they are used first (without --overlap-param-gather Megatron-LM gathers all of them at once)");
   if (!in.isTrue(overlap) && !in.isTrue(fsdp))
     run.assumed.push_back("gradients are reduced as soon as they are there (without --overlap-grad-reduce Megatron-LM waits for the last)");
+  if (const ForeignEntry *stage = in.find("zero_stage")) { // of Megatron-DeepSpeed
+    run.zero = in.whole(stage, 0, 0), run.gradientsPerStep = run.zero <= 1;
+    if (run.zero > 3)
+      in.error(*stage, fmt::format("ZeRO has stages 0 to 3, not {}", run.zero));
+  }
+  in.leave(in.find("deepspeed_config"), "that file says more: give it by --from itself");
   const ForeignEntry *bucket = in.findAny({"ddp_bucket_size", "bucket_size"}), *buckets = in.find("ddp_num_buckets");
   if (bucket)
     run.bucketBytes = in.whole(bucket, 1) * (run.precision == "f32" || run.gradients == "f32" ? 4 : 2);
@@ -124,7 +131,8 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *tp = in.find("tensor_model_parallel_size"), *pp = in.find("pipeline_model_parallel_size"),
                      *cp = in.find("context_parallel_size");
-  const ForeignEntry *world = in.find("world_size"), *perNode = in.find("nproc_per_node"), *nodes = in.find("nnodes"),
+  const ForeignEntry *world = in.find("world_size"), *perNode = in.findAny({"nproc_per_node", "num_gpus"}),
+                     *nodes = in.findAny({"nnodes", "num_nodes"}),
                      *micro = in.findAny({"micro_batch_size", "batch_size"}), *batch = in.find("global_batch_size");
   const ForeignEntry *length = in.findAny({"seq_length", "encoder_seq_length"}), *old = in.find("model_parallel_size");
   run.tp = in.whole(tp ? tp : old, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
@@ -134,6 +142,8 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
     run.world = world ? in.whole(world, 0) : perNode ? in.whole(perNode, 1) * in.whole(nodes, 1) : 0;
   run.micro = in.whole(micro, 1), run.batch = in.whole(batch, 0);
   run.length = in.whole(length, 0);
+  if (const ForeignEntry *program = in.find(""); program && program->value.find("gpt") == std::string::npos)
+    in.leave(program, "its flags are read as those of pretrain_gpt.py: blocks that attend to what comes before");
   if (!micro)
     run.assumed.push_back("a micro-batch has one sequence: --micro-batch-size is not there");
   run.sequenceParallel = in.isTrue(in.find("sequence_parallel")) && run.tp > 1;

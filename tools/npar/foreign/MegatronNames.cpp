@@ -37,13 +37,12 @@ const std::vector<const char *> megatronImmaterial = {
     "consumed_*", "iteration", "do_train", "do_valid", "do_test", "encoder_num_layers", "encoder_seq_length", "decoder_seq_length",
     "decoder_num_layers", "rotary_base", "rotary_interleaved", "rope_*", "use_rope*", "yarn*", "mscale*", "rotary_s*", "beta_*",
     "variable_seq_lengths", "timers", "name", "spec", "model_type", "max_position_embeddings", "add_position_embedding", "softmax_scale",
-    "softmax_type", "exit", "nproc_per_node", "nnodes", "world_size", "data_parallel_size", "transformer_pipeline*", "help",
+    "softmax_type", "exit", "nproc_per_node", "nnodes", "deepspeed", "deepspeed_activation_checkpointing", "world_size", "data_parallel_size", "transformer_pipeline*", "help",
     "glu_linear_offset", "onnx_safe", "hybrid_*_ratio"};
 // clang-format on
 
 /// What npar has no counterpart for, by name, where it is on.
 const std::vector<std::pair<const char *, const char *>> megatronInexpressible = {
-    {"use_tp_pp_dp_mapping", "hosts hold whole groups of tp, then of dp"},
     {"yaml_cfg", "that file says more"},
     {"*checkpoint_args", "the checkpoint says more"},
     {"memory_efficient_layer_norm", "a norm keeps what went in"},

@@ -9,12 +9,14 @@ namespace {
 
 std::string joined(const std::vector<std::string> &words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
-/// Outermost first, as all four programs number their ranks: those of tp stand next to each other.
+/// Outermost first, as the programs number their ranks: those of tp stand next to each other.
 std::vector<std::pair<std::string, int64_t>> meshOf(const ForeignRun &run) {
   std::vector<std::pair<std::string, int64_t>> mesh;
   for (const auto &[name, size] : {std::pair("pp", run.pp), {"node", run.replicas}, {"dp", run.dp}, {"cp", run.cp}, {"tp", run.tp}})
     if (size > 1)
       mesh.emplace_back(name, size);
+  if (run.dpOutside && run.pp > 1)
+    std::rotate(mesh.begin(), mesh.begin() + 1, mesh.begin() + 1 + (run.replicas > 1) + (run.dp > 1));
   if (mesh.empty())
     mesh.emplace_back("dp", 1);
   return mesh;

@@ -1,6 +1,7 @@
 // Settings by name, with what is left over.
 #include "tools/npar/foreign/Reading.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -11,19 +12,16 @@ namespace npar::driver {
 Reading::Reading(const ForeignFile &file, ForeignRun &run, dsl::Diagnostics &diagnostics) : file(file), run(run), diagnostics(diagnostics) {
   for (const ForeignEntry &entry : file.entries) {
     if (!entry.isCertain && last.count(entry.key)) {
-      run.notTaken.push_back({entry.at, shown(entry), "it stands in a condition, after one that holds always"});
+      overruled.emplace_back(&entry, "it stands in a condition, after one that holds always");
       continue;
     }
     auto [known, isNew] = last.emplace(entry.key, &entry);
     if (isNew)
       continue;
     if (known->second->value != entry.value)
-      run.notTaken.push_back({known->second->at, shown(*known->second), fmt::format("line {} says it again, which holds", entry.at.line)});
+      overruled.emplace_back(known->second, fmt::format("line {} says it again, which holds", entry.at.line));
     known->second = &entry;
   }
-  for (const auto &[key, entry] : last)
-    if (!entry->isCertain)
-      run.assumed.push_back(fmt::format("line {}: {} stands in a condition, which is taken to hold", entry->at.line, shown(*entry)));
 }
 
 std::string Reading::shown(const ForeignEntry &entry) const {
@@ -32,6 +30,8 @@ std::string Reading::shown(const ForeignEntry &entry) const {
     c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   if (file.format != ForeignFormat::Megatron || file.isDump)
     return entry.key + (file.format == ForeignFormat::DeepSpeed || file.format == ForeignFormat::Accelerate ? ": " : " = ") + value;
+  if (entry.key.empty()) // the program that has the flags
+    return value;
   std::string flag = "--" + entry.key;
   for (char &c : flag)
     c = c == '_' ? '-' : c;
@@ -111,12 +111,19 @@ void Reading::place(const std::string &name, const ForeignEntry *entry) {
 void Reading::error(const ForeignEntry &entry, const std::string &message) { diagnostics.error(entry.at, message); }
 
 void Reading::finish(const std::vector<const char *> &immaterial) {
+  auto isImmaterial = [&](const std::string &key) {
+    return seen.count(key) == 0 && std::any_of(immaterial.begin(), immaterial.end(),
+                                               [&](const char *pattern) { return fnmatch(pattern, key.c_str(), 0) == 0; });
+  };
+  for (const auto &[entry, why] : overruled)
+    if (!isImmaterial(entry->key) && last[entry->key]->value != entry->value)
+      leave(entry, why);
   for (const auto &[key, entry] : last) {
+    bool known = isImmaterial(key);
+    if (!entry->isCertain && !known)
+      run.assumed.push_back(fmt::format("line {}: {} stands in a condition, which is taken to hold", entry->at.line, shown(*entry)));
     if (seen.count(key))
       continue;
-    bool known = false;
-    for (const char *pattern : immaterial)
-      known = known || fnmatch(pattern, key.c_str(), 0) == 0;
     bool isOff = file.isDump && (entry->value == "false" || entry->value == "0" || entry->value == "0.0" || entry->value == "[]");
     if (known || isOff)
       ++run.immaterial;

@@ -42,6 +42,7 @@ public:
 
 private:
   std::map<std::string, const ForeignEntry *> last;
+  std::vector<std::pair<const ForeignEntry *, std::string>> overruled; ///< by another entry of the same name; why
   std::set<std::string> seen;
 };
 
@@ -49,7 +50,15 @@ private:
 std::string elementType(const std::string &word);
 
 void readMegatron(Reading &in, const ForeignHints &hints);
+/// Of "llama3", with 128,256 tokens.
+struct TorchtitanFlavor {
+  const char *name;
+  int64_t width, depth, heads, kvHeads, mlp;
+};
+const std::vector<TorchtitanFlavor> &torchtitanFlavors();
 void readTorchtitan(Reading &in, const ForeignHints &hints);
+/// The blocks of each part of the pipeline: where they are spread, what comes before them and after them counts as so many more.
+std::vector<int64_t> torchtitanStages(int64_t layers, int64_t parts, int64_t before, int64_t after);
 void readDeepSpeed(Reading &in, const std::string &prefix);
 void readAccelerate(Reading &in);
 

@@ -6,14 +6,6 @@
 namespace npar::driver {
 namespace {
 
-struct Flavor {
-  const char *name;
-  int64_t width, depth, heads, kvHeads, mlp;
-};
-
-/// Of "llama3", with 128,256 tokens.
-constexpr Flavor flavors[] = {{"8B", 4096, 32, 32, 8, 14336}, {"70B", 8192, 80, 64, 8, 28672}, {"405B", 16384, 126, 128, 8, 53248}};
-
 // clang-format off
 const std::vector<const char *> immaterial = {
     "job.*", "profiling.*", "metrics.*", "checkpoint.*", "comm.*", "debug.*", "validation.*", "lr_scheduler.*", "compile.*",
@@ -37,7 +29,7 @@ const ForeignEntry *parallel(Reading &in, const std::string &name) {
 void readModel(Reading &in) {
   ForeignRun &run = in.run;
   const ForeignEntry *name = in.find("model.name"), *size = in.find("model.flavor");
-  for (const Flavor &flavor : flavors)
+  for (const TorchtitanFlavor &flavor : torchtitanFlavors())
     if (name && size && (name->value == "llama3" || name->value == "llama3_ft") && size->value == flavor.name) {
       run.model = "llama", run.layers = flavor.depth;
       for (const auto &[key, value] : {std::pair("vocab", int64_t{128256}),
@@ -59,6 +51,24 @@ void readModel(Reading &in) {
         .help((size ? size : name)->at, "--model-config names the config.json of the model");
 }
 
+} // namespace
+
+const std::vector<TorchtitanFlavor> &torchtitanFlavors() {
+  static const std::vector<TorchtitanFlavor> flavors = {
+      {"8B", 4096, 32, 32, 8, 14336}, {"70B", 8192, 80, 64, 8, 28672}, {"405B", 16384, 126, 128, 8, 53248}};
+  return flavors;
+}
+
+std::vector<int64_t> torchtitanStages(int64_t layers, int64_t parts, int64_t before, int64_t after) {
+  std::vector<int64_t> blocks;
+  int64_t all = layers + before + after;
+  for (int64_t part = 0; part < parts; ++part)
+    blocks.push_back(all / parts + (part < all % parts ? 1 : 0) - (part == 0 ? before : 0) - (part == parts - 1 ? after : 0));
+  return blocks;
+}
+
+namespace {
+
 void readSchedule(Reading &in, const ForeignHints &hints) {
   ForeignRun &run = in.run;
   const ForeignEntry *schedule = parallel(in, "pipeline_parallel_schedule"), *perStage = parallel(in, "pipeline_parallel_layers_per_stage"),
@@ -69,9 +79,14 @@ void readSchedule(Reading &in, const ForeignHints &hints) {
   if (run.pp == 1)
     return;
   std::string name = in.word(schedule, "1F1B");
-  int64_t layers = run.layers > 0 ? run.layers : hints.layers, chunks = 2;
-  if (perStage && layers > 0)
-    chunks = std::max<int64_t>(1, (layers / in.whole(perStage, 1) + run.pp - 1) / run.pp);
+  int64_t layers = run.layers > 0 ? run.layers : hints.layers, chunks = 2, first = in.whole(less, 1, 0), last = in.whole(lessLast, 1, 0);
+  if (perStage && layers > 0) {
+    int64_t each = in.whole(perStage, 1), parts = (layers + first + last + each - 1) / each;
+    if (parts % run.pp != 0)
+      in.error(*perStage, fmt::format("{} layers, with those that embedding and output count as, make {} parts of {}, which {} stages do not divide",
+                                      layers + first + last, parts, each, run.pp));
+    chunks = std::max<int64_t>(1, parts / run.pp);
+  }
   if (file && !file->value.empty())
     in.leave(file, "the schedule is taken by its name");
   if (points && points->value != "[]")
@@ -91,10 +106,8 @@ void readSchedule(Reading &in, const ForeignHints &hints) {
     run.assumed.push_back("blocks are balanced by cost over the pipeline's stages");
     return;
   }
-  // The embedding and the output count as layers of their own where blocks are spread.
-  int64_t count = run.pp * run.chunks, first = in.whole(less, 1, 0), last = in.whole(lessLast, 1, 0), all = layers + first + last;
-  for (int64_t part = 0; part < count; ++part)
-    run.stages.push_back(all / count + (part < all % count ? 1 : 0) - (part == 0 ? first : 0) - (part == count - 1 ? last : 0));
+  int64_t count = run.pp * run.chunks;
+  run.stages = torchtitanStages(layers, count, first, last);
   for (int64_t blocks : run.stages)
     if (blocks < 1) {
       in.diagnostics.error(run.placeOf("pp"),
@@ -168,7 +181,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   if (in.isTrue(async))
     in.leave(async, "a product does not overlap with its own collective");
   if (run.cp > 1)
-    run.ring = in.word(rotate, "allgather") == "allgather" && rotate ? "gather"
+    run.ring = in.word(rotate, "allgather") == "allgather"           ? "gather"
                : balancer && balancer->value == "None"               ? "ring"
                                                                      : "ring(zigzag)";
   if (ep && in.whole(ep, 1) > 1)
