@@ -130,15 +130,17 @@ private:
     if (pipeline.counts.empty() && format == ForeignFormat::Megatron && result.layers % parts != 0) {
       error(pipeline.location, fmt::format("Megatron-LM spreads {} blocks evenly over {} parts of the pipeline", result.layers, parts),
             "give the blocks of each part by hand, `stages [...]`: all but those of the first and the last stage must be equal");
+    } else if (format == ForeignFormat::DeepSpeed) {
+      return; // of the training script
     } else if (pipeline.counts.empty()) {
       diagnostics.warning(pipeline.location, fmt::format("{} spreads the blocks by their number, this plan by their cost", name))
           .help(pipeline.location, "`stages [...]` gives the blocks of each part");
     } else if (format == ForeignFormat::Torchtitan) {
       std::vector<int64_t> theirs = torchtitanStages(result.layers, parts, 1, 1);
       if (pipeline.counts != theirs)
-        error(pipeline.countsAt, fmt::format("torchtitan's parts of the pipeline have other numbers of blocks"),
+        error(pipeline.countsAt, "torchtitan's parts of the pipeline have other numbers of blocks",
               fmt::format("stages [{}]", fmt::join(theirs, ", ")));
-    } else if (format == ForeignFormat::Megatron) {
+    } else {
       for (int64_t part = 0; part < parts; ++part) {
         int64_t stage = part % result.pp;
         size_t like = stage == 0 ? 0 : static_cast<size_t>(stage == result.pp - 1 ? result.pp - 1 : 1);
@@ -147,8 +149,6 @@ private:
           return;
         }
       }
-    } else {
-      error(pipeline.countsAt, "the training script says DeepSpeed's parts of the pipeline, no setting does");
     }
   }
 

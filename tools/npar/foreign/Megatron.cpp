@@ -193,6 +193,13 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   readPipeline(in, hints);
   readRecompute(in);
   readStorage(in);
+  if (run.model == "gpt2") // all products have biases
+    in.find("add_qkv_bias");
+  if (in.file.isDump) {
+    in.skipUnless(megatronSwitches);
+    for (const auto &[name, value] : megatronDefaults)
+      in.skip(name, value);
+  }
   in.leaveAll(megatronInexpressible);
   in.finish(megatronImmaterial);
 }

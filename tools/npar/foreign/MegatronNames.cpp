@@ -38,8 +38,53 @@ const std::vector<const char *> megatronImmaterial = {
     "decoder_num_layers", "rotary_base", "rotary_interleaved", "rope_*", "use_rope*", "yarn*", "mscale*", "rotary_s*", "beta_*",
     "variable_seq_lengths", "timers", "name", "spec", "model_type", "max_position_embeddings", "add_position_embedding", "softmax_scale",
     "softmax_type", "exit", "nproc_per_node", "nnodes", "deepspeed", "deepspeed_activation_checkpointing", "world_size", "data_parallel_size", "transformer_pipeline*", "help",
-    "glu_linear_offset", "onnx_safe", "hybrid_*_ratio"};
+    "glu_linear_offset", "muon_*", "lion_*", "otel_*", "fault_injector*", "relative_attention*", "_is_*", "dump_*", "disable_log*",
+    "disable_straggler*", "disable_save*", "disable_tokenizer*", "disable_flight*", "gpu_sniff*", "train_sync*", "openai_gelu",
+    "*clone_scatter*", "batch_invariant_backend", "*gradient_reduce_div*", "kitchen_*", "onnx_safe", "hybrid_*_ratio"};
 // clang-format on
+
+const std::vector<std::pair<const char *, const char *>> megatronSwitches = {
+    {"moe_*", "num_experts"},
+    {"expert_*", "num_experts"},
+    {"gtp_*", "num_experts"},
+    {"fp8_*", "fp8"},
+    {"fp4_*", "fp4"},
+    {"cuda_graph_*", "cuda_graph_impl"},
+    {"dsa_*", "experimental_attention_variant"},
+    {"gdp_*", "experimental_attention_variant"},
+    {"linear_*", "experimental_attention_variant"},
+    {"mamba_*", "is_hybrid_model"},
+    {"kv_lora_rank", "multi_latent_attention"},
+    {"q_lora_rank", "multi_latent_attention"},
+    {"qk_head_dim", "multi_latent_attention"},
+    {"qk_pos_emb_head_dim", "multi_latent_attention"},
+    {"v_head_dim", "multi_latent_attention"},
+    {"mla_*", "multi_latent_attention"},
+    {"mtp_*", "mtp_num_layers"},
+    {"mhc_*", "enable_mhc_connections"},
+    {"qk_clip_*", "qk_clip"},
+    {"mup_*", "mup"},
+    {"megatron_fsdp_*", "use_megatron_fsdp"},
+    {"fsdp_*", "use_megatron_fsdp"},
+    {"tp_comm_*", "tp_comm_overlap"},
+    {"min_offloaded_tensor_size", "fine_grained_activation_offloading"},
+    {"pin_cpu_*", "optimizer_cpu_offload"},
+    {"num_layers_at_*", "first_last_layers_bf16"},
+    {"torch_fsdp2_*", "use_torch_fsdp2"},
+    {"use_mamba_*", "is_hybrid_model"},
+};
+
+const std::vector<std::pair<const char *, const char *>> megatronDefaults = {
+    {"mlp_chunks_for_training", "1"},
+    {"mlp_chunks_for_prefill", "1"},
+    {"overlap_p2p_comm", "true"},
+    {"offset_sampling_seed_by_dp_rank", "true"},
+    {"use_layer_wise_param_layout", "true"},
+    {"use_tokenizer_model_from_checkpoint_args", "true"},
+    {"megatron_fsdp_main_params_dtype", "torch.float32"},
+    {"megatron_fsdp_version", "1"},
+    {"refit_method", "gloo"},
+};
 
 /// What npar has no counterpart for, by name, where it is on.
 const std::vector<std::pair<const char *, const char *>> megatronInexpressible = {
@@ -65,7 +110,9 @@ const std::vector<std::pair<const char *, const char *>> megatronInexpressible =
     {"window_size", "attention is over the whole sequence"},
     {"squared_relu", "the model's own activation is taken, which costs the same products"},
     {"apply_residual_connection_post_layernorm", "the residual stream goes before the norm"},
-    {"*cuda_graph*", "the cost of a launch is the machine's figure"},
+    {"cuda_graph*", "the cost of a launch is the machine's figure"},
+    {"enable_cuda_graph", "the cost of a launch is the machine's figure"},
+    {"external_cuda_graph", "the cost of a launch is the machine's figure"},
     {"delay_wgrad_compute", "the schedule alone says when gradients of weights are computed"},
     {"defer_embedding_wgrad_compute", "the schedule alone says when gradients of weights are computed"},
     {"overlap_param_gather_with_optimizer_step", "gathers come with the use of a parameter"},

@@ -98,9 +98,26 @@ void Reading::leaveAll(const std::vector<std::pair<const char *, const char *>> 
       const std::string &value = entry->value;
       find(key);
       if (value != "false" && value != "0" && value != "0.0" && value != "none" && value != "NONE" && value != "[]" && value != "auto" &&
-          value != "1.0")
+          value != "1.0" && value != "torch.float32")
         leave(entry, why);
     }
+}
+
+void Reading::skipUnless(const std::vector<std::pair<const char *, const char *>> &switches) {
+  for (const auto &[pattern, name] : switches) {
+    auto one = last.find(name);
+    if (one != last.end() && one->second->value != "false" && one->second->value != "0" && one->second->value != "none")
+      continue;
+    for (const auto &[key, entry] : last)
+      if (key != name && fnmatch(pattern, key.c_str(), 0) == 0 && seen.insert(key).second)
+        ++run.immaterial;
+  }
+}
+
+void Reading::skip(const std::string &key, const std::string &value) {
+  auto known = last.find(key);
+  if (known != last.end() && known->second->value == value && seen.insert(key).second)
+    ++run.immaterial;
 }
 
 void Reading::place(const std::string &name, const ForeignEntry *entry) {

@@ -27,6 +27,10 @@ public:
   void leave(const ForeignEntry *entry, const std::string &why);
   /// Each entry of these names whose value is none of nothing ("false", "0", "none", "auto" and what is given) is left.
   void leaveAll(const std::vector<std::pair<const char *, const char *>> &reasons);
+  /// Entries of these names say nothing where another is not there or off, which stands after them.
+  void skipUnless(const std::vector<std::pair<const char *, const char *>> &switches);
+  /// This value of the name says nothing.
+  void skip(const std::string &key, const std::string &value);
   /// Remembers where a size stands, for errors about the whole.
   void place(const std::string &name, const ForeignEntry *entry);
   void error(const ForeignEntry &entry, const std::string &message);
