@@ -51,6 +51,14 @@ class ForeignTest(DriverTest):
         self.assertEqual((run["recompute"], run["not_taken"]), ("every 2", []))
         self.assertEqual({key: run["model"][key] for key in ("kv_heads", "mlp", "tied", "vocab")}, {"kv_heads": "4", "mlp": "512", "tied": "false", "vocab": "1024"})
 
+    def test_scripts_around_it(self):
+        """Megatron-DeepSpeed's stage and launcher; settings of no matter in a condition are counted, another script than GPT's is named."""
+        file = self.changed("small.sh", ("python pretrain_gpt.py", "if true; then EXTRA='--log-interval 5 --frobnicate 3'; fi\ndeepspeed --num_gpus 8 pretrain_t5.py --zero-stage 1"))
+        run = self.run_of(file)["from"]
+        self.assertEqual((run["mesh"]["dp"], run["zero"]), (2, 1))
+        self.assertEqual(self.left({"from": run}), {"pretrain_t5.py": 7, "--frobnicate": 6})
+        self.assertEqual([line for line in run["assumed"] if "condition" in line], ["line 6: --frobnicate 3 stands in a condition, which is taken to hold"])
+
     def test_arguments_that_megatron_prints(self):
         """In the middle of a log; what is off, or None, is no setting."""
         run = self.run_of("dump.txt")["from"]
@@ -75,16 +83,16 @@ class ForeignTest(DriverTest):
         self.assertIn("-> pp by interleaved(2) stages [10, 11, 10, 10, 10, 10, 10, 9]", plan)
 
     def test_deepspeed(self):
-        found = self.run_of("zero3.json", "--hosts", 1, "--model-config", FILES / "config.json")
+        found = self.run_of("zero3.json", "--hosts", 1, "--model-config", FILES / "small.json")
         run = found["from"]
         self.assertEqual((run["mesh"]["dp"], run["zero"], run["batch"], run["micros"], run["compute"], run["gradients"]), (8, 3, 32, 2, "bf16", "bf16"))
         self.assertEqual(self.left(found), {"zero_optimization.offload_optimizer.device": 12, "mystery": 16})
         # Of three sizes any two say the third.
         file = self.changed("zero3.json", ('"train_micro_batch_size_per_gpu": 2', '"gradient_accumulation_steps": 4'))
-        self.assertEqual(self.run_of(file, "--world", 8, "--model-config", FILES / "config.json")["from"]["micro"], 1)
+        self.assertEqual(self.run_of(file, "--world", 8, "--model-config", FILES / "small.json")["from"]["micro"], 1)
 
     def test_accelerate(self):
-        config = ("--model-config", FILES / "config.json")
+        config = ("--model-config", FILES / "small.json")
         fsdp = self.run_of("fsdp.yaml", *config)["from"]
         self.assertEqual((fsdp["mesh"]["dp"], fsdp["zero"], fsdp["recompute"], fsdp["micros"], fsdp["not_taken"]), (8, 3, "block", 4, []))
         plugin = self.run_of("plugin.yaml", *config)["from"]
@@ -92,7 +100,7 @@ class ForeignTest(DriverTest):
         self.assertEqual((plugin["zero"], plugin["sequence_parallel"], plugin["micros"]), (1, True, 4))
 
     def test_the_plan_that_is_printed_is_the_one_that_is_simulated(self):
-        for file, plan, more in (("small.sh", "megatron", ("--world", "8")), ("plugin.yaml", "accelerate", ("--model-config", FILES / "config.json"))):
+        for file, plan, more in (("small.sh", "megatron", ("--world", "8")), ("plugin.yaml", "accelerate", ("--model-config", FILES / "small.json"))):
             with self.subTest(file):
                 path = self.folder / "made.npar"
                 path.write_text(self.npar("simulate", "--from", FILES / file, *more, "--print-plan").output)

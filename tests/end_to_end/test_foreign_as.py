@@ -66,7 +66,7 @@ class ForeignAsTest(DriverTest):
                 program, devices, text = self.written(name)
                 path = self.folder / ("made" + SUFFIX[program])
                 path.write_text(text)
-                model = ("--model-config", FILES / "config.json") if program == "deepspeed" else ()
+                model = ("--model-config", FILES / "small.json") if program == "deepspeed" else ()
                 run = self.npar_json("simulate", "--from", path, "--world", devices, "--machine", "dgx-a100", *model)["from"]
                 mesh = run["mesh"]
                 found = (mesh["pp"], mesh["dp"], mesh["tp"], run["micro"], run["micros"], run["schedule"], run["chunks"], run["recompute"], run["zero"],

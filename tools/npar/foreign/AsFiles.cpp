@@ -93,12 +93,9 @@ void addParallelism(Toml &toml, const ForeignRun &run) {
   toml.add("pipeline_parallel_degree", run.pp);
   if (run.pp == 1)
     return;
-  static const std::map<std::string, const char *> names = {{"1f1b", "1F1B"},
-                                                            {"gpipe", "GPipe"},
-                                                            {"interleaved", "Interleaved1F1B"},
-                                                            {"looped_bfs", "LoopedBFS"},
-                                                            {"zb_v", "ZBVZeroBubble"},
-                                                            {"dualpipe_v", "DualPipeV"}};
+  static const std::map<std::string, const char *> names = {
+      {"1f1b", "1F1B"},          {"gpipe", "GPipe"},         {"interleaved", "Interleaved1F1B"}, {"looped_bfs", "LoopedBFS"},
+      {"zb_v", "ZBVZeroBubble"}, {"dualpipe_v", "DualPipeV"}};
   toml.add("pipeline_parallel_schedule", names.at(run.schedule));
   toml.add("pipeline_parallel_microbatch_size", run.micro);
   int64_t parts = run.pp * run.chunks;
@@ -109,9 +106,9 @@ void addParallelism(Toml &toml, const ForeignRun &run) {
 nlohmann::ordered_json optimizerJson(const dsl::Train &train) {
   if (train.optimizer == dsl::OptimizerKind::Sgd)
     return {{"type", "SGD"}, {"params", {{"lr", train.rate.peak}, {"momentum", train.momentum}, {"weight_decay", train.decay}}}};
-  return {{"type", "AdamW"},
-          {"params",
-           {{"lr", train.rate.peak}, {"betas", {train.beta1, train.beta2}}, {"eps", train.epsilon}, {"weight_decay", train.decay}}}};
+  return {
+      {"type", "AdamW"},
+      {"params", {{"lr", train.rate.peak}, {"betas", {train.beta1, train.beta2}}, {"eps", train.epsilon}, {"weight_decay", train.decay}}}};
 }
 
 } // namespace

@@ -183,8 +183,8 @@ private:
         continue;
       order.push_back(axis.name);
       if (axis.name != tp && axis.name != pp && axis.name != cp && axis.name != dp && axis.name != outer)
-        error(axis.location, fmt::format("mesh axis '{}' has no part in {}: neither tensor, pipeline, context nor data parallelism",
-                                         axis.name, name));
+        error(axis.location,
+              fmt::format("mesh axis '{}' has no part in {}: neither tensor, pipeline, context nor data parallelism", axis.name, name));
     }
     for (const std::string &axis : {pp, outer, dp, cp, tp})
       if (!axis.empty())
@@ -194,8 +194,8 @@ private:
         swapped.push_back(axis);
     result.dpOutside = order != theirs && order == swapped && format == ForeignFormat::Megatron;
     if (!plan.mesh.empty() && order != theirs && !result.dpOutside)
-      diagnostics.warning(plan.mesh.front().location, fmt::format("{} numbers its ranks by {}, which decides who stands on which host", name,
-                                                                  fmt::join(theirs, ", ")));
+      diagnostics.warning(plan.mesh.front().location,
+                          fmt::format("{} numbers its ranks by {}, which decides who stands on which host", name, fmt::join(theirs, ", ")));
   }
 
   void readStores() {
@@ -207,7 +207,9 @@ private:
       if (first && mesh != real(first->mesh))
         error(store.location, fmt::format("{} stores everything in shares over the same ranks", name));
       first = &store;
-      result.zero = std::max<int64_t>(result.zero, store.what == dsl::StoreKind::Optimizer ? 1 : store.what == dsl::StoreKind::Gradients ? 2 : 3);
+      result.zero = std::max<int64_t>(result.zero, store.what == dsl::StoreKind::Optimizer   ? 1
+                                                   : store.what == dsl::StoreKind::Gradients ? 2
+                                                                                             : 3);
       if (store.what == dsl::StoreKind::Gradients && store.perStep && plan.microCount > 1)
         error(store.location, fmt::format("{} reduces gradients that it stores in shares with every micro-batch", name));
     }
@@ -217,7 +219,8 @@ private:
       if (has(outer))
         result.dp *= result.replicas, result.replicas = 1;
       if ((!dp.empty() && !has(dp)) || (!cp.empty() && !has(cp)) || has(tp) || has(pp))
-        error(first->location, fmt::format("{}'s shares are over data parallelism{}", name, cp.empty() ? "" : " and context parallelism together"));
+        error(first->location,
+              fmt::format("{}'s shares are over data parallelism{}", name, cp.empty() ? "" : " and context parallelism together"));
     } else {
       result.dp *= result.replicas, result.replicas = 1;
     }

@@ -48,10 +48,10 @@ std::optional<Guess> guess(const std::string &text) {
 
 std::optional<Guess> byName(const std::string &path) {
   std::string end = std::filesystem::path(path).extension().string();
-  return end == ".toml"                   ? std::optional(Guess{ForeignFormat::Torchtitan})
-         : end == ".json"                 ? std::optional(Guess{ForeignFormat::DeepSpeed})
+  return end == ".toml"                    ? std::optional(Guess{ForeignFormat::Torchtitan})
+         : end == ".json"                  ? std::optional(Guess{ForeignFormat::DeepSpeed})
          : end == ".yaml" || end == ".yml" ? std::optional(Guess{ForeignFormat::Accelerate})
-                                          : std::nullopt;
+                                           : std::nullopt;
 }
 
 } // namespace

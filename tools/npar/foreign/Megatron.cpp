@@ -132,8 +132,8 @@ void readMegatron(Reading &in, const ForeignHints &hints) {
   const ForeignEntry *tp = in.find("tensor_model_parallel_size"), *pp = in.find("pipeline_model_parallel_size"),
                      *cp = in.find("context_parallel_size");
   const ForeignEntry *world = in.find("world_size"), *perNode = in.findAny({"nproc_per_node", "num_gpus"}),
-                     *nodes = in.findAny({"nnodes", "num_nodes"}),
-                     *micro = in.findAny({"micro_batch_size", "batch_size"}), *batch = in.find("global_batch_size");
+                     *nodes = in.findAny({"nnodes", "num_nodes"}), *micro = in.findAny({"micro_batch_size", "batch_size"}),
+                     *batch = in.find("global_batch_size");
   const ForeignEntry *length = in.findAny({"seq_length", "encoder_seq_length"}), *old = in.find("model_parallel_size");
   run.tp = in.whole(tp ? tp : old, 1), run.pp = in.whole(pp, 1), run.cp = in.whole(cp, 1);
   in.place("tp", tp ? tp : old), in.place("pp", pp), in.place("cp", cp), in.place("micro", micro), in.place("batch", batch);

@@ -129,8 +129,8 @@ void Reading::error(const ForeignEntry &entry, const std::string &message) { dia
 
 void Reading::finish(const std::vector<const char *> &immaterial) {
   auto isImmaterial = [&](const std::string &key) {
-    return seen.count(key) == 0 && std::any_of(immaterial.begin(), immaterial.end(),
-                                               [&](const char *pattern) { return fnmatch(pattern, key.c_str(), 0) == 0; });
+    return seen.count(key) == 0 &&
+           std::any_of(immaterial.begin(), immaterial.end(), [&](const char *pattern) { return fnmatch(pattern, key.c_str(), 0) == 0; });
   };
   for (const auto &[entry, why] : overruled)
     if (!isImmaterial(entry->key) && last[entry->key]->value != entry->value)

@@ -83,8 +83,9 @@ void readSchedule(Reading &in, const ForeignHints &hints) {
   if (perStage && layers > 0) {
     int64_t each = in.whole(perStage, 1), parts = (layers + first + last + each - 1) / each;
     if (parts % run.pp != 0)
-      in.error(*perStage, fmt::format("{} layers, with those that embedding and output count as, make {} parts of {}, which {} stages do not divide",
-                                      layers + first + last, parts, each, run.pp));
+      in.error(*perStage,
+               fmt::format("{} layers, with those that embedding and output count as, make {} parts of {}, which {} stages do not divide",
+                           layers + first + last, parts, each, run.pp));
     chunks = std::max<int64_t>(1, parts / run.pp);
   }
   if (file && !file->value.empty())
@@ -181,9 +182,7 @@ void readTorchtitan(Reading &in, const ForeignHints &hints) {
   if (in.isTrue(async))
     in.leave(async, "a product does not overlap with its own collective");
   if (run.cp > 1)
-    run.ring = in.word(rotate, "allgather") == "allgather"           ? "gather"
-               : balancer && balancer->value == "None"               ? "ring"
-                                                                     : "ring(zigzag)";
+    run.ring = in.word(rotate, "allgather") == "allgather" ? "gather" : balancer && balancer->value == "None" ? "ring" : "ring(zigzag)";
   if (ep && in.whole(ep, 1) > 1)
     in.leave(ep, "the model has no experts");
   std::string param = elementType(in.word(in.find("training.mixed_precision_param"), "bfloat16")),
