@@ -31,6 +31,7 @@ Command addMachineCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);
 Command addScheduleCommand(CLI::App &driver);
 Command addSimulateCommand(CLI::App &driver);
+Command addSweepCommand(CLI::App &driver);
 Command addTokensCommand(CLI::App &driver);
 Command addImportCommand(CLI::App &driver);
 Command addExportCommand(CLI::App &driver);

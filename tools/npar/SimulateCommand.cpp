@@ -7,10 +7,10 @@
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
+#include "tools/npar/simulate/HostRooms.h"
 #include "tools/npar/simulate/Prediction.h"
 #include "tools/npar/terminal/Talk.h"
 
-#include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -24,25 +24,6 @@ struct SimulateFlags {
   int64_t hosts = 0; ///< 0: as many as the ranks need
   bool json = false, postValidated = false, gathersPassOn = false;
 };
-
-/// So many hosts of the machine, filled one after the other.
-Outcome<std::vector<program::HostRoom>> roomsFor(const program::Program &program, const dsl::Machine &machine, int64_t hosts) {
-  int64_t world = program::worldOf(program), each = static_cast<int64_t>(machine.ranks), needed = (world + each - 1) / each;
-  if (hosts == 0)
-    hosts = needed;
-  if (hosts != needed)
-    return fail(ExitCode::BadInput, fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", world,
-                                                needed == 1 ? "one host" : fmt::format("{} hosts", needed), machine.name, each, hosts));
-  if (hosts > 1 && machine.link(dsl::LinkLevel::Cluster).bandwidth <= 0 && machine.link(dsl::LinkLevel::Rack).bandwidth <= 0)
-    return fail(ExitCode::BadInput,
-                fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
-                            "write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
-                            world, hosts, machine.name));
-  std::vector<program::HostRoom> rooms;
-  for (int64_t host = 0; host < hosts; ++host)
-    rooms.push_back({std::to_string(host), std::min(each, world - host * each)});
-  return rooms;
-}
 
 ExitCode runSimulate(const SimulateFlags &flags) {
   if (flags.model.isCompiled())
@@ -73,7 +54,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<program::PlaceWords> words = placeWords(flags.place, program);
   if (!words.ok())
     return words.code();
-  Outcome<std::vector<program::HostRoom>> rooms = roomsFor(program, *machine, flags.hosts);
+  Outcome<std::vector<program::HostRoom>> rooms = roomsFor(*machine, program::worldOf(program), flags.hosts);
   if (!rooms.ok())
     return rooms.code();
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);
