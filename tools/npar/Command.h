@@ -30,6 +30,7 @@ Command addLaunchCommand(CLI::App &driver);
 Command addMachineCommand(CLI::App &driver);
 Command addVerifyCommand(CLI::App &driver);
 Command addScheduleCommand(CLI::App &driver);
+Command addPlanCommand(CLI::App &driver);
 Command addSimulateCommand(CLI::App &driver);
 Command addSweepCommand(CLI::App &driver);
 Command addTokensCommand(CLI::App &driver);

@@ -10,6 +10,7 @@
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -95,6 +96,9 @@ ExitCode runSweep(const SweepFlags &flags) {
   files.write("--svg", flags.svg);
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
+  for (const std::string &path : {flags.csv, flags.svg}) // before minutes are spent
+    if (std::filesystem::path parent = std::filesystem::path(path).parent_path(); !parent.empty() && !std::filesystem::is_directory(parent))
+      return fail(ExitCode::BadInput, "cannot write '" + path + "': there is no folder '" + parent.string() + "'");
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
