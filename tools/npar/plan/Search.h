@@ -15,7 +15,7 @@ struct SearchOptions {
   PlanGoal goal = PlanGoal::Speed;
   Choices fixes; ///< choices that every candidate has
   int jobs = 1;
-  double budget = 64;    ///< of compilations: one of a small pipeline is 1, more tasks are more
+  double budget = 52;    ///< of compilations: one of a small pipeline is 1, more tasks are more
   double explaining = 8; ///< of compilations beyond it, which show what the best plan's settings are worth
 };
 
