@@ -46,8 +46,10 @@ TEST(CostModel, UnitsComputeWholeTilesInRounds) {
   EXPECT_DOUBLE_EQ(workSeconds(device, product), product.operations / 100); // one round of 10 tiles
   product.n = 220, product.operations = 2 * 40 * 220 * 5;                   // 11 tiles: two rounds, or turned 2 x 6 = 12
   EXPECT_DOUBLE_EQ(workSeconds(device, product), 2.0 * 10 * 40 * 20 / (40 * 220) * product.operations / 100);
-  device.products[0].halved = 0.9; // 22 tiles of 20 x 20: three rounds of half the size
-  EXPECT_DOUBLE_EQ(workSeconds(device, product), 3.0 * 10 * 20 * 20 / (40 * 220) / 0.9 * product.operations / 100);
+  device.products[0].halved = 0.8; // 22 tiles of 20 x 20: three rounds of half the size
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 3.0 * 10 * 20 * 20 / (40 * 220) / 0.8 * product.operations / 100);
+  device.products[0].halved = 0.9; // 44 tiles of 20 x 10: five rounds of a quarter
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 5.0 * 10 * 20 * 10 / (40 * 220) / (0.9 * 0.9) * product.operations / 100);
   product.m = 200, product.n = 40, product.operations = 2 * 40 * 200 * 5; // the tile turned
   EXPECT_DOUBLE_EQ(workSeconds(device, product), product.operations / 100);
 }
