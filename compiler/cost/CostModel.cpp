@@ -114,6 +114,11 @@ const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level) {
   return machine.links[place];
 }
 
+LinkLevel nearerLevel(const Machine &machine, LinkLevel level) {
+  const dsl::LinkFigures &rack = machine.link(LinkLevel::Rack);
+  return level == LinkLevel::Cluster && rack.bandwidth > 0 && rack.hosts > 0 ? LinkLevel::Rack : LinkLevel::Host;
+}
+
 double transferSeconds(const Machine &machine, double bytes, LinkLevel level) {
   const dsl::LinkFigures &link = linkOf(machine, level);
   return link.latency + bytes / (link.message > 0 ? link.message : link.bandwidth);
@@ -125,7 +130,7 @@ static double ringBandwidth(const Machine &machine, const GroupSpan &span) {
   if (span.level <= LinkLevel::Host)
     return bandwidth;
   bandwidth *= span.inside;
-  return span.inside > 1 ? std::min(bandwidth, linkOf(machine, LinkLevel::Host).bandwidth) : bandwidth;
+  return span.inside > 1 ? std::min(bandwidth, linkOf(machine, nearerLevel(machine, span.level)).bandwidth) : bandwidth;
 }
 
 static double allReduceSeconds(const Machine &machine, double bytes, const GroupSpan &span, double bandwidth) {
@@ -157,8 +162,9 @@ std::vector<LinkUse> linksOf(const Machine &machine, const GroupSpan &span) {
   if (span.level <= LinkLevel::Host)
     return {{span.level, 1}};
   std::vector<LinkUse> uses = {{span.level, bandwidth / (far * span.inside)}};
+  LinkLevel nearer = nearerLevel(machine, span.level);
   if (span.inside > 1)
-    uses.push_back({LinkLevel::Host, bandwidth / linkOf(machine, LinkLevel::Host).bandwidth});
+    uses.push_back({nearer, bandwidth / linkOf(machine, nearer).bandwidth});
   return uses;
 }
 

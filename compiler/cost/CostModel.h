@@ -65,12 +65,15 @@ double statedPeak(const Machine &machine, program::ElementType type);
 struct GroupSpan {
   int members = 1;
   LinkLevel level = LinkLevel::Host; ///< the farthest that a message of the group goes over
-  double inside = 1;                 ///< members on a host: of several hosts the mean
+  double inside = 1;                 ///< members on a host: of several hosts the mean; of racks where there are some and `level` is farther
   static GroupSpan ofHost(int members) { return {members, LinkLevel::Host, double(members)}; }
 };
 
 /// The nearest level that the machine has, `level` or a farther one; the farthest that it has where there is none.
 const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level);
+
+/// What a group that reaches over `level` has inside: racks where the machine has them, else hosts.
+LinkLevel nearerLevel(const Machine &machine, LinkLevel level);
 
 /// Seconds of a message from one rank to another.
 double transferSeconds(const Machine &machine, double bytes, LinkLevel level = LinkLevel::Host);
@@ -82,7 +85,8 @@ double transferSeconds(const Machine &machine, double bytes, LinkLevel level = L
 ///   log2 n latencies, and (n - 1) / n of the vector over the links of each; an all-reduce is a reduce-scatter and an all-gather
 ///   all-reduce where the level's `reduce` says so: two latencies, and the vector once through the network
 ///
-/// Where members stand on several hosts, those on a host send over links of their own: the farther level carries `inside` times as much.
+/// Where members stand on several hosts (racks), those on a host (in a rack) send over links of their own: the farther level carries `inside`
+/// times as much.
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);
 
 /// Of what a level's links carry, the share that a collective wants while it runs.

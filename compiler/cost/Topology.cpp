@@ -21,16 +21,18 @@ template <typename PlaceAt> GroupSpan spanOfPlaces(const Machine &machine, size_
   GroupSpan span;
   span.members = static_cast<int>(members);
   span.level = LinkLevel::Pair;
-  std::set<int64_t> hosts;
+  std::set<int64_t> hosts, racks;
+  auto rackHosts = std::max<int64_t>(1, static_cast<int64_t>(machine.link(LinkLevel::Rack).hosts));
   auto [firstHost, firstSlot] = placeAt(0);
   for (size_t member = 0; member < members; ++member) {
     auto [host, slot] = placeAt(member);
-    hosts.insert(host);
+    hosts.insert(host), racks.insert(host / rackHosts);
     span.level = std::max(span.level, levelOf(machine, firstHost, firstSlot, host, slot));
   }
   if (machine.link(LinkLevel::Pair).bandwidth <= 0)
     span.level = std::max(span.level, LinkLevel::Host);
-  span.inside = static_cast<double>(members) / static_cast<double>(std::max<size_t>(1, hosts.size()));
+  size_t parts = nearerLevel(machine, span.level) == LinkLevel::Rack ? racks.size() : hosts.size();
+  span.inside = static_cast<double>(members) / static_cast<double>(std::max<size_t>(1, parts));
   return span;
 }
 

@@ -52,6 +52,22 @@ TEST(Topology, AGroupOverHostsKnowsHowManyOfItStandOnEach) {
   EXPECT_EQ(topology.spanOf({0}).members, 1);
 }
 
+TEST(Topology, WhatLeavesARackGoesOverTheLinksOfAllOfItsRanks) {
+  Machine machine = cluster();
+  machine.link(LinkLevel::Rack) = {100, 2, 2, 0, 0, 0, 0};
+  Topology topology(machine, hostsOf(64), 64); // four racks
+  std::vector<int64_t> all(64);
+  std::iota(all.begin(), all.end(), 0);
+  GroupSpan span = topology.spanOf(all);
+  EXPECT_DOUBLE_EQ(span.inside, 16);
+  // 16 x 10 of the cluster's, but no more than the 100 that a rank has inside the rack.
+  EXPECT_DOUBLE_EQ(collectiveSeconds(machine, program::CollectiveKind::AllGather, 6400, span), 6 * 4 + 63.0 / 64 * 6400 / 100);
+  GroupSpan few = topology.spanOf({0, 8, 16, 24});
+  EXPECT_DOUBLE_EQ(few.inside, 2);
+  EXPECT_EQ(topology.spanOf({0, 8}).level, LinkLevel::Rack);
+  EXPECT_DOUBLE_EQ(topology.spanOf({0, 8}).inside, 1);
+}
+
 TEST(Topology, AxesOfTheMeshStandAsItsNumbers) {
   Machine machine = cluster(); // mesh dp = 4, pp = 2, tp = 4: a host holds a replica
   EXPECT_EQ(spanAlong(machine, {4, 2, 4}, {2}).level, LinkLevel::Host);

@@ -89,7 +89,8 @@ Outcome<std::optional<std::string>> machineFile(const std::string &word) {
   if (!fs::path(word).has_parent_path() && fs::exists(library, ignored))
     return std::optional(library.string());
   std::vector<std::string> known = knownMachines();
-  std::string nearest = nearestWord(fs::path(word).stem().string(), known);
+  fs::path name = fs::path(word).filename();
+  std::string nearest = nearestWord((name.extension() == ".npar" ? name.stem() : name).string(), known);
   return fail(ExitCode::BadInput,
               "no machine '" + word + "': there is no such file; " +
                   (nearest.empty() ? fmt::format("there are {}", fmt::join(known, ", ")) : "did you mean '" + nearest + "'?"));

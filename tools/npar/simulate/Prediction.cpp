@@ -128,14 +128,18 @@ engine::Result<Prediction> predict(const Program &program, const cost::Machine &
   result.peakIsStated = result.peak > 0;
   if (!result.peakIsStated)
     result.peak = cost::productPeak(machine, program.compute());
+  if (machine.kind == dsl::MachineKind::Processor && !places.empty()) // of all cores, which the ranks of a host share
+    result.peak /= static_cast<double>(std::max<size_t>(1, places.front().size()));
   double all = result.seconds * static_cast<double>(result.ranks);
   for (uint32_t index = 0; index < program.classes()->size(); ++index) {
     const RankClass &rankClass = *program.classes()->Get(index);
     double ranks = static_cast<double>(ranksOf(program, rankClass).size());
     const cost::ClassTime &time = result.simulation.classes[index];
     result.computing += ranks * time.computing / all;
-    result.exposed += ranks * time.exposed / all;
-    result.bubble += ranks * (result.seconds - time.computing - time.exposed) / all;
+    // Where gathers pass on into the next training step, some of what is exposed does not count.
+    double exposed = std::min(time.exposed, std::max(0.0, result.seconds - time.computing));
+    result.exposed += ranks * exposed / all;
+    result.bubble += ranks * (result.seconds - time.computing - exposed) / all;
     result.memory = std::max<uint64_t>(result.memory, rankClass.arena_bytes());
   }
   result.memory += static_cast<uint64_t>(machine.reserved);
