@@ -94,6 +94,12 @@ double coresOf(const Machine &machine, double seconds) {
 
 double capacityOf(const Machine &machine) { return 1 + (machine.cores - 1) * machine.spread; }
 
+Machine machineOfRanks(Machine machine, double ranks) {
+  if (machine.kind == dsl::MachineKind::Processor && ranks >= 2 * machine.cores)
+    machine.cores = 1;
+  return machine;
+}
+
 double productPeak(const Machine &machine, program::ElementType type) {
   size_t index = typeIndex(type);
   return index < machine.products.size() ? machine.products[index].rate * capacityOf(machine) : 0;

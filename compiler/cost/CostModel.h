@@ -55,6 +55,9 @@ double coresOf(const Machine &machine, double seconds);
 /// The cores' work that the machine does at once: below its number of cores where each further one adds less.
 double capacityOf(const Machine &machine);
 
+/// The machine as one of so many ranks on it finds it: where there are many, steps are not spread over cores (engine/runtime/WorkerCount).
+Machine machineOfRanks(Machine machine, double ranks);
+
 /// FLOP/s of large products that keep the whole machine busy; 0 for float64, of which no figures are measured.
 double productPeak(const Machine &machine, program::ElementType type);
 

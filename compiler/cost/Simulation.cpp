@@ -29,7 +29,9 @@ constexpr uint32_t none = ~0u;
 class StepSimulation {
 public:
   StepSimulation(const program::Program &program, const Machine &machine, const Topology &topology, const Deviations &deviations)
-      : program(program), machine(machine), topology(topology), deviations(deviations), mesh(program), classes(program.classes()->size()) {
+      : program(program), machine(machine),
+        asRanksFindIt(machineOfRanks(machine, std::min(static_cast<double>(program::worldOf(program)), machine.ranks))), topology(topology),
+        deviations(deviations), mesh(program), classes(program.classes()->size()) {
     result.classes.resize(classes.size());
     result.tasks.resize(classes.size());
     for (uint32_t index = 0; index < classes.size(); ++index)
@@ -92,6 +94,7 @@ private:
 
   const program::Program &program;
   const Machine &machine;
+  Machine asRanksFindIt; ///< what steps' times were planned for
   const Topology &topology;
   const Deviations &deviations;
   program::ClassMesh mesh;
@@ -278,13 +281,14 @@ private:
     const program::Step &step = stepOf(one, task, instance - one.first[task]);
     double seconds = (step.end() - step.begin()) * shapeOf(one, task).pace;
     std::vector<Activities::Share> shares;
-    if (one.cores != none)
-      shares.push_back({one.cores, one.ranksHere * coresOf(machine, seconds)});
+    program::Phase phase = one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase();
+    if (one.cores != none && phase != program::Phase::Update) // whose planned times say what all ranks make of the cores
+      shares.push_back({one.cores, one.ranksHere * coresOf(asRanksFindIt, seconds)});
     if (!deviations.computing.empty())
       seconds *= deviations.computing[index];
     result.classes[index].work[static_cast<size_t>(step.kind())] -= activities.now();
     change(one, [&] { one.busy = true; });
-    if (one.begin < 0 && program::isWork(one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase()))
+    if (one.begin < 0 && program::isWork(phase))
       one.begin = activities.now();
     if (one.begin < 0)
       one.before += seconds;

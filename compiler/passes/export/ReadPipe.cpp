@@ -20,8 +20,7 @@ void Tables::setMesh(dist::MeshAttr mesh) {
     world *= static_cast<double>(size);
   together = machine.kind == dsl::MachineKind::Device ? 1 : std::min(world, machine.ranks);
   capacity = cost::capacityOf(machine);
-  if (together >= 2 * machine.cores) // so many ranks spread no step: engine/runtime/WorkerCount
-    machine.cores = 1;
+  machine = cost::machineOfRanks(machine, together);
 }
 
 uint32_t Tables::addLabel(StringRef name, Operation *op) {
