@@ -1,13 +1,18 @@
 // `npar simulate`: a training step of a plan on a machine that need not be there, in simulated time.
 #include "tools/npar/Command.h"
 
+#include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
-#include "tools/npar/simulate/Prediction.h"
+#include "tools/npar/simulate/Outlook.h"
+#include "tools/npar/simulate/SimulatedView.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/view/Timeline.h"
+#include "tools/npar/view/ViewPage.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -20,6 +25,8 @@ struct SimulateFlags {
   ModelOptions model;
   std::optional<std::string> place;
   int64_t hosts = 0; ///< 0: as many as the ranks need
+  OutlookFlags outlook;
+  std::string svg, trace, html;
   bool json = false;
 };
 
@@ -42,12 +49,42 @@ Outcome<std::vector<program::HostRoom>> roomsFor(const program::Program &program
   return rooms;
 }
 
+/// The simulated step as a picture, a trace, a page.
+ExitCode writePictures(const SimulateFlags &flags, const program::Program &program, const Outlook &outlook) {
+  if (flags.svg.empty() && flags.trace.empty() && flags.html.empty())
+    return ExitCode::Good;
+  const Prediction &prediction = outlook.prediction;
+  View view = simulatedView(program, prediction.simulation,
+                            fmt::format(", on {} of '{}'{}", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts),
+                                        prediction.machine, outlook.undisturbed ? ", slowed" : ""));
+  for (const auto &[path, text] : {std::pair(flags.svg, flags.svg.empty() ? "" : timelineSvg(timelineOf(view))),
+                                   std::pair(flags.trace, flags.trace.empty() ? "" : viewTrace(view)),
+                                   std::pair(flags.html, flags.html.empty() ? "" : viewPage({&view}))})
+    if (!path.empty())
+      if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
+        return fail(status);
+  return ExitCode::Good;
+}
+
 ExitCode runSimulate(const SimulateFlags &flags) {
   if (flags.model.isCompiled())
     return fail(ExitCode::Usage,
                 "a compiled program has the times of the machine that it was compiled for; give the model text (.npar) instead of '" +
                     flags.model.model + "'");
+  if (ExitCode code = checkOutlook(flags.outlook); code != ExitCode::Good)
+    return code;
   FileClaims files;
+  for (auto [flag, path] : {std::pair("--svg", &flags.svg), std::pair("--trace", &flags.trace), std::pair("--html", &flags.html)})
+    files.write(flag, *path);
+  files.read("the model", flags.model.file());
+  if (flags.model.machine)
+    files.read("--machine", *flags.model.machine);
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  for (const std::string &path : {flags.svg, flags.trace, flags.html})
+    if (!path.empty())
+      if (engine::Status status = checkWritable(path); !status.ok())
+        return fail(status);
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
@@ -64,13 +101,19 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);
   if (!places.ok())
     return fail(places.status());
-  engine::Result<Prediction> prediction = predict(program, *machine, *places);
-  if (!prediction.ok())
-    return fail(prediction.status());
-  if (flags.json)
-    std::cout << predictionJson(program, *prediction).dump(2) << '\n';
-  else
-    std::cout << predictionText(program, *prediction);
+  Outcome<Outlook> outlook = outlookOf(flags.outlook, program, *machine, *places);
+  if (!outlook.ok())
+    return outlook.code();
+  // Files first: what cannot be written leaves no half answer on standard output.
+  if (ExitCode code = writePictures(flags, program, *outlook); code != ExitCode::Good)
+    return code;
+  if (flags.json) {
+    nlohmann::ordered_json json = predictionJson(program, outlook->prediction);
+    addOutlook(json, *outlook);
+    std::cout << json.dump(2) << '\n';
+  } else {
+    std::cout << predictionText(program, outlook->prediction) << outlookText(*outlook);
+  }
   return ExitCode::Good;
 }
 
@@ -91,6 +134,14 @@ Command addSimulateCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
   addPlaceTo(*app, flags->place);
+  addOutlookTo(*app, flags->outlook);
+  app->add_option("--svg", flags->svg, "draw the simulated step: one lane per stage, communication, live memory")
+      ->type_name("FILE.svg")
+      ->check(notEmpty());
+  app->add_option("--trace", flags->trace, "write the simulated step for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
+  app->add_option("--html", flags->html, "one page to look around in the simulated step; needs no network")
+      ->type_name("FILE.html")
+      ->check(notEmpty());
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
             ExitCode code = findMachine(flags->model);

@@ -110,14 +110,15 @@ StepFlops flopsOf(const Program &program) {
   return {program.flops() + 3 * masked, executed};
 }
 
-engine::Result<Prediction> predict(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places) {
+engine::Result<Prediction> predict(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places,
+                                   const cost::Deviations &deviations) {
   Prediction result;
   result.machine = machine.name;
   result.ranks = worldOf(program);
   result.hosts = static_cast<int64_t>(places.size());
   result.batch = program.batch();
   cost::Topology topology(machine, places, result.ranks);
-  engine::Result<cost::Simulation> simulation = cost::simulateStep(program, machine, topology);
+  engine::Result<cost::Simulation> simulation = cost::simulateStep(program, machine, topology, deviations);
   if (!simulation.ok())
     return simulation.status();
   result.simulation = std::move(*simulation);

@@ -1,0 +1,78 @@
+// Moves the planned view's tasks to their simulated spans.
+#include "tools/npar/simulate/SimulatedView.h"
+
+#include "engine/program/Steps.h"
+
+#include <algorithm>
+
+namespace npar::driver {
+namespace {
+
+/// Of a fragment's tasks together: where its steps can be drawn.
+struct Stretch {
+  double planned = 0, simulated = 0; ///< lengths, of all tasks
+  double room = 0;                   ///< seconds from the begin of the last task to the training step's end
+};
+
+bool hasChain(const program::Fragment &fragment) {
+  return std::any_of(fragment.steps()->begin(), fragment.steps()->end(), [](const program::Step *step) { return !program::isAsync(*step); });
+}
+
+/// Tasks without a step in the rank's order (messages alone) come as long after the task before them as planned.
+void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, ClassView &one) {
+  double plannedEnd = 0, end = 0;
+  for (size_t index = 0; index < one.tasks.size(); ++index) {
+    ViewTask &task = one.tasks[index];
+    double gap = std::max(0.0, task.begin - plannedEnd), length = task.end - task.begin;
+    plannedEnd = std::max(plannedEnd, task.end);
+    if (hasChain(*rankClass.fragments()->Get(task.fragment)))
+      task.begin = spans[index].begin, task.end = spans[index].end;
+    else
+      task.begin = end + gap, task.end = task.begin + length;
+    end = std::max(end, task.end);
+  }
+}
+
+void moveSteps(const program::Fragment &fragment, const Stretch &stretch, ViewFragment &shown, double tasks) {
+  double planned = stretch.planned / tasks, simulated = stretch.simulated / tasks;
+  double factor = planned > 0 ? simulated / planned : 1;
+  auto moved = [&](double at) { return at < 0 ? at : at <= planned ? at * factor : simulated + at - planned; };
+  for (uint32_t place = 0; place < shown.steps.size(); ++place) {
+    ViewStep &step = shown.steps[place];
+    double begin = moved(step.begin);
+    double end = program::isAsync(*fragment.steps()->Get(place)) ? begin + step.end - step.begin : moved(step.end);
+    step.end = std::min(end, stretch.room);
+    step.begin = std::min(begin, step.end);
+  }
+}
+
+} // namespace
+
+View simulatedView(const program::Program &program, const cost::Simulation &simulation, const std::string &remark) {
+  View view = viewOf(program);
+  view.origin = "simulated";
+  view.timed = true;
+  view.title += remark;
+  for (ClassView &one : view.classes) {
+    const program::RankClass &rankClass = *program.classes()->Get(one.programClass);
+    std::vector<Stretch> stretches(one.fragments.size(), {0, 0, simulation.seconds});
+    std::vector<double> tasks(one.fragments.size());
+    for (const ViewTask &task : one.tasks)
+      stretches[task.fragment].planned += task.end - task.begin;
+    moveTasks(rankClass, simulation.tasks[one.programClass], one);
+    for (const ViewTask &task : one.tasks) {
+      Stretch &stretch = stretches[task.fragment];
+      stretch.simulated += task.end - task.begin;
+      stretch.room = std::min(stretch.room, simulation.seconds - task.begin);
+      ++tasks[task.fragment];
+    }
+    for (size_t index = 0; index < stretches.size(); ++index)
+      if (tasks[index] > 0)
+        moveSteps(*rankClass.fragments()->Get(static_cast<uint32_t>(index)), stretches[index], one.fragments[index], tasks[index]);
+  }
+  finishTimes(program, view);
+  view.span = simulation.seconds;
+  return view;
+}
+
+} // namespace npar::driver
