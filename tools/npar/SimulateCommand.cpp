@@ -54,7 +54,7 @@ ExitCode writePictures(const SimulateFlags &flags, const program::Program &progr
   if (flags.svg.empty() && flags.trace.empty() && flags.html.empty())
     return ExitCode::Good;
   const Prediction &prediction = outlook.prediction;
-  View view = simulatedView(program, prediction.simulation,
+  View view = simulatedView(program, prediction.simulation, outlook.disturbance.deviations,
                             fmt::format(", on {} of '{}'{}", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts),
                                         prediction.machine, outlook.undisturbed ? ", slowed" : ""));
   for (const auto &[path, text] : {std::pair(flags.svg, flags.svg.empty() ? "" : timelineSvg(timelineOf(view))),

@@ -80,7 +80,7 @@ void addOutlookTo(CLI::App &app, OutlookFlags &flags) {
                  "with mean 1, the same for all of the rank's program steps, independent of other ranks. Ranks that do the same wait for\n"
                  "the slowest of them. Prints mean, median and 95th percentile of the step")
       ->type_name("PERCENT%")
-      ->check(percentage());
+      ->transform(percentage());
   app.add_option("--seed", flags.seed, "of --jitter (default: 0)")->type_name("N")->check(wholeNumber());
   app.add_option("--samples", flags.samples, "steps that --jitter simulates (default: 100)")->type_name("N")->check(wholeNumber(1, 1000000));
   app.add_option("--mtbf", flags.deviceHours,
@@ -97,7 +97,7 @@ void addOutlookTo(CLI::App &app, OutlookFlags &flags) {
       ->check(seconds());
   app.add_option("--tokens", flags.tokens, "what training on so many tokens takes: steps, time, hours of devices, money")
       ->type_name("N")
-      ->check(tokenCount());
+      ->transform(tokenCount());
 }
 
 ExitCode checkOutlook(const OutlookFlags &flags) {
@@ -123,8 +123,9 @@ Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &pr
   Outcome<Disturbance> disturbance = disturbanceOf(flags.slow, program, machine, places);
   if (!disturbance.ok())
     return disturbance.code();
+  result.disturbance = std::move(*disturbance);
   engine::Result<Prediction> prediction =
-      predict(program, machine, places, flags.slow.given() ? disturbance->deviations : cost::Deviations());
+      predict(program, machine, places, flags.slow.given() ? result.disturbance.deviations : cost::Deviations());
   if (!prediction.ok())
     return fail(prediction.status());
   result.prediction = std::move(*prediction);
@@ -138,7 +139,7 @@ Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &pr
   if (flags.jitter > 0) {
     Waiting waiting("simulating steps with jitter");
     engine::Result<JitterResult> jitter =
-        sampleJitter(program, machine, topology, *disturbance, {flags.jitter, flags.seed.value_or(0), flags.samples.value_or(100)});
+        sampleJitter(program, machine, topology, result.disturbance, {flags.jitter, flags.seed.value_or(0), flags.samples.value_or(100)});
     if (!jitter.ok())
       return fail(jitter.status());
     result.jitter = *jitter;

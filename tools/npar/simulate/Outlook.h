@@ -28,6 +28,7 @@ ExitCode checkOutlook(const OutlookFlags &flags);
 
 struct Outlook {
   OutlookFlags flags;
+  Disturbance disturbance;
   std::optional<double> undisturbed; ///< seconds of a step without slow ranks and links, where there are some
   std::optional<JitterResult> jitter;
   std::optional<Failures> failures;

@@ -51,9 +51,9 @@ void addOutlook(nlohmann::ordered_json &json, const Outlook &outlook) {
                         {"effective_seconds_per_step", seconds * outlook.factor()}};
   if (outlook.flags.tokens > 0) {
     TokenCost cost(outlook);
-    json["tokens"] = {{"count", outlook.flags.tokens},
-                      {"per_step", outlook.tokensPerStep},
-                      {"steps", cost.steps},
+    json["tokens"] = {{"count", static_cast<uint64_t>(outlook.flags.tokens)},
+                      {"per_step", static_cast<uint64_t>(outlook.tokensPerStep)},
+                      {"steps", static_cast<uint64_t>(cost.steps)},
                       {"seconds", cost.seconds},
                       {"device_hours", cost.deviceHours},
                       {"dollars", cost.dollars > 0 ? nlohmann::ordered_json(cost.dollars) : nlohmann::ordered_json()}};

@@ -18,17 +18,50 @@ bool hasChain(const program::Fragment &fragment) {
   return std::any_of(fragment.steps()->begin(), fragment.steps()->end(), [](const program::Step *step) { return !program::isAsync(*step); });
 }
 
+/// Seconds that a fragment's steps in the rank's order take at most where they wait for nobody: by the plan, slowed.
+double longest(const program::Fragment &fragment, double slowerComputing, double slowerMessages) {
+  double seconds = 0;
+  for (const program::Step *step : *fragment.steps())
+    if (!program::isAsync(*step))
+      seconds += (step->end() - step->begin()) * (step->kind() == program::StepKind::Collective ? slowerMessages : slowerComputing);
+  return seconds;
+}
+
+/// How much of each task's span the rank waits for others at its beginning: a task begins with steps that need nothing of others. The
+/// simulation knows when a task's first step began and how long the class waits in all: what it does not wait between tasks it waits in
+/// those that last longer than planned.
+std::vector<double> waitsIn(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, double seconds, double idle,
+                            double slowerComputing, double slowerMessages) {
+  std::vector<double> waits(spans.size()), most;
+  for (const program::Fragment *fragment : *rankClass.fragments())
+    most.push_back(lookOf(fragment->phase()).isWork ? longest(*fragment, slowerComputing, slowerMessages) : seconds);
+  double sum = 0;
+  for (uint32_t index = 0; index < spans.size(); ++index) {
+    double length = spans[index].end - spans[index].begin;
+    waits[index] = std::max(0.0, length - most[rankClass.tasks()->Get(index)->fragment()]);
+    sum += waits[index];
+    idle -= index == 0 ? spans[0].begin : std::max(0.0, spans[index].begin - spans[index - 1].end);
+  }
+  double share = sum > 0 ? std::clamp(idle / sum, 0.0, 1.0) : 0;
+  for (double &wait : waits)
+    wait *= share;
+  return waits;
+}
+
 /// Tasks without a step in the rank's order (messages alone) come as long after the task before them as planned.
-void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, ClassView &one) {
+void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, const std::vector<double> &waits, ClassView &one) {
   double plannedEnd = 0, end = 0;
   for (size_t index = 0; index < one.tasks.size(); ++index) {
     ViewTask &task = one.tasks[index];
+    const program::Fragment &fragment = *rankClass.fragments()->Get(task.fragment);
     double gap = std::max(0.0, task.begin - plannedEnd), length = task.end - task.begin;
     plannedEnd = std::max(plannedEnd, task.end);
-    if (hasChain(*rankClass.fragments()->Get(task.fragment)))
-      task.begin = spans[index].begin, task.end = spans[index].end;
-    else
+    if (hasChain(fragment)) {
+      task.begin = spans[index].begin + waits[index];
+      task.end = spans[index].end;
+    } else {
       task.begin = end + gap, task.end = task.begin + length;
+    }
     end = std::max(end, task.end);
   }
 }
@@ -48,7 +81,11 @@ void moveSteps(const program::Fragment &fragment, const Stretch &stretch, ViewFr
 
 } // namespace
 
-View simulatedView(const program::Program &program, const cost::Simulation &simulation, const std::string &remark) {
+View simulatedView(const program::Program &program, const cost::Simulation &simulation, const cost::Deviations &deviations,
+                   const std::string &remark) {
+  double slowerMessages = 1;
+  for (double times : deviations.messages)
+    slowerMessages = std::max(slowerMessages, times);
   View view = viewOf(program);
   view.origin = "simulated";
   view.timed = true;
@@ -59,7 +96,10 @@ View simulatedView(const program::Program &program, const cost::Simulation &simu
     std::vector<double> tasks(one.fragments.size());
     for (const ViewTask &task : one.tasks)
       stretches[task.fragment].planned += task.end - task.begin;
-    moveTasks(rankClass, simulation.tasks[one.programClass], one);
+    const std::vector<cost::Span> &spans = simulation.tasks[one.programClass];
+    double slower = deviations.computing.empty() ? 1 : deviations.computing[one.programClass];
+    moveTasks(rankClass, spans,
+              waitsIn(rankClass, spans, simulation.seconds, simulation.classes[one.programClass].idle, slower, slowerMessages), one);
     for (const ViewTask &task : one.tasks) {
       Stretch &stretch = stretches[task.fragment];
       stretch.simulated += task.end - task.begin;
