@@ -54,12 +54,17 @@ ExitCode writePictures(const SimulateFlags &flags, const program::Program &progr
   if (flags.svg.empty() && flags.trace.empty() && flags.html.empty())
     return ExitCode::Good;
   const Prediction &prediction = outlook.prediction;
-  View view = simulatedView(program, prediction.simulation, outlook.disturbance.deviations,
-                            fmt::format(", on {} of '{}'{}", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts),
-                                        prediction.machine, outlook.undisturbed ? ", slowed" : ""));
+  std::string where =
+      fmt::format(", on {} of '{}'", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts), prediction.machine);
+  View view =
+      simulatedView(program, prediction.simulation, outlook.disturbance.deviations, where + (outlook.undisturbed ? ", slowed" : ""));
+  std::optional<View> plain;
+  if (outlook.undisturbed && !flags.html.empty())
+    plain = simulatedView(program, *outlook.undisturbed, {}, where);
+  auto page = [&] { return plain ? viewPage({&view, &*plain}) : viewPage({&view}); };
   for (const auto &[path, text] : {std::pair(flags.svg, flags.svg.empty() ? "" : timelineSvg(timelineOf(view))),
                                    std::pair(flags.trace, flags.trace.empty() ? "" : viewTrace(view)),
-                                   std::pair(flags.html, flags.html.empty() ? "" : viewPage({&view}))})
+                                   std::pair(flags.html, flags.html.empty() ? "" : page())})
     if (!path.empty())
       if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
         return fail(status);
@@ -139,7 +144,7 @@ Command addSimulateCommand(CLI::App &driver) {
       ->type_name("FILE.svg")
       ->check(notEmpty());
   app->add_option("--trace", flags->trace, "write the simulated step for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
-  app->add_option("--html", flags->html, "one page to look around in the simulated step; needs no network")
+  app->add_option("--html", flags->html, "one page to look around in the simulated step, above the undisturbed one where ranks or links are slow; needs no network")
       ->type_name("FILE.html")
       ->check(notEmpty());
   app->add_flag("--json", flags->json, "one JSON object on standard output");

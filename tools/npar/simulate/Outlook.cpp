@@ -134,7 +134,7 @@ Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &pr
     engine::Result<cost::Simulation> plain = cost::simulateStep(program, machine, topology);
     if (!plain.ok())
       return fail(plain.status());
-    result.undisturbed = plain->seconds;
+    result.undisturbed = std::move(*plain);
   }
   if (flags.jitter > 0) {
     Waiting waiting("simulating steps with jitter");

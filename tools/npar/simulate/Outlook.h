@@ -29,7 +29,7 @@ ExitCode checkOutlook(const OutlookFlags &flags);
 struct Outlook {
   OutlookFlags flags;
   Disturbance disturbance;
-  std::optional<double> undisturbed; ///< seconds of a step without slow ranks and links, where there are some
+  std::optional<cost::Simulation> undisturbed; ///< without slow ranks and links, where there are some
   std::optional<JitterResult> jitter;
   std::optional<Failures> failures;
   double tokensPerStep = 0; ///< 0: the model reads none

@@ -10,7 +10,7 @@ namespace {
 
 /// Of a fragment's tasks together: where its steps can be drawn.
 struct Stretch {
-  double planned = 0, simulated = 0; ///< lengths, of all tasks
+  double planned = 0, simulated = 0; ///< lengths of the shortest task: what fits there fits into each
   double room = 0;                   ///< seconds from the begin of the last task to the training step's end
 };
 
@@ -66,10 +66,9 @@ void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span
   }
 }
 
-void moveSteps(const program::Fragment &fragment, const Stretch &stretch, ViewFragment &shown, double tasks) {
-  double planned = stretch.planned / tasks, simulated = stretch.simulated / tasks;
-  double factor = planned > 0 ? simulated / planned : 1;
-  auto moved = [&](double at) { return at < 0 ? at : at <= planned ? at * factor : simulated + at - planned; };
+void moveSteps(const program::Fragment &fragment, const Stretch &stretch, ViewFragment &shown) {
+  double factor = stretch.planned > 0 ? stretch.simulated / stretch.planned : 1;
+  auto moved = [&](double at) { return at < 0 ? at : at <= stretch.planned ? at * factor : stretch.simulated + at - stretch.planned; };
   for (uint32_t place = 0; place < shown.steps.size(); ++place) {
     ViewStep &step = shown.steps[place];
     double begin = moved(step.begin);
@@ -92,23 +91,21 @@ View simulatedView(const program::Program &program, const cost::Simulation &simu
   view.title += remark;
   for (ClassView &one : view.classes) {
     const program::RankClass &rankClass = *program.classes()->Get(one.programClass);
-    std::vector<Stretch> stretches(one.fragments.size(), {0, 0, simulation.seconds});
-    std::vector<double> tasks(one.fragments.size());
+    std::vector<Stretch> stretches(one.fragments.size(), {simulation.seconds, simulation.seconds, simulation.seconds});
+    auto shorten = [](double &length, const ViewTask &task) { length = std::min(length, task.end - task.begin); };
     for (const ViewTask &task : one.tasks)
-      stretches[task.fragment].planned += task.end - task.begin;
+      shorten(stretches[task.fragment].planned, task);
     const std::vector<cost::Span> &spans = simulation.tasks[one.programClass];
     double slower = deviations.computing.empty() ? 1 : deviations.computing[one.programClass];
     moveTasks(rankClass, spans,
               waitsIn(rankClass, spans, simulation.seconds, simulation.classes[one.programClass].idle, slower, slowerMessages), one);
     for (const ViewTask &task : one.tasks) {
       Stretch &stretch = stretches[task.fragment];
-      stretch.simulated += task.end - task.begin;
+      shorten(stretch.simulated, task);
       stretch.room = std::min(stretch.room, simulation.seconds - task.begin);
-      ++tasks[task.fragment];
     }
-    for (size_t index = 0; index < stretches.size(); ++index)
-      if (tasks[index] > 0)
-        moveSteps(*rankClass.fragments()->Get(static_cast<uint32_t>(index)), stretches[index], one.fragments[index], tasks[index]);
+    for (uint32_t index = 0; index < stretches.size(); ++index)
+      moveSteps(*rankClass.fragments()->Get(index), stretches[index], one.fragments[index]);
   }
   finishTimes(program, view);
   view.span = simulation.seconds;
