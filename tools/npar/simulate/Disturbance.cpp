@@ -80,12 +80,13 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
                                                 const std::vector<std::vector<int64_t>> &places) {
   int64_t world = worldOf(program);
   auto wrong = [&](const std::string &noun, int64_t count, const std::string &whose) {
-    return engine::Status(engine::Code::BadInput, fmt::format("--slow {}: there is no {} {}; {} 0 to {}", flag, noun, chosen.last, whose, count - 1));
+    return engine::Status(engine::Code::BadInput, fmt::format("--slow {}: there is no {} {}; {} {}, from 0 on", flag, noun, chosen.last, whose,
+                                                              count));
   };
   std::vector<int64_t> ranks;
   if (chosen.name == "rank") {
     if (chosen.last >= world)
-      return wrong("rank", world, "the mesh has ranks");
+      return wrong("rank", world, "ranks of the mesh:");
     for (int64_t rank = chosen.first; rank <= chosen.last; ++rank)
       ranks.push_back(rank);
     return ranks;
@@ -93,7 +94,7 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
   if (chosen.name == "host") {
     int64_t hosts = static_cast<int64_t>(places.size());
     if (chosen.last >= hosts)
-      return wrong("host", hosts, "the ranks are on hosts");
+      return wrong("host", hosts, "hosts that ranks are on:");
     for (int64_t host = chosen.first; host <= chosen.last; ++host)
       ranks.insert(ranks.end(), places[host].begin(), places[host].end());
     return ranks;
@@ -105,7 +106,7 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
     if (one.name()->str() != chosen.name)
       continue;
     if (chosen.last >= one.size())
-      return wrong(chosen.name + " =", one.size(), fmt::format("mesh axis '{}' goes from", chosen.name));
+      return wrong(chosen.name + " =", one.size(), fmt::format("size of mesh axis '{}':", chosen.name));
     for (int64_t rank = 0; rank < world; ++rank)
       if (int64_t at = coordinatesOf(program, rank)[axis]; at >= chosen.first && at <= chosen.last)
         ranks.push_back(rank);
