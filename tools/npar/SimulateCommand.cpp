@@ -130,7 +130,9 @@ Command addSimulateCommand(CLI::App &driver) {
       "simulate",
       "predict a training step on machines that need not be there\n\n"
       "Example:\n"
-      "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n\n"
+      "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n"
+      "  npar simulate gpt2 --machine p4d --set batch=64 --slow rank=3:1.5 --jitter 5% --svg step.svg --trace step.json\n"
+      "  npar simulate gpt2 --machine p4d --set batch=64 --mtbf 50000 --checkpoint 30 --restart 600 --tokens 300B\n\n"
       "The plan's program is compiled for the machine, and its own steps, messages and collectives pass in simulated\n"
       "time: links are shared by what is sent at the same time. MFU is a share of the peak that the machine's file states.\n");
   flags->model.addTo(*app);
