@@ -3,8 +3,8 @@
 
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
-#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/files/PendingFile.h"
+#include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
@@ -62,9 +62,9 @@ ExitCode writePictures(const SimulateFlags &flags, const program::Program &progr
   if (outlook.undisturbed && !flags.html.empty())
     plain = simulatedView(program, *outlook.undisturbed, {}, where);
   auto page = [&] { return plain ? viewPage({&view, &*plain}) : viewPage({&view}); };
-  for (const auto &[path, text] : {std::pair(flags.svg, flags.svg.empty() ? "" : timelineSvg(timelineOf(view))),
-                                   std::pair(flags.trace, flags.trace.empty() ? "" : viewTrace(view)),
-                                   std::pair(flags.html, flags.html.empty() ? "" : page())})
+  for (const auto &[path, text] :
+       {std::pair(flags.svg, flags.svg.empty() ? "" : timelineSvg(timelineOf(view))),
+        std::pair(flags.trace, flags.trace.empty() ? "" : viewTrace(view)), std::pair(flags.html, flags.html.empty() ? "" : page())})
     if (!path.empty())
       if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
         return fail(status);
@@ -145,8 +145,12 @@ Command addSimulateCommand(CLI::App &driver) {
   app->add_option("--svg", flags->svg, "draw the simulated step: one lane per stage, communication, live memory")
       ->type_name("FILE.svg")
       ->check(notEmpty());
-  app->add_option("--trace", flags->trace, "write the simulated step for Perfetto or chrome://tracing")->type_name("FILE.json")->check(notEmpty());
-  app->add_option("--html", flags->html, "one page to look around in the simulated step, above the undisturbed one where ranks or links are slow; needs no network")
+  app->add_option("--trace", flags->trace, "write the simulated step for Perfetto or chrome://tracing")
+      ->type_name("FILE.json")
+      ->check(notEmpty());
+  app->add_option("--html", flags->html,
+                  "one page to look around in the simulated step, and below it the undisturbed one where ranks or links are slow;\n"
+                  "needs no network")
       ->type_name("FILE.html")
       ->check(notEmpty());
   app->add_flag("--json", flags->json, "one JSON object on standard output");

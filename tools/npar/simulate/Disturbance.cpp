@@ -80,8 +80,8 @@ engine::Result<std::vector<int64_t>> ranksNamed(const Chosen &chosen, const std:
                                                 const std::vector<std::vector<int64_t>> &places) {
   int64_t world = worldOf(program);
   auto wrong = [&](const std::string &noun, int64_t count, const std::string &whose) {
-    return engine::Status(engine::Code::BadInput, fmt::format("--slow {}: there is no {} {}; {} {}, from 0 on", flag, noun, chosen.last, whose,
-                                                              count));
+    return engine::Status(engine::Code::BadInput,
+                          fmt::format("--slow {}: there is no {} {}; {} {}, from 0 on", flag, noun, chosen.last, whose, count));
   };
   std::vector<int64_t> ranks;
   if (chosen.name == "rank") {
@@ -129,7 +129,8 @@ void addSlowTo(CLI::App &app, SlowFlags &flags) {
             std::optional<Slower> slower = slowerOf(text);
             return slower && chosenOf(slower->what)
                        ? std::string()
-                       : "'" + text + "' does not say which ranks take how many times as long (1 or more), such as rank=3:1.5 or host=0-1:1.2";
+                       : "'" + text +
+                             "' does not say which ranks take how many times as long (1 or more), such as rank=3:1.5 or host=0-1:1.2";
           },
           ""))
       ->allow_extra_args(false)
@@ -176,7 +177,8 @@ Outcome<Disturbance> disturbanceOf(const SlowFlags &flags, const Program &progra
     Slower slower = *slowerOf(flag);
     size_t level = *levelOf(slower.what);
     if (machine.links[level].bandwidth <= 0)
-      return fail(ExitCode::BadInput, fmt::format("--slow-link {}: machine '{}' has no links of level '{}'", flag, machine.name, slower.what));
+      return fail(ExitCode::BadInput,
+                  fmt::format("--slow-link {}: machine '{}' has no links of level '{}'", flag, machine.name, slower.what));
     double &times = result.deviations.messages[level];
     times = std::max(times, slower.times);
   }

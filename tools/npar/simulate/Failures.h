@@ -19,8 +19,8 @@ struct Failures {
 double youngInterval(const Failures &failures);
 double dalyInterval(const Failures &failures);
 
-/// How many times as long training takes with a checkpoint after every `interval` seconds of computing: Daly's equation (20). Infinite where
-/// the job practically never gets from one checkpoint to the next.
+/// How many times as long training takes with a checkpoint after every `interval` seconds of computing: Daly's equation (20). Infinite
+/// where the job practically never gets from one checkpoint to the next.
 double slowdown(const Failures &failures, double interval);
 
 /// The steps between two checkpoints, at least 1, as near to Daly's interval as whole steps allow.

@@ -1,9 +1,9 @@
 // Training steps in which each rank computes a little longer or shorter than planned, by chance.
 //
-// A rank's computing of a step takes X times as long, X lognormal of mean 1: all of its program steps alike, for what slows a device (clocks,
-// other processes, its neighbours) lasts longer than a program step. Ranks are independent. What ranks of a class do together takes as long
-// as the slowest of them, so that a class is simulated at the largest of its ranks' X, which is drawn at once: P(max <= x) = P(X <= x)^ranks.
-// Where a class's ranks meet only at the end of a step, as replicas do, that is an upper bound.
+// A rank's computing of a step takes X times as long, X lognormal of mean 1: all of its program steps alike, for what slows a device
+// (clocks, other processes, its neighbours) lasts longer than a program step. Ranks are independent. What ranks of a class do together
+// takes as long as the slowest of them, so that a class is simulated at the largest of its ranks' X, which is drawn at once: P(max <= x) =
+// P(X <= x)^ranks. Where a class's ranks meet only at the end of a step, as replicas do, that is an upper bound.
 #pragma once
 
 #include "compiler/cost/Simulation.h"

@@ -82,14 +82,19 @@ void addOutlookTo(CLI::App &app, OutlookFlags &flags) {
       ->type_name("PERCENT%")
       ->transform(percentage());
   app.add_option("--seed", flags.seed, "of --jitter (default: 0)")->type_name("N")->check(wholeNumber());
-  app.add_option("--samples", flags.samples, "steps that --jitter simulates (default: 100)")->type_name("N")->check(wholeNumber(1, 1000000));
+  app.add_option("--samples", flags.samples, "steps that --jitter simulates (default: 100)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 1000000));
   app.add_option("--mtbf", flags.deviceHours,
                  "a device fails every so many hours, and all ranks go on from the last checkpoint: the best interval between checkpoints\n"
                  "(Young 1974, Daly 2006), the share of time lost, the seconds of a step with that")
       ->type_name("HOURS")
       ->check(hours());
-  app.add_option("--host-mtbf", flags.hostHours, "a host fails every so many hours, besides its devices")->type_name("HOURS")->check(hours());
-  app.add_option("--checkpoint", flags.checkpoint, "for so long training stands still to write a checkpoint: goes with --mtbf or --host-mtbf")
+  app.add_option("--host-mtbf", flags.hostHours, "a host fails every so many hours, besides its devices")
+      ->type_name("HOURS")
+      ->check(hours());
+  app.add_option("--checkpoint", flags.checkpoint,
+                 "for so long training stands still to write a checkpoint: goes with --mtbf or --host-mtbf")
       ->type_name("SECONDS")
       ->check(seconds());
   app.add_option("--restart", flags.restart, "from a failure until training goes on: goes with --mtbf or --host-mtbf")
@@ -108,8 +113,9 @@ ExitCode checkOutlook(const OutlookFlags &flags) {
     return fail(ExitCode::Usage, std::string(flags.checkpoint > 0 ? "--checkpoint" : "--restart") +
                                      " is of failures: it goes with --mtbf HOURS of a device or --host-mtbf HOURS of a host");
   if (fails && (flags.checkpoint == 0 || flags.restart == 0))
-    return fail(ExitCode::Usage, std::string(flags.deviceHours > 0 ? "--mtbf" : "--host-mtbf") +
-                                     " needs --checkpoint SECONDS to write a checkpoint and --restart SECONDS from a failure until training goes on");
+    return fail(ExitCode::Usage,
+                std::string(flags.deviceHours > 0 ? "--mtbf" : "--host-mtbf") +
+                    " needs --checkpoint SECONDS to write a checkpoint and --restart SECONDS from a failure until training goes on");
   return ExitCode::Good;
 }
 
@@ -149,10 +155,11 @@ Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &pr
                      (flags.hostHours > 0 ? static_cast<double>(result.prediction.hosts) / flags.hostHours : 0);
     result.failures = Failures{3600 / perHour, flags.checkpoint, flags.restart};
     if (double factor = result.factor(); !(factor < 1e6))
-      return fail(ExitCode::BadInput,
-                  fmt::format("something fails every {:.3g} s, and a step takes {:.3g} s, a checkpoint {:.3g} s, a restart {:.3g} s: training does "
-                              "not get on",
-                              result.failures->between, result.secondsPerStep(), flags.checkpoint, flags.restart));
+      return fail(
+          ExitCode::BadInput,
+          fmt::format("something fails every {:.3g} s, and a step takes {:.3g} s, a checkpoint {:.3g} s, a restart {:.3g} s: training does "
+                      "not get on",
+                      result.failures->between, result.secondsPerStep(), flags.checkpoint, flags.restart));
   }
   return result;
 }

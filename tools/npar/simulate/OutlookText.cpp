@@ -82,7 +82,8 @@ std::string outlookText(const Outlook &outlook) {
     text += predictionRow("  checkpoint every", lengthText(dalyInterval(failures)),
                           fmt::format("{} step{} (Daly 2006; Young 1974: {})", outlook.interval(), outlook.interval() == 1 ? "" : "s",
                                       lengthText(youngInterval(failures))));
-    text += predictionRow("  lost", fmt::format("{:.2f} %", 100 * (1 - 1 / outlook.factor())), "to checkpoints, restarts and what is computed again");
+    text += predictionRow("  lost", fmt::format("{:.2f} %", 100 * (1 - 1 / outlook.factor())),
+                          "to checkpoints, restarts and what is computed again");
     text += predictionRow("  step with that", secondsText(outlook.secondsPerStep() * outlook.factor()));
   }
   if (outlook.flags.tokens > 0) {

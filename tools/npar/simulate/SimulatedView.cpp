@@ -15,7 +15,8 @@ struct Stretch {
 };
 
 bool hasChain(const program::Fragment &fragment) {
-  return std::any_of(fragment.steps()->begin(), fragment.steps()->end(), [](const program::Step *step) { return !program::isAsync(*step); });
+  return std::any_of(fragment.steps()->begin(), fragment.steps()->end(),
+                     [](const program::Step *step) { return !program::isAsync(*step); });
 }
 
 /// Seconds that a fragment's steps in the rank's order take at most where they wait for nobody: by the plan, slowed.
@@ -49,7 +50,8 @@ std::vector<double> waitsIn(const program::RankClass &rankClass, const std::vect
 }
 
 /// Tasks without a step in the rank's order (messages alone) come as long after the task before them as planned.
-void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, const std::vector<double> &waits, ClassView &one) {
+void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, const std::vector<double> &waits,
+               ClassView &one) {
   double plannedEnd = 0, end = 0;
   for (size_t index = 0; index < one.tasks.size(); ++index) {
     ViewTask &task = one.tasks[index];
