@@ -4,6 +4,7 @@
 #include "engine/program/Steps.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace npar::driver {
 namespace {
@@ -29,29 +30,53 @@ double longest(const program::Fragment &fragment, double slowerComputing, double
 }
 
 /// How much of each task's span the rank waits for others at its beginning: a task begins with steps that need nothing of others. The
-/// simulation knows when a task's first step began and how long the class waits in all: what it does not wait between tasks it waits in
-/// those that last longer than planned.
-std::vector<double> waitsIn(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, double seconds, double idle,
-                            double slowerComputing, double slowerMessages) {
-  std::vector<double> waits(spans.size()), most;
-  for (const program::Fragment *fragment : *rankClass.fragments())
-    most.push_back(lookOf(fragment->phase()).isWork ? longest(*fragment, slowerComputing, slowerMessages) : seconds);
-  double sum = 0;
-  for (uint32_t index = 0; index < spans.size(); ++index) {
-    double length = spans[index].end - spans[index].begin;
-    waits[index] = std::max(0.0, length - most[rankClass.tasks()->Get(index)->fragment()]);
-    sum += waits[index];
-    idle -= index == 0 ? spans[0].begin : std::max(0.0, spans[index].begin - spans[index - 1].end);
+/// simulation knows when a task's first step began and how long the class waits in all. What it does not wait between tasks it waits in
+/// those that last longer than others of their fragment, and what is left then in those that last longer than planned.
+class Waits {
+public:
+  Waits(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, double idle, double slowerComputing,
+        double slowerMessages)
+      : rankClass(rankClass), spans(spans), waits(spans.size()), idle(idle) {
+    std::vector<double> planned, shortest(rankClass.fragments()->size(), std::numeric_limits<double>::infinity());
+    for (const program::Fragment *fragment : *rankClass.fragments())
+      planned.push_back(longest(*fragment, slowerComputing, slowerMessages));
+    for (uint32_t index = 0; index < spans.size(); ++index) {
+      uint32_t fragment = rankClass.tasks()->Get(index)->fragment();
+      shortest[fragment] = std::min(shortest[fragment], lengthOf(index));
+      this->idle -= index == 0 ? spans[0].begin : std::max(0.0, spans[index].begin - spans[index - 1].end);
+      if (!repeats(fragment))
+        this->idle -= std::max(0.0, lengthOf(index) - planned[fragment]);
+    }
+    takeAbove(shortest);
+    takeAbove(planned);
   }
-  double share = sum > 0 ? std::clamp(idle / sum, 0.0, 1.0) : 0;
-  for (double &wait : waits)
-    wait *= share;
-  return waits;
-}
+  double of(size_t task) const { return waits[task]; }
+
+private:
+  const program::RankClass &rankClass;
+  const std::vector<cost::Span> &spans;
+  std::vector<double> waits;
+  double idle; ///< that no task has yet
+
+  double lengthOf(size_t task) const { return spans[task].end - spans[task].begin - waits[task]; }
+  bool repeats(uint32_t fragment) const { return lookOf(rankClass.fragments()->Get(fragment)->phase()).isWork; }
+
+  /// In proportion to what tasks are longer than `lengths` of their fragments.
+  void takeAbove(const std::vector<double> &lengths) {
+    std::vector<double> above(spans.size());
+    double sum = 0;
+    for (uint32_t index = 0; index < spans.size(); ++index)
+      if (uint32_t fragment = rankClass.tasks()->Get(index)->fragment(); repeats(fragment))
+        sum += above[index] = std::max(0.0, lengthOf(index) - lengths[fragment]);
+    double share = sum > 0 ? std::clamp(idle / sum, 0.0, 1.0) : 0;
+    for (size_t index = 0; index < spans.size(); ++index)
+      waits[index] += share * above[index];
+    idle -= share * sum;
+  }
+};
 
 /// Tasks without a step in the rank's order (messages alone) come as long after the task before them as planned.
-void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, const std::vector<double> &waits,
-               ClassView &one) {
+void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span> &spans, const Waits &waits, ClassView &one) {
   double plannedEnd = 0, end = 0;
   for (size_t index = 0; index < one.tasks.size(); ++index) {
     ViewTask &task = one.tasks[index];
@@ -59,7 +84,7 @@ void moveTasks(const program::RankClass &rankClass, const std::vector<cost::Span
     double gap = std::max(0.0, task.begin - plannedEnd), length = task.end - task.begin;
     plannedEnd = std::max(plannedEnd, task.end);
     if (hasChain(fragment)) {
-      task.begin = spans[index].begin + waits[index];
+      task.begin = spans[index].begin + waits.of(index);
       task.end = spans[index].end;
     } else {
       task.begin = end + gap, task.end = task.begin + length;
@@ -99,8 +124,8 @@ View simulatedView(const program::Program &program, const cost::Simulation &simu
       shorten(stretches[task.fragment].planned, task);
     const std::vector<cost::Span> &spans = simulation.tasks[one.programClass];
     double slower = deviations.computing.empty() ? 1 : deviations.computing[one.programClass];
-    moveTasks(rankClass, spans,
-              waitsIn(rankClass, spans, simulation.seconds, simulation.classes[one.programClass].idle, slower, slowerMessages), one);
+    Waits waits(rankClass, spans, simulation.classes[one.programClass].idle, slower, slowerMessages);
+    moveTasks(rankClass, spans, waits, one);
     for (const ViewTask &task : one.tasks) {
       Stretch &stretch = stretches[task.fragment];
       shorten(stretch.simulated, task);
