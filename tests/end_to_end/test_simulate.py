@@ -155,6 +155,13 @@ class SimulateTest(DriverTest):
         self.assertAlmostEqual(plain["tokens"]["device_hours"], plain["tokens"]["seconds"] * plain["ranks"] / 3600, 6)
         self.assertIsNone(self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--tokens", "1e9")["tokens"]["dollars"])
 
+    def test_published_checkpoint_intervals(self):
+        """Daly 2006, figures 3 to 5: checkpoints of 5 minutes, restarts of 10."""
+        for between, minutes in ((24, 117), (6, 57), (0.25, 9.1)):
+            said = self.json("gpt2", "--machine", "p4d", *SMALL, "--host-mtbf", str(between), "--checkpoint", "300", "--restart", "600")
+            self.assertEqual(said["hosts"], 1)
+            self.assertAlmostEqual(said["failures"]["interval_seconds"] / 60 / minutes, 1, delta=0.006)
+
     def test_pictures(self):
         """Boxes, slices and the page lie within the simulated step, and a rank does one thing after the other."""
         paths = [self.folder / name for name in ("step.svg", "step.json", "step.html")]

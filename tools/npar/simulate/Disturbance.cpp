@@ -6,6 +6,7 @@
 #include "tools/npar/terminal/Talk.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>

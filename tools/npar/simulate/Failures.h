@@ -15,12 +15,13 @@ struct Failures {
   double restart = 0;    ///< seconds from a failure until training goes on
 };
 
-/// Seconds of computing between two checkpoints that lose least: Young's sqrt(2 checkpoint between), and Daly's equation (37).
+/// Seconds of computing between two checkpoints that lose least: Young's sqrt(2 checkpoint between), and Daly's
+/// perturbation series, which holds where checkpoints take long too.
 double youngInterval(const Failures &failures);
 double dalyInterval(const Failures &failures);
 
-/// How many times as long training takes with a checkpoint after every `interval` seconds of computing: Daly's equation (20). Infinite
-/// where the job practically never gets from one checkpoint to the next.
+/// How many times as long training takes with a checkpoint after every `interval` seconds of computing, by Daly's complete cost function.
+/// Infinite where the job practically never gets from one checkpoint to the next.
 double slowdown(const Failures &failures, double interval);
 
 /// The steps between two checkpoints, at least 1, as near to Daly's interval as whole steps allow.

@@ -6,6 +6,8 @@
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
