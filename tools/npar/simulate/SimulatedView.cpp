@@ -11,8 +11,9 @@ namespace {
 
 /// Of a fragment's tasks together: where its steps can be drawn.
 struct Stretch {
-  double planned = 0, simulated = 0; ///< lengths of the shortest task: what fits there fits into each
-  double room = 0;                   ///< seconds from the begin of the last task to the training step's end
+  static constexpr double unknown = std::numeric_limits<double>::infinity(); ///< there is no task
+  double planned = unknown, simulated = unknown; ///< lengths of the shortest task: what fits there fits into each
+  double room = unknown;                         ///< seconds from the begin of the last task to the training step's end
 };
 
 bool hasChain(const program::Fragment &fragment) {
@@ -40,10 +41,12 @@ public:
     std::vector<double> planned, shortest(rankClass.fragments()->size(), std::numeric_limits<double>::infinity());
     for (const program::Fragment *fragment : *rankClass.fragments())
       planned.push_back(longest(*fragment, slowerComputing, slowerMessages));
+    double last = 0; // end of the task before, of those with steps in the rank's order
     for (uint32_t index = 0; index < spans.size(); ++index) {
       uint32_t fragment = rankClass.tasks()->Get(index)->fragment();
       shortest[fragment] = std::min(shortest[fragment], lengthOf(index));
-      this->idle -= index == 0 ? spans[0].begin : std::max(0.0, spans[index].begin - spans[index - 1].end);
+      this->idle -= std::max(0.0, spans[index].begin - last);
+      last = std::max(last, spans[index].end);
       if (!repeats(fragment))
         this->idle -= std::max(0.0, lengthOf(index) - planned[fragment]);
     }
@@ -118,7 +121,7 @@ View simulatedView(const program::Program &program, const cost::Simulation &simu
   view.title += remark;
   for (ClassView &one : view.classes) {
     const program::RankClass &rankClass = *program.classes()->Get(one.programClass);
-    std::vector<Stretch> stretches(one.fragments.size(), {simulation.seconds, simulation.seconds, simulation.seconds});
+    std::vector<Stretch> stretches(one.fragments.size());
     auto shorten = [](double &length, const ViewTask &task) { length = std::min(length, task.end - task.begin); };
     for (const ViewTask &task : one.tasks)
       shorten(stretches[task.fragment].planned, task);
@@ -132,7 +135,8 @@ View simulatedView(const program::Program &program, const cost::Simulation &simu
       stretch.room = std::min(stretch.room, simulation.seconds - task.begin);
     }
     for (uint32_t index = 0; index < stretches.size(); ++index)
-      moveSteps(*rankClass.fragments()->Get(index), stretches[index], one.fragments[index]);
+      if (stretches[index].room != Stretch::unknown)
+        moveSteps(*rankClass.fragments()->Get(index), stretches[index], one.fragments[index]);
   }
   finishTimes(program, view);
   view.span = simulation.seconds;
