@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace npar::cost {
 
@@ -26,14 +27,34 @@ static size_t typeIndex(program::ElementType type) {
 /// A figure's share of a side: nothing where the side is not known.
 static double edge(double figure, double side) { return side > 0 ? figure / side : 0; }
 
+/// How many times as long a product takes because units compute whole tiles and wait for each other in the last round ("wave
+/// quantization"). Tiles may stand either way and be halved up to twice: the best counts.
+static double tiling(const Machine &machine, const dsl::ProductFigures &product, const Operation &op) {
+  if (machine.units <= 0 || product.tileRows <= 0 || product.tileColumns <= 0 || op.m <= 0 || op.n <= 0 || op.k <= 0)
+    return 1;
+  double batch = op.operations / (2 * op.m * op.n * op.k), best = 0, speed = 1;
+  double longer = std::max(product.tileRows, product.tileColumns), shorter = std::min(product.tileRows, product.tileColumns);
+  for (int halving = 0; halving <= 2 && speed > 0; ++halving, speed *= product.halved) {
+    for (auto [rows, columns] : {std::pair(longer, shorter), std::pair(shorter, longer)}) {
+      double rounds = std::ceil(batch * std::ceil(op.m / rows) * std::ceil(op.n / columns) / machine.units);
+      double longest = rounds * machine.units * rows * columns / (batch * op.m * op.n) / speed;
+      best = best > 0 ? std::min(best, longest) : longest;
+    }
+    longer /= 2;
+    if (longer < shorter)
+      std::swap(longer, shorter);
+  }
+  return best;
+}
+
 double workSeconds(const Machine &machine, const Operation &op) {
   switch (op.work) {
   case Work::Product: {
     if (op.type == program::ElementType::F64) // a generated kernel
       return 2 * op.operations * machine.operation;
     const dsl::ProductFigures &product = machine.products[typeIndex(op.type)];
-    double seconds =
-        op.operations / product.rate * (1 + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
+    double seconds = op.operations / product.rate *
+                     (tiling(machine, product, op) + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
     return machine.kind == dsl::MachineKind::Device ? std::max(seconds, op.bytes / machine.far) : seconds;
   }
   case Work::Attention:

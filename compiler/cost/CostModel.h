@@ -27,7 +27,11 @@ struct Operation {
 /// Seconds of the work alone, without the launch, on one core. All of it is linear in the figures' times (rates: their inverses), which is
 /// what fitting them relies on:
 ///
-///   Product     operations / rate * (1 + rows / m + columns / n + depth / k), of devices at least bytes / far; of float64: as a kernel
+///   Product     operations / rate * (1 + rows / m + columns / n + depth / k), of devices at least bytes / far; of float64: as a kernel.
+///               Where a device has units and tiles, the 1 is rounds * units * tile / (batch * m * n): rounds = ceil(tiles / units), tiles
+///               = batch * ceil(m / tile rows) * ceil(n / tile columns), the best of the tile, the same turned, and those halved once or
+///               twice, each of which has `halved` of the rate of the larger one (NVIDIA, "Matrix Multiplication Background User's Guide",
+///               tile and wave quantization)
 ///   Attention   operations / rate * (1 + rows / m)
 ///   Kernel      operations * operation + functions * function (both twice in float64) + near bytes / near + the rest / far
 ///   Move        bytes / move

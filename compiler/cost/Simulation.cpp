@@ -37,6 +37,7 @@ struct FragmentShape {
   std::vector<std::vector<uint32_t>> followers; ///< by step
   std::vector<uint32_t> chain;                  ///< those that wait for the task before
   std::vector<Message> messages;                ///< by step; of computing ones unused
+  std::vector<char> reports;                    ///< by step: nothing that is kept for the next training step follows from it
 };
 
 bool computes(const program::Step &step) {
@@ -99,6 +100,7 @@ private:
     std::vector<std::pair<uint32_t, uint32_t>> causes; ///< by instance: the class and instance whose end let it begin
     uint32_t cores = none;                             ///< the resource
     double ranksHere = 1;                              ///< of the class on the host
+    double before = 0, begin = -1;                     ///< seconds computed before its first micro-batch, and when that began
   };
 
   /// What runs, or gathers those that it needs.
@@ -176,15 +178,74 @@ private:
     shape.waits.resize(count), shape.followers.resize(count), shape.messages.resize(count);
     for (uint32_t place = 0; place < count; ++place) {
       const program::Step &step = *fragment.steps()->Get(place);
-      shape.waits[place] = step.dependency_count();
-      for (uint32_t i = 0; i < step.dependency_count(); ++i)
-        shape.followers[fragment.dependencies()->Get(step.first_dependency() + i)].push_back(place);
+      bool waitsForNobody = deviations.postValidated && makesNorm(*classes[index].rankClass, fragment, step);
+      for (uint32_t i = 0; i < step.dependency_count(); ++i) {
+        uint32_t before = fragment.dependencies()->Get(step.first_dependency() + i);
+        if (waitsForNobody && fragment.steps()->Get(before)->kind() == StepKind::Collective)
+          continue;
+        ++shape.waits[place];
+        shape.followers[before].push_back(place);
+      }
       if (!computes(step))
         shape.messages[place] = message(index, step);
       if (!program::isAsync(step))
         shape.chain.push_back(place);
     }
+    for (uint32_t place = 0; place < count; ++place)
+      if (fragment.steps()->Get(place)->kind() == StepKind::Collective)
+        passBeside(fragment, shape, place, classes[index].rank);
+    shape.reports = reports(*classes[index].rankClass, fragment, shape);
     return shape;
+  }
+
+  /// A collective that is cut in pieces, each of which goes while the product that made it or takes it works on another: of n members'
+  /// pieces the first or the last one is waited for (Wang et al. 2023, "Overlap Communication with Dependent Computation via
+  /// Decomposition").
+  void passBeside(const program::Fragment &fragment, FragmentShape &shape, uint32_t place, int64_t rank) const {
+    const program::Step &step = *fragment.steps()->Get(place);
+    GroupSpan span = topology.spanOf(program::groupOf(program, *program.collectives()->Get(step.payload()), rank));
+    double share = linkOf(machine, span.level).beside, product = 0, &seconds = shape.messages[place].seconds;
+    if (share <= 0 || step.free())
+      return;
+    auto take = [&](uint32_t neighbour) {
+      const program::Step &other = *fragment.steps()->Get(neighbour);
+      if (other.kind() == StepKind::Matmul)
+        product = std::max(product, other.end() - other.begin());
+    };
+    std::for_each(shape.followers[place].begin(), shape.followers[place].end(), take);
+    for (uint32_t i = 0; i < step.dependency_count(); ++i)
+      take(fragment.dependencies()->Get(step.first_dependency() + i));
+    seconds -= share * std::min(product, seconds * (span.members - 1) / span.members);
+  }
+
+  /// Whether the step makes the gradients' norm out of what the ranks have summed, and says whether to update.
+  static bool makesNorm(const program::RankClass &rankClass, const program::Fragment &fragment, const program::Step &step) {
+    for (const program::Output *output : *rankClass.outputs())
+      for (uint32_t place = 0; place < step.outputs() && output->name()->str() == "grad_norm"; ++place) {
+        const program::Operand &operand = *fragment.operands()->Get(step.first_operand() + step.inputs() + place);
+        if (fragment.phase() == program::Phase::Update && operand.region() == 0 && operand.offset() == output->offset())
+          return true;
+      }
+    return false;
+  }
+
+  static bool isKept(const program::RankClass &rankClass, const program::Operand &operand) {
+    return operand.region() == 0 && std::any_of(rankClass.pieces()->begin(), rankClass.pieces()->end(), [&](const program::Piece *piece) {
+             return operand.offset() < piece->offset() + piece->bytes() && piece->offset() < operand.offset() + operand.bytes();
+           });
+  }
+
+  /// Steps of the update that make numbers for people, such as the gradients' norm where nothing is clipped.
+  static std::vector<char> reports(const program::RankClass &rankClass, const program::Fragment &fragment, const FragmentShape &shape) {
+    std::vector<char> reports(shape.waits.size(), fragment.phase() == program::Phase::Update);
+    for (size_t place = reports.size(); place-- > 0 && fragment.phase() == program::Phase::Update;) {
+      const program::Step &step = *fragment.steps()->Get(static_cast<uint32_t>(place));
+      for (uint32_t follower : shape.followers[place])
+        reports[place] = reports[place] && reports[follower];
+      for (uint32_t output = 0; output < step.outputs() && reports[place]; ++output)
+        reports[place] = !isKept(rankClass, *fragment.operands()->Get(step.first_operand() + step.inputs() + output));
+    }
+    return reports;
   }
 
   std::pair<uint32_t, uint32_t> linkOfClass(uint32_t index, LinkLevel level) {
@@ -346,6 +407,10 @@ private:
       seconds *= deviations.computing[index];
     result.classes[index].work[static_cast<size_t>(step.kind())] -= activities.now();
     change(one, [&] { one.busy = true; });
+    if (one.begin < 0 && program::isWork(one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase()))
+      one.begin = activities.now();
+    if (one.begin < 0)
+      one.before += seconds;
     begins(index, task, step);
     uint32_t number = newMeeting();
     meetings[number].members.emplace_back(index, instance);
@@ -416,8 +481,21 @@ private:
 
   void account(uint32_t index) {
     change(classes[index], [] {});
+    const Class &one = classes[index];
+    double end = 0;
+    for (uint32_t task = 0; task < one.first.size(); ++task)
+      for (uint32_t place = 0; place < shapeOf(one, task).reports.size(); ++place)
+        if (!shapeOf(one, task).reports[place] && !(deviations.gathersPassOn && gathersUpdated(stepOf(one, task, place), one, task)))
+          end = std::max(end, one.ends[one.first[task] + place]);
+    result.period = std::max(result.period, std::min(result.seconds, end - one.begin + one.before));
     for (Span &span : result.tasks[index])
       span.begin = std::max(0.0, span.begin);
+  }
+
+  bool gathersUpdated(const program::Step &step, const Class &one, uint32_t task) const {
+    return step.kind() == StepKind::Collective &&
+           program.collectives()->Get(step.payload())->kind() == program::CollectiveKind::AllGather &&
+           one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase() == program::Phase::Update;
   }
 
   std::string wordOfStep(const program::Step &step) const {

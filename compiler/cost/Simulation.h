@@ -35,7 +35,11 @@ struct CriticalPart {
 };
 
 struct Simulation {
-  double seconds = 0;                   ///< of a training step
+  double seconds = 0; ///< of a training step, from its first to its last
+  /// From one training step to the next where they follow each other: a rank begins the next one when what it keeps is up to date, so that
+  /// those which begin late may end late (Qi et al. 2023, "Zero Bubble Pipeline Parallelism", section 4: the longest that a rank takes from
+  /// its first forward on). At most `seconds`.
+  double period = 0;
   std::vector<ClassTime> classes;       ///< as the program's
   std::vector<std::vector<Span>> tasks; ///< [class][task]: of its computing steps and collectives
   std::vector<CriticalPart> critical;   ///< the longest first; they add up to `seconds`
@@ -47,6 +51,11 @@ struct Deviations {
   std::vector<double> computing;
   /// By level: its messages take so many times as long. Empty: 1.
   std::vector<double> messages;
+  /// The update does not wait until all ranks know the gradients' norm: it is undone afterwards where that is not finite (Qi et al. 2023,
+  /// "Zero Bubble Pipeline Parallelism", section 4). Not what a compiled program does.
+  bool postValidated = false;
+  /// Gathers of updated parameters pass beside the next training step's first forward. Not what a compiled program does.
+  bool gathersPassOn = false;
 };
 
 /// The program must have passed its checks, and been compiled for the machine: the times of its computing steps are taken from it.

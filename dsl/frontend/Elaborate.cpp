@@ -193,6 +193,10 @@ private:
                      {"write `train base for " + model->name.text + " { batch 32 optimizer AdamW(lr = 3e-4) }`"});
     if (options.config)
       config = pick<ast::Config>("configuration", "--config", options.config, filter(collect(root, &ast::File::configs), ofModel));
+    else if (modelFile != root) // a text that only says how to train an imported model says which size of it, too
+      if (Found<ast::Config> own = filter(collect(root, &ast::File::configs), [&](const auto &d) { return d.second == root && ofModel(d); });
+          own.size() == 1)
+        config = own[0].first;
     datas = filter(collect(root, &ast::File::datas), ofModel);
     chooseData(settings, datas);
     if (!options.plan || *options.plan != "none")

@@ -20,6 +20,7 @@ std::vector<Figure> figuresOf(Machine &m) {
     figures = {
         {"device", "", "count", Kind::Devices, Need::Always, false, "in a host; each has a rank", &m.ranks},
         {"device", "", "memory", Kind::Bytes, Need::Always, false, "of each", &m.room},
+        {"device", "", "units", Kind::Units, Need::Never, false, "multiprocessors, each computes a tile of a product at a time", &m.units},
         {"device", "", "reserved", Kind::Bytes, Need::Always, true, "of it that no program gets: context, libraries, messages",
          &m.reserved},
         {"device", "", "fragments", Kind::Share, Need::Always, true, "of it that is lost between allocations", &m.fragments},
@@ -62,6 +63,8 @@ std::vector<Figure> figuresOf(Machine &m) {
     figures.push_back(
         {"link", word, "holds", Kind::Share, Need::Never, true, "of a message's time its two ranks do not compute", &link.holds});
     figures.push_back({"link", word, "reduce", Kind::Bandwidth, Need::Never, false, "a vector that the network sums", &link.reduce});
+    figures.push_back({"link", word, "beside", Kind::Share, Need::Never, true, "of a collective passes beside its product, piece by piece",
+                       &link.beside});
   }
   Need ofType = isDevice ? Need::Group : Need::Always;
   for (size_t type = 0; type < productTypes; ++type) {
@@ -71,6 +74,13 @@ std::vector<Figure> figuresOf(Machine &m) {
     figures.push_back({"product", word, "rows", Kind::Rows, ofType, true, "a product of so many rows takes as long again", &product.rows});
     figures.push_back({"product", word, "columns", Kind::Columns, ofType, true, "likewise of columns", &product.columns});
     figures.push_back({"product", word, "depth", Kind::Terms, ofType, true, "likewise of terms in each sum", &product.depth});
+    if (isDevice) {
+      figures.push_back(
+          {"product", word, "tile_rows", Kind::Rows, Need::Never, false, "of the largest tile that a unit computes", &product.tileRows});
+      figures.push_back({"product", word, "tile_columns", Kind::Columns, Need::Never, false, "likewise", &product.tileColumns});
+      figures.push_back(
+          {"product", word, "halved", Kind::Share, Need::Never, false, "of the rate, with tiles of half the size", &product.halved});
+    }
     figures.push_back({"product", word, "peak", Kind::Rate, isDevice ? Need::Group : Need::Never, false,
                        "what the maker states, without sparsity", &product.peak});
   }
@@ -99,7 +109,7 @@ const std::vector<FigureUnit> &unitsOf(FigureKind kind) {
                                        rate = {{"FLOP/s", 1},    {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
                                                {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}},
                                        rows = {{"row", 1}, {"rows", 1}}, columns = {{"column", 1}, {"columns", 1}},
-                                       terms = {{"term", 1}, {"terms", 1}};
+                                       terms = {{"term", 1}, {"terms", 1}}, units = {{"unit", 1}, {"units", 1}};
   switch (kind) {
   case FigureKind::Cores:
     return cores;
@@ -125,6 +135,8 @@ const std::vector<FigureUnit> &unitsOf(FigureKind kind) {
     return rows;
   case FigureKind::Columns:
     return columns;
+  case FigureKind::Units:
+    return units;
   case FigureKind::Terms:
     break;
   }
@@ -157,6 +169,8 @@ const char *describe(FigureKind kind) {
     return "a number of rows";
   case FigureKind::Columns:
     return "a number of columns";
+  case FigureKind::Units:
+    return "a number of units";
   case FigureKind::Terms:
     break;
   }

@@ -15,11 +15,14 @@ namespace npar::dsl {
 constexpr std::array<const char *, 4> machineTypes = {"f32", "bf16", "fp16", "f64"};
 constexpr size_t productTypes = 3;
 
-/// Matrix products [m, k] x [k, n] of one core or device: 2 m n k / rate * (1 + rows / m + columns / n + depth / k) seconds.
+/// Matrix products [m, k] x [k, n] of one core or device: 2 m n k / rate * (1 + rows / m + columns / n + depth / k) seconds. Devices
+/// compute whole tiles of the result, one on each unit at a time: the 1 becomes what that takes longer (compiler/cost/CostModel.h).
 struct ProductFigures {
   double rate = 0; ///< FLOP/s of a product without edges; 0: the machine has no figures of this type
   double rows = 0, columns = 0, depth = 0;
-  double peak = 0; ///< FLOP/s that the maker of the device states, without sparsity; 0: nobody does
+  double tileRows = 0, tileColumns = 0; ///< of the largest tile; 0: tiles do not matter
+  double halved = 0;                    ///< share of the rate that is left with a tile of half the size; 0: there are none
+  double peak = 0;                      ///< FLOP/s that the maker of the device states, without sparsity; 0: nobody does
 };
 
 /// Attention of one core or device, or its gradients: FLOP / rate * (1 + rows / m) seconds, with m rows of queries and the FLOP that a
@@ -40,6 +43,7 @@ struct LinkFigures {
   double message = 0;   ///< bytes/s of a message from one rank to another, which a collective's many are faster than; 0: as `bandwidth`
   double holds = 0;     ///< share of a message's time in which its two ranks do not compute
   double reduce = 0;    ///< bytes/s of a rank's vector that the network itself sums; 0: it does not
+  double beside = 0; ///< share of a collective that passes beside the product which makes its operand or takes its result, piece by piece
 };
 
 /// Ranks share the cores of a processor; a device is a rank's own.
@@ -56,6 +60,7 @@ struct Machine {
   double spread = 0;                      ///< speed that each further core adds to a long step, in cores
   double grain = 0;                       ///< a step of so many seconds gains half of that
   double room = 0;                        ///< bytes of memory, of a device its own; 0: unknown
+  double units = 0;                       ///< multiprocessors of a device, which compute a tile of a product each; 0: they do not matter
   double reserved = 0;                    ///< bytes of it that no program gets: the device's context, libraries, buffers of messages
   double fragments = 0;                   ///< share of it that is lost between allocations
   double price = 0;                       ///< of a host, in dollars per hour; 0: unknown
@@ -71,7 +76,7 @@ struct Machine {
   LinkFigures &link(LinkLevel level) { return links[static_cast<size_t>(level)]; }
 };
 
-enum class FigureKind { Cores, Ranks, Devices, Hosts, Share, Seconds, Bytes, Bandwidth, Rate, Rows, Columns, Terms, Price };
+enum class FigureKind { Cores, Ranks, Devices, Hosts, Share, Seconds, Bytes, Bandwidth, Rate, Rows, Columns, Terms, Price, Units };
 
 /// Which machines need a figure: all, those that have another one of its group, none.
 enum class FigureNeed { Always, Group, Never };

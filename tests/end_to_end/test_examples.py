@@ -32,7 +32,7 @@ def help_examples():
     found = []
     checkpoint = ("checkpoint", *(f"checkpoint {word}" for word in ("show", "verify", "consolidate", "reshard", "diff")))
     schedule = ("schedule", "schedule diff", "schedule explain")
-    for command in ("", "compile", "run", "eval", "generate", "inspect", "simulate", "verify", "compat", "import", "export", "tokens", "data show", *schedule, *checkpoint):
+    for command in ("", "compile", "run", "eval", "generate", "inspect", "verify", "compat", "import", "export", "tokens", "data show", *schedule, *checkpoint):
         text = subprocess.run([NPAR, *command.split(), "--help"], stdout=subprocess.PIPE, check=True, text=True).stdout
         text = re.split(r"^(?:Usage|OPTIONS|Options|Positionals)\b", text, flags=re.M)[0]
         examples = [re.sub(r"\s{2,}\(.*\)$", "", line.strip()) for line in whole_lines(text) if re.match(r"\s+npar ", line)]

@@ -1,7 +1,7 @@
 """Replays the table of hostile and careless uses, `uses/uses.tsv`: each ends with its exit code and its message, and harms no file.
 
 A row is `exit code`, `command`, `message`, between tabs. The command is what stands after `npar` (after a `$`: a whole line for the shell, with
-the functions of HELPERS); it runs in a fresh folder that holds the files of `uses/` and those that `make_files` writes. The message is the first
+the functions of HELPERS); it runs in a fresh folder that holds the files of `uses/` and `foreign/` and those that `make_files` writes. The message is the first
 line with an error, or else the first line on standard error, or for a failed check the first that says FAILED; `...` in it stands for any
 text. A code with `long` after it is a slow row, or one whose kind another row shows: for NPAR_LONG=1.
 
@@ -34,6 +34,7 @@ from driver import BUILD, LONG, NPAR, REFERENCE, ROOT, safetensors_file
 
 USES = pathlib.Path(__file__).resolve().parent / "uses"
 TABLE = USES / "uses.tsv"
+FOREIGN = USES.parent / "foreign"  # runs of other programs
 PATIENCE = 20  # seconds that any use may take
 AT_ONCE = 2
 
@@ -180,6 +181,8 @@ def make_files(folder):
     for path in USES.iterdir():
         if path != TABLE:
             shutil.copy(path, folder)
+    for path in FOREIGN.iterdir():
+        shutil.copy(path, folder)
     chance = random.Random(5)
 
     def write(name, content):
@@ -381,6 +384,7 @@ class UsesTest(unittest.TestCase):
             "schedule",
             "schedule diff",
             "schedule explain",
+            "simulate",
             "tokens",
             "import",
             "export",

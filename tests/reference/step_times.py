@@ -45,8 +45,8 @@ def settings(row):
     else:
         if name == "Megatron 2021":  # the larger the model, the fewer: 16 to 1
             micro = 16 if hidden < 4096 else 4 if hidden < 12288 else 2 if hidden < 20480 else 1
-        else:
-            micro = 2 if hidden < 4096 else 1
+        else:  # a rank's share of the batch where nothing asks for less
+            micro = int(row["global_batch_sequences"]) // dp if pp == 1 else 1
         assumed.append(f"micro-batches of {micro}")
     schedule = SCHEDULES.get(row["schedule"])
     if name == "zero bubble":  # the first and the last stage hold a block less
@@ -68,18 +68,24 @@ def settings(row):
     if hidden % heads:  # "112 unless the model says so"
         heads = hidden // 128
         assumed.append(f"{heads} heads")
-    vocab = int(row["vocab"] or 50304)
+    vocab = int(row["vocab"] or 32000)  # its authors' examples take a SentencePiece tokenizer
     if not row["vocab"]:
         assumed.append(f"vocabulary of {vocab}")
     recompute = row["recompute"] or "none"
     if not row["recompute"]:
         assumed.append("nothing recomputed")
+    types = row["precision"]
+    if name == "zero bubble" and row["schedule"].startswith("ZB-"):
+        types = "bf16"  # fp16 checks for overflow; so does what is undone afterwards, but nobody waits for it
+        assumed.append("update undone afterwards")
+    if name == "Megatron 2024":
+        assumed.append("gathers of parameters overlap")
     sequence = tp > 1 and (recompute == "attention" or name == "Megatron 2024")
     rules = ["batch -> dp", "head, hidden, vocab pad -> tp"] + ["seq -> tp"] * sequence + [f"h -> pp by {schedule}{live}{stages}"]
     clauses = ["store { optimizer -> dp }"] * (row["zero"] == "1" and dp > 1)
     clauses += ["bucket 200 MB"] * (name == "Megatron 2024" and dp > 1)
     clauses += [f"recompute {recompute}"] * (recompute != "none")
-    clauses += [f"compute {row['precision']}" + (", gradients f32" if name in ("BLOOM", "Megatron 2024", "zero bubble") else "")]
+    clauses += [f"compute {types}" + (", gradients f32" if name in ("BLOOM", "Megatron 2024", "zero bubble") else "")]
     text = f"""import "gpt2"
 plan row for Gpt2 {{
     mesh dp = {dp}, pp = {pp}, tp = {tp}
@@ -91,7 +97,8 @@ plan row for Gpt2 {{
 }}
 train base for Gpt2 {{ batch {row["global_batch_sequences"]} optimizer AdamW(lr = 3e-4) }}
 """
-    constants = {"vocab": vocab, "context": int(row["seq"]), "width": hidden, "heads": heads, "depth": depth}
+    tied = "false" if name in ("zero bubble", "Megatron 2024") else "true"
+    constants = {"tied": tied, "vocab": vocab, "context": int(row["seq"]), "width": hidden, "heads": heads, "depth": depth}
     return text, constants, assumed
 
 
@@ -101,6 +108,8 @@ def predict(row):
         path = pathlib.Path(folder) / "row.npar"
         path.write_text(text)
         command = [NPAR, "simulate", path, "--machine", source(row)[1], "--json"]
+        command += ["--post-validated"] * row["schedule"].startswith("ZB-")
+        command += ["--overlapped-gathers"] * (source(row)[0] == "Megatron 2024")
         for key, value in constants.items():
             command += ["--set", f"{key}={value}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)

@@ -3,6 +3,7 @@
 
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/files/PendingFile.h"
+#include "tools/npar/foreign/AsRun.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -30,6 +31,7 @@ namespace {
 struct InspectFlags {
   ModelOptions model;
   std::string svg, html, trace, actual;
+  std::string as; ///< a program; empty: not given
   std::vector<std::string> compare, compareSettings;
   int64_t hosts = 0, perHost = 0; ///< 0: not given
   std::optional<std::string> place;
@@ -136,6 +138,10 @@ ExitCode runInspect(const InspectFlags &flags) {
                 "each of them holds");
   bool others = !loneFlag(flags).empty() || !flags.svg.empty() || !flags.html.empty() || !flags.trace.empty() || !flags.actual.empty() ||
                 !flags.compare.empty() || !flags.compareSettings.empty();
+  if (!flags.as.empty() && (others || flags.saved || flags.annotate || flags.json))
+    return fail(ExitCode::Usage, "--as stands alone: what it prints is for another program");
+  if (!flags.as.empty() && flags.model.kind != program::ProgramKind::Training)
+    return fail(ExitCode::Usage, "--as is of training: it goes without --for");
   if ((flags.saved || flags.annotate) && (others || (flags.saved && flags.annotate)))
     return fail(ExitCode::Usage,
                 std::string(flags.saved ? "--saved" : "--annotate") + " stands alone: of the other outputs it goes with --json only");
@@ -162,6 +168,9 @@ ExitCode runInspect(const InspectFlags &flags) {
     if (!path.empty())
       if (engine::Status status = checkWritable(path); !status.ok())
         return fail(status);
+  for (const auto &[name, format] : foreignFormats())
+    if (name == flags.as)
+      return printPlanAs(flags.model, format);
   if (flags.saved)
     return inspectSaved(flags);
   if (flags.annotate)
@@ -248,6 +257,7 @@ Command addInspectCommand(CLI::App &driver) {
                                                    "  npar inspect gpt2 --set mesh.pp=4 --html gpt2.html --compare-set schedule=gpipe\n"
                                                    "  npar inspect gpt2 --why\n"
                                                    "  npar inspect gpt2 --annotate\n"
+                                                   "  npar inspect gpt2 --as megatron\n"
                                                    "  npar inspect gpt2 --hosts 2 --per-host 4 --place spread\n");
   flags->model.addTo(*app);
   flags->model.addKindTo(*app);
@@ -256,6 +266,11 @@ Command addInspectCommand(CLI::App &driver) {
   app->add_flag("--why", flags->why,
                 "explain each collective: the plan's rule and line, the two layouts, bytes, how often, what would remove it");
   app->add_flag("--annotate", flags->annotate, "print the plan's text with the effect of each line after it");
+  app->add_option("--as", flags->as,
+                  "print the plan as another program takes it: flags of Megatron-LM, a TOML of torchtitan, a JSON of DeepSpeed; what that "
+                  "program cannot do is an error at its line")
+      ->type_name("PROGRAM")
+      ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed"}));
   app->add_flag("--bytes-per-parameter", flags->parameterBytes,
                 "what each rank keeps of parameters, gradients and optimizer states, in bytes per parameter and decimal GB");
   app->add_flag("--saved", flags->saved,

@@ -4,10 +4,12 @@
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/files/PendingFile.h"
+#include "tools/npar/foreign/ForeignModel.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
+#include "tools/npar/simulate/HostRooms.h"
 #include "tools/npar/simulate/Outlook.h"
 #include "tools/npar/simulate/SimulatedView.h"
 #include "tools/npar/terminal/Talk.h"
@@ -23,31 +25,13 @@ namespace {
 
 struct SimulateFlags {
   ModelOptions model;
+  ForeignFlags foreign;
   std::optional<std::string> place;
   int64_t hosts = 0; ///< 0: as many as the ranks need
   OutlookFlags outlook;
   std::string svg, trace, html;
-  bool json = false;
+  bool json = false, postValidated = false, gathersPassOn = false;
 };
-
-/// So many hosts of the machine, filled one after the other.
-Outcome<std::vector<program::HostRoom>> roomsFor(const program::Program &program, const dsl::Machine &machine, int64_t hosts) {
-  int64_t world = program::worldOf(program), each = static_cast<int64_t>(machine.ranks), needed = (world + each - 1) / each;
-  if (hosts == 0)
-    hosts = needed;
-  if (hosts != needed)
-    return fail(ExitCode::BadInput, fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", world,
-                                                needed == 1 ? "one host" : fmt::format("{} hosts", needed), machine.name, each, hosts));
-  if (hosts > 1 && machine.link(dsl::LinkLevel::Cluster).bandwidth <= 0 && machine.link(dsl::LinkLevel::Rack).bandwidth <= 0)
-    return fail(ExitCode::BadInput,
-                fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
-                            "write `link cluster {{ bandwidth ... GB/s  latency ... us }}`",
-                            world, hosts, machine.name));
-  std::vector<program::HostRoom> rooms;
-  for (int64_t host = 0; host < hosts; ++host)
-    rooms.push_back({std::to_string(host), std::min(each, world - host * each)});
-  return rooms;
-}
 
 /// The simulated step as a picture, a trace, a page.
 ExitCode writePictures(const SimulateFlags &flags, const program::Program &program, const Outlook &outlook) {
@@ -81,7 +65,9 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   FileClaims files;
   for (auto [flag, path] : {std::pair("--svg", &flags.svg), std::pair("--trace", &flags.trace), std::pair("--html", &flags.html)})
     files.write(flag, *path);
-  files.read("the model", flags.model.file());
+  if (flags.foreign.from.empty())
+    files.read("the model", flags.model.file());
+  files.read("--from", flags.foreign.from);
   if (flags.model.machine)
     files.read("--machine", *flags.model.machine);
   if (ExitCode code = files.check(); code != ExitCode::Good)
@@ -93,20 +79,36 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
-  Outcome<ProgramPointer> loaded = loadModel(flags.model, files, /*withoutKernels=*/true);
+  std::optional<ForeignModel> foreign;
+  if (!flags.foreign.from.empty()) {
+    Outcome<ForeignModel> made = modelOfRun(flags.foreign, flags.model, flags.hosts * static_cast<int64_t>(machine->ranks));
+    if (!made.ok())
+      return made.code();
+    foreign = std::move(*made);
+    if (flags.foreign.printPlan) {
+      std::cout << foreign->text;
+      return ExitCode::Good;
+    }
+  }
+  Outcome<ProgramPointer> loaded = loadModel(foreign ? foreign->options : flags.model, files, /*withoutKernels=*/true);
+  if (!loaded.ok() && foreign)
+    printRemark("this is of the plan that was made of '" + flags.foreign.from + "'; --print-plan shows it");
   if (!loaded.ok())
     return loaded.code();
   const program::Program &program = (*loaded)->root();
   Outcome<program::PlaceWords> words = placeWords(flags.place, program);
   if (!words.ok())
     return words.code();
-  Outcome<std::vector<program::HostRoom>> rooms = roomsFor(program, *machine, flags.hosts);
+  Outcome<std::vector<program::HostRoom>> rooms = roomsFor(*machine, program::worldOf(program), flags.hosts);
   if (!rooms.ok())
     return rooms.code();
   engine::Result<std::vector<std::vector<int64_t>>> places = placeOnHosts(program, *words, *rooms);
   if (!places.ok())
     return fail(places.status());
-  Outcome<Outlook> outlook = outlookOf(flags.outlook, program, *machine, *places);
+  cost::Deviations deviations;
+  deviations.postValidated = flags.postValidated;
+  deviations.gathersPassOn = flags.gathersPassOn;
+  Outcome<Outlook> outlook = outlookOf(flags.outlook, program, *machine, *places, deviations);
   if (!outlook.ok())
     return outlook.code();
   // Files first: what cannot be written leaves no half answer on standard output.
@@ -115,9 +117,12 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   if (flags.json) {
     nlohmann::ordered_json json = predictionJson(program, outlook->prediction);
     addOutlook(json, *outlook);
-    std::cout << json.dump(2) << '\n';
+    if (foreign)
+      json["from"] = foreignJson(flags.foreign, *foreign);
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
-    std::cout << predictionText(program, outlook->prediction) << outlookText(*outlook);
+    std::cout << (foreign ? foreignText(flags.foreign, *foreign) : "") << predictionText(program, outlook->prediction)
+              << outlookText(*outlook);
   }
   return ExitCode::Good;
 }
@@ -132,10 +137,13 @@ Command addSimulateCommand(CLI::App &driver) {
       "Example:\n"
       "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n"
       "  npar simulate gpt2 --machine p4d --set batch=64 --slow rank=3:1.5 --jitter 5% --svg step.svg --trace step.json\n"
-      "  npar simulate gpt2 --machine p4d --set batch=64 --mtbf 50000 --checkpoint 30 --restart 600 --tokens 300B\n\n"
+      "  npar simulate gpt2 --machine p4d --set batch=64 --mtbf 50000 --checkpoint 30 --restart 600 --tokens 300B\n"
+      "  npar simulate --from train.sh --machine dgx-a100 --hosts 16\n\n"
       "The plan's program is compiled for the machine, and its own steps, messages and collectives pass in simulated\n"
       "time: links are shared by what is sent at the same time. MFU is a share of the peak that the machine's file states.\n");
   flags->model.addTo(*app);
+  app->get_option("MODEL")->required(false);
+  flags->foreign.addTo(*app);
   addMachineTo(*app, flags->model);
   app->add_option("--hosts", flags->hosts, "how many hosts of the machine there are (default: as many as the ranks need)")
       ->type_name("N")
@@ -153,8 +161,14 @@ Command addSimulateCommand(CLI::App &driver) {
                   "needs no network")
       ->type_name("FILE.html")
       ->check(notEmpty());
+  app->add_flag("--post-validated", flags->postValidated,
+                "as if the update did not wait for the gradients' norm over all ranks, and were undone where that is not finite");
+  app->add_flag("--overlapped-gathers", flags->gathersPassOn,
+                "as if gathers of updated parameters passed beside the next step's first forward");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
+            if (ExitCode code = flags->foreign.check(flags->model); code != ExitCode::Good)
+              return code;
             ExitCode code = findMachine(flags->model);
             return code == ExitCode::Good ? runSimulate(*flags) : code;
           }};

@@ -429,7 +429,9 @@ private:
       model.actions.back().outputs.push_back(values.lookup(result));
       model.actions.back().order = order;
       program::LabelT &label = *tables.program.labels[model.actions.back().label];
-      label.text = (op->getName().stripDialect() + " of " + Twine(model.actions.back().inputs.size()) + " gradients").str();
+      label.text = (op->getName().stripDialect() + " of " + Twine(model.actions.back().inputs.size()) +
+                    (kind == program::CollectiveKind::AllGather ? " parameters" : " gradients"))
+                       .str();
       label.path.clear();
     }
     Action &action = model.actions.back();

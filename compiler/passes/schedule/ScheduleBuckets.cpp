@@ -1,10 +1,12 @@
-// schedule-buckets: gathers the reductions of gradients into buckets, in the order in which the last backward completes the gradients.
+// schedule-buckets: joins the reductions of gradients to buckets, in the order in which the last backward completes the gradients, and the
+// gathers of parameters that are updated in shares, in the order in which they are updated.
 #include "compiler/passes/schedule/Schedule.h"
 #include "compiler/passes/schedule/Stages.h"
 
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace npar::pipe;
@@ -60,6 +62,8 @@ public:
     front = &update.getBody().front().front();
     for (const Bucket &bucket : fill(reductions))
       place(bucket);
+    for (const Bucket &bucket : gathers())
+      placeLast(bucket);
   }
 
 private:
@@ -91,23 +95,27 @@ private:
     return found == completions.end() ? nullptr : &found->second;
   }
 
+  /// Adds an operation to the bucket of its signature that is open, or to a new one where that would hold too much.
+  void add(Operation *op, Value value, SmallVector<Bucket> &open, SmallVector<Bucket> &closed) const {
+    Signature signature(op);
+    int64_t bytes = bytesOf(value);
+    auto *bucket = llvm::find_if(open, [&](const Bucket &each) { return each.signature == signature; });
+    if (bucket == open.end()) {
+      open.push_back({signature, {}, 0});
+      bucket = &open.back();
+    } else if (bucket->bytes + bytes > limit || bucket->members.size() == most) {
+      closed.push_back(*bucket);
+      *bucket = {signature, {}, 0};
+    }
+    bucket->members.push_back(op);
+    bucket->bytes += bytes;
+  }
+
   /// Closed buckets in the order in which they can be launched; one is open per signature.
   SmallVector<Bucket> fill(ArrayRef<Operation *> reductions) {
     SmallVector<Bucket> open, closed;
-    for (Operation *op : reductions) {
-      Signature signature(op);
-      int64_t bytes = bytesOf(op->getOperand(0));
-      auto *bucket = llvm::find_if(open, [&](const Bucket &each) { return each.signature == signature; });
-      if (bucket == open.end()) {
-        open.push_back({signature, {}, 0});
-        bucket = &open.back();
-      } else if (bucket->bytes + bytes > limit || bucket->members.size() == most) {
-        closed.push_back(*bucket);
-        *bucket = {signature, {}, 0};
-      }
-      bucket->members.push_back(op);
-      bucket->bytes += bytes;
-    }
+    for (Operation *op : reductions)
+      add(op, op->getOperand(0), open, closed);
     closed.append(open);
     llvm::stable_sort(closed,
                       [&](const Bucket &a, const Bucket &b) { return *completionOf(a.members.back()) < *completionOf(b.members.back()); });
@@ -140,6 +148,41 @@ private:
       }
     for (const Bucket &each : next)
       place(each);
+  }
+
+  /// Gathers of new values that nothing but a parameter takes, and nothing reads again.
+  SmallVector<Bucket> gathers() {
+    llvm::StringSet<> written, readAgain;
+    for (Operation &op : update.getBody().front())
+      if (auto write = dyn_cast<nn::WriteOp>(op))
+        written.insert(write.getVariable());
+      else if (auto read = dyn_cast<nn::ReadOp>(op); read && written.contains(read.getVariable()))
+        readAgain.insert(read.getVariable());
+    SmallVector<Bucket> open, closed;
+    for (auto gather : update.getBody().front().getOps<dist::AllGatherOp>()) {
+      auto write = gather->hasOneUse() ? dyn_cast<nn::WriteOp>(*gather->user_begin()) : nn::WriteOp();
+      if (!write || readAgain.contains(write.getVariable()))
+        continue;
+      add(gather, gather.getResult(), open, closed);
+    }
+    closed.append(open);
+    return closed;
+  }
+
+  /// Puts the members where the last of them is, and the writes after them.
+  void placeLast(const Bucket &bucket) {
+    auto number = IntegerAttr::get(IntegerType::get(module.getContext(), 64), count++);
+    Operation *last = bucket.members.back(), *after = last;
+    for (Operation *op : bucket.members) {
+      if (op != last)
+        op->moveBefore(last);
+      op->setAttr(bucketAttribute, number);
+    }
+    for (Operation *op : bucket.members) {
+      Operation *write = *op->user_begin();
+      write->moveAfter(after);
+      after = write;
+    }
   }
 
   void moveToFront(Operation *op) {

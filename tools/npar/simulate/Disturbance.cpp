@@ -152,7 +152,7 @@ void addSlowTo(CLI::App &app, SlowFlags &flags) {
 }
 
 Outcome<Disturbance> disturbanceOf(const SlowFlags &flags, const Program &program, const cost::Machine &machine,
-                                   const std::vector<std::vector<int64_t>> &places) {
+                                   const std::vector<std::vector<int64_t>> &places, const cost::Deviations &deviations) {
   std::vector<double> times(static_cast<size_t>(worldOf(program)), 1.0);
   for (const std::string &flag : flags.ranks) {
     Slower slower = *slowerOf(flag);
@@ -163,6 +163,7 @@ Outcome<Disturbance> disturbanceOf(const SlowFlags &flags, const Program &progra
       times[rank] = std::max(times[rank], slower.times);
   }
   Disturbance result;
+  result.deviations = deviations;
   for (const RankClass *rankClass : *program.classes()) {
     std::map<double, int64_t> counts;
     for (int64_t rank : ranksOf(program, *rankClass))

@@ -30,9 +30,9 @@ struct Disturbance {
   std::vector<std::vector<SlowRanks>> ranks; ///< by class: all of its ranks, those of one speed together
 };
 
-/// What the flags say of a program's ranks on a machine. `places`: the ranks of each host. Errors are printed: ranks, hosts and coordinates
-/// that are not there, levels of links that the machine lacks.
+/// What the flags say of a program's ranks on a machine, besides `deviations` without slow ones. `places`: the ranks of each host. Errors
+/// are printed: ranks, hosts and coordinates that are not there, levels of links that the machine lacks.
 Outcome<Disturbance> disturbanceOf(const SlowFlags &flags, const program::Program &program, const cost::Machine &machine,
-                                   const std::vector<std::vector<int64_t>> &places);
+                                   const std::vector<std::vector<int64_t>> &places, const cost::Deviations &deviations);
 
 } // namespace npar::driver

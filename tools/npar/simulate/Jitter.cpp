@@ -2,6 +2,7 @@
 #include "tools/npar/simulate/Jitter.h"
 
 #include "engine/numbers/Philox.h"
+#include "tools/npar/simulate/Prediction.h"
 
 #include <algorithm>
 #include <atomic>
@@ -52,7 +53,7 @@ engine::Result<JitterResult> sampleJitter(const program::Program &program, const
         deviations.computing[index] = drawSlowest(disturbance.ranks[index], jitter, index, static_cast<int64_t>(sample));
       engine::Result<cost::Simulation> simulation = cost::simulateStep(program, machine, topology, deviations);
       if (simulation.ok())
-        seconds[sample] = simulation->seconds;
+        seconds[sample] = secondsPerStep(machine, *simulation);
       else
         errors[sample] = simulation.status();
     }

@@ -122,26 +122,27 @@ ExitCode checkOutlook(const OutlookFlags &flags) {
 }
 
 Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &program, const cost::Machine &machine,
-                           const std::vector<std::vector<int64_t>> &places) {
+                           const std::vector<std::vector<int64_t>> &places, const cost::Deviations &deviations) {
   Outlook result;
   result.flags = flags;
   result.tokensPerStep = tokensOfSample(program) * static_cast<double>(program.batch());
   if (flags.tokens > 0 && result.tokensPerStep == 0)
     return fail(ExitCode::BadInput, fmt::format("--tokens: model '{}' reads no tokens", program.model()->str()));
-  Outcome<Disturbance> disturbance = disturbanceOf(flags.slow, program, machine, places);
+  Outcome<Disturbance> disturbance = disturbanceOf(flags.slow, program, machine, places, deviations);
   if (!disturbance.ok())
     return disturbance.code();
   result.disturbance = std::move(*disturbance);
   engine::Result<Prediction> prediction =
-      predict(program, machine, places, flags.slow.given() ? result.disturbance.deviations : cost::Deviations());
+      predict(program, machine, places, flags.slow.given() ? result.disturbance.deviations : deviations);
   if (!prediction.ok())
     return fail(prediction.status());
   result.prediction = std::move(*prediction);
   cost::Topology topology(machine, places, program::worldOf(program));
   if (flags.slow.given()) {
-    engine::Result<cost::Simulation> plain = cost::simulateStep(program, machine, topology);
+    engine::Result<cost::Simulation> plain = cost::simulateStep(program, machine, topology, deviations);
     if (!plain.ok())
       return fail(plain.status());
+    result.undisturbedSeconds = driver::secondsPerStep(machine, *plain);
     result.undisturbed = std::move(*plain);
   }
   if (flags.jitter > 0) {

@@ -30,6 +30,7 @@ struct Outlook {
   OutlookFlags flags;
   Disturbance disturbance;
   std::optional<cost::Simulation> undisturbed; ///< without slow ranks and links, where there are some
+  double undisturbedSeconds = 0;               ///< of that step in a run
   std::optional<JitterResult> jitter;
   std::optional<Failures> failures;
   double tokensPerStep = 0; ///< 0: the model reads none
@@ -42,9 +43,9 @@ struct Outlook {
   double factor() const { return failures ? slowdown(*failures, static_cast<double>(interval()) * secondsPerStep()) : 1; }
 };
 
-/// Errors are printed.
+/// `deviations`: of every step, slowed or not. Errors are printed.
 Outcome<Outlook> outlookOf(const OutlookFlags &flags, const program::Program &program, const cost::Machine &machine,
-                           const std::vector<std::vector<int64_t>> &places);
+                           const std::vector<std::vector<int64_t>> &places, const cost::Deviations &deviations);
 
 /// Adds `disturbed, jitter, failures, tokens` where the flags ask for them; tools/README.md has the keys.
 void addOutlook(nlohmann::ordered_json &json, const Outlook &outlook);

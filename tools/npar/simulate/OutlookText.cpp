@@ -30,8 +30,8 @@ void addOutlook(nlohmann::ordered_json &json, const Outlook &outlook) {
   if (outlook.undisturbed)
     json["disturbed"] = {{"slow", outlook.flags.slow.ranks},
                          {"slow_links", outlook.flags.slow.links},
-                         {"undisturbed_seconds_per_step", outlook.undisturbed->seconds},
-                         {"times_as_long", outlook.prediction.seconds / outlook.undisturbed->seconds}};
+                         {"undisturbed_seconds_per_step", outlook.undisturbedSeconds},
+                         {"times_as_long", outlook.prediction.seconds / outlook.undisturbedSeconds}};
   if (outlook.jitter)
     json["jitter"] = {{"distribution", "lognormal"},
                       {"deviation", outlook.flags.jitter},
@@ -64,8 +64,8 @@ std::string outlookText(const Outlook &outlook) {
   std::string text;
   if (outlook.undisturbed) {
     text += "\n  slow ranks and links, in all of the above\n";
-    text += predictionRow("  undisturbed step", secondsText(outlook.undisturbed->seconds),
-                          fmt::format("slowed {:.3f} times as long", outlook.prediction.seconds / outlook.undisturbed->seconds));
+    text += predictionRow("  undisturbed step", secondsText(outlook.undisturbedSeconds),
+                          fmt::format("slowed {:.3f} times as long", outlook.prediction.seconds / outlook.undisturbedSeconds));
   }
   if (outlook.jitter) {
     int64_t samples = outlook.flags.samples.value_or(100);

@@ -1,0 +1,111 @@
+"""Plans for other programs (`npar inspect --as`): that Megatron-LM's own parser and torchtitan's own configuration took the text
+(tests/reference/foreign_reference.py), that reading it back (`--from`) gives the same plan, and that what they cannot do is named by its line."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from driver import NPAR, REFERENCE, DriverTest
+
+import foreign_data  # of tests/reference, as the driver has it on the path
+
+FILES = pathlib.Path(__file__).resolve().parent / "foreign"
+RECORDED = json.loads((REFERENCE / "foreign_recorded.json").read_text())
+SUFFIX = {"megatron": ".sh", "torchtitan": ".toml", "deepspeed": ".json"}
+
+# What reading it back gives: pp, dp, tp, sequences of a micro-batch, micro-batches, schedule, chunks, recomputed, ZeRO, sequence parallelism, types.
+PLANS = {
+    "gpt2": (2, 2, 2, 2, 8, "1f1b", 1, "none", 0, False, "f32", "f32"),
+    "gpt2 zero 1": (2, 2, 2, 2, 8, "1f1b", 1, "none", 1, False, "bf16", "bf16"),
+    "gpt2 zero 3": (1, 2, 2, 2, 8, None, 1, "block", 3, False, "f32", "f32"),
+    "gpt2 every 3": (2, 1, 2, 2, 16, "1f1b", 1, "every 3", 0, False, "f32", "f32"),
+    "llama interleaved": (2, 4, 2, 2, 8, "interleaved", 2, "none", 1, True, "f32", "f32"),
+    "titan": (2, 2, 2, 2, 16, "1f1b", 1, "block", 3, True, "f32", "f32"),
+    "titan gpipe": (2, 2, 2, 2, 16, "gpipe", 1, "none", 2, True, "f32", "f32"),
+    "titan interleaved": (2, 4, 2, 2, 8, "interleaved", 2, "none", 0, True, "f32", "f32"),
+    "titan zb_v": (2, 2, 2, 2, 16, "zb_v", 2, "none", 2, True, "f32", "f32"),
+    "titan data": (1, 4, 1, 2, 8, None, 1, "none", 3, False, "f32", "f32"),
+    "deepspeed zero 2": (1, 8, 1, 2, 2, None, 1, "none", 2, False, "bf16", "bf16"),
+    "deepspeed": (2, 2, 2, 2, 8, "1f1b", 1, "none", 1, False, "fp16", "fp16"),
+}
+
+
+class ForeignAsTest(DriverTest):
+    def written(self, name):
+        program, devices, arguments = foreign_data.PLANS[name]
+        return program, devices, self.npar("inspect", *arguments, "--as", program).output
+
+    def test_the_text_is_what_the_programs_took(self):
+        """Their own parsers read it once, with their checks; what they understood was recorded beside it."""
+        for name, recorded in RECORDED.items():
+            with self.subTest(name):
+                _, devices, text = self.written(name)
+                self.assertEqual(text, recorded["text"])
+                pp, dp, tp, micro, micros, _, chunks, recompute, zero, sequence, _, _ = PLANS[name]
+                found = recorded["understood"]
+                if "parallelism" not in found:
+                    self.assertEqual([found[key] for key in ("world_size", "pipeline_model_parallel_size", "data_parallel_size", "tensor_model_parallel_size")],
+                                     [devices, pp, dp, tp])
+                    self.assertEqual((found["micro_batch_size"], found["global_batch_size"], found["virtual_pipeline_model_parallel_size"] or 1),
+                                     (micro, dp * micro * micros, chunks))
+                    self.assertEqual((found["sequence_parallel"], found["recompute_granularity"] or "none"), (sequence, "none" if recompute == "none" else "full"))
+                    self.assertEqual((found["use_distributed_optimizer"], found["use_megatron_fsdp"]), (zero >= 1, zero >= 2))
+                else:
+                    mesh = found["parallelism"]
+                    self.assertEqual((mesh["pipeline_parallel_degree"], mesh["tensor_parallel_degree"]), (pp, tp))
+                    self.assertEqual(mesh["data_parallel_shard_degree"] * mesh["data_parallel_replicate_degree"], dp)
+                    self.assertEqual(found["training"]["global_batch_size"], dp * micro * micros)
+
+    def test_reading_it_back_gives_the_same_plan(self):
+        self.assertEqual(set(PLANS), set(foreign_data.PLANS))
+        for name, expected in PLANS.items():
+            with self.subTest(name):
+                program, devices, text = self.written(name)
+                path = self.folder / ("made" + SUFFIX[program])
+                path.write_text(text)
+                model = ("--model-config", FILES / "small.json") if program == "deepspeed" else ()
+                run = self.npar_json("simulate", "--from", path, "--world", devices, "--machine", "dgx-a100", *model)["from"]
+                mesh = run["mesh"]
+                found = (mesh["pp"], mesh["dp"], mesh["tp"], run["micro"], run["micros"], run["schedule"], run["chunks"], run["recompute"], run["zero"],
+                         run["sequence_parallel"], run["compute"], run["gradients"])
+                self.assertEqual(found, expected)
+                self.assertEqual(run["not_taken"], [])
+
+    def test_a_plan_comes_back_as_the_program_that_it_was(self):
+        """The same text of model and plan, hence the same memory and bytes, where Megatron-LM's spread of blocks is the plan's own."""
+        plan = self.npar("simulate", "--from", FILES / "small.sh", "--world", 8, "--print-plan").output
+        (self.folder / "made.npar").write_text(plan)
+        text = self.npar("inspect", "made.npar", "--config", "megatron", "--as", "megatron").output
+        (self.folder / "again.sh").write_text(text)
+        again = self.npar("simulate", "--from", "again.sh", "--world", 8, "--print-plan").output
+        self.assertEqual([line for line in again.splitlines() if "optimizer" not in line][1:], [line for line in plan.splitlines() if "optimizer" not in line][1:])
+
+    def test_what_a_program_cannot_do_is_named_by_its_line(self):
+        for settings, program, lines in (
+            (("schedule=zb_h1",), "megatron", ["has no schedule 'zb_h1'"]),
+            (("zero=1", "sequence=true"), "torchtitan", ["torchtitan's shares of the optimizer's state come with shares of gradients"]),
+            ((), "torchtitan", ["torchtitan splits the sequence over the ranks of tensor parallelism too"]),
+            (("sequence=true",), "deepspeed", ["DeepSpeed does not split the sequence"]),
+            (("compute=f64",), "megatron", ["Megatron-LM does not train in f64"]),
+            (("compute=fp16", "sequence=true"), "torchtitan", ["torchtitan does not train in fp16"]),
+        ):
+            with self.subTest((settings, program)):
+                result = self.npar("inspect", "gpt2", *(word for one in settings for word in ("--set", one)), "--as", program, code=1)
+                self.assertEqual(result.output, "")
+                for line in lines:
+                    self.assertRegex(result.error, r"gpt2\.npar:\d+:\d+: error: .*" + line)
+
+    def test_the_programs_take_it_today(self):
+        """Where their sources are: NPAR_MEGATRON and NPAR_TORCHTITAN name the folders."""
+        sources = [os.environ.get(name) for name in ("NPAR_MEGATRON", "NPAR_TORCHTITAN")]
+        if not all(sources):
+            self.skipTest("the sources of Megatron-LM and torchtitan are not named by NPAR_MEGATRON and NPAR_TORCHTITAN")
+        subprocess.run([sys.executable, "foreign_reference.py", "--npar", NPAR, "--megatron", sources[0], "--torchtitan", sources[1], "--check"],
+                       cwd=REFERENCE, check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,143 @@
+"""`npar plan`: what it writes compiles as it is and takes what it says; the layout that alone fits is found; two searches write the same bytes."""
+
+import unittest
+
+from driver import DriverTest, settings
+
+SMALL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 4, "length": 16}
+
+
+def machine(count=4, memory="1 GB", price=""):
+    return f"""machine quartet {{
+    device {{ count {count} devices  memory {memory}  reserved 0 B  fragments 0 % }}
+    {price}
+    step {{ launch 1 us }}
+    memory {{ far 100 GB/s  move 100 GB/s }}
+    kernel {{ operation 0 ps  function 0 ps }}
+    link host {{ bandwidth 10 GB/s  latency 5 us }}
+    link cluster {{ bandwidth 1 GB/s  latency 20 us }}
+    product f32 {{ rate 1 TFLOP/s  rows 1 rows  columns 1 columns  depth 1 terms  peak 2 TFLOP/s }}
+    attention f32 {{ rate 1 TFLOP/s  rows 0 rows }}
+    attention_grad f32 {{ rate 1 TFLOP/s  rows 0 rows }}
+}}
+"""
+
+
+class PlanTest(DriverTest):
+    def plan(self, *arguments, text=None, **options):
+        (self.folder / "quartet.npar").write_text(text or machine())
+        return self.npar_json("plan", "gpt2", "--machine", "quartet.npar", "--batch", 16, *settings(SMALL), *arguments, **options)
+
+    def test_the_text_compiles_as_it_is(self):
+        found = self.plan("-o", "best.npar")
+        text = (self.folder / "best.npar").read_text()
+        self.assertEqual(text, found["text"])
+        one = self.npar_json("simulate", "best.npar", "--machine", "quartet.npar", "--hosts", 1)
+        for name in ("seconds_per_step", "memory_bytes", "fits", "bubble"):
+            self.assertEqual(one[name], found["best"][name], name)
+        self.assertEqual(one["ranks"], 4)
+        self.assertEqual(self.npar_json("inspect", "best.npar")["parameters"], self.npar_json("inspect", "gpt2", *settings(SMALL), "--plan", "none")["parameters"])
+        for line in text.split("plan planned", 1)[1].split("}\n\n", 1)[0].splitlines():
+            if line.strip().startswith(("mesh ", "micro ", "store ", "recompute ", "place ", "bucket ", "h ->", "seq ->")):
+                self.assertRegex(line, " # (.* would take .*B.*|.* is refused: .*|nothing else was tried)$")
+
+    def test_no_plan_that_was_tried_is_better(self):
+        found = self.plan()
+        fits = [each for each in found["tried"] if each.get("fits")]
+        self.assertGreater(len(fits), 10)
+        self.assertEqual(min(each["seconds_per_step"] for each in fits), found["best"]["seconds_per_step"])
+        least = self.plan("--for", "memory")["best"]
+        self.assertLessEqual(least["memory_bytes"], min(each["memory_bytes"] for each in fits))
+
+    def test_two_searches_write_the_same_bytes(self):
+        first = self.npar("plan", "mlp", "--batch", 16, "--jobs", 1).output
+        self.assertEqual(self.npar("plan", "mlp", "--batch", 16, "--jobs", 3).output, first)
+
+    def test_the_only_layout_that_fits_is_found(self):
+        """A device holds what the smallest of the layouts of two ranks takes, and no more."""
+        fixed = [word for fix in ("micro = 1", "zero = 0", "recompute = none", "sequence = false") for word in ("--fix", fix)]
+        fixed += ["--set", "width=64"]
+        two = machine(count=2)
+        found = self.plan(*fixed, text=two)
+        memory = sorted({each["memory_bytes"] for each in found["tried"] if not each["refused"]})
+        self.assertGreater(len(memory), 1)
+        planted = self.plan(*fixed, text=machine(count=2, memory=f"{memory[0]} B"))
+        self.assertEqual(planted["best"]["memory_bytes"], memory[0])
+        self.assertTrue(planted["best"]["fits"])
+        failed = self.plan_error(*fixed, text=machine(count=2, memory=f"{memory[0] - 1} B"))
+        self.assertIn("no plan fits 1 host of 'quartet'", failed)
+        self.assertIn("it would without --fix", failed)
+
+    def plan_error(self, *arguments, text):
+        (self.folder / "quartet.npar").write_text(text)
+        return self.npar("plan", "gpt2", "--machine", "quartet.npar", "--batch", 16, *settings(SMALL), *arguments, code=1).error
+
+    def test_nothing_fits(self):
+        failed = self.plan_error("--fix", "zero=0", text=machine(memory="1 kB"))
+        self.assertIn("no plan fits 1 host of 'quartet'", failed)
+        self.assertNotIn("it would", failed)
+
+    def test_what_is_fixed_is_kept(self):
+        found = self.plan("--fix", "mesh.tp = 2", "--fix", "micro=2")
+        for each in found["tried"]:
+            self.assertEqual((each["choices"]["mesh.tp"], each["choices"]["micro"]), ("2", "2"))
+        sizes = {tuple(each["choices"][f"mesh.{axis}"] for axis in ("dp", "pp")) for each in found["tried"]}
+        self.assertEqual(sizes, {("2", "1"), ("1", "2")})
+
+    def test_a_model_beside_the_plan(self):
+        """The text imports the model by the way from its own folder."""
+        (self.folder / "models").mkdir()
+        (self.folder / "models" / "small.npar").write_text("""import "Linear"
+model Small(width = 16) {
+    axis batch, embed = width, hidden = 2 * width
+    input x: f32[batch, embed]
+    input answer: f32[batch, hidden]
+    up = Linear(embed, hidden)
+    loss squared_error(up(x), answer)
+}
+train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
+""")
+        (self.folder / "quartet.npar").write_text(machine())
+        (self.folder / "plans").mkdir()
+        found = self.npar_json("plan", "models/small.npar", "--machine", "quartet.npar", "--set", "width=32", "-o", "plans/best.npar")
+        self.assertIn('import "../models/small.npar"', found["text"])
+        one = self.npar_json("simulate", "plans/best.npar", "--machine", "quartet.npar")
+        self.assertEqual(one["seconds_per_step"], found["best"]["seconds_per_step"])
+
+    def test_other_models(self):
+        (self.folder / "quartet.npar").write_text(machine())
+        small = {"llama": {"vocab": 64, "context": 32, "length": 16, "width": 32, "heads": 4, "kv_heads": 4, "depth": 4},
+                 "bert": {"vocab": 64, "context": 32, "length": 16, "width": 32, "heads": 4, "depth": 4}}
+        for model, sizes in small.items():
+            found = self.npar_json("plan", model, "--machine", "quartet.npar", "--batch", 8, "--fix", "micro=1", "--fix", "bucket=none", *settings(sizes))
+            self.assertTrue(found["best"]["fits"], model)
+            self.assertEqual("decay 0 }" in found["text"], model == "bert") # the rules for parameters come along
+
+    def test_context_parallelism_and_what_a_stage_holds(self):
+        found = self.plan("--fix", "mesh.cp = 2", "--fix", "mesh.pp = 2", "--fix", "schedule = zb_auto")
+        self.assertEqual({each["choices"]["mesh.cp"] for each in found["tried"]}, {"2"})
+        self.assertGreater(len({each["choices"]["live"] for each in found["tried"]}), 1)
+        self.assertGreater(len({each["choices"]["context"] for each in found["tried"]}), 1)
+        self.assertRegex(found["text"], "seq -> cp.* would take ")
+
+    def test_a_fix_that_names_nothing(self):
+        (self.folder / "quartet.npar").write_text(machine())
+        arguments = ("plan", "gpt2", "--machine", "quartet.npar", "--batch", 16, *settings(SMALL), "--fix")
+        failed = self.npar(*arguments, "mesh.tp = 3", code=2).error
+        self.assertIn("--fix 'mesh.tp = 3' leaves no plan of 4 ranks: 'mesh.tp' is one of 1, 2, 4", failed)
+        self.assertIn("'recompute' is one of block, every 2, none", self.npar(*arguments, "recompute=full", code=2).error)
+        self.assertIn("--fix knows no 'speed'", self.npar(*arguments, "speed=1", code=2).error)
+
+    def test_a_batch_that_nothing_divides(self):
+        (self.folder / "quartet.npar").write_text(machine(count=7))
+        failed = self.npar("plan", "gpt2", "--machine", "quartet.npar", "--batch", 11, *settings(SMALL), code=1).error
+        self.assertIn("no sizes of a mesh of 7 ranks divide what they would split", failed)
+        self.assertIn("it would with --batch 14", failed)
+
+    def test_money(self):
+        found = self.plan("--for", "money", text=machine(price="host { price 36 USD/h }"))
+        self.assert_close(found["best"]["dollars_per_step"], found["best"]["seconds_per_step"] / 100, 1e-9)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+"""`npar sweep`: every combination of settings is a row with what `npar simulate` says of it, or with the reason why it is refused."""
+
+import csv
+import io
+import unittest
+import xml.etree.ElementTree
+
+from driver import DriverTest, settings
+
+SMALL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 4, "length": 16, "batch": 16}
+
+# Four devices in a host.
+MACHINE = """machine quartet {
+    device { count 4 devices  memory 1 GB  reserved 1 MB  fragments 5 % }
+    step { launch 1 us }
+    memory { far 100 GB/s  move 100 GB/s }
+    kernel { operation 0 ps  function 0 ps }
+    link host { bandwidth 10 GB/s  latency 5 us }
+    link cluster { bandwidth 1 GB/s  latency 20 us }
+    product f32 { rate 1 TFLOP/s  rows 1 rows  columns 1 columns  depth 1 terms  peak 2 TFLOP/s }
+    attention f32 { rate 1 TFLOP/s  rows 0 rows }
+    attention_grad f32 { rate 1 TFLOP/s  rows 0 rows }
+}
+"""
+
+
+class SweepTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "quartet.npar").write_text(MACHINE)
+
+    def sweep(self, *arguments, **options):
+        return self.npar_json("sweep", "gpt2", "--machine", "quartet.npar", *settings(SMALL), *arguments, **options)
+
+    def test_rows_are_simulations_in_the_order_given(self):
+        found = self.sweep("--over", "mesh.tp=2,1", "--over", "micro=1,2", "--set", "mesh.dp=1")
+        rows = found["rows"]
+        self.assertEqual([row["settings"] for row in rows], [{"mesh.tp": tp, "micro": micro} for tp in "21" for micro in "12"])
+        for row in rows:
+            one = self.npar_json("simulate", "gpt2", "--machine", "quartet.npar", *settings(SMALL, row["settings"], mesh__dp=1))
+            for name in ("seconds_per_step", "mfu", "memory_bytes", "fits", "bubble", "exposed_communication", "ranks", "hosts"):
+                self.assertEqual(row[name], one[name], (row["settings"], name))
+            self.assertIsNone(row["refused"])
+
+    def test_what_is_refused_is_a_row(self):
+        rows = self.sweep("--over", "mesh.tp=3,1")["rows"]
+        self.assertEqual(rows[0]["refused"], "axis 'head' of size 4 is not divisible by mesh axis 'tp' of size 3")
+        self.assertNotIn("seconds_per_step", rows[0])
+        self.assertIsNone(rows[1]["refused"])
+        only = self.npar("sweep", "gpt2", "--machine", "quartet.npar", *settings(SMALL), "--over", "mesh.tp=3", code=1)
+        self.assertIn("axis 'head' of size 4", only.output)
+        self.assertIn("every combination is refused", only.error)
+
+    def test_hosts_are_filled(self):
+        rows = self.sweep("--hosts", "1", "--over", "mesh.dp=1,2,4", "--over", "mesh.pp=2", "--set", "mesh.tp=1")["rows"]
+        self.assertEqual([row["refused"] for row in rows], ["2 ranks leave places on the last host empty", None, "takes 2 hosts"])
+
+    def test_files(self):
+        over = ("--over", "mesh.tp=1,2,3", "--over", "schedule=1f1b,gpipe")
+        arguments = ("sweep", "gpt2", "--machine", "quartet.npar", *settings(SMALL), *over, "--csv", "s.csv", "--svg", "s.svg")
+        text = self.npar(*arguments).output
+        files = [(self.folder / name).read_bytes() for name in ("s.csv", "s.svg")]
+        self.assertEqual(self.npar(*arguments, "--jobs", "3").output, text)
+        self.assertEqual([(self.folder / name).read_bytes() for name in ("s.csv", "s.svg")], files)
+        table = list(csv.DictReader(io.StringIO(files[0].decode())))
+        rows = self.sweep(*over)["rows"]
+        self.assertEqual(len(table), 6)
+        for line, row in zip(table, rows):
+            self.assertEqual({key: line[key] for key in row["settings"]}, row["settings"])
+            self.assertEqual(line["refused"], row["refused"] or "")
+            if not row["refused"]:
+                self.assertEqual((float(line["seconds"]), int(line["memory_bytes"])), (row["seconds_per_step"], row["memory_bytes"]))
+        picture = xml.etree.ElementTree.fromstring(files[1])
+        name = "{http://www.w3.org/2000/svg}"
+        self.assertEqual(len(picture.findall(f".//{name}circle")), sum(not row["refused"] for row in rows))
+        self.assertTrue(any("a device has" in (one.text or "") for one in picture.iter(f"{name}text")))
+
+
+if __name__ == "__main__":
+    unittest.main()

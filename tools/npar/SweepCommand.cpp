@@ -1,0 +1,168 @@
+// `npar sweep`: a training step of every combination of some settings on a machine, in simulated time.
+#include "tools/npar/Command.h"
+
+#include "engine/files/AtomicFile.h"
+#include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/plan/Children.h"
+#include "tools/npar/plan/Sweep.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+constexpr size_t mostCombinations = 10'000;
+
+struct SweepFlags {
+  ModelOptions model;
+  std::vector<std::string> over; ///< `mesh.tp=1,2,4`
+  int64_t hosts = 0;             ///< 0: as many as the ranks of each need
+  int jobs = 0;
+  std::string csv, svg;
+  bool json = false;
+};
+
+/// The values between commas that stand in no bracket.
+std::vector<std::string> valuesIn(const std::string &list) {
+  std::vector<std::string> values(1);
+  int depth = 0;
+  for (char letter : list) {
+    depth += letter == '[' || letter == '(' ? 1 : letter == ']' || letter == ')' ? -1 : 0;
+    if (letter == ',' && depth == 0)
+      values.emplace_back();
+    else if (letter != ' ')
+      values.back() += letter;
+  }
+  return values;
+}
+
+Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
+  std::vector<SweptSetting> over;
+  size_t count = 1;
+  for (const std::string &text : flags.over) {
+    std::optional<std::pair<std::string, std::string>> pair = settingOf(text);
+    if (!pair)
+      return fail(ExitCode::Usage, "--over wants KEY=VALUE,VALUE, such as 'mesh.tp=1,2,4', not '" + text + "'");
+    SweptSetting setting{pair->first, valuesIn(pair->second)};
+    setting.key.erase(std::remove(setting.key.begin(), setting.key.end(), ' '), setting.key.end());
+    for (const std::string &value : setting.values) {
+      if (value.empty())
+        return fail(ExitCode::Usage, "--over '" + text + "' has an empty value");
+      if (std::count(setting.values.begin(), setting.values.end(), value) > 1)
+        return fail(ExitCode::Usage, fmt::format("--over '{}' has the value '{}' twice", text, value));
+    }
+    for (const SweptSetting &other : over)
+      if (other.key == setting.key)
+        return fail(ExitCode::Usage, "--over names '" + setting.key + "' twice: give all of its values at once");
+    for (const std::string &fixed : flags.model.settings)
+      if (fixed.rfind(setting.key + "=", 0) == 0)
+        return fail(ExitCode::Usage, fmt::format("'{}' is set by --set and goes through values by --over: one of them is enough", setting.key));
+    count *= setting.values.size();
+    if (count > mostCombinations)
+      return fail(ExitCode::Usage, fmt::format("these are more than {} combinations, the most that are tried", mostCombinations));
+    over.push_back(std::move(setting));
+  }
+  return over;
+}
+
+ExitCode write(const std::string &path, const std::string &text) {
+  if (path.empty())
+    return ExitCode::Good;
+  engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
+  return status.ok() ? ExitCode::Good : fail(status);
+}
+
+ExitCode runSweep(const SweepFlags &flags) {
+  if (flags.model.isCompiled())
+    return fail(ExitCode::Usage, "'" + flags.model.model + "' is a compiled program: sweep needs the model text (.npar)");
+  Outcome<std::vector<SweptSetting>> over = sweptSettings(flags);
+  if (!over.ok())
+    return over.code();
+  FileClaims files;
+  Outcome<dsl::FrontendOptions> frontend = flags.model.frontend();
+  if (!frontend.ok())
+    return frontend.code();
+  files.read("the model", frontend->file);
+  if (flags.model.machine)
+    files.read("the machine", *flags.model.machine);
+  files.write("--csv", flags.csv);
+  files.write("--svg", flags.svg);
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  for (const std::string &path : {flags.csv, flags.svg}) // before minutes are spent
+    if (std::filesystem::path parent = std::filesystem::path(path).parent_path(); !parent.empty() && !std::filesystem::is_directory(parent))
+      return fail(ExitCode::BadInput, "cannot write '" + path + "': there is no folder '" + parent.string() + "'");
+  Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
+  if (!machine.ok())
+    return machine.code();
+
+  Sweep sweep{flags.model.model, machine->name, std::move(*over), {}};
+  size_t count = 1;
+  for (const SweptSetting &setting : sweep.over)
+    count *= setting.values.size();
+  std::vector<ModelOptions> plans(count, flags.model);
+  for (size_t row = 0; row < count; ++row) {
+    std::vector<std::string> values = sweep.valuesOf(row);
+    for (size_t i = 0; i < values.size(); ++i)
+      plans[row].settings.push_back(sweep.over[i].key + "=" + values[i]);
+  }
+  std::string usage;
+  ExitCode tried = tryPlans(plans, {*machine, flags.hosts, flags.jobs > 0 ? flags.jobs : usualJobs()}, [&](size_t, const Attempt &attempt) {
+    sweep.rows.push_back(attempt);
+    usage = attempt.isUsage ? attempt.reason : "";
+    return usage.empty();
+  });
+  if (tried != ExitCode::Good)
+    return tried;
+  if (!usage.empty())
+    return fail(ExitCode::Usage, usage);
+
+  for (auto [path, text] : {std::pair(&flags.csv, sweepCsv), std::pair(&flags.svg, sweepSvg)})
+    if (ExitCode code = write(*path, text(sweep)); code != ExitCode::Good)
+      return code;
+  if (flags.json)
+    std::cout << sweepJson(sweep).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    std::cout << sweepText(sweep);
+  bool any = std::any_of(sweep.rows.begin(), sweep.rows.end(), [](const Attempt &row) { return row.figures.has_value(); });
+  return any ? ExitCode::Good : fail(ExitCode::BadInput, "every combination is refused");
+}
+
+} // namespace
+
+Command addSweepCommand(CLI::App &driver) {
+  auto flags = std::make_shared<SweepFlags>();
+  CLI::App *app = driver.add_subcommand(
+      "sweep", "predict a training step for every combination of some settings\n\n"
+               "Example:\n"
+               "  npar sweep gpt2 --machine dgx-a100 --over mesh.tp=1,2,4,8 --over micro=1,2 --svg sweep.svg\n"
+               "\n"
+               "Each combination is compiled and simulated on the machine; one that the compiler refuses is a row with the reason.\n");
+  flags->model.addTo(*app);
+  addMachineTo(*app, flags->model);
+  app->add_option("--over", flags->over, "a setting and its values; may be repeated, the last one changes fastest")
+      ->type_name("KEY=V,V")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->required();
+  app->add_option("--hosts", flags->hosts, "hosts that the ranks must fill; other combinations are refused (default: as many as each takes)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 20));
+  app->add_option("--jobs", flags->jobs, "plans compiled at once (default: the machine's cores)")->type_name("N")->check(wholeNumber(1, 4096));
+  app->add_option("--csv", flags->csv, "write the table to this file too")->type_name("FILE.csv");
+  app->add_option("--svg", flags->svg, "draw seconds against memory")->type_name("FILE.svg");
+  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  return {app, [flags] {
+            ExitCode code = findMachine(flags->model);
+            return code == ExitCode::Good ? runSweep(*flags) : code;
+          }};
+}
+
+} // namespace npar::driver

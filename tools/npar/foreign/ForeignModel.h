@@ -1,0 +1,40 @@
+// From --from FILE to a model with a plan that the compiler takes, with what was understood of the file.
+#pragma once
+
+#include "tools/npar/foreign/ForeignRun.h"
+#include "tools/npar/model/ModelOptions.h"
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+namespace npar::driver {
+
+struct ForeignFlags {
+  std::string from;                       ///< empty: the command is of a model of npar's
+  std::optional<std::string> modelConfig; ///< config.json, or a folder that has it
+  std::optional<ForeignFormat> format;
+  int64_t world = 0; ///< 0: as the file says it
+  bool printPlan = false;
+
+  void addTo(CLI::App &app);
+  /// Usage errors: which flags go together.
+  ExitCode check(const ModelOptions &model) const;
+};
+
+class TemporaryText;
+
+struct ForeignModel {
+  ForeignRun run;
+  std::string text;                    ///< of the plan
+  ModelOptions options;                ///< that lead to it
+  std::shared_ptr<TemporaryText> file; ///< where `options` find it, as long as this lives
+};
+
+/// `devices`: how many --hosts have; 0: not given. `given` has settings and the machine.
+Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &given, int64_t devices);
+
+/// What was understood, what was assumed, what was not taken.
+std::string foreignText(const ForeignFlags &flags, const ForeignModel &model);
+nlohmann::ordered_json foreignJson(const ForeignFlags &flags, const ForeignModel &model);
+
+} // namespace npar::driver

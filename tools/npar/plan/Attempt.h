@@ -1,0 +1,43 @@
+// Compiles plans and predicts their training steps, several at once: what `npar sweep` and `npar plan` are made of.
+#pragma once
+
+#include "dsl/machine/Machine.h"
+#include "tools/npar/model/ModelOptions.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace npar::driver {
+
+/// A training step as a prediction has it; what the machine does not say is not there.
+struct StepFigures {
+  int64_t ranks = 0, hosts = 0;
+  double seconds = 0;
+  std::optional<double> mfu, hfu, dollars;
+  uint64_t memory = 0; ///< bytes of the largest rank
+  std::optional<double> room; ///< bytes that a rank may have: the device's without what is lost between allocations
+  std::optional<bool> fits;
+  double bubble = 0, exposed = 0; ///< shares of all ranks' time
+  double flops = 0;               ///< of the model, all ranks together
+};
+
+/// One plan and what became of it: figures, or the first line of the message that refuses it.
+struct Attempt {
+  std::optional<StepFigures> figures;
+  std::string reason;
+  bool isUsage = false; ///< refused for a setting that nothing knows, which concerns all plans alike
+};
+
+struct AttemptOptions {
+  dsl::Machine machine;
+  int64_t hosts = 0; ///< that the ranks must fill; 0: as many as they take
+  int jobs = 1;
+};
+
+/// Tries all. `done` is called in order and says whether to go on.
+ExitCode tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &options, const std::function<bool(size_t, const Attempt &)> &done);
+
+} // namespace npar::driver

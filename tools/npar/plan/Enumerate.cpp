@@ -1,0 +1,231 @@
+// Enumerates candidates.
+#include "tools/npar/plan/Enumerate.h"
+
+#include "compiler/import/KnownSchedules.h"
+#include "tools/npar/plan/Guess.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace npar::driver {
+namespace {
+
+std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t one = 1; one <= number; ++one)
+    if (number % one == 0)
+      divisors.push_back(one);
+  return divisors;
+}
+
+struct ScheduleChoice {
+  std::string name = "none";
+  int64_t chunks = 1, live = 0;
+};
+
+/// Schedules with their chunks and limits for a pipeline of so many stages.
+std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, int64_t micros) {
+  if (stages == 1)
+    return {{}};
+  std::vector<ScheduleChoice> found;
+  static const dsl::KnownSchedules known = knownSchedules();
+  for (const dsl::KnownSchedule &kind : known.kinds) {
+    if (kind.name == "naive" || kind.name == "gpipe" || kind.name == "looped_bfs" || micros < kind.microsPerStage * stages)
+      continue; // another one has the same bubble with less memory, or there are too few micro-batches
+    if (kind.name == "interleaved") {
+      for (int64_t chunks : {2, 3, 4, 6, 8})
+        if (micros % stages == 0 && task.blocks % (stages * chunks) == 0)
+          found.push_back({kind.name, chunks, 0});
+      continue;
+    }
+    if (stages * std::max(1, kind.chunks) > task.blocks)
+      continue;
+    bool takesLimit = kind.name == "zb_auto" || kind.name == "backward_first";
+    if (kind.name != "backward_first") // without a limit it holds more than others for the same bubble
+      found.push_back({kind.name, std::max(1, kind.chunks), 0});
+    std::vector<int64_t> limits;
+    if (takesLimit)
+      limits = {(stages + 1) / 2, (3 * stages + 3) / 4, stages, (5 * stages + 3) / 4, (3 * stages + 1) / 2};
+    limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
+    for (int64_t live : limits)
+      if (kind.name == "zb_auto" || live <= stages)
+        found.push_back({kind.name, std::max(1, kind.chunks), live});
+  }
+  return found;
+}
+
+std::string withoutSpaces(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
+const std::string *find(const Choices &choices, const std::string &key) {
+  for (const auto &[name, value] : choices)
+    if (name == key)
+      return &value;
+  return nullptr;
+}
+
+std::string valueOf(const Choices &choices, const std::string &key) {
+  const std::string *value = find(choices, key);
+  return value ? *value : "";
+}
+
+class Enumeration {
+public:
+  Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes) {
+    auto has = [&](const char *feature) { return applies(*findFeature(feature), task.names); };
+    tensor = has("tp"), sequences = has("sequence"), contexts = has("ring");
+  }
+
+  std::vector<Candidate> run() {
+    int64_t onHost = static_cast<int64_t>(task.machine.ranks), ranks = task.hosts * onHost;
+    for (int64_t tp : divisorsOf(onHost))
+      if (may("mesh.tp", tp) && dividesTensor(tp))
+        for (int64_t cp : divisorsOf(ranks / tp))
+          if (may("mesh.cp", cp) && dividesContext(cp, tp))
+            for (int64_t pp : divisorsOf(ranks / tp / cp))
+              if (may("mesh.pp", pp) && (pp == 1 || pp <= task.blocks))
+                meshOf(ranks / tp / cp / pp, pp, cp, tp);
+    return std::move(found);
+  }
+
+  /// Whether the clauses have a sense under these sizes, and are as they are fixed.
+  bool keeps(const Candidate &one) const {
+    bool ulysses = one.context != "ulysses" || task.heads % (one.cp * one.tp) == 0;
+    // A backward in two tasks keeps what was computed again until the second: nothing is won.
+    bool recompute = !one.recomputes() || (task.blocks > 0 && (!splitsBackward(one) || find(fixes, "recompute")));
+    bool pairs = one.recompute != "every 2" || task.blocks >= 2 * one.pp * one.chunks;
+    bool sequence = !one.sequence || (one.tp > 1 && sequences && task.sequence % (one.tp * one.cp) == 0);
+    bool place = one.place == "dp,pp" || placesApart(one), bucket = one.bucket == "none" || one.dp * one.cp > 1;
+    return (one.cp > 1) == (one.context != "none") && ulysses && recompute && pairs && (one.zero == 0 || one.dp > 1) && sequence && place &&
+           bucket && may("context", one.context) && may("recompute", one.recompute) && may("zero", one.zero) &&
+           may("sequence", one.sequence) && may("place", one.place) && may("bucket", one.bucket);
+  }
+
+private:
+  template <typename Value>
+  bool may(const char *key, const Value &value) const {
+    const std::string *fixed = find(fixes, key);
+    return !fixed || withoutSpaces(*fixed) == withoutSpaces(fmt::format("{}", value));
+  }
+  bool dividesTensor(int64_t tp) const {
+    return tp == 1 || (tensor && task.heads % tp == 0 && task.hidden % tp == 0); // an axis that is not there has size 0
+  }
+  /// The shares of a short sequence are not worth their messages; who fixes mesh.cp gets what he asks for.
+  bool dividesContext(int64_t cp, int64_t tp) const {
+    return cp == 1 || (contexts && task.sequence % (2 * cp * tp) == 0 && (task.sequence / cp >= 1024 || find(fixes, "mesh.cp")));
+  }
+
+  void meshOf(int64_t dp, int64_t pp, int64_t cp, int64_t tp) {
+    if (!may("mesh.dp", dp) || task.batch % dp != 0)
+      return;
+    for (int64_t micro : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
+      if (may("micro", micro) && task.batch % (dp * micro) == 0)
+        for (const ScheduleChoice &schedule : schedulesFor(task, pp, task.batch / (dp * micro))) {
+          Candidate one;
+          one.dp = dp, one.pp = pp, one.cp = cp, one.tp = tp, one.micro = micro;
+          one.schedule = schedule.name, one.chunks = schedule.chunks, one.live = schedule.live;
+          if (may("schedule", one.schedule) && may("chunks", one.chunks) && may("live", one.live ? std::to_string(one.live) : "none"))
+            clausesOf(one);
+        }
+  }
+
+  void clausesOf(Candidate one) {
+    one.context = one.cp == 1 ? "none" : firstOf("context", {"zigzag", "ring", "gather", "ulysses"});
+    one.bucket = firstOf("bucket", {"none", "100 MB"});
+    for (const char *recompute : {"none", "block", "every 2"})
+      for (int zero : {0, 1, 3})
+        for (bool sequence : {false, true}) {
+          one.recompute = recompute, one.zero = zero, one.sequence = sequence, one.place = "dp,pp";
+          bool plain = one.recompute != "every 2" || find(fixes, "recompute"); // otherwise a variant
+          if (Candidate other = one; other.place = "pp,dp", keeps(other) && guessedSeconds(task, other) < guessedSeconds(task, one))
+            one = other;
+          else if (!keeps(one))
+            one = other;
+          if (plain && keeps(one))
+            found.push_back(one);
+        }
+  }
+
+  std::string firstOf(const char *key, std::vector<std::string> values) const {
+    for (const std::string &value : values)
+      if (may(key, value))
+        return value;
+    return values[0];
+  }
+
+  /// Whether another order puts other ranks on a host, and hosts hold whole groups of those that stay inside.
+  bool placesApart(const Candidate &one) const {
+    int64_t onHost = static_cast<int64_t>(task.machine.ranks), inside = one.cp * one.tp;
+    return task.hosts > 1 && one.dp > 1 && one.pp > 1 && inside < onHost && onHost % inside == 0;
+  }
+
+  const PlanTask &task;
+  const Choices &fixes;
+  bool tensor = false, sequences = false, contexts = false;
+  std::vector<Candidate> found;
+};
+
+} // namespace
+
+std::vector<Candidate> candidatesFor(const PlanTask &task, const Choices &fixes) { return Enumeration(task, fixes).run(); }
+
+std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, const Candidate &candidate) {
+  Enumeration enumeration(task, fixes);
+  std::vector<Candidate> found;
+  auto add = [&](std::string Candidate::*clause, const char *value) {
+    Candidate other = candidate;
+    other.*clause = value;
+    if (candidate.*clause != value && enumeration.keeps(other))
+      found.push_back(other);
+  };
+  for (const char *context : {"zigzag", "ring", "gather", "ulysses"})
+    add(&Candidate::context, context);
+  add(&Candidate::recompute, "every 2");
+  for (const char *place : {"dp,pp", "pp,dp"})
+    add(&Candidate::place, place);
+  for (const char *bucket : {"none", "100 MB"})
+    add(&Candidate::bucket, bucket);
+  return found;
+}
+
+Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candidate, const Candidate &other) {
+  Enumeration enumeration(task, fixes);
+  auto take = [&](std::string Candidate::*clause) {
+    Candidate changed = candidate;
+    changed.*clause = other.*clause;
+    if (enumeration.keeps(changed))
+      candidate = changed;
+  };
+  take(&Candidate::place), take(&Candidate::bucket), take(&Candidate::context);
+  return candidate;
+}
+
+std::string wrongFix(const PlanTask &task, const Choices &fixes) {
+  for (const auto &[key, value] : fixes) {
+    if (!candidatesFor(task, {{key, value}}).empty())
+      continue;
+    std::vector<std::string> values;
+    auto add = [&, &name = key](const Candidate &one) {
+      if (const std::string own = valueOf(choicesOf(one), name); std::find(values.begin(), values.end(), own) == values.end())
+        values.push_back(own);
+    };
+    for (const Candidate &one : candidatesFor(task, {})) {
+      add(one);
+      if (key == "context" || key == "place" || key == "bucket" || key == "recompute")
+        for (const Candidate &other : variantsOf(task, {}, one))
+          add(other);
+    }
+    if (values.empty())
+      return "";
+    bool numbers = std::all_of(values.begin(), values.end(), [](const std::string &own) { return own.find_first_not_of("0123456789") == std::string::npos; });
+    std::sort(values.begin(), values.end(), [&](const std::string &a, const std::string &b) { return numbers ? std::stoll(a) < std::stoll(b) : a < b; });
+    int64_t ranks = task.hosts * static_cast<int64_t>(task.machine.ranks);
+    return fmt::format("--fix '{} = {}' leaves no plan of {} rank{}: '{}' is one of {}", key, value, ranks, ranks == 1 ? "" : "s", key,
+                       fmt::join(values, ", "));
+  }
+  return "";
+}
+
+} // namespace npar::driver

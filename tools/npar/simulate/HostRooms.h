@@ -1,0 +1,18 @@
+// So many hosts of a machine for the ranks of a program.
+#pragma once
+
+#include "dsl/machine/Machine.h"
+#include "engine/program/HostPlacement.h"
+#include "tools/npar/terminal/Outcome.h"
+
+#include <vector>
+
+namespace npar::driver {
+
+/// How many hosts of the machine so many ranks take.
+int64_t hostsFor(const dsl::Machine &machine, int64_t ranks);
+
+/// So many hosts of the machine, filled one after the other; 0: as many as the ranks take. Another number is an error, which is printed.
+Outcome<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts);
+
+} // namespace npar::driver
