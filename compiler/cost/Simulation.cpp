@@ -2,6 +2,7 @@
 #include "compiler/cost/Simulation.h"
 
 #include "compiler/cost/Activities.h"
+#include "compiler/cost/FragmentShape.h"
 #include "engine/program/ClassMesh.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
@@ -24,25 +25,6 @@ using program::StepKind;
 namespace {
 
 constexpr uint32_t none = ~0u;
-
-/// What communicates has a length of its own; other steps have their fragment's.
-struct Message {
-  double seconds = 0, holds = 0;                 ///< holds: for so long the rank does not compute
-  std::vector<Activities::Share> sent, received; ///< of links, by the rank itself
-};
-
-/// A fragment's part of the graph, the same in all of its tasks.
-struct FragmentShape {
-  std::vector<uint32_t> waits;                  ///< by step: how many of the fragment's steps it waits for
-  std::vector<std::vector<uint32_t>> followers; ///< by step
-  std::vector<uint32_t> chain;                  ///< those that wait for the task before
-  std::vector<Message> messages;                ///< by step; of computing ones unused
-  std::vector<char> reports;                    ///< by step: nothing that is kept for the next training step follows from it
-};
-
-bool computes(const program::Step &step) {
-  return step.kind() != StepKind::Collective && step.kind() != StepKind::Send && step.kind() != StepKind::Receive;
-}
 
 class StepSimulation {
 public:
@@ -146,8 +128,15 @@ private:
       one.ranksHere =
           static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](int64_t rank) { return topology.hostOf(rank) == host; }));
     }
-    for (const program::Fragment *fragment : *one.rankClass->fragments())
-      one.shapes.push_back(shape(index, *fragment));
+    for (const program::Fragment *fragment : *one.rankClass->fragments()) {
+      one.shapes.push_back(cost::shapeOf(program, *one.rankClass, *fragment, one.rank, machine, topology, deviations));
+      for (Message &message : one.shapes.back().messages)
+        for (const LinkUse &use : message.links) {
+          auto [sends, receives] = linkOfClass(index, use.level);
+          message.sent.push_back({sends, use.share});
+          message.received.push_back({receives, use.share});
+        }
+    }
     for (const program::Task *task : *one.rankClass->tasks()) {
       one.first.push_back(one.size);
       const FragmentShape &shape = one.shapes[task->fragment()];
@@ -172,123 +161,11 @@ private:
     }
   }
 
-  FragmentShape shape(uint32_t index, const program::Fragment &fragment) {
-    FragmentShape shape;
-    size_t count = fragment.steps()->size();
-    shape.waits.resize(count), shape.followers.resize(count), shape.messages.resize(count);
-    for (uint32_t place = 0; place < count; ++place) {
-      const program::Step &step = *fragment.steps()->Get(place);
-      bool waitsForNobody = deviations.postValidated && makesNorm(*classes[index].rankClass, fragment, step);
-      for (uint32_t i = 0; i < step.dependency_count(); ++i) {
-        uint32_t before = fragment.dependencies()->Get(step.first_dependency() + i);
-        if (waitsForNobody && fragment.steps()->Get(before)->kind() == StepKind::Collective)
-          continue;
-        ++shape.waits[place];
-        shape.followers[before].push_back(place);
-      }
-      if (!computes(step))
-        shape.messages[place] = message(index, step);
-      if (!program::isAsync(step))
-        shape.chain.push_back(place);
-    }
-    for (uint32_t place = 0; place < count; ++place)
-      if (fragment.steps()->Get(place)->kind() == StepKind::Collective)
-        passBeside(fragment, shape, place, classes[index].rank);
-    shape.reports = reports(*classes[index].rankClass, fragment, shape);
-    return shape;
-  }
-
-  /// A collective that is cut in pieces, each of which goes while the product that made it or takes it works on another: of n members'
-  /// pieces the first or the last one is waited for (Wang et al. 2023, "Overlap Communication with Dependent Computation via
-  /// Decomposition").
-  void passBeside(const program::Fragment &fragment, FragmentShape &shape, uint32_t place, int64_t rank) const {
-    const program::Step &step = *fragment.steps()->Get(place);
-    GroupSpan span = topology.spanOf(program::groupOf(program, *program.collectives()->Get(step.payload()), rank));
-    double share = linkOf(machine, span.level).beside, product = 0, &seconds = shape.messages[place].seconds;
-    if (share <= 0 || step.free())
-      return;
-    auto take = [&](uint32_t neighbour) {
-      const program::Step &other = *fragment.steps()->Get(neighbour);
-      if (other.kind() == StepKind::Matmul)
-        product = std::max(product, other.end() - other.begin());
-    };
-    std::for_each(shape.followers[place].begin(), shape.followers[place].end(), take);
-    for (uint32_t i = 0; i < step.dependency_count(); ++i)
-      take(fragment.dependencies()->Get(step.first_dependency() + i));
-    seconds -= share * std::min(product, seconds * (span.members - 1) / span.members);
-  }
-
-  /// Whether the step makes the gradients' norm out of what the ranks have summed, and says whether to update.
-  static bool makesNorm(const program::RankClass &rankClass, const program::Fragment &fragment, const program::Step &step) {
-    for (const program::Output *output : *rankClass.outputs())
-      for (uint32_t place = 0; place < step.outputs() && output->name()->str() == "grad_norm"; ++place) {
-        const program::Operand &operand = *fragment.operands()->Get(step.first_operand() + step.inputs() + place);
-        if (fragment.phase() == program::Phase::Update && operand.region() == 0 && operand.offset() == output->offset())
-          return true;
-      }
-    return false;
-  }
-
-  static bool isKept(const program::RankClass &rankClass, const program::Operand &operand) {
-    return operand.region() == 0 && std::any_of(rankClass.pieces()->begin(), rankClass.pieces()->end(), [&](const program::Piece *piece) {
-             return operand.offset() < piece->offset() + piece->bytes() && piece->offset() < operand.offset() + operand.bytes();
-           });
-  }
-
-  /// Steps of the update that make numbers for people, such as the gradients' norm where nothing is clipped.
-  static std::vector<char> reports(const program::RankClass &rankClass, const program::Fragment &fragment, const FragmentShape &shape) {
-    std::vector<char> reports(shape.waits.size(), fragment.phase() == program::Phase::Update);
-    for (size_t place = reports.size(); place-- > 0 && fragment.phase() == program::Phase::Update;) {
-      const program::Step &step = *fragment.steps()->Get(static_cast<uint32_t>(place));
-      for (uint32_t follower : shape.followers[place])
-        reports[place] = reports[place] && reports[follower];
-      for (uint32_t output = 0; output < step.outputs() && reports[place]; ++output)
-        reports[place] = !isKept(rankClass, *fragment.operands()->Get(step.first_operand() + step.inputs() + output));
-    }
-    return reports;
-  }
-
   std::pair<uint32_t, uint32_t> linkOfClass(uint32_t index, LinkLevel level) {
     auto [entry, isNew] = links.try_emplace({index, level});
     if (isNew)
       entry->second = {activities.addResource(1), activities.addResource(1)};
     return entry->second;
-  }
-
-  double slowed(double seconds, LinkLevel level) const {
-    return deviations.messages.empty() ? seconds : seconds * deviations.messages[static_cast<size_t>(level)];
-  }
-
-  Message message(uint32_t index, const program::Step &step) {
-    Message message;
-    const Class &one = classes[index];
-    if (step.kind() != StepKind::Collective) {
-      const program::Transfer &transfer = *program.transfers()->Get(step.payload());
-      std::vector<int64_t> peer = program::coordinatesOf(program, one.rank);
-      peer[transfer.axis()] = transfer.peer();
-      LinkLevel level = topology.levelBetween(one.rank, program::rankAt(program, peer));
-      message.seconds =
-          slowed(transferSeconds(machine, static_cast<double>(transfer.count() * program::sizeOf(transfer.type())), level), level);
-      message.holds = message.seconds * linkOf(machine, level).holds;
-      message.sent.push_back({linkOfClass(index, level).first, 1});
-      message.received.push_back({linkOfClass(index, level).second, 1});
-      return message;
-    }
-    const program::Collective &collective = *program.collectives()->Get(step.payload());
-    GroupSpan span = topology.spanOf(program::groupOf(program, collective, one.rank));
-    double bytes = 0;
-    for (uint32_t part = 0; part < program::partsOf(step); ++part) {
-      const program::Collective &piece = *program.collectives()->Get(step.payload() + part);
-      double input = static_cast<double>(piece.count() * program::sizeOf(piece.type()));
-      bytes += piece.kind() == program::CollectiveKind::AllGather ? input * span.members : input;
-    }
-    message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
-    for (const LinkUse &use : linksOf(machine, span)) {
-      auto [sends, receives] = linkOfClass(index, use.level);
-      message.sent.push_back({sends, use.share});
-      message.received.push_back({receives, use.share});
-    }
-    return message;
   }
 
   /// The steps of a task's chain need not wait for the tasks before any more, whose last step was `cause`.
@@ -399,7 +276,7 @@ private:
       one.causes[instance] = before;
     uint32_t task = taskOf(one, instance);
     const program::Step &step = stepOf(one, task, instance - one.first[task]);
-    double seconds = step.end() - step.begin();
+    double seconds = (step.end() - step.begin()) * shapeOf(one, task).pace;
     std::vector<Activities::Share> shares;
     if (one.cores != none)
       shares.push_back({one.cores, one.ranksHere * coresOf(machine, seconds)});

@@ -14,6 +14,7 @@
 #include "engine/status/Status.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ struct Simulation {
   std::vector<CriticalPart> critical;   ///< the longest first; they add up to `seconds`
 };
 
+/// Seconds that tasks of a pipeline's stage were measured to take, whatever is in them: a task begins when all that it receives is there
+/// and sends when it has ended. Chunks share them; where a schedule does not part the weights' gradients, a backward takes both. What comes
+/// before the first micro-batch and after the last takes no time.
+struct TaskTimes {
+  double forward = 0, backward = 0, weight = 0, message = 0;
+};
+
 /// How steps take other times than the machine's figures say.
 struct Deviations {
   /// By class: its computing takes so many times as long. Empty: 1.
@@ -56,6 +64,7 @@ struct Deviations {
   bool postValidated = false;
   /// Gathers of updated parameters pass beside the next training step's first forward. Not what a compiled program does.
   bool gathersPassOn = false;
+  std::optional<TaskTimes> taskTimes;
 };
 
 /// The program must have passed its checks, and been compiled for the machine: the times of its computing steps are taken from it.

@@ -56,6 +56,20 @@ class BucketTest(DriverTest):
             hashes = [self.npar_json("run", *self.model(size=size, pp=stages), *data)["parameter_hash"] for size in (0, 1, 30, 10000)]
             self.assertEqual(len(set(hashes)), 1, hashes)
 
+    def test_parameters_that_are_updated_in_shares_are_gathered_together(self):
+        """Whatever the size: the same bytes, the same bits, and with room for all one gather of each stage."""
+        (self.folder / "plan.npar").write_text(PLAN.replace("bucket", "store { optimizer -> dp }\n    bucket"))
+        alone, some, all_ = (
+            volume.counts(self.npar_json("inspect", *self.model(size=size)), over="dp")["all_gather"] for size in (0, 30, 10000)
+        )
+        self.assertEqual(len({alone.bytes, some.bytes, all_.bytes}), 1)
+        self.assertGreater(alone.count, some.count)
+        self.assertEqual(all_.count, 1)
+        data = ["--data", self.text_file(), "--tokens", "bytes", "--steps", 3]
+        hashes = [self.npar_json("run", *self.model(size=size), *data)["parameter_hash"] for size in (0, 30, 10000)]
+        self.assertEqual(len(set(hashes)), 1, hashes)
+        self.assertTrue(self.npar_json("verify", *self.model(size=30, pp=2, tp=2))["ok"])
+
     def test_fewer_collectives_of_the_same_bytes(self):
         alone, gathered = (
             volume.counts(self.npar_json("inspect", *self.model(size=size)), over="node,dp")["all_reduce"] for size in (0, 10000)

@@ -1,14 +1,16 @@
 """`npar simulate`: predictions beside published step times, what it says of a plan, and what it refuses."""
 
+import csv
 import json
 import math
 import statistics
 import unittest
 import xml.etree.ElementTree
 
-from driver import ROOT, DriverTest
+from driver import ROOT, DriverTest, settings
 
-import step_times  # of ../reference
+import fits  # of ../reference
+import step_times
 
 SMALL = ["--set", "vocab=512", "--set", "width=256", "--set", "heads=8", "--set", "depth=8", "--set", "length=64", "--set", "batch=32",
          "--set", "compute=bf16"]
@@ -40,6 +42,44 @@ class SimulateTest(DriverTest):
         self.assertTrue(said["fits"])
         self.assertTrue(0 < said["mfu"] <= said["hfu"] < 1)
         self.assertEqual(set(said["bytes"]) & {"dp", "pp", "tp"}, {"dp", "pp", "tp"})
+
+    def test_published_bubble_rates(self):
+        """Of the zero-bubble paper (Qi et al. 2023, table 5), by compiled programs whose tasks take the times that it measured."""
+        published = ((8, 24, "18.522,18.086,9.337,0.601", (0.2431, 0.1055, 0.1585, 0.1083)),
+                     (16, 48, "11.347,11.248,8.132,0.377", (0.2552, 0.1104, 0.1397, 0.0672)))
+        for stages, micros, times, rates in published:
+            for schedule, rate in zip(("1f1b", "interleaved(3)", "zb_h1", "zb_h2"), rates):
+                with self.subTest(schedule=schedule, stages=stages):
+                    found = self.rate(stages, micros, schedule, times)
+                    self.assertAlmostEqual(found, rate, delta=4e-3 if "(" in schedule else 1e-4)
+
+    def test_bubbles_in_closed_form(self):
+        """Without messages (Narayanan et al. 2021, section 2.2): p - 1 micro-batches' time, with v chunks a v-th of it."""
+        for schedule, chunks in (("gpipe", 1), ("1f1b", 1), ("interleaved(2)", 2), ("interleaved(4)", 4)):
+            found = self.rate(4, 8, schedule, "2,3,1,0", depth=16)
+            self.assertAlmostEqual(found / (1 - found), 3 / 8 / chunks, 9, schedule)
+
+    def rate(self, stages, micros, schedule, times, depth=None):
+        (self.folder / "stages.npar").write_text(f"""import "gpt2"
+plan stages for Gpt2 {{ mesh pp = {stages} micro 1 split {{ h -> pp by {schedule} }} }}
+train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
+""")
+        sizes = settings(vocab=64, width=16, heads=2, depth=depth or 3 * stages, context=16, tied="false")
+        said = self.json("stages.npar", "--machine", "dgx-a100", "--post-validated", "--task-times", times, *sizes)
+        return 1 - micros * sum(float(time) for time in times.split(",")[:3]) / 1000 / said["seconds_per_step"]
+
+    def test_what_need_not_wait_makes_steps_shorter(self):
+        flags = ["gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=4", "--set", "schedule=zb_h2", "--set", "zero=1"]
+        plain = self.json(*flags)["seconds_per_step"]
+        self.assertLess(self.json(*flags, "--post-validated")["seconds_per_step"], plain)
+        self.assertLess(self.json(*flags, "--overlapped-gathers")["seconds_per_step"], plain)
+
+    def test_fits(self):
+        """A published layout that fits and one that does not; all of them by hand (../reference/fits.py)."""
+        with open(fits.step_times.HERE / "fits.csv", newline="") as file:
+            for row in csv.DictReader(file):
+                if row["row"] in ("35", "37"):
+                    self.assertEqual(fits.predict(row)[1], row["fits"] == "yes", row)
 
     def test_the_same_twice(self):
         flags = ["simulate", "gpt2", "--machine", "jean-zay-a100", *SMALL, "--json"]

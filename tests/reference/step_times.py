@@ -85,7 +85,8 @@ def settings(row):
     clauses = ["store { optimizer -> dp }"] * (row["zero"] == "1" and dp > 1)
     clauses += ["bucket 200 MB"] * (name == "Megatron 2024" and dp > 1)
     clauses += [f"recompute {recompute}"] * (recompute != "none")
-    clauses += [f"compute {types}" + (", gradients f32" if name in ("BLOOM", "Megatron 2024", "zero bubble") else "")]
+    gradients = row.get("gradients", "f32" if name in ("BLOOM", "Megatron 2024", "zero bubble") else "")
+    clauses += [f"compute {types}" + f", gradients {gradients}" * bool(gradients)]
     text = f"""import "gpt2"
 plan row for Gpt2 {{
     mesh dp = {dp}, pp = {pp}, tp = {tp}

@@ -31,6 +31,7 @@ struct SimulateFlags {
   OutlookFlags outlook;
   std::string svg, trace, html;
   bool json = false, postValidated = false, gathersPassOn = false;
+  std::vector<double> taskTimes; ///< milliseconds: forward, backward, weights' gradients, a message; empty: what the machine says
 };
 
 /// The simulated step as a picture, a trace, a page.
@@ -108,6 +109,8 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   cost::Deviations deviations;
   deviations.postValidated = flags.postValidated;
   deviations.gathersPassOn = flags.gathersPassOn;
+  if (const std::vector<double> &times = flags.taskTimes; !times.empty())
+    deviations.taskTimes = {times[0] / 1000, times[1] / 1000, times[2] / 1000, times[3] / 1000};
   Outcome<Outlook> outlook = outlookOf(flags.outlook, program, *machine, *places, deviations);
   if (!outlook.ok())
     return outlook.code();
@@ -161,6 +164,14 @@ Command addSimulateCommand(CLI::App &driver) {
                   "needs no network")
       ->type_name("FILE.html")
       ->check(notEmpty());
+  app->add_option(
+         "--task-times", flags->taskTimes,
+         "milliseconds that a stage's forward, backward, weights' gradients and a message to the next stage were measured to take for a "
+         "micro-batch, instead of what the machine says; nothing else takes time")
+      ->type_name("F,B,W,MESSAGE")
+      ->delimiter(',')
+      ->expected(4)
+      ->check(CLI::Range(0.0, 1e9));
   app->add_flag("--post-validated", flags->postValidated,
                 "as if the update did not wait for the gradients' norm over all ranks, and were undone where that is not finite");
   app->add_flag("--overlapped-gathers", flags->gathersPassOn,

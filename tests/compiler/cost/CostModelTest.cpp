@@ -11,8 +11,8 @@ Machine roundMachine() {
   machine.near = 20, machine.nearSize = 100, machine.far = 10, machine.move = 5;
   machine.operation = 2, machine.function = 3;
   machine.link(dsl::LinkLevel::Host).bandwidth = 5, machine.link(dsl::LinkLevel::Host).latency = 2;
-  machine.products[0] = {100, 10, 20, 40, 0};
-  machine.products[1] = {400, 0, 0, 0, 0};
+  machine.products[0] = {100, 10, 20, 40, 0, 0, 0, 0};
+  machine.products[1] = {400, 0, 0, 0, 0, 0, 0, 0};
   machine.attentions[0] = {50, 4};
   machine.gradients[0] = {25, 8};
   return machine;
@@ -35,6 +35,23 @@ TEST(CostModel, AProductIsSlowerTheNarrowerItIs) {
   EXPECT_DOUBLE_EQ(workSeconds(machine, product), 2.5);
   product.type = program::ElementType::F64; // a kernel
   EXPECT_DOUBLE_EQ(workSeconds(machine, product), 2 * 1000 * 2);
+}
+
+TEST(CostModel, UnitsComputeWholeTilesInRounds) {
+  Machine device = machine;
+  device.units = 10;
+  device.products[0] = {100, 0, 0, 0, 40, 20, 0, 0};
+  Operation product = operationOf(Work::Product, 2 * 40 * 200 * 5);
+  product.m = 40, product.n = 200, product.k = 5;
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), product.operations / 100); // one round of 10 tiles
+  product.n = 220, product.operations = 2 * 40 * 220 * 5;                   // 11 tiles: two rounds, or turned 2 x 6 = 12
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 2.0 * 10 * 40 * 20 / (40 * 220) * product.operations / 100);
+  device.products[0].halved = 0.8; // 22 tiles of 20 x 20: three rounds of half the size
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 3.0 * 10 * 20 * 20 / (40 * 220) / 0.8 * product.operations / 100);
+  device.products[0].halved = 0.9; // 44 tiles of 20 x 10: five rounds of a quarter
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 5.0 * 10 * 20 * 10 / (40 * 220) / (0.9 * 0.9) * product.operations / 100);
+  product.m = 200, product.n = 40, product.operations = 2 * 40 * 200 * 5; // the tile turned
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), product.operations / 100);
 }
 
 TEST(CostModel, AttentionAndItsGradientHaveRatesOfTheirOwn) {

@@ -46,8 +46,11 @@ nlohmann::ordered_json predictionJson(const program::Program &program, const Pre
     json["critical_path"].push_back({{"what", part.what}, {"seconds", part.seconds}, {"steps", part.steps}});
   for (uint32_t index = 0; index < p.simulation.classes.size(); ++index) {
     const cost::ClassTime &time = p.simulation.classes[index];
-    nlohmann::ordered_json one = {
-        {"stage", program.classes()->Get(index)->stage()}, {"computing", time.computing}, {"exposed", time.exposed}, {"idle", time.idle}};
+    nlohmann::ordered_json one = {{"stage", program.classes()->Get(index)->stage()},
+                                  {"parameter_bytes", program.classes()->Get(index)->parameter_bytes()},
+                                  {"computing", time.computing},
+                                  {"exposed", time.exposed},
+                                  {"idle", time.idle}};
     for (size_t kind = 0; kind < time.work.size(); ++kind)
       if (time.work[kind] > 0)
         one["work"][program::wordOf(static_cast<program::StepKind>(kind))] = time.work[kind];

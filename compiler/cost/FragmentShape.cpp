@@ -1,0 +1,185 @@
+// Waits, lengths and paces of a fragment's steps, and what is changed in them on request.
+#include "compiler/cost/FragmentShape.h"
+
+#include "engine/program/Classes.h"
+#include "engine/program/Elements.h"
+#include "engine/program/Ranks.h"
+#include "engine/program/Steps.h"
+
+#include <algorithm>
+
+namespace npar::cost {
+
+using program::StepKind;
+
+bool computes(const program::Step &step) {
+  return step.kind() != StepKind::Collective && step.kind() != StepKind::Send && step.kind() != StepKind::Receive;
+}
+
+namespace {
+
+struct Maker {
+  const program::Program &program;
+  const program::RankClass &rankClass;
+  const program::Fragment &fragment;
+  int64_t rank;
+  const Machine &machine;
+  const Topology &topology;
+  const Deviations &deviations;
+
+  FragmentShape run() const {
+    FragmentShape shape;
+    size_t count = fragment.steps()->size();
+    shape.waits.resize(count), shape.followers.resize(count), shape.messages.resize(count);
+    for (uint32_t place = 0; place < count; ++place) {
+      const program::Step &step = *fragment.steps()->Get(place);
+      bool waitsForNobody = deviations.postValidated && makesNorm(step);
+      for (uint32_t i = 0; i < step.dependency_count(); ++i) {
+        uint32_t before = fragment.dependencies()->Get(step.first_dependency() + i);
+        if (waitsForNobody && fragment.steps()->Get(before)->kind() == StepKind::Collective)
+          continue;
+        ++shape.waits[place];
+        shape.followers[before].push_back(place);
+      }
+      if (!computes(step))
+        shape.messages[place] = message(step);
+      if (!program::isAsync(step))
+        shape.chain.push_back(place);
+    }
+    if (deviations.taskTimes)
+      joinMessages(shape);
+    for (uint32_t place = 0; place < count; ++place)
+      if (fragment.steps()->Get(place)->kind() == StepKind::Collective)
+        passBeside(shape, place);
+    shape.pace = pace();
+    shape.reports = reports(shape);
+    return shape;
+  }
+
+  double slowed(double seconds, LinkLevel level) const {
+    return deviations.messages.empty() ? seconds : seconds * deviations.messages[static_cast<size_t>(level)];
+  }
+
+  Message message(const program::Step &step) const {
+    Message message;
+    if (step.kind() != StepKind::Collective) {
+      const program::Transfer &transfer = *program.transfers()->Get(step.payload());
+      std::vector<int64_t> peer = program::coordinatesOf(program, rank);
+      peer[transfer.axis()] = transfer.peer();
+      if (deviations.taskTimes) {
+        message.seconds = deviations.taskTimes->message;
+        return message;
+      }
+      LinkLevel level = topology.levelBetween(rank, program::rankAt(program, peer));
+      message.seconds =
+          slowed(transferSeconds(machine, static_cast<double>(transfer.count() * program::sizeOf(transfer.type())), level), level);
+      message.holds = message.seconds * linkOf(machine, level).holds;
+      message.links.push_back({level, 1});
+      return message;
+    }
+    const program::Collective &collective = *program.collectives()->Get(step.payload());
+    GroupSpan span = topology.spanOf(program::groupOf(program, collective, rank));
+    double bytes = 0;
+    for (uint32_t part = 0; part < program::partsOf(step); ++part) {
+      const program::Collective &piece = *program.collectives()->Get(step.payload() + part);
+      double input = static_cast<double>(piece.count() * program::sizeOf(piece.type()));
+      bytes += piece.kind() == program::CollectiveKind::AllGather ? input * span.members : input;
+    }
+    message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
+    message.links = linksOf(machine, span);
+    return message;
+  }
+
+  /// What computes waits for all that is received, and all that is sent for what computes.
+  void joinMessages(FragmentShape &shape) const {
+    auto wait = [&](uint32_t place, uint32_t before) { ++shape.waits[place], shape.followers[before].push_back(place); };
+    for (uint32_t place = 0; place < shape.waits.size(); ++place)
+      for (uint32_t other = 0; other < shape.waits.size(); ++other)
+        if (computes(*fragment.steps()->Get(other))) {
+          if (fragment.steps()->Get(place)->kind() == StepKind::Receive)
+            wait(other, place);
+          else if (fragment.steps()->Get(place)->kind() == StepKind::Send)
+            wait(place, other);
+        }
+  }
+
+  double pace() const {
+    if (!deviations.taskTimes)
+      return 1;
+    const TaskTimes &times = *deviations.taskTimes;
+    double chunks = 0, planned = 0, wanted = 0;
+    bool parted = false;
+    for (const program::Fragment *other : *rankClass.fragments()) {
+      chunks += other->phase() == fragment.phase();
+      parted |= other->phase() == program::Phase::Weight;
+    }
+    for (const program::Step *step : *fragment.steps())
+      planned += computes(*step) ? step->end() - step->begin() : 0;
+    if (fragment.phase() == program::Phase::Forward)
+      wanted = times.forward;
+    else if (fragment.phase() == program::Phase::Backward)
+      wanted = times.backward + (parted ? 0 : times.weight);
+    else if (fragment.phase() == program::Phase::Weight)
+      wanted = times.weight;
+    return planned > 0 ? wanted / chunks / planned : 0;
+  }
+
+  /// A collective that is cut in pieces, each of which goes while the product that made it or takes it works on another: of n members'
+  /// pieces the first or the last one is waited for (Wang et al. 2023, "Overlap Communication with Dependent Computation via
+  /// Decomposition").
+  void passBeside(FragmentShape &shape, uint32_t place) const {
+    const program::Step &step = *fragment.steps()->Get(place);
+    GroupSpan span = topology.spanOf(program::groupOf(program, *program.collectives()->Get(step.payload()), rank));
+    double share = linkOf(machine, span.level).beside, product = 0, &seconds = shape.messages[place].seconds;
+    if (share <= 0 || step.free())
+      return;
+    auto take = [&](uint32_t neighbour) {
+      const program::Step &other = *fragment.steps()->Get(neighbour);
+      if (other.kind() == StepKind::Matmul)
+        product = std::max(product, other.end() - other.begin());
+    };
+    std::for_each(shape.followers[place].begin(), shape.followers[place].end(), take);
+    for (uint32_t i = 0; i < step.dependency_count(); ++i)
+      take(fragment.dependencies()->Get(step.first_dependency() + i));
+    seconds -= share * std::min(product, seconds * (span.members - 1) / span.members);
+  }
+
+  /// Whether the step makes the gradients' norm out of what the ranks have summed, and says whether to update.
+  bool makesNorm(const program::Step &step) const {
+    for (const program::Output *output : *rankClass.outputs())
+      for (uint32_t place = 0; place < step.outputs() && output->name()->str() == "grad_norm"; ++place) {
+        const program::Operand &operand = *fragment.operands()->Get(step.first_operand() + step.inputs() + place);
+        if (fragment.phase() == program::Phase::Update && operand.region() == 0 && operand.offset() == output->offset())
+          return true;
+      }
+    return false;
+  }
+
+  bool isKept(const program::Operand &operand) const {
+    return operand.region() == 0 && std::any_of(rankClass.pieces()->begin(), rankClass.pieces()->end(), [&](const program::Piece *piece) {
+             return operand.offset() < piece->offset() + piece->bytes() && piece->offset() < operand.offset() + operand.bytes();
+           });
+  }
+
+  /// Steps of the update that make numbers for people, such as the gradients' norm where nothing is clipped.
+  std::vector<char> reports(const FragmentShape &shape) const {
+    std::vector<char> reports(shape.waits.size(), fragment.phase() == program::Phase::Update);
+    for (size_t place = reports.size(); place-- > 0 && fragment.phase() == program::Phase::Update;) {
+      const program::Step &step = *fragment.steps()->Get(static_cast<uint32_t>(place));
+      for (uint32_t follower : shape.followers[place])
+        reports[place] = reports[place] && reports[follower];
+      for (uint32_t output = 0; output < step.outputs() && reports[place]; ++output)
+        reports[place] = !isKept(*fragment.operands()->Get(step.first_operand() + step.inputs() + output));
+    }
+    return reports;
+  }
+};
+
+} // namespace
+
+FragmentShape shapeOf(const program::Program &program, const program::RankClass &rankClass, const program::Fragment &fragment, int64_t rank,
+                      const Machine &machine, const Topology &topology, const Deviations &deviations) {
+  return Maker{program, rankClass, fragment, rank, machine, topology, deviations}.run();
+}
+
+} // namespace npar::cost
