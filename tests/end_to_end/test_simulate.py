@@ -1,7 +1,11 @@
 """`npar simulate`: predictions beside published step times, what it says of a plan, and what it refuses."""
 
 import csv
+import json
+import math
+import statistics
 import unittest
+import xml.etree.ElementTree
 
 from driver import ROOT, DriverTest, settings
 
@@ -122,12 +126,113 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         self.assertEqual(seconds[0][0], seconds[1][0])  # one host
         self.assertLess(seconds[0][1], seconds[1][1])
 
+    def test_slow_ranks(self):
+        """A pipeline waits for its slowest stage; another rank that does the same takes no more time; one rank alone takes all of it."""
+        alone = ["gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=1", "--set", "mesh.pp=1", "--set", "mesh.tp=1"]
+        self.assertAlmostEqual(self.json(*alone, "--slow", "rank=0:2")["disturbed"]["times_as_long"], 2, 9)
+        many = ["gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=2", "--set", "mesh.pp=4", "--set", "mesh.tp=2"]
+        plain = self.json(*many)
+        self.assertNotIn("disturbed", plain)
+        one = self.json(*many, "--slow", "rank=3:2")
+        self.assertEqual(one["disturbed"]["undisturbed_seconds_per_step"], plain["seconds_per_step"])
+        self.assertTrue(1 < one["disturbed"]["times_as_long"] < 2)
+        self.assertAlmostEqual(one["disturbed"]["times_as_long"], one["seconds_per_step"] / plain["seconds_per_step"], 9)
+        # Rank 3 is of stage 1, as all ranks with pp = 1 are.
+        for same in (["pp=1:2"], ["pp=1:2", "rank=2-3:1.5"]):
+            self.assertEqual(self.json(*many, *(word for flag in same for word in ("--slow", flag)))["seconds_per_step"], one["seconds_per_step"])
+        # A host of eight ranks holds all stages.
+        host = self.json(*many, "--slow", "host=1:2")
+        self.assertEqual(host["seconds_per_step"], self.json(*many, "--slow", "rank=0-15:2")["seconds_per_step"])
+        self.assertGreater(host["seconds_per_step"], one["seconds_per_step"])
+
+    def test_slow_links(self):
+        many = ["gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=4"]
+        inside, between, both = (self.json(*many, *flags)["disturbed"]["times_as_long"] for flags in (
+            ["--slow-link", "host:3"], ["--slow-link", "cluster:3"], ["--slow-link", "host:3", "--slow-link", "cluster:3"]))
+        self.assertTrue(1 < inside < both and 1 < between < both < 3)
+        host = ["gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=2"]
+        self.assertEqual(self.json(*host, "--slow-link", "cluster:3")["disturbed"]["times_as_long"], 1)
+
+    def test_jitter(self):
+        """The step of replicas waits for the slowest of eight: its mean and 95th percentile are those of the largest of eight lognormal factors."""
+        flags = ["gpt2", "--machine", "dgx-a100", *SMALL, "--set", "mesh.dp=8", "--set", "mesh.pp=1", "--set", "mesh.tp=1", "--jitter", "10%",
+                 "--samples", "1000"]
+        said = self.json(*flags)
+        computing, seconds = said["classes"][0]["computing"], said["seconds_per_step"]
+        sigma = math.sqrt(math.log(1 + 0.1**2))
+
+        def slowest(chance):
+            return math.exp(sigma * statistics.NormalDist().inv_cdf(chance ** (1 / 8)) - sigma**2 / 2)
+
+        mean = statistics.fmean(slowest((i + 0.5) / 10000) for i in range(10000))
+        self.assertAlmostEqual((said["jitter"]["mean_seconds_per_step"] - seconds) / computing, mean - 1, delta=0.01)
+        for share in (50, 95):
+            self.assertAlmostEqual((said["jitter"][f"p{share}_seconds_per_step"] - seconds) / computing, slowest(share / 100) - 1, delta=0.02)
+        self.assertEqual(self.npar("simulate", *flags).output, self.npar("simulate", *flags, "--seed", "0").output)
+        self.assertNotEqual(said["jitter"], self.json(*flags, "--seed", "1")["jitter"])
+
+    def test_checkpoint_interval(self):
+        """Young's and Daly's formulas by hand, and what is lost beside the sum of checkpoints and of work done again."""
+        flags = ["gpt2", "--machine", "p4d", *SMALL, "--tokens", "1B"]
+        plain = self.json(*flags)
+        said = self.json(*flags, "--mtbf", "8000", "--host-mtbf", "2000", "--checkpoint", "20", "--restart", "300")
+        found, seconds = said["failures"], said["seconds_per_step"]
+        between = 3600 / (said["ranks"] / 8000 + said["hosts"] / 2000)
+        self.assertAlmostEqual(found["seconds_between_failures"], between, 6)
+        young, ratio = math.sqrt(2 * 20 * between), 20 / (2 * between)
+        self.assertAlmostEqual(found["young_interval_seconds"], young, 6)
+        self.assertAlmostEqual(found["interval_seconds"], young * (1 + math.sqrt(ratio) / 3 + ratio / 9) - 20, 6)
+        interval = found["interval_steps"] * seconds
+        self.assertAlmostEqual(interval, found["interval_seconds"], delta=seconds)
+        # To first order: a checkpoint per interval; per failure a restart and half an interval.
+        self.assertAlmostEqual(found["lost"], 20 / interval + (300 + interval / 2) / between, delta=0.1 * found["lost"])
+        self.assertAlmostEqual(found["effective_seconds_per_step"], seconds / (1 - found["lost"]), 9)
+        for part in (plain, said):
+            self.assertEqual(part["tokens"]["per_step"], 32 * 64)
+            self.assertEqual(part["tokens"]["steps"], math.ceil(1e9 / (32 * 64)))
+        self.assertAlmostEqual(plain["tokens"]["dollars"], plain["tokens"]["steps"] * plain["dollars_per_step"], 6)
+        self.assertAlmostEqual(said["tokens"]["dollars"] * (1 - found["lost"]), plain["tokens"]["dollars"], 6)
+        self.assertAlmostEqual(plain["tokens"]["device_hours"], plain["tokens"]["seconds"] * plain["ranks"] / 3600, 6)
+        self.assertIsNone(self.json("gpt2", "--machine", "dgx-a100", *SMALL, "--tokens", "1e9")["tokens"]["dollars"])
+
+    def test_published_checkpoint_intervals(self):
+        """Daly 2006, figures 3 to 5: checkpoints of 5 minutes, restarts of 10."""
+        for between, minutes in ((24, 117), (6, 57), (0.25, 9.1)):
+            said = self.json("gpt2", "--machine", "p4d", *SMALL, "--host-mtbf", str(between), "--checkpoint", "300", "--restart", "600")
+            self.assertEqual(said["hosts"], 1)
+            self.assertAlmostEqual(said["failures"]["interval_seconds"] / 60 / minutes, 1, delta=0.006)
+
+    def test_pictures(self):
+        """Boxes, slices and the page lie within the simulated step, and a rank does one thing after the other."""
+        paths = [self.folder / name for name in ("step.svg", "step.json", "step.html")]
+        flags = ["gpt2", "--machine", "p4d", *SMALL, "--set", "mesh.pp=4", "--slow", "pp=1:1.5"]
+        said = self.json(*flags, "--svg", paths[0], "--trace", paths[1], "--html", paths[2])
+        picture = xml.etree.ElementTree.parse(paths[0])
+        texts = [element.text or "" for element in picture.iter() if element.tag.endswith("text")]
+        self.assertTrue(any("of 'p4d', slowed" in text for text in texts) and any("simulated" in text for text in texts))
+        slices = [event for event in json.loads(paths[1].read_text())["traceEvents"] if event["ph"] == "X"]
+        self.assertAlmostEqual(max(one["ts"] + one["dur"] for one in slices), 1e6 * sum(part["seconds"] for part in said["critical_path"]), delta=0.01)
+        self.assertGreaterEqual(min(one["dur"] for one in slices), 0)
+        for stage in range(4):
+            for thread in (0, 1):  # tasks, computing steps
+                row = sorted((one["ts"], one["dur"]) for one in slices if (one["pid"], one["tid"]) == (stage, thread))
+                self.assertGreater(len(row), 8)
+                for (begin, length), (after, _) in zip(row, row[1:]):
+                    self.assertLessEqual(begin + length, after + 0.01)
+        self.assertEqual(paths[2].read_text().count('"origin":"simulated"'), 2)  # slowed and not
+
     def test_refused(self):
         for flags, code, words in (
                 (["gpt2", "--machine", "dgx-a100", "--hosts", "3"], 1, "which take one host of 'dgx_a100' with 8 each; --hosts says 3"),
                 (["gpt2", "--machine", "dgx-a100", "--set", "compute=f64"], 1, "the plan computes in f64, of which machine 'dgx_a100' lacks figures"),
                 (["gpt2", "--machine", "reference"], 1, "lacks the figures of messages between hosts"),
                 (["some.npx", "--machine", "dgx-a100"], 2, "give the model text"),
+                (["gpt2", "--machine", "dgx-a100", "--slow", "rank=8:2"], 1, "there is no rank 8; ranks of the mesh: 8, from 0 on"),
+                (["gpt2", "--machine", "dgx-a100", "--slow", "host=1:2"], 1, "there is no host 1; hosts that ranks are on: 1, from 0 on"),
+                (["gpt2", "--machine", "dgx-a100", "--slow", "xx=1:2"], 1, "'xx' is neither rank nor host nor an axis of the mesh (dp, pp, tp)"),
+                (["gpt2", "--machine", "dgx-a100", "--slow-link", "pair:2"], 1, "machine 'dgx_a100' has no links of level 'pair'"),
+                (["gpt2", "--machine", "dgx-a100", *SMALL, "--mtbf", "0.001", "--checkpoint", "60", "--restart", "60"], 1, "training does not get on"),
+                (["gpt2", "--machine", "dgx-a100", "--mtbf", "1000"], 2, "--mtbf needs --checkpoint SECONDS"),
                 (["gpt2", "--machine", "dgx-a10"], 1, "did you mean 'dgx-a100'?")):
             with self.subTest(flags=flags):
                 self.assertIn(words, self.npar("simulate", *flags, code=code).error)

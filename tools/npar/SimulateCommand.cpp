@@ -1,16 +1,22 @@
 // `npar simulate`: a training step of a plan on a machine that need not be there, in simulated time.
 #include "tools/npar/Command.h"
 
+#include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
+#include "tools/npar/files/PendingFile.h"
 #include "tools/npar/foreign/ForeignModel.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/PlaceFlag.h"
 #include "tools/npar/simulate/HostRooms.h"
-#include "tools/npar/simulate/Prediction.h"
+#include "tools/npar/simulate/Outlook.h"
+#include "tools/npar/simulate/SimulatedView.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/view/Timeline.h"
+#include "tools/npar/view/ViewPage.h"
 
+#include <fmt/format.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -22,16 +28,55 @@ struct SimulateFlags {
   ForeignFlags foreign;
   std::optional<std::string> place;
   int64_t hosts = 0; ///< 0: as many as the ranks need
+  OutlookFlags outlook;
+  std::string svg, trace, html;
   bool json = false, postValidated = false, gathersPassOn = false;
   std::vector<double> taskTimes; ///< milliseconds: forward, backward, weights' gradients, a message; empty: what the machine says
 };
+
+/// The simulated step as a picture, a trace, a page.
+ExitCode writePictures(const SimulateFlags &flags, const program::Program &program, const Outlook &outlook) {
+  if (flags.svg.empty() && flags.trace.empty() && flags.html.empty())
+    return ExitCode::Good;
+  const Prediction &prediction = outlook.prediction;
+  std::string where =
+      fmt::format(", on {} of '{}'", prediction.hosts == 1 ? "a host" : fmt::format("{} hosts", prediction.hosts), prediction.machine);
+  View view =
+      simulatedView(program, prediction.simulation, outlook.disturbance.deviations, where + (outlook.undisturbed ? ", slowed" : ""));
+  std::optional<View> plain;
+  if (outlook.undisturbed && !flags.html.empty())
+    plain = simulatedView(program, *outlook.undisturbed, {}, where);
+  auto page = [&] { return plain ? viewPage({&view, &*plain}) : viewPage({&view}); };
+  for (const auto &[path, text] :
+       {std::pair(flags.svg, flags.svg.empty() ? "" : timelineSvg(timelineOf(view))),
+        std::pair(flags.trace, flags.trace.empty() ? "" : viewTrace(view)), std::pair(flags.html, flags.html.empty() ? "" : page())})
+    if (!path.empty())
+      if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
+        return fail(status);
+  return ExitCode::Good;
+}
 
 ExitCode runSimulate(const SimulateFlags &flags) {
   if (flags.model.isCompiled())
     return fail(ExitCode::Usage,
                 "a compiled program has the times of the machine that it was compiled for; give the model text (.npar) instead of '" +
                     flags.model.model + "'");
+  if (ExitCode code = checkOutlook(flags.outlook); code != ExitCode::Good)
+    return code;
   FileClaims files;
+  for (auto [flag, path] : {std::pair("--svg", &flags.svg), std::pair("--trace", &flags.trace), std::pair("--html", &flags.html)})
+    files.write(flag, *path);
+  if (flags.foreign.from.empty())
+    files.read("the model", flags.model.file());
+  files.read("--from", flags.foreign.from);
+  if (flags.model.machine)
+    files.read("--machine", *flags.model.machine);
+  if (ExitCode code = files.check(); code != ExitCode::Good)
+    return code;
+  for (const std::string &path : {flags.svg, flags.trace, flags.html})
+    if (!path.empty())
+      if (engine::Status status = checkWritable(path); !status.ok())
+        return fail(status);
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
@@ -66,16 +111,21 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   deviations.gathersPassOn = flags.gathersPassOn;
   if (const std::vector<double> &times = flags.taskTimes; !times.empty())
     deviations.taskTimes = {times[0] / 1000, times[1] / 1000, times[2] / 1000, times[3] / 1000};
-  engine::Result<Prediction> prediction = predict(program, *machine, *places, deviations);
-  if (!prediction.ok())
-    return fail(prediction.status());
+  Outcome<Outlook> outlook = outlookOf(flags.outlook, program, *machine, *places, deviations);
+  if (!outlook.ok())
+    return outlook.code();
+  // Files first: what cannot be written leaves no half answer on standard output.
+  if (ExitCode code = writePictures(flags, program, *outlook); code != ExitCode::Good)
+    return code;
   if (flags.json) {
-    nlohmann::ordered_json json = predictionJson(program, *prediction);
+    nlohmann::ordered_json json = predictionJson(program, outlook->prediction);
+    addOutlook(json, *outlook);
     if (foreign)
       json["from"] = foreignJson(flags.foreign, *foreign);
     std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   } else {
-    std::cout << (foreign ? foreignText(flags.foreign, *foreign) : "") << predictionText(program, *prediction);
+    std::cout << (foreign ? foreignText(flags.foreign, *foreign) : "") << predictionText(program, outlook->prediction)
+              << outlookText(*outlook);
   }
   return ExitCode::Good;
 }
@@ -89,6 +139,8 @@ Command addSimulateCommand(CLI::App &driver) {
       "predict a training step on machines that need not be there\n\n"
       "Example:\n"
       "  npar simulate gpt2 --config gpt2-medium --machine dgx-a100 --hosts 2 --set mesh.dp=4 --set batch=64 --set compute=bf16\n"
+      "  npar simulate gpt2 --machine p4d --set batch=64 --slow rank=3:1.5 --jitter 5% --svg step.svg --trace step.json\n"
+      "  npar simulate gpt2 --machine p4d --set batch=64 --mtbf 50000 --checkpoint 30 --restart 600 --tokens 300B\n"
       "  npar simulate --from train.sh --machine dgx-a100 --hosts 16\n\n"
       "The plan's program is compiled for the machine, and its own steps, messages and collectives pass in simulated\n"
       "time: links are shared by what is sent at the same time. MFU is a share of the peak that the machine's file states.\n");
@@ -100,6 +152,18 @@ Command addSimulateCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
   addPlaceTo(*app, flags->place);
+  addOutlookTo(*app, flags->outlook);
+  app->add_option("--svg", flags->svg, "draw the simulated step: one lane per stage, communication, live memory")
+      ->type_name("FILE.svg")
+      ->check(notEmpty());
+  app->add_option("--trace", flags->trace, "write the simulated step for Perfetto or chrome://tracing")
+      ->type_name("FILE.json")
+      ->check(notEmpty());
+  app->add_option("--html", flags->html,
+                  "one page to look around in the simulated step, and below it the undisturbed one where ranks or links are slow;\n"
+                  "needs no network")
+      ->type_name("FILE.html")
+      ->check(notEmpty());
   app->add_option(
          "--task-times", flags->taskTimes,
          "milliseconds that a stage's forward, backward, weights' gradients and a message to the next stage were measured to take for a "

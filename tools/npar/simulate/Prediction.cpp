@@ -110,6 +110,10 @@ StepFlops flopsOf(const Program &program) {
   return {program.flops() + 3 * masked, executed};
 }
 
+double secondsPerStep(const cost::Machine &machine, const cost::Simulation &simulation) {
+  return machine.kind == dsl::MachineKind::Device ? simulation.period : simulation.seconds;
+}
+
 engine::Result<Prediction> predict(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places,
                                    const cost::Deviations &deviations) {
   Prediction result;
@@ -122,7 +126,7 @@ engine::Result<Prediction> predict(const Program &program, const cost::Machine &
   if (!simulation.ok())
     return simulation.status();
   result.simulation = std::move(*simulation);
-  result.seconds = machine.kind == dsl::MachineKind::Device ? result.simulation.period : result.simulation.seconds;
+  result.seconds = secondsPerStep(machine, result.simulation);
   result.flops = flopsOf(program);
   result.peak = cost::statedPeak(machine, program.compute());
   result.peakIsStated = result.peak > 0;

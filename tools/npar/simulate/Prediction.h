@@ -50,6 +50,9 @@ struct Prediction {
   bool fits() const { return static_cast<double>(memory) <= room - allowance; }
 };
 
+/// Of a simulated step, what a step takes in a run: on devices, where ranks begin the next one each in its own time, its period.
+double secondsPerStep(const cost::Machine &machine, const cost::Simulation &simulation);
+
 /// Simulates a step. `places`: the ranks of each host. The program was compiled for the machine.
 engine::Result<Prediction> predict(const program::Program &program, const cost::Machine &machine,
                                    const std::vector<std::vector<int64_t>> &places, const cost::Deviations &deviations = {});
@@ -57,5 +60,9 @@ engine::Result<Prediction> predict(const program::Program &program, const cost::
 /// `{machine, ranks, hosts, seconds_per_step, memory_bytes, fits, mfu, hfu, bubble, ...}`; what the machine does not say is null.
 nlohmann::ordered_json predictionJson(const program::Program &program, const Prediction &prediction);
 std::string predictionText(const program::Program &program, const Prediction &prediction);
+
+/// A line of the table.
+std::string predictionRow(const std::string &name, const std::string &value, const std::string &remark = "");
+std::string secondsText(double seconds);
 
 } // namespace npar::driver

@@ -12,13 +12,17 @@ namespace {
 
 std::string bytesText(double bytes) { return bytes >= 1e9 ? fmt::format("{:.2f} GB", bytes / 1e9) : fmt::format("{:.2f} MB", bytes / 1e6); }
 
+} // namespace
+
 std::string secondsText(double seconds) {
   return seconds >= 1      ? fmt::format("{:.3f} s", seconds)
          : seconds >= 1e-3 ? fmt::format("{:.3f} ms", 1e3 * seconds)
                            : fmt::format("{:.3f} us", 1e6 * seconds);
 }
 
-} // namespace
+std::string predictionRow(const std::string &name, const std::string &value, const std::string &remark) {
+  return fmt::format("  {:<22}{:>14}{}{}\n", name, value, remark.empty() ? "" : "   ", remark);
+}
 
 nlohmann::ordered_json predictionJson(const program::Program &program, const Prediction &p) {
   nlohmann::ordered_json json = {
@@ -60,8 +64,8 @@ nlohmann::ordered_json predictionJson(const program::Program &program, const Pre
 std::string predictionText(const program::Program &program, const Prediction &p) {
   std::string text = fmt::format("{} under plan {} on {} of '{}': {} rank{}\n\n", program.model()->str(), program.plan()->str(),
                                  p.hosts == 1 ? "a host" : fmt::format("{} hosts", p.hosts), p.machine, p.ranks, p.ranks == 1 ? "" : "s");
-  auto row = [&](const char *name, const std::string &value, const std::string &remark = "") {
-    text += fmt::format("  {:<22}{:>14}{}{}\n", name, value, remark.empty() ? "" : "   ", remark);
+  auto row = [&](const std::string &name, const std::string &value, const std::string &remark = "") {
+    text += predictionRow(name, value, remark);
   };
   row("seconds per step", secondsText(p.seconds), fmt::format("{:.1f} samples/s", static_cast<double>(p.batch) / p.seconds));
   if (p.peak > 0) {
@@ -81,11 +85,11 @@ std::string predictionText(const program::Program &program, const Prediction &p)
   if (!p.bytes.empty()) {
     text += "\n  sent per step by the rank that sends most\n";
     for (const AxisBytes &axes : p.bytes)
-      row(("  over " + axes.over).c_str(), bytesText(axes.bytes));
+      row("  over " + axes.over, bytesText(axes.bytes));
   }
   text += "\n  critical path\n";
   for (const cost::CriticalPart &part : p.simulation.critical)
-    row(("  " + part.what).c_str(), secondsText(part.seconds),
+    row("  " + part.what, secondsText(part.seconds),
         fmt::format("{:.1f} % in {} step{}", 100 * part.seconds / p.seconds, part.steps, part.steps == 1 ? "" : "s"));
   return text;
 }
