@@ -4,6 +4,7 @@
 #include "tools/npar/trials/PlanDraft.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace npar::driver {
@@ -138,6 +139,13 @@ int distance(const Candidate &a, const Candidate &b) {
   for (int setting = 0; setting < settingCount; ++setting)
     differing += !same(a, b, static_cast<Setting>(setting));
   return differing;
+}
+
+double meshSteps(const Candidate &a, const Candidate &b) {
+  double steps = 0;
+  for (int64_t Candidate::*size : {&Candidate::dp, &Candidate::pp, &Candidate::cp, &Candidate::tp})
+    steps += std::abs(std::log2(static_cast<double>(a.*size) / static_cast<double>(b.*size)));
+  return steps;
 }
 
 std::string nameOf(const Candidate &c) {

@@ -7,17 +7,17 @@
 #include "tools/npar/view/View.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 namespace npar::driver {
 namespace {
 
-constexpr size_t fewest = 3;  ///< plans that are simulated for the other side of a question
+constexpr size_t ofEach = 2;  ///< plans with the nearest meshes, and as many best guesses, that are simulated for a side of a question
 constexpr int mostRounds = 3; ///< about better plans that the questions found
 
 using Has = std::function<bool(const Candidate &)>;
@@ -67,12 +67,15 @@ public:
 
 private:
   void askAll() {
+    const char *alone = winner.ranks() == 1 ? "No: there is one device" : nullptr;
+    std::string noShare = fmt::format("No: tensor parallelism has nothing to split, or no number of the {} devices of a host divides it ({} heads, {} hidden)",
+                                      task.machine.ranks, task.heads, task.hidden);
     askOneDevice();
     askMesh("tensor", "Is tensor parallelism worth it?", [](const Candidate &c) { return c.tp > 1; },
-            "No: nothing that tensor parallelism splits is divisible here");
+            alone ? alone : noShare.c_str());
     askAcross();
     askMesh("pipeline", "Is pipeline parallelism worth it?", [](const Candidate &c) { return c.pp > 1; },
-            "No: there are no blocks to make stages of, or their number is not divisible");
+            alone ? alone : "No: there are no blocks to make stages of, or their number is not divisible");
     for (int stage : {1, 2, 3})
       askClause(fmt::format("zero{}", stage), fmt::format("Is ZeRO {} worth it?", stage), Setting::Zero, [](const Candidate &c) { return c.dp > 1; },
                 "No: no plan here has data parallelism", [&](Candidate &c, bool with) { c.zero = with ? stage : 0; });
@@ -83,7 +86,7 @@ private:
               [&](const Candidate &c) { return sequences && c.tp > 1 && task.sequence % (c.tp * c.cp) == 0; },
               "No: no plan here has tensor parallelism beside which it could stand", [](Candidate &c, bool with) { c.sequence = with; });
     askMesh("context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
-            "No: the model has no sequence that can be split so");
+            alone ? alone : "No: the model has no sequence that can be split so");
     askSchedule("interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return c.schedule == "interleaved"; },
                 "No: the blocks or the micro-batches are not divisible so");
     askSchedule("zero_bubble", "Is a zero-bubble pipeline better than 1f1b?", splitsBackward, "No: there are too few blocks or micro-batches");
@@ -138,23 +141,27 @@ private:
     return found && found->attempt.figures ? std::optional(found->candidate) : std::nullopt;
   }
 
-  /// Candidates with the fewest other settings changed, those first that probably fit, then by guess.
+  /// Candidates with the fewest other settings changed: those whose meshes are nearest, and the best guesses. What probably does not fit comes last.
   std::vector<Candidate> nearest(const std::vector<Candidate> &among, const Has &has, const Candidate &base, int farthest = settingCount) const {
-    std::vector<std::tuple<bool, int, double, Candidate>> found;
+    struct Near {
+      Candidate candidate;
+      std::array<double, 4> byMesh, byGuess;
+    };
+    std::vector<Near> found;
     for (const Candidate &one : among)
       if (has(one)) {
         Candidate like = likewise(task, {}, one, base);
-        int away = distance(like, base);
+        double away = distance(like, base), steps = meshSteps(like, base), guess = guessedSeconds(task, like);
         bool large = task.machine.room > 0 && leastBytes(task, like) + guessedActivations(task, like) > task.machine.room * (1 - task.machine.fragments);
         if (away <= farthest)
-          found.emplace_back(large, away, guessedSeconds(task, like), like);
+          found.push_back({like, {large ? 1.0 : 0.0, away, steps, guess}, {large ? 1.0 : 0.0, away, guess, steps}});
       }
-    std::stable_sort(found.begin(), found.end(), [](const auto &a, const auto &b) {
-      return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a)) < std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b));
-    });
     std::vector<Candidate> candidates;
-    for (size_t i = 0; i < std::min(fewest, found.size()); ++i)
-      candidates.push_back(std::get<3>(found[i]));
+    for (std::array<double, 4> Near::*order : {&Near::byMesh, &Near::byGuess}) {
+      std::stable_sort(found.begin(), found.end(), [&](const Near &a, const Near &b) { return a.*order < b.*order; });
+      for (size_t i = 0; i < std::min(ofEach, found.size()); ++i)
+        candidates.push_back(found[i].candidate);
+    }
     return candidates;
   }
 
@@ -206,9 +213,10 @@ private:
     if (base) {
       Candidate plain = *base;
       plain.schedule = "1f1b", plain.chunks = 1, plain.live = 0;
-      std::vector<Candidate> others = nearest(all, has, plain, plain.recomputes() && has(*base) == false ? 2 : 1);
-      if (others.empty())
-        others = nearest(all, has, plain, 2);
+      Has alike = [&](const Candidate &c) { return has(c) && same(c, plain, Setting::Mesh); };
+      std::vector<Candidate> others = nearest(all, alike, plain, 1);
+      if (others.empty()) // recomputation does not go with all schedules, nor every number of micro-batches
+        others = nearest(all, alike, plain, 2);
       if (has(*base))
         others.push_back(*base);
       others.push_back(plain);
@@ -259,9 +267,9 @@ private:
       one.yes = true, one.without = onOne.front();
       if (onOne.size() > 1)
         one.with = least;
-      one.sentence = fmt::format("Yes: as it is it takes {}{}", taken(onOne.front()), room);
+      one.sentence = fmt::format("Yes: it takes {}{} as it is", taken(onOne.front()), room);
       if (one.with)
-        one.sentence += fmt::format(", with recomputation {}", taken(least));
+        one.sentence += fmt::format(" and {} with recomputation", taken(least));
     } else if (least.fits()) {
       one.yes = true, one.with = least, one.without = onOne.front();
       one.sentence = fmt::format("Yes, with recomputation: it takes {}{}, without {}", taken(least), room, taken(onOne.front()));

@@ -43,14 +43,6 @@ std::string wouldTake(const Tried &tried, const Tried &best, PlanGoal goal) {
                                   : fmt::format("would take {} ({}), {}", seconds, change, memory);
 }
 
-/// How many doublings lie between the sizes of two meshes.
-double meshSteps(const Candidate &a, const Candidate &b) {
-  double steps = 0;
-  for (int64_t Candidate::*size : {&Candidate::dp, &Candidate::pp, &Candidate::cp, &Candidate::tp})
-    steps += std::abs(std::log2(static_cast<double>(a.*size) / static_cast<double>(b.*size)));
-  return steps;
-}
-
 /// Why the best plan has what it has of a setting: of those that were tried with another value, the one with the fewest other settings changed;
 /// of several the best one, of several meshes the nearest.
 std::string reasonFor(const SearchResult &result, const Choices &fixes, PlanGoal goal, Setting setting) {
