@@ -6,6 +6,7 @@
 #include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/plan/NothingFits.h"
+#include "tools/npar/plan/PlanPage.h"
 #include "tools/npar/plan/PlanReport.h"
 #include "tools/npar/plan/Task.h"
 #include "tools/npar/terminal/Talk.h"
@@ -27,7 +28,7 @@ struct PlanFlags {
   TaskFlags task;
   std::vector<std::string> fixes;
   PlanGoal goal = PlanGoal::Speed;
-  std::string output;
+  std::string output, html;
   bool json = false;
 };
 
@@ -56,11 +57,13 @@ ExitCode runPlan(const PlanFlags &flags) {
     return fixes.code();
   FileClaims files;
   files.write("-o", flags.output);
+  files.write("--html", flags.html);
   if (ExitCode code = flags.task.check("plan", files); code != ExitCode::Good)
     return code;
   std::error_code ignored; // before minutes are spent
-  if (fs::path parent = fs::path(flags.output).parent_path(); !parent.empty() && !fs::is_directory(parent, ignored))
-    return fail(ExitCode::BadInput, "cannot write '" + flags.output + "': there is no folder '" + parent.string() + "'");
+  for (const std::string &path : {flags.output, flags.html})
+    if (fs::path parent = fs::path(path).parent_path(); !parent.empty() && !fs::is_directory(parent, ignored))
+      return fail(ExitCode::BadInput, "cannot write '" + path + "': there is no folder '" + parent.string() + "'");
   Outcome<PlanTask> task = taskOf(flags.task);
   if (!task.ok())
     return task.code();
@@ -76,6 +79,11 @@ ExitCode runPlan(const PlanFlags &flags) {
   Outcome<SearchResult> result = searchPlans(*task, options, folder.path);
   if (!result.ok())
     return result.code();
+  if (!flags.html.empty()) { // of a search that found nothing too
+    std::string page = planPage(*task, *result);
+    if (engine::Status status = program::writeFileAtomically(flags.html, page.data(), page.size()); !status.ok())
+      return fail(status);
+  }
   if (result->best < 0)
     return nothingFits(*task, *result, options, folder.path);
 
@@ -120,6 +128,7 @@ Command addPlanCommand(CLI::App &driver) {
       ->type_name("GOAL")
       ->check(CLI::IsMember({"speed", "memory", "money"}));
   app->add_option("-o,--output", flags->output, "write the plan to this file (default: standard output)")->type_name("FILE.npar");
+  app->add_option("--html", flags->html, "a self-contained page of the search: time against memory, each plan with its text")->type_name("FILE.html");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
             ExitCode code = findMachine(flags->task.model);

@@ -1,10 +1,11 @@
 // Draws seconds against memory: what fits in full, what does not hollow, a line at what a device has.
-#include "tools/npar/plan/Sweep.h"
+#include "tools/npar/plan/Scatter.h"
 
 #include "tools/npar/view/SvgText.h"
 #include "tools/npar/view/View.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -41,44 +42,54 @@ void drawMarks(std::string &text, const Axis &time, const Axis &memory) {
                  left + width / 2, top + height + 42);
 }
 
+/// Those that fit and of which no other one is faster and smaller, the fastest first.
+std::vector<ScatterPoint> frontierOf(std::vector<ScatterPoint> points) {
+  std::stable_sort(points.begin(), points.end(), [](const ScatterPoint &a, const ScatterPoint &b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.memory < b.memory;
+  });
+  std::vector<ScatterPoint> found;
+  for (const ScatterPoint &point : points)
+    if (point.fits && (found.empty() || point.memory < found.back().memory))
+      found.push_back(point);
+  return found;
+}
+
 } // namespace
 
-std::string sweepSvg(const Sweep &sweep) {
+std::string scatterSvg(const Scatter &scatter) {
   Axis time{0}, memory{0};
-  std::optional<double> room;
-  size_t shown = 0;
-  for (const Attempt &row : sweep.rows)
-    if (row.figures) {
-      ++shown;
-      time.span = std::max(time.span, 1.08 * row.figures->seconds);
-      memory.span = std::max(memory.span, 1.08 * static_cast<double>(row.figures->memory));
-      room = row.figures->room;
-    }
-  if (room)
-    memory.span = std::max(memory.span, 1.08 * *room);
+  std::vector<ScatterPoint> frontier = scatter.frontier ? frontierOf(scatter.points) : std::vector<ScatterPoint>();
+  double slowest = frontier.empty() ? INFINITY : std::max(3 * frontier.front().seconds, 1.2 * frontier.back().seconds);
+  double largest = scatter.frontier && scatter.room ? 2 * *scatter.room : INFINITY;
+  for (const ScatterPoint &point : scatter.points) {
+    time.span = std::max(time.span, 1.08 * std::min(slowest, point.seconds));
+    memory.span = std::max(memory.span, 1.08 * std::min(largest, point.memory));
+  }
+  bool shown = !scatter.points.empty();
+  if (scatter.room)
+    memory.span = std::max(memory.span, 1.08 * *scatter.room);
   std::string body;
-  if (shown > 0)
+  if (shown)
     drawMarks(body, time, memory);
-  if (room && shown > 0)
+  if (scatter.room && shown)
     fmt::format_to(Out(body),
                    R"(<line x1="{0:.1f}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#D55E00" stroke-dasharray="6 4"/><text x="{1:.1f}" y="{3:.1f}" fill="#D55E00" text-anchor="end">a device has {4}</text>)"
                    "\n",
-                   left, left + width, memory.y(*room), memory.y(*room) - 5, humanBytes(*room));
-  for (size_t row = 0; row < sweep.rows.size(); ++row) {
-    const std::optional<StepFigures> &figures = sweep.rows[row].figures;
-    if (!figures)
-      continue;
-    std::vector<std::string> values = sweep.valuesOf(row);
-    std::string name;
-    for (size_t i = 0; i < values.size(); ++i)
-      name += fmt::format("{}{} = {}", i ? ", " : "", sweep.over[i].key, values[i]);
-    bool fits = figures->fits.value_or(true);
+                   left, left + width, memory.y(*scatter.room), memory.y(*scatter.room) - 5, humanBytes(*scatter.room));
+  if (!frontier.empty()) {
+    std::string corners;
+    for (const ScatterPoint &point : frontier)
+      corners += fmt::format("{}{:.1f},{:.1f}", corners.empty() ? "" : " ", time.x(point.seconds), memory.y(point.memory));
+    fmt::format_to(Out(body), R"(<polyline class="frontier" points="{}" fill="none" stroke="#009E73" stroke-width="2"/>)" "\n", corners);
+  }
+  for (size_t i = 0; i < scatter.points.size(); ++i) {
+    const ScatterPoint &point = scatter.points[i];
     fmt::format_to(Out(body),
-                   R"(<g><title>{}: {}, {}{}</title><circle cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="1.5"/></g>)"
+                   R"(<g><title>{}: {}, {}{}</title><circle data-point="{}" cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="1.5"/></g>)"
                    "\n",
-                   escaped(name), humanTime(figures->seconds), humanBytes(static_cast<double>(figures->memory)),
-                   fits ? "" : ", does not fit", time.x(figures->seconds), memory.y(static_cast<double>(figures->memory)),
-                   fits ? "#0072B2" : "#FFFFFF", fits ? "#0072B2" : "#D55E00");
+                   escaped(point.name), humanTime(point.seconds), humanBytes(point.memory), point.fits ? "" : ", does not fit", i,
+                   time.x(std::min(point.seconds, time.span)), memory.y(std::min(point.memory, memory.span)), point.fits ? "#0072B2" : "#FFFFFF",
+                   point.fits ? "#0072B2" : "#D55E00");
   }
   double w = left + width + right, h = top + height + bottom;
   std::string text = fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" )"
@@ -90,9 +101,8 @@ std::string sweepSvg(const Sweep &sweep) {
   fmt::format_to(Out(text),
                  R"(<text x="20" y="28" font-size="16" font-weight="bold" fill="#222222">{}</text><text x="20" y="48" font-size="12" fill="#444444">{}</text>)"
                  "\n",
-                 escaped(sweep.model + " on " + sweep.machine),
-                 fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused", shown,
-                             sweep.rows.size()));
+                 escaped(scatter.title),
+                 escaped(scatter.subtitle));
   return text + body + "</svg>\n";
 }
 
