@@ -81,7 +81,7 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
 """)
         answers = self.check(self.explain("small.npar", {"width": 32}))
         self.assertIn("no repeated blocks", answers["recompute"]["sentence"])
-        text = self.npar("explain", "small.npar", "--machine", "quartet.npar").output
+        text = self.npar("explain", "small.npar", "--machine", "quartet.npar", "--batch", 8, "--set", "width=32").output
         for answer in answers.values():
             self.assertIn(answer["question"], text)
 

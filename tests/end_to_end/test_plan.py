@@ -198,6 +198,15 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         one = self.npar_json("simulate", "one.npar", "--machine", "quartet.npar")
         self.assertEqual((one["seconds_per_step"], one["memory_bytes"]), (data["plans"][-1]["seconds"], data["plans"][-1]["memory"]))
 
+    def test_the_page_of_a_search_that_found_nothing(self):
+        (self.folder / "quartet.npar").write_text(machine(count=2, memory="1 MB"))
+        self.npar("plan", "gpt2", "--machine", "quartet.npar", "--batch", 16, *settings(SMALL), "--fix", "micro=8", "--html", "search.html", code=1)
+        page = Page((self.folder / "search.html").read_text())
+        data = json.loads(page.scripts[0])
+        self.assertEqual((page.open, data["best"]), ([], -1))
+        self.assertGreater(len(data["plans"]), 0)
+        self.assertFalse(any(each["fits"] for each in data["plans"]))
+
     @unittest.skipUnless(chromium.PROGRAM, "chromium is not installed")
     def test_pointing_at_a_plan(self):
         self.search_page("--fix", "micro=2", "--fix", "bucket=none")

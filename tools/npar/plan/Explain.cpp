@@ -77,14 +77,14 @@ private:
     askMesh("pipeline", "Is pipeline parallelism worth it?", [](const Candidate &c) { return c.pp > 1; },
             alone ? alone : "No: there are no blocks to make stages of, or their number is not divisible");
     for (int stage : {1, 2, 3})
-      askClause(fmt::format("zero{}", stage), fmt::format("Is ZeRO {} worth it?", stage), Setting::Zero, [](const Candidate &c) { return c.dp > 1; },
-                "No: no plan here has data parallelism", [&](Candidate &c, bool with) { c.zero = with ? stage : 0; });
+      askZero(stage);
     askClause("recompute", "Is recomputation worth it?", Setting::Recompute, [&](const Candidate &) { return task.blocks > 0; },
               "No: the model has no repeated blocks", [&](Candidate &c, bool with) { c.recompute = with ? "block" : "none"; });
     bool sequences = applies(*findFeature("sequence"), task.names);
     askClause("sequence", "Is sequence parallelism worth it?", Setting::Sequence,
               [&](const Candidate &c) { return sequences && c.tp > 1 && task.sequence % (c.tp * c.cp) == 0; },
-              "No: no plan here has tensor parallelism beside which it could stand", [](Candidate &c, bool with) { c.sequence = with; });
+              sequences ? "No: no plan here has tensor parallelism beside which it could stand" : "No: the model has no sequence beside tensor parallelism",
+              [](Candidate &c, bool with) { c.sequence = with; });
     askMesh("context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
             alone ? alone : "No: the model has no sequence that can be split so");
     askSchedule("interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return c.schedule == "interleaved"; },
@@ -199,6 +199,23 @@ private:
     answer(one, setting, none);
   }
 
+  /// A stage beside the best of the lower ones, all else alike.
+  void askZero(int stage) {
+    Answer one{fmt::format("zero{}", stage), fmt::format("Is ZeRO {} worth it{}?", stage, stage > 1 ? " beside lower stages" : ""), false, "", {}, {}, {}, {}};
+    if (std::optional<Candidate> base = baseWith([](const Candidate &c) { return c.dp > 1; })) {
+      std::vector<Candidate> stages(static_cast<size_t>(stage) + 1, *base);
+      for (size_t i = 0; i < stages.size(); ++i)
+        stages[i].zero = static_cast<int>(i);
+      simulate(stages);
+      one.with = find(stages.back());
+      stages.pop_back();
+      one.without = bestPlan([&](const Candidate &c) {
+        return std::any_of(stages.begin(), stages.end(), [&](const Candidate &lower) { return choicesOf(lower) == choicesOf(c); });
+      });
+    }
+    answer(one, Setting::Zero, "No: no plan here has data parallelism");
+  }
+
   void askAcross() {
     askClause("tensor_across", "Is tensor parallelism worth it across hosts?", Setting::Place,
               [&](const Candidate &c) { return task.hosts > 1 && c.tp > 1; },
@@ -245,10 +262,11 @@ private:
 
   /// On one device as it is and with recomputation; where neither fits, with what data parallelism can share out.
   void askOneDevice() {
-    Answer one{"one_device", "Does it fit on one device?", false, "", {}, {}, {}, {}};
+    Answer one{"one_device", "", false, "", {}, {}, {}, {}};
     PlanTask alone = task;
     alone.machine.ranks = 1, alone.hosts = 1;
     alone.batch = std::max<int64_t>(1, task.batch / winner.ranks());
+    one.question = fmt::format("Does it fit on one device, with its share of {} sequence{} a step?", alone.batch, alone.batch == 1 ? "" : "s");
     Candidate plain, again;
     again.recompute = "block";
     std::vector<Candidate> pair = {plain};
@@ -277,7 +295,7 @@ private:
       one.without = least, one.with = shared();
       one.sentence = fmt::format("No: with {} it takes {}{}", task.blocks > 0 ? "recomputation" : "nothing else", taken(least), room);
       if (one.with && one.with->fits())
-        one.sentence += fmt::format("; the least that makes it fit on {} is {}, at {}", winner.ranks(), nameOf(one.with->candidate), taken(*one.with));
+        one.sentence += fmt::format("; the least that makes it fit on {} devices is {}, at {}", winner.ranks(), nameOf(one.with->candidate), taken(*one.with));
     }
     if (one.with && one.with->candidate.ranks() == 1 && one.with->attempt.figures)
       one.words = wordsOf(alone, one.with->candidate, plain);

@@ -18,14 +18,15 @@ using Out = std::back_insert_iterator<std::string>;
 
 /// From the left margin or the lower edge of the drawing's area.
 struct Axis {
-  double span = 1;
-  double x(double value) const { return left + width * value / span; }
+  double span = 1;  ///< its end
+  double begin = 0; ///< of times; memory begins at 0
+  double x(double value) const { return left + width * (value - begin) / (span - begin); }
   double y(double value) const { return top + height * (1 - value / span); }
 };
 
 void drawMarks(std::string &text, const Axis &time, const Axis &memory) {
-  double every = markEvery(time.span, 8);
-  for (int i = 0; i * every <= time.span; ++i)
+  double every = markEvery(time.span - time.begin, 8);
+  for (int i = static_cast<int>(std::ceil(time.begin / every)); i * every <= time.span; ++i)
     fmt::format_to(Out(text),
                    R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="#E0E0E0"/><text x="{0:.1f}" y="{3:.1f}" fill="#333333" text-anchor="middle">{4}</text>)"
                    "\n",
@@ -60,6 +61,8 @@ std::string scatterSvg(const Scatter &scatter) {
   Axis time{0}, memory{0};
   std::vector<ScatterPoint> frontier = scatter.frontier ? frontierOf(scatter.points) : std::vector<ScatterPoint>();
   double slowest = frontier.empty() ? INFINITY : std::max(3 * frontier.front().seconds, 1.2 * frontier.back().seconds);
+  if (!frontier.empty()) // nothing is to the left of it
+    time.begin = 0.9 * frontier.front().seconds;
   double largest = scatter.frontier && scatter.room ? 2 * *scatter.room : INFINITY;
   for (const ScatterPoint &point : scatter.points) {
     time.span = std::max(time.span, 1.08 * std::min(slowest, point.seconds));
@@ -88,7 +91,7 @@ std::string scatterSvg(const Scatter &scatter) {
                    R"(<g><title>{}: {}, {}{}</title><circle data-point="{}" cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="1.5"/></g>)"
                    "\n",
                    escaped(point.name), humanTime(point.seconds), humanBytes(point.memory), point.fits ? "" : ", does not fit", i,
-                   time.x(std::min(point.seconds, time.span)), memory.y(std::min(point.memory, memory.span)), point.fits ? "#0072B2" : "#FFFFFF",
+                   time.x(std::clamp(point.seconds, time.begin, time.span)), memory.y(std::min(point.memory, memory.span)), point.fits ? "#0072B2" : "#FFFFFF",
                    point.fits ? "#0072B2" : "#D55E00");
   }
   double w = left + width + right, h = top + height + bottom;
