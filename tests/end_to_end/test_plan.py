@@ -199,8 +199,9 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         self.assertEqual((one["seconds_per_step"], one["memory_bytes"]), (data["plans"][-1]["seconds"], data["plans"][-1]["memory"]))
 
     def test_the_page_of_a_search_that_found_nothing(self):
-        (self.folder / "quartet.npar").write_text(machine(count=2, memory="1 MB"))
-        self.npar("plan", "gpt2", "--machine", "quartet.npar", "--batch", 16, *settings(SMALL), "--fix", "micro=8", "--html", "search.html", code=1)
+        fixed = [word for fix in ("mesh.dp=2", "micro=8", "zero=0", "recompute=none") for word in ("--fix", fix)]
+        least = self.plan("--for", "memory", *fixed, text=machine(count=2))["best"]["memory_bytes"]
+        self.plan_error(*fixed, "--html", "search.html", text=machine(count=2, memory=f"{least - 1} B"))
         page = Page((self.folder / "search.html").read_text())
         data = json.loads(page.scripts[0])
         self.assertEqual((page.open, data["best"]), ([], -1))

@@ -55,7 +55,7 @@ Command addExplainCommand(CLI::App &driver) {
   CLI::App *app = driver.add_subcommand(
       "explain", "say which kinds of parallelism are worth it for a model on a machine\n\n"
                  "Example:\n"
-                 "  npar explain gpt2 --config gpt2-xl --set compute=fp16 --batch 512 --machine dgx-a100 --hosts 2\n"
+                 "  npar explain gpt2 --set compute=fp16 --batch 64 --machine dgx-a100 --hosts 1\n"
                  "\n"
                  "Searches a plan as `npar plan` does, then answers for it: one device, tensor and pipeline parallelism, ZeRO, recomputation, sequence and context\n"
                  "parallelism, schedules, micro-batches and buckets, each with the figures of two simulated plans, one that has it and one that has not.\n");
