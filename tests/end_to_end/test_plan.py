@@ -1,7 +1,11 @@
 """`npar plan`: what it writes compiles as it is and takes what it says; the layout that alone fits is found; two searches write the same bytes."""
 
+import html.parser
+import json
+import re
 import unittest
 
+import chromium
 from driver import DriverTest, settings
 
 SMALL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 4, "length": 16}
@@ -21,6 +25,32 @@ def machine(count=4, memory="1 GB", price=""):
     attention_grad f32 {{ rate 1 TFLOP/s  rows 0 rows }}
 }}
 """
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page that are open, the texts of its scripts, and all places that it names."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.scripts, self.links, self.circles = [], [], [], 0
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "circle", "line", "polyline", "rect"):
+            self.open.append(tag)
+        self.circles += tag == "circle"
+        self.links += [value for name, value in attributes if name in ("src", "href", "action", "data", "xlink:href")]
+
+    handle_startendtag = handle_starttag
+
+    def handle_endtag(self, tag):
+        if tag not in ("meta", "circle", "line", "polyline", "rect"):
+            assert self.open.pop() == tag, tag
+
+    def handle_data(self, text):
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(text)
 
 
 class PlanTest(DriverTest):
@@ -137,6 +167,60 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
     def test_money(self):
         found = self.plan("--for", "money", text=machine(price="host { price 36 USD/h }"))
         self.assert_close(found["best"]["dollars_per_step"], found["best"]["seconds_per_step"] / 100, 1e-9)
+
+    def test_recomputation_beside_a_split_backward(self):
+        found = self.plan("--fix", "mesh.pp=2", "--fix", "schedule=zb_h1", "--fix", "micro=1")
+        self.assertIn("# No recomputation: it is not searched with a backward in two tasks, as zb_h1 has it", found["text"])
+
+    def test_the_nearest_mesh_is_named_with_what_else_differs(self):
+        text = self.plan()["text"]
+        named = re.search(r"mesh [^#]*# (dp = .*) would take ", text)
+        self.assertTrue(named, text)
+        self.assertNotIn("nearest", named[1])
+
+    def search_page(self, *arguments):
+        found = self.plan(*arguments, "--html", "search.html")
+        return found, (self.folder / "search.html").read_text()
+
+    def test_the_page_of_a_search(self):
+        """It is whole, needs nothing else, and has every plan that was simulated with the figures of the JSON and a text that compiles."""
+        found, text = self.search_page("--fix", "micro=2")
+        page = Page(text)
+        self.assertEqual((page.open, page.links), ([], []))
+        self.assertNotIn("http", text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", ""))
+        data, simulated = json.loads(page.scripts[0]), [each for each in found["tried"] if not each["refused"]]
+        self.assertEqual([(each["seconds"], each["memory"]) for each in data["plans"]], [(each["seconds_per_step"], each["memory_bytes"]) for each in simulated])
+        self.assertEqual(page.circles, len(simulated))
+        self.assertEqual(data["plans"][data["best"]]["seconds"], found["best"]["seconds_per_step"])
+        for each in data["plans"]:
+            self.assert_close(sum(each["shares"]), 1, 1e-9)
+        (self.folder / "one.npar").write_text(data["plans"][-1]["text"])
+        one = self.npar_json("simulate", "one.npar", "--machine", "quartet.npar")
+        self.assertEqual((one["seconds_per_step"], one["memory_bytes"]), (data["plans"][-1]["seconds"], data["plans"][-1]["memory"]))
+
+    def test_the_page_of_a_search_that_found_nothing(self):
+        fixed = [word for fix in ("mesh.dp=2", "micro=8", "zero=0", "recompute=none") for word in ("--fix", fix)]
+        least = self.plan("--for", "memory", *fixed, text=machine(count=2))["best"]["memory_bytes"]
+        self.plan_error(*fixed, "--html", "search.html", text=machine(count=2, memory=f"{least - 1} B"))
+        page = Page((self.folder / "search.html").read_text())
+        data = json.loads(page.scripts[0])
+        self.assertEqual((page.open, data["best"]), ([], -1))
+        self.assertGreater(len(data["plans"]), 0)
+        self.assertFalse(any(each["fits"] for each in data["plans"]))
+
+    @unittest.skipUnless(chromium.PROGRAM, "chromium is not installed")
+    def test_pointing_at_a_plan(self):
+        self.search_page("--fix", "micro=2", "--fix", "bucket=none")
+        browser = chromium.Chromium()
+        self.addCleanup(browser.close)
+        browser.open(self.folder / "search.html")
+        self.assertIn("(chosen)", browser.value("document.getElementById('name').textContent"))
+        other = browser.value("byTime[byTime.length - 1]")
+        place = browser.value(f"(() => {{ const box = circles[{other}].getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; }})()")
+        browser.click(*place)
+        self.assertEqual(browser.value("document.getElementById('text').textContent"), browser.value(f"data.plans[{other}].text"))
+        self.assertEqual(browser.value("document.querySelectorAll('#bar span').length"), 3)
+        self.assertEqual(browser.messages, [])
 
 
 if __name__ == "__main__":

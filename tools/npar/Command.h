@@ -22,6 +22,7 @@ Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
 Command addDataCommand(CLI::App &driver);
 Command addEvalCommand(CLI::App &driver);
+Command addExplainCommand(CLI::App &driver);
 Command addGenerateCommand(CLI::App &driver);
 Command addGuardCommand(CLI::App &driver);
 Command addRunCommand(CLI::App &driver);

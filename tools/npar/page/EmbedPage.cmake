@@ -12,5 +12,8 @@ file(WRITE "${TARGET}.new" "// Generated from tools/npar/page.\n#include \"tools
 embed(pageHtml page.html)
 embed(pageStyle page.css)
 embed(pageScript data.js draw.js page.js)
+embed(searchHtml search.html)
+embed(searchStyle search.css)
+embed(searchScript search.js)
 file(APPEND "${TARGET}.new" "} // namespace npar::driver\n")
 file(RENAME "${TARGET}.new" "${TARGET}")

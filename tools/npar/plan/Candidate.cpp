@@ -4,6 +4,7 @@
 #include "tools/npar/trials/PlanDraft.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace npar::driver {
@@ -102,7 +103,7 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Sequence:
     return c.sequence ? "sequence parallelism" : "no sequence parallelism";
   case Setting::Place:
-    return c.place == "dp,pp" ? "the order of the mesh" : "data parallelism inside a host";
+    return c.place == "dp,pp" ? "the order of the mesh" : c.place == "tp,dp,pp" ? "tensor parallelism across hosts" : "data parallelism inside a host";
   case Setting::Bucket:
     return c.bucket == "none" ? "no bucket" : "bucket " + c.bucket;
   }
@@ -140,6 +141,13 @@ int distance(const Candidate &a, const Candidate &b) {
   return differing;
 }
 
+double meshSteps(const Candidate &a, const Candidate &b) {
+  double steps = 0;
+  for (int64_t Candidate::*size : {&Candidate::dp, &Candidate::pp, &Candidate::cp, &Candidate::tp})
+    steps += std::abs(std::log2(static_cast<double>(a.*size) / static_cast<double>(b.*size)));
+  return steps;
+}
+
 std::string nameOf(const Candidate &c) {
   std::string text = wordsOf(c, Setting::Mesh) + ", " + wordsOf(c, Setting::Micro);
   if (c.pp > 1)
@@ -171,7 +179,9 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
     take(feature);
   };
   std::string inside = fmt::format("{}{}{}", c.cp > 1 ? "cp" : "", c.cp > 1 && c.tp > 1 ? ", " : "", c.tp > 1 ? "tp" : "");
-  if (c.place != "dp,pp")
+  if (c.place == "tp,dp,pp")
+    line("place", fmt::format("place tp{}{}{}", c.dp > 1 ? ", dp" : "", c.pp > 1 ? ", pp" : "", c.cp > 1 ? ", cp" : ""));
+  else if (c.place != "dp,pp")
     line("place", "place pp, dp" + (inside.empty() ? "" : " inside " + inside));
   if (c.dp > 1)
     take(sized("dp", "dp", c.dp));

@@ -44,6 +44,8 @@ std::string wordsOf(const Candidate &candidate, Setting setting);
 bool same(const Candidate &a, const Candidate &b, Setting setting);
 /// In how many settings they differ.
 int distance(const Candidate &a, const Candidate &b);
+/// How many doublings lie between the sizes of two meshes.
+double meshSteps(const Candidate &a, const Candidate &b);
 /// The keys of `--fix` that make a setting.
 std::vector<std::string> keysOf(Setting setting);
 

@@ -43,25 +43,37 @@ std::string wouldTake(const Tried &tried, const Tried &best, PlanGoal goal) {
                                   : fmt::format("would take {} ({}), {}", seconds, change, memory);
 }
 
-/// Why the best plan has what it has of a setting: the best of those that were tried and differ in nothing else, else the nearest.
+/// Why the best plan has what it has of a setting: of those that were tried with another value, the one with the fewest other settings changed;
+/// of several the best one, of several meshes the nearest.
 std::string reasonFor(const SearchResult &result, const Choices &fixes, PlanGoal goal, Setting setting) {
   for (const auto &[key, value] : fixes)
     for (const std::string &own : keysOf(setting))
       if (key == own)
         return "--fix has it so";
   const Tried &best = result.tried[static_cast<size_t>(result.best)];
+  const Candidate &winner = best.candidate;
   const Tried *nearest = nullptr;
-  int fewest = settingCount + 1;
+  std::pair<int, double> least{settingCount + 1, 0}; // settings that differ, steps between meshes
   for (size_t index : ranking(result, goal)) {
     const Tried &tried = result.tried[index];
-    if (int differing = distance(tried.candidate, best.candidate); !same(tried.candidate, best.candidate, setting) && differing < fewest)
-      fewest = differing, nearest = &tried;
+    std::pair<int, double> away{distance(tried.candidate, winner), setting == Setting::Mesh ? meshSteps(tried.candidate, winner) : 0};
+    if (!same(tried.candidate, winner, setting) && away < least)
+      least = away, nearest = &tried;
   }
-  if (nearest && fewest == 1)
+  if (nearest && least.first == 1)
     return fmt::format("{} {}", wordsOf(nearest->candidate, setting), wouldTake(*nearest, best, goal));
   for (const Tried &tried : result.tried)
-    if (!tried.attempt.figures && distance(tried.candidate, best.candidate) == 1 && !same(tried.candidate, best.candidate, setting))
+    if (!tried.attempt.figures && distance(tried.candidate, winner) == 1 && !same(tried.candidate, winner, setting))
       return fmt::format("{} is refused: {}", wordsOf(tried.candidate, setting), tried.attempt.reason);
+  if (setting == Setting::Recompute && splitsBackward(winner))
+    return fmt::format("it is not searched with a backward in two tasks, as {} has it: what is computed again would be kept until the second", winner.schedule);
+  if (nearest && setting == Setting::Mesh) {
+    std::string also;
+    for (int other = 1; other < settingCount; ++other)
+      if (!same(nearest->candidate, winner, static_cast<Setting>(other)))
+        also += (also.empty() ? "" : ", ") + wordsOf(nearest->candidate, static_cast<Setting>(other));
+    return fmt::format("{} with {} {}", wordsOf(nearest->candidate, setting), also, wouldTake(*nearest, best, goal));
+  }
   if (nearest)
     return fmt::format("the nearest other one tried, {}, {}", nameOf(nearest->candidate), wouldTake(*nearest, best, goal));
   return "nothing else was tried";

@@ -242,30 +242,20 @@ private:
   }
 
   ExitCode tryAll(const std::vector<size_t> &chosen) {
-    std::vector<ModelOptions> plans;
+    std::vector<Candidate> candidates;
     std::vector<size_t> taken;
     for (size_t index : chosen) {
       if (left <= 0)
         break;
       left -= effort(task, all[index]);
       done[index] = true;
-      taken.push_back(index);
-      std::string path = fmt::format("{}/{}.npar", folder, index), text = textOf(task, all[index]);
-      if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
-        return fail(status);
-      ModelOptions plan = task.options;
-      plan.model = path, plan.plan = "planned", plan.train = "planned";
-      plan.importFolder = std::filesystem::path(task.names.file).parent_path().string();
-      if (!plan.config && !plan.settings.empty())
-        plan.config = "planned", plan.settings.clear();
-      plans.push_back(plan);
+      taken.push_back(index), candidates.push_back(all[index]);
     }
-    ExitCode code = tryPlans(plans, {task.machine, task.hosts, options.jobs}, [&](size_t place, const Attempt &attempt) {
+    ExitCode code = tryCandidates(task, candidates, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
       double before = best();
-      result.tried.push_back({all[taken[place]], attempt}), indices.push_back(taken[place]);
+      result.tried.push_back({candidates[place], attempt}), indices.push_back(taken[place]);
       if (std::optional<double> figure = goalOf(result.tried.back(), options.goal); figure && *figure < before)
         result.best = static_cast<int>(result.tried.size()) - 1;
-      return true;
     });
     addVariants();
     guess();
@@ -297,6 +287,26 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
     return std::nullopt;
   const StepFigures &figures = *tried.attempt.figures;
   return goal == PlanGoal::Memory ? static_cast<double>(figures.memory) : goal == PlanGoal::Money ? figures.dollars : std::optional(figures.seconds);
+}
+
+ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, int jobs, const std::string &folder,
+                       const std::function<void(size_t, const Attempt &)> &done) {
+  std::vector<ModelOptions> plans;
+  for (const Candidate &candidate : candidates) {
+    std::string path = fmt::format("{}/{}.npar", folder, plans.size()), text = textOf(task, candidate);
+    if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
+      return fail(status);
+    ModelOptions plan = task.options;
+    plan.model = path, plan.plan = "planned", plan.train = "planned";
+    plan.importFolder = std::filesystem::path(task.names.file).parent_path().string();
+    if (!plan.config && !plan.settings.empty())
+      plan.config = "planned", plan.settings.clear();
+    plans.push_back(plan);
+  }
+  return tryPlans(plans, {task.machine, task.hosts, jobs}, [&](size_t place, const Attempt &attempt) {
+    done(place, attempt);
+    return true;
+  });
 }
 
 Outcome<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options, const std::string &folder) {

@@ -1,6 +1,7 @@
-// A sweep as a table, as CSV and as JSON.
+// A sweep as a table, as CSV, as JSON and as a picture.
 #include "tools/npar/plan/Sweep.h"
 
+#include "tools/npar/plan/Scatter.h"
 #include "tools/npar/view/View.h"
 
 #include <algorithm>
@@ -108,6 +109,25 @@ nlohmann::ordered_json sweepJson(const Sweep &sweep) {
     rows.push_back(std::move(one));
   }
   return Json{{"model", sweep.model}, {"machine", sweep.machine}, {"rows", rows}};
+}
+
+std::string sweepSvg(const Sweep &sweep) {
+  Scatter scatter;
+  for (size_t row = 0; row < sweep.rows.size(); ++row) {
+    const std::optional<StepFigures> &figures = sweep.rows[row].figures;
+    if (!figures)
+      continue;
+    std::vector<std::string> values = sweep.valuesOf(row);
+    std::string name;
+    for (size_t i = 0; i < values.size(); ++i)
+      name += fmt::format("{}{} = {}", i ? ", " : "", sweep.over[i].key, values[i]);
+    scatter.points.push_back({name, figures->seconds, static_cast<double>(figures->memory), figures->fits.value_or(true)});
+    scatter.room = figures->room;
+  }
+  scatter.title = sweep.model + " on " + sweep.machine;
+  scatter.subtitle = fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused", scatter.points.size(),
+                                 sweep.rows.size());
+  return scatterSvg(scatter);
 }
 
 } // namespace npar::driver

@@ -1,0 +1,70 @@
+// `npar explain`: which kinds of parallelism and of saving memory are worth it for a model on a machine, each by two simulated plans.
+#include "tools/npar/Command.h"
+
+#include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/plan/Children.h"
+#include "tools/npar/plan/Explain.h"
+#include "tools/npar/plan/NothingFits.h"
+#include "tools/npar/plan/Task.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+struct ExplainFlags {
+  TaskFlags task;
+  bool json = false;
+};
+
+ExitCode runExplain(const ExplainFlags &flags) {
+  if (flags.task.model.plan)
+    return fail(ExitCode::Usage, "explain makes its plans itself: it has no --plan");
+  FileClaims files;
+  if (ExitCode code = flags.task.check("explain", files); code != ExitCode::Good)
+    return code;
+  Outcome<PlanTask> task = taskOf(flags.task);
+  if (!task.ok())
+    return task.code();
+  SearchFolder folder;
+  if (ExitCode code = folder.check(); code != ExitCode::Good)
+    return code;
+  SearchOptions options;
+  options.jobs = flags.task.jobs > 0 ? flags.task.jobs : usualJobs();
+  Outcome<SearchResult> found = searchPlans(*task, options, folder.path);
+  if (!found.ok())
+    return found.code();
+  if (found->best < 0)
+    return nothingFits(*task, *found, options, folder.path);
+  Outcome<Explanation> explanation = explainPlans(*task, options, *found, folder.path);
+  if (!explanation.ok())
+    return explanation.code();
+  if (flags.json)
+    std::cout << explanationJson(*task, *explanation).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  else
+    std::cout << explanationText(*task, *explanation);
+  return ExitCode::Good;
+}
+
+} // namespace
+
+Command addExplainCommand(CLI::App &driver) {
+  auto flags = std::make_shared<ExplainFlags>();
+  CLI::App *app = driver.add_subcommand(
+      "explain", "say which kinds of parallelism are worth it for a model on a machine\n\n"
+                 "Example:\n"
+                 "  npar explain gpt2 --set compute=fp16 --batch 64 --machine dgx-a100 --hosts 1\n"
+                 "\n"
+                 "Searches a plan as `npar plan` does, then answers for it: one device, tensor and pipeline parallelism, ZeRO, recomputation, sequence and context\n"
+                 "parallelism, schedules, micro-batches and buckets, each with the figures of two simulated plans, one that has it and one that has not.\n");
+  flags->task.addTo(*app);
+  app->add_flag("--json", flags->json, "one JSON object on standard output");
+  return {app, [flags] {
+            ExitCode code = findMachine(flags->task.model);
+            return code == ExitCode::Good ? runExplain(*flags) : code;
+          }};
+}
+
+} // namespace npar::driver

@@ -1,0 +1,181 @@
+// Reads model and machine of a search, and what of the train block goes into the texts of its plans.
+#include "tools/npar/plan/Task.h"
+
+#include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/model/Compilation.h"
+#include "tools/npar/model/FlagChecks.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace npar::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Takes `key` out of the settings; of the plan or train block, which are made here.
+std::optional<std::string> taken(std::vector<std::string> &settings, const std::string &key) {
+  std::optional<std::string> value;
+  for (auto one = settings.begin(); one != settings.end();)
+    if (auto pair = settingOf(*one); pair && pair->first == key)
+      value = pair->second, one = settings.erase(one);
+    else
+      ++one;
+  return value;
+}
+
+int64_t sizeOf(const dsl::Model &model, const std::string &name) {
+  for (const dsl::Axis &axis : model.axes)
+    if (axis.name == name)
+      return axis.size;
+  int64_t size = 1;
+  for (const dsl::ProductAxis &product : model.products)
+    if (product.name == name) {
+      for (const std::string &factor : product.factors)
+        size *= std::max<int64_t>(1, sizeOf(model, factor));
+      return size;
+    }
+  return 0;
+}
+
+/// Whether a pattern, in which `*` stands for any text, matches.
+bool matches(const char *pattern, const char *text) {
+  if (*pattern == '*')
+    return matches(pattern + 1, text) || (*text && matches(pattern, text + 1));
+  return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
+}
+
+/// What the rules of the train block make of parameters, as rules of a train block: of a repeat's blocks together where they are alike.
+std::vector<std::string> rulesOf(const dsl::Program &program) {
+  const std::vector<dsl::Parameter> &parameters = program.model.parameters;
+  const std::vector<dsl::ParameterTraining> &trained = program.train.parameters;
+  auto textOf = [](const dsl::ParameterTraining &one) {
+    return one.frozen ? std::string("freeze") : (one.decay ? fmt::format(" decay {}", *one.decay) : "") + (one.rate != 1 ? fmt::format(" lr * {}", one.rate) : "");
+  };
+  std::vector<std::pair<std::string, std::vector<std::string>>> rules; // with their patterns
+  for (size_t i = 0; i < trained.size() && i < parameters.size(); ++i) {
+    std::string rule = textOf(trained[i]), pattern;
+    if (rule.empty())
+      continue;
+    for (char letter : parameters[i].path)
+      if (!std::isdigit(static_cast<unsigned char>(letter)))
+        pattern += letter;
+      else if (pattern.empty() || pattern.back() != '*')
+        pattern += '*';
+    for (size_t k = 0; k < trained.size() && k < parameters.size(); ++k)
+      if (textOf(trained[k]) != rule && matches(pattern.c_str(), parameters[k].path.c_str()))
+        pattern = parameters[i].path;
+    auto known = std::find_if(rules.begin(), rules.end(), [&](const auto &other) { return other.first == rule; });
+    if (known == rules.end())
+      known = rules.insert(rules.end(), {rule, {}});
+    if (std::find(known->second.begin(), known->second.end(), pattern) == known->second.end())
+      known->second.push_back(pattern);
+  }
+  std::vector<std::string> lines;
+  for (const auto &[rule, patterns] : rules) {
+    std::string quoted = fmt::format("\"{}\"", fmt::join(patterns, "\", \""));
+    lines.push_back(rule == "freeze" ? "freeze " + quoted : fmt::format("for {} {{{} }}", quoted, rule));
+  }
+  return lines;
+}
+
+} // namespace
+
+SearchFolder::SearchFolder() {
+  std::error_code failed;
+  std::string pattern = (fs::temp_directory_path(failed) / "npar-plan-XXXXXX").string();
+  if (mkdtemp(pattern.data()))
+    path = pattern;
+}
+
+SearchFolder::~SearchFolder() {
+  std::error_code ignored;
+  if (!path.empty())
+    fs::remove_all(path, ignored);
+}
+
+ExitCode SearchFolder::check() const {
+  return path.empty() ? fail(ExitCode::BadInput, "cannot make a folder for the plans' texts; TMPDIR names another place") : ExitCode::Good;
+}
+
+void TaskFlags::addTo(CLI::App &app) {
+  model.addTo(app);
+  addMachineTo(app, model);
+  app.add_option("--hosts", hosts, "hosts of the machine, which the plan fills (default: 1)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 17));
+  app.add_option("--batch", batch, "sequences per training step (default: the train block's)")
+      ->type_name("N")
+      ->check(wholeNumber(1, int64_t{1} << 31));
+  app.add_option("--jobs", jobs, "plans compiled at once (default: the machine's cores)")->type_name("N")->check(wholeNumber(1, 4096));
+}
+
+ExitCode TaskFlags::check(const std::string &name, FileClaims &files) const {
+  if (model.isCompiled())
+    return fail(ExitCode::Usage, "'" + model.model + "' is a compiled program: " + name + " needs the model text (.npar)");
+  files.read("the model", model.file());
+  if (model.machine)
+    files.read("the machine", *model.machine);
+  return files.check();
+}
+
+Outcome<PlanTask> taskOf(const TaskFlags &given) {
+  TaskFlags flags = given;
+  PlanTask task;
+  std::optional<std::string> batch = taken(flags.model.settings, "batch"), compute = taken(flags.model.settings, "compute");
+  task.compute = compute.value_or("f32");
+  if (task.compute != "f32" && task.compute != "bf16" && task.compute != "fp16" && task.compute != "f64")
+    return fail(ExitCode::Usage, "'compute' is f32, bf16, fp16 or f64, not '" + task.compute + "'");
+  if (batch && flags.batch)
+    return fail(ExitCode::Usage, "--batch and --set batch are the same: give one of them");
+  task.options = flags.model;
+  task.options.plan = "none";
+  task.hosts = flags.hosts;
+  Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
+  if (!machine.ok())
+    return machine.code();
+  task.machine = *machine;
+  Outcome<SmallModel> names = smallModel(task.options);
+  if (!names.ok())
+    return names.code();
+  task.names = std::move(*names);
+  ModelOptions whole = task.options;
+  if (std::optional<std::string> size = flags.batch ? std::to_string(flags.batch) : batch)
+    whole.settings.push_back("batch=" + *size);
+  Outcome<ElaboratedModel> text = elaborateModel(whole);
+  if (!text.ok())
+    return text.code();
+  const dsl::Program &program = text->program;
+  task.train = program.train, task.batch = program.train.batch;
+  task.rules = rulesOf(program);
+  task.blocks = program.model.blocks;
+  for (const dsl::Parameter &parameter : program.model.parameters) {
+    int64_t size = 1;
+    for (const std::string &axis : parameter.type.axes)
+      size *= std::max<int64_t>(1, sizeOf(program.model, axis));
+    task.parameters += size;
+    for (const dsl::Repeat &repeat : program.model.repeats)
+      if (parameter.type.axes.size() > 1 && parameter.path.rfind(repeat.path.substr(0, repeat.path.find('{')), 0) == 0)
+        task.blockMatrices += size;
+  }
+  task.sequence = std::max<int64_t>(1, sizeOf(program.model, "seq"));
+  task.width = sizeOf(program.model, "embed"), task.hidden = sizeOf(program.model, "hidden"), task.heads = sizeOf(program.model, "head");
+  task.options.plan.reset(), task.options.train.reset();
+  // What is of the train block is in the text that is written.
+  std::vector<std::string> &settings = task.options.settings;
+  std::vector<std::string> set = std::move(settings);
+  settings.clear();
+  for (const std::string &constant : program.model.constants)
+    if (std::optional<std::string> value = taken(set, constant)) // the last one holds
+      settings.push_back(constant + "=" + *value);
+  fs::path file = task.names.file;
+  bool ofLibrary = file.parent_path() == fs::path(standardLibrary()) / "models";
+  task.importAs = ofLibrary ? file.stem().string() : fs::absolute(file).string();
+  return task;
+}
+
+} // namespace npar::driver

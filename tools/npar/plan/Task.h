@@ -1,0 +1,39 @@
+// From the flags of `npar plan` and `npar explain` to what plans are searched for.
+#pragma once
+
+#include "tools/npar/files/FileClaims.h"
+#include "tools/npar/plan/Candidate.h"
+#include "tools/npar/terminal/Outcome.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace npar::driver {
+
+/// The flags that say what is searched for.
+struct TaskFlags {
+  ModelOptions model;
+  int64_t hosts = 1, batch = 0; ///< batch: 0 for the train block's
+  int jobs = 0;                 ///< 0: the machine's cores
+
+  void addTo(CLI::App &app);
+  /// Refuses what leaves nothing to search, in the words of subcommand `name`; claims the files that are read.
+  ExitCode check(const std::string &name, FileClaims &files) const;
+};
+
+/// Reads model and machine.
+Outcome<PlanTask> taskOf(const TaskFlags &flags);
+
+/// A folder in $TMPDIR (else /tmp) for the candidates' texts, gone when the search is over.
+class SearchFolder {
+public:
+  SearchFolder();
+  ~SearchFolder();
+  SearchFolder(const SearchFolder &) = delete;
+  SearchFolder &operator=(const SearchFolder &) = delete;
+  /// Says so when it could not be made.
+  ExitCode check() const;
+  std::string path; ///< empty when it could not be made
+};
+
+} // namespace npar::driver
