@@ -92,8 +92,8 @@ ExitCode runPlan(const PlanFlags &flags) {
   if (task->options.config)
     command += modelFlags(task->options);
   if (fs::path(task->importAs).is_absolute()) { // beside the file that is written, or here
-    fs::path folder = flags.output.empty() ? fs::current_path(ignored) : fs::absolute(flags.output, ignored).parent_path();
-    task->importAs = fs::relative(task->importAs, folder, ignored).string();
+    fs::path beside = flags.output.empty() ? fs::current_path(ignored) : fs::absolute(flags.output, ignored).parent_path();
+    task->importAs = fs::relative(task->importAs, beside, ignored).string();
   }
   std::string text = planText(*task, *result, options, command);
   if (!flags.output.empty())
