@@ -88,8 +88,8 @@ double transferSeconds(const Machine &machine, double bytes, LinkLevel level = L
 ///   log2 n latencies, and (n - 1) / n of the vector over the links of each; an all-reduce is a reduce-scatter and an all-gather
 ///   all-reduce where the level's `reduce` says so: two latencies, and the vector once through the network
 ///
-/// Where members stand on several hosts (racks), those on a host (in a rack) send over links of their own: the farther level carries `inside`
-/// times as much.
+/// Where members stand on several hosts (racks), those on a host (in a rack) send over links of their own: the farther level carries
+/// `inside` times as much.
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);
 
 /// Of what a level's links carry, the share that a collective wants while it runs.

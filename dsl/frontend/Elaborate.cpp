@@ -194,7 +194,8 @@ private:
     if (options.config)
       config = pick<ast::Config>("configuration", "--config", options.config, filter(collect(root, &ast::File::configs), ofModel));
     else if (modelFile != root) // a text that only says how to train an imported model says which size of it, too
-      if (Found<ast::Config> own = filter(collect(root, &ast::File::configs), [&](const auto &d) { return d.second == root && ofModel(d); });
+      if (Found<ast::Config> own =
+              filter(collect(root, &ast::File::configs), [&](const auto &d) { return d.second == root && ofModel(d); });
           own.size() == 1)
         config = own[0].first;
     datas = filter(collect(root, &ast::File::datas), ofModel);

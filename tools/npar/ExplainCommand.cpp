@@ -52,13 +52,14 @@ ExitCode runExplain(const ExplainFlags &flags) {
 
 Command addExplainCommand(CLI::App &driver) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App *app = driver.add_subcommand(
-      "explain", "say which kinds of parallelism are worth it for a model on a machine\n\n"
-                 "Example:\n"
-                 "  npar explain gpt2 --set compute=fp16 --batch 64 --machine dgx-a100 --hosts 1\n"
-                 "\n"
-                 "Searches a plan as `npar plan` does, then answers for it: one device, tensor and pipeline parallelism, ZeRO, recomputation, sequence and context\n"
-                 "parallelism, schedules, micro-batches and buckets, each with the figures of two simulated plans, one that has it and one that has not.\n");
+  CLI::App *app = driver.add_subcommand("explain", "say which kinds of parallelism are worth it for a model on a machine\n\n"
+                                                   "Example:\n"
+                                                   "  npar explain gpt2 --set compute=fp16 --batch 64 --machine dgx-a100 --hosts 1\n"
+                                                   "\n"
+                                                   "Searches a plan as `npar plan` does, then answers for it: one device, tensor and "
+                                                   "pipeline parallelism, ZeRO, recomputation, sequence and context\n"
+                                                   "parallelism, schedules, micro-batches and buckets, each with the figures of two "
+                                                   "simulated plans, one that has it and one that has not.\n");
   flags->task.addTo(*app);
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {

@@ -68,7 +68,8 @@ ExitCode runPlan(const PlanFlags &flags) {
   if (!task.ok())
     return task.code();
   if (flags.goal == PlanGoal::Money && task->machine.price <= 0)
-    return fail(ExitCode::BadInput, "--for money needs what a host costs, and machine '" + task->machine.name + "' has no `host { price ... }`");
+    return fail(ExitCode::BadInput,
+                "--for money needs what a host costs, and machine '" + task->machine.name + "' has no `host { price ... }`");
   if (std::string wrong = wrongFix(*task, *fixes); !wrong.empty())
     return fail(ExitCode::Usage, wrong);
   SearchFolder folder;
@@ -87,8 +88,9 @@ ExitCode runPlan(const PlanFlags &flags) {
   if (result->best < 0)
     return nothingFits(*task, *result, options, folder.path);
 
-  std::string command = fmt::format("npar simulate {} --machine {} --hosts {}", flags.output.empty() ? "FILE" : flags.output,
-                                    flags.task.model.machine ? fs::path(*flags.task.model.machine).stem().string() : "reference", task->hosts);
+  std::string command =
+      fmt::format("npar simulate {} --machine {} --hosts {}", flags.output.empty() ? "FILE" : flags.output,
+                  flags.task.model.machine ? fs::path(*flags.task.model.machine).stem().string() : "reference", task->hosts);
   if (task->options.config)
     command += modelFlags(task->options);
   if (fs::path(task->importAs).is_absolute()) { // beside the file that is written, or here
@@ -111,25 +113,29 @@ ExitCode runPlan(const PlanFlags &flags) {
 Command addPlanCommand(CLI::App &driver) {
   auto flags = std::make_shared<PlanFlags>();
   CLI::App *app = driver.add_subcommand(
-      "plan", "search the plan under which a machine trains a model best\n\n"
-              "Example:\n"
-              "  npar plan gpt2 --config gpt2-xl --set compute=fp16 --batch 512 --machine dgx-a100 --hosts 1 -o mine.npar\n"
-              "\n"
-              "Sizes of the mesh, micro-batch, schedule, recomputation, ZeRO, sequence and context parallelism, places and buckets are tried: candidates that cannot fit or\n"
-              "win by their bounds are left out, the promising ones compiled and simulated. The best is written as plan text with reasons.\n");
+      "plan",
+      "search the plan under which a machine trains a model best\n\n"
+      "Example:\n"
+      "  npar plan gpt2 --config gpt2-xl --set compute=fp16 --batch 512 --machine dgx-a100 --hosts 1 -o mine.npar\n"
+      "\n"
+      "Sizes of the mesh, micro-batch, schedule, recomputation, ZeRO, sequence and context parallelism, places and buckets are tried: "
+      "candidates that cannot fit or\n"
+      "win by their bounds are left out, the promising ones compiled and simulated. The best is written as plan text with reasons.\n");
   flags->task.addTo(*app);
   app->add_option("--fix", flags->fixes, "a choice that the plan has to keep, such as 'mesh.tp = 8'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  static const std::map<std::string, PlanGoal> goals = {{"speed", PlanGoal::Speed}, {"memory", PlanGoal::Memory}, {"money", PlanGoal::Money}};
+  static const std::map<std::string, PlanGoal> goals = {
+      {"speed", PlanGoal::Speed}, {"memory", PlanGoal::Memory}, {"money", PlanGoal::Money}};
   app->add_option_function<std::string>(
          "--for", [flags](const std::string &word) { flags->goal = goals.at(word); },
          "what is made small: the time of a step (speed, the default), the memory of the largest rank, or dollars of a step (money)")
       ->type_name("GOAL")
       ->check(CLI::IsMember({"speed", "memory", "money"}));
   app->add_option("-o,--output", flags->output, "write the plan to this file (default: standard output)")->type_name("FILE.npar");
-  app->add_option("--html", flags->html, "a self-contained page of the search: time against memory, each plan with its text")->type_name("FILE.html");
+  app->add_option("--html", flags->html, "a self-contained page of the search: time against memory, each plan with its text")
+      ->type_name("FILE.html");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
             ExitCode code = findMachine(flags->task.model);

@@ -63,7 +63,8 @@ Outcome<std::vector<SweptSetting>> sweptSettings(const SweepFlags &flags) {
         return fail(ExitCode::Usage, "--over names '" + setting.key + "' twice: give all of its values at once");
     for (const std::string &fixed : flags.model.settings)
       if (fixed.rfind(setting.key + "=", 0) == 0)
-        return fail(ExitCode::Usage, fmt::format("'{}' is set by --set and goes through values by --over: one of them is enough", setting.key));
+        return fail(ExitCode::Usage,
+                    fmt::format("'{}' is set by --set and goes through values by --over: one of them is enough", setting.key));
     count *= setting.values.size();
     if (count > mostCombinations)
       return fail(ExitCode::Usage, fmt::format("these are more than {} combinations, the most that are tried", mostCombinations));
@@ -152,10 +153,13 @@ Command addSweepCommand(CLI::App &driver) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->required();
-  app->add_option("--hosts", flags->hosts, "hosts that the ranks must fill; other combinations are refused (default: as many as each takes)")
+  app->add_option("--hosts", flags->hosts,
+                  "hosts that the ranks must fill; other combinations are refused (default: as many as each takes)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 20));
-  app->add_option("--jobs", flags->jobs, "plans compiled at once (default: the machine's cores)")->type_name("N")->check(wholeNumber(1, 4096));
+  app->add_option("--jobs", flags->jobs, "plans compiled at once (default: the machine's cores)")
+      ->type_name("N")
+      ->check(wholeNumber(1, 4096));
   app->add_option("--csv", flags->csv, "write the table to this file too")->type_name("FILE.csv");
   app->add_option("--svg", flags->svg, "draw seconds against memory")->type_name("FILE.svg");
   app->add_flag("--json", flags->json, "one JSON object on standard output");

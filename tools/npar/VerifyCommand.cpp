@@ -66,8 +66,8 @@ engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const P
 }
 
 /// A program in the type that it says beside the one-rank program in float64, from fresh sessions of both.
-engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, ProgramPointer own,
-                            ProgramPointer reference, uint64_t seed, std::vector<Check> &checks) {
+engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, ProgramPointer own, ProgramPointer reference, uint64_t seed,
+                            std::vector<Check> &checks) {
   engine::Result<std::unique_ptr<engine::Session>> session = createSession(job, own, options);
   if (!session.ok())
     return session.status();
@@ -92,8 +92,8 @@ void allowWhatOneRankLoses(std::vector<Check> &checks, const std::vector<Check> 
   }
 }
 
-/// Where a value is rounded to the other side of a kink (relu, max), a gradient leaps, whatever the plan. That is luck of the numbers: what is
-/// wrong with a plan is wrong with other numbers too.
+/// Where a value is rounded to the other side of a kink (relu, max), a gradient leaps, whatever the plan. That is luck of the numbers: what
+/// is wrong with a plan is wrong with other numbers too.
 void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbers, uint64_t seed) {
   for (size_t i = 0; i < checks.size() && i < otherNumbers.size(); ++i)
     if (std::optional<double> error = otherNumbers[i].maxRelativeError; !checks[i].ok && error) {

@@ -82,8 +82,8 @@ ExitCode drive(int argc, char **argv) {
       addCompatCommand(driver),  addScheduleCommand(driver), addCheckpointCommand(driver), addEvalCommand(driver),
       addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),     addGenerateCommand(driver),
       addAutopsyCommand(driver), addLaunchCommand(driver),   addGuardCommand(driver),      addMachineCommand(driver),
-      addDataCommand(driver),    addSimulateCommand(driver), addSweepCommand(driver),
-      addPlanCommand(driver),    addExplainCommand(driver),
+      addDataCommand(driver),    addSimulateCommand(driver), addSweepCommand(driver),      addPlanCommand(driver),
+      addExplainCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {

@@ -172,7 +172,8 @@ struct AutodiffBackward : ::impl::AutodiffBackwardBase<AutodiffBackward> {
       product.getResult().setType(llvm::cast<RankedTensorType>(type));
       return product;
     }
-    if (auto sum = gradient.getDefiningOp<SumOp>(); sum && sum->use_empty()) { // of ranks and micro-batches too: they add what is not rounded
+    if (auto sum = gradient.getDefiningOp<SumOp>();
+        sum && sum->use_empty()) { // of ranks and micro-batches too: they add what is not rounded
       Value wide = ConvertOp::create(builder, read.getLoc(), withElement(sum.getX().getType(), getElementTypeOrSelf(type)), sum.getX());
       sum.erase();
       return SumOp::create(builder, read.getLoc(), type, wide);

@@ -17,7 +17,7 @@ const std::vector<std::pair<std::string, ForeignFormat>> &foreignFormats();
 const char *nameOf(ForeignFormat format);
 
 struct ForeignEntry {
-  std::string key;   ///< "parallelism.tensor_parallel_degree"; of flags without dashes in front, with `_` for the others; empty: the program
+  std::string key; ///< "parallelism.tensor_parallel_degree"; of flags without dashes in front, with `_` for the others; empty: the program
   std::string value; ///< "true" of a flag that has none; what is null, or None, is no entry
   dsl::Location at;
   bool isCertain = true; ///< false: it stands where only a run shows whether it holds (a shell's `if`)

@@ -17,7 +17,7 @@ struct StepFigures {
   int64_t ranks = 0, hosts = 0;
   double seconds = 0;
   std::optional<double> mfu, hfu, dollars;
-  uint64_t memory = 0; ///< bytes of the largest rank
+  uint64_t memory = 0;        ///< bytes of the largest rank
   std::optional<double> room; ///< bytes that a rank may have: the device's without what is lost between allocations
   std::optional<bool> fits;
   double bubble = 0, exposed = 0; ///< shares of all ranks' time
@@ -38,6 +38,7 @@ struct AttemptOptions {
 };
 
 /// Tries all. `done` is called in order and says whether to go on.
-ExitCode tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &options, const std::function<bool(size_t, const Attempt &)> &done);
+ExitCode tryPlans(const std::vector<ModelOptions> &plans, const AttemptOptions &options,
+                  const std::function<bool(size_t, const Attempt &)> &done);
 
 } // namespace npar::driver

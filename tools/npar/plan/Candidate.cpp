@@ -22,21 +22,20 @@ std::string number(double value) { return fmt::format("{}", value); }
 std::string trainText(const PlanTask &task) {
   const dsl::Train &train = task.train;
   const dsl::LearningRate &rate = train.rate;
-  std::string lr = rate.kind == dsl::ScheduleKind::Constant
-                       ? fmt::format("constant(peak = {}, warmup = {})", number(rate.peak), rate.warmup)
-                       : fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})",
-                                     rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine", number(rate.peak), rate.warmup, rate.steps,
-                                     number(rate.final));
-  std::string optimizer =
-      train.optimizer == dsl::OptimizerKind::Sgd
-          ? fmt::format("Sgd(lr = {}, momentum = {}, decay = {})", lr, number(train.momentum), number(train.decay))
-          : fmt::format("AdamW(lr = {}, betas = ({}, {}), epsilon = {}, decay = {})", lr, number(train.beta1), number(train.beta2),
-                        number(train.epsilon), number(train.decay));
+  std::string lr =
+      rate.kind == dsl::ScheduleKind::Constant
+          ? fmt::format("constant(peak = {}, warmup = {})", number(rate.peak), rate.warmup)
+          : fmt::format("{}(peak = {}, warmup = {}, steps = {}, final = {})", rate.kind == dsl::ScheduleKind::Linear ? "linear" : "cosine",
+                        number(rate.peak), rate.warmup, rate.steps, number(rate.final));
+  std::string optimizer = train.optimizer == dsl::OptimizerKind::Sgd
+                              ? fmt::format("Sgd(lr = {}, momentum = {}, decay = {})", lr, number(train.momentum), number(train.decay))
+                              : fmt::format("AdamW(lr = {}, betas = ({}, {}), epsilon = {}, decay = {})", lr, number(train.beta1),
+                                            number(train.beta2), number(train.epsilon), number(train.decay));
   std::string rules;
   for (const std::string &rule : task.rules)
     rules += "    " + rule + "\n";
-  return fmt::format("train planned for {} {{\n    batch {}\n    optimizer {}\n    clip {}\n    seed {}\n{}}}\n", task.names.name, task.batch,
-                     optimizer, train.clip ? number(*train.clip) : "none", train.seed, rules);
+  return fmt::format("train planned for {} {{\n    batch {}\n    optimizer {}\n    clip {}\n    seed {}\n{}}}\n", task.names.name,
+                     task.batch, optimizer, train.clip ? number(*train.clip) : "none", train.seed, rules);
 }
 
 } // namespace
@@ -93,7 +92,8 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
-    return c.schedule + (c.schedule == "interleaved" ? fmt::format("({})", c.chunks) : "") + (c.live ? fmt::format(" live {}", c.live) : "");
+    return c.schedule + (c.schedule == "interleaved" ? fmt::format("({})", c.chunks) : "") +
+           (c.live ? fmt::format(" live {}", c.live) : "");
   case Setting::Context:
     return c.context == "zigzag" ? "ring(zigzag)" : c.context;
   case Setting::Recompute:
@@ -103,7 +103,9 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Sequence:
     return c.sequence ? "sequence parallelism" : "no sequence parallelism";
   case Setting::Place:
-    return c.place == "dp,pp" ? "the order of the mesh" : c.place == "tp,dp,pp" ? "tensor parallelism across hosts" : "data parallelism inside a host";
+    return c.place == "dp,pp"      ? "the order of the mesh"
+           : c.place == "tp,dp,pp" ? "tensor parallelism across hosts"
+                                   : "data parallelism inside a host";
   case Setting::Bucket:
     return c.bucket == "none" ? "no bucket" : "bucket " + c.bucket;
   }

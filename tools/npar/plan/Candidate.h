@@ -58,7 +58,7 @@ struct PlanTask {
   std::vector<std::string> rules; ///< of its parameters, as text
   std::string compute = "f32";
   int64_t hosts = 1, batch = 1;
-  int64_t blocks = 0, parameters = 0, blockMatrices = 0; ///< elements; of matrices in the repeated blocks
+  int64_t blocks = 0, parameters = 0, blockMatrices = 0;  ///< elements; of matrices in the repeated blocks
   int64_t sequence = 1, width = 0, hidden = 0, heads = 0; ///< sizes of axes; 0: the model has none
   std::string importAs;                                   ///< how a text beside the model's folder imports it
 };

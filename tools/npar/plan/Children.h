@@ -19,9 +19,9 @@ struct ChildResult {
 /// The cores, as long as nobody asks for another number.
 int usualJobs();
 
-/// Calls `work` for 0 to count - 1, each in a process of its own, and `done` here, in order, as soon as a result and all before it are there;
-/// once `done` says false no other is started. Otherwise what kept it from that was said: the machine refused files or processes, or a signal
-/// stopped it. Takes over the signals that stop a process.
+/// Calls `work` for 0 to count - 1, each in a process of its own, and `done` here, in order, as soon as a result and all before it are
+/// there; once `done` says false no other is started. Otherwise what kept it from that was said: the machine refused files or processes, or
+/// a signal stopped it. Takes over the signals that stop a process.
 ExitCode inChildren(size_t count, int jobs, const std::function<ExitCode(size_t)> &work,
                     const std::function<bool(size_t, const ChildResult &)> &done);
 

@@ -104,8 +104,7 @@ public:
   }
 
 private:
-  template <typename Value>
-  bool may(const char *key, const Value &value) const {
+  template <typename Value> bool may(const char *key, const Value &value) const {
     const std::string *fixed = find(fixes, key);
     return !fixed || withoutSpaces(*fixed) == withoutSpaces(fmt::format("{}", value));
   }
@@ -219,8 +218,10 @@ std::string wrongFix(const PlanTask &task, const Choices &fixes) {
     }
     if (values.empty())
       return "";
-    bool numbers = std::all_of(values.begin(), values.end(), [](const std::string &own) { return own.find_first_not_of("0123456789") == std::string::npos; });
-    std::sort(values.begin(), values.end(), [&](const std::string &a, const std::string &b) { return numbers ? std::stoll(a) < std::stoll(b) : a < b; });
+    bool numbers = std::all_of(values.begin(), values.end(),
+                               [](const std::string &own) { return own.find_first_not_of("0123456789") == std::string::npos; });
+    std::sort(values.begin(), values.end(),
+              [&](const std::string &a, const std::string &b) { return numbers ? std::stoll(a) < std::stoll(b) : a < b; });
     int64_t ranks = task.hosts * static_cast<int64_t>(task.machine.ranks);
     return fmt::format("--fix '{} = {}' leaves no plan of {} rank{}: '{}' is one of {}", key, value, ranks, ranks == 1 ? "" : "s", key,
                        fmt::join(values, ", "));

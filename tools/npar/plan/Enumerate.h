@@ -5,7 +5,8 @@
 
 namespace npar::driver {
 
-/// All candidates whose sizes divide what they split, with the likelier of what `variantsOf` changes. `fixes`: choices that each of them has.
+/// All candidates whose sizes divide what they split, with the likelier of what `variantsOf` changes. `fixes`: choices that each of them
+/// has.
 std::vector<Candidate> candidatesFor(const PlanTask &task, const Choices &fixes);
 
 /// The same plan with another way of context parallelism, recomputation of every second block, another placement or other buckets: one of
@@ -15,7 +16,8 @@ std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, co
 /// `candidate` with the choices that `variantsOf` changes as `other` has them, where they make sense for it.
 Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candidate, const Candidate &other);
 
-/// Why no candidate keeps one of the choices, whatever the others are: "'mesh.tp = 3' ... it is one of 1, 2, 4"; empty where each is kept by one.
+/// Why no candidate keeps one of the choices, whatever the others are: "'mesh.tp = 3' ... it is one of 1, 2, 4"; empty where each is kept
+/// by one.
 std::string wrongFix(const PlanTask &task, const Choices &fixes);
 
 } // namespace npar::driver

@@ -60,39 +60,48 @@ public:
     }
     if (code != ExitCode::Good)
       return code;
-    result.simulated = static_cast<size_t>(
-        std::count_if(pool.begin(), pool.end(), [](const Tried &tried) { return tried.attempt.figures.has_value(); }));
+    result.simulated =
+        static_cast<size_t>(std::count_if(pool.begin(), pool.end(), [](const Tried &tried) { return tried.attempt.figures.has_value(); }));
     return std::move(result);
   }
 
 private:
   void askAll() {
     const char *alone = winner.ranks() == 1 ? "No: there is one device" : nullptr;
-    std::string noShare = fmt::format("No: tensor parallelism has nothing to split, or no number of the {} devices of a host divides it ({} heads, {} hidden)",
-                                      task.machine.ranks, task.heads, task.hidden);
+    std::string noShare = fmt::format(
+        "No: tensor parallelism has nothing to split, or no number of the {} devices of a host divides it ({} heads, {} hidden)",
+        task.machine.ranks, task.heads, task.hidden);
     askOneDevice();
-    askMesh("tensor", "Is tensor parallelism worth it?", [](const Candidate &c) { return c.tp > 1; },
-            alone ? alone : noShare.c_str());
+    askMesh(
+        "tensor", "Is tensor parallelism worth it?", [](const Candidate &c) { return c.tp > 1; }, alone ? alone : noShare.c_str());
     askAcross();
-    askMesh("pipeline", "Is pipeline parallelism worth it?", [](const Candidate &c) { return c.pp > 1; },
-            alone ? alone : "No: there are no blocks to make stages of, or their number is not divisible");
+    askMesh(
+        "pipeline", "Is pipeline parallelism worth it?", [](const Candidate &c) { return c.pp > 1; },
+        alone ? alone : "No: there are no blocks to make stages of, or their number is not divisible");
     for (int stage : {1, 2, 3})
       askZero(stage);
-    askClause("recompute", "Is recomputation worth it?", Setting::Recompute, [&](const Candidate &) { return task.blocks > 0; },
-              "No: the model has no repeated blocks", [&](Candidate &c, bool with) { c.recompute = with ? "block" : "none"; });
+    askClause(
+        "recompute", "Is recomputation worth it?", Setting::Recompute, [&](const Candidate &) { return task.blocks > 0; },
+        "No: the model has no repeated blocks", [&](Candidate &c, bool with) { c.recompute = with ? "block" : "none"; });
     bool sequences = applies(*findFeature("sequence"), task.names);
-    askClause("sequence", "Is sequence parallelism worth it?", Setting::Sequence,
-              [&](const Candidate &c) { return sequences && c.tp > 1 && task.sequence % (c.tp * c.cp) == 0; },
-              sequences ? "No: no plan here has tensor parallelism beside which it could stand" : "No: the model has no sequence beside tensor parallelism",
-              [](Candidate &c, bool with) { c.sequence = with; });
-    askMesh("context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
-            alone ? alone : "No: the model has no sequence that can be split so");
-    askSchedule("interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return c.schedule == "interleaved"; },
-                "No: the blocks or the micro-batches are not divisible so");
-    askSchedule("zero_bubble", "Is a zero-bubble pipeline better than 1f1b?", splitsBackward, "No: there are too few blocks or micro-batches");
+    askClause(
+        "sequence", "Is sequence parallelism worth it?", Setting::Sequence,
+        [&](const Candidate &c) { return sequences && c.tp > 1 && task.sequence % (c.tp * c.cp) == 0; },
+        sequences ? "No: no plan here has tensor parallelism beside which it could stand"
+                  : "No: the model has no sequence beside tensor parallelism",
+        [](Candidate &c, bool with) { c.sequence = with; });
+    askMesh(
+        "context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
+        alone ? alone : "No: the model has no sequence that can be split so");
+    askSchedule(
+        "interleaved", "Is an interleaved pipeline better than 1f1b?", [](const Candidate &c) { return c.schedule == "interleaved"; },
+        "No: the blocks or the micro-batches are not divisible so");
+    askSchedule("zero_bubble", "Is a zero-bubble pipeline better than 1f1b?", splitsBackward,
+                "No: there are too few blocks or micro-batches");
     askMicro();
-    askClause("bucket", "Are buckets of gradients worth it?", Setting::Bucket, [](const Candidate &c) { return c.dp * c.cp > 1; },
-              "No: no plan here has gradients that ranks add up", [](Candidate &c, bool with) { c.bucket = with ? "100 MB" : "none"; });
+    askClause(
+        "bucket", "Are buckets of gradients worth it?", Setting::Bucket, [](const Candidate &c) { return c.dp * c.cp > 1; },
+        "No: no plan here has gradients that ranks add up", [](Candidate &c, bool with) { c.bucket = with ? "100 MB" : "none"; });
   }
 
   void keep(const Tried &tried) {
@@ -120,7 +129,12 @@ private:
     auto key = [&](size_t index) {
       const Tried &tried = pool[index];
       const std::optional<StepFigures> &figures = tried.attempt.figures;
-      return std::pair(tried.fits() ? 0 : figures ? 1 : 2, tried.fits() ? figures->seconds : figures ? static_cast<double>(figures->memory) : 0.0);
+      return std::pair(tried.fits() ? 0
+                       : figures    ? 1
+                                    : 2,
+                       tried.fits() ? figures->seconds
+                       : figures    ? static_cast<double>(figures->memory)
+                                    : 0.0);
     };
     std::optional<size_t> found;
     for (size_t i = 0; i < pool.size(); ++i)
@@ -141,8 +155,10 @@ private:
     return found && found->attempt.figures ? std::optional(found->candidate) : std::nullopt;
   }
 
-  /// Candidates with the fewest other settings changed: those whose meshes are nearest, and the best guesses. What probably does not fit comes last.
-  std::vector<Candidate> nearest(const std::vector<Candidate> &among, const Has &has, const Candidate &base, int farthest = settingCount) const {
+  /// Candidates with the fewest other settings changed: those whose meshes are nearest, and the best guesses. What probably does not fit
+  /// comes last.
+  std::vector<Candidate> nearest(const std::vector<Candidate> &among, const Has &has, const Candidate &base,
+                                 int farthest = settingCount) const {
     struct Near {
       Candidate candidate;
       std::array<double, 4> byMesh, byGuess;
@@ -152,7 +168,8 @@ private:
       if (has(one)) {
         Candidate like = likewise(task, {}, one, base);
         double away = distance(like, base), steps = meshSteps(like, base), guess = guessedSeconds(task, like);
-        bool large = task.machine.room > 0 && leastBytes(task, like) + guessedActivations(task, like) > task.machine.room * (1 - task.machine.fragments);
+        bool large = task.machine.room > 0 &&
+                     leastBytes(task, like) + guessedActivations(task, like) > task.machine.room * (1 - task.machine.fragments);
         if (away <= farthest)
           found.push_back({like, {large ? 1.0 : 0.0, away, steps, guess}, {large ? 1.0 : 0.0, away, guess, steps}});
       }
@@ -201,7 +218,14 @@ private:
 
   /// A stage beside the best of the lower ones, all else alike.
   void askZero(int stage) {
-    Answer one{fmt::format("zero{}", stage), fmt::format("Is ZeRO {} worth it{}?", stage, stage > 1 ? " beside lower stages" : ""), false, "", {}, {}, {}, {}};
+    Answer one{fmt::format("zero{}", stage),
+               fmt::format("Is ZeRO {} worth it{}?", stage, stage > 1 ? " beside lower stages" : ""),
+               false,
+               "",
+               {},
+               {},
+               {},
+               {}};
     if (std::optional<Candidate> base = baseWith([](const Candidate &c) { return c.dp > 1; })) {
       std::vector<Candidate> stages(static_cast<size_t>(stage) + 1, *base);
       for (size_t i = 0; i < stages.size(); ++i)
@@ -217,10 +241,13 @@ private:
   }
 
   void askAcross() {
-    askClause("tensor_across", "Is tensor parallelism worth it across hosts?", Setting::Place,
-              [&](const Candidate &c) { return task.hosts > 1 && c.tp > 1; },
-              task.hosts > 1 ? "No: no plan here has tensor parallelism" : "No: there is one host",
-              [](Candidate &c, bool with) { c.place = with ? "tp,dp,pp" : c.place == "tp,dp,pp" ? "dp,pp" : c.place; });
+    askClause(
+        "tensor_across", "Is tensor parallelism worth it across hosts?", Setting::Place,
+        [&](const Candidate &c) { return task.hosts > 1 && c.tp > 1; },
+        task.hosts > 1 ? "No: no plan here has tensor parallelism" : "No: there is one host",
+        [](Candidate &c, bool with) { c.place = with                    ? "tp,dp,pp"
+                                                : c.place == "tp,dp,pp" ? "dp,pp"
+                                                                        : c.place; });
   }
 
   /// Schedules of the best plan that has a pipeline beside 1f1b for it.
@@ -266,14 +293,17 @@ private:
     PlanTask alone = task;
     alone.machine.ranks = 1, alone.hosts = 1;
     alone.batch = std::max<int64_t>(1, task.batch / winner.ranks());
-    one.question = fmt::format("Does it fit on one device, with its share of {} sequence{} a step?", alone.batch, alone.batch == 1 ? "" : "s");
+    one.question =
+        fmt::format("Does it fit on one device, with its share of {} sequence{} a step?", alone.batch, alone.batch == 1 ? "" : "s");
     Candidate plain, again;
     again.recompute = "block";
     std::vector<Candidate> pair = {plain};
     if (task.blocks > 0)
       pair.push_back(again);
     if (onOne.empty() && code == ExitCode::Good)
-      code = tryCandidates(alone, pair, options.jobs, folder, [&](size_t place, const Attempt &attempt) { onOne.push_back({pair[place], attempt}); });
+      code = tryCandidates(alone, pair, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
+        onOne.push_back({pair[place], attempt});
+      });
     if (code != ExitCode::Good || onOne.empty())
       return;
     const Tried &least = onOne.back();
@@ -295,7 +325,8 @@ private:
       one.without = least, one.with = shared();
       one.sentence = fmt::format("No: with {} it takes {}{}", task.blocks > 0 ? "recomputation" : "nothing else", taken(least), room);
       if (one.with && one.with->fits())
-        one.sentence += fmt::format("; the least that makes it fit on {} devices is {}, at {}", winner.ranks(), nameOf(one.with->candidate), taken(*one.with));
+        one.sentence += fmt::format("; the least that makes it fit on {} devices is {}, at {}", winner.ranks(), nameOf(one.with->candidate),
+                                    taken(*one.with));
     }
     if (one.with && one.with->candidate.ranks() == 1 && one.with->attempt.figures)
       one.words = wordsOf(alone, one.with->candidate, plain);
@@ -325,7 +356,8 @@ private:
         }
     if (std::optional<Tried> found = fits(whole))
       return found;
-    if (std::optional<Tried> found = fits(nearest(all, [](const Candidate &c) { return c.cp > 1 && c.tp * c.pp == 1; }, winner)))
+    if (std::optional<Tried> found = fits(nearest(
+            all, [](const Candidate &c) { return c.cp > 1 && c.tp * c.pp == 1; }, winner)))
       return found;
     return find(winner);
   }
@@ -344,7 +376,8 @@ private:
 
 } // namespace
 
-Outcome<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found, const std::string &folder) {
+Outcome<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found,
+                                  const std::string &folder) {
   return Guide(task, options, found, folder).run();
 }
 

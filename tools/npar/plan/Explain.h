@@ -26,8 +26,9 @@ struct Explanation {
   size_t simulated = 0; ///< plans, those of the search too
 };
 
-/// Answers all questions about a task for which a search found a plan that fits. Clauses are changed alone in the best plan that can have them;
-/// a mesh without one of its axes is the best of those that were tried. A plan that turns out better than the search's takes its place.
+/// Answers all questions about a task for which a search found a plan that fits. Clauses are changed alone in the best plan that can have
+/// them; a mesh without one of its axes is the best of those that were tried. A plan that turns out better than the search's takes its
+/// place.
 Outcome<Explanation> explainPlans(const PlanTask &task, const SearchOptions &options, const SearchResult &found, const std::string &folder);
 
 std::string explanationText(const PlanTask &task, const Explanation &explanation);

@@ -19,10 +19,12 @@ std::string roomOf(const StepFigures &figures) { return figures.room ? " of " + 
 /// What two plans that fit take: "2.1 s a step instead of 2.4 s (12.5 % less) and 20 GiB instead of 30 GiB".
 void decideByFigures(Answer &answer, const StepFigures &with, const StepFigures &without) {
   double time = with.seconds / without.seconds - 1, memory = static_cast<double>(with.memory) / static_cast<double>(without.memory) - 1;
-  std::string seconds = std::abs(time) < noticed ? fmt::format("{} a step as without", humanTime(with.seconds))
-                                                 : fmt::format("{} a step instead of {} ({:.1f} % {})", humanTime(with.seconds), humanTime(without.seconds),
-                                                               100 * std::abs(time), time < 0 ? "less" : "more");
-  std::string bytes = std::abs(memory) < noticed ? fmt::format("{} as without", bytesOf(with)) : fmt::format("{} instead of {}", bytesOf(with), bytesOf(without));
+  std::string seconds = std::abs(time) < noticed
+                            ? fmt::format("{} a step as without", humanTime(with.seconds))
+                            : fmt::format("{} a step instead of {} ({:.1f} % {})", humanTime(with.seconds), humanTime(without.seconds),
+                                          100 * std::abs(time), time < 0 ? "less" : "more");
+  std::string bytes = std::abs(memory) < noticed ? fmt::format("{} as without", bytesOf(with))
+                                                 : fmt::format("{} instead of {}", bytesOf(with), bytesOf(without));
   if (std::abs(time) >= noticed) {
     answer.yes = time < 0;
     bool saves = !answer.yes && memory <= -noticed;
@@ -32,7 +34,8 @@ void decideByFigures(Answer &answer, const StepFigures &with, const StepFigures 
     return;
   }
   answer.yes = memory <= -noticed;
-  answer.sentence = answer.yes ? fmt::format("Yes: it costs no time, {}, and takes {}", seconds, bytes) : fmt::format("No: {} and {}", seconds, bytes);
+  answer.sentence =
+      answer.yes ? fmt::format("Yes: it costs no time, {}, and takes {}", seconds, bytes) : fmt::format("No: {} and {}", seconds, bytes);
 }
 
 nlohmann::ordered_json planJson(const std::optional<Tried> &tried) {
@@ -82,11 +85,11 @@ void decide(Answer &answer, Setting setting, const std::string &none) {
   else if (answer.with->fits() && answer.without->fits())
     decideByFigures(answer, *with, *without);
   else if (answer.with->fits())
-    answer.sentence = fmt::format("Yes: without it a rank takes {}{}, which does not fit; with it {}, and {} a step", bytesOf(*without), roomOf(*without),
-                                  bytesOf(*with), humanTime(with->seconds));
+    answer.sentence = fmt::format("Yes: without it a rank takes {}{}, which does not fit; with it {}, and {} a step", bytesOf(*without),
+                                  roomOf(*without), bytesOf(*with), humanTime(with->seconds));
   else if (answer.without->fits())
-    answer.sentence = fmt::format("No: with it a rank takes {}{}, which does not fit; without it {}, and {} a step", bytesOf(*with), roomOf(*with),
-                                  bytesOf(*without), humanTime(without->seconds));
+    answer.sentence = fmt::format("No: with it a rank takes {}{}, which does not fit; without it {}, and {} a step", bytesOf(*with),
+                                  roomOf(*with), bytesOf(*without), humanTime(without->seconds));
   else
     answer.sentence = fmt::format("No: a rank takes {} with it and {} without it{}, and neither fits", bytesOf(*with), bytesOf(*without),
                                   with->room ? " of " + humanBytes(*with->room) : "");
@@ -95,10 +98,12 @@ void decide(Answer &answer, Setting setting, const std::string &none) {
 std::string explanationText(const PlanTask &task, const Explanation &explanation) {
   const Tried &best = explanation.best;
   const StepFigures &figures = *best.attempt.figures;
-  std::string text = fmt::format("{} on {} host{} of '{}', {} devices, {} sequences per training step\nbest plan: {}\n           {} a step{}, {}{} on the largest rank; {} plans simulated\n",
-                                 task.names.name, task.hosts, task.hosts == 1 ? "" : "s", task.machine.name, figures.ranks, task.batch, nameOf(best.candidate),
-                                 humanTime(figures.seconds), figures.mfu ? fmt::format(", {:.1f} % MFU", 100 * *figures.mfu) : "", bytesOf(figures), roomOf(figures),
-                                 explanation.simulated);
+  std::string text =
+      fmt::format("{} on {} host{} of '{}', {} devices, {} sequences per training step\nbest plan: {}\n           {} a step{}, {}{} on the "
+                  "largest rank; {} plans simulated\n",
+                  task.names.name, task.hosts, task.hosts == 1 ? "" : "s", task.machine.name, figures.ranks, task.batch,
+                  nameOf(best.candidate), humanTime(figures.seconds), figures.mfu ? fmt::format(", {:.1f} % MFU", 100 * *figures.mfu) : "",
+                  bytesOf(figures), roomOf(figures), explanation.simulated);
   for (const Answer &answer : explanation.answers) {
     text += "\n" + answer.question + "\n  " + answer.sentence + ".\n";
     if (!answer.words.empty())
@@ -115,9 +120,15 @@ nlohmann::ordered_json explanationJson(const PlanTask &task, const Explanation &
   using Json = nlohmann::ordered_json;
   Json questions = Json::array();
   for (const Answer &answer : explanation.answers)
-    questions.push_back({{"key", answer.key}, {"question", answer.question}, {"answer", answer.yes ? "yes" : "no"}, {"sentence", answer.sentence},
-                         {"words", answer.words}, {"also", answer.also}, {"with", planJson(answer.with)}, {"without", planJson(answer.without)}});
-  return Json{{"model", task.names.name}, {"machine", task.machine.name}, {"hosts", task.hosts}, {"batch", task.batch},
+    questions.push_back({{"key", answer.key},
+                         {"question", answer.question},
+                         {"answer", answer.yes ? "yes" : "no"},
+                         {"sentence", answer.sentence},
+                         {"words", answer.words},
+                         {"also", answer.also},
+                         {"with", planJson(answer.with)},
+                         {"without", planJson(answer.without)}});
+  return Json{{"model", task.names.name},           {"machine", task.machine.name},       {"hosts", task.hosts},   {"batch", task.batch},
               {"simulated", explanation.simulated}, {"best", planJson(explanation.best)}, {"questions", questions}};
 }
 

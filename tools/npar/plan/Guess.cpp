@@ -18,9 +18,7 @@ double widthOf(const std::string &compute) { return compute == "f64" ? 8 : compu
 int64_t microsOf(const PlanTask &task, const Candidate &c) { return std::max<int64_t>(1, task.batch / (c.dp * c.micro)); }
 
 /// Units of a forward and backward of a micro-batch that a stage waits for at least.
-double leastWaits(const Candidate &c) {
-  return splitsBackward(c) ? 0 : static_cast<double>(c.pp - 1) / static_cast<double>(c.chunks);
-}
+double leastWaits(const Candidate &c) { return splitsBackward(c) ? 0 : static_cast<double>(c.pp - 1) / static_cast<double>(c.chunks); }
 
 /// How many micro-batches of all its chunks a stage holds, and the units that it waits for: compiler/schedules/README.md.
 struct ScheduleGuess {
@@ -82,10 +80,12 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
   }
   double vector = bytes * tokens * static_cast<double>(task.width);
   if (c.tp > 1 && task.width > 0)
-    seconds += slots * layers * (c.recomputes() ? 6 : 4) * cost::collectiveSeconds(task.machine, CollectiveKind::AllReduce, vector, group(c.tp, 1));
+    seconds += slots * layers * (c.recomputes() ? 6 : 4) *
+               cost::collectiveSeconds(task.machine, CollectiveKind::AllReduce, vector, group(c.tp, 1));
   if (c.cp > 1 && task.width > 0) { // keys and values of all: there, and there and back in the backward pass
     double all = 2 * vector * static_cast<double>(c.cp) / static_cast<double>(c.tp);
-    seconds += slots * layers * (c.recomputes() ? 4 : 3) * cost::collectiveSeconds(task.machine, CollectiveKind::AllGather, all, group(c.cp, c.tp));
+    seconds += slots * layers * (c.recomputes() ? 4 : 3) *
+               cost::collectiveSeconds(task.machine, CollectiveKind::AllGather, all, group(c.cp, c.tp));
   }
   if (c.dp * c.cp > 1) {
     double share = bytes * static_cast<double>(task.parameters) / static_cast<double>(c.tp * c.pp);
@@ -98,7 +98,9 @@ double guessedSeconds(const PlanTask &task, const Candidate &c) {
 
 double leastBytes(const PlanTask &task, const Candidate &c) {
   double stored = static_cast<double>(task.parameters) / static_cast<double>(c.tp * c.pp), dp = static_cast<double>(c.dp);
-  double weight = widthOf(task.compute), slots = 4 * (task.train.optimizer == dsl::OptimizerKind::AdamW ? 2 : task.train.momentum > 0 ? 1 : 0);
+  double weight = widthOf(task.compute), slots = 4 * (task.train.optimizer == dsl::OptimizerKind::AdamW ? 2
+                                                      : task.train.momentum > 0                         ? 1
+                                                                                                        : 0);
   double optimizer = slots + (weight < 4 ? 4 : 0); // 16-bit parameters have float32 masters
   return stored * ((c.zero == 3 ? 1 / dp : 1) * weight + (c.zero >= 2 ? 1 / dp : 1) * weight + (c.zero >= 1 ? 1 / dp : 1) * optimizer);
 }

@@ -20,10 +20,12 @@ ExitCode nothingFits(const PlanTask &task, const SearchResult &result, const Sea
   std::string text = fmt::format("no plan fits {} host{} of '{}'", task.hosts, task.hosts == 1 ? "" : "s", task.machine.name);
   if (result.candidates == 0)
     text = fmt::format("no plan fills {} host{} of '{}': no sizes of a mesh of {} rank{} divide what they would split{}", task.hosts,
-                       task.hosts == 1 ? "" : "s", task.machine.name, ranks, ranks == 1 ? "" : "s", options.fixes.empty() ? "" : " and keep what --fix says");
+                       task.hosts == 1 ? "" : "s", task.machine.name, ranks, ranks == 1 ? "" : "s",
+                       options.fixes.empty() ? "" : " and keep what --fix says");
   else if (least)
-    text += fmt::format(": the smallest, {}, takes {} of {}", nameOf(least->candidate), humanBytes(static_cast<double>(least->attempt.figures->memory)),
-                        humanBytes(least->attempt.figures->room.value_or(0)));
+    text +=
+        fmt::format(": the smallest, {}, takes {} of {}", nameOf(least->candidate),
+                    humanBytes(static_cast<double>(least->attempt.figures->memory)), humanBytes(least->attempt.figures->room.value_or(0)));
   else if (result.tried.empty())
     text += ": parameters, gradients and optimizer alone are more than their memory";
   else

@@ -30,8 +30,13 @@ Json dataOf(const PlanTask &task, const Tried &tried) {
   rows.push_back({"exposed communication", percent(figures.exposed)});
   if (figures.dollars)
     rows.push_back({"dollars of a step", fmt::format("{:.4g}", *figures.dollars)});
-  return Json{{"name", nameOf(tried.candidate)}, {"figures", rows}, {"fits", tried.fits()}, {"seconds", figures.seconds}, {"memory", figures.memory},
-              {"shares", {std::max(0.0, 1 - figures.bubble - figures.exposed), figures.exposed, figures.bubble}}, {"text", textOf(task, tried.candidate)}};
+  return Json{{"name", nameOf(tried.candidate)},
+              {"figures", rows},
+              {"fits", tried.fits()},
+              {"seconds", figures.seconds},
+              {"memory", figures.memory},
+              {"shares", {std::max(0.0, 1 - figures.bubble - figures.exposed), figures.exposed, figures.bubble}},
+              {"text", textOf(task, tried.candidate)}};
 }
 
 void replaceOnce(std::string &text, const std::string &mark, const std::string &with) {
@@ -59,11 +64,13 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
     scatter.room = figures.room;
     plans.push_back(dataOf(task, tried));
   }
-  scatter.title = fmt::format("{} on {} host{} of {}, {} sequences per step", task.names.name, task.hosts, task.hosts == 1 ? "" : "s", task.machine.name, task.batch);
-  scatter.subtitle = fmt::format("{} of {} candidates simulated, {} refused, {} cannot fit by their parameters alone", plans.size(), result.candidates,
-                                 refused.size(), result.pruned);
+  scatter.title = fmt::format("{} on {} host{} of {}, {} sequences per step", task.names.name, task.hosts, task.hosts == 1 ? "" : "s",
+                              task.machine.name, task.batch);
+  scatter.subtitle = fmt::format("{} of {} candidates simulated, {} refused, {} cannot fit by their parameters alone", plans.size(),
+                                 result.candidates, refused.size(), result.pruned);
   std::string data;
-  for (char letter : Json{{"best", best}, {"plans", plans}, {"refused", refused}}.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace))
+  for (char letter :
+       Json{{"best", best}, {"plans", plans}, {"refused", refused}}.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace))
     data += letter == '<' ? "\\u003c" : std::string(1, letter); // no name ends the script element around it
   // The last mark first: those before it stand before all that was put in.
   std::string page = searchHtml;

@@ -36,15 +36,16 @@ std::string wouldTake(const Tried &tried, const Tried &best, PlanGoal goal) {
   std::string memory = humanBytes(static_cast<double>(figures.memory)), seconds = humanTime(figures.seconds);
   if (!tried.fits())
     return "would take " + memory + " per rank, which does not fit";
-  double ratio = goal == PlanGoal::Memory ? static_cast<double>(figures.memory) / static_cast<double>(own.memory) : figures.seconds / own.seconds;
+  double ratio =
+      goal == PlanGoal::Memory ? static_cast<double>(figures.memory) / static_cast<double>(own.memory) : figures.seconds / own.seconds;
   double percent = 100 * (ratio - 1);
   std::string change = std::abs(percent) < 0.05 ? "the same" : fmt::format("{:.1f} % {}", std::abs(percent), percent > 0 ? "more" : "less");
   return goal == PlanGoal::Memory ? fmt::format("would take {} ({}), {}", memory, change, seconds)
                                   : fmt::format("would take {} ({}), {}", seconds, change, memory);
 }
 
-/// Why the best plan has what it has of a setting: of those that were tried with another value, the one with the fewest other settings changed;
-/// of several the best one, of several meshes the nearest.
+/// Why the best plan has what it has of a setting: of those that were tried with another value, the one with the fewest other settings
+/// changed; of several the best one, of several meshes the nearest.
 std::string reasonFor(const SearchResult &result, const Choices &fixes, PlanGoal goal, Setting setting) {
   for (const auto &[key, value] : fixes)
     for (const std::string &own : keysOf(setting))
@@ -66,7 +67,9 @@ std::string reasonFor(const SearchResult &result, const Choices &fixes, PlanGoal
     if (!tried.attempt.figures && distance(tried.candidate, winner) == 1 && !same(tried.candidate, winner, setting))
       return fmt::format("{} is refused: {}", wordsOf(tried.candidate, setting), tried.attempt.reason);
   if (setting == Setting::Recompute && splitsBackward(winner))
-    return fmt::format("it is not searched with a backward in two tasks, as {} has it: what is computed again would be kept until the second", winner.schedule);
+    return fmt::format(
+        "it is not searched with a backward in two tasks, as {} has it: what is computed again would be kept until the second",
+        winner.schedule);
   if (nearest && setting == Setting::Mesh) {
     std::string also;
     for (int other = 1; other < settingCount; ++other)
@@ -141,12 +144,14 @@ std::string lack(const Tried &tried, const Tried &best) {
   double less = 1 - other.seconds / figures.seconds;
   if (less < 5e-4 && figures.memory <= other.memory * 1.0005)
     return "nothing: it is as good";
-  std::string text = less > 0 ? fmt::format("{:.1f} % less time", 100 * less)
-                              : fmt::format("{} less memory", humanBytes(static_cast<double>(figures.memory) - static_cast<double>(other.memory)));
+  std::string text =
+      less > 0 ? fmt::format("{:.1f} % less time", 100 * less)
+               : fmt::format("{} less memory", humanBytes(static_cast<double>(figures.memory) - static_cast<double>(other.memory)));
   double bubble = figures.bubble - other.bubble, exposed = figures.exposed - other.exposed;
   if (std::max(bubble, exposed) > 0.01)
-    text += bubble > exposed ? fmt::format("; its bubble is {:.1f} %, not {:.1f} %", 100 * figures.bubble, 100 * other.bubble)
-                             : fmt::format("; it communicates {:.1f} % of the time, not {:.1f} %", 100 * figures.exposed, 100 * other.exposed);
+    text += bubble > exposed
+                ? fmt::format("; its bubble is {:.1f} %, not {:.1f} %", 100 * figures.bubble, 100 * other.bubble)
+                : fmt::format("; it communicates {:.1f} % of the time, not {:.1f} %", 100 * figures.exposed, 100 * other.exposed);
   return text;
 }
 
@@ -162,10 +167,11 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
                                  task.hosts == 1 ? "" : "s", task.machine.name, humanTime(figures.seconds), task.batch);
   if (figures.mfu)
     text += fmt::format(", {:.1f} % MFU", 100 * *figures.mfu);
-  text += fmt::format(",\n# {} on the largest rank{}. Bubble {:.1f} %, exposed communication {:.1f} %.\n", humanBytes(static_cast<double>(figures.memory)),
-                      figures.room ? fmt::format(" of {}", humanBytes(*figures.room)) : "", 100 * figures.bubble, 100 * figures.exposed);
-  text += fmt::format("# Of {} candidates {} were compiled and simulated, {} cannot fit by their parameters alone; {}.\n", result.candidates,
-                      result.tried.size(), result.pruned,
+  text += fmt::format(",\n# {} on the largest rank{}. Bubble {:.1f} %, exposed communication {:.1f} %.\n",
+                      humanBytes(static_cast<double>(figures.memory)), figures.room ? fmt::format(" of {}", humanBytes(*figures.room)) : "",
+                      100 * figures.bubble, 100 * figures.exposed);
+  text += fmt::format("# Of {} candidates {} were compiled and simulated, {} cannot fit by their parameters alone; {}.\n",
+                      result.candidates, result.tried.size(), result.pruned,
                       result.complete ? "no other one can be better by its bound"
                       : result.local  ? "none that differs from the best in one setting is better, others may be"
                                       : "others may be better: the search ended by its budget");
@@ -206,10 +212,12 @@ nlohmann::ordered_json planJson(const PlanTask &task, const SearchResult &result
   Json tried = Json::array();
   for (const Tried &each : result.tried)
     tried.push_back(one(each));
-  return Json{{"model", task.names.name},        {"machine", task.machine.name},   {"hosts", task.hosts},
-              {"batch", task.batch},             {"goal", goalWord(goal)},         {"candidates", result.candidates},
-              {"pruned", result.pruned},         {"complete", result.complete},    {"local", result.local},   {"best", result.best < 0 ? Json() : one(result.tried[static_cast<size_t>(result.best)])},
-              {"tried", tried},                  {"text", text}};
+  return Json{{"model", task.names.name}, {"machine", task.machine.name},
+              {"hosts", task.hosts},      {"batch", task.batch},
+              {"goal", goalWord(goal)},   {"candidates", result.candidates},
+              {"pruned", result.pruned},  {"complete", result.complete},
+              {"local", result.local},    {"best", result.best < 0 ? Json() : one(result.tried[static_cast<size_t>(result.best)])},
+              {"tried", tried},           {"text", text}};
 }
 
 } // namespace npar::driver

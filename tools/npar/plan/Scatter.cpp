@@ -27,16 +27,18 @@ struct Axis {
 void drawMarks(std::string &text, const Axis &time, const Axis &memory) {
   double every = markEvery(time.span - time.begin, 8);
   for (int i = static_cast<int>(std::ceil(time.begin / every)); i * every <= time.span; ++i)
-    fmt::format_to(Out(text),
-                   R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="#E0E0E0"/><text x="{0:.1f}" y="{3:.1f}" fill="#333333" text-anchor="middle">{4}</text>)"
-                   "\n",
-                   time.x(i * every), top, top + height, top + height + 16, i == 0 ? "0" : humanTime(i * every));
+    fmt::format_to(
+        Out(text),
+        R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" stroke="#E0E0E0"/><text x="{0:.1f}" y="{3:.1f}" fill="#333333" text-anchor="middle">{4}</text>)"
+        "\n",
+        time.x(i * every), top, top + height, top + height + 16, i == 0 ? "0" : humanTime(i * every));
   every = markEvery(memory.span, 6);
   for (int i = 0; i * every <= memory.span; ++i)
-    fmt::format_to(Out(text),
-                   R"(<line x1="{0:.1f}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#E0E0E0"/><text x="{3:.1f}" y="{4:.1f}" fill="#333333" text-anchor="end">{5}</text>)"
-                   "\n",
-                   left, left + width, memory.y(i * every), left - 8, memory.y(i * every) + 4, i == 0 ? "0" : humanBytes(i * every));
+    fmt::format_to(
+        Out(text),
+        R"(<line x1="{0:.1f}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#E0E0E0"/><text x="{3:.1f}" y="{4:.1f}" fill="#333333" text-anchor="end">{5}</text>)"
+        "\n",
+        left, left + width, memory.y(i * every), left - 8, memory.y(i * every) + 4, i == 0 ? "0" : humanBytes(i * every));
   fmt::format_to(Out(text),
                  R"(<text x="{:.1f}" y="{:.1f}" fill="#222222" text-anchor="middle">seconds of a training step</text>)"
                  "\n",
@@ -75,37 +77,43 @@ std::string scatterSvg(const Scatter &scatter) {
   if (shown)
     drawMarks(body, time, memory);
   if (scatter.room && shown)
-    fmt::format_to(Out(body),
-                   R"(<line x1="{0:.1f}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#D55E00" stroke-dasharray="6 4"/><text x="{1:.1f}" y="{3:.1f}" fill="#D55E00" text-anchor="end">a device has {4}</text>)"
-                   "\n",
-                   left, left + width, memory.y(*scatter.room), memory.y(*scatter.room) - 5, humanBytes(*scatter.room));
+    fmt::format_to(
+        Out(body),
+        R"(<line x1="{0:.1f}" y1="{2:.1f}" x2="{1:.1f}" y2="{2:.1f}" stroke="#D55E00" stroke-dasharray="6 4"/><text x="{1:.1f}" y="{3:.1f}" fill="#D55E00" text-anchor="end">a device has {4}</text>)"
+        "\n",
+        left, left + width, memory.y(*scatter.room), memory.y(*scatter.room) - 5, humanBytes(*scatter.room));
   if (!frontier.empty()) {
     std::string corners;
     for (const ScatterPoint &point : frontier)
       corners += fmt::format("{}{:.1f},{:.1f}", corners.empty() ? "" : " ", time.x(point.seconds), memory.y(point.memory));
-    fmt::format_to(Out(body), R"(<polyline class="frontier" points="{}" fill="none" stroke="#009E73" stroke-width="2"/>)" "\n", corners);
+    fmt::format_to(Out(body),
+                   R"(<polyline class="frontier" points="{}" fill="none" stroke="#009E73" stroke-width="2"/>)"
+                   "\n",
+                   corners);
   }
   for (size_t i = 0; i < scatter.points.size(); ++i) {
     const ScatterPoint &point = scatter.points[i];
-    fmt::format_to(Out(body),
-                   R"(<g><title>{}: {}, {}{}</title><circle data-point="{}" cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="1.5"/></g>)"
-                   "\n",
-                   escaped(point.name), humanTime(point.seconds), humanBytes(point.memory), point.fits ? "" : ", does not fit", i,
-                   time.x(std::clamp(point.seconds, time.begin, time.span)), memory.y(std::min(point.memory, memory.span)), point.fits ? "#0072B2" : "#FFFFFF",
-                   point.fits ? "#0072B2" : "#D55E00");
+    fmt::format_to(
+        Out(body),
+        R"(<g><title>{}: {}, {}{}</title><circle data-point="{}" cx="{:.1f}" cy="{:.1f}" r="5" fill="{}" stroke="{}" stroke-width="1.5"/></g>)"
+        "\n",
+        escaped(point.name), humanTime(point.seconds), humanBytes(point.memory), point.fits ? "" : ", does not fit", i,
+        time.x(std::clamp(point.seconds, time.begin, time.span)), memory.y(std::min(point.memory, memory.span)),
+        point.fits ? "#0072B2" : "#FFFFFF", point.fits ? "#0072B2" : "#D55E00");
   }
   double w = left + width + right, h = top + height + bottom;
-  std::string text = fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" )"
-                                 R"(font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="11">)"
-                                 "\n"
-                                 R"(<rect width="{0:.0f}" height="{1:.0f}" fill="#FFFFFF"/>)"
-                                 "\n",
-                                 w, h);
-  fmt::format_to(Out(text),
-                 R"(<text x="20" y="28" font-size="16" font-weight="bold" fill="#222222">{}</text><text x="20" y="48" font-size="12" fill="#444444">{}</text>)"
-                 "\n",
-                 escaped(scatter.title),
-                 escaped(scatter.subtitle));
+  std::string text =
+      fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" )"
+                  R"(font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="11">)"
+                  "\n"
+                  R"(<rect width="{0:.0f}" height="{1:.0f}" fill="#FFFFFF"/>)"
+                  "\n",
+                  w, h);
+  fmt::format_to(
+      Out(text),
+      R"(<text x="20" y="28" font-size="16" font-weight="bold" fill="#222222">{}</text><text x="20" y="48" font-size="12" fill="#444444">{}</text>)"
+      "\n",
+      escaped(scatter.title), escaped(scatter.subtitle));
   return text + body + "</svg>\n";
 }
 

@@ -95,7 +95,8 @@ private:
       return;
     std::set<Choices> there;
     auto near = [&](const Candidate &one) { // the rest cannot be the same
-      return std::any_of(more.begin(), more.end(), [&](const Candidate &other) { return same(one, other, Setting::Mesh) && one.micro == other.micro; });
+      return std::any_of(more.begin(), more.end(),
+                         [&](const Candidate &other) { return same(one, other, Setting::Mesh) && one.micro == other.micro; });
     };
     for (const Candidate &one : all)
       if (near(one))
@@ -143,9 +144,8 @@ private:
     for (size_t i = 0; i < result.tried.size(); ++i)
       if (result.tried[i].fits())
         fitting.push_back(i);
-    std::stable_sort(fitting.begin(), fitting.end(), [&](size_t a, size_t b) {
-      return *goalOf(result.tried[a], options.goal) < *goalOf(result.tried[b], options.goal);
-    });
+    std::stable_sort(fitting.begin(), fitting.end(),
+                     [&](size_t a, size_t b) { return *goalOf(result.tried[a], options.goal) < *goalOf(result.tried[b], options.goal); });
     std::set<Mesh> meshes;
     std::map<size_t, double> nearGuess; // by what the plan takes that it is near to
     for (size_t start : fitting) {
@@ -156,7 +156,8 @@ private:
         continue;
       for (size_t i = 0; i < all.size(); ++i)
         if (open(i) && distance(all[i], candidate) == 1) {
-          double near = byMemory() ? guesses[i] : *goalOf(result.tried[start], options.goal) * seconds[i] / seconds[indices[start]] * penalties[i];
+          double near =
+              byMemory() ? guesses[i] : *goalOf(result.tried[start], options.goal) * seconds[i] / seconds[indices[start]] * penalties[i];
           if (near < best() * hopeful)
             found.push_back(i), nearGuess[i] = near;
         }
@@ -226,8 +227,8 @@ private:
       const Candidate &one = all[i];
       double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(splitsBackward(one) ? 2.2 : 0.9);
       auto known = time.find(one.schedule);
-      double figure = byMemory() ? taken + task.machine.reserved
-                                 : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
+      double figure =
+          byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
       // What probably does not fit, or is refused, comes after all that does.
       double over = task.machine.room > 0 && !byMemory() ? taken / room() : 0;
       double penalty = over > 1.03 ? 1e6 * over : 1;
@@ -286,7 +287,9 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
   if (!tried.fits())
     return std::nullopt;
   const StepFigures &figures = *tried.attempt.figures;
-  return goal == PlanGoal::Memory ? static_cast<double>(figures.memory) : goal == PlanGoal::Money ? figures.dollars : std::optional(figures.seconds);
+  return goal == PlanGoal::Memory  ? static_cast<double>(figures.memory)
+         : goal == PlanGoal::Money ? figures.dollars
+                                   : std::optional(figures.seconds);
 }
 
 ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, int jobs, const std::string &folder,

@@ -40,9 +40,9 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal);
 ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, int jobs, const std::string &folder,
                        const std::function<void(size_t, const Attempt &)> &done);
 
-/// Compiles the most promising: the best guesses of different meshes, then what differs from the best plan so far in one setting until none of
-/// these is better, the same about the next best, then the best guesses, until no bound is better or the budget is spent. Last, for each setting
-/// of the best plan another value. The order depends on figures alone, never on the clock. `folder`: for the texts.
+/// Compiles the most promising: the best guesses of different meshes, then what differs from the best plan so far in one setting until none
+/// of these is better, the same about the next best, then the best guesses, until no bound is better or the budget is spent. Last, for each
+/// setting of the best plan another value. The order depends on figures alone, never on the clock. `folder`: for the texts.
 Outcome<SearchResult> searchPlans(const PlanTask &task, const SearchOptions &options, const std::string &folder);
 
 } // namespace npar::driver

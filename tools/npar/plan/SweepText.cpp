@@ -76,8 +76,8 @@ std::string sweepCsv(const Sweep &sweep) {
     for (const std::string &value : sweep.valuesOf(row))
       text += field(value) + ",";
     if (const std::optional<StepFigures> &figures = sweep.rows[row].figures)
-      text += fmt::format("{},{},{},{},{},{},{},\n", figures->seconds, figures->mfu ? fmt::format("{}", *figures->mfu) : "", figures->memory,
-                          figures->fits ? fitsText(*figures) : "", figures->bubble, figures->exposed, figures->hosts);
+      text += fmt::format("{},{},{},{},{},{},{},\n", figures->seconds, figures->mfu ? fmt::format("{}", *figures->mfu) : "",
+                          figures->memory, figures->fits ? fitsText(*figures) : "", figures->bubble, figures->exposed, figures->hosts);
     else
       text += ",,,,,,," + field(sweep.rows[row].reason) + "\n";
   }
@@ -125,8 +125,8 @@ std::string sweepSvg(const Sweep &sweep) {
     scatter.room = figures->room;
   }
   scatter.title = sweep.model + " on " + sweep.machine;
-  scatter.subtitle = fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused", scatter.points.size(),
-                                 sweep.rows.size());
+  scatter.subtitle = fmt::format("memory of the largest rank against time; {} of {} combinations, the others are refused",
+                                 scatter.points.size(), sweep.rows.size());
   return scatterSvg(scatter);
 }
 

@@ -54,7 +54,8 @@ std::vector<std::string> rulesOf(const dsl::Program &program) {
   const std::vector<dsl::Parameter> &parameters = program.model.parameters;
   const std::vector<dsl::ParameterTraining> &trained = program.train.parameters;
   auto textOf = [](const dsl::ParameterTraining &one) {
-    return one.frozen ? std::string("freeze") : (one.decay ? fmt::format(" decay {}", *one.decay) : "") + (one.rate != 1 ? fmt::format(" lr * {}", one.rate) : "");
+    return one.frozen ? std::string("freeze")
+                      : (one.decay ? fmt::format(" decay {}", *one.decay) : "") + (one.rate != 1 ? fmt::format(" lr * {}", one.rate) : "");
   };
   std::vector<std::pair<std::string, std::vector<std::string>>> rules; // with their patterns
   for (size_t i = 0; i < trained.size() && i < parameters.size(); ++i) {

@@ -16,9 +16,8 @@ int64_t hostsFor(const dsl::Machine &machine, int64_t ranks) {
 Outcome<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts) {
   int64_t each = static_cast<int64_t>(machine.ranks), needed = hostsFor(machine, ranks);
   if (hosts != 0 && hosts != needed)
-    return fail(ExitCode::BadInput,
-                fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", ranks,
-                            needed == 1 ? "one host" : fmt::format("{} hosts", needed), machine.name, each, hosts));
+    return fail(ExitCode::BadInput, fmt::format("the mesh has {} ranks, which take {} of '{}' with {} each; --hosts says {}", ranks,
+                                                needed == 1 ? "one host" : fmt::format("{} hosts", needed), machine.name, each, hosts));
   if (needed > 1 && machine.link(dsl::LinkLevel::Cluster).bandwidth <= 0 && machine.link(dsl::LinkLevel::Rack).bandwidth <= 0)
     return fail(ExitCode::BadInput,
                 fmt::format("the mesh has {} ranks on {} hosts, and machine '{}' lacks the figures of messages between hosts: "
