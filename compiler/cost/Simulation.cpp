@@ -251,6 +251,8 @@ private:
         one.holds.push_back(message.holds);
         freed.emplace_back(index, std::pair(none, none));
       }
+      if (one.cores != none) // a core of each rank moves the bytes
+        shares.push_back({one.cores, one.ranksHere});
       if (kind != StepKind::Receive)
         shares.insert(shares.end(), message.sent.begin(), message.sent.end());
       if (kind != StepKind::Send) {
