@@ -2,7 +2,6 @@
 #include "compiler/cost/Topology.h"
 
 #include <algorithm>
-#include <set>
 
 namespace npar::cost {
 
@@ -21,18 +20,24 @@ template <typename PlaceAt> GroupSpan spanOfPlaces(const Machine &machine, size_
   GroupSpan span;
   span.members = static_cast<int>(members);
   span.level = LinkLevel::Pair;
-  std::set<int64_t> hosts, racks;
+  std::vector<int64_t> hosts; // neighbours are often the same
   auto rackHosts = std::max<int64_t>(1, static_cast<int64_t>(machine.link(LinkLevel::Rack).hosts));
   auto [firstHost, firstSlot] = placeAt(0);
   for (size_t member = 0; member < members; ++member) {
     auto [host, slot] = placeAt(member);
-    hosts.insert(host), racks.insert(host / rackHosts);
+    if (hosts.empty() || hosts.back() != host)
+      hosts.push_back(host);
     span.level = std::max(span.level, levelOf(machine, firstHost, firstSlot, host, slot));
   }
   if (machine.link(LinkLevel::Pair).bandwidth <= 0)
     span.level = std::max(span.level, LinkLevel::Host);
-  size_t parts = nearerLevel(machine, span.level) == LinkLevel::Rack ? racks.size() : hosts.size();
-  span.inside = static_cast<double>(members) / static_cast<double>(std::max<size_t>(1, parts));
+  if (nearerLevel(machine, span.level) == LinkLevel::Rack)
+    for (int64_t &host : hosts)
+      host /= rackHosts;
+  if (!std::is_sorted(hosts.begin(), hosts.end()))
+    std::sort(hosts.begin(), hosts.end());
+  auto parts = std::unique(hosts.begin(), hosts.end()) - hosts.begin();
+  span.inside = static_cast<double>(members) / static_cast<double>(std::max<int64_t>(1, parts));
   return span;
 }
 
