@@ -9,8 +9,8 @@ from driver import LONG, REFERENCE, DriverTest, mesh, settings
 
 FOLDERS = REFERENCE / "huggingface"
 EXPECTED = {  # model, parameters, settings, types
-    "gpt2": ("gpt2", 2152, {"vocab": 37, "context": 12, "width": 8, "heads": 2, "depth": 2, "inner": 32, "epsilon": 1e-5}, ["F32"]),
-    "gpt2_old": ("gpt2", 2152, {"vocab": 37, "context": 12, "width": 8, "heads": 2, "depth": 2, "inner": 32, "epsilon": 1e-5}, ["F16"]),
+    "gpt2": ("gpt2", 2152, {"vocab": 37, "context": 12, "width": 8, "heads": 2, "depth": 2, "inner": 32, "epsilon": 1e-5, "tied": True}, ["F32"]),
+    "gpt2_old": ("gpt2", 2152, {"vocab": 37, "context": 12, "width": 8, "heads": 2, "depth": 2, "inner": 32, "epsilon": 1e-5, "tied": True}, ["F16"]),
     "llama": (
         "llama", 4720,
         {"vocab": 37, "context": 16, "width": 16, "mlp": 20, "heads": 4, "kv_heads": 2, "depth": 2, "head_dim": 4, "theta": 10000,
@@ -97,12 +97,17 @@ class ImportTest(DriverTest):
         for text in expected:
             self.assertIn(text, error)
 
+    def test_a_head_of_its_own(self):
+        config = json.loads((REFERENCE / "huggingface" / "gpt2" / "config.json").read_text())
+        (self.folder / "config.json").write_text(json.dumps({**config, "tie_word_embeddings": False}))
+        report = self.npar_json("import", "config.json")
+        self.assertEqual((report["settings"]["tied"], report["parameters"]), (False, 2152 + 37 * 8))
+
     def test_what_npar_computes_differently_is_refused_by_name(self):
         cases = [
             ("gpt2", {"activation_function": "relu"}, "'activation_function' is \"relu\", npar's Gpt2 computes \"gelu_new\" or \"gelu_pytorch_tanh\" only"),
             ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "'scale_attn_by_inverse_layer_idx' is true, npar's Gpt2 computes false only"),
             ("gpt2", {"scale_attn_weights": False}, "'scale_attn_weights' is false"),
-            ("gpt2", {"tie_word_embeddings": False}, "'tie_word_embeddings' is false"),
             ("gpt2", {"n_ctx": 11}, "'n_ctx' is 11, npar's Gpt2 computes 12 only"),
             ("gpt2", {"add_cross_attention": True}, "'add_cross_attention' is true, which npar's Gpt2 is not"),
             ("gpt2", {"pruned_heads": {"0": [1]}}, "'pruned_heads.0' is [1], which npar's Gpt2 is not"),
