@@ -39,7 +39,7 @@ func.func @micro() {
 
 // -----
 
-// Gradients in f32: products and tables add into them without a rounding in between. `reduce bf16` is left for the export.
+// Gradients in f32: products, tables and sums (of a bias) add into them without a rounding in between. `reduce bf16` is left for the export.
 !w = tensor<4x4xbf16, #nn.axes<hidden, embed>>
 !x = tensor<2x4xbf16, #nn.axes<batch, embed>>
 !h = tensor<2x4xbf16, #nn.axes<batch, hidden>>
@@ -56,8 +56,11 @@ module attributes {
 // CHECK-DAG: nn.variable @t.grad.0 : tensor<9x4xf32
 nn.variable @t : tensor<9x4xbf16, #nn.axes<rows, embed>> {kind = #nn.kind<parameter>, stored = [9, 4], init = #nn.init<zeros>, index = 0 : i64}
 nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [4, 4], init = #nn.init<zeros>, index = 1 : i64}
+nn.variable @b : tensor<4xbf16, #nn.axes<hidden>> {kind = #nn.kind<parameter>, stored = [4], init = #nn.init<zeros>, index = 2 : i64}
 nn.variable @"#out.loss.sum" : !s {kind = #nn.kind<accumulator>}
 // CHECK-LABEL: @micro
+// CHECK: %[[DB:.+]] = nn.sum {{.*}} (tensor<2x4xf32{{.*}} -> tensor<4xf32, #nn.axes<hidden>>
+// CHECK: nn.accumulate @b.grad.0, %[[DB]]
 // CHECK: %[[DW:.+]] = nn.einsum {{.*}}bf16{{.*}}bf16{{.*}} -> tensor<4x4xf32
 // CHECK: nn.accumulate @w.grad.0, %[[DW]]
 // CHECK: %[[DT:.+]] = nn.scatter_add {{.*}} -> tensor<9x4xf32
@@ -68,7 +71,9 @@ func.func @micro() {
   %x = nn.gather %t, %i over "rows" {at = #nn.at<F, "table", -1>} : (tensor<9x4xbf16, #nn.axes<rows, embed>>, !i) -> !x
   %w = nn.read @w {at = #nn.at<F, "in", 0>} : !w
   %h = nn.einsum %x, %w {at = #nn.at<F, "in", 0>} : (!x, !w) -> !h
-  %c = nn.convert %h {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
+  %b = nn.read @b {at = #nn.at<F, "in", 0>} : tensor<4xbf16, #nn.axes<hidden>>
+  %hb = nn.add %h, %b {at = #nn.at<F, "in", 0>} : (!h, tensor<4xbf16, #nn.axes<hidden>>) -> !h
+  %c = nn.convert %hb {at = #nn.at<F, "loss", 0>} : (!h) -> tensor<2x4xf32, #nn.axes<batch, hidden>>
   %l = nn.sum %c {at = #nn.at<F, "loss", 0>} : (tensor<2x4xf32, #nn.axes<batch, hidden>>) -> !f
   %s = nn.convert %l {at = #nn.at<F, "loss", 0>} : (!f) -> !s
   nn.accumulate @"#out.loss.sum", %s {at = #nn.at<F, "loss", 0>} : !s
