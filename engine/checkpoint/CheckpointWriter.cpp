@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <thread>
@@ -57,6 +58,7 @@ struct CheckpointWriter::Implementation {
   void begin();
   Status writeShards();
   Status commit(const std::vector<ShardRecord> &shards);
+  void removeOld();
   Result<Manifest> manifestOf(const std::vector<ShardRecord> &shards) const;
   Status readCounters();
   Status conclude(const Status &outcome);
@@ -88,6 +90,7 @@ struct CheckpointWriter::Implementation {
 
   std::string newest;
   std::vector<std::string> remarks;
+  std::mutex shared; ///< guards options.spared and remarks, which the writing thread takes too
 };
 
 Status CheckpointWriter::Implementation::open() {
@@ -243,10 +246,21 @@ Status CheckpointWriter::Implementation::commit(const std::vector<ShardRecord> &
     return manifest.status();
   if (Status status = folder->commit(partial, std::move(*manifest), options.texts); !status.ok())
     return status;
-  if (options.keep > 0)
-    if (Status status = folder->removeOld(options.keep, options.spared, tag); !status.ok())
-      remarks.push_back("an old checkpoint could not be removed: " + status.message());
+  removeOld();
   return {};
+}
+
+void CheckpointWriter::Implementation::removeOld() {
+  std::vector<uint64_t> spared;
+  {
+    std::lock_guard<std::mutex> lock(shared);
+    spared = options.spared;
+  }
+  if (options.keep > 0)
+    if (Status status = folder->removeOld(options.keep, spared, tag); !status.ok()) {
+      std::lock_guard<std::mutex> lock(shared);
+      remarks.push_back("an old checkpoint could not be removed: " + status.message());
+    }
 }
 
 SessionNews CheckpointWriter::Implementation::news() const {
@@ -337,8 +351,18 @@ Result<std::unique_ptr<CheckpointWriter>> CheckpointWriter::open(Session &sessio
 Status CheckpointWriter::save(const TrainingState &state) { return implementation->save(state); }
 Status CheckpointWriter::poll() { return implementation->poll(); }
 Status CheckpointWriter::finish() { return implementation->finish(); }
-void CheckpointWriter::spare(std::vector<uint64_t> steps) { implementation->options.spared = std::move(steps); }
+void CheckpointWriter::spare(std::vector<uint64_t> steps) {
+  std::lock_guard<std::mutex> lock(implementation->shared);
+  implementation->options.spared = std::move(steps);
+}
+void CheckpointWriter::removeOld() {
+  if (implementation->lowest && !implementation->inFlight && !implementation->newest.empty())
+    implementation->removeOld();
+}
 const std::string &CheckpointWriter::newest() const { return implementation->newest; }
-std::vector<std::string> CheckpointWriter::takeRemarks() { return std::exchange(implementation->remarks, {}); }
+std::vector<std::string> CheckpointWriter::takeRemarks() {
+  std::lock_guard<std::mutex> lock(implementation->shared);
+  return std::exchange(implementation->remarks, {});
+}
 
 } // namespace npar::engine

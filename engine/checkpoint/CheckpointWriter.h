@@ -51,6 +51,9 @@ public:
   Status finish();
   /// From now on the checkpoints of these steps stay, however many newer ones there are; no others.
   void spare(std::vector<uint64_t> steps);
+  /// After a save those that are not to be kept are removed; this does it again, for what is spared no longer. Not while a save is under
+  /// way.
+  void removeOld();
   /// The newest checkpoint that this has written, its folder; empty before the first.
   const std::string &newest() const;
   /// What went wrong without harm to a checkpoint, such as an old one that could not be removed, since the last call.

@@ -200,6 +200,8 @@ Status RunCheckpoints::atEnd(int64_t done, bool sound) {
     status = writer->finish();
   if (status.ok())
     status = nameBest();
+  if (status.ok())
+    writer->removeOld(); // the best one before this, which stayed until here
   sayRemarks();
   return status;
 }
