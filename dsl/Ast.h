@@ -236,8 +236,16 @@ struct FigureGroup {
   std::vector<Quantity> figures;
 };
 
+/// `hosts 8 of "dgx-h100"`
+struct HostKind {
+  Name hosts, of; ///< the words, checked afterwards
+  ExpressionPtr count;
+  std::optional<Name> machine; ///< nothing: not a kind, but a figure outside of any group
+};
+
 struct Machine {
   Name name;
+  std::vector<HostKind> kinds;
   std::vector<FigureGroup> groups;
 };
 

@@ -2,7 +2,7 @@
 #include "compiler/cost/Balance.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <limits>
 
 namespace npar::cost {
@@ -11,19 +11,29 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Prefix sums of the chain, to cost any stage in constant time.
+/// The chain on the stage of part `place`.
+const ChainCosts &chainAt(const std::vector<ChainCosts> &chains, const std::vector<int> &placement, size_t place) {
+  return chains[chains.size() == 1 ? 0 : static_cast<size_t>(placement[place])];
+}
+
+/// Prefix sums of the chain, to cost any part in constant time.
 class Chain {
 public:
-  Chain(const std::vector<double> &costs, int stages, double before, double after) : stages(stages), before(before), after(after) {
-    sums.push_back(0);
-    for (double cost : costs)
-      sums.push_back(sums.back() + cost);
+  Chain(const std::vector<ChainCosts> &chains, const std::vector<int> &placement)
+      : chains(chains), placement(placement), stages(static_cast<int>(placement.size())) {
+    for (const ChainCosts &chain : chains) {
+      sums.emplace_back(1, 0);
+      for (double cost : chain.blocks)
+        sums.back().push_back(sums.back().back() + cost);
+    }
   }
 
-  int size() const { return sums.size() - 1; }
+  int size() const { return static_cast<int>(sums.front().size()) - 1; }
 
-  double stageCost(int stage, int first, int end) const {
-    return sums[end] - sums[first] + (stage == 0 ? before : 0) + (stage == stages - 1 ? after : 0);
+  double stageCost(int place, int first, int end) const {
+    const ChainCosts &chain = chainAt(chains, placement, static_cast<size_t>(place));
+    const std::vector<double> &own = sums[static_cast<size_t>(&chain - chains.data())];
+    return own[end] - own[first] + (place == 0 ? chain.before : 0) + (place == stages - 1 ? chain.after : 0);
   }
 
   /// The best cuts of the whole chain: `join(cost of one stage, best of the rest)` is minimised. Returns its value.
@@ -51,17 +61,17 @@ public:
   }
 
 private:
-  std::vector<double> sums;
-  int stages;
-  double before, after;
+  const std::vector<ChainCosts> &chains;
+  const std::vector<int> &placement;
+  std::vector<std::vector<double>> sums; ///< of each chain
+  int stages;                            ///< parts, each of which is cut as a stage of its own
 };
 
-} // namespace
-
-std::vector<int> balanceBlocks(const std::vector<double> &blockCosts, int stages, double before, double after) {
-  if (stages < 1 || static_cast<int>(blockCosts.size()) < stages)
+/// Each part for itself.
+std::vector<int> cutParts(const std::vector<ChainCosts> &chains, const std::vector<int> &placement) {
+  if (placement.empty() || chains.front().blocks.size() < placement.size())
     return {};
-  Chain chain(blockCosts, stages, before, after);
+  Chain chain(chains, placement);
   std::vector<int> counts;
   double most = chain.partition([](double cost, double rest) { return std::max(cost, rest); }, counts);
   // Sums of floating-point numbers: equal blocks must count as equal.
@@ -70,28 +80,38 @@ std::vector<int> balanceBlocks(const std::vector<double> &blockCosts, int stages
   return counts;
 }
 
+} // namespace
+
+std::vector<int> balanceBlocks(const std::vector<double> &blockCosts, int stages, double before, double after) {
+  return cutParts({{blockCosts, before, after}}, std::vector<int>(static_cast<size_t>(std::max(0, stages)), 0));
+}
+
 namespace {
 
-/// Smaller is better, the first that differs says: the most expensive stage, the squares of the stages, the squares of the parts.
-using Imbalance = std::array<double, 3>;
+/// Smaller is better, the first that differs says. Where stages are alike: the most expensive stage, the squares of the stages, the squares
+/// of the parts. Where they are not, all stages, the most expensive first, in place of the former two: squares would keep blocks on fast
+/// stages.
+using Imbalance = std::vector<double>;
 
-Imbalance imbalance(const std::vector<double> &blockCosts, const std::vector<int> &counts, const std::vector<int> &placement, double before,
-                    double after) {
+Imbalance imbalance(const std::vector<ChainCosts> &chains, const std::vector<int> &counts, const std::vector<int> &placement) {
   std::vector<double> stages(*std::max_element(placement.begin(), placement.end()) + 1, 0);
-  Imbalance result{0, 0, 0};
+  double squares = 0, squaresOfParts = 0;
   size_t block = 0;
   for (size_t place = 0; place < counts.size(); ++place) {
-    double part = (place == 0 ? before : 0) + (place + 1 == counts.size() ? after : 0);
+    const ChainCosts &chain = chainAt(chains, placement, place);
+    double part = (place == 0 ? chain.before : 0) + (place + 1 == counts.size() ? chain.after : 0);
     for (int i = 0; i < counts[place]; ++i)
-      part += blockCosts[block++];
+      part += chain.blocks[block++];
     stages[placement[place]] += part;
-    result[2] += part * part;
+    squaresOfParts += part * part;
   }
-  for (double cost : stages) {
-    result[0] = std::max(result[0], cost);
-    result[1] += cost * cost;
-  }
-  return result;
+  for (double cost : stages)
+    squares += cost * cost;
+  if (chains.size() == 1)
+    return {*std::max_element(stages.begin(), stages.end()), squares, squaresOfParts};
+  std::sort(stages.begin(), stages.end(), std::greater<>());
+  stages.push_back(squaresOfParts);
+  return stages;
 }
 
 /// Sums of floating-point numbers: a gain must be more than their rounding.
@@ -104,11 +124,11 @@ bool isBetter(const Imbalance &value, const Imbalance &best) {
 
 } // namespace
 
-std::vector<int> balanceParts(const std::vector<double> &blockCosts, const std::vector<int> &placement, double before, double after) {
-  std::vector<int> counts = balanceBlocks(blockCosts, static_cast<int>(placement.size()), before, after);
+std::vector<int> balanceParts(const std::vector<ChainCosts> &chains, const std::vector<int> &placement) {
+  std::vector<int> counts = cutParts(chains, placement);
   if (counts.empty() || static_cast<int>(placement.size()) == *std::max_element(placement.begin(), placement.end()) + 1)
     return counts;
-  Imbalance best = imbalance(blockCosts, counts, placement, before, after);
+  Imbalance best = imbalance(chains, counts, placement);
   for (bool better = true; better;) {
     better = false;
     for (size_t from = 0; from < counts.size(); ++from)
@@ -116,7 +136,7 @@ std::vector<int> balanceParts(const std::vector<double> &blockCosts, const std::
         if (from == to || counts[from] == 1)
           continue;
         --counts[from], ++counts[to];
-        Imbalance value = imbalance(blockCosts, counts, placement, before, after);
+        Imbalance value = imbalance(chains, counts, placement);
         if (isBetter(value, best)) {
           value[0] = std::min(value[0], best[0]); // equal but for rounding: it never grows
           best = value;

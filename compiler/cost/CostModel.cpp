@@ -1,4 +1,4 @@
-// Times of steps from the machine's figures, latency-bandwidth times of messages and ring collectives.
+// Times of steps from the machine's figures, latency-bandwidth times of messages and of collectives along rings, trees and through the network.
 #include "compiler/cost/CostModel.h"
 
 #include <algorithm>
@@ -139,28 +139,56 @@ static double ringBandwidth(const Machine &machine, const GroupSpan &span) {
   return span.inside > 1 ? std::min(bandwidth, linkOf(machine, nearerLevel(machine, span.level)).bandwidth) : bandwidth;
 }
 
+/// Seconds of one hop over a level: what a message costs there where nothing says what a step of a ring does.
+static double hopOf(const dsl::LinkFigures &link) { return link.hop > 0 ? link.hop : link.latency; }
+
+/// What the messages of one way round a ring wait for each other.
+static double ringLatency(const Machine &machine, const GroupSpan &span) {
+  const dsl::LinkFigures &link = linkOf(machine, span.level);
+  if (link.hop <= 0)
+    return std::ceil(std::log2(span.members)) * link.latency;
+  double steps = span.members - 1.0;
+  if (span.level <= LinkLevel::Host)
+    return steps * link.hop;
+  double far = std::min(steps, span.members / span.inside);
+  return far * link.hop + (steps - far) * hopOf(linkOf(machine, nearerLevel(machine, span.level)));
+}
+
+/// Up a tree or down: along a chain inside each host, by halves between them.
+static double treeLatency(const Machine &machine, const GroupSpan &span) {
+  const dsl::LinkFigures &link = linkOf(machine, span.level);
+  if (span.level <= LinkLevel::Host)
+    return (span.members - 1.0) * hopOf(link);
+  double hosts = std::ceil(span.members / span.inside);
+  return std::ceil(std::log2(hosts)) * hopOf(link) + (span.inside - 1) * hopOf(linkOf(machine, nearerLevel(machine, span.level)));
+}
+
 static double allReduceSeconds(const Machine &machine, double bytes, const GroupSpan &span, double bandwidth) {
   const dsl::LinkFigures &link = linkOf(machine, span.level);
   double n = span.members;
-  double best = 2 * (std::ceil(std::log2(n)) * link.latency + (n - 1) * bytes / n / bandwidth);
+  double best = 2 * (ringLatency(machine, span) + (n - 1) * bytes / n / bandwidth);
+  if (link.tree > 0)
+    best = std::min(best, 2 * (treeLatency(machine, span) + bytes / (bandwidth * link.tree)));
   return link.reduce > 0 ? std::min(best, 2 * link.latency + bytes / link.reduce) : best;
 }
 
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span) {
   if (span.members <= 1)
     return 0;
-  double bandwidth = ringBandwidth(machine, span), latency = linkOf(machine, span.level).latency;
+  double bandwidth = ringBandwidth(machine, span), latency = ringLatency(machine, span);
   switch (kind) {
   case program::CollectiveKind::Permute:
     return transferSeconds(machine, bytes, span.level);
   case program::CollectiveKind::AllReduce:
     return allReduceSeconds(machine, bytes, span, bandwidth);
+  case program::CollectiveKind::AllToAll:
+    latency = std::ceil(std::log2(span.members)) * linkOf(machine, span.level).latency;
+    break;
   case program::CollectiveKind::AllGather:
   case program::CollectiveKind::ReduceScatter:
-  case program::CollectiveKind::AllToAll:
     break;
   }
-  return std::ceil(std::log2(span.members)) * latency + (span.members - 1) * bytes / span.members / bandwidth;
+  return latency + (span.members - 1) * bytes / span.members / bandwidth;
 }
 
 std::vector<LinkUse> linksOf(const Machine &machine, const GroupSpan &span) {

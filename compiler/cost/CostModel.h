@@ -86,8 +86,16 @@ double transferSeconds(const Machine &machine, double bytes, LinkLevel level = L
 /// MPICH", sections 3 and 4):
 ///
 ///   log2 n latencies, and (n - 1) / n of the vector over the links of each; an all-reduce is a reduce-scatter and an all-gather
-///   all-reduce where the level's `reduce` says so: two latencies, and the vector once through the network
 ///
+/// or, where the level has the figures, as NCCL's rings and double binary trees (its own model of their times: NCCL, src/graph/tuning.cc;
+/// Sanders et al. 2009, "Two-tree algorithms for full bandwidth broadcast, reduction and scan"):
+///
+///   `hop`     a ring takes n - 1 hops in place of the log2 n latencies, one per host over the farther level, the others inside
+///   `tree`    an all-reduce may go up a tree and down again: along the members of a host, then log2 of the hosts; (twice) the vector at
+///             that share of the bandwidth
+///   `reduce`  an all-reduce may be summed by the network: two latencies, and the vector once through it
+///
+/// The fastest counts. An all-to-all, whose messages do not wait for each other, has no hops.
 /// Where members stand on several hosts (racks), those on a host (in a rack) send over links of their own: the farther level carries
 /// `inside` times as much.
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span);

@@ -22,8 +22,7 @@ struct Maker {
   const program::Program &program;
   const program::RankClass &rankClass;
   const program::Fragment &fragment;
-  int64_t rank;
-  const Machine &machine;
+  const std::vector<int64_t> &ranks; ///< one on each kind of host
   const Topology &topology;
   const Deviations &deviations;
 
@@ -48,10 +47,10 @@ struct Maker {
     }
     if (deviations.taskTimes)
       joinMessages(shape);
+    shape.seconds = seconds();
     for (uint32_t place = 0; place < count; ++place)
       if (fragment.steps()->Get(place)->kind() == StepKind::Collective)
         passBeside(shape, place);
-    shape.pace = pace();
     shape.reports = reports(shape);
     return shape;
   }
@@ -60,7 +59,16 @@ struct Maker {
     return deviations.messages.empty() ? seconds : seconds * deviations.messages[static_cast<size_t>(level)];
   }
 
+  /// With the slowest of the ranks.
   Message message(const program::Step &step) const {
+    Message slowest = message(step, ranks.front());
+    for (size_t other = 1; other < ranks.size(); ++other)
+      if (Message one = message(step, ranks[other]); one.seconds > slowest.seconds)
+        slowest = one;
+    return slowest;
+  }
+
+  Message message(const program::Step &step, int64_t rank) const {
     Message message;
     if (step.kind() != StepKind::Collective) {
       const program::Transfer &transfer = *program.transfers()->Get(step.payload());
@@ -70,7 +78,9 @@ struct Maker {
         message.seconds = deviations.taskTimes->message;
         return message;
       }
-      LinkLevel level = topology.levelBetween(rank, program::rankAt(program, peer));
+      std::vector<int64_t> both{rank, program::rankAt(program, peer)};
+      LinkLevel level = topology.levelBetween(both[0], both[1]);
+      const Machine &machine = topology.machineJoining(both);
       message.seconds =
           slowed(transferSeconds(machine, static_cast<double>(transfer.count() * program::sizeOf(transfer.type())), level), level);
       message.holds = message.seconds * linkOf(machine, level).holds;
@@ -78,7 +88,9 @@ struct Maker {
       return message;
     }
     const program::Collective &collective = *program.collectives()->Get(step.payload());
-    GroupSpan span = topology.spanOf(program::groupOf(program, collective, rank));
+    std::vector<int64_t> group = program::groupOf(program, collective, rank);
+    GroupSpan span = topology.spanOf(group);
+    const Machine &machine = topology.machineJoining(group);
     double bytes = 0;
     for (uint32_t part = 0; part < program::partsOf(step); ++part) {
       const program::Collective &piece = *program.collectives()->Get(step.payload() + part);
@@ -87,6 +99,8 @@ struct Maker {
     }
     message.seconds = slowed(collectiveSeconds(machine, collective.kind(), bytes, span), span.level);
     message.links = linksOf(machine, span);
+    message.beside = linkOf(machine, span.level).beside;
+    message.members = span.members;
     return message;
   }
 
@@ -124,13 +138,48 @@ struct Maker {
     return planned > 0 ? wanted / chunks / planned : 0;
   }
 
+  /// Of computing steps. Times of tasks that were measured have all in them.
+  std::vector<double> seconds() const {
+    std::vector<double> seconds(fragment.steps()->size());
+    double times = pace();
+    for (uint32_t place = 0; place < seconds.size(); ++place)
+      if (const program::Step &step = *fragment.steps()->Get(place); computes(step)) {
+        seconds[place] = (step.end() - step.begin()) * times;
+        if (deviations.sumsApart && !deviations.taskTimes)
+          seconds[place] += sumSeconds(step);
+      }
+    return seconds;
+  }
+
+  /// Of a product that adds to a sum over micro-batches: what a pass of its own takes that reads the product and the sum, and writes the
+  /// sum.
+  double sumSeconds(const program::Step &step) const {
+    if (step.kind() != StepKind::Matmul || !program::runsPerMicro(fragment.phase()))
+      return 0;
+    const program::Matmul &product = *program.matmuls()->Get(step.payload());
+    if (!product.accumulate())
+      return 0;
+    double values = static_cast<double>(product.m() * product.n());
+    for (int64_t extent : *product.batch())
+      values *= static_cast<double>(extent);
+    Operation sum;
+    sum.work = Work::Kernel;
+    sum.type = product.result();
+    sum.operations = values;
+    sum.bytes = values * static_cast<double>(program::sizeOf(product.type()) + 2 * program::sizeOf(product.result()));
+    double seconds = 0;
+    for (int64_t rank : ranks)
+      seconds = std::max(seconds, stepDuration(topology.machineOf(rank), sum).seconds);
+    return seconds;
+  }
+
   /// A collective that is cut in pieces, each of which goes while the product that made it or takes it works on another: of n members'
   /// pieces the first or the last one is waited for (Wang et al. 2023, "Overlap Communication with Dependent Computation via
   /// Decomposition").
   void passBeside(FragmentShape &shape, uint32_t place) const {
     const program::Step &step = *fragment.steps()->Get(place);
-    GroupSpan span = topology.spanOf(program::groupOf(program, *program.collectives()->Get(step.payload()), rank));
-    double share = linkOf(machine, span.level).beside, product = 0, &seconds = shape.messages[place].seconds;
+    Message &message = shape.messages[place];
+    double share = message.beside, product = 0;
     if (share <= 0 || step.free())
       return;
     auto take = [&](uint32_t neighbour) {
@@ -141,7 +190,7 @@ struct Maker {
     std::for_each(shape.followers[place].begin(), shape.followers[place].end(), take);
     for (uint32_t i = 0; i < step.dependency_count(); ++i)
       take(fragment.dependencies()->Get(step.first_dependency() + i));
-    seconds -= share * std::min(product, seconds * (span.members - 1) / span.members);
+    message.seconds -= share * std::min(product, message.seconds * (message.members - 1) / message.members);
   }
 
   /// Whether the step makes the gradients' norm out of what the ranks have summed, and says whether to update.
@@ -177,9 +226,9 @@ struct Maker {
 
 } // namespace
 
-FragmentShape shapeOf(const program::Program &program, const program::RankClass &rankClass, const program::Fragment &fragment, int64_t rank,
-                      const Machine &machine, const Topology &topology, const Deviations &deviations) {
-  return Maker{program, rankClass, fragment, rank, machine, topology, deviations}.run();
+FragmentShape shapeOf(const program::Program &program, const program::RankClass &rankClass, const program::Fragment &fragment,
+                      const std::vector<int64_t> &ranks, const Topology &topology, const Deviations &deviations) {
+  return Maker{program, rankClass, fragment, ranks, topology, deviations}.run();
 }
 
 } // namespace npar::cost

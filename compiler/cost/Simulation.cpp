@@ -122,6 +122,7 @@ private:
     one.rankClass = program.classes()->Get(index);
     std::vector<int64_t> ranks = program::ranksOf(program, *one.rankClass);
     one.rank = ranks.front();
+    std::vector<int64_t> onKinds = topology.firstOfKinds(ranks);
     if (machine.kind == dsl::MachineKind::Processor) {
       int64_t host = topology.hostOf(one.rank);
       auto [entry, isNew] = hostCores.try_emplace(host, 0);
@@ -132,7 +133,7 @@ private:
           static_cast<double>(std::count_if(ranks.begin(), ranks.end(), [&](int64_t rank) { return topology.hostOf(rank) == host; }));
     }
     for (const program::Fragment *fragment : *one.rankClass->fragments()) {
-      one.shapes.push_back(cost::shapeOf(program, *one.rankClass, *fragment, one.rank, machine, topology, deviations));
+      one.shapes.push_back(cost::shapeOf(program, *one.rankClass, *fragment, onKinds, topology, deviations));
       for (Message &message : one.shapes.back().messages)
         for (const LinkUse &use : message.links) {
           auto [sends, receives] = linkOfClass(index, use.level);
@@ -281,7 +282,7 @@ private:
       one.causes[instance] = before;
     uint32_t task = taskOf(one, instance);
     const program::Step &step = stepOf(one, task, instance - one.first[task]);
-    double seconds = (step.end() - step.begin()) * shapeOf(one, task).pace;
+    double seconds = shapeOf(one, task).seconds[instance - one.first[task]];
     std::vector<Activities::Share> shares;
     program::Phase phase = one.rankClass->fragments()->Get(one.rankClass->tasks()->Get(task)->fragment())->phase();
     if (one.cores != none && phase != program::Phase::Update) // whose planned times say what all ranks make of the cores

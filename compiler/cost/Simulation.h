@@ -6,6 +6,8 @@
 //   processors  the ranks of a host share its cores: steps that want more together run slower, all in the same proportion
 //
 // All ranks of a class do the same, so that one of each is followed: time and memory grow with classes x tasks x steps, not with ranks.
+// Where they stand on several kinds of hosts, that one is as slow as the slowest of them: its steps' times were planned so, its messages
+// are those of the kind on which they take longest.
 #pragma once
 
 #include "compiler/cost/Timeline.h"
@@ -64,6 +66,9 @@ struct Deviations {
   bool postValidated = false;
   /// Gathers of updated parameters pass beside the next training step's first forward. Not what a compiled program does.
   bool gathersPassOn = false;
+  /// Each micro-batch's gradients are added to their sum by a pass of its own over memory, as PyTorch's autograd does it and Megatron-LM
+  /// without its gradient accumulation fusion, not by the product that makes them. Not what a compiled program does.
+  bool sumsApart = false;
   std::optional<TaskTimes> taskTimes;
 };
 

@@ -1,6 +1,8 @@
 // Levels follow from host, place on it and rack.
 #include "compiler/cost/Topology.h"
 
+#include "dsl/machine/Hosts.h"
+
 #include <algorithm>
 
 namespace npar::cost {
@@ -48,16 +50,34 @@ Topology::Topology(const Machine &machine, const std::vector<std::vector<int64_t
   for (size_t host = 0; host < hosts.size(); ++host)
     for (size_t slot = 0; slot < hosts[host].size(); ++slot)
       places[hosts[host][slot]] = {static_cast<int64_t>(host), static_cast<int64_t>(slot)};
+  for (size_t host = 0; host < hosts.size() && dsl::isUneven(machine); ++host)
+    kinds.push_back(dsl::kindOfHost(machine, static_cast<int64_t>(host)));
 }
 
-LinkLevel Topology::levelBetween(int64_t a, int64_t b) const {
-  return levelOf(machine, places[a].host, places[a].slot, places[b].host, places[b].slot);
+LinkLevel Topology::levelBetween(int64_t a, int64_t b) const { return spanOf({a, b}).level; }
+
+const Machine &Topology::machineOf(int64_t rank) const { return dsl::machineOfKind(machine, kindOf(rank)); }
+
+const Machine &Topology::machineJoining(const std::vector<int64_t> &ranks) const {
+  size_t kind = kindOf(ranks.front());
+  bool alike = std::all_of(ranks.begin(), ranks.end(), [&](int64_t rank) { return kindOf(rank) == kind; });
+  return alike ? machineOf(ranks.front()) : machine;
+}
+
+std::vector<int64_t> Topology::firstOfKinds(const std::vector<int64_t> &ranks) const {
+  std::vector<int64_t> firsts;
+  for (int64_t rank : ranks)
+    if (std::none_of(firsts.begin(), firsts.end(), [&](int64_t other) { return kindOf(other) == kindOf(rank); }))
+      firsts.push_back(rank);
+  return firsts;
 }
 
 GroupSpan Topology::spanOf(const std::vector<int64_t> &ranks) const {
-  return spanOfPlaces(machine, ranks.size(), [&](size_t member) {
+  const Machine &joining = machineJoining(ranks);
+  int64_t first = &joining == &machine ? 0 : dsl::firstHostOf(machine, kindOf(ranks.front())); // racks begin anew with each kind
+  return spanOfPlaces(joining, ranks.size(), [&](size_t member) {
     const Place &place = places[ranks[member]];
-    return std::pair(place.host, place.slot);
+    return std::pair(place.host - first, place.slot);
   });
 }
 
@@ -68,14 +88,14 @@ GroupSpan spanAlong(const Machine &machine, const std::vector<int64_t> &sizes, c
   size_t members = 1;
   for (size_t axis : axes)
     members *= static_cast<size_t>(sizes[axis]);
-  auto perHost = std::max<int64_t>(1, static_cast<int64_t>(machine.ranks));
   return spanOfPlaces(machine, members, [&](size_t member) {
     int64_t rank = 0;
     for (size_t place = axes.size(); place-- > 0;) {
       rank += static_cast<int64_t>(member) % sizes[axes[place]] * strides[axes[place]];
       member /= static_cast<size_t>(sizes[axes[place]]);
     }
-    return std::pair(rank / perHost, rank % perHost);
+    dsl::HostPlace place = dsl::placeAt(machine, rank);
+    return std::pair(place.host, place.slot);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "dsl/elaborate/ModelElaborator.h"
 #include "dsl/elaborate/TrainElaborator.h"
 #include "dsl/frontend/FamilyLines.h"
+#include "dsl/machine/Hosts.h"
 #include "dsl/machine/ReadMachine.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
@@ -62,7 +63,7 @@ public:
     root = library.load();
     Settings settings(options.settings, sources, diagnostics);
     if (options.machine)
-      machine = loadMachine(*options.machine, sources, diagnostics);
+      machine = loadMachine(*options.machine, options.librarySearch, sources, diagnostics);
     if (!root || diagnostics.hasErrors())
       return std::nullopt;
     try {
@@ -89,6 +90,18 @@ private:
     reporter.error(plan.location,
                    std::string("the plan computes in ") + machineTypes[type] + ", of which machine '" + machine.name + "' lacks figures",
                    {help});
+  }
+
+  /// That an uneven machine, whose hosts are counted, has a place for each rank.
+  void checkPlaces(const Machine &machine, const Plan &plan) {
+    int64_t ranks = 1, places = placeCount(machine);
+    for (const MeshAxis &axis : plan.mesh)
+      ranks *= axis.size;
+    if (isUneven(machine) && ranks > places)
+      reporter.error(plan.location,
+                     "the plan has " + std::to_string(ranks) + " ranks, the hosts of machine '" + machine.name + "' hold " +
+                         std::to_string(places),
+                     {"a smaller mesh, or more hosts in the machine's file"});
   }
 
   static bool sameWord(const std::string &a, const std::string &b) {
@@ -185,7 +198,7 @@ private:
     for (const auto &family : filter(collect(root, &ast::File::families), ofModel))
       familyLines(reporter, *family.first, *model);
     for (const ast::Machine &each : root->tree->machines) // nothing takes it, for --machine names a file; but what is written is checked
-      readMachine(each, reporter);
+      readMachine(each, root->path, options.librarySearch, sources, diagnostics);
     plans = filter(plans, ofModel);
     train = pick<ast::Train>("train block", "--train", options.train, filter(trains, ofModel));
     if (!train)
@@ -235,7 +248,7 @@ private:
     program.idleSettings = idle;
     program.machine = machine ? std::make_shared<const Machine>(*machine) : nullptr;
     if (machine)
-      checkFigures(*machine, planned.plan);
+      checkFigures(*machine, planned.plan), checkPlaces(*machine, planned.plan);
     program.train = trained.train;
     for (const ast::Item &parameter : model->parameters)
       program.model.constants.push_back(parameter.name.text);

@@ -21,7 +21,8 @@ familyDeclaration: FAMILY STRING FOR name '{' familyRule* '}';
 familyRule: name STRING (',' STRING)* parameters? ('=' expression)? (ELSE expression)?;
 planDeclaration: PLAN name parameters? FOR name '{' planItem* '}';
 // `machine here { product f32 { rate 100 GFLOP/s ... } ... }`; which figures and units there are is checked afterwards.
-machineDeclaration: MACHINE name '{' figureGroup* '}';
+machineDeclaration: MACHINE name '{' (hostKind | figureGroup)* '}';
+hostKind: name '-'? NUMBER figureUnit STRING?; // `hosts 8 of "dgx-h100"`; without the text a figure outside of any group
 figureGroup: name name? '{' figure* '}';
 figure: name ('-'? NUMBER figureUnit | WORD ('/' name)?); // `near 30 GB/s`, `near 30GB/s`
 figureUnit: name ('/' name)? | '%';

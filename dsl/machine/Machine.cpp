@@ -63,6 +63,8 @@ std::vector<Figure> figuresOf(Machine &m) {
     figures.push_back(
         {"link", word, "holds", Kind::Share, Need::Never, true, "of a message's time its two ranks do not compute", &link.holds});
     figures.push_back({"link", word, "reduce", Kind::Bandwidth, Need::Never, false, "a vector that the network sums", &link.reduce});
+    figures.push_back({"link", word, "hop", Kind::Seconds, Need::Never, false, "a step of a ring of ranks", &link.hop});
+    figures.push_back({"link", word, "tree", Kind::Share, Need::Never, false, "of the bandwidth, by all-reduces along trees", &link.tree});
     figures.push_back({"link", word, "beside", Kind::Share, Need::Never, true, "of a collective passes beside its product, piece by piece",
                        &link.beside});
   }
@@ -94,7 +96,18 @@ std::vector<Figure> figuresOf(Machine &m) {
   return figures;
 }
 
+std::vector<Figure> figuresBetween(Machine &machine) {
+  std::vector<Figure> figures = figuresOf(machine);
+  const char *cluster = linkLevels[static_cast<size_t>(LinkLevel::Cluster)];
+  figures.erase(std::remove_if(figures.begin(), figures.end(),
+                               [&](const Figure &figure) { return std::string(figure.group) != "link" || figure.type != cluster; }),
+                figures.end());
+  return figures;
+}
+
 bool computesIn(const Machine &machine, size_t type) {
+  if (!machine.kinds.empty())
+    return std::all_of(machine.kinds.begin(), machine.kinds.end(), [&](const HostKind &kind) { return computesIn(kind.machine, type); });
   return (type >= productTypes || machine.products[type].rate > 0) && machine.attentions[type].rate > 0 && machine.gradients[type].rate > 0;
 }
 
@@ -195,7 +208,7 @@ std::string figureText(FigureKind kind, double value) {
 static std::string groupOf(const Figure &figure) { return std::string(figure.group) + (*figure.type ? " " : "") + figure.type; }
 
 std::vector<Figure> figuresSaid(Machine &machine) {
-  std::vector<Figure> figures = figuresOf(machine);
+  std::vector<Figure> figures = machine.kinds.empty() ? figuresOf(machine) : figuresBetween(machine);
   std::set<std::string> groups; // that have a figure
   for (const Figure &figure : figures)
     if (*figure.value != 0)
@@ -213,6 +226,8 @@ std::vector<Figure> figuresSaid(Machine &machine) {
 std::string printMachine(const Machine &machine) {
   Machine copy = machine;
   std::string text = "machine " + machine.name + " {\n", open;
+  for (const HostKind &kind : machine.kinds)
+    text += "    hosts " + std::to_string(kind.hosts) + " of \"" + kind.word + "\"\n";
   for (const Figure &figure : figuresSaid(copy)) {
     std::string group = groupOf(figure);
     if (group != open)

@@ -43,11 +43,15 @@ struct LinkFigures {
   double message = 0;   ///< bytes/s of a message from one rank to another, which a collective's many are faster than; 0: as `bandwidth`
   double holds = 0;     ///< share of a message's time in which its two ranks do not compute
   double reduce = 0;    ///< bytes/s of a rank's vector that the network itself sums; 0: it does not
+  double hop = 0;       ///< seconds that each step of a ring over the level costs; 0: collectives take log2 n latencies
+  double tree = 0;      ///< share of the bandwidth that all-reduces along trees reach; 0: there are none
   double beside = 0; ///< share of a collective that passes beside the product which makes its operand or takes its result, piece by piece
 };
 
 /// Ranks share the cores of a processor; a device is a rank's own.
 enum class MachineKind : uint8_t { Processor, Device };
+
+struct HostKind;
 
 /// Rates are those of one core or of a whole device, in FLOP/s or bytes/s; times are seconds. compiler/cost/CostModel.h says how times
 /// follow. Figures that a kind of machine has not are 0.
@@ -71,9 +75,19 @@ struct Machine {
   std::array<LinkFigures, linkLevels.size()> links;
   std::array<ProductFigures, productTypes> products;
   std::array<AttentionFigures, machineTypes.size()> attentions, gradients;
+  /// Of an uneven machine, whose hosts are not all alike: its kinds of hosts, in the order in which ranks fill them (dsl/machine/Hosts.h).
+  /// Its own figures are then those of ranks that stand on several kinds: links alone. Empty: all hosts are as the figures say.
+  std::vector<HostKind> kinds;
 
   const LinkFigures &link(LinkLevel level) const { return links[static_cast<size_t>(level)]; }
   LinkFigures &link(LinkLevel level) { return links[static_cast<size_t>(level)]; }
+};
+
+/// So many hosts of an uneven machine, which are alike.
+struct HostKind {
+  std::string word; ///< as the file names their machine
+  int64_t hosts = 1;
+  Machine machine; ///< of one kind
 };
 
 enum class FigureKind { Cores, Ranks, Devices, Hosts, Share, Seconds, Bytes, Bandwidth, Rate, Rows, Columns, Terms, Price, Units };
@@ -95,13 +109,16 @@ struct Figure {
   std::string path() const;
 };
 
-/// Whether products and attention in a type, an index into machineTypes, have figures.
+/// Whether products and attention in a type, an index into machineTypes, have figures; on all kinds of hosts.
 bool computesIn(const Machine &machine, size_t type);
 
 /// All figures that machines of its kind may have, in the order in which they are printed.
 std::vector<Figure> figuresOf(Machine &machine);
 
-/// Those of them that a text of this machine says: not the ones that it may leave out and has no value of.
+/// Those of them that the text of an uneven machine has: of what joins hosts of different kinds.
+std::vector<Figure> figuresBetween(Machine &machine);
+
+/// Those that a text of this machine says: not the ones that it may leave out and has no value of.
 std::vector<Figure> figuresSaid(Machine &machine);
 
 /// A unit of a kind of figure, and how many of seconds, bytes and so on it is.

@@ -3,6 +3,7 @@
 
 #include "dsl/Suggestions.h"
 #include "dsl/constants/Value.h"
+#include "dsl/machine/Hosts.h"
 #include "dsl/machine/ReferenceText.h"
 #include "dsl/parse/Parse.h"
 #include "dsl/parse/ReadText.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -31,13 +33,21 @@ Helps distinct(const std::vector<Figure> &figures, const char *Figure::*word, co
   return words;
 }
 
+double valueOf(const ast::Expression &value) {
+  return value.kind == ast::ExpressionKind::Integer ? static_cast<double>(value.integer) : value.number;
+}
+
+bool namesKinds(const ast::Machine &source) {
+  return std::any_of(source.kinds.begin(), source.kinds.end(), [](const ast::HostKind &kind) { return kind.machine.has_value(); });
+}
+
 class MachineReader {
 public:
   MachineReader(const ast::Machine &source, Reporter &reporter) : source(source), reporter(reporter) {
     for (const ast::FigureGroup &group : source.groups)
-      if (group.name.text == "device")
+      if (group.name.text == "device" && !isUneven)
         machine.kind = MachineKind::Device, machine.cores = 1;
-    figures = figuresOf(machine);
+    figures = isUneven ? figuresBetween(machine) : figuresOf(machine);
   }
 
   std::optional<Machine> run() {
@@ -49,6 +59,10 @@ public:
         read(group);
       } catch (const Stop &) {
       }
+    for (const ast::HostKind &kind : source.kinds)
+      if (!kind.machine)
+        reporter.error(kind.hosts.location, "'" + kind.hosts.text + "' stands outside of any group of figures",
+                       {"write it as `GROUP { " + kind.hosts.text + " ... }`, or a kind of hosts as `hosts N of \"NAME\"`"});
     if (reporter.errorCount() == before)
       reportMissing();
     if (machine.kind == MachineKind::Device)
@@ -63,6 +77,9 @@ private:
       reporter.fail(group.name.location, "a machine has a processor or devices, this one has both",
                     {"ranks of `device` have one each, those of `processor` share its cores"});
     Helps groups = distinct(figures, &Figure::group), types = distinct(figures, &Figure::type, name);
+    if (types.empty() && isUneven)
+      reporter.fail(group.name.location, "a machine of several kinds of hosts has no figures of '" + name + "' of its own",
+                    {"they are those of its kinds; it has `link cluster { ... }`, which joins hosts of different kinds"});
     if (types.empty())
       reporter.fail(group.name.location, "a machine has no figures of '" + name + "'",
                     orElse(didYouMean(name, groups), "it has figures of " + joined(groups, "and")));
@@ -121,10 +138,6 @@ private:
     *figure->value = number * unit->factor;
   }
 
-  static double valueOf(const ast::Expression &value) {
-    return value.kind == ast::ExpressionKind::Integer ? static_cast<double>(value.integer) : value.number;
-  }
-
   void reportMissing() {
     Helps missing;
     std::string example;
@@ -132,8 +145,8 @@ private:
     for (const ast::FigureGroup &group : source.groups)
       groups.insert({group.name.text, group.type ? group.type->text : ""});
     for (const Figure &figure : figures)
-      if (!seen.count(figure.path()) &&
-          (figure.need == FigureNeed::Always || (figure.need == FigureNeed::Group && groups.count({figure.group, figure.type})))) {
+      if (!seen.count(figure.path()) && (figure.need == FigureNeed::Always ||
+                                         (figure.need == FigureNeed::Group && (isUneven || groups.count({figure.group, figure.type}))))) {
         if (missing.empty())
           example = std::string("write `") + figure.group + (*figure.type ? " " : "") + figure.type + " { " + figure.name + " ... " +
                     unitsOf(figure.kind).back().word + " }`: " + figure.meaning;
@@ -151,37 +164,140 @@ private:
 
   const ast::Machine &source;
   Reporter &reporter;
+  bool isUneven = namesKinds(source);
   Machine machine;
   std::vector<Figure> figures;
   std::map<std::string, Location> seen; ///< by path
 };
 
-/// The one machine of a source.
-std::optional<Machine> machineIn(uint32_t index, const Sources &sources, Diagnostics &diagnostics) {
-  std::unique_ptr<ast::File> tree = parseFile(index, sources, diagnostics);
-  if (!tree)
-    return std::nullopt;
-  Reporter reporter(diagnostics);
-  if (tree->machines.size() == 1)
-    return readMachine(tree->machines[0], reporter);
-  if (tree->machines.empty())
-    reporter.error({index, 1, 1, 1}, "the file has no machine", {"`npar machine measure -o FILE` writes one"});
-  else
-    reporter.error(tree->machines[1].name.location, "a file of a machine declares one, this is another", tree->machines[0].name.location,
-                   "the first one");
-  return std::nullopt;
-}
+/// Reads what is declared: of one kind, or of several with the texts that these are named in.
+class DeclarationReader {
+public:
+  DeclarationReader(const std::string &path, const std::vector<std::string> &librarySearch, Sources &sources, Diagnostics &diagnostics)
+      : path(path), librarySearch(librarySearch), sources(sources), diagnostics(diagnostics), reporter(diagnostics) {}
+
+  std::optional<Machine> read(const ast::Machine &source) {
+    size_t before = reporter.errorCount();
+    std::optional<Machine> machine = MachineReader(source, reporter).run();
+    if (!namesKinds(source))
+      return machine;
+    std::vector<HostKind> kinds;
+    if (source.kinds.size() == 1)
+      reporter.error(source.kinds[0].hosts.location, "machine '" + source.name.text + "' has one kind of hosts",
+                     {"name it after --machine, with --hosts; several lines `hosts N of \"NAME\"` make a machine of several kinds"});
+    if (source.kinds.size() > mostKinds) {
+      reporter.error(source.kinds[mostKinds].hosts.location,
+                     "machine '" + source.name.text + "' has more than " + std::to_string(mostKinds) + " kinds of hosts");
+      return std::nullopt;
+    }
+    for (const ast::HostKind &kind : source.kinds)
+      try {
+        if (kind.machine)
+          kinds.push_back(read(kind));
+      } catch (const Stop &) {
+      }
+    if (reporter.errorCount() != before || !machine)
+      return std::nullopt;
+    machine->kinds = std::move(kinds);
+    joinKinds(*machine);
+    return machine;
+  }
+
+  /// The one machine of a source.
+  std::optional<Machine> readOnly(uint32_t index) {
+    std::unique_ptr<ast::File> tree = parseFile(index, sources, diagnostics);
+    const ast::Machine *source = tree ? only(*tree, index) : nullptr;
+    return source ? read(*source) : std::nullopt;
+  }
+
+private:
+  static constexpr int64_t mostHosts = 1 << 17;
+  static constexpr size_t mostKinds = 64; ///< each is a file to be read
+
+  const ast::Machine *only(const ast::File &tree, uint32_t index) {
+    if (tree.machines.size() == 1)
+      return &tree.machines[0];
+    if (tree.machines.empty())
+      reporter.error({index, 1, 1, 1}, "the file has no machine", {"`npar machine measure -o FILE` writes one"});
+    else
+      reporter.error(tree.machines[1].name.location, "a file of a machine declares one, this is another", tree.machines[0].name.location,
+                     "the first one");
+    return nullptr;
+  }
+
+  HostKind read(const ast::HostKind &source) {
+    if (source.hosts.text != "hosts" || source.of.text != "of")
+      reporter.fail((source.hosts.text != "hosts" ? source.hosts : source.of).location,
+                    "expected `hosts N of \"NAME\"`, found '" + source.hosts.text + " " + source.count->text + " " + source.of.text + "'");
+    double hosts = valueOf(*source.count);
+    if (hosts < 1 || hosts > mostHosts || hosts != std::floor(hosts))
+      reporter.fail(source.count->location,
+                    "'hosts' is " + source.count->text + ", it must be a whole number from 1 to " + std::to_string(mostHosts));
+    return {source.machine->text, static_cast<int64_t>(hosts), machineNamed(*source.machine)};
+  }
+
+  /// The machine of a kind: of a text beside this one, or of the standard library.
+  Machine machineNamed(const ast::Name &name) {
+    uint32_t index = 0;
+    std::string file = find(name);
+    std::unique_ptr<ast::File> tree;
+    if (readText(file, index, file, name.location, sources, diagnostics))
+      tree = parseFile(index, sources, diagnostics);
+    const ast::Machine *source = tree ? only(*tree, index) : nullptr;
+    if (!source)
+      throw Stop{};
+    if (namesKinds(*source))
+      reporter.fail(name.location, "'" + name.text + "' is a machine of several kinds of hosts itself", {"name its kinds here"});
+    std::optional<Machine> machine = MachineReader(*source, reporter).run();
+    if (!machine)
+      throw Stop{};
+    if (machine->kind != MachineKind::Device)
+      reporter.fail(name.location, "'" + name.text + "' has a processor, whose cores its ranks share; kinds of hosts have devices");
+    return *machine;
+  }
+
+  std::string find(const ast::Name &name) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    fs::path beside = fs::path(path).parent_path() / name.text;
+    if (fs::is_regular_file(beside, ignored))
+      return beside.string();
+    Helps known;
+    for (const std::string &library : librarySearch) {
+      fs::path folder = fs::path(library) / "machines";
+      if (fs::path file = folder / (name.text + ".npar"); !fs::path(name.text).has_parent_path() && fs::exists(file, ignored))
+        return file.string();
+      for (const auto &entry : fs::directory_iterator(folder, ignored))
+        if (entry.path().extension() == ".npar")
+          known.push_back(entry.path().stem().string());
+    }
+    std::sort(known.begin(), known.end());
+    reporter.fail(
+        name.location, "no machine \"" + name.text + "\": there is no such file beside this one",
+        orElse(didYouMean(name.text, known), known.empty() ? "the standard library is not there" : "there are " + joined(known, "and")));
+  }
+
+  const std::string &path; ///< of the text
+  const std::vector<std::string> &librarySearch;
+  Sources &sources;
+  Diagnostics &diagnostics;
+  Reporter reporter;
+};
 
 } // namespace
 
-std::optional<Machine> readMachine(const ast::Machine &source, Reporter &reporter) { return MachineReader(source, reporter).run(); }
+std::optional<Machine> readMachine(const ast::Machine &source, const std::string &path, const std::vector<std::string> &librarySearch,
+                                   Sources &sources, Diagnostics &diagnostics) {
+  return DeclarationReader(path, librarySearch, sources, diagnostics).read(source);
+}
 
-std::optional<Machine> loadMachine(const std::string &path, Sources &sources, Diagnostics &diagnostics) {
+std::optional<Machine> loadMachine(const std::string &path, const std::vector<std::string> &librarySearch, Sources &sources,
+                                   Diagnostics &diagnostics) {
   try {
     uint32_t index = 0;
     if (!readText(path, index, path, Location{UINT32_MAX, 0, 0, 1}, sources, diagnostics))
       return std::nullopt;
-    return machineIn(index, sources, diagnostics);
+    return DeclarationReader(path, librarySearch, sources, diagnostics).readOnly(index);
   } catch (const Abort &) { // too many errors to go on
   } catch (const std::exception &e) {
     diagnostics.error({UINT32_MAX, 0, 0, 1}, std::string("internal error: reading a machine failed: ") + e.what());
@@ -193,7 +309,7 @@ const Machine &referenceMachine() {
   static const Machine machine = [] {
     Sources sources;
     Diagnostics diagnostics(sources);
-    std::optional<Machine> read = machineIn(sources.add("reference.npar", referenceText), sources, diagnostics);
+    std::optional<Machine> read = DeclarationReader("", {}, sources, diagnostics).readOnly(sources.add("reference.npar", referenceText));
     assert(read && "stdlib/machines/reference.npar cannot be read");
     return read.value_or(Machine());
   }();

@@ -68,7 +68,11 @@ private:
   }
 
   ast::Machine machine(Grammar::MachineDeclarationContext *context) {
-    ast::Machine result{name(context->name()), {}};
+    ast::Machine result{name(context->name()), {}, {}};
+    for (auto *k : context->hostKind()) {
+      std::optional<ast::Name> of = k->STRING() ? std::optional(textName(k->STRING())) : std::nullopt;
+      result.kinds.push_back({name(k->name()), name(k->figureUnit()), signedNumber(k->NUMBER(), k->children[1]), of});
+    }
     for (auto *g : context->figureGroup()) {
       auto names = g->name();
       result.groups.push_back({name(names[0]), names.size() > 1 ? std::optional(name(names[1])) : std::nullopt, {}});
@@ -86,14 +90,20 @@ private:
         result.unit.text += "/" + name(names[1]).text;
     } else {
       result.unit = name(context->figureUnit());
-      result.value = std::make_unique<ast::Expression>();
-      result.value->text = context->NUMBER()->getText();
-      result.value->location = at(context->NUMBER());
-      number(*result.value);
-      if (context->NUMBER() != context->children[1]) // a sign
-        result.value->integer *= -1, result.value->number *= -1, result.value->text.insert(0, 1, '-');
+      result.value = signedNumber(context->NUMBER(), context->children[1]);
     }
     return result;
+  }
+
+  /// A number, behind a sign where that is not `first`.
+  ast::ExpressionPtr signedNumber(antlr4::tree::TerminalNode *digits, const antlr4::tree::ParseTree *first) {
+    auto value = std::make_unique<ast::Expression>();
+    value->text = digits->getText();
+    value->location = at(digits);
+    number(*value);
+    if (digits != first)
+      value->integer *= -1, value->number *= -1, value->text.insert(0, 1, '-');
+    return value;
   }
 
   PlanBuilder plans;

@@ -303,6 +303,8 @@ private:
 
   void machine(const Machine &m) {
     out << "machine " << m.name.text << " {\n";
+    for (const HostKind &k : m.kinds)
+      out << "  " << k.hosts.text << ' ' << k.count->text << ' ' << k.of.text << (k.machine ? " \"" + k.machine->text + "\"" : "") << '\n';
     for (const FigureGroup &g : m.groups) {
       out << "  " << g.name.text << (g.type ? " " + g.type->text : "") << " {\n";
       for (const Quantity &f : g.figures) {

@@ -16,7 +16,12 @@ namespace {
 
 std::string textOf(int64_t value) { return std::to_string(value); }
 
-std::string nameOf(const Program &program, uint32_t axis) { return program.mesh()->Get(axis)->name()->str(); }
+std::string meshText(const PlacedMesh &mesh) {
+  std::string text;
+  for (const PlacedAxis &axis : mesh)
+    text += (text.empty() ? "" : ", ") + axis.name + " = " + std::to_string(axis.size);
+  return text;
+}
 
 /// "2, 4 or 8".
 std::string joinedOr(const std::vector<int64_t> &numbers) {
@@ -41,19 +46,11 @@ std::vector<int64_t> divisorsNear(int64_t number, int64_t unit, int64_t wanted) 
   return found;
 }
 
-/// Which of the three kinds a mesh axis is for `cluster`: 0 of the batch, 1 of the pipeline, 2 any other.
-int kindOf(const Program &program, uint32_t axis) {
-  for (uint32_t data : *program.data_axes())
-    if (data == axis)
-      return 0;
-  return fixedCoordinate(*program.classes()->Get(0), axis) >= 0 ? 1 : 2;
-}
-
 /// The mesh axes that a name stands for: the one of this name, or the parts of one that was cut. None: there is no such axis.
-std::vector<uint32_t> axesNamed(const Program &program, const std::string &name) {
+std::vector<uint32_t> axesNamed(const PlacedMesh &mesh, const std::string &name) {
   std::vector<uint32_t> found;
-  for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis) {
-    std::string known = nameOf(program, axis);
+  for (uint32_t axis = 0; axis < mesh.size(); ++axis) {
+    const std::string &known = mesh[axis].name;
     if (known == name || (known.size() > name.size() && known.compare(0, name.size() + 1, name + ".") == 0))
       found.push_back(axis);
   }
@@ -63,7 +60,7 @@ std::vector<uint32_t> axesNamed(const Program &program, const std::string &name)
 /// Reads the lists of names into an order, each axis once.
 class OrderReader {
 public:
-  OrderReader(const Program &program, const PlaceWords &words) : program(program), words(words), named(program.mesh()->size()) {}
+  OrderReader(const PlacedMesh &mesh, const PlaceWords &words) : mesh(mesh), words(words), named(mesh.size()) {}
 
   Result<PlaceOrder> run() {
     std::vector<uint32_t> inside;
@@ -77,7 +74,7 @@ public:
   }
 
 private:
-  const Program &program;
+  const PlacedMesh &mesh;
   const PlaceWords &words;
   std::vector<bool> named; ///< by mesh axis
   std::vector<uint32_t> axes;
@@ -86,12 +83,11 @@ private:
 
   Status read(const std::vector<std::string> &names, std::vector<uint32_t> &list) {
     for (const std::string &name : names) {
-      std::vector<uint32_t> meant = axesNamed(program, name);
+      std::vector<uint32_t> meant = axesNamed(mesh, name);
       if (meant.empty() && (name == "cluster" || name == "spread"))
         return wrong("'" + name + "' orders all mesh axes and stands alone");
       if (meant.empty())
-        return wrong("unknown mesh axis '" + name + "'; the mesh has " +
-                     (program.mesh()->size() ? meshText(program) : std::string("no axes")));
+        return wrong("unknown mesh axis '" + name + "'; the mesh has " + (mesh.empty() ? std::string("no axes") : meshText(mesh)));
       for (uint32_t axis : meant) {
         if (named[axis])
           return wrong("mesh axis '" + name + "' stands twice");
@@ -104,58 +100,44 @@ private:
 
   /// The axes that `inside` does not take, ordered.
   Status readOrder() {
-    bool word = words.order.size() == 1 && axesNamed(program, words.order[0]).empty();
+    bool word = words.order.size() == 1 && axesNamed(mesh, words.order[0]).empty();
     bool cluster = word && words.order[0] == "cluster", spread = word && words.order[0] == "spread";
     if (words.order.empty() || cluster || spread) {
-      for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
+      for (uint32_t axis = 0; axis < mesh.size(); ++axis)
         if (!named[axis])
           axes.push_back(axis);
-      auto kind = [&](uint32_t axis) { return cluster ? kindOf(program, axis) : spread ? -kindOf(program, axis) : 0; };
+      auto kind = [&](uint32_t axis) {
+        int role = static_cast<int>(mesh[axis].role);
+        return cluster ? role : spread ? -role : 0;
+      };
       std::stable_sort(axes.begin(), axes.end(), [&](uint32_t a, uint32_t b) { return kind(a) < kind(b); });
       return {};
     }
     if (Status status = read(words.order, axes); !status.ok())
       return status;
-    for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis)
+    for (uint32_t axis = 0; axis < mesh.size(); ++axis)
       if (!named[axis]) {
-        if (program.mesh()->Get(axis)->size() > 1)
-          return wrong("mesh axis '" + nameOf(program, axis) + "' of size " + textOf(program.mesh()->Get(axis)->size()) +
-                       " is left out; name all of " + meshText(program));
+        if (mesh[axis].size > 1)
+          return wrong("mesh axis '" + mesh[axis].name + "' of size " + textOf(mesh[axis].size) + " is left out; name all of " +
+                       meshText(mesh));
         axes.push_back(axis);
       }
     return {};
   }
 };
 
-/// The ranks in the order in which they take places.
-std::vector<int64_t> ranksInOrder(const Program &program, const std::vector<uint32_t> &axes) {
-  std::vector<int64_t> strides(program.mesh()->size(), 1);
-  for (size_t axis = strides.size(); axis-- > 1;)
-    strides[axis - 1] = strides[axis] * program.mesh()->Get(static_cast<uint32_t>(axis))->size();
-  std::vector<int64_t> ranks = {0};
-  for (uint32_t axis : axes) {
-    std::vector<int64_t> longer;
-    longer.reserve(ranks.size() * program.mesh()->Get(axis)->size());
-    for (int64_t rank : ranks)
-      for (uint32_t coordinate = 0; coordinate < program.mesh()->Get(axis)->size(); ++coordinate)
-        longer.push_back(rank + coordinate * strides[axis]);
-    ranks.swap(longer);
-  }
-  return ranks;
-}
-
 /// The number of ranks that stay inside a host together.
-int64_t togetherOf(const Program &program, const PlaceOrder &order) {
+int64_t togetherOf(const PlacedMesh &mesh, const PlaceOrder &order) {
   int64_t together = 1;
   for (size_t i = order.axes.size() - order.inside; i < order.axes.size(); ++i)
-    together *= program.mesh()->Get(order.axes[i])->size();
+    together *= mesh[order.axes[i]].size;
   return together;
 }
 
-std::string insideText(const Program &program, const PlaceOrder &order) {
+std::string insideText(const PlacedMesh &mesh, const PlaceOrder &order) {
   std::string text;
   for (size_t i = order.axes.size() - order.inside; i < order.axes.size(); ++i)
-    text += (text.empty() ? "" : ", ") + nameOf(program, order.axes[i]) + " = " + textOf(program.mesh()->Get(order.axes[i])->size());
+    text += (text.empty() ? "" : ", ") + mesh[order.axes[i]].name + " = " + textOf(mesh[order.axes[i]].size);
   return text;
 }
 
@@ -186,6 +168,19 @@ Status wrongRoom(const Program &program, const std::vector<HostRoom> &hosts, int
 
 } // namespace
 
+PlacedMesh placedMesh(const Program &program) {
+  PlacedMesh mesh;
+  for (uint32_t axis = 0; axis < program.mesh()->size(); ++axis) {
+    const MeshAxis &one = *program.mesh()->Get(axis);
+    AxisRole role = fixedCoordinate(*program.classes()->Get(0), axis) >= 0 ? AxisRole::Pipeline : AxisRole::Other;
+    for (uint32_t data : *program.data_axes())
+      if (data == axis)
+        role = AxisRole::Batch;
+    mesh.push_back({one.name()->str(), one.size(), role});
+  }
+  return mesh;
+}
+
 std::string meshText(const Program &program) {
   std::string text;
   for (const MeshAxis *axis : *program.mesh())
@@ -193,26 +188,45 @@ std::string meshText(const Program &program) {
   return text;
 }
 
-Result<PlaceOrder> placeOrder(const Program &program, const PlaceWords &words) { return OrderReader(program, words).run(); }
+Result<PlaceOrder> placeOrder(const PlacedMesh &mesh, const PlaceWords &words) { return OrderReader(mesh, words).run(); }
+
+Result<PlaceOrder> placeOrder(const Program &program, const PlaceWords &words) { return placeOrder(placedMesh(program), words); }
+
+std::vector<int64_t> ranksInOrder(const PlacedMesh &mesh, const PlaceOrder &order) {
+  std::vector<int64_t> strides(mesh.size(), 1);
+  for (size_t axis = strides.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * mesh[axis].size;
+  std::vector<int64_t> ranks = {0};
+  for (uint32_t axis : order.axes) {
+    std::vector<int64_t> longer;
+    longer.reserve(ranks.size() * static_cast<size_t>(mesh[axis].size));
+    for (int64_t rank : ranks)
+      for (int64_t coordinate = 0; coordinate < mesh[axis].size; ++coordinate)
+        longer.push_back(rank + coordinate * strides[axis]);
+    ranks.swap(longer);
+  }
+  return ranks;
+}
 
 Result<std::vector<std::vector<int64_t>>> placeOnHosts(const Program &program, const PlaceWords &words,
                                                        const std::vector<HostRoom> &hosts) {
-  Result<PlaceOrder> order = placeOrder(program, words);
+  PlacedMesh mesh = placedMesh(program);
+  Result<PlaceOrder> order = placeOrder(mesh, words);
   if (!order.ok())
     return order.status();
   int64_t room = 0;
   for (const HostRoom &host : hosts)
     room += host.ranks;
-  int64_t world = worldOf(program), together = togetherOf(program, *order);
+  int64_t world = worldOf(program), together = togetherOf(mesh, *order);
   if (room != world)
     return wrongRoom(program, hosts, room);
   for (const HostRoom &host : hosts)
     if (host.ranks % together != 0)
       return Status::badInput(words.source + ": " + (hosts.size() == 1 || areAlike(hosts) ? "a host" : "host '" + host.name + "'") +
                               " of " + ranksText(host.ranks) + " has no room for whole groups of " + textOf(together) +
-                              " that stay inside a host (" + insideText(program, *order) + "); hosts of " +
+                              " that stay inside a host (" + insideText(mesh, *order) + "); hosts of " +
                               joinedOr(divisorsNear(world, together, host.ranks)) + " ranks would do");
-  std::vector<int64_t> ranks = ranksInOrder(program, order->axes);
+  std::vector<int64_t> ranks = ranksInOrder(mesh, *order);
   std::vector<std::vector<int64_t>> placed;
   auto next = ranks.begin();
   for (const HostRoom &host : hosts) {

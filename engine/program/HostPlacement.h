@@ -36,6 +36,18 @@ PlaceWords placeOf(const Program &program);
 /// Reads the value of `--place`: names parted by commas or blanks, after `inside` those that stay inside a host.
 engine::Result<PlaceWords> readPlace(const std::string &text);
 
+/// What a mesh axis is for, in the order of `cluster`.
+enum class AxisRole : uint8_t { Batch, Pipeline, Other };
+
+/// What placing asks of a mesh.
+struct PlacedAxis {
+  std::string name;
+  int64_t size = 1;
+  AxisRole role = AxisRole::Other;
+};
+using PlacedMesh = std::vector<PlacedAxis>;
+PlacedMesh placedMesh(const Program &program);
+
 /// All mesh axes, major to minor: the ranks take the places of the hosts in row-major order over them. The last `inside` stay inside a
 /// host.
 struct PlaceOrder {
@@ -45,7 +57,11 @@ struct PlaceOrder {
 
 /// Refuses names that are no mesh axes, axes named twice, and axes of more than one rank left out. An axis that was cut for a product axis
 /// ("tp.0", "tp.1") also has its old name, which stands for its parts.
+engine::Result<PlaceOrder> placeOrder(const PlacedMesh &mesh, const PlaceWords &words);
 engine::Result<PlaceOrder> placeOrder(const Program &program, const PlaceWords &words);
+
+/// The ranks in the order in which they take places.
+std::vector<int64_t> ranksInOrder(const PlacedMesh &mesh, const PlaceOrder &order);
 
 /// A host and how many ranks it holds, at least one.
 struct HostRoom {

@@ -19,7 +19,7 @@ ReadResult readText(const std::string &text) {
   TextFile file(text);
   Sources sources;
   Diagnostics diagnostics(sources);
-  ReadResult result{loadMachine(file.path(), sources, diagnostics), ""};
+  ReadResult result{loadMachine(file.path(), {stdlib}, sources, diagnostics), ""};
   std::ostringstream out;
   diagnostics.print(out);
   result.messages = out.str();
@@ -124,6 +124,39 @@ TEST(Machine, AFileHasOneMachine) {
   EXPECT_NE(readText(text + "machine other {}").messages.find("a file of a machine declares one, this is another"), std::string::npos);
   EXPECT_NE(readText(text + text).messages.find("a file of a machine declares one"), std::string::npos);
   EXPECT_TRUE(readText("import \"gpt2\"\n" + text).machine); // what else stands there is nobody's concern
+}
+
+/// The kinds of a machine are files beside it or in the library; links alone are its own.
+TEST(Machine, SeveralKindsOfHosts) {
+  TextFile beside(readFile(stdlib + "/machines/titan-rtx-2.npar")); // without a link between hosts
+  std::string text = "machine both {\n    hosts 3 of \"dgx-h100\"\n    hosts 2 of \"" + beside.path() +
+                     "\"\n    link cluster {\n        bandwidth 12 GB/s\n        latency 20 us\n    }\n}\n";
+  ReadResult read = readText(text);
+  ASSERT_TRUE(read.machine) << read.messages;
+  const Machine &both = *read.machine;
+  ASSERT_EQ(both.kinds.size(), 2u);
+  EXPECT_EQ(both.kinds[0].hosts, 3);
+  EXPECT_EQ(both.kinds[0].machine.name, "dgx_h100");
+  EXPECT_DOUBLE_EQ(both.kinds[0].machine.link(LinkLevel::Cluster).bandwidth, 42e9);
+  EXPECT_DOUBLE_EQ(both.kinds[1].machine.link(LinkLevel::Cluster).bandwidth, 12e9);
+  EXPECT_DOUBLE_EQ(both.link(LinkLevel::Cluster).bandwidth, 12e9);
+  EXPECT_DOUBLE_EQ(both.link(LinkLevel::Cluster).latency, 20e-6);
+  EXPECT_DOUBLE_EQ(both.link(LinkLevel::Host).bandwidth, both.kinds[1].machine.link(LinkLevel::Host).bandwidth);
+  EXPECT_DOUBLE_EQ(both.ranks, 2);
+  EXPECT_EQ(printMachine(both).substr(0, text.find("    link")), text.substr(0, text.find("    link")));
+  ReadResult again = readText(printMachine(both));
+  ASSERT_TRUE(again.machine) << again.messages;
+  EXPECT_EQ(printMachine(*again.machine), printMachine(both));
+  EXPECT_TRUE(computesIn(both.kinds[0].machine, 1));
+  EXPECT_EQ(computesIn(both, 1), computesIn(both.kinds[1].machine, 1)); // what one kind lacks, the machine lacks
+}
+
+TEST(Machine, KindsOfHostsAreBounded) {
+  std::string text = "machine many {\n";
+  for (int kind = 0; kind < 30000; ++kind)
+    text += "    hosts 1 of \"dgx-h100\"\n";
+  EXPECT_NE(readText(text + "}\n").messages.find("test.npar:66:5: error: machine 'many' has more than 64 kinds of hosts"),
+            std::string::npos);
 }
 
 TEST(Machine, FiguresHaveSuitableUnits) {

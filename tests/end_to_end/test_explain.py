@@ -5,7 +5,7 @@ import unittest
 from driver import DriverTest, settings
 from test_plan import SMALL, machine
 
-KEYS = ["one_device", "tensor", "tensor_across", "pipeline", "zero1", "zero2", "zero3", "recompute", "sequence", "context", "interleaved", "zero_bubble", "micro", "bucket"]
+KEYS = ["one_device", "tensor", "tensor_across", "pipeline", "zero1", "zero2", "zero3", "recompute", "sequence", "vocabulary", "context", "interleaved", "zero_bubble", "micro", "bucket"]
 
 
 class ExplainTest(DriverTest):
@@ -33,7 +33,7 @@ class ExplainTest(DriverTest):
     def test_answers_are_those_of_two_plans(self):
         found = self.explain()
         answers = self.check(found)
-        for key, differs in (("zero1", "zero"), ("recompute", "recompute"), ("sequence", "sequence"), ("bucket", "bucket"), ("micro", "micro")):
+        for key, differs in (("zero1", "zero"), ("recompute", "recompute"), ("sequence", "sequence"), ("vocabulary", "split"), ("bucket", "bucket"), ("micro", "micro")):
             one, other = answers[key]["with"]["choices"], answers[key]["without"]["choices"]
             self.assertEqual({name for name in one if one[name] != other[name]}, {differs}, key)
             self.assertEqual(answers[key]["also"], [], key)

@@ -150,6 +150,28 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         self.assertGreater(len({each["choices"]["context"] for each in found["tried"]}), 1)
         self.assertRegex(found["text"], "seq -> cp.* would take ")
 
+    def test_rules_for_parts_of_the_model(self):
+        """Each split of tp makes a plan that gives one rank's numbers; it is a rule of its own for what it is called after."""
+        rules = {"all": "head, hidden, vocab pad -> tp", "blocks": "head, hidden -> tp", "vocabulary": "vocab pad -> tp\n", "feedforward": 'batch -> tp in layer "h.*.attn"',
+                 "attention": 'batch -> tp in layer "h.*.mlp"'}
+        for split, rule in rules.items():
+            found = self.plan("--fix", f"split = {split}", "--fix", "mesh.tp = 2", "--fix", "micro = 2", "--fix", "bucket = none", "-o", "part.npar")
+            self.assertIn(rule, "\n".join(line.split(" #")[0].rstrip() for line in found["text"].splitlines()))
+            self.npar("verify", "part.npar")
+        self.assertIn("micro 3", self.three_shares())
+
+    def three_shares(self):
+        """A micro-batch of three sequences over three ranks stays one of three."""
+        (self.folder / "three.npar").write_text(machine(count=3))
+        sizes = {**SMALL, "heads": 3, "width": 48}
+        return self.npar_json("plan", "gpt2", "--machine", "three.npar", "--batch", 12, *settings(sizes), "--fix", "split=feedforward",
+                              "--fix", "mesh.tp=3", "--fix", "micro=3", "--fix", "zero=0", "--fix", "recompute=none")["text"]  # fmt: skip
+
+    def test_sizes_of_ones_own(self):
+        """A sequence that is longer than what `npar verify --all` makes models small to."""
+        found = self.plan("--set", "length=24", "--fix", "micro=4", "--fix", "bucket=none", "--fix", "mesh.dp=4")
+        self.assertIn("length = 24", found["text"])
+
     def test_a_fix_that_names_nothing(self):
         (self.folder / "quartet.npar").write_text(machine())
         arguments = ("plan", "gpt2", "--machine", "quartet.npar", "--batch", 16, *settings(SMALL), "--fix")
@@ -194,6 +216,16 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         self.assertEqual(data["plans"][data["best"]]["seconds"], found["best"]["seconds_per_step"])
         for each in data["plans"]:
             self.assert_close(sum(each["shares"]), 1, 1e-9)
+        for each, plan in zip(data["plans"], simulated): # a lane for each stage, of runs that fill the step; it waits as long as the bubble says
+            self.assertEqual(len(each["lanes"]), int(plan["choices"]["mesh.pp"]))
+            waits = 0
+            for lane in each["lanes"]:
+                runs = re.findall(r"(\D)(\d+)", lane)
+                self.assertEqual("".join(letter + length for letter, length in runs), lane)
+                self.assertEqual(sum(int(length) for _, length in runs), data["columns"])
+                self.assertLessEqual({letter for letter, _ in runs}, {"-", *data["looks"]})
+                waits += sum(int(length) for letter, length in runs if letter == "-") / data["columns"] / len(each["lanes"])
+            self.assertLess(waits, plan["bubble"] + plan["exposed_communication"] + 0.1)
         (self.folder / "one.npar").write_text(data["plans"][-1]["text"])
         one = self.npar_json("simulate", "one.npar", "--machine", "quartet.npar")
         self.assertEqual((one["seconds_per_step"], one["memory_bytes"]), (data["plans"][-1]["seconds"], data["plans"][-1]["memory"]))
@@ -210,7 +242,7 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
 
     @unittest.skipUnless(chromium.PROGRAM, "chromium is not installed")
     def test_pointing_at_a_plan(self):
-        self.search_page("--fix", "micro=2", "--fix", "bucket=none")
+        self.search_page("--fix", "micro=2", "--fix", "bucket=none", "--fix", "split=all")
         browser = chromium.Chromium()
         self.addCleanup(browser.close)
         browser.open(self.folder / "search.html")
@@ -220,6 +252,9 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         browser.click(*place)
         self.assertEqual(browser.value("document.getElementById('text').textContent"), browser.value(f"data.plans[{other}].text"))
         self.assertEqual(browser.value("document.querySelectorAll('#bar span').length"), 3)
+        drawn = browser.value("document.querySelectorAll('#lanes rect').length")
+        self.assertEqual(drawn, browser.value(f"data.plans[{other}].lanes.join('').match(/[^-0-9]\\d+/g).length"))
+        self.assertGreater(drawn, 1)
         self.assertEqual(browser.messages, [])
 
 

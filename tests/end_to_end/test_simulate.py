@@ -8,6 +8,7 @@ import unittest
 import xml.etree.ElementTree
 
 from driver import ROOT, DriverTest, settings
+from test_plan import machine
 
 import fits  # of ../reference
 import step_times
@@ -73,6 +74,14 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         plain = self.json(*flags)["seconds_per_step"]
         self.assertLess(self.json(*flags, "--post-validated")["seconds_per_step"], plain)
         self.assertLess(self.json(*flags, "--overlapped-gathers")["seconds_per_step"], plain)
+
+    def test_sums_of_gradients_apart(self):
+        """Each micro-batch reads the product and the sum of every matrix and writes the sum: 12 bytes for each of its elements."""
+        (self.folder / "plain.npar").write_text(machine().replace("launch 1 us", "launch 0 us"))
+        flags = ["gpt2", "--machine", "plain.npar", *settings(vocab=64, context=32, length=16, width=32, heads=4, depth=2, batch=16, micro=2),
+                 *(word for axis in ("dp", "pp", "tp") for word in ("--set", f"mesh.{axis}=1"))]  # fmt: skip
+        plain, apart = (self.json(*flags, *more)["seconds_per_step"] for more in ([], ["--unfused-sums"]))
+        self.assert_close(apart - plain, 8 * (2 * 12 * 32 * 32 + 64 * 32) * 12 / 100e9, 1e-9)
 
     def test_fits(self):
         """A published layout that fits and one that does not; all of them by hand (../reference/fits.py)."""

@@ -103,14 +103,17 @@ train base for Gpt2 {{ batch {row["global_batch_sequences"]} optimizer AdamW(lr 
     return text, constants, assumed
 
 
-def predict(row):
+def predict(row, alone=False):
+    """`alone`: of what npar's programs do, without what other programs do besides."""
     text, constants, _ = settings(row)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "row.npar"
         path.write_text(text)
         command = [NPAR, "simulate", path, "--machine", source(row)[1], "--json"]
-        command += ["--post-validated"] * row["schedule"].startswith("ZB-")
-        command += ["--overlapped-gathers"] * (source(row)[0] == "Megatron 2024")
+        if not alone:
+            command += ["--post-validated"] * row["schedule"].startswith("ZB-")
+            command += ["--overlapped-gathers"] * (source(row)[0] == "Megatron 2024")
+            command += ["--unfused-sums"] * (source(row)[0] in ("Megatron 2021", "BLOOM"))
         for key, value in constants.items():
             command += ["--set", f"{key}={value}"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)

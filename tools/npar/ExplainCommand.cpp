@@ -1,6 +1,7 @@
 // `npar explain`: which kinds of parallelism and of saving memory are worth it for a model on a machine, each by two simulated plans.
 #include "tools/npar/Command.h"
 
+#include "dsl/machine/Hosts.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Explain.h"
@@ -28,6 +29,9 @@ ExitCode runExplain(const ExplainFlags &flags) {
   Outcome<PlanTask> task = taskOf(flags.task);
   if (!task.ok())
     return task.code();
+  if (dsl::isUneven(task->machine))
+    return fail(ExitCode::Usage, "explain compares plans on hosts that are alike, and those of machine '" + task->machine.name +
+                                     "' are of several kinds; plan searches on it");
   SearchFolder folder;
   if (ExitCode code = folder.check(); code != ExitCode::Good)
     return code;

@@ -169,8 +169,12 @@ ExitCode runInspect(const InspectFlags &flags) {
       if (engine::Status status = checkWritable(path); !status.ok())
         return fail(status);
   for (const auto &[name, format] : foreignFormats())
-    if (name == flags.as)
-      return printPlanAs(flags.model, format);
+    if (name == flags.as) {
+      Outcome<std::string> text = planAs(flags.model, format);
+      if (text.ok())
+        std::cout << *text;
+      return text.code();
+    }
   if (flags.saved)
     return inspectSaved(flags);
   if (flags.annotate)

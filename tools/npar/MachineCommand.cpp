@@ -24,6 +24,10 @@ nlohmann::ordered_json jsonOf(const dsl::Machine &machine) {
   dsl::Machine copy = machine;
   for (const dsl::Figure &figure : dsl::figuresSaid(copy))
     json["figures"][figure.path()] = *figure.value;
+  for (const dsl::HostKind &kind : machine.kinds) {
+    json["kinds"].push_back(jsonOf(kind.machine));
+    json["kinds"].back()["hosts"] = kind.hosts;
+  }
   return json;
 }
 

@@ -1,11 +1,14 @@
 // `npar plan`: searches the plan that a machine runs a model best under, and writes it as plan text.
 #include "tools/npar/Command.h"
 
+#include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/plan/Children.h"
 #include "tools/npar/plan/Enumerate.h"
 #include "tools/npar/plan/NothingFits.h"
+#include "tools/npar/plan/OtherProgram.h"
+#include "tools/npar/plan/OwnPlan.h"
 #include "tools/npar/plan/PlanPage.h"
 #include "tools/npar/plan/PlanReport.h"
 #include "tools/npar/plan/Task.h"
@@ -26,9 +29,11 @@ namespace fs = std::filesystem;
 
 struct PlanFlags {
   TaskFlags task;
+  ForeignFlags foreign;
   std::vector<std::string> fixes;
   PlanGoal goal = PlanGoal::Speed;
   std::string output, html;
+  std::optional<ForeignFormat> as;
   bool json = false;
 };
 
@@ -49,63 +54,166 @@ Outcome<Choices> fixesOf(const PlanFlags &flags) {
   return fixes;
 }
 
-ExitCode runPlan(const PlanFlags &flags) {
-  if (flags.task.model.plan)
-    return fail(ExitCode::Usage, "plan makes the plan itself: it has no --plan; --fix keeps a part of one");
-  Outcome<Choices> fixes = fixesOf(flags);
-  if (!fixes.ok())
-    return fixes.code();
+/// No file is written over another one, and what is written has a folder: said before minutes are spent.
+ExitCode checkFiles(const PlanFlags &flags) {
   FileClaims files;
   files.write("-o", flags.output);
   files.write("--html", flags.html);
+  files.read("--from", flags.foreign.from);
+  if (flags.foreign.modelConfig)
+    files.read("--model-config", *flags.foreign.modelConfig);
   if (ExitCode code = flags.task.check("plan", files); code != ExitCode::Good)
     return code;
-  std::error_code ignored; // before minutes are spent
+  std::error_code ignored;
   for (const std::string &path : {flags.output, flags.html})
     if (fs::path parent = fs::path(path).parent_path(); !parent.empty() && !fs::is_directory(parent, ignored))
       return fail(ExitCode::BadInput, "cannot write '" + path + "': there is no folder '" + parent.string() + "'");
-  Outcome<PlanTask> task = taskOf(flags.task);
+  return ExitCode::Good;
+}
+
+ExitCode write(const std::string &path, const std::string &text) {
+  engine::Status status = program::writeFileAtomically(path, text.data(), text.size());
+  return status.ok() ? ExitCode::Good : fail(status);
+}
+
+/// What was searched, and what came of it.
+struct Searched {
+  PlanTask task;
+  SearchOptions options;
+  SearchResult result;
+  std::optional<OwnPlan> own;
+  std::string remarks; ///< of the run and its own plan; empty without one
+
+  const Tried &best() const { return result.tried[static_cast<size_t>(result.best)]; }
+};
+
+Outcome<Searched> search(const PlanFlags &flags, const Choices &fixes, const PlanTask &task, std::optional<ForeignModel> run,
+                         const std::string &folder) {
+  if (ExitCode code = checkWords(task, fixes, folder); code != ExitCode::Good)
+    return code;
+  Searched searched{task, {}, {}, {}, ""};
+  SearchOptions &options = searched.options;
+  options.goal = flags.goal, options.fixes = fixes, options.jobs = flags.task.jobs > 0 ? flags.task.jobs : usualJobs();
+  std::optional<OwnPlan> &own = searched.own;
+  if (run) {
+    Outcome<OwnPlan> simulated = ownPlanOf(flags.foreign, std::move(*run), task, fixes);
+    if (!simulated.ok())
+      return simulated.code();
+    own = std::move(*simulated);
+    barByWords(task, *own);
+  }
+  SearchOptions from = options;
+  if (own && own->fills && own->barred.empty() && own->tried.attempt.figures)
+    from.given = &own->tried;
+  Outcome<SearchResult> result = searchPlans(task, from, folder);
+  if (!result.ok())
+    return result.code();
+  searched.result = std::move(*result);
+  if (own) {
+    consider(*own, flags.goal, searched.result);
+    searched.remarks = ownPlanText(*own, searched.result, flags.goal);
+  }
+  return searched;
+}
+
+/// What shows the figures of the best plan from its text.
+std::string commandFor(const PlanFlags &flags, const Searched &searched) {
+  fs::path machine = flags.task.model.machine.value_or("reference");
+  if (machine.parent_path() == fs::path(standardLibrary()) / "machines")
+    machine = machine.stem();
+  std::string command = fmt::format("npar simulate {} --machine {} --hosts {}", flags.output.empty() ? "FILE" : flags.output,
+                                    machine.string(), searched.best().attempt.figures->hosts);
+  if (!searched.best().text.empty())
+    return command + modelFlags(searched.own->model.options);
+  return command + (searched.task.options.config ? modelFlags(searched.task.options) : "");
+}
+
+/// The best plan for another program, by its text: the file that is written, or else one in `folder`.
+Outcome<std::string> writtenAs(const PlanFlags &flags, const Searched &searched, const std::string &folder) {
+  std::string path = flags.output;
+  if (path.empty()) {
+    path = folder + "/planned.npar";
+    if (ExitCode code = write(path, textOf(searched.task, searched.best())); code != ExitCode::Good)
+      return code;
+  }
+  return bestAs(searched.task, searched.best(), searched.own ? &*searched.own : nullptr, path);
+}
+
+ExitCode writeBest(const PlanFlags &flags, const Searched &searched, const std::string &folder) {
+  PlanTask task = searched.task;
+  std::error_code ignored;
+  if (fs::path(task.importAs).is_absolute()) { // beside the file that is written, or here
+    fs::path beside = flags.output.empty() ? fs::current_path(ignored) : fs::absolute(flags.output, ignored).parent_path();
+    task.importAs = fs::relative(task.importAs, beside, ignored).string();
+  }
+  std::string text = planText(task, searched.result, searched.options, commandFor(flags, searched), searched.remarks);
+  if (!flags.output.empty())
+    if (ExitCode code = write(flags.output, text); code != ExitCode::Good)
+      return code;
+  if (flags.as) {
+    Outcome<std::string> other = writtenAs(flags, searched, folder);
+    if (!other.ok())
+      return other.code();
+    std::cerr << searched.remarks;
+    std::cout << *other;
+  } else if (flags.json) {
+    nlohmann::ordered_json json = planJson(task, searched.result, flags.goal, text);
+    if (searched.own)
+      json["from"] = ownPlanJson(*searched.own, searched.result, flags.goal);
+    std::cout << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  } else {
+    std::cout << (flags.output.empty() ? text : searched.remarks);
+  }
+  return ExitCode::Good;
+}
+
+ExitCode runPlan(const PlanFlags &flags) {
+  if (flags.task.model.plan)
+    return fail(ExitCode::Usage, "plan makes the plan itself: it has no --plan; --fix keeps a part of one");
+  if (flags.as && flags.json)
+    return fail(ExitCode::Usage, "--as and --json both write to standard output: give one of them");
+  Outcome<Choices> fixes = fixesOf(flags);
+  if (!fixes.ok())
+    return fixes.code();
+  if (ExitCode code = checkFiles(flags); code != ExitCode::Good)
+    return code;
+  TaskFlags wanted = flags.task;
+  std::optional<ForeignModel> run;
+  if (!flags.foreign.from.empty()) {
+    Outcome<ForeignModel> made = runFor(flags.foreign, wanted);
+    if (!made.ok())
+      return made.code();
+    run = std::move(*made);
+  }
+  if (run && flags.foreign.printPlan) {
+    std::cout << run->text;
+    return ExitCode::Good;
+  }
+  Outcome<PlanTask> task = taskOf(wanted, run ? &*run : nullptr);
   if (!task.ok())
     return task.code();
+  task->as = flags.as;
+  adoptTypes(*task);
   if (flags.goal == PlanGoal::Money && task->machine.price <= 0)
-    return fail(ExitCode::BadInput,
-                "--for money needs what a host costs, and machine '" + task->machine.name + "' has no `host { price ... }`");
+    return fail(ExitCode::BadInput, "--for money needs what a host costs, and machine '" + task->machine.name + "'" +
+                                        (dsl::isUneven(task->machine) ? " has a kind of hosts without" : " has no") +
+                                        " `host { price ... }`");
   if (std::string wrong = wrongFix(*task, *fixes); !wrong.empty())
     return fail(ExitCode::Usage, wrong);
   SearchFolder folder;
   if (ExitCode code = folder.check(); code != ExitCode::Good)
     return code;
-  SearchOptions options;
-  options.goal = flags.goal, options.fixes = *fixes, options.jobs = flags.task.jobs > 0 ? flags.task.jobs : usualJobs();
-  Outcome<SearchResult> result = searchPlans(*task, options, folder.path);
-  if (!result.ok())
-    return result.code();
-  if (!flags.html.empty()) { // of a search that found nothing too
-    std::string page = planPage(*task, *result);
-    if (engine::Status status = program::writeFileAtomically(flags.html, page.data(), page.size()); !status.ok())
-      return fail(status);
-  }
-  if (result->best < 0)
-    return nothingFits(*task, *result, options, folder.path);
-
-  std::string command =
-      fmt::format("npar simulate {} --machine {} --hosts {}", flags.output.empty() ? "FILE" : flags.output,
-                  flags.task.model.machine ? fs::path(*flags.task.model.machine).stem().string() : "reference", task->hosts);
-  if (task->options.config)
-    command += modelFlags(task->options);
-  if (fs::path(task->importAs).is_absolute()) { // beside the file that is written, or here
-    fs::path beside = flags.output.empty() ? fs::current_path(ignored) : fs::absolute(flags.output, ignored).parent_path();
-    task->importAs = fs::relative(task->importAs, beside, ignored).string();
-  }
-  std::string text = planText(*task, *result, options, command);
-  if (!flags.output.empty())
-    if (engine::Status status = program::writeFileAtomically(flags.output, text.data(), text.size()); !status.ok())
-      return fail(status);
-  if (flags.json)
-    std::cout << planJson(*task, *result, flags.goal, text).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  else if (flags.output.empty())
-    std::cout << text;
-  return ExitCode::Good;
+  Outcome<Searched> searched = search(flags, *fixes, *task, std::move(run), folder.path);
+  if (!searched.ok())
+    return searched.code();
+  if (!flags.html.empty()) // of a search that found nothing too
+    if (ExitCode code = write(flags.html, planPage(*task, searched->result)); code != ExitCode::Good)
+      return code;
+  if (searched->result.best >= 0)
+    return writeBest(flags, *searched, folder.path);
+  if (!flags.json)
+    (flags.as ? std::cerr : std::cout) << searched->remarks;
+  return nothingFits(*task, searched->result, searched->options, folder.path);
 }
 
 } // namespace
@@ -117,11 +225,15 @@ Command addPlanCommand(CLI::App &driver) {
       "search the plan under which a machine trains a model best\n\n"
       "Example:\n"
       "  npar plan gpt2 --config gpt2-xl --set compute=fp16 --batch 512 --machine dgx-a100 --hosts 1 -o mine.npar\n"
+      "  npar plan --from train.sh --machine dgx-a100 --hosts 16 -o mine.npar\n"
       "\n"
       "Sizes of the mesh, micro-batch, schedule, recomputation, ZeRO, sequence and context parallelism, places and buckets are tried: "
       "candidates that cannot fit or\n"
-      "win by their bounds are left out, the promising ones compiled and simulated. The best is written as plan text with reasons.\n");
+      "win by their bounds are left out, the promising ones compiled and simulated. The best is written as plan text with reasons.\n"
+      "With --from the run of another program says model, batch, length, types and hosts; its own plan is simulated beside the others.\n");
   flags->task.addTo(*app);
+  app->get_option("MODEL")->required(false);
+  flags->foreign.addTo(*app);
   app->add_option("--fix", flags->fixes, "a choice that the plan has to keep, such as 'mesh.tp = 8'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
@@ -136,8 +248,21 @@ Command addPlanCommand(CLI::App &driver) {
   app->add_option("-o,--output", flags->output, "write the plan to this file (default: standard output)")->type_name("FILE.npar");
   app->add_option("--html", flags->html, "a self-contained page of the search: time against memory, each plan with its text")
       ->type_name("FILE.html");
+  app->add_option_function<std::string>(
+         "--as",
+         [flags](const std::string &word) {
+           for (const auto &[name, format] : foreignFormats())
+             if (name == word)
+               flags->as = format;
+         },
+         "search plans that another program has words for, and print the best for it: flags of Megatron-LM, a TOML of torchtitan,\n"
+         "a JSON of DeepSpeed")
+      ->type_name("PROGRAM")
+      ->check(CLI::IsMember({"megatron", "torchtitan", "deepspeed"}));
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
+            if (ExitCode code = flags->foreign.check(flags->task.model); code != ExitCode::Good)
+              return code;
             ExitCode code = findMachine(flags->task.model);
             return code == ExitCode::Good ? runPlan(*flags) : code;
           }};

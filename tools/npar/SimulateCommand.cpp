@@ -1,6 +1,7 @@
 // `npar simulate`: a training step of a plan on a machine that need not be there, in simulated time.
 #include "tools/npar/Command.h"
 
+#include "dsl/machine/Hosts.h"
 #include "engine/files/AtomicFile.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/files/PendingFile.h"
@@ -30,7 +31,7 @@ struct SimulateFlags {
   int64_t hosts = 0; ///< 0: as many as the ranks need
   OutlookFlags outlook;
   std::string svg, trace, html;
-  bool json = false, postValidated = false, gathersPassOn = false;
+  bool json = false, postValidated = false, gathersPassOn = false, sumsApart = false;
   std::vector<double> taskTimes; ///< milliseconds: forward, backward, weights' gradients, a message; empty: what the machine says
 };
 
@@ -82,7 +83,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
     return machine.code();
   std::optional<ForeignModel> foreign;
   if (!flags.foreign.from.empty()) {
-    Outcome<ForeignModel> made = modelOfRun(flags.foreign, flags.model, flags.hosts * static_cast<int64_t>(machine->ranks));
+    Outcome<ForeignModel> made = modelOfRun(flags.foreign, flags.model, dsl::placesOf(*machine, flags.hosts));
     if (!made.ok())
       return made.code();
     foreign = std::move(*made);
@@ -91,7 +92,9 @@ ExitCode runSimulate(const SimulateFlags &flags) {
       return ExitCode::Good;
     }
   }
-  Outcome<ProgramPointer> loaded = loadModel(foreign ? foreign->options : flags.model, files, /*withoutKernels=*/true);
+  ModelOptions model = foreign ? foreign->options : flags.model;
+  model.place = flags.place;
+  Outcome<ProgramPointer> loaded = loadModel(model, files, /*withoutKernels=*/true);
   if (!loaded.ok() && foreign)
     printRemark("this is of the plan that was made of '" + flags.foreign.from + "'; --print-plan shows it");
   if (!loaded.ok())
@@ -109,6 +112,7 @@ ExitCode runSimulate(const SimulateFlags &flags) {
   cost::Deviations deviations;
   deviations.postValidated = flags.postValidated;
   deviations.gathersPassOn = flags.gathersPassOn;
+  deviations.sumsApart = flags.sumsApart;
   if (const std::vector<double> &times = flags.taskTimes; !times.empty())
     deviations.taskTimes = {times[0] / 1000, times[1] / 1000, times[2] / 1000, times[3] / 1000};
   Outcome<Outlook> outlook = outlookOf(flags.outlook, program, *machine, *places, deviations);
@@ -176,6 +180,8 @@ Command addSimulateCommand(CLI::App &driver) {
                 "as if the update did not wait for the gradients' norm over all ranks, and were undone where that is not finite");
   app->add_flag("--overlapped-gathers", flags->gathersPassOn,
                 "as if gathers of updated parameters passed beside the next step's first forward");
+  app->add_flag("--unfused-sums", flags->sumsApart,
+                "as if each micro-batch's gradients were added to their sum by a pass of its own, not by the product that makes them");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   return {app, [flags] {
             if (ExitCode code = flags->foreign.check(flags->model); code != ExitCode::Good)

@@ -10,25 +10,29 @@ namespace npar::dist {
 
 static constexpr StringRef machineAttribute = "npar.machine";
 
-void setMachine(ModuleOp module, const dsl::Machine &machine) {
-  Builder builder(module.getContext());
+static DictionaryAttr attributeOf(const dsl::Machine &machine, Builder &builder) {
   dsl::Machine copy = machine;
   SmallVector<NamedAttribute> entries{builder.getNamedAttr("name", builder.getStringAttr(machine.name))};
   if (machine.kind == dsl::MachineKind::Device)
     entries.push_back(builder.getNamedAttr("devices", builder.getUnitAttr()));
   for (const dsl::Figure &figure : dsl::figuresOf(copy))
     entries.push_back(builder.getNamedAttr(figure.path(), builder.getF64FloatAttr(*figure.value)));
-  module->setAttr(machineAttribute, builder.getDictionaryAttr(entries));
+  SmallVector<Attribute> kinds;
+  for (const dsl::HostKind &kind : machine.kinds)
+    kinds.push_back(builder.getDictionaryAttr({builder.getNamedAttr("hosts", builder.getI64IntegerAttr(kind.hosts)),
+                                               builder.getNamedAttr("machine", attributeOf(kind.machine, builder))}));
+  if (!kinds.empty())
+    entries.push_back(builder.getNamedAttr("kinds", builder.getArrayAttr(kinds)));
+  return builder.getDictionaryAttr(entries);
 }
 
-dsl::Machine machineOf(Operation *op) {
+void setMachine(ModuleOp module, const dsl::Machine &machine) {
+  Builder builder(module.getContext());
+  module->setAttr(machineAttribute, attributeOf(machine, builder));
+}
+
+static dsl::Machine machineIn(DictionaryAttr entries) {
   dsl::Machine machine = dsl::referenceMachine();
-  auto module = dyn_cast<ModuleOp>(op);
-  if (!module)
-    module = op->getParentOfType<ModuleOp>();
-  auto entries = module ? module->getAttrOfType<DictionaryAttr>(machineAttribute) : nullptr;
-  if (!entries)
-    return machine;
   if (entries.get("devices")) {
     machine = dsl::Machine();
     machine.kind = dsl::MachineKind::Device;
@@ -41,7 +45,20 @@ dsl::Machine machineOf(Operation *op) {
       *figure.value = value.getValueAsDouble();
   if (machine.kind == dsl::MachineKind::Device)
     machine.near = machine.far;
+  if (auto kinds = entries.getAs<ArrayAttr>("kinds"))
+    for (auto kind : kinds.getAsRange<DictionaryAttr>())
+      if (auto hosts = kind.getAs<IntegerAttr>("hosts"))
+        if (auto of = kind.getAs<DictionaryAttr>("machine"))
+          machine.kinds.push_back({"", hosts.getInt(), machineIn(of)});
   return machine;
+}
+
+dsl::Machine machineOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto entries = module ? module->getAttrOfType<DictionaryAttr>(machineAttribute) : nullptr;
+  return entries ? machineIn(entries) : dsl::referenceMachine();
 }
 
 cost::GroupSpan spanOf(const dsl::Machine &machine, MeshAttr mesh, ArrayRef<StringAttr> axes) {

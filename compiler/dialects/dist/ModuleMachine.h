@@ -1,5 +1,5 @@
 // The machine that a module is planned for, and where groups of ranks stand on it. The machine as an attribute: `npar.machine = {name =
-// "here", memory.far = 1.0e+10, ...}`.
+// "here", memory.far = 1.0e+10, ...}`; of an uneven one `kinds = [{hosts = 8, machine = {...}}, ...]`, too.
 #pragma once
 
 #include "compiler/cost/Topology.h"

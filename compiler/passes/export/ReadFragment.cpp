@@ -1,6 +1,7 @@
 // Reads the ops of one fragment as actions over values.
 #include "compiler/dialects/dist/Cause.h"
 #include "compiler/dialects/dist/ModuleMachine.h"
+#include "compiler/passes/export/CutPieces.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/ReadPipe.h"
 #include "compiler/passes/export/StepTimes.h"
@@ -21,7 +22,8 @@ public:
 
   LogicalResult run() {
     model.name = fragment.getSymName().str();
-    model.secondsPerByte = cost::stepDuration(machine, movedBytes(1 << 20)).seconds / (1 << 20);
+    for (const cost::Machine &machine : reader.machines)
+      model.secondsPerByte = std::max(model.secondsPerByte, cost::stepDuration(machine, movedBytes(1 << 20)).seconds / (1 << 20));
     model.phase = fragment.getPhase();
     model.chunk = chunk;
     for (Operation &op : fragment.getBody().front()) {
@@ -42,7 +44,6 @@ private:
   pipe::FragmentOp fragment;
   uint32_t chunk;
   Tables &tables;
-  const cost::Machine &machine = tables.machine;
   ClassReader &reader;
   FragmentModel model;
   llvm::DenseMap<Value, uint32_t> values;
@@ -194,7 +195,7 @@ private:
     }
     Action &copy = act(program::StepKind::Copy, ("copy " + result.getName()).str(), result, result.getValue(), {});
     copy.outputs.push_back(static_cast<uint32_t>(model.values.size()));
-    setDuration(copy, machine, movedBytes(storageBytes(type)));
+    setDuration(copy, reader.machines, movedBytes(storageBytes(type)));
     model.values.emplace_back();
     model.values.back().bytes = storageBytes(type);
     model.values.back().result = index;
@@ -221,7 +222,7 @@ private:
     for (auto [result, operand] : kernel.getInplacePairs())
       action.inplace.emplace_back(static_cast<uint32_t>(result), static_cast<uint32_t>(operand));
     action.flops = kernel.getFlops().convertToDouble();
-    setDuration(action, machine, operationOf(kernel));
+    setDuration(action, reader.machines, operationOf(kernel));
     return success();
   }
 
@@ -265,7 +266,7 @@ private:
     double bytes =
         static_cast<double>(storageBytes(type) + storageBytes(matmul.getRhs().getType())) + (matmul.getAccumulator() ? 2 : 1) * made;
     setDuration(
-        action, machine,
+        action, reader.machines,
         {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK())});
     return success();
   }
@@ -350,7 +351,7 @@ private:
     for (auto [operand, offset] : llvm::zip(attention->getOperands(), attention.getOffsets()))
       action.inputOffsets.push_back(static_cast<uint64_t>(offset) * (getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() / 8));
     action.flops = attention.getFlops().convertToDouble();
-    setDuration(action, machine,
+    setDuration(action, reader.machines,
                 {gradient ? cost::Work::AttentionGradient : cost::Work::Attention, *element, 0, action.flops, 0,
                  double(attention.getRows()), 0, 0});
     return success();
@@ -368,7 +369,7 @@ private:
     entry.event = static_cast<uint32_t>(event);
     entry.type = *element;
     entry.count = static_cast<uint64_t>(cast<RankedTensorType>(type).getNumElements());
-    action.seconds = cost::transferSeconds(machine, static_cast<double>(storageBytes(type)), tables.pipelineLevel);
+    action.seconds = cost::transferSeconds(tables.machine, static_cast<double>(storageBytes(type)), tables.pipelineLevel);
     return success();
   }
 
@@ -439,47 +440,14 @@ private:
     if (kind == program::CollectiveKind::AllReduce)
       action.inplace.emplace_back(part, part);
     bucketBytes += bytes;
-    action.seconds = cost::collectiveSeconds(machine, kind, bucketBytes, dist::spanOf(machine, tables.mesh, dist::stringsOf(op.getAxes())));
+    action.seconds = 0;
+    for (const cost::Machine &machine : reader.machines)
+      action.seconds = std::max(action.seconds, cost::collectiveSeconds(machine, kind, bucketBytes,
+                                                                        dist::spanOf(machine, tables.mesh, dist::stringsOf(op.getAxes()))));
     return tables.program.collectives.back().get();
   }
 
   int64_t ranksAlong(ArrayAttr axes) const { return tables.mesh.sizeOf(dist::stringsOf(axes)); }
-
-  /// The geometry of a gathered or scattered dimension; of flat pieces, and where the last shards hold padding: shares of a row.
-  static void cut(program::CollectiveT &entry, RankedTensorType smaller, RankedTensorType larger, StringRef dim, int64_t ranks) {
-    if (dist::layoutOf(smaller) && dist::layoutOf(smaller).isFlat()) {
-      entry.split = smaller.getNumElements();
-      entry.whole = static_cast<uint64_t>(larger.getNumElements());
-      return;
-    }
-    cut(entry, smaller, dim);
-    int64_t size = larger.getDimSize(nn::dimOf(larger, StringAttr::get(larger.getContext(), dim)));
-    if (size != entry.split * ranks)
-      entry.whole = static_cast<uint64_t>(size);
-  }
-
-  /// [outer, split, inner] of the smaller piece.
-  static void cut(program::CollectiveT &entry, RankedTensorType piece, StringRef dim) {
-    int64_t split = nn::dimOf(piece, StringAttr::get(piece.getContext(), dim)); // there: the verifier of the move looked
-    for (int64_t i = 0; i < piece.getRank(); ++i)
-      (i < split ? entry.outer : i == split ? entry.split : entry.inner) *= piece.getDimSize(i);
-  }
-
-  /// [outer, split, middle, concat, inner] of a block, which has the smaller size of both dimensions.
-  static void cutTwice(program::CollectiveT &entry, dist::AllToAllOp op) {
-    auto input = cast<RankedTensorType>(op.getInput().getType()), result = cast<RankedTensorType>(op.getResult().getType());
-    int64_t split = nn::dimOf(input, op.getSplitAttr()), concat = nn::dimOf(input, op.getConcatAttr());
-    entry.concat_first = concat < split;
-    entry.middle = entry.concat = 1;
-    for (int64_t i = 0; i < input.getRank(); ++i) {
-      int64_t &part = i == split                    ? entry.split
-                      : i == concat                 ? entry.concat
-                      : i < std::min(split, concat) ? entry.outer
-                      : i > std::max(split, concat) ? entry.inner
-                                                    : entry.middle;
-      part *= std::min(input.getDimSize(i), result.getDimSize(i));
-    }
-  }
 
   /// The k-th collective that joins stages is the same event on every stage; the verifier checks that they agree.
   uint32_t spanningEvent() {

@@ -4,6 +4,7 @@
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/export/ProgramTables.h"
 #include "compiler/passes/export/StepTimes.h"
+#include "compiler/passes/schedule/StageMachines.h"
 
 #include <set>
 
@@ -21,6 +22,12 @@ void Tables::setMesh(dist::MeshAttr mesh) {
   together = machine.kind == dsl::MachineKind::Device ? 1 : std::min(world, machine.ranks);
   capacity = cost::capacityOf(machine);
   machine = cost::machineOfRanks(machine, together);
+}
+
+std::vector<cost::Machine> Tables::asRanksFind(std::vector<cost::Machine> machines) const {
+  for (cost::Machine &one : machines)
+    one = cost::machineOfRanks(one, together);
+  return machines;
 }
 
 uint32_t Tables::addLabel(StringRef name, Operation *op) {
@@ -106,7 +113,7 @@ FragmentModel makePrologue(ClassReader &reader, Tables &tables, int64_t stage) {
     action.kind = program::StepKind::Zero;
     action.label = tables.addLabel(("zero " + name).str(), tables.symbols.lookup<nn::VariableOp>(name));
     action.outputs = {static_cast<uint32_t>(model.values.size())};
-    setDuration(action, tables.machine, movedBytes(variable.bytes));
+    setDuration(action, reader.machines, movedBytes(variable.bytes));
     model.values.push_back(value);
     model.actions.push_back(action);
   }
@@ -145,8 +152,15 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   pipe::ProgramOp scheduled = *programs.begin();
   tables.setMesh(dist::meshOf(scheduled));
   tables.pipelineAxis = scheduled.getAxisAttr();
+  FailureOr<StageMachines> machines = StageMachines::of(module, tables.pipelineAxis, scheduled.getStages());
+  if (failed(machines))
+    return failure();
+  if (machines->sets().size() == 1)
+    tables.machine = tables.asRanksFind(machines->machinesOf(0)).front();
   if (tables.pipelineAxis)
     tables.pipelineLevel = dist::spanOf(tables.machine, tables.mesh, {tables.pipelineAxis}).level;
+  if (machines->sets().size() > 1)
+    tables.pipelineLevel = cost::LinkLevel::Cluster;
   for (auto [index, variable] : llvm::enumerate(module.getOps<nn::VariableOp>()))
     tables.variables[variable.getSymName()] = static_cast<uint32_t>(index);
 
@@ -154,6 +168,7 @@ FailureOr<std::vector<ClassModel>> readPipe(Tables &tables) {
   std::set<uint32_t> owned;
   for (int64_t stage = 0; stage < scheduled.getStages(); ++stage) {
     ClassReader reader;
+    reader.machines = tables.asRanksFind(machines->machinesOf(stage));
     ClassModel &model = reader.model;
     model.name = "stage" + std::to_string(stage);
     model.stage = static_cast<uint32_t>(stage);

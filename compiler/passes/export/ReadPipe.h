@@ -22,12 +22,14 @@ struct Tables {
   llvm::StringMap<uint32_t> variables, kernels; ///< by name
   std::vector<uint32_t> spanningEvents;         ///< of the collectives that join stages, by place in a stage's program
   uint32_t nextEvent = 0;
-  cost::Machine machine;                                 ///< as one rank sees it
+  cost::Machine machine;                                 ///< as one rank sees it; an uneven one has only links
   double together = 1;                                   ///< ranks that share its cores ...
   cost::LinkLevel pipelineLevel = cost::LinkLevel::Host; ///< between neighbours of the pipeline
   double capacity = 1;                                   ///< ... and how many cores' work these do at once
   /// Reads the mesh of the program, and which of its ranks stand on one machine.
   void setMesh(dist::MeshAttr mesh);
+  /// Machines as one rank sees them.
+  std::vector<cost::Machine> asRanksFind(std::vector<cost::Machine> machines) const;
   llvm::DenseMap<mlir::Attribute, uint32_t> rules; ///< labels of the plan's rules, by their named locations
   uint32_t addLabel(llvm::StringRef name, mlir::Operation *op);
   /// The label of a rule of the plan: its text and its line.
@@ -37,6 +39,7 @@ struct Tables {
 /// What a class knows while its fragments are read.
 struct ClassReader {
   ClassModel model;
+  std::vector<cost::Machine> machines;         ///< that its ranks stand on, as they see them
   llvm::StringMap<uint32_t> variables, inputs; ///< names to places in the model
   uint32_t spanning = 0;                       ///< collectives that join stages, so far
 };

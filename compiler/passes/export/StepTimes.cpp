@@ -37,10 +37,13 @@ cost::Operation operationOf(rank::KernelOp kernel) {
   return operation;
 }
 
-void setDuration(Action &action, const cost::Machine &machine, const cost::Operation &operation) {
-  cost::Duration duration = cost::stepDuration(machine, operation);
-  action.seconds = duration.seconds;
-  action.cores = duration.cores;
+void setDuration(Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation) {
+  action.seconds = 0;
+  for (const cost::Machine &machine : machines)
+    if (cost::Duration duration = cost::stepDuration(machine, operation); duration.seconds >= action.seconds) {
+      action.seconds = duration.seconds;
+      action.cores = duration.cores;
+    }
 }
 
 cost::Operation movedBytes(uint64_t bytes) { return {cost::Work::Move, program::ElementType::F32, double(bytes), 0, 0, 0, 0, 0}; }

@@ -14,7 +14,7 @@ cost::Operation operationOf(rank::KernelOp kernel);
 /// A step that writes so many bytes and computes nothing.
 cost::Operation movedBytes(uint64_t bytes);
 
-/// The step's planned time.
-void setDuration(Action &action, const cost::Machine &machine, const cost::Operation &operation);
+/// The step's planned time: on the slowest of the machines that its ranks stand on.
+void setDuration(Action &action, const std::vector<cost::Machine> &machines, const cost::Operation &operation);
 
 } // namespace npar::memory

@@ -3,6 +3,7 @@
 #include "compiler/dialects/dist/ModuleMachine.h"
 #include "compiler/passes/schedule/OpCost.h"
 #include "compiler/passes/schedule/Schedule.h"
+#include "compiler/passes/schedule/StageMachines.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/schedule/WeightOps.h"
 #include "compiler/schedules/Text.h"
@@ -22,14 +23,28 @@ namespace npar {
 
 namespace {
 
-/// What the ops of @micro cost, by their place in the chain of blocks.
+/// What the ops of @micro cost on some machines, by their place in the chain of blocks.
 struct Chain {
   std::vector<schedules::StageCost> blocks; ///< of each block, F, B and W
   schedules::StageCost before, after;
-  double transfer = 0; ///< the longest message from a block to the next
 
   static double total(const schedules::StageCost &cost) { return cost.forward + cost.backward + cost.weight; }
-  size_t length() const { return blocks.size(); }
+  cost::ChainCosts totals() const {
+    cost::ChainCosts costs{{}, total(before), total(after)};
+    for (const schedules::StageCost &block : blocks)
+      costs.blocks.push_back(total(block));
+    return costs;
+  }
+};
+
+/// The chain on each stage: one for all, or where machines are uneven by their sets.
+struct Chains {
+  StageMachines machines;
+  std::vector<Chain> of; ///< the sets of machines
+  double transfer = 0;   ///< the longest message from a block to the next
+
+  const Chain &on(int64_t stage) const { return of[machines.setOf(stage)]; }
+  size_t length() const { return of.front().blocks.size(); }
 };
 
 void add(schedules::StageCost &sum, const schedules::StageCost &cost) {
@@ -67,7 +82,10 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
 
     int64_t length = chainLength(module, micro);
     markWeightOps(micro);
-    Chain chain = measure(micro, length, pipeline->axis);
+    FailureOr<StageMachines> machines = StageMachines::of(module, pipeline->axis, pipeline->stages);
+    if (failed(machines))
+      return signalPassFailure();
+    Chains chain = measure(micro, length, pipeline->axis, std::move(*machines));
     FailureOr<Parts> parts = failure();
     if (succeeded(checkCounts(*pipeline, chain)))
       parts = cut(*pipeline, chain);
@@ -111,20 +129,26 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     return length;
   }
 
-  Chain measure(func::FuncOp micro, int64_t length, StringAttr axis) {
+  Chains measure(func::FuncOp micro, int64_t length, StringAttr axis, StageMachines machines) {
     const schedules::StageCost nothing{0, 0, 0};
-    Chain chain{std::vector<schedules::StageCost>(length, nothing), nothing, nothing};
+    size_t sets = machines.sets().size();
+    Chains chains{std::move(machines), {sets, {std::vector<schedules::StageCost>(length, nothing), nothing, nothing}}};
     std::vector<double> leaving(length + 1, 0); // bytes that a block, or what is before the chain, sends on
     dist::MeshAttr mesh = dist::meshOf(getOperation());
-    const cost::Machine machine = dist::machineOf(getOperation());
     for (Operation &op : micro.getOps()) {
       nn::AtAttr at = nn::getAt(&op);
       if (!at)
         continue;
       int64_t block = at.getBlock();
       bool isForward = at.getPhase() == nn::Phase::Forward;
-      schedules::StageCost &cost = block < 0 ? chain.before : block >= length ? chain.after : chain.blocks[block];
-      (isForward ? cost.forward : op.hasAttr(weightAttribute) ? cost.weight : cost.backward) += opSeconds(&op, machine, mesh);
+      for (size_t set = 0; set < sets; ++set) {
+        Chain &chain = chains.of[set];
+        schedules::StageCost &cost = block < 0 ? chain.before : block >= length ? chain.after : chain.blocks[block];
+        double seconds = 0;
+        for (const cost::Machine &machine : chains.machines.sets()[set])
+          seconds = std::max(seconds, opSeconds(&op, machine, mesh));
+        (isForward ? cost.forward : op.hasAttr(weightAttribute) ? cost.weight : cost.backward) += seconds;
+      }
       if (!isForward || isRepeated(&op) || block >= length)
         continue;
       for (Value result : op.getResults())
@@ -132,13 +156,16 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
           leaving[std::max<int64_t>(block + 1, 0)] += tensorBytes(result.getType());
     }
     double most = *std::max_element(leaving.begin(), leaving.end());
+    const cost::Machine machine = sets == 1 ? chains.machines.machinesOf(0).front() : dist::machineOf(getOperation());
     cost::LinkLevel level = axis ? dist::spanOf(machine, mesh, {axis}).level : cost::LinkLevel::Host;
-    chain.transfer = most > 0 ? cost::transferSeconds(machine, most, level) : 0;
-    return chain;
+    if (sets > 1)
+      level = cost::LinkLevel::Cluster;
+    chains.transfer = most > 0 ? cost::transferSeconds(machine, most, level) : 0;
+    return chains;
   }
 
   /// What the plan says of the blocks of each part; the language has checked it where it knew enough.
-  LogicalResult checkCounts(const Pipeline &pipeline, const Chain &chain) {
+  LogicalResult checkCounts(const Pipeline &pipeline, const Chains &chain) {
     ArrayRef<int64_t> counts = pipeline.counts;
     if (counts.empty())
       return success();
@@ -158,7 +185,7 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
   }
 
   /// Cuts for the plain pipeline, to have costs; where the schedule made for these places the parts otherwise, cuts again.
-  FailureOr<Parts> cut(const Pipeline &pipeline, const Chain &chain) {
+  FailureOr<Parts> cut(const Pipeline &pipeline, const Chains &chain) {
     schedules::Request request;
     request.stages = static_cast<int>(pipeline.stages);
     request.micros = static_cast<int>(pipeline.micros);
@@ -197,22 +224,27 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
   }
 
   /// Cuts one part per stage. Where the plan counts the blocks of more, only the costs are asked for: each stage has an equal share.
-  FailureOr<Parts> cutPlain(const Pipeline &pipeline, const Chain &chain) {
+  FailureOr<Parts> cutPlain(const Pipeline &pipeline, const Chains &chain) {
     schedules::Placement placement = schedules::loopPlacement(static_cast<int>(pipeline.stages), 1);
     if (pipeline.counts.empty() || pipeline.counts.size() == placement.size())
       return cutFor(pipeline, chain, placement, 1);
-    schedules::StageCost share{0, 0, 0};
-    add(share, chain.before);
-    add(share, chain.after);
-    for (const schedules::StageCost &block : chain.blocks)
-      add(share, block);
-    for (double *cost : {&share.forward, &share.backward, &share.weight})
-      *cost /= static_cast<double>(pipeline.stages);
-    return Parts{{}, {}, std::vector<schedules::StageCost>(pipeline.stages, share), std::nullopt};
+    Parts parts;
+    for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
+      const Chain &own = chain.on(stage);
+      schedules::StageCost share{0, 0, 0};
+      add(share, own.before);
+      add(share, own.after);
+      for (const schedules::StageCost &block : own.blocks)
+        add(share, block);
+      for (double *cost : {&share.forward, &share.backward, &share.weight})
+        *cost /= static_cast<double>(pipeline.stages);
+      parts.costs.push_back(share);
+    }
+    return parts;
   }
 
   /// Cuts the chain by the plan's counts or, where it has none, so that stages are balanced.
-  FailureOr<Parts> cutFor(const Pipeline &pipeline, const Chain &chain, const schedules::Placement &placement, int chunks) {
+  FailureOr<Parts> cutFor(const Pipeline &pipeline, const Chains &chain, const schedules::Placement &placement, int chunks) {
     size_t stages = placement.size() / chunks;
     Parts parts{placement, {}, std::vector<schedules::StageCost>(stages, {0, 0, 0}), std::nullopt};
     if (!pipeline.counts.empty()) {
@@ -223,10 +255,10 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
     } else if (placement.size() == 1) {
       parts.counts = {static_cast<int>(chain.length())};
     } else {
-      std::vector<double> blocks;
-      for (const schedules::StageCost &block : chain.blocks)
-        blocks.push_back(Chain::total(block));
-      parts.counts = cost::balanceParts(blocks, placement, Chain::total(chain.before), Chain::total(chain.after));
+      std::vector<cost::ChainCosts> costs;
+      for (size_t stage = 0; stage < (chain.of.size() == 1 ? 1 : stages); ++stage)
+        costs.push_back(chain.on(static_cast<int64_t>(stage)).totals());
+      parts.counts = cost::balanceParts(costs, placement);
     }
     if (parts.counts.empty()) {
       InFlightDiagnostic error = getOperation().emitError("the pipeline has ") << stages << " stages";
@@ -234,12 +266,12 @@ struct ScheduleStages : impl::ScheduleStagesBase<ScheduleStages> {
         error << " of " << chunks << " chunks, " << placement.size() << " parts,";
       return error << " but the model repeats only " << chain.length() << " blocks";
     }
-    add(parts.costs[placement.front()], chain.before);
-    add(parts.costs[placement.back()], chain.after);
+    add(parts.costs[placement.front()], chain.on(placement.front()).before);
+    add(parts.costs[placement.back()], chain.on(placement.back()).after);
     size_t block = 0;
     for (size_t place = 0; place < placement.size(); ++place)
       for (int i = 0; i < parts.counts[place]; ++i)
-        add(parts.costs[placement[place]], chain.blocks[block++]);
+        add(parts.costs[placement[place]], chain.on(placement[place]).blocks[block++]);
     return parts;
   }
 

@@ -1,6 +1,8 @@
 // Levels and spans of groups: hosts of 8 devices, two hosts in a rack.
 #include "compiler/cost/Topology.h"
 
+#include "dsl/machine/Hosts.h"
+
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -23,7 +25,78 @@ std::vector<std::vector<int64_t>> hostsOf(int64_t world) {
   return hosts;
 }
 
+/// Two hosts of 8 and two of 4 devices, whose links are half as fast; between them links of 5 bytes/s.
+Machine uneven() {
+  Machine large = cluster(), small = cluster(), both;
+  large.name = "large", small.name = "small";
+  large.price = 30, small.price = 10;
+  small.ranks = 4;
+  small.link(LinkLevel::Host).bandwidth = 100, small.link(LinkLevel::Host).latency = 3;
+  both.link(LinkLevel::Cluster) = {5, 7, 0, 0, 0, 0};
+  both.kinds = {{"large", 2, large}, {"small", 2, small}};
+  dsl::joinKinds(both);
+  return both;
+}
+
+std::vector<std::vector<int64_t>> unevenHosts() {
+  return {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}, {16, 17, 18, 19}, {20, 21, 22, 23}};
+}
+
 } // namespace
+
+TEST(Topology, KindsOfHostsFillUpInOrder) {
+  Machine machine = uneven();
+  EXPECT_EQ(dsl::hostCount(machine), 4);
+  EXPECT_EQ(dsl::placeCount(machine), 24);
+  EXPECT_EQ(dsl::placeAt(machine, 15).host, 1);
+  EXPECT_EQ(dsl::placeAt(machine, 16).host, 2);
+  EXPECT_EQ(dsl::placeAt(machine, 23).slot, 3);
+  std::vector<int64_t> hosts;
+  for (int64_t ranks : {1, 8, 9, 16, 17, 20, 21, 24})
+    hosts.push_back(dsl::hostsFor(machine, ranks));
+  EXPECT_EQ(hosts, (std::vector<int64_t>{1, 1, 2, 2, 3, 3, 4, 4}));
+  EXPECT_EQ(dsl::placesOf(machine, 3), 20);
+  EXPECT_EQ(dsl::kindOfHost(machine, 1), 0u);
+  EXPECT_EQ(dsl::kindOfHost(machine, 2), 1u);
+  EXPECT_DOUBLE_EQ(machine.ranks, 4);
+  EXPECT_DOUBLE_EQ(machine.price, 20);
+  Machine alike = cluster();
+  EXPECT_EQ(dsl::hostsFor(alike, 17), 3);
+  EXPECT_EQ(dsl::placesOf(alike, 3), 24);
+  EXPECT_EQ(dsl::placeCount(alike), 0);
+}
+
+/// Inside a kind its own links count, between kinds the file's; who stands on both is no faster than the slower kind inside a host.
+TEST(Topology, LinksOfKinds) {
+  Machine machine = uneven();
+  Topology topology(machine, unevenHosts(), 24);
+  auto gather = [&](const std::vector<int64_t> &ranks) {
+    return collectiveSeconds(topology.machineJoining(ranks), program::CollectiveKind::AllGather, 400, topology.spanOf(ranks));
+  };
+  EXPECT_DOUBLE_EQ(gather({0, 1, 2, 3}), 2 * 1 + 300.0 / 200);
+  EXPECT_DOUBLE_EQ(gather({16, 17, 18, 19}), 2 * 3 + 300.0 / 100);
+  EXPECT_DOUBLE_EQ(gather({0, 8}), 4 + 200.0 / 10);
+  EXPECT_DOUBLE_EQ(gather({8, 16}), 7 + 200.0 / 5);
+  EXPECT_EQ(topology.levelBetween(15, 16), LinkLevel::Cluster);
+  EXPECT_EQ(topology.levelBetween(16, 19), LinkLevel::Host);
+  EXPECT_EQ(topology.machineOf(15).name, "large");
+  EXPECT_EQ(topology.machineOf(16).name, "small");
+  EXPECT_EQ(topology.firstOfKinds({3, 5, 17, 20}), (std::vector<int64_t>{3, 17}));
+  EXPECT_DOUBLE_EQ(machine.link(LinkLevel::Host).bandwidth, 100);
+  EXPECT_DOUBLE_EQ(machine.link(LinkLevel::Host).latency, 3);
+}
+
+/// Racks of two hosts begin with each kind: hosts 1 to 4 of four of the second kind, after one of the first.
+TEST(Topology, RacksBeginAnewWithEachKind) {
+  Machine machine = uneven();
+  machine.kinds[0].hosts = 1, machine.kinds[1].hosts = 4;
+  machine.kinds[1].machine.link(LinkLevel::Rack) = {50, 2, 2, 0, 0, 0, 0};
+  Topology topology(machine, {{0}, {1}, {2}, {3}, {4}}, 5);
+  EXPECT_EQ(topology.levelBetween(0, 1), LinkLevel::Cluster);
+  EXPECT_EQ(topology.levelBetween(1, 2), LinkLevel::Rack);
+  EXPECT_EQ(topology.levelBetween(2, 3), LinkLevel::Cluster);
+  EXPECT_EQ(topology.levelBetween(3, 4), LinkLevel::Rack);
+}
 
 TEST(Topology, TheNearestLevelJoinsTwoRanks) {
   Machine machine = cluster();

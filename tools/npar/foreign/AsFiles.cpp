@@ -164,10 +164,10 @@ std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, ds
   return json.dump(2) + "\n";
 }
 
-ExitCode printPlanAs(const ModelOptions &options, ForeignFormat format) {
+Outcome<std::string> planAs(const ModelOptions &options, ForeignFormat format, std::string *refusal) {
   if (options.isCompiled())
     return fail(ExitCode::Usage, "--as needs the plan's text: give the model text (.npar) instead of '" + options.model + "'");
-  Outcome<ElaboratedModel> elaborated = elaborateModel(options);
+  Outcome<ElaboratedModel> elaborated = elaborateModel(options, {}, /*withWarnings=*/!refusal);
   if (!elaborated.ok())
     return elaborated.code();
   Outcome<dsl::FrontendOptions> frontend = options.frontend();
@@ -180,11 +180,15 @@ ExitCode printPlanAs(const ModelOptions &options, ForeignFormat format) {
     text = format == ForeignFormat::Megatron     ? megatronText(*run, program, diagnostics)
            : format == ForeignFormat::Torchtitan ? torchtitanText(*run, program, diagnostics)
                                                  : deepSpeedText(*run, program, diagnostics);
-  diagnostics.print(std::cerr);
+  if (!refusal)
+    diagnostics.print(std::cerr);
+  else
+    for (const dsl::Diagnostic &one : diagnostics.all())
+      if (refusal->empty() && one.severity == dsl::Severity::Error)
+        *refusal = one.message;
   if (diagnostics.hasErrors())
     return ExitCode::BadInput;
-  std::cout << text;
-  return ExitCode::Good;
+  return text;
 }
 
 } // namespace npar::driver

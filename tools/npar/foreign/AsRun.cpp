@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <map>
 
 namespace npar::driver {
 namespace {
@@ -103,11 +103,7 @@ private:
       return;
     const dsl::Pipeline &pipeline = *plan.pipeline;
     pp = pipeline.mesh;
-    static const std::map<ForeignFormat, std::set<std::string>> known = {
-        {ForeignFormat::Megatron, {"1f1b", "interleaved"}},
-        {ForeignFormat::Torchtitan, {"1f1b", "gpipe", "interleaved", "looped_bfs", "zb_v", "dualpipe_v"}},
-        {ForeignFormat::DeepSpeed, {"1f1b"}}};
-    const std::set<std::string> &of = known.at(format);
+    const std::set<std::string> &of = schedulesOf(format);
     if (!pipeline.path.empty() || of.count(pipeline.schedule) == 0)
       error(pipeline.location, fmt::format("{} has no schedule '{}'", name, pipeline.schedule),
             fmt::format("it has {}", fmt::join(of, ", ")));
@@ -316,6 +312,14 @@ private:
 };
 
 } // namespace
+
+const std::set<std::string> &schedulesOf(ForeignFormat format) {
+  static const std::map<ForeignFormat, std::set<std::string>> known = {
+      {ForeignFormat::Megatron, {"1f1b", "interleaved"}},
+      {ForeignFormat::Torchtitan, {"1f1b", "gpipe", "interleaved", "looped_bfs", "zb_v", "dualpipe_v"}},
+      {ForeignFormat::DeepSpeed, {"1f1b"}}};
+  return known.at(format);
+}
 
 std::optional<ForeignRun> runOfPlan(const dsl::Program &program, const dsl::KnownSchedules &schedules, ForeignFormat format,
                                     dsl::Diagnostics &diagnostics) {

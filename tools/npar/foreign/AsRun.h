@@ -5,7 +5,9 @@
 #include "dsl/Schedules.h"
 #include "tools/npar/foreign/ForeignRun.h"
 #include "tools/npar/model/ModelOptions.h"
-#include "tools/npar/terminal/ExitCode.h"
+#include "tools/npar/terminal/Outcome.h"
+
+#include <set>
 
 namespace npar::driver {
 
@@ -19,7 +21,11 @@ std::string megatronText(const ForeignRun &run, const dsl::Program &program, dsl
 std::string torchtitanText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);
 std::string deepSpeedText(const ForeignRun &run, const dsl::Program &program, dsl::Diagnostics &diagnostics);
 
-/// Prints the plan that `options` lead to for that program on standard output, or what stands against it.
-ExitCode printPlanAs(const ModelOptions &options, ForeignFormat format);
+/// The schedules of pipelines that it has.
+const std::set<std::string> &schedulesOf(ForeignFormat format);
+
+/// The plan that `options` lead to as that program takes it. What stands against it, or is done in another way, is printed; with `refusal`
+/// that gets the words of the first error, and nothing is printed.
+Outcome<std::string> planAs(const ModelOptions &options, ForeignFormat format, std::string *refusal = nullptr);
 
 } // namespace npar::driver

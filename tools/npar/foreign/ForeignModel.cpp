@@ -95,6 +95,13 @@ ExitCode takeConstants(std::vector<std::string> &settings, const std::vector<std
   return ExitCode::Good;
 }
 
+/// Types that the file says for gradients and sums stay where they are of a 16-bit type.
+void compute(ForeignRun &run, const std::string &type) {
+  run.precision = type;
+  if (type != "bf16" && type != "fp16")
+    run.gradients.clear(), run.reduce.clear();
+}
+
 } // namespace
 
 void ForeignFlags::addTo(CLI::App &app) {
@@ -136,9 +143,9 @@ ExitCode ForeignFlags::check(const ModelOptions &model) const {
   return flag ? fail(ExitCode::Usage, std::string(flag) + " is of a model's text, and --from makes one") : ExitCode::Good;
 }
 
-Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &given, int64_t devices) {
+Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &given, int64_t devices, const RunChanges &changes) {
   ForeignHints hints;
-  hints.world = flags.world > 0 ? flags.world : devices;
+  hints.world = flags.world > 0 ? flags.world : devices, hints.batch = changes.batch;
   for (const std::string &setting : given.settings)
     hints.vocabularyIsKnown = hints.vocabularyIsKnown || setting.rfind("vocab=", 0) == 0;
   std::string import;
@@ -166,6 +173,8 @@ Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &
   diagnostics.print(std::cerr);
   if (!run || diagnostics.hasErrors())
     return ExitCode::BadInput;
+  if (!changes.compute.empty())
+    compute(*run, changes.compute);
 
   if (program) {
     run->constants = constants;
@@ -191,6 +200,7 @@ Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &
     return fail(ExitCode::BadInput, "model '" + program->model.name + "' has no repeated blocks for a pipeline");
 
   ForeignModel model;
+  model.import = import;
   model.text = planText(*run, targetOf(*program, import), flags.from);
   const char *name = planNameOf(run->format);
   model.file = std::make_shared<TemporaryText>(name, model.text);

@@ -25,16 +25,23 @@ class TemporaryText;
 
 struct ForeignModel {
   ForeignRun run;
+  std::string import;                  ///< its model: one of the standard library
   std::string text;                    ///< of the plan
   ModelOptions options;                ///< that lead to it
   std::shared_ptr<TemporaryText> file; ///< where `options` find it, as long as this lives
 };
 
-/// `devices`: how many --hosts have; 0: not given. `given` has settings and the machine.
-Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &given, int64_t devices);
+/// What is said beside the file in place of its own.
+struct RunChanges {
+  int64_t batch = 0;   ///< 0: the file's
+  std::string compute; ///< empty: the file's
+};
 
-/// What was understood, what was assumed, what was not taken.
-std::string foreignText(const ForeignFlags &flags, const ForeignModel &model);
+/// `devices`: how many --hosts have; 0: not given. `given` has settings and the machine.
+Outcome<ForeignModel> modelOfRun(const ForeignFlags &flags, const ModelOptions &given, int64_t devices, const RunChanges &changes = {});
+
+/// What was understood, what was assumed, what was not taken. `compiled`: the plan is, so its order was checked.
+std::string foreignText(const ForeignFlags &flags, const ForeignModel &model, bool compiled = true);
 nlohmann::ordered_json foreignJson(const ForeignFlags &flags, const ForeignModel &model);
 
 } // namespace npar::driver

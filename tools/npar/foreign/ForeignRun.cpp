@@ -42,7 +42,7 @@ void fillMesh(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diag
     run.dp *= run.replicas, run.replicas = 1;
 }
 
-void fillBatch(ForeignRun &run, dsl::Diagnostics &diagnostics) {
+void fillBatch(ForeignRun &run, const ForeignHints &hints, dsl::Diagnostics &diagnostics) {
   int64_t rows = run.dp * run.replicas;
   dsl::Location at = run.has("batch") ? run.placeOf("batch") : run.placeOf("micro");
   if (run.micro == 0) { // of DeepSpeed: two of three sizes
@@ -55,7 +55,9 @@ void fillBatch(ForeignRun &run, dsl::Diagnostics &diagnostics) {
   }
   if (run.batch == 0)
     run.batch = rows * run.micro * run.accumulation;
-  if (run.batch % (rows * run.micro) != 0)
+  if (hints.batch > 0)
+    run.batch = hints.batch;
+  else if (run.batch % (rows * run.micro) != 0)
     diagnostics
         .error(at, fmt::format("a batch of {} is not divisible by dp {} times {} sequences of a micro-batch", run.batch, rows, run.micro))
         .help(at, fmt::format("{} is the next that is", (run.batch / (rows * run.micro) + 1) * rows * run.micro));
@@ -101,7 +103,7 @@ std::optional<ForeignRun> understand(const ForeignFile &file, const ForeignHints
   }
   fillMesh(run, hints, diagnostics);
   if (!diagnostics.hasErrors())
-    fillBatch(run, diagnostics);
+    fillBatch(run, hints, diagnostics);
   if (run.batch / std::max<int64_t>(1, run.dp * run.replicas * run.micro) < run.pp && run.schedule == "interleaved" &&
       !diagnostics.hasErrors())
     run.assumed.push_back("there are fewer micro-batches than stages");

@@ -54,6 +54,7 @@ struct ForeignRun {
 /// What the caller knows besides the file.
 struct ForeignHints {
   int64_t world = 0;              ///< of --world, or of --hosts; 0: neither
+  int64_t batch = 0;              ///< in place of the file's, whether the mesh divides it or not; 0: the file's
   bool modelIsKnown = false;      ///< --model-config says it
   bool vocabularyIsKnown = false; ///< --set says it
   int64_t layers = 0;             ///< of that model; 0: unknown

@@ -16,7 +16,7 @@ int64_t microsOf(const ForeignRun &run) { return run.batch / (run.dp * run.repli
 
 } // namespace
 
-std::string foreignText(const ForeignFlags &flags, const ForeignModel &model) {
+std::string foreignText(const ForeignFlags &flags, const ForeignModel &model, bool compiled) {
   const ForeignRun &run = model.run;
   std::string text = fmt::format("'{}', a run of {}\n\n", flags.from, nameOf(run.format));
   auto row = [&](const char *name, const std::string &value) { text += fmt::format("  {:<22}{}\n", name, value); };
@@ -36,7 +36,7 @@ std::string foreignText(const ForeignFlags &flags, const ForeignModel &model) {
                        (run.reduce.empty() || run.precision == "f32" ? "" : ", sums " + run.reduce));
   if (!model.options.settings.empty())
     row("changed by --set", fmt::format("{}", fmt::join(model.options.settings, ", ")));
-  row("order", "checked: it cannot hang");
+  row("order", compiled ? "checked: it cannot hang" : "not checked: the plan is refused");
   if (!run.assumed.empty())
     text += "\n  assumed\n";
   for (const std::string &sentence : run.assumed)

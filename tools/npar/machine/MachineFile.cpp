@@ -101,7 +101,7 @@ Outcome<dsl::Machine> readMachineFile(const std::optional<std::string> &path) {
     return dsl::referenceMachine();
   dsl::Sources sources;
   dsl::Diagnostics diagnostics(sources);
-  std::optional<dsl::Machine> machine = dsl::loadMachine(*path, sources, diagnostics);
+  std::optional<dsl::Machine> machine = dsl::loadMachine(*path, {standardLibrary()}, sources, diagnostics);
   diagnostics.print(std::cerr);
   if (!machine)
     return ExitCode::BadInput;

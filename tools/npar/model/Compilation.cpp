@@ -1,6 +1,8 @@
 // Runs front end and compiler, or the loader, and prints what they report.
 #include "tools/npar/model/Compilation.h"
 
+#include "dsl/machine/Hosts.h"
+#include "engine/program/HostPlacement.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/terminal/Waiting.h"
 
@@ -97,6 +99,12 @@ Outcome<ElaboratedModel> elaborateModel(const ModelOptions &options, const Setti
   Outcome<dsl::Program> program = compilation->elaborate(settings, withWarnings);
   if (!program.ok())
     return program.code();
+  if (options.place && program->machine && dsl::isUneven(*program->machine)) {
+    engine::Result<program::PlaceWords> words = program::readPlace(*options.place);
+    if (!words.ok())
+      return fail(ExitCode::Usage, words.status().message());
+    program->plan.place = dsl::HostOrder{words->order, words->inside, program->plan.location};
+  }
   return ElaboratedModel{std::move(compilation), std::move(*program)};
 }
 

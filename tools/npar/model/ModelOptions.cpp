@@ -63,6 +63,16 @@ std::optional<std::pair<std::string, std::string>> settingOf(const std::string &
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+std::optional<std::string> takeSetting(std::vector<std::string> &settings, const std::string &key) {
+  std::optional<std::string> value;
+  for (auto one = settings.begin(); one != settings.end();)
+    if (auto pair = settingOf(*one); pair && pair->first == key)
+      value = pair->second, one = settings.erase(one);
+    else
+      ++one;
+  return value;
+}
+
 void ModelOptions::addTo(CLI::App &app) {
   app.add_option("MODEL", model, "model text (.npar), a model of the standard library by name, or a compiled program (.npx)")->required();
   app.add_option("--plan", plan, "plan to follow, 'none' for one rank (default: the file's only plan)")

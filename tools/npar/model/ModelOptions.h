@@ -15,8 +15,9 @@ namespace npar::driver {
 struct ModelOptions {
   std::string model; ///< as given: a path, or the name of a model of the standard library
   std::optional<std::string> plan, train, config;
-  std::vector<std::string> settings;                          ///< `key=value`
+  std::vector<std::string> settings;  ///< `key=value`
   std::optional<std::string> machine; ///< the text of the machine that times are planned for; nothing: the reference machine
+  std::optional<std::string> place; ///< on an uneven machine, in place of what the plan says: times are planned for the hosts of each stage
   program::ProgramKind kind = program::ProgramKind::Training; ///< what the program is compiled for
   std::string importFolder; ///< searched before the standard library, besides the text's own folder; may be empty
 
@@ -38,6 +39,9 @@ struct ModelOptions {
 
 /// `key=value` taken apart; nothing when it is not of that form.
 std::optional<std::pair<std::string, std::string>> settingOf(const std::string &text);
+
+/// Takes the settings of `key` out; the value of the last one, which is the one that holds.
+std::optional<std::string> takeSetting(std::vector<std::string> &settings, const std::string &key);
 
 /// Names of the standard library's models, ascending.
 std::vector<std::string> libraryModels();

@@ -22,6 +22,37 @@ function fill(table, rows) {
   }));
 }
 
+function shape(tag, attributes) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
+  return node;
+}
+
+// The timeline of a plan: a lane for each stage, of runs such as "F12-3B24"; "-" is waiting.
+function drawLanes(lanes) {
+  const picture = element("lanes"), seen = new Set();
+  const height = Math.max(3, Math.min(18, Math.floor(220 / Math.max(lanes.length, 1))));
+  picture.setAttribute("viewBox", `0 0 ${data.columns} ${height * lanes.length}`);
+  picture.style.height = `${height * lanes.length}px`;
+  picture.replaceChildren(...lanes.flatMap((lane, at) => {
+    let x = 0;
+    return [...lane.matchAll(/(\D)(\d+)/g)].flatMap(([, letter, length]) => {
+      const left = x;
+      x += Number(length);
+      if (!data.looks[letter]) return [];
+      seen.add(letter);
+      return [shape("rect", { x: left, y: at * height, width: length, height: height - 1, fill: data.looks[letter].fill })];
+    });
+  }));
+  picture.setAttribute("aria-label", `timeline of ${lanes.length} stage${lanes.length === 1 ? "" : "s"}`);
+  element("phases").replaceChildren("a training step, a lane for each stage:", ...Object.keys(data.looks).filter(letter => seen.has(letter)).map(letter => {
+    const mark = make("i"), pair = make("span");
+    mark.style.background = data.looks[letter].fill;
+    pair.append(mark, data.looks[letter].word);
+    return pair;
+  }));
+}
+
 function show(index) {
   const plan = data.plans[index];
   if (!plan) return;
@@ -38,6 +69,7 @@ function show(index) {
   const words = plan.shares.map((share, part) => `${parts[part][0]} ${(100 * share).toFixed(1)} %`).join(", ");
   element("bar").setAttribute("aria-label", words);
   element("parts").textContent = `of the devices' time: ${words}`;
+  drawLanes(plan.lanes);
   fill(element("figures"), plan.figures);
   element("text").textContent = plan.text;
 }

@@ -1,12 +1,15 @@
 // Tries each plan in a process of its own and reads its prediction, or its first message, back.
 #include "tools/npar/plan/Attempt.h"
 
+#include "dsl/machine/Hosts.h"
 #include "engine/program/Ranks.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/plan/Children.h"
+#include "tools/npar/plan/Lanes.h"
 #include "tools/npar/simulate/HostRooms.h"
 #include "tools/npar/simulate/Prediction.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/view/Blocks.h"
 
 #include <fmt/format.h>
 #include <iostream>
@@ -14,6 +17,18 @@
 
 namespace npar::driver {
 namespace {
+
+/// The blocks of each stage, and the kinds of hosts that it stands on.
+nlohmann::ordered_json stagesJson(const std::vector<size_t> &blocks, const Prediction &prediction) {
+  nlohmann::ordered_json stages;
+  for (size_t stage = 0; stage < blocks.size(); ++stage) {
+    stages.push_back({{"blocks", blocks[stage]}, {"kinds", nlohmann::ordered_json::array()}});
+    for (const KindShare &kind : prediction.kinds)
+      if (kind.stages.count(static_cast<uint32_t>(stage)))
+        stages.back()["kinds"].push_back(kind.name);
+  }
+  return stages;
+}
 
 /// Prints the prediction of a plan as JSON, or what refuses it.
 ExitCode tryPlan(const ModelOptions &model, const AttemptOptions &options) {
@@ -23,9 +38,10 @@ ExitCode tryPlan(const ModelOptions &model, const AttemptOptions &options) {
   int64_t ranks = 1;
   for (const dsl::MeshAxis &axis : text->program.plan.mesh)
     ranks *= axis.size;
-  if (int64_t needed = hostsFor(options.machine, ranks); options.hosts != 0 && needed != options.hosts) // before it takes time to compile
+  if (int64_t needed = dsl::hostsFor(options.machine, ranks);
+      options.hosts != 0 && needed != options.hosts) // before it takes time to compile
     return fail(ExitCode::BadInput, fmt::format("takes {} host{}", needed, needed == 1 ? "" : "s"));
-  if (options.hosts != 0 && ranks != options.hosts * static_cast<int64_t>(options.machine.ranks))
+  if (options.hosts != 0 && ranks != dsl::placesOf(options.machine, options.hosts))
     return fail(ExitCode::BadInput, fmt::format("{} ranks leave places on the last host empty", ranks));
   Outcome<ProgramPointer> compiled = text->compilation->compile(text->program, /*withoutKernels=*/true);
   if (!compiled.ok())
@@ -40,7 +56,13 @@ ExitCode tryPlan(const ModelOptions &model, const AttemptOptions &options) {
   engine::Result<Prediction> prediction = predict(program, options.machine, *places);
   if (!prediction.ok())
     return fail(prediction.status());
-  std::cout << predictionJson(program, *prediction).dump();
+  nlohmann::ordered_json json = predictionJson(program, *prediction);
+  json["fullest_bytes"] = prediction->fullest;
+  if (dsl::isUneven(options.machine))
+    json["stages"] = stagesJson(blocksOfStages(program, text->program.model.repeats), *prediction);
+  if (options.lanes)
+    json["lanes"] = lanesOf(program, prediction->simulation);
+  std::cout << json.dump();
   return ExitCode::Good;
 }
 
@@ -51,7 +73,12 @@ std::optional<double> numberIn(const nlohmann::json &json, const char *key) {
 StepFigures figuresIn(const nlohmann::json &json) {
   StepFigures figures;
   figures.ranks = json["ranks"], figures.hosts = json["hosts"];
-  figures.seconds = json["seconds_per_step"], figures.memory = json["memory_bytes"];
+  figures.seconds = json["seconds_per_step"], figures.memory = json["memory_bytes"], figures.fullest = json["fullest_bytes"];
+  if (json.contains("stages"))
+    for (const nlohmann::json &stage : json["stages"])
+      figures.stages.push_back({stage["blocks"].get<size_t>(), stage["kinds"].get<std::vector<std::string>>()});
+  if (json.contains("lanes"))
+    figures.lanes = json["lanes"].get<std::vector<std::string>>();
   figures.mfu = numberIn(json, "mfu"), figures.hfu = numberIn(json, "hfu"), figures.dollars = numberIn(json, "dollars_per_step");
   if (std::optional<double> room = numberIn(json, "device_bytes"))
     figures.room = *room - json["fragmentation_bytes"].get<double>();

@@ -12,16 +12,25 @@
 
 namespace npar::driver {
 
+/// What a stage has on an uneven machine.
+struct StageDeal {
+  size_t blocks = 0;
+  std::vector<std::string> kinds; ///< of hosts that its ranks stand on
+};
+
 /// A training step as a prediction has it; what the machine does not say is not there.
 struct StepFigures {
   int64_t ranks = 0, hosts = 0;
   double seconds = 0;
   std::optional<double> mfu, hfu, dollars;
   uint64_t memory = 0;        ///< bytes of the largest rank
-  std::optional<double> room; ///< bytes that a rank may have: the device's without what is lost between allocations
+  uint64_t fullest = 0;       ///< of the rank that takes the most of its device
+  std::optional<double> room; ///< bytes that this one may have: the device's without what is lost between allocations
   std::optional<bool> fits;
   double bubble = 0, exposed = 0; ///< shares of all ranks' time
   double flops = 0;               ///< of the model, all ranks together
+  std::vector<StageDeal> stages;  ///< on an uneven machine
+  std::vector<std::string> lanes; ///< the timeline (plan/Lanes), where it was asked for
 };
 
 /// One plan and what became of it: figures, or the first line of the message that refuses it.
@@ -35,6 +44,7 @@ struct AttemptOptions {
   dsl::Machine machine;
   int64_t hosts = 0; ///< that the ranks must fill; 0: as many as they take
   int jobs = 1;
+  bool lanes = false; ///< of each plan the timeline too
 };
 
 /// Tries all. `done` is called in order and says whether to go on.

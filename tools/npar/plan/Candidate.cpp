@@ -1,6 +1,8 @@
 // Names a candidate and writes it as text.
 #include "tools/npar/plan/Candidate.h"
 
+#include "dsl/machine/Hosts.h"
+
 #include "tools/npar/trials/PlanDraft.h"
 
 #include <algorithm>
@@ -14,6 +16,7 @@ namespace {
 Feature sized(const char *name, const char *axis, int64_t size) {
   Feature feature = *findFeature(name);
   feature.mesh = {{axis, {size}}};
+  feature.microShares = 1; // its micro-batch goes into its own shares
   return feature;
 }
 
@@ -40,6 +43,14 @@ std::string trainText(const PlanTask &task) {
 
 } // namespace
 
+const char *splitFeature(const std::string &split) {
+  return split == "blocks"        ? "tp_blocks"
+         : split == "vocabulary"  ? "tp_vocabulary"
+         : split == "feedforward" ? "tp_feedforward"
+         : split == "attention"   ? "tp_attention"
+                                  : "tp";
+}
+
 bool splitsBackward(const Candidate &c) {
   return c.schedule.rfind("zb", 0) == 0 || c.schedule.rfind("v_", 0) == 0 || c.schedule.rfind("dualpipe", 0) == 0;
 }
@@ -57,6 +68,7 @@ Choices choicesOf(const Candidate &c) {
           {"recompute", c.recompute},
           {"zero", std::to_string(c.zero)},
           {"sequence", c.sequence ? "true" : "false"},
+          {"split", c.split},
           {"place", c.place},
           {"bucket", c.bucket}};
 }
@@ -77,6 +89,8 @@ std::vector<std::string> keysOf(Setting setting) {
     return {"zero"};
   case Setting::Sequence:
     return {"sequence"};
+  case Setting::Split:
+    return {"split"};
   case Setting::Place:
     return {"place"};
   case Setting::Bucket:
@@ -92,7 +106,7 @@ std::string wordsOf(const Candidate &c, Setting setting) {
   case Setting::Micro:
     return fmt::format("micro {}", c.micro);
   case Setting::Schedule:
-    return c.schedule + (c.schedule == "interleaved" ? fmt::format("({})", c.chunks) : "") +
+    return c.schedule + (c.schedule == "interleaved" || c.schedule == "looped_bfs" ? fmt::format("({})", c.chunks) : "") +
            (c.live ? fmt::format(" live {}", c.live) : "");
   case Setting::Context:
     return c.context == "zigzag" ? "ring(zigzag)" : c.context;
@@ -102,6 +116,11 @@ std::string wordsOf(const Candidate &c, Setting setting) {
     return c.zero ? fmt::format("zero {}", c.zero) : "no ZeRO";
   case Setting::Sequence:
     return c.sequence ? "sequence parallelism" : "no sequence parallelism";
+  case Setting::Split:
+    return c.split == "all"          ? "all split by tensor parallelism"
+           : c.split == "blocks"     ? "the vocabulary whole"
+           : c.split == "vocabulary" ? "the vocabulary alone split, the blocks' batch"
+                                     : fmt::format("of the blocks {} alone split, else the batch", c.split);
   case Setting::Place:
     return c.place == "dp,pp"      ? "the order of the mesh"
            : c.place == "tp,dp,pp" ? "tensor parallelism across hosts"
@@ -128,6 +147,8 @@ bool same(const Candidate &a, const Candidate &b, Setting setting) {
     return a.zero == b.zero || (a.dp == 1) != (b.dp == 1);
   case Setting::Sequence:
     return a.sequence == b.sequence || (a.tp == 1) != (b.tp == 1);
+  case Setting::Split:
+    return a.split == b.split || (a.tp == 1) != (b.tp == 1);
   case Setting::Place:
     return a.place == b.place || !same(a, b, Setting::Mesh);
   case Setting::Bucket:
@@ -158,6 +179,8 @@ std::string nameOf(const Candidate &c) {
     text += ", " + wordsOf(c, Setting::Context);
   if (c.sequence)
     text += ", sequence";
+  if (c.split != "all")
+    text += ", split " + c.split;
   if (c.zero)
     text += fmt::format(", zero {}", c.zero);
   if (c.recomputes())
@@ -166,6 +189,8 @@ std::string nameOf(const Candidate &c) {
     text += ", place " + c.place;
   return text + (c.bucket == "none" ? "" : ", bucket " + c.bucket);
 }
+
+int64_t PlanTask::ranks() const { return dsl::placesOf(machine, hosts); }
 
 std::string textOf(const PlanTask &task, const Candidate &c) {
   std::vector<Feature> own;
@@ -200,7 +225,7 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
     take(context);
   }
   if (c.tp > 1)
-    take(sized("tp", "tp", c.tp));
+    take(sized(splitFeature(c.split), "tp", c.tp));
   if (c.sequence)
     chosen.push_back(findFeature("sequence"));
   if (c.zero)
@@ -209,7 +234,8 @@ std::string textOf(const PlanTask &task, const Candidate &c) {
     line("recompute", "recompute " + c.recompute);
   if (c.bucket != "none")
     line("bucket", "bucket " + c.bucket);
-  line("compute", "compute " + task.compute);
+  line("compute", "compute " + task.compute + (task.gradients.empty() ? "" : ", gradients " + task.gradients) +
+                      (task.reduce.empty() ? "" : ", reduce " + task.reduce));
   DraftChoice choice;
   choice.micro = c.micro;
   std::optional<PlanDraft> draft = draftPlan(task.names, chosen, "planned", choice);

@@ -3,6 +3,7 @@
 
 #include "dsl/Program.h"
 #include "dsl/machine/Machine.h"
+#include "tools/npar/foreign/ForeignFile.h"
 #include "tools/npar/trials/Feature.h"
 
 #include <cstdint>
@@ -18,12 +19,19 @@ struct Candidate {
   int64_t chunks = 1, live = 0;  ///< live: 0 where the plan says none
   std::string context = "none";  ///< how attention sees the sequence that cp splits: ring, zigzag, gather, ulysses
   std::string recompute = "none", place = "dp,pp", bucket = "none";
+  /// What tp splits: "all"; "blocks", the vocabulary is whole; "vocabulary", the blocks have shares of the batch instead; "feedforward" or
+  /// "attention" and the vocabulary, the other layers of the blocks have shares of the batch.
+  std::string split = "all";
   int zero = 0; ///< stage of ZeRO
   bool sequence = false;
 
   int64_t ranks() const { return dp * pp * cp * tp; }
+  int64_t batchShares() const { return dp * (split == "vocabulary" ? tp : 1); }
   bool recomputes() const { return recompute != "none"; }
 };
+
+/// The feature of the table for a word of `Candidate::split`.
+const char *splitFeature(const std::string &split);
 
 /// Whether its schedule has the backward of weights as tasks of their own.
 bool splitsBackward(const Candidate &candidate);
@@ -31,14 +39,14 @@ bool splitsBackward(const Candidate &candidate);
 using Choices = std::vector<std::pair<std::string, std::string>>;
 
 /// What a candidate chooses, one word each: a key as `--fix` has it, and a value. `mesh.dp`, `mesh.pp`, `mesh.cp`, `mesh.tp`, `micro`,
-/// `schedule`, `chunks`, `live`, `context`, `recompute`, `zero`, `sequence`, `place`, `bucket`.
+/// `schedule`, `chunks`, `live`, `context`, `recompute`, `zero`, `sequence`, `split`, `place`, `bucket`.
 Choices choicesOf(const Candidate &candidate);
 /// "dp = 8, pp = 16, tp = 8, micro 1, 1f1b, recompute block"
 std::string nameOf(const Candidate &candidate);
 
 /// What one line of a plan decides, though it may take several keys of `choicesOf`.
-enum class Setting { Mesh, Micro, Schedule, Context, Recompute, Zero, Sequence, Place, Bucket };
-constexpr int settingCount = 9;
+enum class Setting { Mesh, Micro, Schedule, Context, Recompute, Zero, Sequence, Split, Place, Bucket };
+constexpr int settingCount = 10;
 /// What a candidate has of a setting, in words: "dp = 8, pp = 16, tp = 8", "micro 2", "interleaved(4)", "no recomputation".
 std::string wordsOf(const Candidate &candidate, Setting setting);
 bool same(const Candidate &a, const Candidate &b, Setting setting);
@@ -57,10 +65,14 @@ struct PlanTask {
   dsl::Train train;
   std::vector<std::string> rules; ///< of its parameters, as text
   std::string compute = "f32";
+  std::string gradients, reduce; ///< their types; empty: as `compute` has it
   int64_t hosts = 1, batch = 1;
-  int64_t blocks = 0, parameters = 0, blockMatrices = 0;  ///< elements; of matrices in the repeated blocks
-  int64_t sequence = 1, width = 0, hidden = 0, heads = 0; ///< sizes of axes; 0: the model has none
-  std::string importAs;                                   ///< how a text beside the model's folder imports it
+  int64_t blocks = 0, parameters = 0, blockMatrices = 0;                  ///< elements; of matrices in the repeated blocks
+  int64_t sequence = 1, width = 0, hidden = 0, heads = 0, vocabulary = 0; ///< sizes of axes; 0: the model has none
+  std::string importAs;                                                   ///< how a text beside the model's folder imports it
+  std::optional<ForeignFormat> as;                                        ///< the program that has to have words for each plan
+
+  int64_t ranks() const; ///< that the hosts hold
 };
 
 /// The whole text: import, configuration, plan, train block.

@@ -2,9 +2,12 @@
 #include "tools/npar/plan/Enumerate.h"
 
 #include "compiler/import/KnownSchedules.h"
+#include "dsl/machine/Hosts.h"
 #include "tools/npar/plan/Guess.h"
+#include "tools/npar/plan/OtherProgram.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace npar::driver {
@@ -17,6 +20,8 @@ std::vector<int64_t> divisorsOf(int64_t number) {
       divisors.push_back(one);
   return divisors;
 }
+
+constexpr std::array<const char *, 5> splitWords = {"all", "blocks", "feedforward", "attention", "vocabulary"};
 
 struct ScheduleChoice {
   std::string name = "none";
@@ -33,8 +38,9 @@ std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, i
     if (kind.name == "naive" || kind.name == "gpipe" || kind.name == "looped_bfs" || micros < kind.microsPerStage * stages)
       continue; // another one has the same bubble with less memory, or there are too few micro-batches
     if (kind.name == "interleaved") {
-      for (int64_t chunks : {2, 3, 4, 6, 8})
-        if (micros % stages == 0 && task.blocks % (stages * chunks) == 0)
+      for (int64_t chunks : {2, 3, 4, 6, 8}) // uneven stages have unequal chunks anyway
+        if (int64_t parts = stages * chunks;
+            micros % stages == 0 && (dsl::isUneven(task.machine) ? task.blocks >= parts : task.blocks % parts == 0))
           found.push_back({kind.name, chunks, 0});
       continue;
     }
@@ -71,6 +77,16 @@ std::string valueOf(const Choices &choices, const std::string &key) {
   return value ? *value : "";
 }
 
+} // namespace
+
+bool placesApart(const PlanTask &task, const Candidate &one) {
+  int64_t onHost = static_cast<int64_t>(task.machine.ranks), inside = one.cp * one.tp;
+  bool others = inside < onHost || (dsl::isUneven(task.machine) && inside == onHost); // where hosts are alike, it matters who shares one
+  return task.hosts > 1 && one.dp > 1 && one.pp > 1 && others && onHost % inside == 0;
+}
+
+namespace {
+
 class Enumeration {
 public:
   Enumeration(const PlanTask &task, const Choices &fixes) : task(task), fixes(fixes) {
@@ -79,7 +95,7 @@ public:
   }
 
   std::vector<Candidate> run() {
-    int64_t onHost = static_cast<int64_t>(task.machine.ranks), ranks = task.hosts * onHost;
+    int64_t onHost = static_cast<int64_t>(task.machine.ranks), ranks = task.ranks();
     for (int64_t tp : divisorsOf(onHost))
       if (may("mesh.tp", tp) && dividesTensor(tp))
         for (int64_t cp : divisorsOf(ranks / tp))
@@ -97,10 +113,11 @@ public:
     bool recompute = !one.recomputes() || (task.blocks > 0 && (!splitsBackward(one) || find(fixes, "recompute")));
     bool pairs = one.recompute != "every 2" || task.blocks >= 2 * one.pp * one.chunks;
     bool sequence = !one.sequence || (one.tp > 1 && sequences && task.sequence % (one.tp * one.cp) == 0);
-    bool place = one.place == "dp,pp" || placesApart(one), bucket = one.bucket == "none" || one.dp * one.cp > 1;
-    return (one.cp > 1) == (one.context != "none") && ulysses && recompute && pairs && (one.zero == 0 || one.dp > 1) && sequence && place &&
-           bucket && may("context", one.context) && may("recompute", one.recompute) && may("zero", one.zero) &&
-           may("sequence", one.sequence) && may("place", one.place) && may("bucket", one.bucket);
+    bool place = one.place == "dp,pp" || placesApart(task, one), bucket = one.bucket == "none" || one.dp * one.cp > 1;
+    return hasWordsFor(task, one) && splits(one) && (one.cp > 1) == (one.context != "none") && ulysses && recompute && pairs &&
+           (one.zero == 0 || one.dp > 1) && sequence && place && bucket && may("context", one.context) && may("recompute", one.recompute) &&
+           may("zero", one.zero) && may("sequence", one.sequence) && may("split", one.split) && may("place", one.place) &&
+           may("bucket", one.bucket);
   }
 
 private:
@@ -109,7 +126,27 @@ private:
     return !fixed || withoutSpaces(*fixed) == withoutSpaces(fmt::format("{}", value));
   }
   bool dividesTensor(int64_t tp) const {
-    return tp == 1 || (tensor && task.heads % tp == 0 && task.hidden % tp == 0); // an axis that is not there has size 0
+    Candidate one;
+    one.tp = tp;
+    return tp == 1 || std::any_of(splitWords.begin(), splitWords.end(), [&](const char *split) {
+             one.split = split;
+             return may("split", one.split) && splitsAxes(one);
+           });
+  }
+  /// Whether tp divides the axes that it splits; one that is not there has size 0.
+  bool splitsAxes(const Candidate &one) const {
+    bool heads = one.split == "vocabulary" || one.split == "feedforward" || task.heads % one.tp == 0;
+    bool hidden = one.split == "vocabulary" || one.split == "attention" || task.hidden % one.tp == 0;
+    return tensor && heads && hidden && applies(*findFeature(splitFeature(one.split)), task.names);
+  }
+  /// Likewise the batch where that is what it splits.
+  bool splits(const Candidate &one) const {
+    if (task.batch % (one.batchShares() * one.micro) != 0)
+      return false;
+    if (one.tp == 1)
+      return one.split == "all";
+    bool shares = (one.split != "feedforward" && one.split != "attention") || one.micro % one.tp == 0;
+    return splitsAxes(one) && shares && !(one.sequence && one.split == "vocabulary");
   }
   /// The shares of a short sequence are not worth their messages; who fixes mesh.cp gets what he asks for.
   bool dividesContext(int64_t cp, int64_t tp) const {
@@ -119,20 +156,31 @@ private:
   void meshOf(int64_t dp, int64_t pp, int64_t cp, int64_t tp) {
     if (!may("mesh.dp", dp) || task.batch % dp != 0)
       return;
-    for (int64_t micro : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
-      if (may("micro", micro) && task.batch % (dp * micro) == 0)
-        for (const ScheduleChoice &schedule : schedulesFor(task, pp, task.batch / (dp * micro))) {
-          Candidate one;
-          one.dp = dp, one.pp = pp, one.cp = cp, one.tp = tp, one.micro = micro;
-          one.schedule = schedule.name, one.chunks = schedule.chunks, one.live = schedule.live;
-          if (may("schedule", one.schedule) && may("chunks", one.chunks) && may("live", one.live ? std::to_string(one.live) : "none"))
-            clausesOf(one);
-        }
+    for (int64_t micro : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
+      Candidate one;
+      one.dp = dp, one.pp = pp, one.cp = cp, one.tp = tp, one.micro = micro;
+      bool first = true;
+      for (const char *split : splitWords) {
+        one.split = split;
+        if (!may("micro", micro) || !may("split", one.split) || !splits(one) || !(first || one.split == "vocabulary"))
+          continue; // those between are variants: near to the first one in time and memory
+        first = false;
+        schedulesOf(one);
+      }
+    }
+  }
+
+  void schedulesOf(Candidate one) {
+    for (const ScheduleChoice &schedule : schedulesFor(task, one.pp, task.batch / (one.batchShares() * one.micro))) {
+      one.schedule = schedule.name, one.chunks = schedule.chunks, one.live = schedule.live;
+      if (may("schedule", one.schedule) && may("chunks", one.chunks) && may("live", one.live ? std::to_string(one.live) : "none"))
+        clausesOf(one);
+    }
   }
 
   void clausesOf(Candidate one) {
     one.context = one.cp == 1 ? "none" : firstOf("context", {"zigzag", "ring", "gather", "ulysses"});
-    one.bucket = firstOf("bucket", {"none", "100 MB"});
+    one.bucket = one.dp * one.cp == 1 ? "none" : firstOf("bucket", {"100 MB", "none"});
     for (const char *recompute : {"none", "block", "every 2"})
       for (int zero : {0, 1, 3})
         for (bool sequence : {false, true}) {
@@ -152,12 +200,6 @@ private:
       if (may(key, value))
         return value;
     return values[0];
-  }
-
-  /// Whether another order puts other ranks on a host, and hosts hold whole groups of those that stay inside.
-  bool placesApart(const Candidate &one) const {
-    int64_t onHost = static_cast<int64_t>(task.machine.ranks), inside = one.cp * one.tp;
-    return task.hosts > 1 && one.dp > 1 && one.pp > 1 && inside < onHost && onHost % inside == 0;
   }
 
   const PlanTask &task;
@@ -181,6 +223,8 @@ std::vector<Candidate> variantsOf(const PlanTask &task, const Choices &fixes, co
   };
   for (const char *context : {"zigzag", "ring", "gather", "ulysses"})
     add(&Candidate::context, context);
+  for (const char *split : splitWords)
+    add(&Candidate::split, split);
   add(&Candidate::recompute, "every 2");
   for (const char *place : {"dp,pp", "pp,dp"})
     add(&Candidate::place, place);
@@ -197,7 +241,7 @@ Candidate likewise(const PlanTask &task, const Choices &fixes, Candidate candida
     if (enumeration.keeps(changed))
       candidate = changed;
   };
-  take(&Candidate::place), take(&Candidate::bucket), take(&Candidate::context);
+  take(&Candidate::place), take(&Candidate::bucket), take(&Candidate::context), take(&Candidate::split);
   return candidate;
 }
 
@@ -212,7 +256,7 @@ std::string wrongFix(const PlanTask &task, const Choices &fixes) {
     };
     for (const Candidate &one : candidatesFor(task, {})) {
       add(one);
-      if (key == "context" || key == "place" || key == "bucket" || key == "recompute")
+      if (key == "context" || key == "place" || key == "bucket" || key == "recompute" || key == "split")
         for (const Candidate &other : variantsOf(task, {}, one))
           add(other);
     }
@@ -222,7 +266,7 @@ std::string wrongFix(const PlanTask &task, const Choices &fixes) {
                                [](const std::string &own) { return own.find_first_not_of("0123456789") == std::string::npos; });
     std::sort(values.begin(), values.end(),
               [&](const std::string &a, const std::string &b) { return numbers ? std::stoll(a) < std::stoll(b) : a < b; });
-    int64_t ranks = task.hosts * static_cast<int64_t>(task.machine.ranks);
+    int64_t ranks = task.ranks();
     return fmt::format("--fix '{} = {}' leaves no plan of {} rank{}: '{}' is one of {}", key, value, ranks, ranks == 1 ? "" : "s", key,
                        fmt::join(values, ", "));
   }

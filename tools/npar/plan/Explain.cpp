@@ -86,10 +86,19 @@ private:
     bool sequences = applies(*findFeature("sequence"), task.names);
     askClause(
         "sequence", "Is sequence parallelism worth it?", Setting::Sequence,
-        [&](const Candidate &c) { return sequences && c.tp > 1 && task.sequence % (c.tp * c.cp) == 0; },
+        [&](const Candidate &c) { return sequences && c.tp > 1 && c.split != "vocabulary" && task.sequence % (c.tp * c.cp) == 0; },
         sequences ? "No: no plan here has tensor parallelism beside which it could stand"
                   : "No: the model has no sequence beside tensor parallelism",
         [](Candidate &c, bool with) { c.sequence = with; });
+    bool vocabulary = applies(*findFeature(splitFeature("vocabulary")), task.names);
+    auto sharesBatch = [&](const Candidate &c) { return task.batch % (c.dp * c.tp * c.micro) == 0; };
+    askClause(
+        "vocabulary", "Is it worth splitting the vocabulary alone, and the blocks' batch?", Setting::Split,
+        [&](const Candidate &c) {
+          return vocabulary && c.tp > 1 && !c.sequence && (c.split == "all" || c.split == "vocabulary") && sharesBatch(c);
+        },
+        vocabulary ? "No: no plan here has tensor parallelism and a batch that its ranks could share" : "No: the model has no vocabulary",
+        [](Candidate &c, bool with) { c.split = with ? "vocabulary" : "all"; });
     askMesh(
         "context", "Is context parallelism worth it?", [](const Candidate &c) { return c.cp > 1; },
         alone ? alone : "No: the model has no sequence that can be split so");
@@ -117,7 +126,9 @@ private:
       if (!places.count(choicesOf(one)) && there.insert(choicesOf(one)).second)
         fresh.push_back(one);
     if (code == ExitCode::Good && !fresh.empty())
-      code = tryCandidates(task, fresh, options.jobs, folder, [&](size_t place, const Attempt &attempt) { keep({fresh[place], attempt}); });
+      code = tryCandidates(task, fresh, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
+        keep({fresh[place], attempt, ""});
+      });
   }
   std::optional<Tried> find(const Candidate &candidate) const {
     auto place = places.find(choicesOf(candidate));
@@ -302,7 +313,7 @@ private:
       pair.push_back(again);
     if (onOne.empty() && code == ExitCode::Good)
       code = tryCandidates(alone, pair, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
-        onOne.push_back({pair[place], attempt});
+        onOne.push_back({pair[place], attempt, ""});
       });
     if (code != ExitCode::Good || onOne.empty())
       return;

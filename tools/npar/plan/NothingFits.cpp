@@ -1,6 +1,7 @@
 // Looks for the least change of a task under which some plan fits, by small searches for little memory.
 #include "tools/npar/plan/NothingFits.h"
 
+#include "dsl/machine/Hosts.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/view/View.h"
 
@@ -16,16 +17,17 @@ ExitCode nothingFits(const PlanTask &task, const SearchResult &result, const Sea
       least = &tried;
     else if (!tried.attempt.figures && refusal.empty())
       refusal = tried.attempt.reason;
-  int64_t ranks = task.hosts * static_cast<int64_t>(task.machine.ranks);
+  int64_t ranks = task.ranks();
   std::string text = fmt::format("no plan fits {} host{} of '{}'", task.hosts, task.hosts == 1 ? "" : "s", task.machine.name);
   if (result.candidates == 0)
     text = fmt::format("no plan fills {} host{} of '{}': no sizes of a mesh of {} rank{} divide what they would split{}", task.hosts,
                        task.hosts == 1 ? "" : "s", task.machine.name, ranks, ranks == 1 ? "" : "s",
-                       options.fixes.empty() ? "" : " and keep what --fix says");
+                       options.fixes.empty() ? "" : " and keep what --fix says") +
+           (task.as ? fmt::format(", in words that {} has", nameOf(*task.as)) : "");
   else if (least)
     text +=
-        fmt::format(": the smallest, {}, takes {} of {}", nameOf(least->candidate),
-                    humanBytes(static_cast<double>(least->attempt.figures->memory)), humanBytes(least->attempt.figures->room.value_or(0)));
+        fmt::format(": the smallest, {}, takes {} of {}", nameOf(*least), humanBytes(static_cast<double>(least->attempt.figures->fullest)),
+                    humanBytes(least->attempt.figures->room.value_or(0)));
   else if (result.tried.empty())
     text += ": parameters, gradients and optimizer alone are more than their memory";
   else
@@ -63,6 +65,8 @@ ExitCode nothingFits(const PlanTask &task, const SearchResult &result, const Sea
   }
   std::vector<Change> hosts;
   for (int64_t times : {2, 4, 8, 16}) {
+    if (dsl::isUneven(task.machine)) // its file says how many there are
+      break;
     hosts.push_back({task, quick, fmt::format("on {} hosts", task.hosts * times)});
     hosts.back().task.hosts *= times;
   }

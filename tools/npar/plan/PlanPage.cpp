@@ -2,7 +2,9 @@
 #include "tools/npar/plan/PlanPage.h"
 
 #include "tools/npar/page/PageFiles.h"
+#include "tools/npar/plan/Lanes.h"
 #include "tools/npar/plan/Scatter.h"
+#include "tools/npar/view/Looks.h"
 #include "tools/npar/view/SvgText.h"
 #include "tools/npar/view/View.h"
 
@@ -30,13 +32,11 @@ Json dataOf(const PlanTask &task, const Tried &tried) {
   rows.push_back({"exposed communication", percent(figures.exposed)});
   if (figures.dollars)
     rows.push_back({"dollars of a step", fmt::format("{:.4g}", *figures.dollars)});
-  return Json{{"name", nameOf(tried.candidate)},
-              {"figures", rows},
-              {"fits", tried.fits()},
-              {"seconds", figures.seconds},
-              {"memory", figures.memory},
-              {"shares", {std::max(0.0, 1 - figures.bubble - figures.exposed), figures.exposed, figures.bubble}},
-              {"text", textOf(task, tried.candidate)}};
+  return Json{
+      {"name", nameOf(tried)},    {"figures", rows},
+      {"fits", tried.fits()},     {"seconds", figures.seconds},
+      {"memory", figures.memory}, {"shares", {std::max(0.0, 1 - figures.bubble - figures.exposed), figures.exposed, figures.bubble}},
+      {"lanes", figures.lanes},   {"text", textOf(task, tried)}};
 }
 
 void replaceOnce(std::string &text, const std::string &mark, const std::string &with) {
@@ -54,13 +54,13 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
   for (size_t i = 0; i < result.tried.size(); ++i) {
     const Tried &tried = result.tried[i];
     if (!tried.attempt.figures) {
-      refused.push_back({nameOf(tried.candidate), tried.attempt.reason});
+      refused.push_back({nameOf(tried), tried.attempt.reason});
       continue;
     }
     if (static_cast<int>(i) == result.best)
       best = static_cast<int>(plans.size());
     const StepFigures &figures = *tried.attempt.figures;
-    scatter.points.push_back({nameOf(tried.candidate), figures.seconds, static_cast<double>(figures.memory), tried.fits()});
+    scatter.points.push_back({nameOf(tried), figures.seconds, static_cast<double>(figures.memory), tried.fits()});
     scatter.room = figures.room;
     plans.push_back(dataOf(task, tried));
   }
@@ -68,9 +68,12 @@ std::string planPage(const PlanTask &task, const SearchResult &result) {
                               task.machine.name, task.batch);
   scatter.subtitle = fmt::format("{} of {} candidates simulated, {} refused, {} cannot fit by their parameters alone", plans.size(),
                                  result.candidates, refused.size(), result.pruned);
+  Json looks = Json::object(); // of the letters of lanes
+  for (const Look &look : phaseLooks())
+    looks[std::string(1, look.letter)] = {{"word", look.word}, {"fill", look.fill}};
   std::string data;
-  for (char letter :
-       Json{{"best", best}, {"plans", plans}, {"refused", refused}}.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace))
+  for (char letter : Json{{"best", best}, {"plans", plans}, {"refused", refused}, {"columns", laneColumns}, {"looks", looks}}.dump(
+           -1, ' ', true, nlohmann::json::error_handler_t::replace))
     data += letter == '<' ? "\\u003c" : std::string(1, letter); // no name ends the script element around it
   // The last mark first: those before it stand before all that was put in.
   std::string page = searchHtml;

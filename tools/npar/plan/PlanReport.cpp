@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -35,7 +36,7 @@ std::string wouldTake(const Tried &tried, const Tried &best, PlanGoal goal) {
   const StepFigures &figures = *tried.attempt.figures, &own = *best.attempt.figures;
   std::string memory = humanBytes(static_cast<double>(figures.memory)), seconds = humanTime(figures.seconds);
   if (!tried.fits())
-    return "would take " + memory + " per rank, which does not fit";
+    return "would take " + humanBytes(static_cast<double>(figures.fullest)) + " per rank, which does not fit";
   double ratio =
       goal == PlanGoal::Memory ? static_cast<double>(figures.memory) / static_cast<double>(own.memory) : figures.seconds / own.seconds;
   double percent = 100 * (ratio - 1);
@@ -78,11 +79,11 @@ std::string reasonFor(const SearchResult &result, const Choices &fixes, PlanGoal
     return fmt::format("{} with {} {}", wordsOf(nearest->candidate, setting), also, wouldTake(*nearest, best, goal));
   }
   if (nearest)
-    return fmt::format("the nearest other one tried, {}, {}", nameOf(nearest->candidate), wouldTake(*nearest, best, goal));
+    return fmt::format("the nearest other one tried, {}, {}", nameOf(*nearest), wouldTake(*nearest, best, goal));
   return "nothing else was tried";
 }
 
-/// The setting that a line of the plan is about.
+/// The setting that a line of the plan is about, with one space between words.
 std::optional<Setting> settingOf(const std::string &line) {
   size_t begin = line.find_first_not_of(' ');
   auto begins = [&](const char *word) { return begin != std::string::npos && line.compare(begin, std::strlen(word), word) == 0; };
@@ -100,6 +101,8 @@ std::optional<Setting> settingOf(const std::string &line) {
     return Setting::Bucket;
   if (begins("seq -> tp"))
     return Setting::Sequence;
+  if (line.find("-> tp") != std::string::npos)
+    return Setting::Split;
   if (begins("seq -> cp"))
     return Setting::Context;
   if (line.find("-> pp by ") != std::string::npos)
@@ -111,9 +114,18 @@ std::string withReasons(const std::string &text, const SearchResult &result, con
   std::istringstream lines(text);
   std::string line, annotated;
   bool inPlan = false;
+  std::optional<Setting> said;
   while (std::getline(lines, line)) {
     inPlan = (inPlan || line.rfind("plan ", 0) == 0) && line != "}";
-    std::optional<Setting> setting = inPlan ? settingOf(line) : std::nullopt;
+    std::string spaced;
+    for (char letter : line)
+      if (letter != ' ' || spaced.empty() || spaced.back() != ' ')
+        spaced += letter;
+    std::optional<Setting> setting = inPlan ? settingOf(spaced) : std::nullopt;
+    if (setting == said) // two rules of one setting
+      setting.reset();
+    else if (setting)
+      said = setting;
     annotated += setting ? fmt::format("{:<48} # {}", line, reasonFor(result, fixes, goal, *setting)) : line;
     annotated += '\n';
   }
@@ -140,7 +152,7 @@ std::string reasonsForNone(const SearchResult &result, const Choices &fixes, Pla
 std::string lack(const Tried &tried, const Tried &best) {
   const StepFigures &figures = *tried.attempt.figures, &other = *best.attempt.figures;
   if (!tried.fits())
-    return fmt::format("{} less memory", humanBytes(static_cast<double>(figures.memory) - figures.room.value_or(0)));
+    return fmt::format("{} less memory", humanBytes(static_cast<double>(figures.fullest) - figures.room.value_or(0)));
   double less = 1 - other.seconds / figures.seconds;
   if (less < 5e-4 && figures.memory <= other.memory * 1.0005)
     return "nothing: it is as good";
@@ -155,11 +167,28 @@ std::string lack(const Tried &tried, const Tried &best) {
   return text;
 }
 
+/// How an uneven machine's stages got their blocks; stages in a row that are alike together.
+std::string dealText(const std::vector<StageDeal> &stages) {
+  if (stages.empty())
+    return "";
+  if (stages.size() == 1)
+    return fmt::format("# One stage on {}, at the pace of the slowest.\n", fmt::join(stages[0].kinds, " and "));
+  std::vector<std::string> deals;
+  for (size_t first = 0, end = 0; first < stages.size(); first = end) {
+    while (end < stages.size() && stages[end].blocks == stages[first].blocks && stages[end].kinds == stages[first].kinds)
+      ++end;
+    deals.push_back(fmt::format("{}{} on {}", end - first == 1 ? "" : fmt::format("{} stages of ", end - first), stages[first].blocks,
+                                fmt::join(stages[first].kinds, " and ")));
+  }
+  return fmt::format("# Blocks of the stages, dealt by the pace of their slowest hosts: {}.\n", fmt::join(deals, ", "));
+}
+
 const char *goalWord(PlanGoal goal) { return goal == PlanGoal::Speed ? "speed" : goal == PlanGoal::Memory ? "memory" : "money"; }
 
 } // namespace
 
-std::string planText(const PlanTask &task, const SearchResult &result, const SearchOptions &options, const std::string &command) {
+std::string planText(const PlanTask &task, const SearchResult &result, const SearchOptions &options, const std::string &command,
+                     const std::string &remarks) {
   PlanGoal goal = options.goal;
   const Tried &best = result.tried[static_cast<size_t>(result.best)];
   const StepFigures &figures = *best.attempt.figures;
@@ -168,22 +197,27 @@ std::string planText(const PlanTask &task, const SearchResult &result, const Sea
   if (figures.mfu)
     text += fmt::format(", {:.1f} % MFU", 100 * *figures.mfu);
   text += fmt::format(",\n# {} on the largest rank{}. Bubble {:.1f} %, exposed communication {:.1f} %.\n",
-                      humanBytes(static_cast<double>(figures.memory)), figures.room ? fmt::format(" of {}", humanBytes(*figures.room)) : "",
-                      100 * figures.bubble, 100 * figures.exposed);
+                      humanBytes(static_cast<double>(figures.fullest)),
+                      figures.room ? fmt::format(" of {}", humanBytes(*figures.room)) : "", 100 * figures.bubble, 100 * figures.exposed);
+  text += dealText(figures.stages);
   text += fmt::format("# Of {} candidates {} were compiled and simulated, {} cannot fit by their parameters alone; {}.\n",
                       result.candidates, result.tried.size(), result.pruned,
                       result.complete ? "no other one can be better by its bound"
                       : result.local  ? "none that differs from the best in one setting is better, others may be"
                                       : "others may be better: the search ended by its budget");
-  text += "#   " + command + "\n\n";
-  std::string plan = withReasons(textOf(task, best.candidate), result, options.fixes, goal);
-  size_t at = plan.find("plan planned");
-  plan.insert(at == std::string::npos ? 0 : at, reasonsForNone(result, options.fixes, goal));
+  text += "#   " + command + "\n";
+  std::istringstream lines(remarks);
+  for (std::string line; std::getline(lines, line);)
+    text += line.empty() ? "#\n" : "# " + line + "\n";
+  text += "\n";
+  std::string plan = withReasons(textOf(task, best), result, options.fixes, goal);
+  size_t at = plan.find("\nplan ");
+  plan.insert(at == std::string::npos ? 0 : at + 1, reasonsForNone(result, options.fixes, goal));
   text += plan + "\n# Runners-up, and what each would need to win:\n";
   size_t shown = 0;
   for (size_t index : ranking(result, goal))
     if (index != static_cast<size_t>(result.best) && shown++ < mostRunners)
-      text += fmt::format("#   {:<86} {:>10} {:>10}   {}\n", nameOf(result.tried[index].candidate),
+      text += fmt::format("#   {:<86} {:>10} {:>10}   {}\n", nameOf(result.tried[index]),
                           humanTime(result.tried[index].attempt.figures->seconds),
                           humanBytes(static_cast<double>(result.tried[index].attempt.figures->memory)), lack(result.tried[index], best));
   return text;
@@ -197,6 +231,8 @@ nlohmann::ordered_json planJson(const PlanTask &task, const SearchResult &result
     for (const auto &[key, value] : choicesOf(tried.candidate))
       choices[key] = value;
     json["choices"] = choices;
+    if (!tried.text.empty())
+      json["from_run"] = true;
     if (const std::optional<StepFigures> &figures = tried.attempt.figures) {
       json["seconds_per_step"] = figures->seconds;
       json["memory_bytes"] = figures->memory;

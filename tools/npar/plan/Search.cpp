@@ -23,7 +23,7 @@ constexpr double hopeful = 1.1; ///< guesses are so far off, seldom more
 
 /// What compiling takes, in compilations of a small pipeline.
 double effort(const PlanTask &task, const Candidate &c) {
-  return 1 + static_cast<double>(c.pp * c.chunks * (task.batch / (c.dp * c.micro))) / 10000;
+  return 1 + static_cast<double>(c.pp * c.chunks * (task.batch / (c.batchShares() * c.micro))) / 10000;
 }
 
 /// The mean of what was seen over what was guessed.
@@ -43,6 +43,8 @@ public:
   }
 
   Outcome<SearchResult> run() {
+    if (options.given)
+      begin(*options.given);
     for (int round = 0; round < 4 && left > 0; ++round) // a few at a time: what is learned of them corrects the guesses
       if (ExitCode code = tryAll(bestOfMeshes()); code != ExitCode::Good)
         return code;
@@ -75,7 +77,17 @@ private:
     bytes.push_back(leastBytes(task, one)), activations.push_back(guessedActivations(task, one));
     seconds.push_back(guessedSeconds(task, one));
     bounds.push_back(byMemory() ? bytes.back() + task.machine.reserved : leastSeconds(task, one) * money);
-    hopeless.push_back(task.machine.room > 0 && bytes.back() > room());
+    hopeless.push_back(task.machine.room > 0 && bytes.back() > roomFor(task, one));
+  }
+
+  void begin(const Tried &given) {
+    add(given.candidate);
+    done.back() = true;
+    result.tried.push_back(given), indices.push_back(all.size() - 1);
+    if (goalOf(given, options.goal))
+      result.best = 0;
+    addVariants();
+    guess();
   }
 
   /// Candidates that are like the best plan in what `variantsOf` changes, and variants of all that was tried since the last call.
@@ -230,7 +242,7 @@ private:
       double figure =
           byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
       // What probably does not fit, or is refused, comes after all that does.
-      double over = task.machine.room > 0 && !byMemory() ? taken / room() : 0;
+      double over = task.machine.room > 0 && !byMemory() ? taken / roomFor(task, one) : 0;
       double penalty = over > 1.03 ? 1e6 * over : 1;
       if (!refused.empty()) {
         Choices own = choicesOf(one);
@@ -254,7 +266,7 @@ private:
     }
     ExitCode code = tryCandidates(task, candidates, options.jobs, folder, [&](size_t place, const Attempt &attempt) {
       double before = best();
-      result.tried.push_back({candidates[place], attempt}), indices.push_back(taken[place]);
+      result.tried.push_back({candidates[place], attempt, ""}), indices.push_back(taken[place]);
       if (std::optional<double> figure = goalOf(result.tried.back(), options.goal); figure && *figure < before)
         result.best = static_cast<int>(result.tried.size()) - 1;
     });
@@ -264,8 +276,6 @@ private:
   }
 
   bool byMemory() const { return options.goal == PlanGoal::Memory; }
-  /// Bytes of a device that a program may have.
-  double room() const { return task.machine.room * (1 - task.machine.fragments) - task.machine.reserved; }
 
   const PlanTask &task;
   const SearchOptions &options;
@@ -283,6 +293,10 @@ private:
 
 } // namespace
 
+std::string nameOf(const Tried &tried) { return nameOf(tried.candidate) + (tried.text.empty() ? "" : " (the run's own)"); }
+
+std::string textOf(const PlanTask &task, const Tried &tried) { return tried.text.empty() ? textOf(task, tried.candidate) : tried.text; }
+
 std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
   if (!tried.fits())
     return std::nullopt;
@@ -292,6 +306,15 @@ std::optional<double> goalOf(const Tried &tried, PlanGoal goal) {
                                    : std::optional(figures.seconds);
 }
 
+ModelOptions optionsFor(const PlanTask &task, const std::string &path) {
+  ModelOptions plan = task.options;
+  plan.model = path, plan.plan = "planned", plan.train = "planned";
+  plan.importFolder = std::filesystem::path(task.names.file).parent_path().string();
+  if (!plan.config && !plan.settings.empty())
+    plan.config = "planned", plan.settings.clear();
+  return plan;
+}
+
 ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, int jobs, const std::string &folder,
                        const std::function<void(size_t, const Attempt &)> &done) {
   std::vector<ModelOptions> plans;
@@ -299,14 +322,9 @@ ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candi
     std::string path = fmt::format("{}/{}.npar", folder, plans.size()), text = textOf(task, candidate);
     if (engine::Status status = program::writeFileAtomically(path, text.data(), text.size()); !status.ok())
       return fail(status);
-    ModelOptions plan = task.options;
-    plan.model = path, plan.plan = "planned", plan.train = "planned";
-    plan.importFolder = std::filesystem::path(task.names.file).parent_path().string();
-    if (!plan.config && !plan.settings.empty())
-      plan.config = "planned", plan.settings.clear();
-    plans.push_back(plan);
+    plans.push_back(optionsFor(task, path));
   }
-  return tryPlans(plans, {task.machine, task.hosts, jobs}, [&](size_t place, const Attempt &attempt) {
+  return tryPlans(plans, {task.machine, task.hosts, jobs, /*lanes=*/true}, [&](size_t place, const Attempt &attempt) {
     done(place, attempt);
     return true;
   });

@@ -11,17 +11,21 @@ namespace npar::driver {
 
 enum class PlanGoal { Speed, Memory, Money };
 
+struct Tried;
+
 struct SearchOptions {
   PlanGoal goal = PlanGoal::Speed;
   Choices fixes; ///< choices that every candidate has
   int jobs = 1;
-  double budget = 52;    ///< of compilations: one of a small pipeline is 1, more tasks are more
-  double explaining = 8; ///< of compilations beyond it, which show what the best plan's settings are worth
+  double budget = 52;           ///< of compilations: one of a small pipeline is 1, more tasks are more
+  double explaining = 8;        ///< of compilations beyond it, which show what the best plan's settings are worth
+  const Tried *given = nullptr; ///< a plan that was simulated before, which fills the hosts: the search goes on from there too
 };
 
 struct Tried {
   Candidate candidate;
   Attempt attempt;
+  std::string text; ///< of a plan that was given, whose candidate is but near to it; empty: `textOf` has the candidate's
   bool fits() const { return attempt.figures && attempt.figures->fits.value_or(true); }
 };
 
@@ -33,8 +37,15 @@ struct SearchResult {
   int best = -1;                     ///< of `tried`; -1: none fits
 };
 
+/// As `nameOf` and `textOf` of its candidate, but for a plan that was given.
+std::string nameOf(const Tried &tried);
+std::string textOf(const PlanTask &task, const Tried &tried);
+
 /// The figure that is made small; nothing where the plan does not fit or was refused.
 std::optional<double> goalOf(const Tried &tried, PlanGoal goal);
+
+/// What leads to the plan of a candidate whose text is in the file.
+ModelOptions optionsFor(const PlanTask &task, const std::string &path);
 
 /// Compiles candidates and predicts their steps; `done` is called in their order. `folder`: for the texts, which the next call overwrites.
 ExitCode tryCandidates(const PlanTask &task, const std::vector<Candidate> &candidates, int jobs, const std::string &folder,

@@ -1,6 +1,8 @@
 // Reads model and machine of a search, and what of the train block goes into the texts of its plans.
 #include "tools/npar/plan/Task.h"
 
+#include "dsl/machine/Hosts.h"
+#include "tools/npar/foreign/ForeignModel.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -16,17 +18,6 @@ namespace npar::driver {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Takes `key` out of the settings; of the plan or train block, which are made here.
-std::optional<std::string> taken(std::vector<std::string> &settings, const std::string &key) {
-  std::optional<std::string> value;
-  for (auto one = settings.begin(); one != settings.end();)
-    if (auto pair = settingOf(*one); pair && pair->first == key)
-      value = pair->second, one = settings.erase(one);
-    else
-      ++one;
-  return value;
-}
 
 int64_t sizeOf(const dsl::Model &model, const std::string &name) {
   for (const dsl::Axis &axis : model.axes)
@@ -106,7 +97,7 @@ ExitCode SearchFolder::check() const {
 void TaskFlags::addTo(CLI::App &app) {
   model.addTo(app);
   addMachineTo(app, model);
-  app.add_option("--hosts", hosts, "hosts of the machine, which the plan fills (default: 1)")
+  app.add_option("--hosts", hosts, "hosts of the machine, which the plan fills (default: 1; of a machine of several kinds all)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 17));
   app.add_option("--batch", batch, "sequences per training step (default: the train block's)")
@@ -124,28 +115,45 @@ ExitCode TaskFlags::check(const std::string &name, FileClaims &files) const {
   return files.check();
 }
 
-Outcome<PlanTask> taskOf(const TaskFlags &given) {
+Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
   TaskFlags flags = given;
   PlanTask task;
-  std::optional<std::string> batch = taken(flags.model.settings, "batch"), compute = taken(flags.model.settings, "compute");
-  task.compute = compute.value_or("f32");
+  std::optional<std::string> batch = takeSetting(flags.model.settings, "batch"), compute = takeSetting(flags.model.settings, "compute"),
+                             gradients = takeSetting(flags.model.settings, "gradients");
+  task.compute = compute.value_or("f32"), task.gradients = gradients.value_or("");
   if (task.compute != "f32" && task.compute != "bf16" && task.compute != "fp16" && task.compute != "f64")
     return fail(ExitCode::Usage, "'compute' is f32, bf16, fp16 or f64, not '" + task.compute + "'");
+  if (task.gradients == task.compute)
+    task.gradients.clear();
+  else if (gradients && (task.gradients != "f32" || task.compute == "f64"))
+    return fail(ExitCode::Usage, "'gradients' is what 'compute' is, or f32 under bf16 and fp16, not '" + task.gradients + "'");
   if (batch && flags.batch)
     return fail(ExitCode::Usage, "--batch and --set batch are the same: give one of them");
+  if (run) { // which has what --set says of batch and type
+    flags.model.model = run->import, flags.model.settings = run->options.settings;
+    for (const auto &[key, value] : run->run.constants)
+      flags.model.settings.push_back(key + "=" + value);
+    task.compute = run->run.precision, task.gradients = run->run.gradients, task.reduce = run->run.reduce;
+  }
   task.options = flags.model;
   task.options.plan = "none";
-  task.hosts = flags.hosts;
   Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
   if (!machine.ok())
     return machine.code();
   task.machine = *machine;
-  Outcome<SmallModel> names = smallModel(task.options);
+  int64_t there = dsl::hostCount(task.machine);
+  if (there > 0 && flags.hosts > 0 && flags.hosts != there)
+    return fail(ExitCode::Usage,
+                fmt::format("--hosts {}: machine '{}' has {} hosts by its file, all of which a plan fills; leave --hosts away", flags.hosts,
+                            task.machine.name, there));
+  task.hosts = flags.hosts > 0 ? flags.hosts : std::max<int64_t>(1, there);
+  Outcome<SmallModel> names = modelNames(task.options);
   if (!names.ok())
     return names.code();
   task.names = std::move(*names);
-  ModelOptions whole = task.options;
-  if (std::optional<std::string> size = flags.batch ? std::to_string(flags.batch) : batch)
+  ModelOptions whole = run ? run->options : task.options;
+  whole.plan = "none";
+  if (std::optional<std::string> size = flags.batch ? std::to_string(flags.batch) : batch; size && !run)
     whole.settings.push_back("batch=" + *size);
   Outcome<ElaboratedModel> text = elaborateModel(whole);
   if (!text.ok())
@@ -165,13 +173,14 @@ Outcome<PlanTask> taskOf(const TaskFlags &given) {
   }
   task.sequence = std::max<int64_t>(1, sizeOf(program.model, "seq"));
   task.width = sizeOf(program.model, "embed"), task.hidden = sizeOf(program.model, "hidden"), task.heads = sizeOf(program.model, "head");
+  task.vocabulary = sizeOf(program.model, "vocab");
   task.options.plan.reset(), task.options.train.reset();
   // What is of the train block is in the text that is written.
   std::vector<std::string> &settings = task.options.settings;
   std::vector<std::string> set = std::move(settings);
   settings.clear();
   for (const std::string &constant : program.model.constants)
-    if (std::optional<std::string> value = taken(set, constant)) // the last one holds
+    if (std::optional<std::string> value = takeSetting(set, constant)) // the last one holds
       settings.push_back(constant + "=" + *value);
   fs::path file = task.names.file;
   bool ofLibrary = file.parent_path() == fs::path(standardLibrary()) / "models";

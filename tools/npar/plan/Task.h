@@ -10,19 +10,22 @@
 
 namespace npar::driver {
 
+struct ForeignModel;
+
 /// The flags that say what is searched for.
 struct TaskFlags {
   ModelOptions model;
-  int64_t hosts = 1, batch = 0; ///< batch: 0 for the train block's
-  int jobs = 0;                 ///< 0: the machine's cores
+  int64_t hosts = 0; ///< 0: one, or all of an uneven machine
+  int64_t batch = 0; ///< 0: the train block's
+  int jobs = 0;      ///< 0: the machine's cores
 
   void addTo(CLI::App &app);
   /// Refuses what leaves nothing to search, in the words of subcommand `name`; claims the files that are read.
   ExitCode check(const std::string &name, FileClaims &files) const;
 };
 
-/// Reads model and machine.
-Outcome<PlanTask> taskOf(const TaskFlags &flags);
+/// Reads model and machine. `run`: what another program trains and how, in place of the flags' model; null for none.
+Outcome<PlanTask> taskOf(const TaskFlags &flags, const ForeignModel *run = nullptr);
 
 /// A folder in $TMPDIR (else /tmp) for the candidates' texts, gone when the search is over.
 class SearchFolder {

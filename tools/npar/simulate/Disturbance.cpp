@@ -178,7 +178,10 @@ Outcome<Disturbance> disturbanceOf(const SlowFlags &flags, const Program &progra
   for (const std::string &flag : flags.links) {
     Slower slower = *slowerOf(flag);
     size_t level = *levelOf(slower.what);
-    if (machine.links[level].bandwidth <= 0)
+    bool there = machine.links[level].bandwidth > 0;
+    for (const dsl::HostKind &kind : machine.kinds)
+      there |= kind.machine.links[level].bandwidth > 0;
+    if (!there)
       return fail(ExitCode::BadInput,
                   fmt::format("--slow-link {}: machine '{}' has no links of level '{}'", flag, machine.name, slower.what));
     double &times = result.deviations.messages[level];

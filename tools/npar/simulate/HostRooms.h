@@ -9,9 +9,6 @@
 
 namespace npar::driver {
 
-/// How many hosts of the machine so many ranks take.
-int64_t hostsFor(const dsl::Machine &machine, int64_t ranks);
-
 /// So many hosts of the machine, filled one after the other; 0: as many as the ranks take. Another number is an error, which is printed.
 Outcome<std::vector<program::HostRoom>> roomsFor(const dsl::Machine &machine, int64_t ranks, int64_t hosts);
 

@@ -1,6 +1,7 @@
 // Counts of the program beside the times of its simulation.
 #include "tools/npar/simulate/Prediction.h"
 
+#include "dsl/machine/Hosts.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
@@ -85,6 +86,62 @@ std::vector<AxisBytes> bytesOf(const Program &program) {
   return result;
 }
 
+/// What the devices are: their peak, their room and their price, kind by kind.
+void takeDevices(const Program &program, const cost::Machine &machine, const std::vector<std::vector<int64_t>> &places,
+                 Prediction &result) {
+  size_t kinds = std::max<size_t>(1, machine.kinds.size());
+  std::vector<KindShare> shares(kinds);
+  std::vector<size_t> kindOf(static_cast<size_t>(result.ranks), 0);
+  for (size_t host = 0; host < places.size(); ++host) {
+    size_t kind = dsl::kindOfHost(machine, static_cast<int64_t>(host));
+    ++shares[kind].hosts;
+    shares[kind].ranks += static_cast<int64_t>(places[host].size());
+    for (int64_t rank : places[host])
+      kindOf[static_cast<size_t>(rank)] = kind;
+  }
+  auto peakOf = [&](auto peak) { // the mean over the ranks; 0 where a kind has none
+    double sum = 0, one = 0;
+    size_t used = 0;
+    for (size_t kind = 0; kind < kinds; ++kind)
+      if (shares[kind].ranks > 0) {
+        one = peak(dsl::machineOfKind(machine, kind), program.compute());
+        if (one <= 0)
+          return 0.0;
+        sum += one * static_cast<double>(shares[kind].ranks), ++used;
+      }
+    return used == 1 ? one : sum / static_cast<double>(result.ranks);
+  };
+  result.peak = peakOf(cost::statedPeak);
+  result.peakIsStated = result.peak > 0;
+  if (!result.peakIsStated)
+    result.peak = peakOf(cost::productPeak);
+  double fullest = -1;
+  for (const RankClass *rankClass : *program.classes())
+    for (int64_t rank : ranksOf(program, *rankClass)) {
+      KindShare &share = shares[kindOf[static_cast<size_t>(rank)]];
+      const cost::Machine &own = dsl::machineOfKind(machine, kindOf[static_cast<size_t>(rank)]);
+      uint64_t memory = rankClass->arena_bytes() + static_cast<uint64_t>(own.reserved);
+      share.memory = std::max(share.memory, memory);
+      share.stages.insert(rankClass->stage());
+      double usable = own.room * (1 - own.fragments),
+             full = usable > 0 ? static_cast<double>(memory) / usable : static_cast<double>(memory);
+      result.memory = std::max(result.memory, memory);
+      if (full > fullest)
+        fullest = full, result.fullest = memory, result.room = own.room, result.allowance = own.room * own.fragments;
+    }
+  bool priced = true;
+  for (size_t kind = 0; kind < kinds; ++kind) {
+    const cost::Machine &own = dsl::machineOfKind(machine, kind);
+    priced &= shares[kind].hosts == 0 || own.price > 0;
+    result.price += own.price * static_cast<double>(shares[kind].hosts);
+    shares[kind].name = dsl::isUneven(machine) ? machine.kinds[kind].word : "", shares[kind].room = own.room;
+    if (dsl::isUneven(machine) && shares[kind].hosts > 0)
+      result.kinds.push_back(shares[kind]);
+  }
+  if (!priced)
+    result.price = 0;
+}
+
 } // namespace
 
 StepFlops flopsOf(const Program &program) {
@@ -128,10 +185,7 @@ engine::Result<Prediction> predict(const Program &program, const cost::Machine &
   result.simulation = std::move(*simulation);
   result.seconds = secondsPerStep(machine, result.simulation);
   result.flops = flopsOf(program);
-  result.peak = cost::statedPeak(machine, program.compute());
-  result.peakIsStated = result.peak > 0;
-  if (!result.peakIsStated)
-    result.peak = cost::productPeak(machine, program.compute());
+  takeDevices(program, machine, places, result);
   if (machine.kind == dsl::MachineKind::Processor && !places.empty()) // of all cores, which the ranks of a host share
     result.peak /= static_cast<double>(std::max<size_t>(1, places.front().size()));
   double all = result.seconds * static_cast<double>(result.ranks);
@@ -144,13 +198,8 @@ engine::Result<Prediction> predict(const Program &program, const cost::Machine &
     double exposed = std::min(time.exposed, std::max(0.0, result.seconds - time.computing));
     result.exposed += ranks * exposed / all;
     result.bubble += ranks * (result.seconds - time.computing - exposed) / all;
-    result.memory = std::max<uint64_t>(result.memory, rankClass.arena_bytes());
   }
-  result.memory += static_cast<uint64_t>(machine.reserved);
-  result.room = machine.room;
-  result.allowance = machine.room * machine.fragments;
   result.bytes = bytesOf(program);
-  result.price = machine.price * static_cast<double>(result.hosts);
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,26 +29,37 @@ struct AxisBytes {
   double bytes = 0;
 };
 
+/// What a kind of hosts of an uneven machine has of the ranks.
+struct KindShare {
+  std::string name; ///< as the machine's file names it
+  int64_t hosts = 0, ranks = 0;
+  uint64_t memory = 0;       ///< bytes of its largest rank, and what the machine reserves
+  double room = 0;           ///< bytes of its devices
+  std::set<uint32_t> stages; ///< of which it has ranks
+};
+
 struct Prediction {
   std::string machine;
   int64_t ranks = 1, hosts = 1;
   double seconds = 0;
   int64_t batch = 0;
   StepFlops flops;
-  double peak = 0;                   ///< FLOP/s of one rank in the type that the plan computes in
+  double peak = 0;                   ///< FLOP/s of one rank in the type that the plan computes in; of an uneven machine the mean
   bool peakIsStated = true;          ///< false: measured with products
   double bubble = 0;                 ///< share of all ranks' time in which they neither compute nor communicate
   double computing = 0, exposed = 0; ///< shares likewise; exposed: communicates and does not compute
   uint64_t memory = 0;               ///< bytes of the largest rank: its arena, and what the machine reserves
-  double room = 0;                   ///< bytes of a device; 0: the machine does not say
+  uint64_t fullest = 0;              ///< likewise of the rank that takes the most of its device: on an uneven machine perhaps another one
+  double room = 0;                   ///< bytes of that device; 0: the machine does not say
   double allowance = 0;              ///< of them, what is lost between allocations
   std::vector<AxisBytes> bytes;      ///< as the mesh has its axes
   double price = 0;                  ///< dollars of an hour on all hosts; 0: unknown
+  std::vector<KindShare> kinds;      ///< of an uneven machine: those that ranks stand on
   cost::Simulation simulation;
 
   double mfu() const { return flops.model / (seconds * peak * static_cast<double>(ranks)); }
   double hfu() const { return flops.hardware / (seconds * peak * static_cast<double>(ranks)); }
-  bool fits() const { return static_cast<double>(memory) <= room - allowance; }
+  bool fits() const { return static_cast<double>(fullest) <= room - allowance; }
 };
 
 /// Of a simulated step, what a step takes in a run: on devices, where ranks begin the next one each in its own time, its period.

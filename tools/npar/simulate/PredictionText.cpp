@@ -4,6 +4,7 @@
 #include "engine/program/Words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace npar::driver {
@@ -30,6 +31,13 @@ nlohmann::ordered_json predictionJson(const program::Program &program, const Pre
   json["fits"] = p.room > 0 ? nlohmann::ordered_json(p.fits()) : nlohmann::ordered_json();
   json["device_bytes"] = p.room > 0 ? nlohmann::ordered_json(p.room) : nlohmann::ordered_json();
   json["fragmentation_bytes"] = p.allowance;
+  for (const KindShare &kind : p.kinds)
+    json["kinds"].push_back({{"machine", kind.name},
+                             {"hosts", kind.hosts},
+                             {"ranks", kind.ranks},
+                             {"stages", kind.stages},
+                             {"memory_bytes", kind.memory},
+                             {"device_bytes", kind.room}});
   json["mfu"] = p.peak > 0 ? nlohmann::ordered_json(p.mfu()) : nlohmann::ordered_json();
   json["hfu"] = p.peak > 0 ? nlohmann::ordered_json(p.hfu()) : nlohmann::ordered_json();
   json["peak_is_stated"] = p.peakIsStated;
@@ -76,10 +84,15 @@ std::string predictionText(const program::Program &program, const Prediction &p)
   row("computing", fmt::format("{:.1f} %", 100 * p.computing), "of all ranks' time");
   row("exposed communication", fmt::format("{:.1f} %", 100 * p.exposed));
   row("bubble", fmt::format("{:.1f} %", 100 * p.bubble), "neither computes nor communicates");
-  row("memory", bytesText(static_cast<double>(p.memory)),
+  row("memory", bytesText(static_cast<double>(p.fullest)),
       p.room > 0 ? fmt::format("{} {} with {} lost between allocations", p.fits() ? "fits into" : "does not fit into", bytesText(p.room),
                                bytesText(p.allowance))
                  : "the machine does not say how much it has");
+  for (const KindShare &kind : p.kinds)
+    row("  on " + kind.name, bytesText(static_cast<double>(kind.memory)),
+        fmt::format("of {} on the largest of {} rank{} on {} host{}, stage{} {}", bytesText(kind.room), kind.ranks,
+                    kind.ranks == 1 ? "" : "s", kind.hosts, kind.hosts == 1 ? "" : "s", kind.stages.size() == 1 ? "" : "s",
+                    fmt::join(kind.stages, ", ")));
   if (p.price > 0)
     row("price", fmt::format("{:.4f} USD", p.price * p.seconds / 3600), "per step");
   if (!p.bytes.empty()) {

@@ -21,6 +21,8 @@ struct SmallModel {
   std::vector<std::string> chains; ///< labels of its repeats
   int64_t blocksPerDepth = 1;      ///< of all of them, where the constant `depth` says how many
   std::string block;               ///< path of the first block, such as "h.0"; empty without one
+  /// Layers of the blocks, such as "h.*.attn", that hold all that has heads and nothing of the hidden axis, and the reverse.
+  std::vector<std::string> attentionLayers, feedForwardLayers;
   std::vector<std::string> operations, constants;
 };
 
@@ -29,8 +31,9 @@ enum class RulePlace { First, Batch, Narrowed, Tensor, Context, Sequence };
 
 struct FeatureRule {
   RulePlace place;
-  /// A rule as a plan has it. `{tensor}` stands for the model's axes of tensor parallelism, `{padded}` for the same with `pad`,
-  /// `{block}` for the path of the first block.
+  /// A rule as a plan has it. `{tensor}` stands for the model's axes of tensor parallelism, `{padded}` for the same with `pad`, `{blocks}`,
+  /// `{unheaded}` and `{headed}` for those without the vocabulary, without heads and without the hidden axis, `{block}` for the path of the
+  /// first block. With `{attention}` or `{feedforward}` it stands there once for each of those layers.
   std::string text;
 };
 
@@ -38,7 +41,7 @@ struct FeatureRule {
 struct Feature {
   std::string name;
   std::string kind;               ///< of the features of one kind a plan has one at most
-  std::vector<std::string> needs; ///< of the model: "axis seq", "operation attention", "repeat", "constant dropout"
+  std::vector<std::string> needs; ///< of the model: "axis seq", "operation attention", "repeat", "constant dropout", "layers attention"
   std::string brings;             ///< a feature that comes along where no other one of its kind is there
   bool insists = false;           ///< on the very feature that it brings: with another one of that kind there is no plan
   std::vector<std::pair<std::string, std::vector<int64_t>>> mesh; ///< mesh axes with the sizes to draw from, the first one the plainest
@@ -47,6 +50,7 @@ struct Feature {
   Settings settings;              ///< of model and train block
   std::string schedule;           ///< of the pipeline over all repeats
   int64_t chunks = 1, microsPerStage = 0;
+  int64_t microShares = 1;   ///< into so many equal parts a rank's micro-batch must go
   bool limitsLive = false;   ///< a stage holds as many micro-batches at once as there are stages
   bool stagesByHand = false; ///< the blocks of each part are listed: what comes before them alone in the first
 };
@@ -63,7 +67,9 @@ bool applies(const Feature &feature, const SmallModel &model);
 /// The flags that make a model with these constants small, each after a space; empty when it has none of the usual ones.
 std::string shrinkingFlags(const std::vector<std::string> &constants);
 
-/// Elaborates the model's text at a small size. Errors are printed; settings of plans are a usage error.
+/// Elaborates the model's text at a small size, but for what the options set. Errors are printed; settings of plans are a usage error.
 Outcome<SmallModel> smallModel(const ModelOptions &options);
+/// The same at its own size, for what its plans can name: `settings` is empty.
+Outcome<SmallModel> modelNames(const ModelOptions &options);
 
 } // namespace npar::driver

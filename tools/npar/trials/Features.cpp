@@ -38,6 +38,12 @@ Feature only(Feature feature, const char *brings) {
   return along(std::move(feature), brings);
 }
 
+/// A feature that splits a micro-batch.
+Feature sharing(Feature feature, int64_t shares) {
+  feature.microShares = shares;
+  return feature;
+}
+
 Feature line(const char *name, const char *kind, const char *text, const char *brings, std::vector<std::string> needs = {}) {
   Feature feature = named(name, kind, std::move(needs));
   feature.lines = {text}, feature.brings = brings;
@@ -59,6 +65,15 @@ std::vector<Feature> makeTable() {
       // Tensor parallelism.
       split("tp", "tensor", {"tensor"}, {{"tp", {2, 4}}}, {{tensor, "{tensor} -> tp"}}),
       split("pad", "tensor", {"tensor"}, {{"tp", {3, 5}}}, {{tensor, "{padded} -> tp"}}),
+      // Other splits for parts of the model: a vocabulary that is whole, one that alone is split, layers whose batch is split instead.
+      split("tp_blocks", "tensor", {"axis vocab", "axis hidden"}, {{"tp", {2, 4}}}, {{tensor, "{blocks} -> tp"}}),
+      split("tp_vocabulary", "tensor", {"axis vocab"}, {{"tp", {2, 4}}}, {{tensor, "vocab pad -> tp"}, {tensor, "batch -> tp"}}),
+      sharing(split("tp_feedforward", "tensor", {"axis hidden", "layers attention"}, {{"tp", {2}}},
+                    {{narrowed, "batch -> tp in layer \"{attention}\""}, {tensor, "{unheaded} -> tp"}}),
+              2),
+      sharing(split("tp_attention", "tensor", {"axis head", "layers feedforward"}, {{"tp", {2}}},
+                    {{narrowed, "batch -> tp in layer \"{feedforward}\""}, {tensor, "{headed} -> tp"}}),
+              2),
       split("tp_2d", "tensor", {"axis hidden"}, {{"tp", {2}}, {"tq", {2}}}, {{tensor, "hidden, vocab pad -> tp, tq"}}),
       split("pad_attention", "tensor", {"operation attention"}, {{"tp", {3, 5}}}, {{narrowed, "head pad -> tp in op attention"}}),
       split("one_block", "tensor", {"axis hidden", "repeat"}, {{"tp", {2, 4}}}, {{narrowed, "hidden -> tp in layer \"{block}\""}}),
@@ -167,6 +182,7 @@ bool applies(const Feature &feature, const SmallModel &model) {
     return what == "axis"        ? has(model.axes, name)
            : what == "operation" ? has(model.operations, name)
            : what == "constant"  ? has(model.constants, name)
+           : what == "layers"    ? !(name == "attention" ? model.attentionLayers : model.feedForwardLayers).empty()
            : what == "tensor"    ? has(model.axes, "hidden") || has(model.axes, "vocab")
                                  : !model.chains.empty();
   });

@@ -16,12 +16,30 @@ std::string replaced(std::string text, const std::string &word, const std::strin
 }
 
 /// The axes that tensor parallelism splits, in the usual order; a vocabulary seldom divides.
-std::string tensorAxes(const SmallModel &model, bool padded) {
+std::string tensorAxes(const SmallModel &model, bool padded, const std::string &without = "") {
   std::string text;
   for (const char *axis : {"head", "hidden", "vocab"})
-    if (std::find(model.axes.begin(), model.axes.end(), axis) != model.axes.end())
+    if (axis != without && std::find(model.axes.begin(), model.axes.end(), axis) != model.axes.end())
       text += (text.empty() ? "" : ", ") + std::string(axis) + (padded || std::string(axis) == "vocab" ? " pad" : "");
   return text;
+}
+
+/// One for each of the layers that a rule is for.
+std::vector<std::string> ruleTexts(const SmallModel &model, const std::string &text) {
+  std::vector<std::string> texts;
+  for (auto &[word, layers] : {std::pair("{attention}", &model.attentionLayers), std::pair("{feedforward}", &model.feedForwardLayers)})
+    if (text.find(word) != std::string::npos)
+      for (const std::string &layer : *layers)
+        texts.push_back(replaced(text, word, layer));
+  return texts.empty() ? std::vector<std::string>{text} : texts;
+}
+
+/// Whether a rule of the feature splits the whole model's batch over the mesh axis.
+bool splitsBatch(const Feature &feature, const std::string &axis) {
+  return std::any_of(feature.rules.begin(), feature.rules.end(), [&](const FeatureRule &rule) {
+    return rule.text.rfind("batch -> ", 0) == 0 && rule.text.find(" in ") == std::string::npos &&
+           (rule.text + ",").find(" " + axis + ",") != std::string::npos;
+  });
 }
 
 /// The features with those that come along: first what one insists on, then what is not there yet. Nothing when two are of one kind.
@@ -84,7 +102,7 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   draft.name = name;
   std::vector<FeatureRule> rules;
   std::string lines, schedule;
-  int64_t chunks = 1, micros = choice.micros, stages = 1, dataParallel = 1;
+  int64_t chunks = 1, micro = choice.micro, micros = choice.micros, stages = 1, dataParallel = 1;
   bool byHand = false, limitsLive = false;
   for (const Feature *feature : *all) {
     draft.features.push_back(feature->name);
@@ -92,12 +110,14 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
       size_t place = draft.mesh.size();
       draft.mesh.emplace_back(axis, sizes[place < choice.sizes.size() ? choice.sizes[place] % sizes.size() : 0]);
       draft.world *= draft.mesh.back().second;
-      if (feature->kind == "data")
+      if (splitsBatch(*feature, axis))
         dataParallel *= draft.mesh.back().second;
       if (!feature->schedule.empty())
         stages = draft.mesh.back().second;
     }
     byHand = byHand || feature->stagesByHand;
+    if (micro % feature->microShares != 0)
+      micro *= feature->microShares;
     limitsLive = limitsLive || feature->limitsLive;
     rules.insert(rules.end(), feature->rules.begin(), feature->rules.end());
     for (const std::string &line : feature->lines)
@@ -124,7 +144,8 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   int64_t blocks = std::max<int64_t>(2, stages * chunks) + choice.moreBlocks;
   std::string split;
   for (const FeatureRule &rule : rules)
-    split += "        " + rule.text + "\n";
+    for (const std::string &text : ruleTexts(model, rule.text))
+      split += "        " + text + "\n";
   if (!schedule.empty())
     split += fmt::format("        {} -> pp by {}{}{}\n", fmt::join(model.chains, ", "), schedule,
                          limitsLive ? fmt::format(" live {}", stages) : "",
@@ -132,15 +153,17 @@ std::optional<PlanDraft> draftPlan(const SmallModel &model, const std::vector<co
   std::string text = fmt::format("plan {} for {} {{\n", name, model.name);
   if (!meshText.empty())
     text += "    mesh " + meshText + "\n";
-  text += fmt::format("    micro {}\n", choice.micro);
+  text += fmt::format("    micro {}\n", micro);
   if (!split.empty())
     text += "    split {\n" + split + "    }\n";
   text += lines + "}\n";
   text = replaced(replaced(text, "{tensor}", tensorAxes(model, false)), "{padded}", tensorAxes(model, true));
+  for (auto [word, axis] : {std::pair("{blocks}", "vocab"), std::pair("{unheaded}", "head"), std::pair("{headed}", "hidden")})
+    text = replaced(text, word, tensorAxes(model, false, axis));
   draft.text = replaced(text, "{block}", model.block);
 
   draft.settings = model.settings;
-  put(draft.settings, "batch", std::to_string(dataParallel * choice.micro * micros));
+  put(draft.settings, "batch", std::to_string(dataParallel * micro * micros));
   if (std::find(model.constants.begin(), model.constants.end(), "depth") != model.constants.end())
     put(draft.settings, "depth", std::to_string(blocks));
   for (const Feature *feature : *all)

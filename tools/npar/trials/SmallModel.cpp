@@ -23,17 +23,76 @@ ExitCode refusePlanSettings(const ModelOptions &options) {
   return ExitCode::Good;
 }
 
-} // namespace
-
-std::string shrinkingFlags(const std::vector<std::string> &constants) {
-  std::string flags;
-  for (const auto &[key, value] : smallSizes)
-    if (std::find(constants.begin(), constants.end(), key) != constants.end())
-      flags += " --set " + key + "=" + value;
-  return flags;
+/// Whether a node's result or an operand has one of the axes.
+bool has(const dsl::Model &model, const dsl::Node &node, const std::vector<std::string> &axes) {
+  auto is = [&](const dsl::Node &one) {
+    return std::any_of(one.type.axes.begin(), one.type.axes.end(),
+                       [&](const std::string &axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); });
+  };
+  return is(node) || std::any_of(node.operands.begin(), node.operands.end(),
+                                 [&](int operand) { return is(model.nodes[static_cast<size_t>(operand)]); });
 }
 
-Outcome<SmallModel> smallModel(const ModelOptions &options) {
+/// Of the first block of a repeat, the layer that holds all nodes with one of the axes and none with one of the others, with `*` for the
+/// block's number; empty where there is none inside of the block.
+std::string layerOf(const dsl::Model &model, const dsl::Repeat &repeat, const std::vector<std::string> &axes,
+                    const std::vector<std::string> &others) {
+  size_t gap = repeat.path.find("{}");
+  std::string block = repeat.path, layer;
+  block.replace(gap, 2, "0");
+  auto inside = [](const std::string &path, const std::string &of) { return path == of || path.rfind(of + ".", 0) == 0; };
+  for (const dsl::Node &node : model.nodes)
+    if (inside(node.path, block) && has(model, node, axes)) {
+      layer = layer.empty() ? node.path : layer;
+      while (!inside(node.path, layer) && !layer.empty())
+        layer.resize(layer.rfind('.') == std::string::npos ? 0 : layer.rfind('.'));
+    }
+  if (layer.size() <= block.size())
+    return "";
+  for (const dsl::Node &node : model.nodes)
+    if (inside(node.path, layer) && has(model, node, others))
+      return "";
+  return layer.replace(gap, 1, "*");
+}
+
+/// Such layers of all repeats; none where one of these has none.
+std::vector<std::string> layersOf(const dsl::Model &model, const std::vector<std::string> &axes, const std::vector<std::string> &others) {
+  std::vector<std::string> layers;
+  for (const dsl::Repeat &repeat : model.repeats) {
+    layers.push_back(layerOf(model, repeat, axes, others));
+    if (layers.back().empty())
+      return {};
+  }
+  return layers;
+}
+
+/// An axis, and what it is made of.
+std::vector<std::string> withFactors(const dsl::Model &model, const std::string &name) {
+  std::vector<std::string> axes = {name};
+  for (const dsl::ProductAxis &product : model.products)
+    if (product.name == name)
+      axes.insert(axes.end(), product.factors.begin(), product.factors.end());
+  return axes;
+}
+
+std::string valueOf(const std::vector<std::string> &settings, const std::string &key) {
+  std::string value;
+  for (const std::string &setting : settings)
+    if (setting.rfind(key + "=", 0) == 0)
+      value = setting.substr(key.size() + 1);
+  return value;
+}
+
+/// The small sizes that a model has constants for. A length that is set needs as long a context.
+Settings smallSettings(const std::vector<std::string> &constants, const std::vector<std::string> &set) {
+  Settings small;
+  for (const auto &[key, value] : smallSizes)
+    if (std::find(constants.begin(), constants.end(), key) != constants.end())
+      small.emplace_back(key, key == "context" && !valueOf(set, "length").empty() ? valueOf(set, "length") : value);
+  return small;
+}
+
+Outcome<SmallModel> modelOf(const ModelOptions &options, bool isSmall) {
   if (ExitCode code = refusePlanSettings(options); code != ExitCode::Good)
     return code;
   SmallModel model;
@@ -52,12 +111,11 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
       if (setting.rfind(key + "=", 0) == 0)
         return fail(ExitCode::Usage, "'--set " + setting + "' is of the text's own plans, and the plans are made here");
   model.constants = program->model.constants;
-  for (const auto &[key, value] : smallSizes)
-    if (std::find(model.constants.begin(), model.constants.end(), key) != model.constants.end())
-      model.settings.emplace_back(key, value);
-  frontend->settings.insert(frontend->settings.begin(), model.settings.begin(), model.settings.end());
-  Compilation small(std::move(*frontend));
-  program = small.elaborate();
+  if (isSmall) {
+    model.settings = smallSettings(model.constants, options.settings);
+    frontend->settings.insert(frontend->settings.begin(), model.settings.begin(), model.settings.end());
+    program = Compilation(*frontend).elaborate();
+  }
   if (!program.ok())
     return program.code();
   model.name = program->model.name;
@@ -74,10 +132,26 @@ Outcome<SmallModel> smallModel(const ModelOptions &options) {
     model.block = program->model.repeats.front().path;
     model.block.replace(model.block.find("{}"), 2, "0");
   }
+  std::vector<std::string> heads = withFactors(program->model, "head"), hidden = withFactors(program->model, "hidden");
+  model.attentionLayers = layersOf(program->model, heads, hidden), model.feedForwardLayers = layersOf(program->model, hidden, heads);
   for (const dsl::Node &node : program->model.nodes)
     if (std::find(model.operations.begin(), model.operations.end(), node.op) == model.operations.end())
       model.operations.push_back(node.op);
   return model;
 }
+
+} // namespace
+
+std::string shrinkingFlags(const std::vector<std::string> &constants) {
+  std::string flags;
+  for (const auto &[key, value] : smallSizes)
+    if (std::find(constants.begin(), constants.end(), key) != constants.end())
+      flags += " --set " + key + "=" + value;
+  return flags;
+}
+
+Outcome<SmallModel> smallModel(const ModelOptions &options) { return modelOf(options, /*isSmall=*/true); }
+
+Outcome<SmallModel> modelNames(const ModelOptions &options) { return modelOf(options, /*isSmall=*/false); }
 
 } // namespace npar::driver

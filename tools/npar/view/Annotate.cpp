@@ -3,6 +3,7 @@
 
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/terminal/Talk.h"
+#include "tools/npar/view/Blocks.h"
 #include "tools/npar/view/View.h"
 #include "tools/npar/view/Why.h"
 
@@ -39,22 +40,6 @@ uint32_t lastLineOf(const dsl::Sources &sources, const dsl::Location &name) {
     }
   }
   return name.line;
-}
-
-/// "h.3" of "h.3.attn", "model.layers.3" of "model.layers.3.mlp": the block that a path is in; empty outside of blocks.
-std::string blockOf(const std::string &path, const std::vector<dsl::Repeat> &repeats) {
-  for (const dsl::Repeat &repeat : repeats) {
-    size_t number = repeat.path.find("{}"), end = number;
-    const std::string after = repeat.path.substr(number + 2);
-    if (path.compare(0, number, repeat.path, 0, number) != 0)
-      continue;
-    while (end < path.size() && std::isdigit(static_cast<unsigned char>(path[end])))
-      ++end;
-    size_t whole = end + after.size();
-    if (end > number && path.compare(end, after.size(), after) == 0 && (whole == path.size() || path[whole] == '.'))
-      return path.substr(0, whole);
-  }
-  return "";
 }
 
 std::string counted(double count, const std::string &what) {

@@ -1,0 +1,16 @@
+// The geometry of collectives that cut or join pieces of tensors.
+#pragma once
+
+#include "compiler/dialects/dist/Dist.h"
+#include "engine/program/Program_generated.h"
+
+namespace npar::memory {
+
+/// Of a gathered or scattered dimension: [outer, split, inner] of the smaller piece; of flat pieces, and where the last shards hold
+/// padding: shares of a row.
+void cut(program::CollectiveT &entry, mlir::RankedTensorType smaller, mlir::RankedTensorType larger, llvm::StringRef dim, int64_t ranks);
+
+/// [outer, split, middle, concat, inner] of a block, which has the smaller size of both dimensions.
+void cutTwice(program::CollectiveT &entry, dist::AllToAllOp op);
+
+} // namespace npar::memory

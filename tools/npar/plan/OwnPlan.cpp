@@ -1,0 +1,119 @@
+// Makes a plan of a run as the search has them, and simulates it.
+#include "tools/npar/plan/OwnPlan.h"
+
+#include "dsl/machine/Hosts.h"
+#include "tools/npar/machine/MachineFile.h"
+#include "tools/npar/plan/Enumerate.h"
+#include "tools/npar/simulate/HostRooms.h"
+#include "tools/npar/terminal/Talk.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace npar::driver {
+namespace {
+
+/// The candidate that is nearest to the run's plan.
+Candidate candidateOf(const ForeignRun &run, const PlanTask &task) {
+  Candidate one;
+  one.dp = run.dp * run.replicas, one.pp = run.pp, one.cp = run.cp, one.tp = run.tp, one.micro = run.micro;
+  if (run.pp > 1)
+    one.schedule = run.schedule, one.chunks = run.chunks;
+  if (run.cp > 1)
+    one.context = run.ring == "ring(zigzag)" ? "zigzag" : run.ring;
+  if (!run.recompute.empty())
+    one.recompute = run.recompute;
+  if (run.bucketBytes > 0 && one.dp * one.cp > 1)
+    one.bucket = fmt::format("{} B", run.bucketBytes);
+  if (one.dp * one.cp > 1)
+    one.zero = static_cast<int>(run.zero);
+  one.sequence = run.sequenceParallel && run.tp > 1;
+  if (!run.dpOutside && placesApart(task, one))
+    one.place = "pp,dp";
+  return one;
+}
+
+std::vector<std::string> aloneIn(const ForeignRun &run) {
+  std::vector<std::string> words;
+  if (run.pp > 1 && !run.stages.empty())
+    words.push_back(fmt::format("stages [{}]", fmt::join(run.stages, ", ")));
+  if (run.zero > 0 && run.replicas > 1)
+    words.push_back(fmt::format("shares in {} replicas", run.replicas));
+  if (run.zero > 0 && run.cp > 1 && run.storeOverContext)
+    words.push_back("shares over context parallelism too");
+  if (run.zero >= 2 && run.dp * run.cp > 1 && run.gradientsPerStep)
+    words.push_back("gradients reduced once per step");
+  return words;
+}
+
+std::string withoutSpaces(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
+} // namespace
+
+Outcome<ForeignModel> runFor(const ForeignFlags &foreign, TaskFlags &flags) {
+  Outcome<dsl::Machine> machine = readMachineFile(flags.model.machine);
+  if (!machine.ok())
+    return machine.code();
+  RunChanges changes;
+  changes.batch = flags.batch;
+  if (std::optional<std::string> batch = takeSetting(flags.model.settings, "batch")) {
+    if (flags.batch)
+      return fail(ExitCode::Usage, "--batch and --set batch are the same: give one of them");
+    const char *end = batch->data() + batch->size();
+    if (auto read = std::from_chars(batch->data(), end, changes.batch); read.ec != std::errc() || read.ptr != end || changes.batch < 1)
+      return fail(ExitCode::Usage, "with --from, '--set batch' is a whole number of at least 1, not '" + *batch + "'");
+  }
+  if (std::optional<std::string> compute = takeSetting(flags.model.settings, "compute")) {
+    if (*compute != "f32" && *compute != "bf16" && *compute != "fp16" && *compute != "f64")
+      return fail(ExitCode::Usage, "'compute' is f32, bf16, fp16 or f64, not '" + *compute + "'");
+    changes.compute = *compute;
+  }
+  Outcome<ForeignModel> model = modelOfRun(foreign, flags.model, flags.hosts * static_cast<int64_t>(machine->ranks), changes);
+  if (model.ok() && flags.hosts == 0 && !dsl::isUneven(*machine))
+    flags.hosts = hostsFor(*machine, model->run.world);
+  return model;
+}
+
+Outcome<OwnPlan> ownPlanOf(const ForeignFlags &flags, ForeignModel model, const PlanTask &task, const Choices &fixes) {
+  OwnPlan own;
+  own.flags = flags, own.model = std::move(model);
+  const ForeignRun &run = own.model.run;
+  int64_t ranks = task.ranks();
+  own.tried.candidate = candidateOf(run, task), own.tried.text = own.model.text;
+  own.alone = aloneIn(run);
+  own.fills = run.world == ranks;
+  if (task.gradients != run.gradients)
+    own.alone.push_back("gradients " + (run.gradients.empty() ? run.precision : run.gradients));
+  if (run.world > ranks) {
+    own.tried.attempt.reason = fmt::format("it takes {} devices, and there are {}", run.world, ranks);
+    return own;
+  }
+  ExitCode code = tryPlans({own.model.options}, {task.machine, 0, 1, /*lanes=*/true}, [&](size_t, const Attempt &attempt) {
+    own.tried.attempt = attempt;
+    return true;
+  });
+  if (code != ExitCode::Good)
+    return code;
+  Choices choices = choicesOf(own.tried.candidate);
+  for (const auto &[key, value] : fixes)
+    for (const auto &[name, mine] : choices)
+      if (name == key && withoutSpaces(mine) != withoutSpaces(value))
+        own.barred = fmt::format("--fix says '{} = {}', it has {}", key, value, mine);
+  return own;
+}
+
+void consider(const OwnPlan &own, PlanGoal goal, SearchResult &result) {
+  bool isThere = std::any_of(result.tried.begin(), result.tried.end(), [](const Tried &tried) { return !tried.text.empty(); });
+  if (isThere || !own.barred.empty())
+    return;
+  result.tried.push_back(own.tried);
+  std::optional<double> figure = goalOf(own.tried, goal);
+  if (figure && (result.best < 0 || *figure < *goalOf(result.tried[static_cast<size_t>(result.best)], goal)))
+    result.best = static_cast<int>(result.tried.size()) - 1;
+}
+
+} // namespace npar::driver
