@@ -1,4 +1,4 @@
-// Times of steps from the machine's figures, latency-bandwidth times of messages and of collectives along rings, trees and through the network.
+// Times of steps from the machine's figures, latency-bandwidth times of messages and of collectives: rings, trees, the network itself.
 #include "compiler/cost/CostModel.h"
 
 #include <algorithm>
@@ -142,6 +142,9 @@ static double ringBandwidth(const Machine &machine, const GroupSpan &span) {
 /// Seconds of one hop over a level: what a message costs there where nothing says what a step of a ring does.
 static double hopOf(const dsl::LinkFigures &link) { return link.hop > 0 ? link.hop : link.latency; }
 
+/// What a collective takes before anything moves, where its messages are counted as hops.
+static double startLatency(const dsl::LinkFigures &link) { return link.hop > 0 ? link.latency : 0; }
+
 /// What the messages of one way round a ring wait for each other.
 static double ringLatency(const Machine &machine, const GroupSpan &span) {
   const dsl::LinkFigures &link = linkOf(machine, span.level);
@@ -150,7 +153,7 @@ static double ringLatency(const Machine &machine, const GroupSpan &span) {
   double steps = span.members - 1.0;
   if (span.level <= LinkLevel::Host)
     return steps * link.hop;
-  double far = std::min(steps, span.members / span.inside);
+  double far = std::ceil(span.members / span.inside) - 1;
   return far * link.hop + (steps - far) * hopOf(linkOf(machine, nearerLevel(machine, span.level)));
 }
 
@@ -169,13 +172,15 @@ static double allReduceSeconds(const Machine &machine, double bytes, const Group
   double best = 2 * (ringLatency(machine, span) + (n - 1) * bytes / n / bandwidth);
   if (link.tree > 0)
     best = std::min(best, 2 * (treeLatency(machine, span) + bytes / (bandwidth * link.tree)));
+  best += startLatency(link);
   return link.reduce > 0 ? std::min(best, 2 * link.latency + bytes / link.reduce) : best;
 }
 
 double collectiveSeconds(const Machine &machine, program::CollectiveKind kind, double bytes, const GroupSpan &span) {
   if (span.members <= 1)
     return 0;
-  double bandwidth = ringBandwidth(machine, span), latency = ringLatency(machine, span);
+  double bandwidth = ringBandwidth(machine, span);
+  double latency = startLatency(linkOf(machine, span.level)) + ringLatency(machine, span);
   switch (kind) {
   case program::CollectiveKind::Permute:
     return transferSeconds(machine, bytes, span.level);

@@ -90,9 +90,9 @@ double transferSeconds(const Machine &machine, double bytes, LinkLevel level = L
 /// or, where the level has the figures, as NCCL's rings and double binary trees (its own model of their times: NCCL, src/graph/tuning.cc;
 /// Sanders et al. 2009, "Two-tree algorithms for full bandwidth broadcast, reduction and scan"):
 ///
-///   `hop`     a ring takes n - 1 hops in place of the log2 n latencies, one per host over the farther level, the others inside
-///   `tree`    an all-reduce may go up a tree and down again: along the members of a host, then log2 of the hosts; (twice) the vector at
-///             that share of the bandwidth
+///   `hop`     a ring takes one latency and n - 1 hops, of which those from host to host are over the farther level
+///   `tree`    an all-reduce may go up a tree and down again: along the members of a host, then log2 of the hosts, and the vector at that
+///             share of the bandwidth, each twice
 ///   `reduce`  an all-reduce may be summed by the network: two latencies, and the vector once through it
 ///
 /// The fastest counts. An all-to-all, whose messages do not wait for each other, has no hops.

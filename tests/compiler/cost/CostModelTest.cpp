@@ -106,17 +106,17 @@ TEST(CostModel, RingsTreesAndTheNetwork) {
   host.bandwidth = 100, host.latency = 9, host.hop = 1;
   cluster.bandwidth = 5, cluster.latency = 8, cluster.hop = 4;
   GroupSpan span{32, LinkLevel::Cluster, 2}; // 16 hosts with two members each, which send over 2 x 5 bytes/s
-  // 16 hops between hosts and 15 inside, 31 of 32 parts
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllGather, 320, span), 16 * 4 + 15 + 310.0 / 10);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::ReduceScatter, 320, span), 16 * 4 + 15 + 310.0 / 10);
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 2 * (16 * 4 + 15 + 310.0 / 10));
+  // 15 hops between hosts and 16 inside, 31 of 32 parts
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllGather, 320, span), 8 + 15 * 4 + 16 + 310.0 / 10);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::ReduceScatter, 320, span), 8 + 15 * 4 + 16 + 310.0 / 10);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 8 + 2 * (15 * 4 + 16 + 310.0 / 10));
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllToAll, 320, span), 5 * 8 + 310.0 / 10); // nobody waits for another's message
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllGather, 400, GroupSpan::ofHost(4)), 3 * 1 + 300.0 / 100);
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllGather, 400, GroupSpan::ofHost(4)), 9 + 3 * 1 + 300.0 / 100);
   cluster.tree = 0.8; // 4 hops between 16 hosts, one inside
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 2 * (4 * 4 + 1 + 320.0 / 8));
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllGather, 320, span), 16 * 4 + 15 + 310.0 / 10); // these have no trees
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 8 + 2 * (4 * 4 + 1 + 320.0 / 8));
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllGather, 320, span), 8 + 15 * 4 + 16 + 310.0 / 10); // these have no trees
   // a large vector goes round the ring
-  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 32000, span), 2 * (16 * 4 + 15 + 31000.0 / 10));
+  EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 32000, span), 8 + 2 * (15 * 4 + 16 + 31000.0 / 10));
   cluster.reduce = 10;
   EXPECT_DOUBLE_EQ(collectiveSeconds(one, CollectiveKind::AllReduce, 320, span), 2 * 8 + 320.0 / 10);
 }

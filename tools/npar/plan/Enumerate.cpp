@@ -38,7 +38,7 @@ std::vector<ScheduleChoice> schedulesFor(const PlanTask &task, int64_t stages, i
     if (kind.name == "naive" || kind.name == "gpipe" || kind.name == "looped_bfs" || micros < kind.microsPerStage * stages)
       continue; // another one has the same bubble with less memory, or there are too few micro-batches
     if (kind.name == "interleaved") {
-      for (int64_t chunks : {2, 3, 4, 6, 8}) // uneven stages have unequal chunks anyway
+      for (int64_t chunks : {2, 3, 4, 5, 6, 7, 8}) // uneven stages have unequal chunks anyway
         if (int64_t parts = stages * chunks;
             micros % stages == 0 && (dsl::isUneven(task.machine) ? task.blocks >= parts : task.blocks % parts == 0))
           found.push_back({kind.name, chunks, 0});

@@ -36,14 +36,18 @@ struct ScheduleGuess {
   double held = 1, waits = 0;
 };
 
-ScheduleGuess scheduleGuess(const Candidate &c) {
-  double p = static_cast<double>(c.pp), more = p - 1;
+/// What schedules without bubbles wait for where there are few micro-batches: the first one's way through all stages and back, two thirds
+/// of a unit each, or in a V there alone, less the forwards that are done meanwhile.
+double fillingWaits(double way, double micros) { return std::max(0.0, (way - micros) / 3); }
+
+ScheduleGuess scheduleGuess(const Candidate &c, double micros) {
+  double p = static_cast<double>(c.pp), more = p - 1, filling = fillingWaits(2 * p - 1, micros);
   if (c.schedule == "zb_h1")
-    return {p, more / 3};
+    return {p, std::max(more / 3, filling)};
   if (c.schedule == "zb_h2")
-    return {2 * p - 1, 0};
+    return {2 * p - 1, filling};
   if (c.schedule == "zb_v")
-    return {p, 0};
+    return {p, fillingWaits(p, micros)};
   if (c.schedule == "v_half")
     return {(p + 2) / 2, more / 2};
   if (c.schedule == "v_min")
@@ -52,10 +56,10 @@ ScheduleGuess scheduleGuess(const Candidate &c) {
     return {p + 0.5, more / 3};
   if (c.live > 0) { // as if it had what the named schedules have that hold so much
     double live = static_cast<double>(c.live), missing = std::max(0.0, 1 - live / p);
-    return {live, c.schedule == "zb_auto" ? more * missing : more * (1 + missing)};
+    return {live, c.schedule == "zb_auto" ? std::max(more * missing, filling) : more * (1 + missing)};
   }
   if (c.schedule == "zb_auto")
-    return {2 * p - 1, 0};
+    return {2 * p - 1, filling};
   if (c.schedule == "backward_first")
     return {3 * p - 2, more};
   return {p + (c.chunks > 1 ? more / static_cast<double>(c.chunks) : 0), leastWaits(c)};
@@ -160,7 +164,7 @@ double leastSeconds(const PlanTask &task, const Candidate &c) {
 
 double guessedSeconds(const PlanTask &task, const Candidate &c) {
   using program::CollectiveKind;
-  double micros = static_cast<double>(microsOf(task, c)), bytes = widthOf(task.compute), waits = scheduleGuess(c).waits;
+  double micros = static_cast<double>(microsOf(task, c)), bytes = widthOf(task.compute), waits = scheduleGuess(c, micros).waits;
   double seconds = leastSeconds(task, c) / (1 + certainWaits(task, c) / micros) * (1 + waits / micros) * (c.recomputes() ? 8.0 / 7 : 1) *
                    unevenStages(task, c);
   double layers = static_cast<double>(task.blocks) / static_cast<double>(c.pp), slots = micros + waits;
@@ -232,7 +236,7 @@ double guessedActivations(const PlanTask &task, const Candidate &c) {
   double whole = c.split == "vocabulary" ? 17 : c.sequence ? 17 / tp : 5 + 12 / tp, one = c.sequence ? 1 / tp : 1;
   double vectors = c.recompute == "block" ? one : c.recompute == "every 2" ? one / 2 : whole;
   double block = widthOf(task.compute) * vectors * static_cast<double>(c.micro * task.sequence * task.width) / static_cast<double>(c.cp);
-  return std::min(micros, scheduleGuess(c).held) * block * static_cast<double>(task.blocks) / stages;
+  return std::min(micros, scheduleGuess(c, micros).held) * block * static_cast<double>(task.blocks) / stages;
 }
 
 } // namespace npar::driver

@@ -208,6 +208,10 @@ private:
   /// Choices on which it depends how far guesses of activations are off.
   static size_t kindOf(const Candidate &c) { return (splitsBackward(c) ? 4 : 0) + (c.recomputes() ? 2 : 0) + (c.sequence ? 1 : 0); }
 
+  /// Choices on which it depends how far guesses of times are off: with those that share all of them, or else the schedule, a candidate is
+  /// compared.
+  static std::string familyOf(const Candidate &c) { return c.schedule + (c.cp > 1 ? " cp " : " ") + c.split; }
+
   /// Guesses all figures anew: activations and times by what those of the same kind had, which have been compiled.
   void guess() {
     std::array<Correction, 8> memory;
@@ -225,8 +229,10 @@ private:
       if (activations[index] > 0)
         memory[kindOf(tried.candidate)].add(std::max(0.0, rest) / activations[index]);
       if (seconds[index] > 0) {
-        time[tried.candidate.schedule].add(tried.attempt.figures->seconds / seconds[index]);
-        anyTime.add(tried.attempt.figures->seconds / seconds[index]);
+        double ratio = tried.attempt.figures->seconds / seconds[index];
+        time[familyOf(tried.candidate)].add(ratio);
+        time[tried.candidate.schedule].add(ratio);
+        anyTime.add(ratio);
       }
     }
     Choices refused;
@@ -238,7 +244,9 @@ private:
     for (size_t i = 0; i < all.size(); ++i) {
       const Candidate &one = all[i];
       double taken = bytes[i] + activations[i] * memory[kindOf(one)].mean(splitsBackward(one) ? 2.2 : 0.9);
-      auto known = time.find(one.schedule);
+      auto known = time.find(familyOf(one));
+      if (known == time.end())
+        known = time.find(one.schedule);
       double figure =
           byMemory() ? taken + task.machine.reserved : cost * seconds[i] * (known == time.end() ? anyTime.mean(1) : known->second.mean(1));
       // What probably does not fit, or is refused, comes after all that does.
