@@ -19,8 +19,10 @@ template <typename Word> Word add(Word a, Word b) { return static_cast<Word>(a +
 template <typename Word> Word subtract(Word a, Word b) { return static_cast<Word>(a - b); }
 template <typename Word> Word multiply(Word a, Word b) { return static_cast<Word>(static_cast<Wide<Word>>(a) * b); }
 template <typename Word> Word multiplyHigh(Word a, Word b) { return static_cast<Word>((static_cast<Wide<Word>>(a) * b) >> bits<Word>); }
+// Made of the unsigned product: of a signed one shifted by 16 GCC 12 takes the unsigned high part where it makes vectors with masks.
 template <typename Word> Word multiplyHighSigned(Word a, Word b) {
-  return static_cast<Word>((static_cast<SignedWide<Word>>(static_cast<Signed<Word>>(a)) * static_cast<Signed<Word>>(b)) >> bits<Word>);
+  Word tooMuch = static_cast<Word>((static_cast<Signed<Word>>(a) < 0 ? b : Word{0}) + (static_cast<Signed<Word>>(b) < 0 ? a : Word{0}));
+  return static_cast<Word>(multiplyHigh(a, b) - tooMuch);
 }
 template <typename Word> Wide<Word> multiplyWide(Word a, Word b) { return static_cast<Wide<Word>>(a) * b; }
 template <typename Word> Wide<Word> multiplyWideSigned(Word a, Word b) {
