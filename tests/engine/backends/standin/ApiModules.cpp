@@ -174,8 +174,13 @@ NPAR_STANDIN_CALL Code cuLaunchKernel(Handle handle, unsigned gridX, unsigned gr
     launch->dynamicSharedBytes = sharedBytes;
     launch->parameters = parametersOf(kernel, parameters);
     launch->seed = call.driver.queue.draw(~uint64_t{0});
-    call.driver.enqueue(stream, [launch, module = function->module, &memory = call.driver.memory, device = call.device.number] {
-      return ptx::run(*launch, memory, device);
+    call.driver.enqueue(stream, [launch, module = function->module, &driver = call.driver, device = call.device.number] {
+      auto begin = std::chrono::steady_clock::now();
+      uint64_t count = 0;
+      Outcome outcome = ptx::run(*launch, driver.memory, device, &count);
+      driver.laneInstructions += count;
+      driver.kernelNanoseconds += static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+      return outcome;
     });
     return Code::Success;
   });

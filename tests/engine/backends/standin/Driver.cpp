@@ -11,10 +11,14 @@ std::unique_ptr<Driver> &theDriver() {
   struct Owner {
     std::unique_ptr<Driver> driver = std::make_unique<Driver>(Settings::fromEnvironment());
     ~Owner() {
-      if (!driver->settings.leaks)
-        return;
-      for (const std::string &line : driver->left())
-        std::fprintf(stderr, "stand-in for CUDA: left at the end: %s\n", line.c_str());
+      if (driver->settings.leaks)
+        for (const std::string &line : driver->left())
+          std::fprintf(stderr, "stand-in for CUDA: left at the end: %s\n", line.c_str());
+      double seconds = static_cast<double>(driver->kernelNanoseconds) * 1e-9,
+             millions = static_cast<double>(driver->laneInstructions) * 1e-6;
+      if (driver->settings.figures)
+        std::fprintf(stderr, "stand-in for CUDA: %.1f million lane-instructions in %.3f s of kernels: %.0f million/s\n", millions, seconds,
+                     seconds > 0 ? millions / seconds : 0);
     }
   };
   static Owner owner;

@@ -40,7 +40,8 @@ public:
   Handles<ExecutableGraph> executables;
   std::vector<std::pair<Device *, WorkPointer>> orphans; ///< the last work of streams that are gone
   uint64_t allocations = 0;
-  Queue queue; ///< its thread ends first
+  std::atomic<uint64_t> laneInstructions{0}, kernelNanoseconds{0}; ///< of all kernels that ran
+  Queue queue;                                                     ///< its thread ends first
 };
 
 } // namespace npar::standin

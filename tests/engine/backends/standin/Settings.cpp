@@ -58,6 +58,7 @@ Settings Settings::fromEnvironment() {
   settings.architecture = static_cast<int>(variable("NPAR_STANDIN_ARCHITECTURE", 90));
   settings.seed = variable("NPAR_STANDIN_SEED", 1);
   settings.leaks = variable("NPAR_STANDIN_LEAKS", 0) != 0;
+  settings.figures = variable("NPAR_STANDIN_FIGURES", 0) != 0;
   if (const char *text = std::getenv("NPAR_STANDIN_FAULT")) {
     std::string wrong = settings.readFaults(text);
     if (!wrong.empty())

@@ -20,10 +20,11 @@ struct Settings {
   uint64_t seed = 1;
   int driverVersion = 13000;
   bool leaks = false;
+  bool figures = false;
   Faults faults;
 
-  /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,SEED,FAULT,LEAKS}. Ends the process, saying why, where one cannot be read: a test
-  /// that sets it wants it.
+  /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,SEED,FAULT,LEAKS,FIGURES}. Ends the process, saying why, where one cannot be read: a
+  /// test that sets it wants it.
   static Settings fromEnvironment();
   /// `lost-after=N,ecc-after=N,memory-after=N,driver=N`. Returns what cannot be read, else "".
   std::string readFaults(const std::string &text);

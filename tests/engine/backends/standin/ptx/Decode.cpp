@@ -6,6 +6,7 @@
 #include "tests/engine/backends/standin/ptx/Moves.h"
 
 #include <cstring>
+#include <unordered_map>
 
 namespace npar::standin::ptx {
 
@@ -57,7 +58,7 @@ private:
   const std::map<std::string, uint64_t> &globals;
   Kernel &kernel;
   std::string &error;
-  std::map<std::string, Register> registers;
+  std::unordered_map<std::string, Register> registers;
   std::map<std::string, Slot> specialSlots;
   std::map<std::string, uint64_t> symbols; ///< addresses of variables and parameters
   std::map<std::pair<unsigned, uint64_t>, Slot> constants;

@@ -3,12 +3,12 @@
 
 #include "tests/engine/backends/standin/ptx/Lanewise.h"
 
-#include <map>
+#include <unordered_map>
 
 namespace npar::standin::ptx {
 
 /// By opcode, as PTX has it ("add.rn.f32"; conversions with the size of their registers, "cvt.u32.u8:wh").
-using Operations = std::map<std::string, Operation>;
+using Operations = std::unordered_map<std::string, Operation>;
 
 void addIntegers(Operations &operations);
 void addFloats(Operations &operations);

@@ -25,10 +25,10 @@ inline std::vector<Word> cutWords(const std::string &source) {
     if (c == '\n' || c == ' ' || c == '\t' || c == '\r') {
       line += c == '\n';
       ++i;
-    } else if (source.compare(i, 2, "//") == 0) {
+    } else if (c == '/' && source.compare(i, 2, "//") == 0) {
       while (i < source.size() && source[i] != '\n')
         ++i;
-    } else if (source.compare(i, 2, "/*") == 0) {
+    } else if (c == '/' && source.compare(i, 2, "/*") == 0) {
       size_t end = source.find("*/", i + 2);
       for (end = end == std::string::npos ? source.size() : end + 2; i < end; ++i)
         line += source[i] == '\n';
