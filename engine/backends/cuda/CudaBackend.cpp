@@ -24,9 +24,6 @@ Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread) {
   auto device = CudaDevice::open(**driver, static_cast<int>(spread.firstRank % (*driver)->devices()));
   if (!device.ok())
     return device.status();
-  if (int architecture = (*device)->identity().architecture; architecture < oldestArchitecture)
-    return Status::badInput((*device)->label() + " is sm_" + std::to_string(architecture) + ": npar needs sm_" +
-                            std::to_string(oldestArchitecture) + " or newer");
   std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device)));
   if (Status status = backend->loadReductions(); !status.ok())
     return status;
@@ -83,13 +80,9 @@ Result<const program::DeviceCode *> CudaBackend::chooseCode(const program::Progr
   }
   if (best)
     return best;
-  int target = oldestArchitecture; // the newest that the compiler writes code for and the device runs
-  for (int architecture : architecturesOfTargets)
-    if (architecture <= own)
-      target = architecture;
   std::string has = others.empty() ? "the program has no kernels for GPUs" : "the program's kernels for GPUs are for " + others;
   std::string is = device->label() + " is sm_" + std::to_string(own);
-  return Status::badInput(has + ", and " + is + ": compile it with --target cuda:sm_" + std::to_string(target));
+  return Status::badInput(has + ", and " + is + ": compile it with --target " + targetFor(own));
 }
 
 Status CudaBackend::loadKernels(const program::Program &program) {

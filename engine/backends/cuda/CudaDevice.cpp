@@ -21,10 +21,28 @@ Result<DeviceIdentity> identify(const CudaDriver &driver, int ordinal) {
   return identity;
 }
 
+static Status tooOld(const DeviceIdentity &identity, int ordinal) {
+  return Status::badInput(identity.label(ordinal) + " is sm_" + std::to_string(identity.architecture) + ": npar needs sm_" +
+                          std::to_string(oldestArchitecture) + " or newer");
+}
+
+Result<std::string> targetOfMachine() {
+  Result<const CudaDriver *> driver = CudaDriver::open();
+  if (!driver.ok())
+    return driver.status();
+  Result<DeviceIdentity> identity = identify(**driver, 0);
+  if (!identity.ok())
+    return identity.status();
+  std::string target = targetFor(identity->architecture);
+  return target.empty() ? Result<std::string>(tooOld(*identity, 0)) : target;
+}
+
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaDriver &driver, int ordinal) {
   Result<DeviceIdentity> identity = identify(driver, ordinal);
   if (!identity.ok())
     return identity.status();
+  if (identity->architecture < oldestArchitecture)
+    return tooOld(*identity, ordinal);
   DeviceNumber number = 0;
   Handle context = nullptr;
   std::string label = identity->label(ordinal);

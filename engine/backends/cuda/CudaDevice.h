@@ -16,10 +16,13 @@ struct DeviceIdentity {
   std::string label(int ordinal) const { return "GPU " + std::to_string(ordinal) + " (" + name + ")"; }
 };
 Result<DeviceIdentity> identify(const CudaDriver &driver, int ordinal);
+/// What `npar compile --target` is to say for the first GPU of this machine.
+Result<std::string> targetOfMachine();
 
 /// Holds the device's primary context, which all that use the device in this process share.
 class CudaDevice {
 public:
+  /// Refuses one that is older than npar's kernels.
   static Result<std::unique_ptr<CudaDevice>> open(const CudaDriver &driver, int ordinal);
   /// Unloads the modules. Nothing may be under way.
   ~CudaDevice();

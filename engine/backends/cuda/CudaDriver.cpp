@@ -8,6 +8,14 @@ namespace npar::engine::cuda {
 
 std::string versionText(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
 
+std::string targetFor(int architecture) {
+  int target = 0;
+  for (int known : architecturesOfTargets)
+    if (known <= architecture)
+      target = known;
+  return target ? "cuda:sm_" + std::to_string(target) : "";
+}
+
 Result<const CudaDriver *> CudaDriver::open() {
   // A driver that failed once is not tried again: what it lacks it goes on lacking. Never destroyed, since threads of the driver live on.
   static const auto *opened = [] {

@@ -15,6 +15,8 @@ constexpr int neededVersion = 12010;
 constexpr int oldestArchitecture = 80;
 /// Those that `npar compile --target` names. Newer devices run code for older ones.
 constexpr int architecturesOfTargets[] = {80, 86, 89, 90};
+/// The best target for a device, "cuda:sm_90"; empty where it is too old.
+std::string targetFor(int architecture);
 
 /// "12.1" for 12010.
 std::string versionText(int version);

@@ -15,9 +15,10 @@ namespace npar::driver {
 struct ModelOptions {
   std::string model; ///< as given: a path, or the name of a model of the standard library
   std::optional<std::string> plan, train, config;
-  std::vector<std::string> settings;                          ///< `key=value`
+  std::vector<std::string> settings;  ///< `key=value`
   std::optional<std::string> machine; ///< the text of the machine that times are planned for; nothing: the reference machine
   program::ProgramKind kind = program::ProgramKind::Training; ///< what the program is compiled for
+  std::vector<std::string> targets;                           ///< devices that a text is compiled for besides this processor, "cuda:sm_90"
   std::string importFolder; ///< searched before the standard library, besides the text's own folder; may be empty
 
   void addTo(CLI::App &app);
