@@ -57,11 +57,11 @@ Status CudaBackend::loadReductions() {
 
 Status CudaBackend::load(const program::Program &program) {
   contextCount = 3 + program.mesh()->size();
-  if (program.attentions()->size() > 0)
-    return Status::badInput("the program has attention, which the cuda backend cannot compute yet: run it with --backend cpu");
   if (Status status = loadKernels(program); !status.ok())
     return status;
-  return products.load(program, *device);
+  if (Status status = products.load(program, *device); !status.ok())
+    return status;
+  return attentions.load(program, *device);
 }
 
 /// The newest architecture among those of the program that the device runs.
@@ -195,8 +195,9 @@ Status CudaBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b,
   return {};
 }
 
-Status CudaBackend::runAttention(uint32_t, const DeviceAddress *, size_t, const int64_t *) {
-  return Status(engine::Code::Internal, "a program with attention was not refused");
+Status CudaBackend::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t, const int64_t *context) {
+  attentions.start(attention, buffers, context, threadWork());
+  return {};
 }
 
 void CudaBackend::whenDone(Completion &completion) { threadWork().whenDone(completion); }

@@ -1,6 +1,8 @@
-// A GPU over CUDA's driver: the program's kernels for it, npar's own products and reductions, a stream for each thread that starts work.
+// A GPU over CUDA's driver: the program's kernels for it, npar's own products, attention and reductions, a stream for each thread that
+// starts work.
 #pragma once
 
+#include "engine/backends/cuda/CudaAttentions.h"
 #include "engine/backends/cuda/CudaProducts.h"
 #include "engine/backends/cuda/HostKernels.h"
 #include "engine/device/Backend.h"
@@ -51,6 +53,7 @@ private:
   size_t contextCount = 0;                  ///< numbers in a kernel's context
   HostKernels hostKernels;
   CudaProducts products;
+  CudaAttentions attentions;
 };
 
 } // namespace npar::engine::cuda

@@ -96,6 +96,20 @@ Result<DevicePointer> CudaDevice::allocate(uint64_t bytes, const std::string &wh
   return Status::runFailed(text + ": " + std::to_string(freeBytes()) + " of its " + std::to_string(facts.bytes) + " bytes are free");
 }
 
+Status CudaDevice::write(DevicePointer target, const void *source, uint64_t bytes) const {
+  enter();
+  Handle stream = nullptr;
+  const Functions &call = driver.call();
+  Code code = call.streamCreate(&stream, streamNonBlocking);
+  if (code == Code::Success) {
+    code = call.copyInAsync(target, source, bytes, stream);
+    Code end = call.streamSynchronize(stream);
+    code = code == Code::Success ? end : code;
+    call.streamDestroy(stream);
+  }
+  return driver.check(code, words + ": a copy to the device");
+}
+
 Result<void *> CudaDevice::allocatePinned(uint64_t bytes, const std::string &what) const {
   enter();
   void *memory = nullptr;

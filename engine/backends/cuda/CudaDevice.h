@@ -40,6 +40,8 @@ public:
 
   /// Not zeroed. An error says how much was asked for and how much is free.
   Result<DevicePointer> allocate(uint64_t bytes, const std::string &what) const;
+  /// Before anything runs; waits until it is done.
+  Status write(DevicePointer target, const void *source, uint64_t bytes) const;
   void release(DevicePointer memory) const { driver.call().memFree(memory); }
   /// Page-locked memory of the host's, which copies that go on after the call may use.
   Result<void *> allocatePinned(uint64_t bytes, const std::string &what) const;
