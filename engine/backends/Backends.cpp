@@ -2,6 +2,7 @@
 #include "engine/backends/Backends.h"
 
 #include "engine/backends/cpu/CpuBackend.h"
+#include "engine/backends/cuda/CudaBackend.h"
 #include "engine/backends/null/NullBackend.h"
 
 namespace npar::engine {
@@ -11,7 +12,9 @@ Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Sp
     return std::unique_ptr<Backend>(new CpuBackend(spread));
   if (name == "null")
     return std::unique_ptr<Backend>(new NullBackend());
-  return Status::badInput("unknown backend '" + name + "': cpu and null exist");
+  if (name == "cuda")
+    return cuda::CudaBackend::open(spread);
+  return Status::badInput("unknown backend '" + name + "': cpu, cuda and null exist");
 }
 
 uint64_t bytesPerWorker(const std::string &name, const program::Program &program, const Spread &spread) {

@@ -5,7 +5,7 @@
 
 namespace npar::engine {
 
-/// "cpu" or "null"; anything else is refused with the list.
+/// "cpu", "cuda" or "null"; anything else is refused with the list, and "cuda" where there is no GPU or no driver for it.
 Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Spread &spread);
 
 /// Bytes in which each worker of such a backend packs operands and keeps sums while it runs the program; 0 where it has no such memory, or

@@ -75,6 +75,7 @@ Status waitUntilDone(Backend &backend);
 struct Spread {
   int threads = 1;
   bool splitSteps = false; ///< pays only where there are few ranks per worker
+  int64_t firstRank = 0;   ///< of the session: where a machine has several devices, ranks of other sessions take others
 };
 
 } // namespace npar::engine

@@ -13,7 +13,7 @@ namespace npar::engine {
 using namespace program;
 
 MemoryNeed memoryNeeded(const Program &program, const Crew &crew, const std::vector<int64_t> &ranks) {
-  bool computes = crew.backend != "null";
+  bool computes = crew.backend != "null", inMemory = crew.backend == "cpu";
   // Measured with plans of 256 to 5,000 ranks, 400 to 570: node, flow-graph node, operation, edges and buffers of a step.
   constexpr uint64_t bytesPerStep = 600;
   MemoryNeed need;
@@ -25,7 +25,7 @@ MemoryNeed memoryNeeded(const Program &program, const Crew &crew, const std::vec
     uint64_t count = ranks.empty() ? ranksOf(program, *rankClass).size() : local[index], steps = 0;
     for (const Task *task : *rankClass->tasks())
       steps += rankClass->fragments()->Get(task->fragment())->steps()->size();
-    need.arenas += computes ? count * rankClass->arena_bytes() : 0;
+    need.arenas += inMemory ? count * rankClass->arena_bytes() : 0;
     need.graph += count * steps * bytesPerStep;
   }
   int64_t all = ranks.empty() ? worldOf(program) : static_cast<int64_t>(ranks.size());

@@ -154,7 +154,9 @@ Status LocalSession::openParts() {
     parts.clock = std::make_shared<SystemClock>();
   if (!parts.backend) {
     int64_t ranks = options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size());
-    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spreadOf(ranks, options.threads));
+    Spread spread = spreadOf(ranks, options.threads);
+    spread.firstRank = options.ranks.empty() ? 0 : options.ranks.front();
+    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread);
     if (!backend.ok())
       return backend.status();
     parts.backend = std::move(*backend);

@@ -7,6 +7,6 @@ namespace npar::engine {
 
 int workerCount(int asked) { return asked > 0 ? asked : tbb::info::default_concurrency(); }
 
-Spread spreadOf(int64_t ranks, int workers) { return {workers, workers > 1 && ranks < 2 * workers}; }
+Spread spreadOf(int64_t ranks, int workers) { return {workers, workers > 1 && ranks < 2 * workers, 0}; }
 
 } // namespace npar::engine

@@ -1,4 +1,4 @@
-"""Kernels for GPUs: in the program beside the processor's, assembled by `ptxas` where the CUDA toolkit is, and run where a GPU is."""
+"""Kernels for GPUs: in the program beside the processor's, assembled by `ptxas` where the CUDA toolkit is, and run by the stand-in for CUDA's driver and where a GPU is."""
 
 import os
 import re
@@ -10,6 +10,7 @@ from driver import BUILD, LONG, SMALL, DriverTest, settings
 
 PTXAS = shutil.which("ptxas", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"]))
 GPU_KERNELS = BUILD / "bin" / "npar_gpu_kernels"
+STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 SKIPPED = 77
 REPORT = re.compile(r"Function properties for (\w+)\n +(\d+) bytes stack frame, (\d+) bytes spill stores.*\n.*Used (\d+) registers")
 LLAMA = {"vocab": 257, "context": 32, "length": 16, "width": 32, "mlp": 48, "heads": 4, "kv_heads": 2, "depth": 2, "batch": 4}
@@ -22,6 +23,15 @@ MODELS = {
     "gpt2 f64": ["gpt2", *settings(SMALL, depth=2, compute="f64")],
 }
 SHORT = ["gpt2", "llama bf16"]
+TINY = {"vocab": 257, "context": 32, "length": 16, "width": 32, "heads": 4, "depth": 2, "batch": 4}
+FAMILIES = {
+    "gpt2": ["gpt2", *settings(TINY)],
+    "llama": ["llama", *settings(TINY, mlp=48, kv_heads=2)],
+    "mlp": ["mlp", *settings(vocab=64, width=32, inner=64, depth=2, length=16, batch=8)],
+    "bert": ["bert", *settings(TINY)],
+    "t5": ["t5", *settings(vocab=257, length=16, width=32, inner=64, heads=4, head_dim=8, depth=2, batch=4)],
+}
+TYPES = ["f32", "bf16", "fp16", "f64"]
 
 
 def texts(program):
@@ -95,6 +105,21 @@ class GpuTest(DriverTest):
                     for kernel, frame, spilled, registers in table:
                         print(f"{name:12} {architecture} {kernel:36} {registers:>4} registers {frame:>6} bytes of stack")
                         self.assertEqual((frame, spilled), ("0", "0"), kernel)
+
+    # The stand-in runs every kernel's text, with the processor's bits, whatever the order of blocks and warps; no access is out of place, and no
+    # register is read before it has a value.
+    def test_bits_on_the_standin(self):
+        if not STANDIN.exists():
+            self.skipTest(f"{STANDIN} is not built")
+        for number, (family, model) in enumerate(FAMILIES.items()):
+            for type in TYPES if LONG else [TYPES[number % len(TYPES)]]:
+                with self.subTest(f"{family} {type}"):
+                    program = self.compile([*model, *settings(compute=type)], "cuda:sm_90")
+                    environment = {**os.environ, "NPAR_CUDA_DRIVER": str(STANDIN), "NPAR_STANDIN_SEED": str(number)}
+                    command = [GPU_KERNELS, program]
+                    result = subprocess.run(command, env=environment, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=300)
+                    self.assertEqual(result.returncode, 0, result.stdout)
+                    self.assertRegex(result.stdout, r"(?m)^[1-9]\d* kernels with equal bits, 0 with others")
 
     # On a GPU every kernel gives the processor's bits.
     def test_bits(self):

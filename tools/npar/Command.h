@@ -21,6 +21,7 @@ Command addCheckpointCommand(CLI::App &driver);
 Command addCompatCommand(CLI::App &driver);
 Command addCompileCommand(CLI::App &driver);
 Command addDataCommand(CLI::App &driver);
+Command addDevicesCommand(CLI::App &driver);
 Command addEvalCommand(CLI::App &driver);
 Command addExplainCommand(CLI::App &driver);
 Command addGenerateCommand(CLI::App &driver);

@@ -1,6 +1,7 @@
 // `npar run`: compiles a text in memory or loads a compiled program, and trains it.
 #include "tools/npar/Command.h"
 
+#include "engine/backends/cuda/CudaDevice.h"
 #include "engine/program/Words.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/machine/MachineFile.h"
@@ -125,6 +126,17 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
   return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
 }
 
+/// A text is compiled for the GPU that the process which compiles it has.
+ExitCode findTargets(RunFlags &flags) {
+  if (flags.backend != "cuda" || flags.model.isCompiled())
+    return ExitCode::Good;
+  engine::Result<std::string> target = engine::cuda::targetOfMachine();
+  if (!target.ok())
+    return fail(target.status());
+  flags.model.targets = {*target};
+  return ExitCode::Good;
+}
+
 ExitCode runRun(RunFlags flags) {
   return inJob(flags.job, [&](Job &job) {
     if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
@@ -137,6 +149,8 @@ ExitCode runRun(RunFlags flags) {
       return code;
     // Process 0 compiles.
     if (ExitCode code = job.agree(job.isVoice() ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
+      return code;
+    if (ExitCode code = job.agree(findTargets(flags)); code != ExitCode::Good)
       return code;
     return runIn(job, flags);
   });
@@ -205,8 +219,8 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first (default: 5)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--backend", flags->backend, "cpu, or null: no arithmetic, planned times")
-      ->check(CLI::IsMember({"cpu", "null"}))
+  app->add_option("--backend", flags->backend, "cpu, cuda: the GPUs that `npar devices` shows, or null: no arithmetic, planned times")
+      ->check(CLI::IsMember({"cpu", "cuda", "null"}))
       ->capture_default_str();
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
       ->type_name("SECONDS")

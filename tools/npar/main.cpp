@@ -83,7 +83,7 @@ ExitCode drive(int argc, char **argv) {
       addTokensCommand(driver),  addImportCommand(driver),   addExportCommand(driver),     addGenerateCommand(driver),
       addAutopsyCommand(driver), addLaunchCommand(driver),   addGuardCommand(driver),      addMachineCommand(driver),
       addDataCommand(driver),    addSimulateCommand(driver), addSweepCommand(driver),      addPlanCommand(driver),
-      addExplainCommand(driver),
+      addExplainCommand(driver), addDevicesCommand(driver),
   };
   std::vector<std::string> names;
   for (const Command &command : commands) {

@@ -1,4 +1,4 @@
-// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes] [offset|queued] [steps=N] [checkpoint=DIR [every=N] [keep=N]
+// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes] [offset|queued|cuda] [steps=N] [checkpoint=DIR [every=N] [keep=N]
 // [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory, threads in place of processes, and prints
 // what each says of it: the losses and the hash of the parameters. With a folder of checkpoints it goes on from the newest, or, with
 // `copy`, writes that one again to another folder, as its own plan keeps it.
@@ -81,7 +81,7 @@ private:
 
 int main(int count, char **arguments) {
   if (count < 3) {
-    std::fprintf(stderr, "usage: npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes] [offset|queued] [steps=N] "
+    std::fprintf(stderr, "usage: npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes] [offset|queued|cuda] [steps=N] "
                          "[checkpoint=DIR [every=N] [keep=N] [copy=DIR]]\n");
     return 2;
   }

@@ -18,15 +18,15 @@ namespace npar::testing {
 
 struct SessionsOptions {
   size_t count = 2;
-  bool inTurns = false;                         ///< rank r is in session r modulo their number; else each has as many neighbours
-  std::string memory = "cpu";                   ///< "offset", "queued": memory that only its backend can follow (OffsetBackend.h)
-  bool processes = false;                       ///< over the communicator of processes (QueueProcesses.h), else BytesCommunicator
-  BytesOptions bytes;                           ///< of the latter: how messages meet
-  int64_t lostAtKernel = -1;                    ///< of such memory's device: the kernel that fails, in the session of rank 0
-  bool local = false;                           ///< of one session: the local communicator
-  engine::SessionOptions session;               ///< of each, but for the ranks
-  std::vector<engine::Fault> faults;            ///< of whichever session has the rank
-  std::map<size_t, std::vector<int64_t>> ranks; ///< of these sessions, whatever the rule says
+  bool inTurns = false;              ///< rank r is in session r modulo their number; else each has as many neighbours
+  std::string memory = "cpu";        ///< "cuda", or "offset", "queued": memory that only its backend can follow (OffsetBackend.h)
+  bool processes = false;            ///< over the communicator of processes (QueueProcesses.h), else BytesCommunicator
+  BytesOptions bytes;                ///< of the latter: how messages meet
+  int64_t lostAtKernel = -1;         ///< of such memory's device: the kernel that fails, in the session of rank 0
+  bool local = false;                ///< of one session: the local communicator
+  engine::SessionOptions session;    ///< of each, but for the ranks
+  std::vector<engine::Fault> faults; ///< of whichever session has the rank
+  std::map<size_t, std::vector<int64_t>> ranks;                               ///< of these sessions, whatever the rule says
   std::function<void(size_t session, engine::SessionOptions &options)> alter; ///< null: all are alike
 };
 

@@ -129,7 +129,7 @@ Outcome<ProgramPointer> loadModel(const ModelOptions &options, FileClaims &files
     *origin = {text->compilation->texts(), text->program.model.constants};
   if (ExitCode code = files.check(); code != ExitCode::Good)
     return code;
-  return text->compilation->compile(text->program, withoutKernels);
+  return text->compilation->compile(text->program, withoutKernels, options.targets);
 }
 
 } // namespace npar::driver

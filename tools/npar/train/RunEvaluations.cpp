@@ -30,7 +30,7 @@ ExitCode RunEvaluations::prepare(Job &job, FileClaims &files) {
     Outcome<ElaboratedModel> text = elaborateModel(options, {}, /*withWarnings=*/false);
     if (!text.ok())
       return text.code();
-    return text->compilation->compile(text->program);
+    return text->compilation->compile(text->program, /*withoutKernels=*/false, options.targets);
   });
   if (!made.ok())
     return made.code();

@@ -1,4 +1,5 @@
-// Opens libcuda.so.1 and calls it. Types and numbers are those of the driver's stable interface (cuda.h).
+// Opens libcuda.so.1, or what NPAR_CUDA_DRIVER names in its place, and calls it. Types and numbers are those of the driver's stable
+// interface (cuda.h).
 #include "tests/engine/backends/gpu/CudaDriver.h"
 
 #include <cstdio>
@@ -20,10 +21,11 @@ struct CudaDriver::Functions {
   Code (*getAttribute)(int *, int, Handle);
   Code (*allocate)(Address *, size_t);
   Code (*release)(Address);
-  Code (*copyIn)(Address, const void *, size_t);
-  Code (*copyOut)(void *, Address, size_t);
+  Code (*createStream)(Handle *, unsigned);
+  Code (*synchronize)(Handle);
+  Code (*copyIn)(Address, const void *, size_t, Handle);
+  Code (*copyOut)(void *, Address, size_t, Handle);
   Code (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **);
-  Code (*synchronize)();
   Code (*createEvent)(Handle *, unsigned);
   Code (*recordEvent)(Handle, Handle);
   Code (*elapsed)(float *, Handle, Handle);
@@ -42,9 +44,11 @@ struct CudaDriver::Functions {
 };
 
 Result<CudaDriver> CudaDriver::open() {
-  void *library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  const char *named = std::getenv("NPAR_CUDA_DRIVER");
+  const std::string path = named ? named : "libcuda.so.1";
+  void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return Status::badInput("no CUDA driver: libcuda.so.1 cannot be loaded");
+    return Status::badInput("no CUDA driver: " + path + " cannot be loaded");
   static Functions found;
   bool all = true;
   auto find = [&](auto &function, const char *name) {
@@ -62,16 +66,17 @@ Result<CudaDriver> CudaDriver::open() {
   find(found.getAttribute, "cuFuncGetAttribute");
   find(found.allocate, "cuMemAlloc_v2");
   find(found.release, "cuMemFree_v2");
-  find(found.copyIn, "cuMemcpyHtoD_v2");
-  find(found.copyOut, "cuMemcpyDtoH_v2");
+  find(found.createStream, "cuStreamCreate");
+  find(found.synchronize, "cuStreamSynchronize");
+  find(found.copyIn, "cuMemcpyHtoDAsync_v2");
+  find(found.copyOut, "cuMemcpyDtoHAsync_v2");
   find(found.launch, "cuLaunchKernel");
-  find(found.synchronize, "cuCtxSynchronize");
   find(found.createEvent, "cuEventCreate");
   find(found.recordEvent, "cuEventRecord");
   find(found.elapsed, "cuEventElapsedTime");
   find(found.destroyEvent, "cuEventDestroy_v2");
   if (!all)
-    return Status::badInput("libcuda.so.1 lacks functions of the CUDA driver");
+    return Status::badInput(path + " lacks functions of the CUDA driver");
   CudaDriver driver;
   driver.driver = &found;
   int device = 0;
@@ -86,6 +91,8 @@ Result<CudaDriver> CudaDriver::open() {
   Handle context = nullptr;
   found.expect(found.retainContext(&context, device), "a context");
   found.expect(found.setContext(context), "a context");
+  constexpr unsigned nonBlocking = 1;
+  found.expect(found.createStream(&driver.stream, nonBlocking), "a stream");
   return driver;
 }
 
@@ -116,22 +123,24 @@ CudaDriver::Address CudaDriver::allocate(size_t bytes) const {
 void CudaDriver::release(Address memory) const { driver->expect(driver->release(memory), "releasing memory"); }
 
 void CudaDriver::copyIn(Address target, const void *source, size_t bytes) const {
-  driver->expect(driver->copyIn(target, source, bytes), "a copy to the device");
+  driver->expect(driver->copyIn(target, source, bytes, stream), "a copy to the device");
+  driver->expect(driver->synchronize(stream), "a copy to the device");
 }
 
 void CudaDriver::copyOut(void *target, Address source, size_t bytes) const {
-  driver->expect(driver->copyOut(target, source, bytes), "a copy from the device");
+  driver->expect(driver->copyOut(target, source, bytes, stream), "a copy from the device");
+  driver->expect(driver->synchronize(stream), "a copy from the device");
 }
 
 double CudaDriver::run(Handle function, unsigned blocks, unsigned threads, void **arguments, int count) const {
   Handle begin = nullptr, end = nullptr;
   driver->expect(driver->createEvent(&begin, 0), "an event");
   driver->expect(driver->createEvent(&end, 0), "an event");
-  driver->expect(driver->recordEvent(begin, nullptr), "an event");
+  driver->expect(driver->recordEvent(begin, stream), "an event");
   for (int i = 0; i < count; ++i)
-    driver->expect(driver->launch(function, blocks, 1, 1, threads, 1, 1, 0, nullptr, arguments, nullptr), "a launch");
-  driver->expect(driver->recordEvent(end, nullptr), "an event");
-  driver->expect(driver->synchronize(), "running a kernel");
+    driver->expect(driver->launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, nullptr), "a launch");
+  driver->expect(driver->recordEvent(end, stream), "an event");
+  driver->expect(driver->synchronize(stream), "running a kernel");
   float milliseconds = 0;
   driver->expect(driver->elapsed(&milliseconds, begin, end), "the time of a kernel");
   driver->expect(driver->destroyEvent(begin), "an event");

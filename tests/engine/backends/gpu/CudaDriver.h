@@ -10,7 +10,8 @@
 
 namespace npar::engine {
 
-/// The first GPU. Every call that fails ends the program with the driver's words: there is nothing to be learned from what would follow.
+/// The first GPU of libcuda.so.1, or of the library that the environment's NPAR_CUDA_DRIVER names. Every call that fails ends the program
+/// with the driver's words: there is nothing to be learned from what would follow.
 class CudaDriver {
 public:
   using Address = uint64_t;
@@ -36,6 +37,7 @@ private:
   struct Functions;
   CudaDriver() = default;
   const Functions *driver = nullptr;
+  Handle stream = nullptr; ///< of everything: the default stream orders too much
   std::string deviceName;
 };
 

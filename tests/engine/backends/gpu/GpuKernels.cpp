@@ -4,7 +4,7 @@
 #include "engine/backends/cpu/KernelObject.h"
 #include "engine/program/Loader.h"
 #include "tests/engine/backends/gpu/CudaDriver.h"
-#include "tests/engine/backends/gpu/KernelText.h"
+#include "engine/backends/cuda/KernelText.h"
 #include "tests/engine/backends/gpu/RandomBuffer.h"
 
 #include <cstdio>

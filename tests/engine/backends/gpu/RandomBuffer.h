@@ -1,7 +1,7 @@
 // Values that kernels should agree on: ordinary ones and every kind of float that is not.
 #pragma once
 
-#include "tests/engine/backends/gpu/KernelText.h"
+#include "engine/backends/cuda/KernelText.h"
 
 #include <random>
 

@@ -1,5 +1,5 @@
 // Reads `// kernel NAME threads T rows R extent E : TYPE[COUNT] ... -> TYPE[COUNT] ... inplace R=O ...`, or `host` for the numbers.
-#include "tests/engine/backends/gpu/KernelText.h"
+#include "engine/backends/cuda/KernelText.h"
 
 #include <sstream>
 

@@ -1,0 +1,205 @@
+// A GPU over CUDA's driver: starts what the engine asks for in the stream of the calling thread.
+#include "engine/backends/cuda/CudaBackend.h"
+
+#include "engine/backends/cuda/ReduceText.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace npar::engine::cuda {
+
+namespace {
+std::atomic<uint64_t> backendCount{0};
+
+DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
+} // namespace
+
+CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given)
+    : device(std::move(given)), number(++backendCount), completions(*device), hostKernels(*device) {}
+
+Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread) {
+  Result<const CudaDriver *> driver = CudaDriver::open();
+  if (!driver.ok())
+    return driver.status();
+  auto device = CudaDevice::open(**driver, static_cast<int>(spread.firstRank % (*driver)->devices()));
+  if (!device.ok())
+    return device.status();
+  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device)));
+  if (Status status = backend->loadReductions(); !status.ok())
+    return status;
+  return std::unique_ptr<Backend>(std::move(backend));
+}
+
+ThreadWork &CudaBackend::threadWork() {
+  static thread_local std::pair<uint64_t, ThreadWork *> last{0, nullptr};
+  if (last.first != number) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::unique_ptr<ThreadWork> &own = threads[std::this_thread::get_id()];
+    if (!own)
+      own = std::make_unique<ThreadWork>(*device, completions);
+    last = {number, own.get()};
+  }
+  return *last.second;
+}
+
+Status CudaBackend::loadReductions() {
+  std::vector<std::string> names;
+  for (program::ElementType type : program::EnumValuesElementType())
+    for (program::ReduceOp op : program::EnumValuesReduceOp())
+      names.push_back(reduceName(type, op));
+  Result<std::vector<Handle>> found = device->load(reduceText(), "kernels of reductions", names);
+  if (!found.ok())
+    return found.status();
+  for (size_t i = 0; i < names.size(); ++i)
+    reductions[names[i]] = (*found)[i];
+  return {};
+}
+
+Status CudaBackend::load(const program::Program &program) {
+  contextCount = 3 + program.mesh()->size();
+  if (Status status = loadKernels(program); !status.ok())
+    return status;
+  if (Status status = products.load(program, *device); !status.ok())
+    return status;
+  return attentions.load(program, *device);
+}
+
+/// The newest architecture among those of the program that the device runs.
+Result<const program::DeviceCode *> CudaBackend::chooseCode(const program::Program &program) const {
+  const program::DeviceCode *best = nullptr;
+  int bestArchitecture = 0, own = device->identity().architecture;
+  std::string others;
+  for (const program::DeviceCode *code : *program.codes()) {
+    if (code->backend()->str() != "cuda")
+      continue;
+    std::string features = code->features()->str();
+    int architecture = features.rfind("sm_", 0) == 0 ? std::atoi(features.c_str() + 3) : 0;
+    others += (others.empty() ? "" : ", ") + features;
+    if (architecture > bestArchitecture && architecture <= own)
+      best = code, bestArchitecture = architecture;
+  }
+  if (best)
+    return best;
+  std::string has = others.empty() ? "the program has no kernels for GPUs" : "the program's kernels for GPUs are for " + others;
+  std::string is = device->label() + " is sm_" + std::to_string(own);
+  return Status::badInput(has + ", and " + is + ": compile it with --target " + targetFor(own));
+}
+
+Status CudaBackend::loadKernels(const program::Program &program) {
+  if (!program.kernels() || program.kernels()->size() == 0)
+    return {};
+  Result<const program::DeviceCode *> code = chooseCode(program);
+  if (!code.ok())
+    return code.status();
+  std::string text((*code)->object()->begin(), (*code)->object()->end());
+  Result<std::vector<GpuKernel>> lines = readKernelLines(text);
+  if (!lines.ok())
+    return lines.status();
+  std::vector<std::string> names;
+  for (const program::Kernel *kernel : *program.kernels()) {
+    std::string name = kernel->symbol()->str();
+    auto found = std::find_if(lines->begin(), lines->end(), [&](const GpuKernel &line) { return line.name == name; });
+    if (found == lines->end())
+      return Status::badInput("the program's kernels for GPUs lack '" + name + "'");
+    kernels.push_back(*found);
+    if (!found->onHost)
+      names.push_back(name);
+  }
+  Result<std::vector<Handle>> entries = device->load(text, "the program's kernels for " + (*code)->features()->str(), names);
+  if (!entries.ok())
+    return entries.status();
+  size_t next = 0;
+  for (const GpuKernel &kernel : kernels)
+    functions.push_back(kernel.onHost ? nullptr : (*entries)[next++]);
+  return hostKernels.load(program, kernels);
+}
+
+Result<DeviceAddress> CudaBackend::allocate(uint64_t bytes) {
+  Result<DevicePointer> memory = device->allocate(std::max<uint64_t>(bytes, 1), "memory");
+  if (!memory.ok())
+    return memory.status();
+  DeviceAddress address(reinterpret_cast<void *>(*memory));
+  zero(address, bytes);
+  if (Status status = waitUntilDone(*this); !status.ok()) {
+    device->release(*memory);
+    return status;
+  }
+  return address;
+}
+
+/// Nobody says that work on this memory is done, and the driver need not wait for it.
+void CudaBackend::release(DeviceAddress memory, uint64_t) {
+  device->enter();
+  device->cuda().call().contextSynchronize();
+  device->release(pointer(memory));
+}
+
+void CudaBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) { threadWork().copyIn(pointer(target), source, bytes); }
+
+void CudaBackend::copyOut(void *target, DeviceAddress source, uint64_t bytes) { threadWork().copyOut(target, pointer(source), bytes); }
+
+void CudaBackend::zero(DeviceAddress target, uint64_t bytes) {
+  ThreadWork &work = threadWork();
+  if (Handle stream = work.begin(); stream && bytes > 0)
+    work.note(device->cuda().call().setBytesAsync(pointer(target), 0, bytes, stream), "zeroing");
+}
+
+void CudaBackend::copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) {
+  ThreadWork &work = threadWork();
+  if (Handle stream = work.begin(); stream && bytes > 0 && target != source)
+    work.note(device->cuda().call().copyAsync(pointer(target), pointer(source), bytes, stream), "a copy");
+}
+
+void CudaBackend::reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
+                         const DeviceAddress *targets, size_t targetCount, uint64_t count) {
+  ThreadWork &work = threadWork();
+  Handle stream = work.begin();
+  if (!stream || count == 0)
+    return;
+  if (sourceCount + targetCount > mostReduced)
+    return work.note(Status::badInput("a reduction from " + std::to_string(sourceCount) + " to " + std::to_string(targetCount) +
+                                      " places: on a GPU they may be " + std::to_string(mostReduced) + " together"));
+  std::array<DeviceAddress, mostReduced> list;
+  std::copy_n(targets, targetCount, std::copy_n(sources, sourceCount, list.begin()));
+  uint64_t numbers[] = {sourceCount, targetCount, count};
+  void *parameters[] = {list.data(), numbers, numbers + 1, numbers + 2};
+  auto blocks = static_cast<unsigned>((count + reduceThreads - 1) / reduceThreads);
+  Code code = device->cuda().call().launchKernel(reductions.at(reduceName(type, op)), blocks, 1, 1, reduceThreads, 1, 1, 0, stream,
+                                                 parameters, nullptr);
+  work.note(code, "a reduction");
+}
+
+Status CudaBackend::runKernel(uint32_t index, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t) {
+  ThreadWork &work = threadWork();
+  const GpuKernel &kernel = kernels[index];
+  if (bufferCount != kernel.buffers.size())
+    return Status(engine::Code::Internal, "kernel '" + kernel.name + "' has " + std::to_string(kernel.buffers.size()) + " buffers, not " +
+                                              std::to_string(bufferCount));
+  if (kernel.onHost) {
+    hostKernels.start(index, kernel, buffers, context, work);
+    return {};
+  }
+  DevicePointer numbers = work.context(context, contextCount);
+  Handle stream = work.begin();
+  if (!stream || !numbers)
+    return {}; // `whenDone` says why
+  void *parameters[] = {const_cast<DeviceAddress *>(buffers), &numbers};
+  auto blocks = static_cast<unsigned>(std::min<int64_t>((kernel.extent + kernel.rows - 1) / kernel.rows, INT32_MAX));
+  work.note(device->cuda().call().launchKernel(functions[index], blocks, 1, 1, kernel.threads, 1, 1, 0, stream, parameters, nullptr),
+            "kernel '" + kernel.name + "'");
+  return {};
+}
+
+Status CudaBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) {
+  products.start(matmul, pointer(a), pointer(b), pointer(c), threadWork());
+  return {};
+}
+
+Status CudaBackend::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t, const int64_t *context) {
+  attentions.start(attention, buffers, context, threadWork());
+  return {};
+}
+
+void CudaBackend::whenDone(Completion &completion) { threadWork().whenDone(completion); }
+
+} // namespace npar::engine::cuda

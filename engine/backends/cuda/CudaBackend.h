@@ -1,0 +1,59 @@
+// A GPU over CUDA's driver: the program's kernels for it, npar's own products, attention and reductions, a stream for each thread that
+// starts work.
+#pragma once
+
+#include "engine/backends/cuda/CudaAttentions.h"
+#include "engine/backends/cuda/CudaProducts.h"
+#include "engine/backends/cuda/HostKernels.h"
+#include "engine/device/Backend.h"
+
+#include <map>
+#include <thread>
+
+namespace npar::engine::cuda {
+
+/// All ranks of a session have one device: that of their first rank's number modulo the devices there are.
+class CudaBackend final : public Backend {
+public:
+  static Result<std::unique_ptr<Backend>> open(const Spread &spread);
+  std::string name() const override { return "cuda"; }
+  bool computes() const override { return true; }
+  bool asynchronous() const override { return true; }
+  Status load(const program::Program &program) override;
+  void enterThread() override { (void)threadWork(); }
+  Result<DeviceAddress> allocate(uint64_t bytes) override;
+  void release(DeviceAddress memory, uint64_t bytes) override;
+  void copyIn(DeviceAddress target, const void *source, uint64_t bytes) override;
+  void copyOut(void *target, DeviceAddress source, uint64_t bytes) override;
+  void zero(DeviceAddress target, uint64_t bytes) override;
+  void copy(DeviceAddress target, DeviceAddress source, uint64_t bytes) override;
+  void reduce(program::ElementType type, program::ReduceOp op, const DeviceAddress *sources, size_t sourceCount,
+              const DeviceAddress *targets, size_t targetCount, uint64_t count) override;
+  Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) override;
+  Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) override;
+  Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) override;
+  void whenDone(Completion &completion) override;
+
+private:
+  explicit CudaBackend(std::unique_ptr<CudaDevice> device);
+  Status loadReductions();
+  Status loadKernels(const program::Program &program);
+  Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
+  /// The calling thread's.
+  ThreadWork &threadWork();
+
+  std::unique_ptr<CudaDevice> device;
+  const uint64_t number; ///< of this backend in the process, never given again
+  std::mutex mutex;      ///< of the threads
+  std::map<std::thread::id, std::unique_ptr<ThreadWork>> threads;
+  Completions completions;                  ///< goes before the memory of threads that it delivers from
+  std::map<std::string, Handle> reductions; ///< by the names of kernels
+  std::vector<GpuKernel> kernels;           ///< in the program's order
+  std::vector<Handle> functions;            ///< of each; null where the processor runs it
+  size_t contextCount = 0;                  ///< numbers in a kernel's context
+  HostKernels hostKernels;
+  CudaProducts products;
+  CudaAttentions attentions;
+};
+
+} // namespace npar::engine::cuda

@@ -1,0 +1,104 @@
+// Kernels that the processor runs in the middle of a stream.
+#include "engine/backends/cuda/HostKernels.h"
+
+#include "engine/backends/cpu/CpuBackend.h"
+
+#include <algorithm>
+
+namespace npar::engine::cuda {
+
+static uint64_t roundedUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+HostKernels::~HostKernels() {
+  device.enter();
+  if (memory)
+    device.releasePinned(memory);
+  if (given)
+    device.cuda().call().eventDestroy(given);
+}
+
+Status HostKernels::load(const program::Program &program, const std::vector<GpuKernel> &kernels) {
+  uint64_t most = 0;
+  for (const GpuKernel &kernel : kernels) {
+    uint64_t bytes = 0;
+    for (const KernelBuffer &buffer : kernel.buffers)
+      bytes += roundedUp(buffer.bytes());
+    most = std::max(most, kernel.onHost ? std::max<uint64_t>(bytes, 1) : 0);
+  }
+  if (most == 0)
+    return {};
+  const program::DeviceCode *own = nullptr;
+  for (const program::DeviceCode *code : *program.codes())
+    if (code->backend()->str() == "cpu")
+      own = code;
+  if (!own)
+    return Status::badInput("the program has kernels that the processor runs for the GPU, and no code for the processor");
+  if (Status status = checkTargetFeatures(own->features()->str()); !status.ok())
+    return status;
+  auto loaded = KernelObject::load(own->object()->data(), own->object()->size());
+  if (!loaded.ok())
+    return loaded.status();
+  object = *loaded;
+  functions.resize(kernels.size());
+  for (uint32_t i = 0; i < kernels.size(); ++i) {
+    functions[i] = {object->find(kernels[i].name), program.kernels()->Get(i)->extent()};
+    if (kernels[i].onHost && !functions[i].function)
+      return Status::badInput("the program's kernel object has no function '" + kernels[i].name + "'");
+  }
+  Result<void *> taken = device.allocatePinned(most, "kernels that the processor runs");
+  if (!taken.ok())
+    return taken.status();
+  memory = static_cast<uint8_t *>(*taken);
+  return device.cuda().check(device.cuda().call().eventCreate(&given, eventDisableTiming), device.label() + ": an event");
+}
+
+void HostKernels::run(void *argument) {
+  Job *job = static_cast<Job *>(argument);
+  job->function.function(job->buffers.data(), job->context, 0, job->function.extent);
+  HostKernels *owner = job->owner;
+  std::lock_guard<std::mutex> lock(owner->jobsMutex);
+  owner->jobs.erase(job->self);
+}
+
+void HostKernels::start(uint32_t index, const GpuKernel &kernel, const DeviceAddress *buffers, const int64_t *context, ThreadWork &work) {
+  Handle stream = work.begin();
+  if (!stream)
+    return;
+  const Functions &call = device.cuda().call();
+  Job *job;
+  {
+    std::lock_guard<std::mutex> lock(jobsMutex);
+    jobs.push_back({this, functions[index], {}, context, {}});
+    job = &jobs.back();
+    job->self = std::prev(jobs.end());
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  if (wasUsed)
+    work.note(call.streamWaitEvent(stream, given, 0), "kernel '" + kernel.name + "'");
+  wasUsed = true;
+  // A result that lies on an operand has that one's place here, too.
+  uint64_t used = 0;
+  auto address = [&](size_t i) { return reinterpret_cast<DevicePointer>(buffers[i].devicePointer()); };
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+    size_t same = 0;
+    while (buffers[same] != buffers[i])
+      ++same;
+    if (same < i) {
+      job->buffers.push_back(job->buffers[same]);
+      continue;
+    }
+    job->buffers.push_back(memory + used);
+    uint64_t bytes = 0;
+    for (size_t other = i; other < kernel.buffers.size(); ++other)
+      bytes = std::max<uint64_t>(bytes, buffers[other] == buffers[i] ? kernel.buffers[other].bytes() : 0);
+    used += roundedUp(bytes);
+    if (i < kernel.operands)
+      work.note(call.copyOutAsync(job->buffers[i], address(i), kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
+  }
+  work.note(call.launchHostFunction(stream, run, job), "kernel '" + kernel.name + "'");
+  for (size_t i = kernel.operands; i < kernel.buffers.size(); ++i)
+    work.note(call.copyInAsync(address(i), job->buffers[i], kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
+  work.note(call.eventRecord(given, stream), "kernel '" + kernel.name + "'");
+}
+
+} // namespace npar::engine::cuda

@@ -1,0 +1,37 @@
+// Matrix products in the order of engine/product as PTX: the bits of the processor, whatever the size of a tile.
+#pragma once
+
+#include "engine/program/Program_generated.h"
+
+#include <array>
+#include <string>
+
+namespace npar::engine::cuda {
+
+/// Of A and B, of C, and whether C is added to.
+struct ProductKind {
+  program::ElementType type, result;
+  bool accumulate;
+
+  /// "product_bf16_f32_add".
+  std::string name() const;
+};
+
+/// A block has `threads` threads and computes `tile` rows by `tile` columns of C; blocks of a launch: columns, rows, the batch.
+constexpr int productTile = 64, productThreads = 256, productLoops = 3;
+
+/// The parameters of a kernel, in this order. The batch has three loops, the first one innermost; sizes and strides in elements.
+struct ProductParameters {
+  uint64_t a, b, c;
+  int64_t m, n, k, aRow, aColumn, bRow, bColumn, cRow;
+  struct Loop {
+    int64_t size = 1, a = 0, b = 0, c = 0;
+  };
+  std::array<Loop, productLoops> loops;
+};
+constexpr int productParameterCount = sizeof(ProductParameters) / 8;
+
+/// The kernel of a kind.
+std::string productText(const ProductKind &kind);
+
+} // namespace npar::engine::cuda

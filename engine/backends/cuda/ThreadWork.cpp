@@ -1,0 +1,150 @@
+// A thread's stream, its copies and its contexts.
+#include "engine/backends/cuda/ThreadWork.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace npar::engine::cuda {
+
+namespace {
+constexpr uint64_t stagingBytes = uint64_t{4} << 20, contextMemoryBytes = uint64_t{1} << 16;
+} // namespace
+
+ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions)
+    : device(device), completions(completions), queue(completions.addQueue()) {}
+
+ThreadWork::~ThreadWork() {
+  const Functions &call = device.cuda().call();
+  device.enter();
+  if (stream) {
+    call.streamSynchronize(stream);
+    call.streamDestroy(stream);
+  }
+  for (DevicePointer memory : contextMemory)
+    device.release(memory);
+  if (staging)
+    device.releasePinned(staging);
+}
+
+Handle ThreadWork::begin() {
+  device.enter();
+  if (!stream)
+    note(device.cuda().call().streamCreate(&stream, streamNonBlocking), "a stream");
+  return stream;
+}
+
+void ThreadWork::note(Code code, const std::string &what) {
+  if (code != Code::Success)
+    note(device.cuda().check(code, device.label() + ": starting " + what));
+}
+
+void ThreadWork::note(const Status &status) {
+  if (failed.ok())
+    failed = status;
+}
+
+/// Room for the next piece of a copy; null where there is none at all.
+uint8_t *ThreadWork::stage(uint64_t bytes, uint64_t &piece) {
+  if (!staging) {
+    Result<void *> memory = device.allocatePinned(stagingBytes, "copies");
+    if (!memory.ok()) {
+      note(memory.status());
+      return nullptr;
+    }
+    staging = static_cast<uint8_t *>(*memory);
+  }
+  if (used == stagingBytes)
+    empty();
+  piece = std::min(bytes, stagingBytes - used);
+  uint8_t *room = staging + used;
+  used = std::min(stagingBytes, used + (piece + 63) / 64 * 64);
+  return room;
+}
+
+/// Waits until no copy needs the page-locked memory any more.
+void ThreadWork::empty() {
+  Code code = device.cuda().call().streamSynchronize(stream);
+  note(code, "a copy");
+  completions.waitForDeliveries(queue);
+  if (code == Code::Success)
+    deliver(arrivals);
+  arrivals.clear();
+  used = 0;
+}
+
+void ThreadWork::copyIn(DevicePointer target, const void *source, uint64_t bytes) {
+  auto *from = static_cast<const uint8_t *>(source);
+  for (uint64_t piece = 0; bytes > 0; bytes -= piece, from += piece, target += piece) {
+    Handle to = begin();
+    uint8_t *room = to ? stage(bytes, piece) : nullptr;
+    if (!room)
+      return;
+    std::memcpy(room, from, piece);
+    note(device.cuda().call().copyInAsync(target, room, piece, to), "a copy to the device");
+  }
+}
+
+void ThreadWork::copyOut(void *target, DevicePointer source, uint64_t bytes) {
+  auto *to = static_cast<uint8_t *>(target);
+  for (uint64_t piece = 0; bytes > 0; bytes -= piece, to += piece, source += piece) {
+    Handle from = begin();
+    uint8_t *room = from ? stage(bytes, piece) : nullptr;
+    if (!room)
+      return;
+    Code code = device.cuda().call().copyOutAsync(room, source, piece, from);
+    note(code, "a copy from the device");
+    if (code == Code::Success)
+      arrivals.push_back({to, room, piece});
+  }
+}
+
+DevicePointer ThreadWork::takeContext(uint64_t bytes) {
+  if (contextMemory.empty() || contextsUsed + bytes > contextMemoryBytes) {
+    Result<DevicePointer> memory = device.allocate(std::max(contextMemoryBytes, bytes), "contexts of kernels");
+    if (!memory.ok()) {
+      note(memory.status());
+      return 0;
+    }
+    contextMemory.push_back(*memory);
+    contextsUsed = 0;
+  }
+  DevicePointer taken = contextMemory.back() + contextsUsed;
+  contextsUsed += bytes;
+  return taken;
+}
+
+/// Numbers that have changed go as the values of memsets, which a stream keeps itself: no memory of the host's has to stay as it is.
+DevicePointer ThreadWork::context(const int64_t *numbers, size_t count) {
+  Handle to = begin();
+  auto [found, isNew] = contexts.try_emplace(numbers);
+  Copy &copy = found->second;
+  if (isNew)
+    copy.memory = takeContext(count * sizeof(int64_t));
+  if (!to || !copy.memory)
+    return 0;
+  if (isNew) { // none of its words is there
+    copy.numbers.assign(numbers, numbers + count);
+    for (int64_t &number : copy.numbers)
+      number = ~number;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    auto now = static_cast<uint64_t>(numbers[i]), before = static_cast<uint64_t>(copy.numbers[i]);
+    for (int half = 0; half < 2; ++half)
+      if (auto word = static_cast<uint32_t>(now >> (32 * half)); word != static_cast<uint32_t>(before >> (32 * half)))
+        note(device.cuda().call().setWordsAsync(copy.memory + i * sizeof(int64_t) + 4 * half, word, 1, to), "a kernel's context");
+    copy.numbers[i] = numbers[i];
+  }
+  return copy.memory;
+}
+
+void ThreadWork::whenDone(Completion &completion) {
+  Status status = std::move(failed);
+  failed = Status();
+  if (!stream)
+    return completion.completed(status);
+  device.enter();
+  completions.whenDone(queue, stream, completion, std::move(status), std::move(arrivals));
+  arrivals.clear();
+}
+
+} // namespace npar::engine::cuda

@@ -1,0 +1,39 @@
+// Compares npar's declarations of the CUDA driver's interface with those of cuda.h. It is enough that this compiles.
+#include "engine/backends/cuda/CudaAbi.h"
+
+#include <cuda.h>
+#include <type_traits>
+
+namespace npar::engine::cuda {
+namespace {
+
+/// Alike to a caller: pointers, or numbers of one size and kind.
+template <class Ours, class Theirs>
+constexpr bool alike = std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
+                       sizeof(Ours) == sizeof(Theirs) && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+
+template <class Ours, class Theirs> struct Agree : std::false_type {};
+template <class... Ours, class... Theirs>
+struct Agree<Code (*)(Ours...), CUresult (*)(Theirs...)> : std::bool_constant<(alike<Ours, Theirs> && ...)> {};
+
+#define NPAR_CUDA_AGREE(MEMBER, SYMBOL, PARAMETERS)                                                                                        \
+  static_assert(Agree<decltype(Functions::MEMBER), decltype(&SYMBOL)>::value, #SYMBOL " is declared otherwise in cuda.h");
+NPAR_CUDA_FUNCTIONS(NPAR_CUDA_AGREE)
+#undef NPAR_CUDA_AGREE
+
+template <class Ours, class Theirs> constexpr bool same(Ours ours, Theirs theirs) {
+  return static_cast<long>(ours) == static_cast<long>(theirs);
+}
+
+static_assert(same(Code::Success, CUDA_SUCCESS) && same(Code::OutOfMemory, CUDA_ERROR_OUT_OF_MEMORY) &&
+              same(Code::NoDevice, CUDA_ERROR_NO_DEVICE) && same(Code::NotReady, CUDA_ERROR_NOT_READY));
+static_assert(same(DeviceAttribute::MultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) &&
+              same(DeviceAttribute::ComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) &&
+              same(DeviceAttribute::ComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+static_assert(same(JitOption::ErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER) &&
+              same(JitOption::ErrorLogBufferBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
+static_assert(same(streamNonBlocking, CU_STREAM_NON_BLOCKING) && same(eventDisableTiming, CU_EVENT_DISABLE_TIMING));
+static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr) && sizeof(DeviceNumber) == sizeof(CUdevice));
+
+} // namespace
+} // namespace npar::engine::cuda

@@ -1,0 +1,167 @@
+// Products and reductions on a GPU have the bits that the processor gives them, on ordinary numbers and on denormals, infinities and NaNs.
+#include "engine/backends/Backends.h"
+#include "engine/program/Elements.h"
+#include "tests/engine/backends/gpu/RandomBuffer.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace npar::testing {
+namespace {
+
+using namespace engine;
+using program::ElementType;
+using program::ReduceOp;
+
+const char *wordOf(ElementType type) {
+  const char *words[] = {"f32", "f64", "bf16", "f16", "i32", "u8"};
+  const ElementType types[] = {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16, ElementType::I32, ElementType::U8};
+  for (size_t i = 0; i < std::size(types); ++i)
+    if (types[i] == type)
+      return words[i];
+  return "";
+}
+
+/// Elements in the memory of both backends.
+class Both {
+public:
+  Both(ElementType type, size_t count, uint64_t seed, bool special) : type(type), bytes(count * program::sizeOf(type)) {
+    std::mt19937_64 random(seed);
+    fillBuffer(described(), reinterpret_cast<uint8_t *>(bytes.data()), random, 100, special);
+  }
+  KernelBuffer described() const { return {wordOf(type), bytes.size() / program::sizeOf(type)}; }
+
+  ElementType type;
+  std::vector<char> bytes;
+};
+
+std::unique_ptr<Backend> make(const char *name) {
+  Result<std::unique_ptr<Backend>> backend = createBackend(name, {});
+  EXPECT_TRUE(backend.ok()) << backend.status().message();
+  backend.ok() ? (*backend)->enterThread() : void();
+  return backend.ok() ? std::move(*backend) : nullptr;
+}
+
+/// What a backend makes of these, by `work` on the places of them all.
+using Work = std::function<void(Backend &, const std::vector<DeviceAddress> &)>;
+std::vector<Both> after(Backend &backend, std::vector<Both> all, const Work &work) {
+  std::vector<DeviceAddress> places;
+  for (Both &one : all) {
+    places.push_back(*backend.allocate(one.bytes.size()));
+    backend.copyIn(places.back(), one.bytes.data(), one.bytes.size());
+  }
+  work(backend, places);
+  for (size_t i = 0; i < all.size(); ++i)
+    backend.copyOut(all[i].bytes.data(), places[i], all[i].bytes.size());
+  EXPECT_TRUE(waitUntilDone(backend).ok());
+  for (size_t i = 0; i < all.size(); ++i)
+    backend.release(places[i], all[i].bytes.size());
+  return all;
+}
+
+void expectEqual(std::vector<Both> &left, std::vector<Both> &right, const std::string &what) {
+  for (size_t i = 0; i < left.size(); ++i)
+    EXPECT_EQ(countDifferences(left[i].described(), reinterpret_cast<uint8_t *>(left[i].bytes.data()),
+                               reinterpret_cast<uint8_t *>(right[i].bytes.data())),
+              0u)
+        << what << ", buffer " << i;
+}
+
+// Of any number of sources, in place and into all of them, with numbers of every kind.
+TEST(CudaNumbers, ReductionsHaveTheBitsOfTheProcessor) {
+  auto cpu = make("cpu"), cuda = make("cuda");
+  for (ElementType type : program::EnumValuesElementType())
+    for (ReduceOp op : program::EnumValuesReduceOp())
+      for (size_t sources : {1, 2, 5}) {
+        size_t count = 300;
+        std::vector<Both> all;
+        for (size_t i = 0; i <= sources; ++i)
+          all.emplace_back(type, count, 10 * sources + i, /*special=*/true);
+        auto reduce = [&](Backend &backend, const std::vector<DeviceAddress> &places) {
+          DeviceAddress targets[] = {places[0], places.back()};
+          backend.reduce(type, op, places.data(), sources, targets, 2, count);
+        };
+        auto expected = after(*cpu, all, reduce), found = after(*cuda, all, reduce);
+        expectEqual(expected, found, std::string(wordOf(type)) + " " + program::EnumNameReduceOp(op) + " of " + std::to_string(sources));
+      }
+}
+
+TEST(CudaNumbers, AReductionMayHaveManySources) {
+  auto cpu = make("cpu"), cuda = make("cuda");
+  std::vector<Both> all;
+  for (size_t i = 0; i < 400; ++i)
+    all.emplace_back(ElementType::BF16, 3, i, /*special=*/false);
+  auto reduce = [&](Backend &backend, const std::vector<DeviceAddress> &places) {
+    backend.reduce(ElementType::BF16, ReduceOp::Sum, places.data(), places.size(), places.data(), 80, 3);
+  };
+  auto expected = after(*cpu, all, reduce), found = after(*cuda, all, reduce);
+  expectEqual(expected, found, "400 sources");
+}
+
+struct Shape {
+  int64_t m, n, k;
+};
+
+program::MatmulT productOf(const Shape &shape, ElementType type, ElementType result, int flags) {
+  program::MatmulT p;
+  bool transposeA = flags & 1, transposeB = flags & 2;
+  p.type = type, p.result = result, p.accumulate = flags & 4;
+  p.m = shape.m, p.n = shape.n, p.k = shape.k;
+  p.a_row = transposeA ? 1 : p.k, p.a_column = transposeA ? p.m : 1;
+  p.b_row = transposeB ? 1 : p.n, p.b_column = transposeB ? p.k : 1;
+  p.c_row = p.n;
+  return p;
+}
+
+void expectProduct(const program::MatmulT &p, size_t a, size_t b, size_t c, bool special) {
+  auto cpu = make("cpu"), cuda = make("cuda");
+  program::ProgramT content;
+  content.matmuls.push_back(std::make_unique<program::MatmulT>(p));
+  flatbuffers::FlatBufferBuilder builder;
+  FinishProgramBuffer(builder, CreateProgram(builder, &content));
+  for (Backend *backend : {cpu.get(), cuda.get()})
+    ASSERT_TRUE(backend->load(*program::GetProgram(builder.GetBufferPointer())).ok());
+  std::vector<Both> all = {{p.type, a, 1, special}, {p.type, b, 2, special}, {p.result, c, 3, special}};
+  auto multiply = [](Backend &backend, const std::vector<DeviceAddress> &at) {
+    EXPECT_TRUE(backend.runMatmul(0, at[0], at[1], at[2]).ok());
+  };
+  auto expected = after(*cpu, all, multiply), found = after(*cuda, all, multiply);
+  expectEqual(expected, found,
+              std::string(wordOf(p.type)) + " to " + wordOf(p.result) + " " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
+                  std::to_string(p.k) + " a " + std::to_string(p.a_column) + " b " + std::to_string(p.b_column));
+}
+
+constexpr std::pair<ElementType, ElementType> kindsOfProducts[] = {
+    {ElementType::F32, ElementType::F32}, {ElementType::F64, ElementType::F64},  {ElementType::BF16, ElementType::BF16},
+    {ElementType::F16, ElementType::F16}, {ElementType::BF16, ElementType::F32}, {ElementType::F16, ElementType::F32}};
+
+TEST(CudaNumbers, ProductsHaveTheBitsOfTheProcessor) {
+  int flags = 0;
+  for (auto [type, result] : kindsOfProducts)
+    for (const Shape &shape : {Shape{1, 1, 1}, Shape{3, 70, 33}, Shape{65, 64, 40}, Shape{16, 5, 100}}) {
+      program::MatmulT p = productOf(shape, type, result, flags++ % 8);
+      expectProduct(p, size_t(p.m * p.k), size_t(p.k * p.n), size_t(p.m * p.n), /*special=*/false);
+    }
+}
+
+// Operands that are denormal, as half of their exponents make many sums.
+TEST(CudaNumbers, ProductsOfNumbersOfEveryKind) {
+  for (auto [type, result] : kindsOfProducts) {
+    program::MatmulT p = productOf({20, 20, 3}, type, result, 4);
+    expectProduct(p, 60, 60, 400, /*special=*/true);
+  }
+}
+
+// Five loops, of which the kernel has three, with an operand shared along two of them.
+TEST(CudaNumbers, BatchesOfProducts) {
+  program::MatmulT p = productOf({4, 3, 5}, ElementType::F32, ElementType::F32, 2);
+  p.batch = {2, 1, 3, 2, 2};
+  p.a_batch = {20 * 12, 20 * 12, 20 * 4, 20 * 2, 20};
+  p.b_batch = {15 * 6, 0, 15 * 2, 0, 15};
+  p.c_batch = {12 * 12, 12 * 12, 12 * 4, 12 * 2, 12};
+  expectProduct(p, 20 * 24, 15 * 12, 12 * 24, false);
+}
+
+} // namespace
+} // namespace npar::testing

@@ -1,0 +1,48 @@
+// Everything that npar generates for GPUs beside a program's kernels is taken by NVIDIA's assembler, where it is, without spills.
+#include "engine/backends/cuda/ProductText.h"
+#include "engine/backends/cuda/Ptx.h"
+#include "engine/backends/cuda/ReduceText.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace npar::engine::cuda {
+namespace {
+
+using program::ElementType;
+
+std::string productsText() {
+  std::vector<std::string> kernels;
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16})
+    for (bool accumulate : {false, true}) {
+      kernels.push_back(productText({type, type, accumulate}));
+      if (type == ElementType::BF16 || type == ElementType::F16)
+        kernels.push_back(productText({type, ElementType::F32, accumulate}));
+    }
+  return moduleText(kernels);
+}
+
+void assemble(const std::string &text, const std::string &name) {
+  const char *assembler = "/usr/local/cuda/bin/ptxas";
+  if (std::system((std::string(assembler) + " --version > /dev/null 2>&1").c_str()) != 0)
+    GTEST_SKIP() << "no ptxas: the CUDA toolkit is not installed";
+  std::string file = ::testing::TempDir() + name;
+  std::ofstream(file + ".ptx") << text;
+  for (const char *architecture : {"sm_80", "sm_90"}) {
+    std::string command = std::string(assembler) + " -v -arch=" + architecture + " " + file + ".ptx -o /dev/null > " + file + ".log 2>&1";
+    int result = std::system(command.c_str());
+    std::ifstream stream(file + ".log");
+    std::string log{std::istreambuf_iterator<char>(stream), {}};
+    EXPECT_EQ(result, 0) << log;
+    for (size_t at = log.find("bytes spill stores"); at != std::string::npos; at = log.find("bytes spill stores", at + 1))
+      EXPECT_EQ(log.substr(at - 4, 4), ", 0 ") << log;
+  }
+}
+
+TEST(PtxAssembly, Reductions) { assemble(reduceText(), "npar_reductions"); }
+TEST(PtxAssembly, Products) { assemble(productsText(), "npar_products"); }
+
+} // namespace
+} // namespace npar::engine::cuda

@@ -1,0 +1,87 @@
+// Work of all streams as a graph of what must wait for what, run one by one in an order that nothing else restricts.
+#pragma once
+
+#include "tests/engine/backends/standin/CudaAbi.h"
+#include "tests/engine/backends/standin/Settings.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace npar::standin {
+
+/// How an operation ended; the message says what a person wants to know of a failure.
+struct Outcome {
+  Code code = Code::Success;
+  std::string message;
+};
+
+struct Device;
+
+/// One operation of a stream, or of a graph's launch.
+struct Work {
+  Device *device = nullptr;
+  std::function<Outcome()> action; ///< may be empty
+  std::function<bool()> condition; ///< empty, or what memory must say before it runs
+  std::vector<std::shared_ptr<Work>> before, after;
+  size_t missing = 0; ///< of `before`, how many have not ended
+  size_t waiting = 0; ///< threads that wait for its end
+  bool ended = false, wanted = false;
+  uint64_t number = 0; ///< in the order in which work ended, from 1
+  int denials = 0;     ///< how often a query still says that it has not ended
+  std::chrono::steady_clock::time_point time;
+};
+using WorkPointer = std::shared_ptr<Work>;
+
+/// The thread that runs work. It lags: work that nobody waits for is held back until it has been asked about a few times, or for up to some
+/// milliseconds. All randomness comes from the seed. `mutex` guards everything, and is not held while an action runs.
+class Queue {
+public:
+  explicit Queue(const Settings &settings);
+  ~Queue();
+  Queue(const Queue &) = delete;
+
+  std::mutex mutex;
+
+  // With the mutex held:
+  WorkPointer add(Device &device, std::vector<WorkPointer> before, std::function<Outcome()> action, std::function<bool()> condition = {});
+  /// Blocks until the work has ended, or its device has failed. Null has ended.
+  void wait(std::unique_lock<std::mutex> &lock, const WorkPointer &work);
+  /// Whether it is seen to have ended: false some times after that, until the host knows it from elsewhere.
+  bool query(const WorkPointer &work);
+  uint64_t draw(uint64_t below) { return random() % below; }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void runAll();
+  void want(const WorkPointer &work);
+  /// The place in `ready` of what runs next, or its size where nothing can now.
+  size_t choose();
+  void finish(const WorkPointer &work);
+  void hold(bool always);
+  void see(const Work &work) { seen = std::max(seen, work.number); }
+
+  const Faults faults;
+  std::mt19937_64 random;
+  std::condition_variable changed, woken; ///< for those who wait; for the thread
+  std::vector<WorkPointer> ready;
+  size_t waiting = 0; ///< threads that wait for something that has not ended
+  Clock::time_point heldUntil;
+  int patience = 0;             ///< queries until held work goes on
+  uint64_t operations = 0;      ///< that were started
+  uint64_t ended = 0, seen = 0; ///< the last number given, the last one that the host knows of
+  bool stopping = false;
+  std::thread thread;
+};
+
+/// Whether this thread runs a function of cuLaunchHostFunc, which may call nothing.
+bool insideHostFunction();
+void setInsideHostFunction(bool inside);
+
+} // namespace npar::standin

@@ -1,0 +1,33 @@
+// What the environment says of the devices that the stand-in pretends to have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace npar::standin {
+
+/// Faults on purpose; 0: never. Operations are what streams run, counted over all devices from 1, and so are allocations of device memory.
+struct Faults {
+  uint64_t lostAfter = 0;   ///< from this operation on: CUDA_ERROR_DEVICE_UNAVAILABLE
+  uint64_t eccAfter = 0;    ///< from this operation on: CUDA_ERROR_ECC_UNCORRECTABLE
+  uint64_t memoryAfter = 0; ///< from this allocation on: CUDA_ERROR_OUT_OF_MEMORY
+};
+
+struct Settings {
+  int devices = 1;
+  uint64_t memory = uint64_t{4} << 30; ///< bytes per device
+  int architecture = 90;
+  uint64_t seed = 1;
+  int driverVersion = 13000;
+  bool leaks = false;
+  bool figures = false;
+  Faults faults;
+
+  /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,SEED,FAULT,LEAKS,FIGURES}. Ends the process, saying why, where one cannot be read: a
+  /// test that sets it wants it.
+  static Settings fromEnvironment();
+  /// `lost-after=N,ecc-after=N,memory-after=N,driver=N`. Returns what cannot be read, else "".
+  std::string readFaults(const std::string &text);
+};
+
+} // namespace npar::standin

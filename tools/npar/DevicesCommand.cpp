@@ -1,0 +1,82 @@
+// `npar devices`: what this machine has to compute with, and what npar would use of it.
+#include "tools/npar/Command.h"
+
+#include "tools/npar/devices/Survey.h"
+
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace npar::driver {
+namespace {
+
+nlohmann::ordered_json wordOrNull(const std::string &word) {
+  return word.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(word);
+}
+
+nlohmann::ordered_json jsonOf(const DeviceSurvey &survey) {
+  const ProcessorFacts &processor = survey.processor;
+  nlohmann::ordered_json json;
+  json["processor"] = {{"name", processor.name},    {"cores", processor.cores},         {"instruction_sets", processor.instructionSets},
+                       {"uses", processor.usedSet}, {"memory_bytes", processor.memory}, {"free_bytes", processor.freeMemory}};
+  json["gpus"] = nlohmann::ordered_json::array();
+  for (const GpuFacts &gpu : survey.gpus)
+    json["gpus"].push_back({{"name", gpu.name},
+                            {"architecture", gpu.architecture},
+                            {"multiprocessors", gpu.multiprocessors},
+                            {"memory_bytes", gpu.memory},
+                            {"free_bytes", gpu.freeMemory},
+                            {"reaches", gpu.reaches},
+                            {"trouble", wordOrNull(gpu.trouble)}});
+  json["cuda_driver"] = wordOrNull(survey.driver);
+  json["trouble"] = wordOrNull(survey.trouble);
+  json["cublaslt"] = wordOrNull(survey.cublasLt);
+  json["nccl"] = wordOrNull(survey.nccl);
+  json["target"] = wordOrNull(survey.target);
+  return json;
+}
+
+std::string gigabytes(uint64_t bytes) { return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9); }
+
+std::string textOf(const DeviceSurvey &survey) {
+  const ProcessorFacts &processor = survey.processor;
+  std::string text = fmt::format("processor    {}, {} cores, {} of memory, {} free\n", processor.name.empty() ? "unknown" : processor.name,
+                                 processor.cores, gigabytes(processor.memory), gigabytes(processor.freeMemory));
+  text += fmt::format("  products   {}; npar uses {}\n", fmt::join(processor.instructionSets, ", "),
+                      processor.usedSet.empty() ? "none: NPAR_INSTRUCTIONS is no set" : processor.usedSet);
+  for (size_t i = 0; i < survey.gpus.size(); ++i) {
+    const GpuFacts &gpu = survey.gpus[i];
+    text += fmt::format("GPU {:<9}{}, {}, {} multiprocessors, {} of memory, {} free\n", i, gpu.name, gpu.architecture, gpu.multiprocessors,
+                        gigabytes(gpu.memory), gigabytes(gpu.freeMemory));
+    if (!gpu.reaches.empty())
+      text += fmt::format("  reaches    the memory of GPU {}\n", fmt::join(gpu.reaches, ", "));
+    if (!gpu.trouble.empty())
+      text += fmt::format("  trouble    {}\n", gpu.trouble);
+  }
+  if (!survey.driver.empty())
+    text += fmt::format("CUDA driver  {}\n", survey.driver);
+  text += fmt::format("cuBLASLt     {}\n", survey.cublasLt.empty() ? "not found" : survey.cublasLt + "; npar does not use it yet");
+  text += fmt::format("NCCL         {}\n", survey.nccl.empty() ? "not found" : survey.nccl + "; npar does not use it yet");
+  text +=
+      survey.trouble.empty()
+          ? fmt::format("npar uses    the processor; with --backend cuda a GPU, for programs compiled with --target {}\n", survey.target)
+          : fmt::format("npar uses    the processor; no GPU: {}\n", survey.trouble);
+  return text;
+}
+
+} // namespace
+
+Command addDevicesCommand(CLI::App &driver) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App *app = driver.add_subcommand("devices", "show what this machine has to compute with\n\n"
+                                                   "Example:\n"
+                                                   "  npar devices\n");
+  app->add_flag("--json", *json, "one object on standard output");
+  return {app, [json] {
+            DeviceSurvey survey = surveyDevices();
+            std::cout << (*json ? jsonOf(survey).dump(2) + "\n" : textOf(survey));
+            return ExitCode::Good;
+          }};
+}
+
+} // namespace npar::driver

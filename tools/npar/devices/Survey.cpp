@@ -1,0 +1,103 @@
+// Asks the system, CUDA's driver and the libraries what there is.
+#include "tools/npar/devices/Survey.h"
+
+#include "engine/backends/cuda/CudaDevice.h"
+#include "engine/product/InstructionSet.h"
+#include "engine/runtime/MachineMemory.h"
+#include "engine/runtime/WorkerCount.h"
+
+#include <dlfcn.h>
+#include <fstream>
+
+namespace npar::driver {
+
+namespace {
+
+using namespace engine;
+
+/// What stands after `key` and a colon in a file of the system.
+std::string fieldOf(const char *file, const std::string &key) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);)
+    if (line.rfind(key, 0) == 0 && line.find(':') != std::string::npos) {
+      size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+      return begin == std::string::npos ? "" : line.substr(begin);
+    }
+  return "";
+}
+
+ProcessorFacts surveyProcessor() {
+  ProcessorFacts facts;
+  facts.name = fieldOf("/proc/cpuinfo", "model name");
+  facts.cores = workerCount(0);
+  for (InstructionSet set : availableInstructionSets())
+    facts.instructionSets.push_back(wordOf(set));
+  if (Result<InstructionSet> best = bestInstructionSet(); best.ok())
+    facts.usedSet = wordOf(*best);
+  facts.memory = std::strtoull(fieldOf("/proc/meminfo", "MemTotal").c_str(), nullptr, 10) * 1024;
+  facts.freeMemory = machineMemory().bytes;
+  return facts;
+}
+
+GpuFacts surveyGpu(const cuda::CudaDriver &driver, int ordinal) {
+  GpuFacts facts;
+  Result<cuda::DeviceIdentity> identity = cuda::identify(driver, ordinal);
+  if (!identity.ok()) {
+    facts.trouble = identity.status().message();
+    return facts;
+  }
+  facts.name = identity->name, facts.architecture = "sm_" + std::to_string(identity->architecture);
+  facts.multiprocessors = identity->multiprocessors, facts.memory = identity->bytes;
+  auto device = cuda::CudaDevice::open(driver, ordinal);
+  if (device.ok())
+    facts.freeMemory = (*device)->freeBytes();
+  else
+    facts.trouble = device.status().message();
+  const cuda::Functions &call = driver.call();
+  cuda::DeviceNumber own = 0, other = 0;
+  for (int i = 0; i < driver.devices(); ++i)
+    if (int can = 0; i != ordinal && call.deviceGet(&own, ordinal) == cuda::Code::Success &&
+                     call.deviceGet(&other, i) == cuda::Code::Success &&
+                     call.deviceCanAccessPeer(&can, own, other) == cuda::Code::Success && can)
+      facts.reaches.push_back(i);
+  return facts;
+}
+
+/// "13.1.0" of 130100: both libraries count so since years.
+std::string libraryVersion(int number) {
+  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);
+}
+
+/// The first library that can be loaded stays so to the end of the process: some cannot be unloaded.
+template <class Function> Function findIn(std::initializer_list<const char *> libraries, const char *symbol) {
+  for (const char *library : libraries)
+    if (void *handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL))
+      return reinterpret_cast<Function>(::dlsym(handle, symbol));
+  return nullptr;
+}
+
+} // namespace
+
+DeviceSurvey surveyDevices() {
+  DeviceSurvey survey;
+  survey.processor = surveyProcessor();
+  Result<const cuda::CudaDriver *> driver = cuda::CudaDriver::open();
+  if (driver.ok()) {
+    survey.driver = cuda::versionText((*driver)->version());
+    for (int i = 0; i < (*driver)->devices(); ++i)
+      survey.gpus.push_back(surveyGpu(**driver, i));
+    Result<std::string> target = cuda::targetOfMachine();
+    survey.target = target.ok() ? *target : "";
+    survey.trouble = target.status().message();
+  } else {
+    survey.trouble = driver.status().message();
+  }
+  if (auto version = findIn<size_t (*)()>({"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion"))
+    survey.cublasLt = libraryVersion(static_cast<int>(version()));
+  if (auto version = findIn<int (*)(int *)>({"libnccl.so.2"}, "ncclGetVersion"))
+    if (int number = 0; version(&number) == 0)
+      survey.nccl = libraryVersion(number);
+  return survey;
+}
+
+} // namespace npar::driver
