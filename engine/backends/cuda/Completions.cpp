@@ -50,12 +50,10 @@ void Completions::whenDone(size_t queue, Handle stream, Completion &completion, 
       status = device.cuda().check(code, device.label() + " failed");
     return completion.completed(status);
   }
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    queues[queue].entries.push_back({event, &completion, std::move(status), std::move(arrivals)});
-    ++pending;
-  }
-  wake.notify_one();
+  std::lock_guard<std::mutex> lock(mutex);
+  queues[queue].entries.push_back({event, &completion, std::move(status), std::move(arrivals)});
+  ++pending;
+  wake.notify_one(); // under the lock: once it is completed all this may go
 }
 
 void Completions::waitForDeliveries(size_t queue) {

@@ -1,10 +1,6 @@
 // Products and reductions on a GPU have the bits that the processor gives them, on ordinary numbers and on denormals, infinities and NaNs.
-#include "engine/backends/Backends.h"
-#include "engine/program/Elements.h"
-#include "tests/engine/backends/gpu/RandomBuffer.h"
+#include "tests/engine/backends/cuda/BothBackends.h"
 
-#include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 
 namespace npar::testing {
@@ -14,68 +10,14 @@ using namespace engine;
 using program::ElementType;
 using program::ReduceOp;
 
-const char *wordOf(ElementType type) {
-  const char *words[] = {"f32", "f64", "bf16", "f16", "i32", "u8"};
-  const ElementType types[] = {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16, ElementType::I32, ElementType::U8};
-  for (size_t i = 0; i < std::size(types); ++i)
-    if (types[i] == type)
-      return words[i];
-  return "";
-}
-
-/// Elements in the memory of both backends.
-class Both {
-public:
-  Both(ElementType type, size_t count, uint64_t seed, bool special) : type(type), bytes(count * program::sizeOf(type)) {
-    std::mt19937_64 random(seed);
-    fillBuffer(described(), reinterpret_cast<uint8_t *>(bytes.data()), random, 100, special);
-  }
-  KernelBuffer described() const { return {wordOf(type), bytes.size() / program::sizeOf(type)}; }
-
-  ElementType type;
-  std::vector<char> bytes;
-};
-
-std::unique_ptr<Backend> make(const char *name) {
-  Result<std::unique_ptr<Backend>> backend = createBackend(name, {});
-  EXPECT_TRUE(backend.ok()) << backend.status().message();
-  backend.ok() ? (*backend)->enterThread() : void();
-  return backend.ok() ? std::move(*backend) : nullptr;
-}
-
-/// What a backend makes of these, by `work` on the places of them all.
-using Work = std::function<void(Backend &, const std::vector<DeviceAddress> &)>;
-std::vector<Both> after(Backend &backend, std::vector<Both> all, const Work &work) {
-  std::vector<DeviceAddress> places;
-  for (Both &one : all) {
-    places.push_back(*backend.allocate(one.bytes.size()));
-    backend.copyIn(places.back(), one.bytes.data(), one.bytes.size());
-  }
-  work(backend, places);
-  for (size_t i = 0; i < all.size(); ++i)
-    backend.copyOut(all[i].bytes.data(), places[i], all[i].bytes.size());
-  EXPECT_TRUE(waitUntilDone(backend).ok());
-  for (size_t i = 0; i < all.size(); ++i)
-    backend.release(places[i], all[i].bytes.size());
-  return all;
-}
-
-void expectEqual(std::vector<Both> &left, std::vector<Both> &right, const std::string &what) {
-  for (size_t i = 0; i < left.size(); ++i)
-    EXPECT_EQ(countDifferences(left[i].described(), reinterpret_cast<uint8_t *>(left[i].bytes.data()),
-                               reinterpret_cast<uint8_t *>(right[i].bytes.data())),
-              0u)
-        << what << ", buffer " << i;
-}
-
 // Of any number of sources, in place and into all of them, with numbers of every kind.
 TEST(CudaNumbers, ReductionsHaveTheBitsOfTheProcessor) {
-  auto cpu = make("cpu"), cuda = make("cuda");
+  auto cpu = makeBackend("cpu"), cuda = makeBackend("cuda");
   for (ElementType type : program::EnumValuesElementType())
     for (ReduceOp op : program::EnumValuesReduceOp())
       for (size_t sources : {1, 2, 5}) {
         size_t count = 300;
-        std::vector<Both> all;
+        std::vector<BothBuffer> all;
         for (size_t i = 0; i <= sources; ++i)
           all.emplace_back(type, count, 10 * sources + i, /*special=*/true);
         auto reduce = [&](Backend &backend, const std::vector<DeviceAddress> &places) {
@@ -83,20 +25,20 @@ TEST(CudaNumbers, ReductionsHaveTheBitsOfTheProcessor) {
           backend.reduce(type, op, places.data(), sources, targets, 2, count);
         };
         auto expected = after(*cpu, all, reduce), found = after(*cuda, all, reduce);
-        expectEqual(expected, found, std::string(wordOf(type)) + " " + program::EnumNameReduceOp(op) + " of " + std::to_string(sources));
+        expectSameBits(expected, found, std::string(wordOf(type)) + " " + program::EnumNameReduceOp(op) + " of " + std::to_string(sources));
       }
 }
 
 TEST(CudaNumbers, AReductionMayHaveManySources) {
-  auto cpu = make("cpu"), cuda = make("cuda");
-  std::vector<Both> all;
+  auto cpu = makeBackend("cpu"), cuda = makeBackend("cuda");
+  std::vector<BothBuffer> all;
   for (size_t i = 0; i < 400; ++i)
     all.emplace_back(ElementType::BF16, 3, i, /*special=*/false);
   auto reduce = [&](Backend &backend, const std::vector<DeviceAddress> &places) {
     backend.reduce(ElementType::BF16, ReduceOp::Sum, places.data(), places.size(), places.data(), 80, 3);
   };
   auto expected = after(*cpu, all, reduce), found = after(*cuda, all, reduce);
-  expectEqual(expected, found, "400 sources");
+  expectSameBits(expected, found, "400 sources");
 }
 
 struct Shape {
@@ -115,21 +57,21 @@ program::MatmulT productOf(const Shape &shape, ElementType type, ElementType res
 }
 
 void expectProduct(const program::MatmulT &p, size_t a, size_t b, size_t c, bool special) {
-  auto cpu = make("cpu"), cuda = make("cuda");
+  auto cpu = makeBackend("cpu"), cuda = makeBackend("cuda");
   program::ProgramT content;
   content.matmuls.push_back(std::make_unique<program::MatmulT>(p));
   flatbuffers::FlatBufferBuilder builder;
   FinishProgramBuffer(builder, CreateProgram(builder, &content));
   for (Backend *backend : {cpu.get(), cuda.get()})
     ASSERT_TRUE(backend->load(*program::GetProgram(builder.GetBufferPointer())).ok());
-  std::vector<Both> all = {{p.type, a, 1, special}, {p.type, b, 2, special}, {p.result, c, 3, special}};
+  std::vector<BothBuffer> all = {{p.type, a, 1, special}, {p.type, b, 2, special}, {p.result, c, 3, special}};
   auto multiply = [](Backend &backend, const std::vector<DeviceAddress> &at) {
     EXPECT_TRUE(backend.runMatmul(0, at[0], at[1], at[2]).ok());
   };
   auto expected = after(*cpu, all, multiply), found = after(*cuda, all, multiply);
-  expectEqual(expected, found,
-              std::string(wordOf(p.type)) + " to " + wordOf(p.result) + " " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
-                  std::to_string(p.k) + " a " + std::to_string(p.a_column) + " b " + std::to_string(p.b_column));
+  expectSameBits(expected, found,
+                 std::string(wordOf(p.type)) + " to " + wordOf(p.result) + " " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" +
+                     std::to_string(p.k) + " a " + std::to_string(p.a_column) + " b " + std::to_string(p.b_column));
 }
 
 constexpr std::pair<ElementType, ElementType> kindsOfProducts[] = {

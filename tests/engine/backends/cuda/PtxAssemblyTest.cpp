@@ -1,4 +1,6 @@
-// Everything that npar generates for GPUs beside a program's kernels is taken by NVIDIA's assembler, where it is, without spills.
+// Everything that npar generates for GPUs beside a program's kernels is taken by NVIDIA's assembler, where it is; what is not attention
+// without spills.
+#include "engine/backends/cuda/AttentionText.h"
 #include "engine/backends/cuda/ProductText.h"
 #include "engine/backends/cuda/Ptx.h"
 #include "engine/backends/cuda/ReduceText.h"
@@ -24,7 +26,18 @@ std::string productsText() {
   return moduleText(kernels);
 }
 
-void assemble(const std::string &text, const std::string &name) {
+std::string attentionsText() {
+  std::vector<std::string> kernels;
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16})
+    for (bool causal : {false, true}) {
+      for (AttentionPass pass : {AttentionPass::Forward, AttentionPass::QueryGradient, AttentionPass::KeyGradient})
+        kernels.push_back(attentionText({pass, type, 64, 128, causal, false, false, causal}));
+      kernels.push_back(attentionText({AttentionPass::Forward, type, 64, 64, causal, causal, !causal, false}));
+    }
+  return moduleText(kernels);
+}
+
+void assemble(const std::string &text, const std::string &name, bool maySpill = false) {
   const char *assembler = "/usr/local/cuda/bin/ptxas";
   if (std::system((std::string(assembler) + " --version > /dev/null 2>&1").c_str()) != 0)
     GTEST_SKIP() << "no ptxas: the CUDA toolkit is not installed";
@@ -36,13 +49,14 @@ void assemble(const std::string &text, const std::string &name) {
     std::ifstream stream(file + ".log");
     std::string log{std::istreambuf_iterator<char>(stream), {}};
     EXPECT_EQ(result, 0) << log;
-    for (size_t at = log.find("bytes spill stores"); at != std::string::npos; at = log.find("bytes spill stores", at + 1))
+    for (size_t at = log.find("bytes spill stores"); at != std::string::npos && !maySpill; at = log.find("bytes spill stores", at + 1))
       EXPECT_EQ(log.substr(at - 4, 4), ", 0 ") << log;
   }
 }
 
 TEST(PtxAssembly, Reductions) { assemble(reduceText(), "npar_reductions"); }
 TEST(PtxAssembly, Products) { assemble(productsText(), "npar_products"); }
+TEST(PtxAssembly, Attentions) { assemble(attentionsText(), "npar_attentions", /*maySpill=*/true); }
 
 } // namespace
 } // namespace npar::engine::cuda

@@ -32,6 +32,12 @@ std::atomic<uint32_t> *wordAt(const Memory &memory, int device, uint64_t address
   return address % 4 == 0 ? reinterpret_cast<std::atomic<uint32_t> *>(memory.find(device, address, 4)) : nullptr;
 }
 
+/// Before the host is told something: what came before in the stream is then no secret any more.
+void letHostSee(Driver &driver) {
+  std::lock_guard<std::mutex> lock(driver.queue.mutex);
+  driver.queue.seeAll();
+}
+
 bool reached(uint32_t word, uint32_t value, WaitValue how) {
   switch (how) {
   case WaitValue::AtLeast:
@@ -48,12 +54,12 @@ bool reached(uint32_t word, uint32_t value, WaitValue how) {
 
 Code writeValue(Handle handle, DevicePointer address, uint32_t value, unsigned) {
   return withStream(handle, [&](Call &call, Stream &stream) {
-    Memory &memory = call.driver.memory;
-    int device = call.device.number;
-    call.driver.enqueue(stream, [&memory, device, address, value]() -> Outcome {
-      std::atomic<uint32_t> *word = wordAt(memory, device, address);
+    Driver &driver = call.driver;
+    driver.enqueue(stream, [&driver, device = call.device.number, address, value]() -> Outcome {
+      std::atomic<uint32_t> *word = wordAt(driver.memory, device, address);
       if (!word)
-        return {Code::IllegalAddress, "a value is written: " + memory.describe(address)};
+        return {Code::IllegalAddress, "a value is written: " + driver.memory.describe(address)};
+      letHostSee(driver);
       *word = value;
       return {};
     });
@@ -153,7 +159,9 @@ NPAR_STANDIN_CALL Code cuLaunchHostFunc(Handle handle, HostFunction function, vo
   return withStream(handle, [&](Call &call, Stream &stream) {
     if (!function)
       return Code::InvalidValue;
-    call.driver.enqueue(stream, [function, data]() -> Outcome {
+    Driver &driver = call.driver;
+    driver.enqueue(stream, [&driver, function, data]() -> Outcome {
+      letHostSee(driver);
       setInsideHostFunction(true);
       function(data);
       setInsideHostFunction(false);

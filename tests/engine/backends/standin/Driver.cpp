@@ -88,8 +88,25 @@ bool Driver::forbiddenByCapture() {
   return forbidden;
 }
 
+namespace {
+template <typename Objects, typename Condition>
+void tell(std::vector<std::string> &lines, const Objects &objects, const char *what, Condition condition) {
+  size_t count = 0;
+  for (auto &[handle, object] : objects.all())
+    count += condition(*object);
+  if (count)
+    lines.push_back(std::to_string(count) + " " + what);
+}
+} // namespace
+
 void Driver::destroyContext(Device &device) {
   auto own = [&](const auto &object) { return object.device == &device; };
+  for (const std::string &line : memory.left(device.number))
+    lost.push_back(line);
+  tell(lost, streams, "streams", own);
+  tell(lost, events, "events", own);
+  tell(lost, modules, "modules", own);
+  tell(lost, executables, "executable graphs", own);
   streams.removeIf(own);
   events.removeIf(own);
   functions.removeIf([&](const Function &function) { return own(*function.module); });
@@ -101,17 +118,20 @@ void Driver::destroyContext(Device &device) {
 }
 
 std::vector<std::string> Driver::left() const {
-  std::vector<std::string> lines = memory.left();
-  auto count = [&](size_t number, const char *what) {
-    if (number)
-      lines.push_back(std::to_string(number) + " " + what);
-  };
-  count(streams.all().size(), "streams");
-  count(events.all().size(), "events");
-  count(modules.all().size(), "modules");
-  count(graphs.all().size(), "graphs");
-  count(executables.all().size(), "executable graphs");
-  count(contexts.all().size(), "contexts");
+  for (auto &device : devices)
+    if (device->failed != Code::Success)
+      return {};
+  std::vector<std::string> lines = lost;
+  for (int device = -1; device < settings.devices; ++device) // -1: page-locked memory
+    for (const std::string &line : memory.left(device))
+      lines.push_back(line);
+  auto any = [](const auto &) { return true; };
+  tell(lines, streams, "streams", any);
+  tell(lines, events, "events", any);
+  tell(lines, modules, "modules", any);
+  tell(lines, graphs, "graphs", any);
+  tell(lines, executables, "executable graphs", any);
+  tell(lines, contexts, "contexts", any);
   return lines;
 }
 

@@ -23,8 +23,9 @@ public:
   WorkPointer everythingOf(Device &device);
   /// The captures that forbid this thread a call which could wait or change memory; they are invalid then.
   bool forbiddenByCapture();
+  /// What the context still has is lost, and told by left().
   void destroyContext(Device &device);
-  /// A line for each thing that was not given back.
+  /// A line for each kind of thing that was not given back; none where a device failed, for then nothing can be.
   std::vector<std::string> left() const;
 
   const Settings settings;
@@ -39,6 +40,7 @@ public:
   Handles<Graph> graphs;
   Handles<ExecutableGraph> executables;
   std::vector<std::pair<Device *, WorkPointer>> orphans; ///< the last work of streams that are gone
+  std::vector<std::string> lost;                         ///< lines of contexts that are gone
   uint64_t allocations = 0;
   std::atomic<uint64_t> laneInstructions{0}, kernelNanoseconds{0}; ///< of all kernels that ran
   Queue queue;                                                     ///< its thread ends first

@@ -88,7 +88,7 @@ bool Memory::releaseLocked(std::map<uint64_t, Range>::iterator found) {
 bool Memory::release(uint64_t address) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = ranges.find(address);
-  return found != ranges.end() && found->second.kind == Range::Kind::Device && releaseLocked(found);
+  return found != ranges.end() && found->second.device >= 0 && releaseLocked(found);
 }
 
 void *Memory::allocatePinned(uint64_t size) {
@@ -167,7 +167,7 @@ uint8_t *Memory::find(int device, uint64_t address, uint64_t size) const {
 bool Memory::isPinned(const void *begin, uint64_t size) const {
   std::shared_ptr<const Ranges> known = rangesOf(-1);
   const Range *range = known->find(reinterpret_cast<uint64_t>(begin), size);
-  return range && range->kind != Range::Kind::Device;
+  return range && range->device < 0;
 }
 
 uint64_t Memory::free(int device) const {
@@ -175,14 +175,21 @@ uint64_t Memory::free(int device) const {
   return bytesPerDevice - used[static_cast<size_t>(device)];
 }
 
-std::vector<std::string> Memory::left() const {
+std::vector<std::string> Memory::left(int device) const {
   std::lock_guard<std::mutex> lock(mutex);
   std::vector<std::string> lines;
   for (auto &[begin, range] : ranges) {
+    if (range.device != device || range.kind == Range::Kind::Module)
+      continue;
     std::string bytes = std::to_string(range.end - range.begin) + " bytes of ";
-    lines.push_back(range.device < 0 ? bytes + "pinned memory" : bytes + "device " + std::to_string(range.device) + "'s memory");
+    lines.push_back(device < 0 ? bytes + "page-locked memory" : bytes + "device " + std::to_string(device) + "'s memory");
   }
   return lines;
+}
+
+void Memory::giveToModule(uint64_t address) {
+  std::lock_guard<std::mutex> lock(mutex);
+  ranges.at(address).kind = Range::Kind::Module;
 }
 
 void Memory::releaseAll(int device) {

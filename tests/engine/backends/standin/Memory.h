@@ -15,7 +15,7 @@ namespace npar::standin {
 
 /// Addresses [begin, end) that a device may use, and where their bytes lie.
 struct Range {
-  enum class Kind { Device, Pinned, Registered };
+  enum class Kind { Device, Module, Pinned, Registered };
   uint64_t begin, end;
   uint8_t *bytes; ///< of `begin`
   Kind kind;
@@ -63,8 +63,10 @@ public:
 
   uint64_t total() const { return bytesPerDevice; }
   uint64_t free(int device) const;
-  /// One line per allocation that is left.
-  std::vector<std::string> left() const;
+  /// One line per allocation that a device, or for -1 the host, has left; a module's variables are the module's.
+  std::vector<std::string> left(int device) const;
+  /// Says that an allocation is a variable of a module.
+  void giveToModule(uint64_t address);
   /// Frees what a device has left.
   void releaseAll(int device);
   /// A word about an address for a message: "12 bytes after an allocation of 64 bytes", "freed", ...
@@ -73,7 +75,7 @@ public:
   static constexpr uint16_t fresh = 0xFFF5, freed = 0xFFFB; ///< halves of the pattern: NaN as f64, f32, bf16 and f16
 
 private:
-  static constexpr uint64_t addressBytes = uint64_t{1} << 42, page = 4096;
+  static constexpr uint64_t addressBytes = uint64_t{1} << 40, page = 4096;
 
   bool releaseLocked(std::map<uint64_t, Range>::iterator found);
 

@@ -28,6 +28,7 @@ std::shared_ptr<Module> loadModule(const std::string &source, Memory &memory, De
       error = "no memory for variable '" + variable.name + "'";
       break;
     }
+    memory.giveToModule(address);
     module->globals.push_back(address);
     globals[variable.name] = address;
     uint8_t *bytes = memory.find(device.number, address, variable.bytes);

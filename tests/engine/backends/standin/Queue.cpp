@@ -31,6 +31,11 @@ Queue::~Queue() {
     woken.notify_all();
   }
   thread.join();
+  while (!ready.empty()) { // one by one: a chain of them would end in a recursion as long
+    std::vector<WorkPointer> after = std::move(ready.back()->after);
+    ready.pop_back();
+    ready.insert(ready.end(), after.begin(), after.end());
+  }
 }
 
 // Held work waits for a time or some questions; often enough it goes on at once.
@@ -49,10 +54,9 @@ WorkPointer Queue::add(Device &device, std::vector<WorkPointer> before, std::fun
   for (WorkPointer &earlier : before)
     if (earlier && !earlier->ended) {
       earlier->after.push_back(work);
-      work->before.push_back(std::move(earlier));
+      work->before.push_back(earlier.get());
     }
-  work->missing = work->before.size();
-  if (work->missing == 0) {
+  if (work->before.empty()) {
     if (ready.empty())
       hold(true);
     ready.push_back(work);
@@ -70,8 +74,7 @@ void Queue::want(const WorkPointer &work) {
     if (one->wanted || one->ended)
       continue;
     one->wanted = true;
-    for (const WorkPointer &earlier : one->before)
-      next.push_back(earlier.get());
+    next.insert(next.end(), one->before.begin(), one->before.end());
   }
 }
 
@@ -125,10 +128,12 @@ void Queue::finish(const WorkPointer &work) {
   work->denials = static_cast<int>(draw(4));
   work->time = Clock::now();
   work->action = nullptr;
-  work->before.clear();
-  for (const WorkPointer &later : work->after)
-    if (--later->missing == 0)
+  for (const WorkPointer &later : work->after) {
+    std::vector<Work *> &before = later->before;
+    before.erase(std::find(before.begin(), before.end(), work.get())); // once for each time that it stands there
+    if (before.empty())
       ready.push_back(later);
+  }
   work->after.clear();
   if (work->waiting) {
     waiting -= work->waiting;

@@ -29,8 +29,8 @@ struct Work {
   Device *device = nullptr;
   std::function<Outcome()> action; ///< may be empty
   std::function<bool()> condition; ///< empty, or what memory must say before it runs
-  std::vector<std::shared_ptr<Work>> before, after;
-  size_t missing = 0; ///< of `before`, how many have not ended
+  std::vector<Work *> before;      ///< what has not ended of that which must end first
+  std::vector<std::shared_ptr<Work>> after;
   size_t waiting = 0; ///< threads that wait for its end
   bool ended = false, wanted = false;
   uint64_t number = 0; ///< in the order in which work ended, from 1
@@ -55,6 +55,8 @@ public:
   void wait(std::unique_lock<std::mutex> &lock, const WorkPointer &work);
   /// Whether it is seen to have ended: false some times after that, until the host knows it from elsewhere.
   bool query(const WorkPointer &work);
+  /// The host learns, by a way of its own, that everything has ended which has: queries say so from now on.
+  void seeAll() { seen = ended; }
   uint64_t draw(uint64_t below) { return random() % below; }
 
 private:

@@ -116,10 +116,11 @@ TEST_F(StreamsTest, HostFunctions) {
     std::atomic<uint32_t> value{0};
     Code call = Code::Success;
   } seen{pinned<uint32_t>(1)};
-  Handle one = stream();
+  Handle one = stream(), copied = event();
   DevicePointer memory = allocate(4);
   cuMemsetD32Async(memory, 9, 1, one);
   cuMemcpyDtoHAsync_v2(seen.word, memory, 4, one);
+  cuEventRecord(copied, one);
   cuLaunchHostFunc(
       one,
       [](void *data) {
@@ -131,6 +132,7 @@ TEST_F(StreamsTest, HostFunctions) {
   while (seen.value == 0) // nobody asks the driver, and yet it goes on
     std::this_thread::yield();
   EXPECT_EQ(seen.value, 9u);
+  EXPECT_EQ(cuEventQuery(copied), Code::Success); // the host knows it already
   EXPECT_EQ(seen.call, Code::NotPermitted);
 }
 

@@ -59,8 +59,9 @@ bool resolve(Space space, const Instruction &instruction, Warp &warp, uint32_t a
   }
   const Range *range = space == Space::Global ? warp.launch.lastRange[instruction.number] : nullptr;
   if (range && any % bytes == 0 && least >= range->begin && most < range->end && bytes <= range->end - most) {
-    for (int lane = 0; lane < warpLanes; ++lane)
-      pointers.of[lane] = range->bytes + (addresses[lane] + offset - range->begin);
+    uint64_t shift = reinterpret_cast<uint64_t>(range->bytes) - range->begin + offset;
+    for (int lane = 0; lane < warpLanes; ++lane) // those of inactive lanes point anywhere
+      pointers.of[lane] = reinterpret_cast<uint8_t *>(addresses[lane] + shift);
     return true;
   }
   for (int lane = 0; lane < warpLanes; ++lane) {

@@ -1,0 +1,37 @@
+// The same work on the processor and on a GPU, from the same bytes.
+#pragma once
+
+#include "engine/device/Backend.h"
+#include "tests/engine/backends/gpu/RandomBuffer.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace npar::testing {
+
+/// "f32", as kernels' texts have it.
+const char *wordOf(program::ElementType type);
+
+/// Elements that go to both backends, drawn; an eighth of floats are infinities, NaNs, denormals and the like where `special`. Integers are
+/// below 100.
+struct BothBuffer {
+  BothBuffer(program::ElementType type, size_t count, uint64_t seed, bool special = false);
+  engine::KernelBuffer described() const;
+
+  program::ElementType type;
+  std::vector<char> bytes;
+};
+
+/// "cpu" or "cuda", entered by this thread.
+std::unique_ptr<engine::Backend> makeBackend(const char *name);
+
+/// What a backend makes of these by `work` on the places of them all.
+using BackendWork = std::function<void(engine::Backend &, const std::vector<engine::DeviceAddress> &)>;
+std::vector<BothBuffer> after(engine::Backend &backend, std::vector<BothBuffer> all, const BackendWork &work);
+
+/// Bit by bit; two NaNs are alike.
+void expectSameBits(std::vector<BothBuffer> &left, std::vector<BothBuffer> &right, const std::string &what);
+
+} // namespace npar::testing
