@@ -54,6 +54,21 @@ TEST_F(ArithmeticTest, Floats) {
   });
 }
 
+// Denormals are zeros of their sign, coming and going; what is no denormal is untouched.
+TEST_F(ArithmeticTest, FlushedDenormals) {
+  check({
+      {"add.rn.ftz.f32 $d, $0, $1;", "www", {1, 1}, 0},
+      {"add.rn.ftz.f32 $d, $0, $1;", "www", {0x80000001, 0x80000001}, minusZero},
+      {"add.rn.ftz.f32 $d, $0, $1;", "www", {one, 1}, one},
+      {"sub.rn.ftz.f32 $d, $0, $1;", "www", {0x00800001, 0x00800000}, 0},
+      {"mul.rn.ftz.f32 $d, $0, $1;", "www", {0x80800000, 0x3F000000}, minusZero},
+      {"mul.rn.ftz.f32 $d, $0, $1;", "www", {0x00800000, one}, 0x00800000},
+      {"fma.rn.ftz.f32 $d, $0, $1, $2;", "wwww", {0x00400000, 0x4B800000, one}, one}, // of a denormal nothing is left, however it grows
+      {"fma.rn.ftz.f32 $d, $0, $1, $2;", "wwww", {0x3F800001, 0x3F800001, 0xBF800002}, 0x28800000},
+      {"fma.rn.ftz.f32 $d, $0, $1, $2;", "wwww", {anyNan, one, 1}, nan32},
+  });
+}
+
 TEST_F(ArithmeticTest, Extremes) {
   check({
       {"max.f32 $d, $0, $1;", "www", {anyNan, one}, one},

@@ -1,4 +1,4 @@
-// Arithmetic of floats: rounded to nearest, nothing joined, no denormal flushed.
+// Arithmetic of floats: rounded to nearest, nothing joined, denormals flushed where the instruction says so.
 #include "tests/engine/backends/standin/ptx/Floats.h"
 
 #include "tests/engine/backends/standin/ptx/Operations.h"
@@ -61,6 +61,10 @@ void addFloats(Operations &all) {
   addWide<F32>(all, ".f32");
   addWide<F64>(all, ".f64");
   addType<F16>(all, ".f16");
+  all["add.rn.ftz.f32"] = lanewise<add<FlushedF32>>();
+  all["sub.rn.ftz.f32"] = lanewise<subtract<FlushedF32>>();
+  all["mul.rn.ftz.f32"] = lanewise<multiply<FlushedF32>>();
+  all["fma.rn.ftz.f32"] = lanewise<multiplyAdd<FlushedF32>>();
   all["min.NaN.f32"] = lanewise<extreme<F32, false, true>>();
   all["max.NaN.f32"] = lanewise<extreme<F32, true, true>>();
   all["min.NaN.f16"] = lanewise<extreme<F16, false, true>>();

@@ -46,6 +46,13 @@ struct F32 {
   static float read(uint32_t bits) { return bitsAs<float>(bits); }
   static uint32_t write(float value) { return canonical(value); }
 };
+/// F32 whose denormals are zeros of their sign, as operands and as results (`.ftz`).
+struct FlushedF32 {
+  using Register = uint32_t;
+  static uint32_t flush(uint32_t bits) { return (bits & 0x7F800000u) != 0 ? bits : bits & 0x80000000u; }
+  static float read(uint32_t bits) { return bitsAs<float>(flush(bits)); }
+  static uint32_t write(float value) { return flush(canonical(value)); }
+};
 struct F64 {
   using Register = uint64_t;
   static double read(uint64_t bits) { return bitsAs<double>(bits); }
