@@ -186,7 +186,7 @@ TEST(SessionTest, nullBackendRunsWithoutKernelsAndFollowsThePlan) {
 TEST(SessionTest, unknownBackendIsRefused) {
   SessionOptions options;
   options.backend = "tpu";
-  EXPECT_EQ(Session::create(pipelineProgram({})->load(), options).status().message(), "unknown backend 'tpu': cpu and null exist");
+  EXPECT_EQ(Session::create(pipelineProgram({})->load(), options).status().message(), "unknown backend 'tpu': cpu, cuda and null exist");
 }
 
 TEST(SessionTest, whatACheckRefusedIsNotRun) {

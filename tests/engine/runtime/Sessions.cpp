@@ -57,7 +57,8 @@ Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const 
     if (options.alter)
       options.alter(i, own);
     SessionParts parts;
-    own.backend = options.memory == "cuda" ? "cuda" : "cpu";
+    if (options.memory == "cuda")
+      own.backend = "cuda";
     if (options.memory == "offset" || options.memory == "queued") {
       auto device = std::make_unique<OffsetBackend>(std::move(*createBackend("cpu", {own.threads, false})), options.memory == "queued");
       device->lostAtKernel = i == 0 ? options.lostAtKernel : -1;
