@@ -1,0 +1,49 @@
+"""Training on a GPU, for which a library stands in (tests/engine/backends/standin): the losses and parameters of the processor under every plan."""
+
+import os
+import subprocess
+import unittest
+
+from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
+
+RUN = BUILD / "bin" / "npar_run_sessions"
+STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
+GPT2 = ["gpt2", *settings(SMALL, depth=4)]
+
+# Name, model, flags of the plan, and how it is run on the stand-in: sessions, which have a GPU each, then words of npar_run_sessions.
+PLANS = [
+    ("mlp", ["mlp"], [], ["1"]),
+    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1", "2 processes"]),
+    ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes"]),
+]
+LONGER = [
+    ("mlp dp", ["mlp"], settings(mesh(dp=2)), ["1", "2 processes"]),
+    ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "4 processes"]),
+    ("fp16", GPT2, settings(mesh(dp=2), compute="fp16"), ["1"]),
+    ("bf16", GPT2, settings(mesh(dp=2), compute="bf16"), ["1"]),
+    ("f64", GPT2, settings(mesh(dp=2), compute="f64"), ["1"]),
+]
+
+
+class CudaTest(DriverTest):
+    def told(self, program, *words):
+        """What all sessions say, each thing once: they must say the same."""
+        command = [str(RUN), str(program), *words]
+        devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_STANDIN_DEVICES="2")
+        result = subprocess.run(command, cwd=self.folder, env=devices, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stderr}")
+        return sorted(set(result.stdout.splitlines()))
+
+    def test_plans_compute_what_the_processor_computes(self):
+        for name, model, flags, ways in PLANS + (LONGER if LONG else []):
+            program = self.folder / "model.npx"
+            self.npar("compile", *model, *flags, "--target", "cuda:sm_80", "-o", program)
+            processor = self.told(program, "1")
+            self.assertEqual(len(processor), 4, processor)  # three steps and a hash
+            for way in ways:
+                with self.subTest(f"{name}: {way}"):
+                    self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
+
+
+if __name__ == "__main__":
+    unittest.main()
