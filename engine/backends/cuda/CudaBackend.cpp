@@ -57,11 +57,11 @@ Status CudaBackend::loadReductions() {
 
 Status CudaBackend::load(const program::Program &program) {
   contextCount = 3 + program.mesh()->size();
-  if (Status status = loadKernels(program); !status.ok())
+  if (Status status = attentions.load(program, *device); !status.ok()) // refuses the most, and takes next to nothing
     return status;
   if (Status status = products.load(program, *device); !status.ok())
     return status;
-  return attentions.load(program, *device);
+  return loadKernels(program);
 }
 
 /// The newest architecture among those of the program that the device runs.
