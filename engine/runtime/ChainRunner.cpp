@@ -50,25 +50,31 @@ void ChainRunner::run() {
   last = group.defer([] {});
   for (uint32_t chain : sources)
     group.run([this, chain] { work(chain); });
-  group.wait();
+  group.wait(); // for all tasks, and with them for all workers
+  while (visitors.load(std::memory_order_acquire) > 0)
+    std::this_thread::yield();
 }
 
 void ChainRunner::release(uint32_t chain) {
+  const bool visits = worker.runner != this;
+  if (visits)
+    visitors.fetch_add(1, std::memory_order_relaxed);
   for (uint32_t e = firstSuccessor[chain]; e < firstSuccessor[chain + 1]; ++e) {
     uint32_t to = successors[e];
     if (waiting[to].fetch_sub(1, std::memory_order_acq_rel) > 1)
       continue;
     waiting[to].store(predecessors[to], std::memory_order_relaxed);
-    if (worker.runner == this) {
-      worker.ready.push_back(to);
-    } else {
-      arena.enqueue([this, to] { work(to); });
+    if (visits) {
+      arena.enqueue(group.defer([this, to] { work(to); }));
       WorkOffers::add();
+    } else {
+      worker.ready.push_back(to);
     }
   }
+  if (visits)
+    visitors.fetch_sub(1, std::memory_order_release);
 }
 
-/// After `last` is run nothing of the runner is touched: where this is no task of the group, `run` may have returned.
 void ChainRunner::work(uint32_t chain) {
   const ChainRunner *outer = worker.runner;
   worker.runner = this;

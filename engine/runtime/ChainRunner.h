@@ -21,7 +21,8 @@ public:
   /// `edges`: from chain to chain, without cycles; one that is given twice counts twice.
   ChainRunner(tbb::task_arena &arena, uint32_t chains, const std::vector<std::pair<uint32_t, uint32_t>> &edges, Body body);
 
-  /// Runs all chains, and returns when each has been released. Called within the arena.
+  /// Runs all chains, and returns when each has been released and no other thread is in a call of this or of a body any more: then whatever
+  /// they look at may go. Called within the arena.
   void run();
 
   /// The chain has ended. On any thread, also within its own body; runs nothing itself.
@@ -41,6 +42,7 @@ private:
   std::vector<uint32_t> predecessors, sources;
   std::vector<std::atomic<uint32_t>> waiting; ///< by chain: how many predecessors are still to be released; full again when it runs
   std::atomic<int> watching{0};               ///< workers that are asked to stay awake, or do
+  std::atomic<int> visitors{0};               ///< threads in `release` that are none of its workers
   tbb::task_group group;
   tbb::task_handle last; ///< keeps the group waiting until it is run
 };

@@ -61,9 +61,6 @@ struct Executor::State {
       options.observer->opened(program, graph, operations, communicator);
   }
   ~State() {
-    // The backend's thread may still be in the completion that let the last chain go, and looks at the graph there: it comes to this one
-    // only afterwards.
-    (void)waitUntilDone(backend);
     if (options.observer)
       options.observer->closed();
   }

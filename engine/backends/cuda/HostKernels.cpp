@@ -60,23 +60,24 @@ void HostKernels::run(void *argument) {
   owner->jobs.erase(job->self);
 }
 
+HostKernels::Job *HostKernels::keep(Job job) {
+  std::lock_guard<std::mutex> lock(jobsMutex);
+  jobs.push_back(std::move(job));
+  jobs.back().self = std::prev(jobs.end());
+  return &jobs.back();
+}
+
 void HostKernels::start(uint32_t index, const GpuKernel &kernel, const DeviceAddress *buffers, const int64_t *context, ThreadWork &work) {
   Handle stream = work.begin();
   if (!stream)
     return;
   const Functions &call = device.cuda().call();
-  Job *job;
-  {
-    std::lock_guard<std::mutex> lock(jobsMutex);
-    jobs.push_back({this, functions[index], {}, context, {}});
-    job = &jobs.back();
-    job->self = std::prev(jobs.end());
-  }
   std::lock_guard<std::mutex> lock(mutex);
   if (wasUsed)
     work.note(call.streamWaitEvent(stream, given, 0), "kernel '" + kernel.name + "'");
   wasUsed = true;
   // A result that lies on an operand has that one's place here, too.
+  std::vector<void *> places;
   uint64_t used = 0;
   auto address = [&](size_t i) { return reinterpret_cast<DevicePointer>(buffers[i].devicePointer()); };
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
@@ -84,20 +85,20 @@ void HostKernels::start(uint32_t index, const GpuKernel &kernel, const DeviceAdd
     while (buffers[same] != buffers[i])
       ++same;
     if (same < i) {
-      job->buffers.push_back(job->buffers[same]);
+      places.push_back(places[same]);
       continue;
     }
-    job->buffers.push_back(memory + used);
+    places.push_back(memory + used);
     uint64_t bytes = 0;
     for (size_t other = i; other < kernel.buffers.size(); ++other)
       bytes = std::max<uint64_t>(bytes, buffers[other] == buffers[i] ? kernel.buffers[other].bytes() : 0);
     used += roundedUp(bytes);
     if (i < kernel.operands)
-      work.note(call.copyOutAsync(job->buffers[i], address(i), kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
+      work.note(call.copyOutAsync(places[i], address(i), kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
   }
-  work.note(call.launchHostFunction(stream, run, job), "kernel '" + kernel.name + "'");
+  work.note(call.launchHostFunction(stream, run, keep({this, functions[index], places, context, {}})), "kernel '" + kernel.name + "'");
   for (size_t i = kernel.operands; i < kernel.buffers.size(); ++i)
-    work.note(call.copyInAsync(address(i), job->buffers[i], kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
+    work.note(call.copyInAsync(address(i), places[i], kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
   work.note(call.eventRecord(given, stream), "kernel '" + kernel.name + "'");
 }
 

@@ -30,7 +30,7 @@ private:
     KernelFunction function = nullptr;
     int64_t extent = 0;
   };
-  /// What the driver is given to call back with; it goes once it has run.
+  /// What the driver is given to call back with; it goes once it has run, which may be before the driver's call returns.
   struct Job {
     HostKernels *owner;
     Function function;
@@ -38,6 +38,7 @@ private:
     const int64_t *context;
     std::list<Job>::iterator self;
   };
+  Job *keep(Job job);
   static void run(void *job);
 
   const CudaDevice &device;

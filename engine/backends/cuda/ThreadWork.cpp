@@ -137,13 +137,14 @@ DevicePointer ThreadWork::context(const int64_t *numbers, size_t count) {
   return copy.memory;
 }
 
+/// Also of a thread that has started nothing: what completions were called before is over then.
 void ThreadWork::whenDone(Completion &completion) {
+  Handle to = begin();
   Status status = std::move(failed);
   failed = Status();
-  if (!stream)
+  if (!to)
     return completion.completed(status);
-  device.enter();
-  completions.whenDone(queue, stream, completion, std::move(status), std::move(arrivals));
+  completions.whenDone(queue, to, completion, std::move(status), std::move(arrivals));
   arrivals.clear();
 }
 

@@ -167,6 +167,8 @@ NPAR_STANDIN_CALL Code cuLaunchHostFunc(Handle handle, HostFunction function, vo
       setInsideHostFunction(false);
       return {};
     });
+    if (!stream.capture)
+      driver.queue.linger(call.lock, stream.last); // what it was given may be gone when the call returns
     return Code::Success;
   });
 }

@@ -52,7 +52,9 @@ public:
   // With the mutex held:
   WorkPointer add(Device &device, std::vector<WorkPointer> before, std::function<Outcome()> action, std::function<bool()> condition = {});
   /// Blocks until the work has ended, or its device has failed. Null has ended.
-  void wait(std::unique_lock<std::mutex> &lock, const WorkPointer &work);
+  void wait(std::unique_lock<std::mutex> &lock, WorkPointer work);
+  /// Sometimes lets the work go on at once and blocks until it has ended, but for a moment only: a call may return that late.
+  void linger(std::unique_lock<std::mutex> &lock, WorkPointer work);
   /// Whether it is seen to have ended: false some times after that, until the host knows it from elsewhere.
   bool query(const WorkPointer &work);
   /// The host learns, by a way of its own, that everything has ended which has: queries say so from now on.

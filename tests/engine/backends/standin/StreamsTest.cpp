@@ -136,6 +136,20 @@ TEST_F(StreamsTest, HostFunctions) {
   EXPECT_EQ(seen.call, Code::NotPermitted);
 }
 
+// Whoever hands one over cannot know whether it has run when the call returns.
+TEST_F(StreamsTest, HostFunctionsMayHaveRunWhenTheCallReturns) {
+  Handle one = stream();
+  int had = 0;
+  for (int i = 0; i < 200; ++i) {
+    std::atomic<bool> ran{false};
+    cuLaunchHostFunc(one, [](void *data) { *static_cast<std::atomic<bool> *>(data) = true; }, &ran);
+    had += ran;
+    cuStreamSynchronize(one);
+  }
+  EXPECT_GT(had, 0);
+  EXPECT_LT(had, 200);
+}
+
 // Values in memory: one stream waits for what another one, or the host, writes.
 TEST_F(StreamsTest, Values) {
   Handle one = stream(), two = stream();
