@@ -11,39 +11,46 @@ using program::LoadedProgram;
 
 namespace {
 
-/// What a session says of itself: the program's header, which holds its hash, the seed, the ranks.
-std::vector<uint8_t> introduce(const LoadedProgram &program, const std::vector<int64_t> &ranks, uint64_t seed) {
+constexpr size_t seedBegin = LoadedProgram::headerBytes, backendBegin = seedBegin + sizeof(uint64_t), backendBytes = 16,
+                 ranksBegin = backendBegin + backendBytes;
+
+/// What a session says of itself: the program's header, which holds its hash, the seed, the backend's name, the ranks.
+std::vector<uint8_t> introduce(const LoadedProgram &program, const std::vector<int64_t> &ranks, uint64_t seed, std::string backend) {
   std::vector<uint8_t> bytes(program.data().begin(), program.data().begin() + LoadedProgram::headerBytes);
   auto append = [&](const void *from, size_t size) {
     auto *begin = static_cast<const uint8_t *>(from);
     bytes.insert(bytes.end(), begin, begin + size);
   };
   append(&seed, sizeof(seed));
+  backend.resize(backendBytes - 1);
+  append(backend.c_str(), backendBytes); // with its end
   append(ranks.data(), ranks.size() * sizeof(int64_t));
   return bytes;
 }
-
-constexpr size_t ranksBegin = LoadedProgram::headerBytes + sizeof(uint64_t);
 
 /// Empty, or how two sessions are not of one training.
 std::string differenceOf(const std::vector<uint8_t> &one, const std::vector<uint8_t> &other) {
   if (std::memcmp(one.data(), other.data(), LoadedProgram::headerBytes) != 0)
     return "another program than session 0";
   uint64_t seeds[2];
-  std::memcpy(&seeds[0], &one[LoadedProgram::headerBytes], sizeof(uint64_t));
-  std::memcpy(&seeds[1], &other[LoadedProgram::headerBytes], sizeof(uint64_t));
-  return seeds[0] == seeds[1] ? "" : "seed " + std::to_string(seeds[1]) + ", session 0 has " + std::to_string(seeds[0]);
+  std::memcpy(&seeds[0], &one[seedBegin], sizeof(uint64_t));
+  std::memcpy(&seeds[1], &other[seedBegin], sizeof(uint64_t));
+  if (seeds[0] != seeds[1])
+    return "seed " + std::to_string(seeds[1]) + ", session 0 has " + std::to_string(seeds[0]);
+  auto backendOf = [](const std::vector<uint8_t> &bytes) { return std::string(reinterpret_cast<const char *>(&bytes[backendBegin])); };
+  std::string first = backendOf(one), own = backendOf(other);
+  return first == own ? "" : "the backend '" + own + "', session 0 has '" + first + "': one training runs on one kind of device";
 }
 
 } // namespace
 
 Result<std::vector<uint32_t>> mapSessions(const LoadedProgram &program, const std::vector<int64_t> &ranks, uint64_t seed,
-                                          Communicator &communicator, double timeoutSeconds) {
+                                          const std::string &backend, Communicator &communicator, double timeoutSeconds) {
   auto world = static_cast<size_t>(program::worldOf(program.root()));
   std::vector<uint32_t> sessionOf(world, 0);
   if (ranks.size() == world)
     return sessionOf;
-  Result<std::vector<std::vector<uint8_t>>> all = communicator.gather(introduce(program, ranks, seed), timeoutSeconds);
+  Result<std::vector<std::vector<uint8_t>>> all = communicator.gather(introduce(program, ranks, seed, backend), timeoutSeconds);
   if (!all.ok())
     return all.status();
   std::vector<bool> held(world, false);

@@ -1,4 +1,4 @@
-"""Training on a GPU, for which a library stands in (tests/engine/backends/standin): the losses and parameters of the processor under every plan."""
+"""Training, evaluation and generation on a GPU, for which a library stands in (tests/engine/backends/standin): what the processor says."""
 
 import os
 import subprocess
@@ -26,12 +26,15 @@ LONGER = [
 
 
 class CudaTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_STANDIN_DEVICES="2")
+
     def told(self, program, *words):
         """What all sessions say, each thing once: they must say the same."""
         command = [str(RUN), str(program), *words]
-        devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_STANDIN_DEVICES="2")
-        result = subprocess.run(command, cwd=self.folder, env=devices, capture_output=True, text=True, timeout=300)
-        self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stderr}")
+        result = subprocess.run(command, cwd=self.folder, env=self.devices, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")
         return sorted(set(result.stdout.splitlines()))
 
     def test_plans_compute_what_the_processor_computes(self):
@@ -43,6 +46,20 @@ class CudaTest(DriverTest):
             for way in ways:
                 with self.subTest(f"{name}: {way}"):
                     self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
+
+    def test_what_was_trained_is_used_alike(self):
+        (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)
+        model = ["gpt2", *settings(SMALL, depth=1, vocab=256)]
+        self.npar("run", *model, "--plan", "none", "--data", "text.txt", "--tokens", "bytes", "--steps", 2, "--save-weights", "w.safetensors", "--quiet")
+        for command in (
+            ["eval", *model, "--weights", "w.safetensors", "--data", "text.txt", "--tokens", "bytes", "--json", "--quiet"],
+            ["generate", *model, "--weights", "w.safetensors", "--prompt", "A text of", "--count", 4, "--quiet"],
+        ):
+            said = [self.npar(*command, "--backend", backend, env=self.devices).output for backend in ("cpu", "cuda")]
+            with self.subTest(command[0]):
+                self.assertEqual(said[0], said[1])
+        checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", env=self.devices).output
+        self.assertIn("in f32: loss", checks)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint/CheckpointStore.h"
 #include "engine/data/OncePass.h"
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/files/PendingFile.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/measure/EvaluationReport.h"
@@ -260,6 +261,8 @@ ExitCode runEval(EvalFlags flags) {
     if (flags.use.quiet)
       Waiting::silence();
     if (ExitCode code = job.join(flags.use.timeout, flags.use.json); code != ExitCode::Good)
+      return code;
+    if (ExitCode code = job.agree(chooseTargets(flags.use.model, flags.use.backend)); code != ExitCode::Good)
       return code;
     return evalIn(job, flags);
   });

@@ -3,6 +3,7 @@
 
 #include "engine/files/AtomicFile.h"
 #include "engine/text/Tokenizer.h"
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/terminal/StopSignals.h"
 #include "tools/npar/terminal/Talk.h"
@@ -290,6 +291,8 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
   if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
     return code;
   if (ExitCode code = job.refuseOthers("npar generate"); code != ExitCode::Good)
+    return code;
+  if (ExitCode code = chooseTargets(flags.use.model, flags.use.backend); code != ExitCode::Good)
     return code;
   flags.sampling.temperature = flags.temperature.value_or(flags.samples() ? 1 : 0);
   if (flags.use.quiet)

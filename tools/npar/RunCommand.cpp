@@ -1,8 +1,8 @@
 // `npar run`: compiles a text in memory or loads a compiled program, and trains it.
 #include "tools/npar/Command.h"
 
-#include "engine/backends/cuda/CudaDevice.h"
 #include "engine/program/Words.h"
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/model/FlagChecks.h"
@@ -126,17 +126,6 @@ ExitCode runIn(Job &job, const RunFlags &flags) {
   return train(flags, job, *program, data.ok() ? &*data : nullptr, logs, checkpoints, evaluations);
 }
 
-/// A text is compiled for the GPU that the process which compiles it has.
-ExitCode findTargets(RunFlags &flags) {
-  if (flags.backend != "cuda" || flags.model.isCompiled())
-    return ExitCode::Good;
-  engine::Result<std::string> target = engine::cuda::targetOfMachine();
-  if (!target.ok())
-    return fail(target.status());
-  flags.model.targets = {*target};
-  return ExitCode::Good;
-}
-
 ExitCode runRun(RunFlags flags) {
   return inJob(flags.job, [&](Job &job) {
     if (ExitCode code = checkFlags(flags); code != ExitCode::Good)
@@ -150,7 +139,7 @@ ExitCode runRun(RunFlags flags) {
     // Process 0 compiles.
     if (ExitCode code = job.agree(job.isVoice() ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;
-    if (ExitCode code = job.agree(findTargets(flags)); code != ExitCode::Good)
+    if (ExitCode code = job.agree(chooseTargets(flags.model, flags.backend)); code != ExitCode::Good)
       return code;
     return runIn(job, flags);
   });

@@ -4,6 +4,7 @@
 
 #include "engine/program/Verify.h"
 #include "engine/program/Words.h"
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/Job.h"
 #include "tools/npar/job/MpiLaunch.h"
 #include "tools/npar/machine/MachineFile.h"
@@ -38,6 +39,7 @@ struct VerifyFlags {
   uint64_t seed = 1;
   int threads = 0;
   double timeout = 300;
+  std::string backend = "cpu"; ///< of the plan's program; the one rank that it is compared with runs on the processor
   bool json = false, full = false, all = false;
   std::vector<std::string> more, combine; ///< models beside the first; features that a plan is to combine
   std::string printPlan;
@@ -50,6 +52,13 @@ engine::SessionOptions sessionOptions(const VerifyFlags &flags, int threads) {
   options.threads = threads;
   options.seed = flags.seed;
   options.timeoutSeconds = flags.timeout;
+  options.backend = flags.backend;
+  return options;
+}
+
+/// For what a plan's program is compared with.
+engine::SessionOptions onProcessor(engine::SessionOptions options) {
+  options.backend = "cpu";
   return options;
 }
 
@@ -71,7 +80,7 @@ engine::Status checkOwnType(Job *job, const engine::SessionOptions &options, Pro
   engine::Result<std::unique_ptr<engine::Session>> session = createSession(job, own, options);
   if (!session.ok())
     return session.status();
-  engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, options);
+  engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, onProcessor(options));
   return one.ok() ? compareOwnType(**session, **one, own->root(), verifySteps, seed, checks) : one.status();
 }
 
@@ -106,7 +115,7 @@ void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbe
 ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, const ElaboratedModel &written,
                       ProgramPointer reference, std::vector<Check> &checks) {
   auto check = [&](const dsl::Program &text, Job::Ranks ranks, uint64_t seed, std::vector<Check> &found) {
-    Outcome<ProgramPointer> own = job.shareProgram([&] { return written.compilation->compile(text); }, ranks);
+    Outcome<ProgramPointer> own = job.shareProgram([&] { return written.compilation->compile(text, /*withoutKernels=*/false, flags.model.targets); }, ranks);
     if (!own.ok())
       return own.code();
     if (ExitCode code = job.agree(checkRoom(job, options.threads, {*own, reference})); code != ExitCode::Good)
@@ -144,7 +153,7 @@ engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::Sessi
   engine::Result<std::unique_ptr<engine::Session>> session = createSession(&job, program, options);
   if (!session.ok())
     return session.status();
-  engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, options);
+  engine::Result<std::unique_ptr<engine::Session>> one = createSession(nullptr, reference, onProcessor(options));
   if (!one.ok())
     return one.status();
   if (engine::Status status = compareSessions(**session, **one, program->root(), verifySteps, flags.seed, checks); !status.ok())
@@ -159,7 +168,7 @@ engine::Status runChecks(const VerifyFlags &flags, Job &job, const engine::Sessi
     checks.push_back({"finite differences", true, std::nullopt, "left out: with 'stop_gradient' the gradient is not that of the loss"});
     return {};
   }
-  engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(nullptr, reference, options);
+  engine::Result<std::unique_ptr<engine::Session>> fresh = createSession(nullptr, reference, onProcessor(options));
   if (!fresh.ok())
     return fresh.status();
   if (engine::Status status = disturbParameters(**fresh, reference->root(), flags.seed); !status.ok())
@@ -234,7 +243,7 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
     return code;
   Outcome<ProgramPointer> program = job.shareProgram([&]() -> Outcome<ProgramPointer> {
     if (flags.program.empty())
-      return text.exact->compilation->compile(text.exact->program);
+      return text.exact->compilation->compile(text.exact->program, /*withoutKernels=*/false, flags.model.targets);
     engine::Result<ProgramPointer> loaded = program::LoadedProgram::examineFile(flags.program);
     return loaded.ok() ? Outcome<ProgramPointer>(*loaded) : fail(loaded.status());
   });
@@ -299,7 +308,10 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
   for (bool turn : {job.isVoice(), !job.isVoice()})
     if (ExitCode code = job.agree(turn ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;
-  return flags.model.isCompiled() ? verifyCompiled(flags) : verifyText(flags, job);
+  if (flags.model.isCompiled())
+    return verifyCompiled(flags);
+  ExitCode code = job.agree(chooseTargets(flags.model, flags.backend));
+  return code == ExitCode::Good ? verifyText(flags, job) : code;
 }
 
 ExitCode runVerify(const VerifyFlags &flags) {
@@ -377,6 +389,8 @@ Command addVerifyCommand(CLI::App &driver) {
   app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
+  addDeviceTo(*app, flags->backend);
+  app->get_option("--backend")->description("where the plan's program runs: cpu, or cuda: the GPUs that `npar devices` shows; one rank is on the processor");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
   app->add_option("--seed", flags->seed, "of parameters, data and directions; with --all of the random plans too")
@@ -398,9 +412,9 @@ Command addVerifyCommand(CLI::App &driver) {
             };
             ExitCode code = ExitCode::Good;
             if (flags->all)
-              code = refuse({"--full", "--timeout", "--processes"}, "--all checks every plan at a small size, with limits of its own");
+              code = refuse({"--full", "--timeout", "--processes", "--backend"}, "--all checks every plan at a small size, with limits of its own");
             else if (flags->model.isCompiled())
-              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes"},
+              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend"},
                             "of a compiled program alone only the structure is checked");
             return code == ExitCode::Good ? runVerify(*flags) : code;
           }};

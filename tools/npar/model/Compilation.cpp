@@ -82,8 +82,10 @@ Outcome<ProgramPointer> Compilation::compile(const dsl::Program &program, bool w
   return std::move(compiled->program);
 }
 
-Outcome<ProgramPointer> Compilation::compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings) {
+Outcome<ProgramPointer> Compilation::compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings,
+                                                       const std::vector<std::string> &targets) {
   compiler::CompileOptions options;
+  options.targets = targets;
   options.positions = positions;
   Outcome<compiler::Compiled> compiled = runCompiler(program, options, withWarnings);
   if (!compiled.ok())

@@ -37,7 +37,8 @@ public:
 
   /// A program that generates, so many positions at a time, or the whole sequence (0, or where the text does not allow it, which is a
   /// warning).
-  Outcome<ProgramPointer> compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings);
+  Outcome<ProgramPointer> compileToGenerate(const dsl::Program &program, int64_t positions, bool withWarnings,
+                                            const std::vector<std::string> &targets = {});
 
   /// The texts read so far, which the program's locations point into.
   const dsl::Sources &texts() const { return sources; }

@@ -6,6 +6,7 @@
 #include "engine/program/Kept.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/Arenas.h"
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/model/FlagChecks.h"
 #include "tools/npar/model/FolderModel.h"
 #include "tools/npar/terminal/Talk.h"
@@ -52,6 +53,7 @@ void UseFlags::addTo(CLI::App &app) {
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
+  addDeviceTo(app, backend);
   app.add_flag("--quiet", quiet, "errors only");
   app.add_flag("--json", json, "one object on standard output");
 }
@@ -118,7 +120,7 @@ Outcome<ProgramPointer> compileFor(const NamedModel &named, FileClaims &files, c
   std::optional<ElaboratedModel> text;
   if (ExitCode code = elaborateFor(named, files, probe, choose, text); code != ExitCode::Good)
     return code;
-  return text->compilation->compile(text->program);
+  return text->compilation->compile(text->program, /*withoutKernels=*/false, named.options.targets);
 }
 
 /// Positions that a prompt is computed at a time: enough that products have work to do.
@@ -156,7 +158,7 @@ Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaim
   }
   if (ExitCode code = elaborateFor(named, files, probe, choose, text); code != ExitCode::Good)
     return code;
-  Outcome<ProgramPointer> step = text->compilation->compileToGenerate(text->program, 1, !quiet);
+  Outcome<ProgramPointer> step = text->compilation->compileToGenerate(text->program, 1, !quiet, named.options.targets);
   if (!step.ok())
     return step.code();
   if (!keeps((*step)->root())) {
@@ -167,7 +169,7 @@ Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaim
   programs.length = lengthOf(text->program.model);
   if (promptTokens < 2 || programs.length < 2)
     return programs;
-  Outcome<ProgramPointer> prompt = text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false);
+  Outcome<ProgramPointer> prompt = text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false, named.options.targets);
   if (!prompt.ok())
     return prompt.code();
   // Should a pipeline be cut elsewhere for many positions, the prompt goes by single ones.
@@ -188,7 +190,7 @@ static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer
   if (size_t fresh = weights->names().fresh.size(); fresh > 0)
     return fail(ExitCode::BadInput,
                 fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, fresh));
-  if (ExitCode code = checkMemory({program}, job.crew(threads), /*saved=*/false, flags.quiet,
+  if (ExitCode code = checkMemory({program}, job.crew(threads, flags.backend), /*saved=*/false, flags.quiet,
                                   "take less at once (--set batch=1, a smaller length), or a plan of several ranks", /*snapshot=*/0,
                                   job.ranksOnHost(program->root()));
       code != ExitCode::Good)
@@ -204,6 +206,7 @@ static engine::Status load(const engine::Weights &weights, engine::Session &sess
 static engine::SessionOptions optionsFor(const program::Program &program, const UseFlags &flags, int threads) {
   engine::SessionOptions options;
   options.threads = threads;
+  options.backend = flags.backend;
   options.seed = program.seed();
   options.timeoutSeconds = flags.timeout;
   options.initialise = false; // all are loaded
