@@ -176,7 +176,8 @@ Status LocalSession::openRanks() {
   begin("loading its kernels");
   if (Status status = parts.backend->load(program); !status.ok())
     return status;
-  Result<std::vector<uint32_t>> sessionOf = mapSessions(*loaded, *ranks, options.seed, parts.backend->name(), *communicator, options.timeoutSeconds);
+  Result<std::vector<uint32_t>> sessionOf =
+      mapSessions(*loaded, *ranks, options.seed, parts.backend->name(), *communicator, options.timeoutSeconds);
   if (!sessionOf.ok())
     return sessionOf.status();
 

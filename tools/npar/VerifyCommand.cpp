@@ -115,7 +115,8 @@ void allowAKink(std::vector<Check> &checks, const std::vector<Check> &otherNumbe
 ExitCode checkOwnType(const VerifyFlags &flags, Job &job, const engine::SessionOptions &options, const ElaboratedModel &written,
                       ProgramPointer reference, std::vector<Check> &checks) {
   auto check = [&](const dsl::Program &text, Job::Ranks ranks, uint64_t seed, std::vector<Check> &found) {
-    Outcome<ProgramPointer> own = job.shareProgram([&] { return written.compilation->compile(text, /*withoutKernels=*/false, flags.model.targets); }, ranks);
+    Outcome<ProgramPointer> own =
+        job.shareProgram([&] { return written.compilation->compile(text, /*withoutKernels=*/false, flags.model.targets); }, ranks);
     if (!own.ok())
       return own.code();
     if (ExitCode code = job.agree(checkRoom(job, options.threads, {*own, reference})); code != ExitCode::Good)
@@ -390,7 +391,8 @@ Command addVerifyCommand(CLI::App &driver) {
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
   addDeviceTo(*app, flags->backend);
-  app->get_option("--backend")->description("where the plan's program runs: cpu, or cuda: the GPUs that `npar devices` shows; one rank is on the processor");
+  app->get_option("--backend")
+      ->description("where the plan's program runs: cpu, or cuda: the GPUs that `npar devices` shows; one rank is on the processor");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
   app->add_flag("--full", flags->full, "check models of more than 5 million parameters too");
   app->add_option("--seed", flags->seed, "of parameters, data and directions; with --all of the random plans too")
@@ -412,7 +414,8 @@ Command addVerifyCommand(CLI::App &driver) {
             };
             ExitCode code = ExitCode::Good;
             if (flags->all)
-              code = refuse({"--full", "--timeout", "--processes", "--backend"}, "--all checks every plan at a small size, with limits of its own");
+              code = refuse({"--full", "--timeout", "--processes", "--backend"},
+                            "--all checks every plan at a small size, with limits of its own");
             else if (flags->model.isCompiled())
               code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend"},
                             "of a compiled program alone only the structure is checked");

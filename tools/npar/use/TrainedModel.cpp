@@ -169,7 +169,8 @@ Outcome<GeneratingPrograms> compileToGenerate(const NamedModel &named, FileClaim
   programs.length = lengthOf(text->program.model);
   if (promptTokens < 2 || programs.length < 2)
     return programs;
-  Outcome<ProgramPointer> prompt = text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false, named.options.targets);
+  Outcome<ProgramPointer> prompt =
+      text->compilation->compileToGenerate(text->program, chunkFor(promptTokens, programs.length), false, named.options.targets);
   if (!prompt.ok())
     return prompt.code();
   // Should a pipeline be cut elsewhere for many positions, the prompt goes by single ones.

@@ -142,7 +142,8 @@ TEST_F(StreamsTest, HostFunctionsMayHaveRunWhenTheCallReturns) {
   int had = 0;
   for (int i = 0; i < 200; ++i) {
     std::atomic<bool> ran{false};
-    cuLaunchHostFunc(one, [](void *data) { *static_cast<std::atomic<bool> *>(data) = true; }, &ran);
+    cuLaunchHostFunc(
+        one, [](void *data) { *static_cast<std::atomic<bool> *>(data) = true; }, &ran);
     had += ran;
     cuStreamSynchronize(one);
   }
