@@ -147,6 +147,7 @@ NPAR_STANDIN_CALL Code cuFuncSetAttribute(Handle handle, FunctionAttribute attri
 
 NPAR_STANDIN_CALL Code cuLaunchKernel(Handle handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
                                       unsigned blockZ, unsigned sharedBytes, Handle streamHandle, void **parameters, void **extra) {
+  NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(streamHandle, [&](Call &call, Stream &stream) {
     std::shared_ptr<Function> function = call.driver.functions.find(handle);
     if (!function)

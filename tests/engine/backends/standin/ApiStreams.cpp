@@ -117,6 +117,7 @@ NPAR_STANDIN_CALL Code cuStreamQuery(Handle handle) {
 }
 
 NPAR_STANDIN_CALL Code cuStreamSynchronize(Handle handle) {
+  NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(handle, [&](Call &call, Stream &stream) {
     if (stream.capture || call.driver.forbiddenByCapture()) {
       if (stream.capture)
@@ -128,6 +129,7 @@ NPAR_STANDIN_CALL Code cuStreamSynchronize(Handle handle) {
 }
 
 NPAR_STANDIN_CALL Code cuStreamWaitEvent(Handle handle, Handle eventHandle, unsigned flags) {
+  NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(handle, [&](Call &call, Stream &stream) {
     std::shared_ptr<Event> event = call.driver.events.find(eventHandle);
     if (!event)
@@ -156,6 +158,7 @@ NPAR_STANDIN_CALL Code cuStreamWaitEvent(Handle handle, Handle eventHandle, unsi
 }
 
 NPAR_STANDIN_CALL Code cuLaunchHostFunc(Handle handle, HostFunction function, void *data) {
+  NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(handle, [&](Call &call, Stream &stream) {
     if (!function)
       return Code::InvalidValue;
@@ -204,6 +207,7 @@ NPAR_STANDIN_CALL Code cuEventDestroy_v2(Handle handle) {
 }
 
 NPAR_STANDIN_CALL Code cuEventRecord(Handle handle, Handle streamHandle) {
+  NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(streamHandle, [&](Call &call, Stream &stream) {
     std::shared_ptr<Event> event = call.driver.events.find(handle);
     if (!event)

@@ -14,6 +14,9 @@ std::unique_ptr<Driver> &theDriver() {
       if (driver->settings.leaks)
         for (const std::string &line : driver->left())
           std::fprintf(stderr, "stand-in for CUDA: left at the end: %s\n", line.c_str());
+      if (driver->settings.sites)
+        for (const auto &[site, count] : driver->sites.all())
+          std::fprintf(stderr, "stand-in for CUDA: %llu calls of %s\n", static_cast<unsigned long long>(count), site.c_str());
       double seconds = static_cast<double>(driver->kernelNanoseconds) * 1e-9,
              millions = static_cast<double>(driver->laneInstructions) * 1e-6;
       if (driver->settings.figures)
@@ -41,7 +44,8 @@ std::set<size_t> Graph::leaves() const {
   return found;
 }
 
-Driver::Driver(const Settings &settings) : settings(settings), memory(settings.devices, settings.memory), queue(settings) {
+Driver::Driver(const Settings &settings)
+    : settings(settings), sites(settings.leftOut, settings.sites), memory(settings.devices, settings.memory), queue(settings) {
   for (int i = 0; i < settings.devices; ++i) {
     devices.push_back(std::make_shared<Device>());
     devices.back()->number = i;

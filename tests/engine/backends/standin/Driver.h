@@ -4,6 +4,7 @@
 #include "tests/engine/backends/standin/Handles.h"
 #include "tests/engine/backends/standin/Memory.h"
 #include "tests/engine/backends/standin/Module.h"
+#include "tests/engine/backends/standin/Sites.h"
 #include "tests/engine/backends/standin/Stream.h"
 
 namespace npar::standin {
@@ -29,6 +30,7 @@ public:
   std::vector<std::string> left() const;
 
   const Settings settings;
+  Sites sites; ///< has a lock of its own
   bool initialized = false;
   Memory memory;
   std::vector<std::shared_ptr<Device>> devices;

@@ -59,6 +59,9 @@ Settings Settings::fromEnvironment() {
   settings.seed = variable("NPAR_STANDIN_SEED", 1);
   settings.leaks = variable("NPAR_STANDIN_LEAKS", 0) != 0;
   settings.figures = variable("NPAR_STANDIN_FIGURES", 0) != 0;
+  settings.sites = variable("NPAR_STANDIN_SITES", 0) != 0;
+  if (const char *site = std::getenv("NPAR_STANDIN_LEAVE_OUT"))
+    settings.leftOut = site;
   if (const char *text = std::getenv("NPAR_STANDIN_FAULT")) {
     std::string wrong = settings.readFaults(text);
     if (!wrong.empty())

@@ -21,10 +21,12 @@ struct Settings {
   int driverVersion = 13000;
   bool leaks = false;
   bool figures = false;
+  bool sites = false;  ///< whether calls are counted by where they come from
+  std::string leftOut; ///< the site whose calls do nothing (Sites.h); empty: none
   Faults faults;
 
-  /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,SEED,FAULT,LEAKS,FIGURES}. Ends the process, saying why, where one cannot be read: a
-  /// test that sets it wants it.
+  /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,SEED,FAULT,LEAKS,FIGURES,SITES,LEAVE_OUT}. Ends the process, saying why, where one
+  /// cannot be read: a test that sets it wants it.
   static Settings fromEnvironment();
   /// `lost-after=N,ecc-after=N,memory-after=N,driver=N`. Returns what cannot be read, else "".
   std::string readFaults(const std::string &text);

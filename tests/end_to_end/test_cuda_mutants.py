@@ -1,0 +1,69 @@
+"""What happens to training when a wait, an event, a copy or a launch of the cuda backend is left out: it fails or says other numbers.
+
+The stand-in leaves out all calls that come from one place of npar's code (NPAR_STANDIN_LEAVE_OUT), as if they were not written there.
+"""
+
+import bisect
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
+
+RUN = BUILD / "bin" / "npar_run_sessions"
+STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
+MODEL = ["gpt2", *settings(SMALL, depth=2, width=16, heads=2, length=8, vocab=64, batch=8), *settings(mesh(dp=2, pp=2), zero=1)]
+
+# What may be left out there without anybody noticing, and why.
+HARMLESS = {
+    "cuStreamSynchronize in npar::engine::cuda::ThreadWork::~ThreadWork": "all work of the thread was waited for before",
+    "cuCtxSynchronize in npar::engine::cuda::CudaBackend::release": "nothing uses memory that the engine gives back",
+    "cuStreamSynchronize in npar::engine::cuda::CudaDevice::write": "tables are copied while a program loads, mostly long before a kernel reads them",
+}  # fmt: skip
+ALWAYS_NOTICED = ["cuEventRecord in npar::engine::cuda::Completions::whenDone", "cuMemcpyDtoHAsync_v2 in npar::engine::cuda::ThreadWork::copyOut"]
+SEEDS = 20  # orders of work that are tried: kernels that the processor runs seldom meet in their memory
+
+
+class MutantsTest(DriverTest):
+    def setUp(self):
+        super().setUp()
+        if not shutil.which("nm"):
+            self.skipTest("nm is not here (binutils)")
+        symbols = subprocess.run(["nm", "-C", RUN], capture_output=True, text=True, check=True).stdout.splitlines()
+        rows = sorted((int(row[0], 16), row[2]) for row in (line.split(" ", 2) for line in symbols) if row[0] and row[1] in "tT")
+        self.addresses, self.names = [row[0] for row in rows], [row[1].split("(")[0] for row in rows]
+
+    def name_of(self, site):
+        call, place = site.split("@")
+        return f"{call} in {self.names[bisect.bisect_right(self.addresses, int(place, 16)) - 1]}"
+
+    def told(self, program, **variables):
+        """What is printed of losses and parameters, or how it failed."""
+        devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), **variables)
+        try:
+            done = subprocess.run([RUN, program, "2", "processes", "cuda"], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=30)
+        except subprocess.TimeoutExpired:
+            return "hangs"
+        self.sites = re.findall(r"calls of (\S+@\S+)", done.stderr)
+        return sorted(done.stdout.splitlines()) if done.returncode == 0 else f"exit code {done.returncode}"
+
+    def test_each_is_noticed(self):
+        program = self.folder / "model.npx"
+        self.npar("compile", *MODEL, "--target", "cuda:sm_80", "-o", program)
+        good = self.told(program, NPAR_STANDIN_SITES="1")
+        self.assertEqual(len(good), 8, good)  # of two sessions three steps and a hash
+        sites = {site: self.name_of(site) for site in self.sites}
+        self.assertGreater(len(sites), 15)
+        self.assertLessEqual(set(ALWAYS_NOTICED), set(sites.values()))
+        for site, name in sites.items():
+            if not LONG and name not in ALWAYS_NOTICED:
+                continue
+            with self.subTest(name):
+                noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in range(1, SEEDS + 1))
+                self.assertTrue(noticed or name in HARMLESS)
+
+
+if __name__ == "__main__":
+    unittest.main()
