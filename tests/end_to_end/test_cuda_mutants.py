@@ -61,7 +61,8 @@ class MutantsTest(DriverTest):
             if not LONG and name not in ALWAYS_NOTICED:
                 continue
             with self.subTest(name):
-                noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in range(1, SEEDS + 1))
+                seeds = range(1, 2 if name in HARMLESS else SEEDS + 1)
+                noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in seeds)
                 self.assertTrue(noticed or name in HARMLESS)
 
 

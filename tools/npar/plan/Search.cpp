@@ -17,10 +17,9 @@
 namespace npar::driver {
 namespace {
 
-constexpr size_t atOnce = 4;      ///< compiled before anything is learned of them
-constexpr size_t starts = 3;      ///< plans around which is searched
-constexpr double hopeful = 1.1;   ///< guesses are so far off, seldom more
-constexpr double plausible = 1.4; ///< ... and before anything of their kind was compiled
+constexpr size_t atOnce = 4;    ///< compiled before anything is learned of them
+constexpr size_t starts = 3;    ///< plans around which is searched
+constexpr double hopeful = 1.1; ///< guesses are so far off, seldom more
 
 /// What compiling takes, in compilations of a small pipeline.
 double effort(const PlanTask &task, const Candidate &c) {
@@ -138,30 +137,16 @@ private:
   using Mesh = std::array<int64_t, 4>;
   static Mesh meshOf(const Candidate &c) { return {c.dp, c.pp, c.cp, c.tp}; }
 
-  /// Pipeline, tensor groups, both or none: guesses of plans of different kinds are off by different amounts.
-  static int kindOfMesh(const Candidate &c) { return (c.pp > 1) + 2 * (c.tp > 1); }
-
-  /// The best guess of each kind of mesh of which nothing was compiled and which is not far behind (without context parallelism, whose
-  /// guesses are too low); then of each mesh of which nothing was found yet that fits.
+  /// The best guess of each mesh of which none was found yet that fits.
   std::vector<size_t> bestOfMeshes() const {
     std::vector<size_t> found;
     std::set<Mesh> meshes;
-    std::set<int> kinds;
-    for (const Tried &tried : result.tried) {
-      kinds.insert(kindOfMesh(tried.candidate));
+    for (const Tried &tried : result.tried)
       if (tried.fits())
         meshes.insert(meshOf(tried.candidate));
-    }
-    const std::vector<size_t> candidates = order();
-    auto take = [&](size_t index) {
+    for (size_t index : order())
       if (found.size() < atOnce && meshes.insert(meshOf(all[index])).second)
         found.push_back(index);
-    };
-    for (size_t index : candidates)
-      if (all[index].cp == 1 && guesses[index] < guesses[candidates.front()] * plausible && kinds.insert(kindOfMesh(all[index])).second)
-        take(index);
-    for (size_t index : candidates)
-      take(index);
     return found;
   }
 
