@@ -43,7 +43,7 @@ class MutantsTest(DriverTest):
         """What is printed of losses and parameters, or how it failed."""
         devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), **variables)
         try:
-            done = subprocess.run([RUN, program, "2", "processes", "cuda"], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=30)
+            done = subprocess.run([RUN, program, "2", "processes", "cuda"], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
             return "hangs"
         self.sites = re.findall(r"calls of (\S+@\S+)", done.stderr)
