@@ -7,7 +7,7 @@ import re
 import unittest
 
 import chromium
-from driver import DriverTest, settings
+from driver import ROOT, DriverTest, settings
 
 SMALL = {"vocab": 257, "context": 32, "width": 32, "heads": 4, "depth": 4, "length": 16}
 
@@ -188,6 +188,14 @@ train base for Small { batch 16 optimizer Sgd(lr = 0.1, momentum = 0.9) }
         failed = self.npar("plan", "gpt2", "--machine", "quartet.npar", "--batch", 11, *settings(SMALL), code=1).error
         self.assertIn("no sizes of a mesh of 7 ranks divide what they would split", failed)
         self.assertIn("it would with --batch 14", failed)
+
+    def test_ranks_share_a_processor(self):
+        # `npar machine measure` writes a processor on which any number of ranks may stand: the plan has one for each core.
+        text = (ROOT / "stdlib" / "machines" / "cpu-100g.npar").read_text()
+        (self.folder / "own.npar").write_text(re.sub(r"cores 64 cores +ranks 2 ranks", "cores 4 cores  ranks 1048576 ranks", text))
+        found = self.npar_json("plan", "mlp", "--machine", "own.npar", "--batch", 16)["best"]["choices"]
+        self.assertEqual([int(found[f"mesh.{axis}"]) for axis in ("pp", "cp")], [1, 1])
+        self.assertEqual(int(found["mesh.dp"]) * int(found["mesh.tp"]), 4)
 
     def test_money(self):
         found = self.plan("--for", "money", text=machine(price="host { price 36 USD/h }"))

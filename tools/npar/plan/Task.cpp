@@ -147,6 +147,9 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
                 fmt::format("--hosts {}: machine '{}' has {} hosts by its file, all of which a plan fills; leave --hosts away", flags.hosts,
                             task.machine.name, there));
   task.hosts = flags.hosts > 0 ? flags.hosts : std::max<int64_t>(1, there);
+  // Any number of ranks can share a processor's cores: one for each fills it.
+  if (task.machine.kind == dsl::MachineKind::Processor && task.hosts == 1)
+    task.machine.ranks = std::min(task.machine.ranks, std::max(1.0, std::floor(task.machine.cores)));
   Outcome<SmallModel> names = modelNames(task.options);
   if (!names.ok())
     return names.code();
