@@ -25,6 +25,21 @@ LONGER = [
 ]
 
 
+def degrees(dp=1, pp=1, tp=1):
+    return mesh(dp=dp, pp=pp, tp=tp)
+
+
+# Of both models, each in one session and in two processes by turns.
+TINY = {"vocab": 64, "context": 8, "length": 8, "width": 16, "heads": 4, "depth": 4, "batch": 8, "micro": 2}
+MODELS = {"gpt2": [], "llama": settings(mlp=32, kv_heads=2)}
+MANY = [
+    degrees(), degrees(dp=2), degrees(tp=2), degrees(tp=4), degrees(tp=2) | {"sequence": "true"}, degrees(dp=4) | {"zero": 3}, degrees(dp=2) | {"zero": 2}, degrees(dp=2) | {"zero": 2, "per_step": "true"},
+    degrees(pp=2), degrees(pp=2) | {"schedule": "gpipe"}, degrees(pp=2) | {"schedule": "interleaved", "chunks": 2}, degrees(pp=2) | {"schedule": "zb_h1"}, degrees(pp=4) | {"schedule": "zb_h2"},
+    degrees(pp=2) | {"schedule": "zb_v"}, degrees(pp=2) | {"schedule": "dualpipe_v"}, degrees(dp=2, pp=2), degrees(dp=2, tp=2) | {"zero": 1}, degrees(pp=2, tp=2) | {"sequence": "true"},
+    degrees(dp=2, pp=2, tp=2), degrees(dp=2, tp=2) | {"compute": "bf16"},
+]  # fmt: skip
+
+
 class CudaTest(DriverTest):
     def setUp(self):
         super().setUp()
@@ -46,6 +61,16 @@ class CudaTest(DriverTest):
             for way in ways:
                 with self.subTest(f"{name}: {way}"):
                     self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
+
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_many_plans(self):
+        for model, more in MODELS.items():
+            for number, plan in enumerate(MANY):
+                program = self.folder / "model.npx"
+                self.npar("compile", model, *settings(TINY), *more, *settings(plan), "--target", "cuda:sm_80", "-o", program)
+                way = [] if number % 2 == 0 or plan == degrees() else ["processes"]
+                with self.subTest(f"{model}: {plan}"):
+                    self.assertEqual(self.told(program, "2" if way else "1", *way, "cuda"), self.told(program, "1"))
 
     def test_what_was_trained_is_used_alike(self):
         (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)
