@@ -86,6 +86,18 @@ class CudaTest(DriverTest):
         checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", env=self.devices).output
         self.assertIn("in f32: loss", checks)
 
+    def test_checkpoints_go_on_elsewhere(self):
+        model = ["mlp", *settings(mesh(dp=2), width=16, inner=32, length=8, depth=1, vocab=64, batch=8)]
+
+        def trained(steps, backend, *more):
+            return self.npar_json("run", *model, "--random-data", "--steps", steps, "--quiet", "--backend", backend, *more, env=self.devices)["parameter_hash"]
+
+        whole = trained(4, "cpu")
+        for first, then in (("cpu", "cuda"), ("cuda", "cpu")):
+            with self.subTest(f"{first}, then {then}"):
+                trained(2, first, "--checkpoint", first)
+                self.assertEqual(trained(4, then, "--checkpoint", first, "--resume"), whole)
+
 
 if __name__ == "__main__":
     unittest.main()
