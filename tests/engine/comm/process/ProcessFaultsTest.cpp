@@ -170,7 +170,7 @@ TEST(ProcessFaultsTest, whoIsAStepAheadIsNotTakenForOneThatWaitsInVain) {
 
 TEST(ProcessFaultsTest, anAbortEndsWhatIsOnItsWay) {
   for (int round = 0; round < 5; ++round) {
-    ProcessWorld world(3, {static_cast<uint64_t>(round), 0.01, true});
+    ProcessWorld world(3, {static_cast<uint64_t>(round), 0.5, true}); // so late that nothing is over by itself
     Pair pair(world, 3 << 20);
     for (size_t process = 0; process < 3; ++process)
       pair.post(process);
