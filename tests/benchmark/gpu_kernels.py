@@ -10,14 +10,15 @@ import argparse
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "end_to_end"))
+from ptx import PTXAS, assemble, texts
+
 NPAR = pathlib.Path(os.environ.get("NPAR_BUILD", ROOT / "build")) / "bin" / "npar"
-PTXAS = shutil.which("ptxas", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"]))
 MACHINES = {"sm_80": "dgx-a100", "sm_90": "dgx-h100"}
 BYTES = {"f64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2, "i8": 1, "i1": 1}
 MODELS = [
@@ -27,32 +28,10 @@ MODELS = [
     ("T5 small", ["t5", "--config", "t5-small", "--set", "batch=16"]),
 ]  # fmt: skip
 LINE = re.compile(r"^// kernel (\w+) (?:host|threads (\d+) rows (\d+) extent (\d+)) :(.*?) ->(.*?)(?: inplace.*)?$", re.M)
-REPORT = re.compile(r"Function properties for (\w+)\n +(\d+) bytes stack frame, (\d+) bytes spill stores.*\n.*?Used (\d+) registers(.*)")
-
-
-def texts(program):
-    """The objects for GPUs inside a program, by architecture: byte vectors, each after its length."""
-    data = program.read_bytes()
-    found = {}
-    for match in re.finditer(rb"// npar kernels (sm_\d+)\n", data):
-        length = int.from_bytes(data[match.start() - 4 : match.start()], "little")
-        found[match.group(1).decode()] = data[match.start() : match.start() + length].decode()
-    return found
 
 
 def bytes_of(buffers):
     return sum(BYTES[kind] * int(count) for kind, count in re.findall(r"(\w+)\[(\d+)\]", buffers))
-
-
-def assembled(text, architecture, folder):
-    """By kernel: registers, bytes of shared memory, bytes spilled."""
-    source = folder / f"{architecture}.ptx"
-    source.write_text(text)
-    done = subprocess.run([PTXAS, "-v", f"-arch={architecture}", source, "-o", folder / "cubin"], capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    shared = re.compile(r"(\d+) bytes smem")
-    return {name: (int(registers), int(next(iter(shared.findall(rest)), 0)), int(spilled)) for name, _, spilled, registers, rest in REPORT.findall(done.stdout + done.stderr)}
 
 
 def bandwidth(machine):
@@ -76,7 +55,7 @@ def main():
             program = folder / "model.npx"
             subprocess.run([NPAR, "compile", *model, "--set", f"compute={flags.compute}", "--plan", "none", "--target", "cuda:sm_80,cuda:sm_90", "-o", program], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             found = texts(program)
-            facts = {architecture: assembled(text, architecture, folder) for architecture, text in found.items()}
+            facts = {architecture: assemble(text, architecture, folder) for architecture, text in found.items()}
         rows = []
         for kernel, threads, per_block, extent, operands, results in LINE.findall(found["sm_80"]):
             moved = bytes_of(operands) + bytes_of(results)
@@ -87,8 +66,8 @@ def main():
             kernels += 1
             blocks = -(-int(extent) // int(per_block))
             of = [facts[architecture][kernel] for architecture in MACHINES]
-            spills += any(spilled for _, _, spilled in of)
-            rows.append((moved, f"| {name} | {kernel} | {blocks} x {threads} | {of[0][0]}, {of[1][0]} | {of[0][1]} | {max(of[0][2], of[1][2])} | {moved / (blocks * int(threads)):.1f} | {' | '.join(least)} |"))
+            spills += any(one.spilled for one in of)
+            rows.append((moved, f"| {name} | {kernel} | {blocks} x {threads} | {of[0].registers}, {of[1].registers} | {of[0].shared} | {max(one.spilled for one in of)} | {moved / (blocks * int(threads)):.1f} | {' | '.join(least)} |"))
         rows.sort(key=lambda row: -row[0])
         for _, text in rows if flags.all else rows[:8]:
             print(text)

@@ -2,17 +2,15 @@
 
 import os
 import re
-import shutil
 import subprocess
 import unittest
 
 from driver import BUILD, LONG, SMALL, DriverTest, settings
+from ptx import PTXAS, assemble, texts
 
-PTXAS = shutil.which("ptxas", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"]))
 GPU_KERNELS = BUILD / "bin" / "npar_gpu_kernels"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 SKIPPED = 77
-REPORT = re.compile(r"Function properties for (\w+)\n +(\d+) bytes stack frame, (\d+) bytes spill stores.*\n.*Used (\d+) registers")
 LLAMA = {"vocab": 257, "context": 32, "length": 16, "width": 32, "mlp": 48, "heads": 4, "kv_heads": 2, "depth": 2, "batch": 4}
 MODELS = {
     "gpt2": ["gpt2", *settings(SMALL, depth=2)],
@@ -34,16 +32,6 @@ FAMILIES = {
     "t5": ["t5", *settings(vocab=257, length=16, width=32, inner=64, heads=4, head_dim=8, depth=2, batch=4)],
 }
 TYPES = ["f32", "bf16", "fp16", "f64"]
-
-
-def texts(program):
-    """The objects for GPUs inside a program, by architecture: byte vectors, each after its length."""
-    data = program.read_bytes()
-    found = {}
-    for match in re.finditer(rb"// npar kernels (sm_\d+)\n", data):
-        length = int.from_bytes(data[match.start() - 4 : match.start()], "little")
-        found[match.group(1).decode()] = data[match.start() : match.start() + length].decode()
-    return found
 
 
 class GpuTest(DriverTest):
@@ -97,17 +85,14 @@ class GpuTest(DriverTest):
         for name, model in self.models().items():
             for architecture, text in texts(self.compile(model)).items():
                 with self.subTest(f"{name}, {architecture}"):
-                    source = self.folder / f"{architecture}.ptx"
-                    source.write_text(text)
-                    command = [PTXAS, "-v", f"-arch={architecture}", source, "-o", self.folder / "cubin"]
-                    result = subprocess.run(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, timeout=300)
-                    self.assertEqual(result.returncode, 0, result.stdout[-3000:])
-                    table = REPORT.findall(result.stdout)
+                    table = assemble(text, architecture, self.folder)
                     self.assertEqual(len(table), text.count(".visible .entry "))
-                    for kernel, frame, spilled, registers in table:
-                        print(f"{name:12} {architecture} {kernel:36} {registers:>4} registers {frame:>6} bytes of stack")
+                    for kernel, facts in table.items():
+                        print(f"{name:12} {architecture} {kernel:36} {facts.registers:>4} registers {facts.frame:>6} bytes of stack")
                         # Of the squares of fp16 one small kernel puts a few bytes on its stack.
-                        self.assertLessEqual((int(frame), int(spilled)), (16, 12) if name == "gpt2 fp16" and kernel.startswith("square_sum") else (0, 0), kernel)
+                        most = (16, 12) if name == "gpt2 fp16" and kernel.startswith("square_sum") else (0, 0)
+                        self.assertLessEqual(facts.frame, most[0], kernel)
+                        self.assertLessEqual(facts.spilled, most[1], kernel)
 
     # The stand-in runs every kernel's text, with the processor's bits, whatever the order of blocks and warps; no access is out of place, and no
     # register is read before it has a value.
