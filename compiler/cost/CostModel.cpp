@@ -47,6 +47,13 @@ static double tiling(const Machine &machine, const dsl::ProductFigures &product,
   return best;
 }
 
+/// What the nearest memory keeps of a kernel's operands is read and written there, what the next one keeps of the rest there.
+static double operandSeconds(const Machine &machine, double bytes) {
+  double own = machine.cache.bandwidth > 0 ? std::min(bytes, machine.cache.size) : 0;
+  double near = std::max(0.0, std::min(bytes, machine.nearSize) - own), far = bytes - own - near;
+  return (own > 0 ? own / machine.cache.bandwidth : 0) + near / machine.near + far / machine.far;
+}
+
 double workSeconds(const Machine &machine, const Operation &op) {
   switch (op.work) {
   case Work::Product: {
@@ -63,9 +70,8 @@ double workSeconds(const Machine &machine, const Operation &op) {
     return op.operations / attention.rate * (1 + edge(attention.rows, op.m));
   }
   case Work::Kernel: {
-    double near = std::min(op.bytes, machine.nearSize), wide = op.type == program::ElementType::F64 ? 2 : 1;
-    return wide * (op.operations * machine.operation + op.functions * machine.function) + near / machine.near +
-           (op.bytes - near) / machine.far;
+    double wide = op.type == program::ElementType::F64 ? 2 : 1;
+    return wide * (op.operations * machine.operation + op.functions * machine.function) + operandSeconds(machine, op.bytes);
   }
   case Work::Move:
     break;

@@ -33,7 +33,8 @@ struct Operation {
 ///               twice, each of which has `halved` of the rate of the larger one (NVIDIA, "Matrix Multiplication Background User's Guide",
 ///               tile and wave quantization)
 ///   Attention   operations / rate * (1 + rows / m)
-///   Kernel      operations * operation + functions * function (both twice in float64) + near bytes / near + the rest / far
+///   Kernel      operations * operation + functions * function (both twice in float64) + bytes of the core's own cache / its bandwidth
+///               + near bytes / near + the rest / far
 ///   Move        bytes / move
 double workSeconds(const Machine &machine, const Operation &operation);
 

@@ -37,6 +37,9 @@ std::vector<Figure> figuresOf(Machine &m) {
   figures.push_back({"host", "", "price", Kind::Price, Need::Never, false, "of a host with all that is in it", &m.price});
   figures.push_back({"step", "", "launch", Kind::Seconds, Need::Always, true, "a step that does nothing", &m.launch});
   if (!isDevice) {
+    figures.push_back({"cache", "", "bandwidth", Kind::Bandwidth, Need::Group, false, "operands of a step that a core's own cache keeps",
+                       &m.cache.bandwidth});
+    figures.push_back({"cache", "", "size", Kind::Bytes, Need::Group, false, "so many bytes of a step's operands", &m.cache.size});
     figures.push_back({"memory", "", "near", Kind::Bandwidth, Need::Always, false, "operands of a step that the caches keep", &m.near});
     figures.push_back(
         {"memory", "", "size", Kind::Bytes, Need::Always, false, "so many bytes of a step's operands count as near", &m.nearSize});

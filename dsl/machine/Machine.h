@@ -48,6 +48,11 @@ struct LinkFigures {
   double beside = 0; ///< share of a collective that passes beside the product which makes its operand or takes its result, piece by piece
 };
 
+/// A cache that each core of a processor has for itself.
+struct CacheFigures {
+  double bandwidth = 0, size = 0; ///< bytes/s of operands that it keeps, how many bytes it keeps; 0: the machine has no figures of it
+};
+
 /// Ranks share the cores of a processor; a device is a rank's own.
 enum class MachineKind : uint8_t { Processor, Device };
 
@@ -69,6 +74,7 @@ struct Machine {
   double fragments = 0;                   ///< share of it that is lost between allocations
   double price = 0;                       ///< of a host, in dollars per hour; 0: unknown
   double launch = 0;                      ///< seconds of a step that does nothing
+  CacheFigures cache;                     ///< of a core's own
   double near = 0, nearSize = 0, far = 0; ///< bytes/s of operands that the caches keep, how many bytes they keep, bytes/s of others
   double move = 0;                        ///< bytes/s written by steps that zero or copy
   double operation = 0, function = 0; ///< seconds of one element of a generated kernel: of an operation, of an exponential or the like more

@@ -95,6 +95,18 @@ TEST(Machine, FiguresThatAreNeededAreMissed) {
   }
 }
 
+TEST(Machine, ACoresOwnCacheHasBothFiguresOrNone) {
+  std::string text = printMachine(referenceMachine());
+  auto with = [&](const std::string &group) { return std::string(text).insert(text.find("    memory {"), group + "\n"); };
+  ReadResult both = readText(with("    cache { bandwidth 60 GB/s  size 512 KiB }"));
+  ASSERT_TRUE(both.machine) << both.messages;
+  EXPECT_DOUBLE_EQ(both.machine->cache.size, 512 * 1024);
+  EXPECT_FALSE(readText(with("    cache { bandwidth 0 GB/s  size 512 KiB }")).machine);
+  ReadResult one = readText(with("    cache { size 512 KiB }"));
+  EXPECT_FALSE(one.machine);
+  EXPECT_NE(one.messages.find("lacks 'cache.bandwidth'"), std::string::npos) << one.messages;
+}
+
 TEST(Machine, TheLanguageReferenceHasEveryFigure) {
   std::string page = readFile(NPAR_DSL "/PLANS.md");
   for (MachineKind kind : {MachineKind::Processor, MachineKind::Device}) {

@@ -73,6 +73,16 @@ TEST(CostModel, AKernelTakesOperationsFunctionsAndBytes) {
   EXPECT_DOUBLE_EQ(workSeconds(machine, kernel), 2 * 32 + 5 + 3);
 }
 
+TEST(CostModel, ACoresOwnCacheKeepsTheFirstBytes) {
+  Machine cached = machine;
+  cached.cache.bandwidth = 40, cached.cache.size = 60;
+  EXPECT_DOUBLE_EQ(workSeconds(cached, operationOf(Work::Kernel, 0, 40)), 1);
+  EXPECT_DOUBLE_EQ(workSeconds(cached, operationOf(Work::Kernel, 0, 80)), 1.5 + 1);
+  EXPECT_DOUBLE_EQ(workSeconds(cached, operationOf(Work::Kernel, 0, 130)), 1.5 + 2 + 3);
+  cached.nearSize = 50; // less than the core's own: the others are far
+  EXPECT_DOUBLE_EQ(workSeconds(cached, operationOf(Work::Kernel, 0, 80)), 1.5 + 2);
+}
+
 TEST(CostModel, ZeroesAndCopiesTakeTheirBytes) { EXPECT_DOUBLE_EQ(workSeconds(machine, operationOf(Work::Move, 0, 50)), 10); }
 
 TEST(CostModel, OtherCoresTakePartsOfLongSteps) {

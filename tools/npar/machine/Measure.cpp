@@ -12,6 +12,7 @@
 #include <cmath>
 #include <ctime>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace npar::driver {
 namespace {
@@ -81,7 +82,11 @@ void setRate(double &rate, double seconds) {
 void setFigures(dsl::Machine &machine, const StepGroup &group, const std::vector<double> &x) {
   switch (group.kind) {
   case Kind::Kernel:
-    setRate(machine.near, x[0]);
+    setRate(machine.near, x[0] + x[4]);
+    if (machine.cache.size > 0)
+      setRate(machine.cache.bandwidth, x[0]);
+    if (machine.cache.bandwidth <= 0)
+      machine.cache.size = 0;
     setRate(machine.far, x[1]);
     machine.operation = x[2], machine.function = x[3];
     return;
@@ -128,6 +133,13 @@ std::string today() {
   return text;
 }
 
+/// Bytes of a core's second cache as the system tells them: the first keeps no step's operands. 0 where it says nothing, or more than what
+/// counts as near.
+double ownCache(double nearSize) {
+  auto bytes = static_cast<double>(::sysconf(_SC_LEVEL2_CACHE_SIZE));
+  return bytes > 0 && bytes < nearSize ? bytes : 0;
+}
+
 } // namespace
 
 Outcome<Measured> measureMachine(const MeasureOptions &options) {
@@ -137,6 +149,7 @@ Outcome<Measured> measureMachine(const MeasureOptions &options) {
   machine.name = "here";
   machine.cores = engine::workerCount(0);
   machine.ranks = 1 << 20; // all that a process has
+  machine.cache.size = ownCache(machine.nearSize);
   std::map<StepGroup, std::vector<Equation>> equations;
   std::vector<SpreadObservation> spreads;
   double launches = 0;
@@ -145,7 +158,7 @@ Outcome<Measured> measureMachine(const MeasureOptions &options) {
     Waiting waiting("measuring this machine");
     for (size_t i = 0; i < list.size(); ++i) {
       waiting.phase(fmt::format("model {} of {}", i + 1, list.size()));
-      Outcome<Observed> observed = observe(list[i], machine.nearSize, static_cast<int>(machine.cores));
+      Outcome<Observed> observed = observe(list[i], machine.cache.size, machine.nearSize, static_cast<int>(machine.cores));
       if (!observed.ok())
         return observed.code();
       for (auto &[group, found] : observed->equations)

@@ -20,16 +20,16 @@ using dsl::Machine;
 using program::StepKind;
 
 constexpr int mostSteps = 200;
-constexpr size_t probes = 4; ///< the most unknowns of a group
+constexpr size_t probes = 5; ///< the most unknowns of a group
 constexpr double endless = std::numeric_limits<double>::infinity();
 
 /// A machine with one core that takes no time for anything.
-Machine idleMachine(double nearSize) {
+Machine idleMachine(double cacheSize, double nearSize) {
   Machine machine;
   machine.name = "probe";
   machine.cores = machine.ranks = 1;
-  machine.near = machine.far = machine.move = machine.link(dsl::LinkLevel::Host).bandwidth = endless;
-  machine.nearSize = nearSize;
+  machine.cache.bandwidth = machine.near = machine.far = machine.move = machine.link(dsl::LinkLevel::Host).bandwidth = endless;
+  machine.cache.size = cacheSize, machine.nearSize = nearSize;
   for (auto &product : machine.products)
     product.rate = endless;
   for (auto *list : {&machine.attentions, &machine.gradients})
@@ -39,11 +39,11 @@ Machine idleMachine(double nearSize) {
 }
 
 /// Of each group the unknown number `probe` is a second, of products and attention besides the first one, which the others multiply.
-Machine probeMachine(size_t probe, double nearSize) {
-  Machine machine = idleMachine(nearSize);
+Machine probeMachine(size_t probe, double cacheSize, double nearSize) {
+  Machine machine = idleMachine(cacheSize, nearSize);
   for (auto &product : machine.products) {
     product.rate = 1;
-    if (probe > 0)
+    if (probe > 0 && probe <= 3)
       (probe == 1 ? product.rows : probe == 2 ? product.columns : product.depth) = 1;
   }
   for (auto *list : {&machine.attentions, &machine.gradients})
@@ -52,13 +52,15 @@ Machine probeMachine(size_t probe, double nearSize) {
       attention.rows = probe == 1;
     }
   if (probe == 0)
-    machine.near = machine.move = machine.link(dsl::LinkLevel::Host).bandwidth = 1;
+    machine.cache.bandwidth = machine.near = machine.move = machine.link(dsl::LinkLevel::Host).bandwidth = 1;
   if (probe == 1)
     machine.far = machine.link(dsl::LinkLevel::Host).latency = 1;
   if (probe == 2)
     machine.operation = 1;
   if (probe == 3)
     machine.function = 1;
+  if (probe == 4)
+    machine.near = 1;
   return machine;
 }
 
@@ -161,7 +163,7 @@ std::vector<double> plannedTimes(const program::Program &program) {
 
 } // namespace
 
-Outcome<Observed> observe(const Workload &workload, double nearSize, int cores) {
+Outcome<Observed> observe(const Workload &workload, double cacheSize, double nearSize, int cores) {
   ModelOptions model;
   model.model = workload.model;
   model.plan = workload.plan;
@@ -170,7 +172,7 @@ Outcome<Observed> observe(const Workload &workload, double nearSize, int cores) 
     return text.code();
   std::vector<std::vector<double>> counts;
   for (size_t probe = 0; probe < probes; ++probe) {
-    text->program.machine = std::make_shared<const Machine>(probeMachine(probe, nearSize));
+    text->program.machine = std::make_shared<const Machine>(probeMachine(probe, cacheSize, nearSize));
     Outcome<ProgramPointer> planned = text->compilation->compile(text->program, /*withoutKernels=*/true);
     if (!planned.ok())
       return planned.code();

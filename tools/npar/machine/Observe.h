@@ -19,7 +19,7 @@ struct StepGroup {
 };
 
 /// The unknowns of a group, in the order of `Equation::counts`:
-///   Kernel      1 / near, 1 / far, operation, function
+///   Kernel      1 / cache, 1 / far, operation, function, 1 / near - 1 / cache
 ///   Product     (1, rows, columns, depth) / rate
 ///   Attention   (1, rows) / rate, its gradients likewise
 ///   Move        1 / move, what every step takes
@@ -27,6 +27,7 @@ struct StepGroup {
 constexpr size_t unknownsOf(StepGroup::Kind kind) {
   switch (kind) {
   case StepGroup::Kind::Kernel:
+    return 5;
   case StepGroup::Kind::Product:
     return 4;
   case StepGroup::Kind::Attention:
@@ -52,7 +53,8 @@ struct Observed {
   double launch = 0;                                    ///< seconds of a step of the null backend
 };
 
-/// `nearSize` bytes of operands count as near, of each step; `cores` workers besides one.
-Outcome<Observed> observe(const Workload &workload, double nearSize, int cores);
+/// Of each step `cacheSize` bytes of operands count as kept by a core's own cache, `nearSize` bytes, these among them, by all caches; `cores`
+/// workers besides one.
+Outcome<Observed> observe(const Workload &workload, double cacheSize, double nearSize, int cores);
 
 } // namespace npar::driver
