@@ -28,10 +28,10 @@ struct Progress {
 struct RankRecord {
   const FlightLog *log = nullptr;
   const FlightRank *rank = nullptr;
-  std::map<uint32_t, Progress> nodes;   ///< that communicate
-  std::map<Meeting, uint32_t> nodeOf;   ///< by what its ranks meet in, without the training step
-  int64_t trainingStep = -1, clock = 0; ///< of the last event
-  uint32_t last = noFlightNode;         ///< the node begun last
+  std::map<uint32_t, Progress> nodes;      ///< that communicate
+  std::map<MeetingPlace, uint32_t> nodeOf; ///< by what its ranks meet in, without the training step
+  int64_t trainingStep = -1, clock = 0;    ///< of the last event
+  uint32_t last = noFlightNode;            ///< the node begun last
   bool inStep = false;
 };
 
@@ -67,7 +67,7 @@ public:
   }
 
 private:
-  static Meeting meetingOf(const FlightLog &log, const FlightNode &node, int64_t trainingStep) {
+  static MeetingPlace meetingOf(const FlightLog &log, const FlightNode &node, int64_t trainingStep) {
     const std::vector<int64_t> &members = log.groups[node.group];
     return {trainingStep, node.kind != FlightNodeKind::Collective, node.event, node.micro, members.front(), members.back()};
   }
@@ -104,11 +104,11 @@ private:
     return place;
   }
 
-  Joined joined(int64_t rank, const Meeting &meeting) const {
+  Joined joined(int64_t rank, const MeetingPlace &meeting) const {
     auto record = records.find(rank);
     if (record == records.end())
       return Joined::Unknown;
-    Meeting key = meeting;
+    MeetingPlace key = meeting;
     key.trainingStep = -1;
     auto node = record->second.nodeOf.find(key);
     if (node == record->second.nodeOf.end())

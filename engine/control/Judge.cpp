@@ -76,7 +76,7 @@ private:
     }
   }
 
-  const Wait *waitOf(int64_t rank, const Meeting &meeting) const {
+  const Wait *waitOf(int64_t rank, const MeetingPlace &meeting) const {
     auto state = stateOf.find(rank);
     if (state != stateOf.end())
       for (const Wait &wait : state->second->waits)
@@ -86,7 +86,7 @@ private:
   }
 
   /// Its process holds the rank's part back until an earlier operation has been posted.
-  bool holds(int64_t rank, const Meeting &meeting) const {
+  bool holds(int64_t rank, const MeetingPlace &meeting) const {
     const Wait *wait = waitOf(rank, meeting);
     return wait && wait->missing.empty() && !wait->lost;
   }

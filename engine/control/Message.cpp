@@ -31,7 +31,7 @@ void get(ByteReader &from, Place &place) {
   place.source = from.text(shortText);
 }
 
-void put(ByteWriter &to, const Meeting &meeting) {
+void put(ByteWriter &to, const MeetingPlace &meeting) {
   to.number(meeting.trainingStep);
   to.number<uint8_t>(meeting.transfer);
   to.number(meeting.event);
@@ -40,7 +40,7 @@ void put(ByteWriter &to, const Meeting &meeting) {
   to.number(meeting.last);
 }
 
-void get(ByteReader &from, Meeting &meeting) {
+void get(ByteReader &from, MeetingPlace &meeting) {
   meeting.trainingStep = from.number<int64_t>();
   meeting.transfer = from.flag();
   meeting.event = from.number<uint32_t>();

@@ -88,7 +88,7 @@ Place SessionWatch::placeOf(uint32_t index) const {
   return place;
 }
 
-Meeting SessionWatch::meetingOf(uint32_t node) const {
+MeetingPlace SessionWatch::meetingOf(uint32_t node) const {
   const Operation &operation = operations->at(node);
   return {trainingStep.load(), operation.transfers(), operation.event,
           operation.micro,     operation.members[0],  operation.members[operation.memberCount - 1]};
@@ -144,7 +144,7 @@ Joined SessionWatch::joined(const Question &question) const {
   for (uint32_t node = 0; graph && node < graph->nodes.size(); ++node) {
     if (graph->nodes[node].rank != question.rank || !graph->nodes[node].communicates())
       continue;
-    Meeting meeting = meetingOf(node);
+    MeetingPlace meeting = meetingOf(node);
     meeting.trainingStep = question.meeting.trainingStep;
     if (!(meeting == question.meeting))
       continue;

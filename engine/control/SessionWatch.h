@@ -46,7 +46,7 @@ private:
   ProcessState lookNow(bool waits) const;
   void addWaits(RankState &rank, uint32_t local, std::vector<PendingOperation> pending) const;
   Place placeOf(uint32_t node) const;
-  Meeting meetingOf(uint32_t node) const;
+  MeetingPlace meetingOf(uint32_t node) const;
   /// Of a node in this training step.
   uint32_t markOf(bool done) const { return static_cast<uint32_t>(trainingStep.load(std::memory_order_relaxed) + 1) * 2 + done; }
 

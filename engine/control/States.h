@@ -9,15 +9,15 @@
 namespace npar::engine {
 
 /// What ranks meet in: a collective or a transfer of one training step and micro-batch, among the members from `first` to `last`.
-struct Meeting {
+struct MeetingPlace {
   int64_t trainingStep = -1;
   bool transfer = false;
   uint32_t event = 0, micro = 0;
   int64_t first = -1, last = -1;
 
   auto tie() const { return std::tie(trainingStep, transfer, event, micro, first, last); }
-  bool operator<(const Meeting &other) const { return tie() < other.tie(); }
-  bool operator==(const Meeting &other) const { return tie() == other.tie(); }
+  bool operator<(const MeetingPlace &other) const { return tie() < other.tie(); }
+  bool operator==(const MeetingPlace &other) const { return tie() == other.tie(); }
 };
 
 /// A step of the program as people know it. Between training steps `task` is empty and `operation` says what the process does.
@@ -31,7 +31,7 @@ struct Place {
 /// One operation of a rank that has begun and not ended.
 struct Wait {
   Place place;
-  Meeting meeting;
+  MeetingPlace meeting;
   std::vector<int64_t> missing; ///< who has not joined; nobody where it is held back behind another operation of its rank
   bool lost = false;            ///< the communicator does not know of it
 };
@@ -57,7 +57,7 @@ enum class Joined : uint8_t { Unknown, NotYet, Posted, Done };
 
 struct Question {
   int64_t rank = -1;
-  Meeting meeting;
+  MeetingPlace meeting;
   bool operator<(const Question &other) const { return std::tie(rank, meeting) < std::tie(other.rank, other.meeting); }
 };
 

@@ -3,6 +3,7 @@
 
 #include "engine/device/Completion.h"
 #include "engine/device/DeviceAddress.h"
+#include "engine/device/DeviceNetwork.h"
 #include "engine/program/Program_generated.h"
 #include "engine/status/Status.h"
 
@@ -41,6 +42,8 @@ public:
     (void)memory;
     return nullptr;
   }
+  /// What could connect this device with those of other processes, as long as this lives; null: messages go by the processor's memory.
+  virtual DeviceNetwork *network() { return nullptr; }
 
   /// From and to the processor's memory, which stays valid and unchanged until the work is done.
   virtual void copyIn(DeviceAddress target, const void *source, uint64_t bytes) = 0;
@@ -75,7 +78,7 @@ Status waitUntilDone(Backend &backend);
 struct Spread {
   int threads = 1;
   bool splitSteps = false; ///< pays only where there are few ranks per worker
-  int64_t firstRank = 0;   ///< of the session: where a machine has several devices, ranks of other sessions take others
+  int64_t device = 0;      ///< where the machine has several: this number modulo theirs
 };
 
 } // namespace npar::engine

@@ -155,7 +155,7 @@ Status LocalSession::openParts() {
   if (!parts.backend) {
     int64_t ranks = options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size());
     Spread spread = spreadOf(ranks, options.threads);
-    spread.firstRank = options.ranks.empty() ? 0 : options.ranks.front();
+    spread.device = options.device;
     Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread);
     if (!backend.ok())
       return backend.status();

@@ -23,6 +23,7 @@ class Trace;
 struct SessionOptions {
   int threads = 0;             ///< workers; 0: the machine's
   std::string backend = "cpu"; ///< "cpu", "cuda" or "null" (no arithmetic, planned times)
+  int64_t device = 0;          ///< all ranks' here; of several of the machine the one with this number, modulo theirs
   uint64_t seed = 0;           ///< of initialisation and dropout
   Trace *trace = nullptr;      ///< not owned; null: no trace
   std::vector<int64_t> ranks;  ///< of this session; empty: all of the world. Others need a communicator (SessionParts.h)

@@ -1,6 +1,8 @@
 """Training, evaluation and generation on a GPU, for which a library stands in (tests/engine/backends/standin): what the processor says."""
 
+import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -13,12 +15,12 @@ GPT2 = ["gpt2", *settings(SMALL, depth=4)]
 # Name, model, flags of the plan, and how it is run on the stand-in: sessions, which have a GPU each, then words of npar_run_sessions.
 PLANS = [
     ("mlp", ["mlp"], [], ["1"]),
-    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1", "2 processes"]),
-    ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes"]),
+    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1", "2 processes", "4 joined"]),
+    ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes", "2 joined"]),
 ]
 LONGER = [
     ("mlp dp", ["mlp"], settings(mesh(dp=2)), ["1", "2 processes"]),
-    ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "4 processes"]),
+    ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "4 processes", "4 joined"]),
     ("fp16", GPT2, settings(mesh(dp=2), compute="fp16"), ["1"]),
     ("bf16", GPT2, settings(mesh(dp=2), compute="bf16"), ["1"]),
     ("f64", GPT2, settings(mesh(dp=2), compute="f64"), ["1"]),
@@ -29,7 +31,7 @@ def degrees(dp=1, pp=1, tp=1):
     return mesh(dp=dp, pp=pp, tp=tp)
 
 
-# Of both models, each in one session and in two processes by turns.
+# Of both models, in turn in one session, in two processes, in two whose GPUs are joined.
 TINY = {"vocab": 64, "context": 8, "length": 8, "width": 16, "heads": 4, "depth": 4, "batch": 8, "micro": 2}
 MODELS = {"gpt2": [], "llama": settings(mlp=32, kv_heads=2)}
 MANY = [
@@ -43,7 +45,7 @@ MANY = [
 class CudaTest(DriverTest):
     def setUp(self):
         super().setUp()
-        self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_STANDIN_DEVICES="2")
+        self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4")
 
     def told(self, program, *words):
         """What all sessions say, each thing once: they must say the same."""
@@ -68,9 +70,11 @@ class CudaTest(DriverTest):
             for number, plan in enumerate(MANY):
                 program = self.folder / "model.npx"
                 self.npar("compile", model, *settings(TINY), *more, *settings(plan), "--target", "cuda:sm_80", "-o", program)
-                way = [] if number % 2 == 0 or plan == degrees() else ["processes"]
-                with self.subTest(f"{model}: {plan}"):
-                    self.assertEqual(self.told(program, "2" if way else "1", *way, "cuda"), self.told(program, "1"))
+                processor = self.told(program, "1")
+                ways = ["1"] if plan == degrees() else ["1", "2 joined"] if number % 2 == 0 else ["2 processes", "2 joined"]
+                for way in ways:
+                    with self.subTest(f"{model}: {plan}: {way}"):
+                        self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
 
     def test_what_was_trained_is_used_alike(self):
         (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)
@@ -97,6 +101,23 @@ class CudaTest(DriverTest):
             with self.subTest(f"{first}, then {then}"):
                 trained(2, first, "--checkpoint", first)
                 self.assertEqual(trained(4, then, "--checkpoint", first, "--resume"), whole)
+
+    @unittest.skipUnless(any(shutil.which(f"mpiexec.{mpi}") for mpi in ("mpich", "openmpi")), "no MPI is installed")
+    def test_gpus_of_processes_are_joined(self):
+        run = ["run", "mlp", *settings(mesh(dp=2), width=16, inner=32, length=8, depth=1, vocab=64, batch=8), "--random-data", "--steps", 2, "--quiet"]
+        processor = self.npar_json(*run)["parameter_hash"]
+        joined = [*run, "--processes", 2, "--backend", "cuda", "--nccl"]
+        with self.subTest("joined"):
+            self.assertEqual(self.npar_json(*joined, "always", env=self.devices)["parameter_hash"], processor)
+        for name, environment, why in (
+            ("no library", {"NPAR_NCCL": "/nowhere.so"}, "process 0: there is no NCCL: /nowhere.so"),
+            ("another one", {"NPAR_STANDIN_FAULT": "nccl=21003"}, "process 0: NCCL is of version 2.10.3, and 2.14.0 is needed: install a newer one"),
+            ("one device", {"NPAR_STANDIN_DEVICES": "1"}, "process 0 and process 1 share a device"),
+        ):
+            with self.subTest(name):
+                self.assertIn(why, self.npar(*joined, "always", env=self.devices | environment, code=1).error)
+                done = self.npar(*joined, "auto", "--json", env=self.devices | environment)
+                self.assertEqual(json.loads(done.output)["parameter_hash"], processor)
 
 
 if __name__ == "__main__":

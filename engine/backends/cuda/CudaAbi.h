@@ -20,6 +20,11 @@ using DevicePointer = unsigned long long; ///< CUdeviceptr
 using Handle = void *;                    ///< CUcontext, CUmodule, CUfunction, CUstream, CUevent: never followed
 using HostFunction = void (*)(void *);    ///< CUhostFn
 
+/// CUuuid.
+struct Uuid {
+  unsigned char bytes[16];
+};
+
 /// CUdevice_attribute.
 enum class DeviceAttribute : int { MultiprocessorCount = 16, ComputeCapabilityMajor = 75, ComputeCapabilityMinor = 76 };
 
@@ -40,6 +45,7 @@ constexpr unsigned eventDisableTiming = 2; ///< CU_EVENT_DISABLE_TIMING
   FUNCTION(deviceGetName, cuDeviceGetName, (char *name, int bytes, DeviceNumber device))                                                   \
   FUNCTION(deviceGetAttribute, cuDeviceGetAttribute, (int *value, DeviceAttribute attribute, DeviceNumber device))                         \
   FUNCTION(deviceTotalMem, cuDeviceTotalMem_v2, (size_t * bytes, DeviceNumber device))                                                     \
+  FUNCTION(deviceGetUuid, cuDeviceGetUuid_v2, (Uuid * uuid, DeviceNumber device))                                                          \
   FUNCTION(deviceCanAccessPeer, cuDeviceCanAccessPeer, (int *can, DeviceNumber device, DeviceNumber peer))                                 \
   FUNCTION(primaryContextRetain, cuDevicePrimaryCtxRetain, (Handle * context, DeviceNumber device))                                        \
   FUNCTION(primaryContextRelease, cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                                                     \

@@ -15,13 +15,14 @@ DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePoi
 } // namespace
 
 CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given)
-    : device(std::move(given)), number(++backendCount), completions(*device), hostKernels(*device) {}
+    : device(std::move(given)), number(++backendCount), completions(*device), hostKernels(*device),
+      gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
 
 Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread) {
   Result<const CudaDriver *> driver = CudaDriver::open();
   if (!driver.ok())
     return driver.status();
-  auto device = CudaDevice::open(**driver, static_cast<int>(spread.firstRank % (*driver)->devices()));
+  auto device = CudaDevice::open(**driver, static_cast<int>(spread.device % (*driver)->devices()));
   if (!device.ok())
     return device.status();
   std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device)));

@@ -5,6 +5,7 @@
 #include "engine/backends/cuda/CudaAttentions.h"
 #include "engine/backends/cuda/CudaProducts.h"
 #include "engine/backends/cuda/HostKernels.h"
+#include "engine/backends/cuda/NcclNetwork.h"
 #include "engine/device/Backend.h"
 
 #include <map>
@@ -12,7 +13,7 @@
 
 namespace npar::engine::cuda {
 
-/// All ranks of a session have one device: that of their first rank's number modulo the devices there are.
+/// All ranks of a session have one device.
 class CudaBackend final : public Backend {
 public:
   static Result<std::unique_ptr<Backend>> open(const Spread &spread);
@@ -23,6 +24,7 @@ public:
   void enterThread() override { (void)threadWork(); }
   Result<DeviceAddress> allocate(uint64_t bytes) override;
   void release(DeviceAddress memory, uint64_t bytes) override;
+  DeviceNetwork *network() override { return &gpus; }
   void copyIn(DeviceAddress target, const void *source, uint64_t bytes) override;
   void copyOut(void *target, DeviceAddress source, uint64_t bytes) override;
   void zero(DeviceAddress target, uint64_t bytes) override;
@@ -54,6 +56,7 @@ private:
   HostKernels hostKernels;
   CudaProducts products;
   CudaAttentions attentions;
+  NcclNetwork gpus;
 };
 
 } // namespace npar::engine::cuda

@@ -125,4 +125,15 @@ uint64_t CudaDevice::freeBytes() const {
   return driver.call().memGetInfo(&free, &total) == Code::Success ? free : 0;
 }
 
+Result<std::string> CudaDevice::uuid() const {
+  Uuid uuid;
+  if (Status status = driver.check(driver.call().deviceGetUuid(&uuid, number), "asking who " + words + " is"); !status.ok())
+    return status;
+  std::string text = "GPU-";
+  for (unsigned char byte : uuid.bytes)
+    for (int digit : {byte >> 4, byte & 15})
+      text += "0123456789abcdef"[digit];
+  return text;
+}
+
 } // namespace npar::engine::cuda

@@ -34,6 +34,9 @@ public:
   const std::string &label() const { return words; }
   const DeviceIdentity &identity() const { return facts; }
 
+  /// What tells it from every other device anywhere, also from those of other hosts.
+  Result<std::string> uuid() const;
+
   /// The functions of a module's text by their names, in this order; `what` it is, for the message with the driver's log. The module stays
   /// as long as this lives.
   Result<std::vector<Handle>> load(const std::string &text, const std::string &what, const std::vector<std::string> &functions);

@@ -22,6 +22,8 @@ TEST_P(CommunicatorConformance, transferReachesItsReceiverInEitherOrder) {
 }
 
 TEST_P(CommunicatorConformance, oppositeTransfersOfOneEventDoNotMeet) {
+  if (world.byOrder())
+    GTEST_SKIP() << "what waits for each other meets by order";
   Group<float> pair(world, 2, 1, 1);
   std::vector<int64_t> back{pair.members[1], pair.members[0]};
   pair.input = {{1}, {2}};
@@ -44,6 +46,8 @@ TEST_P(CommunicatorConformance, oppositeTransfersOfOneEventDoNotMeet) {
 
 // On two ranks a collective has the members of a transfer; a receive may be waiting for long when the collective comes.
 TEST_P(CommunicatorConformance, aTransferAndACollectiveOfOneNumberDoNotMeet) {
+  if (world.byOrder())
+    GTEST_SKIP() << "what comes later waits for what came first";
   Group<float> group(world, 2, 4, 4), pair(world, 2, 4, 4);
   pair.input[0] = {1, 2, 3, 4};
   Operation send = pair.operation(0), receive = pair.operation(1);
@@ -78,7 +82,10 @@ TEST_P(CommunicatorConformance, nobodyCompletesBeforeTheLastArrives) {
              return operation.missing == std::vector<int64_t>{group.members[3]};
            });
   };
-  EXPECT_TRUE(soon(saysWhoIsMissing));
+  if (world.byOrder()) // a session knows of its own members alone
+    EXPECT_EQ(pending().size(), 3u);
+  else
+    EXPECT_TRUE(soon(saysWhoIsMissing));
   world.post(group.operation(3));
   for (Answer &answer : group.answers)
     EXPECT_TRUE(answer.done());
@@ -91,6 +98,8 @@ TEST_P(CommunicatorConformance, anEventServesEveryTrainingStep) {
 }
 
 TEST_P(CommunicatorConformance, disagreementIsAnErrorForAll) {
+  if (world.byOrder())
+    GTEST_SKIP() << "sessions compare their plans instead";
   for (int what = 0; what < 5; ++what) {
     World fresh = GetParam().make();
     fresh.prepare();
@@ -179,6 +188,8 @@ TEST_P(CommunicatorConformance, gatherWaitsNeitherForEverNorAfterAnAbort) {
 }
 
 TEST_P(CommunicatorConformance, manyThreadsAndEventsAtOnce) {
+  if (world.byOrder())
+    GTEST_SKIP() << "ranks post in different orders";
   constexpr uint32_t events = 200;
   std::vector<std::unique_ptr<Group<float>>> groups;
   for (uint32_t e = 0; e < events; ++e) {
@@ -207,6 +218,8 @@ TEST_P(CommunicatorConformance, manyThreadsAndEventsAtOnce) {
 } // namespace
 
 void World::prepare() const {
+  std::vector<Status> said(sessions.size());
+  std::vector<std::thread> threads;
   for (size_t session = 0; session < sessions.size(); ++session) {
     CommunicationPlan plan;
     for (size_t rank = 0; rank < ranks; ++rank) {
@@ -214,8 +227,12 @@ void World::prepare() const {
       if (plan.sessionOf.back() == session)
         plan.ranks.push_back(static_cast<int64_t>(rank));
     }
-    ASSERT_TRUE(sessions[session].communicator->prepare(plan).ok());
+    threads.emplace_back([this, session, &said, plan] { said[session] = sessions[session].communicator->prepare(plan); });
   }
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Status &status : said)
+    ASSERT_TRUE(status.ok()) << status.message();
 }
 
 } // namespace npar::testing

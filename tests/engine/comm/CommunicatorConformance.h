@@ -24,6 +24,8 @@ struct World {
   std::shared_ptr<void> parts; ///< what the endpoints are of
 
   const Endpoint &of(int64_t rank) const { return sessions[static_cast<size_t>(rank) % sessions.size()]; }
+  /// Whether operations meet by the order in which each session posts them: then tests post in one order.
+  bool byOrder() const { return sessions.front().communicator->needsOrder(); }
   void post(const engine::Operation &operation) const { of(operation.rank()).communicator->post(operation); }
   /// Tells every session which ranks it has; of no operations.
   void prepare() const;

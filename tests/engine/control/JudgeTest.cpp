@@ -30,7 +30,7 @@ protected:
   static Place place(int64_t rank, const std::string &operation, int64_t step = 7) {
     return {rank, step, 1, "F0:1", operation, "gpt.npar:14:3"};
   }
-  static Meeting meeting(uint32_t event, int64_t step = 7) { return {step, false, event, 1, 0, 3}; }
+  static MeetingPlace meeting(uint32_t event, int64_t step = 7) { return {step, false, event, 1, 0, 3}; }
   RankState &rankOf(uint32_t process) { return evidence.processes[process].state->ranks[0]; }
   void wait(uint32_t rank, uint32_t event, std::vector<int64_t> missing) {
     rankOf(rank).waits.push_back({place(rank, "all_reduce " + std::to_string(event)), meeting(event), std::move(missing), false});

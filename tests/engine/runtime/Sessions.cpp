@@ -3,6 +3,7 @@
 #include "tests/engine/runtime/Sessions.h"
 
 #include "engine/backends/Backends.h"
+#include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/program/Ranks.h"
 #include "tests/engine/device/OffsetBackend.h"
@@ -38,6 +39,11 @@ std::shared_ptr<Communicator> communicatorOf(const SessionsOptions &options, siz
     inner = processes->communicator(session, backend);
   else
     inner = std::make_shared<BytesCommunicator>(backend, std::move(queues), session, options.bytes);
+  if (options.joined) {
+    DeviceLinkOptions link;
+    link.timeoutSeconds = options.session.timeoutSeconds, link.required = true;
+    inner = std::make_shared<DeviceCommunicator>(std::move(inner), backend, std::move(link));
+  }
   if (options.faults.empty())
     return inner;
   auto both = std::make_shared<Both>(std::move(inner), options.faults);
@@ -58,7 +64,7 @@ Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const 
       options.alter(i, own);
     SessionParts parts;
     if (options.memory == "cuda")
-      own.backend = "cuda";
+      own.backend = "cuda", own.device = static_cast<int64_t>(i);
     if (options.memory == "offset" || options.memory == "queued") {
       auto device = std::make_unique<OffsetBackend>(std::move(*createBackend("cpu", {own.threads, false})), options.memory == "queued");
       device->lostAtKernel = i == 0 ? options.lostAtKernel : -1;
@@ -72,7 +78,10 @@ Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const 
   });
 }
 
-Sessions::~Sessions() = default;
+/// All leave at the same time, as processes do.
+Sessions::~Sessions() {
+  inThreads([&](size_t i) { sessions[i] = nullptr; });
+}
 
 std::vector<Status> Sessions::step(const Batch &batch, int64_t step) {
   std::vector<Status> statuses(sessions.size());

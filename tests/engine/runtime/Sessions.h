@@ -21,6 +21,7 @@ struct SessionsOptions {
   bool inTurns = false;              ///< rank r is in session r modulo their number; else each has as many neighbours
   std::string memory = "cpu";        ///< "cuda", or "offset", "queued": memory that only its backend can follow (OffsetBackend.h)
   bool processes = false;            ///< over the communicator of processes (QueueProcesses.h), else BytesCommunicator
+  bool joined = false;               ///< of such processes whose backends' devices have a network: messages go there
   BytesOptions bytes;                ///< of the latter: how messages meet
   int64_t lostAtKernel = -1;         ///< of such memory's device: the kernel that fails, in the session of rank 0
   bool local = false;                ///< of one session: the local communicator

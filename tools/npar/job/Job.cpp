@@ -1,6 +1,7 @@
 // Joins, agrees and leaves, over the engine's process group.
 #include "tools/npar/job/Job.h"
 
+#include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/runtime/WorkerCount.h"
@@ -50,6 +51,13 @@ void JobOptions::addTo(CLI::App &app) {
   app.add_option("--mpi", mpi, "the MPI to join other processes by: mpich or openmpi (default: that of the launcher)")
       ->type_name("NAME")
       ->check(CLI::IsMember({"mpich", "openmpi"}));
+  app.add_option(
+         "--nccl", nccl,
+         "whether GPUs of several processes send each other messages by NCCL: auto (where each process has a GPU of its own and NCCL is "
+         "there), always (else it is an error), never (by way of the processors' memory)")
+      ->type_name("WHEN")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   addPlaceTo(app, place);
   app.add_option("--flight", flight,
                  "folder for what the ranks did last, one file for each process, which npar autopsy reads (default: a temporary one); a "
@@ -301,8 +309,21 @@ Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer progr
   if (!placed.ok())
     return placed.status();
   sessionOptions.ranks = (*placed)[process()];
+  for (uint32_t other = 0; other < process(); ++other) // processes of a host have its devices in turn
+    sessionOptions.device += introductions[other].host == introductions[process()].host;
   engine::SessionParts parts;
-  parts.communicator = [this](engine::Backend &backend) { return group->communicator(backend, *control); };
+  parts.communicator = [this](engine::Backend &backend) -> std::shared_ptr<engine::Communicator> {
+    std::shared_ptr<engine::Communicator> byProcessors = group->communicator(backend, *control);
+    if (options.nccl == "never" || (options.nccl == "auto" && !backend.network()))
+      return byProcessors;
+    engine::DeviceLinkOptions link;
+    link.timeoutSeconds = timeout, link.required = options.nccl == "always";
+    link.remark = [this](const std::string &why) {
+      if (isVoice())
+        printRemark(why + "; messages between GPUs go by way of the processors' memory");
+    };
+    return std::make_shared<engine::DeviceCommunicator>(std::move(byProcessors), backend, std::move(link));
+  };
   parts.observer = watch.get();
   control->watch(watch.get());
   return engine::createSession(std::move(program), sessionOptions, std::move(parts));

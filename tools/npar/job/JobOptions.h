@@ -11,6 +11,7 @@ struct JobOptions {
   bool alone = false;               ///< looks at no launcher
   std::string mpi;                  ///< which MPI; empty: the launcher's
   std::optional<std::string> place; ///< in which order ranks go onto hosts; nothing: as the plan says
+  std::string nccl = "auto";        ///< whether messages go from GPU to GPU: auto, always, never
   std::string flight;               ///< folder of flight records; empty: a temporary one
 
   void addTo(CLI::App &app);

@@ -45,6 +45,8 @@ std::string Settings::readFaults(const std::string &text) {
       faults.memoryAfter = number;
     else if (kind == "driver")
       driverVersion = static_cast<int>(number);
+    else if (kind == "nccl")
+      ncclVersion = static_cast<int>(number);
     else
       return word;
   }
@@ -65,7 +67,7 @@ Settings Settings::fromEnvironment() {
   if (const char *text = std::getenv("NPAR_STANDIN_FAULT")) {
     std::string wrong = settings.readFaults(text);
     if (!wrong.empty())
-      refuse("NPAR_STANDIN_FAULT has '" + wrong + "', which is none of lost-after=N, ecc-after=N, memory-after=N, driver=N");
+      refuse("NPAR_STANDIN_FAULT has '" + wrong + "', which is none of lost-after=N, ecc-after=N, memory-after=N, driver=N, nccl=N");
   }
   return settings;
 }

@@ -18,7 +18,7 @@ struct Settings {
   uint64_t memory = uint64_t{4} << 30; ///< bytes per device
   int architecture = 90;
   uint64_t seed = 1;
-  int driverVersion = 13000;
+  int driverVersion = 13000, ncclVersion = 22809;
   bool leaks = false;
   bool figures = false;
   bool sites = false;  ///< whether calls are counted by where they come from
@@ -28,7 +28,7 @@ struct Settings {
   /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,SEED,FAULT,LEAKS,FIGURES,SITES,LEAVE_OUT}. Ends the process, saying why, where one
   /// cannot be read: a test that sets it wants it.
   static Settings fromEnvironment();
-  /// `lost-after=N,ecc-after=N,memory-after=N,driver=N`. Returns what cannot be read, else "".
+  /// `lost-after=N,ecc-after=N,memory-after=N,driver=N,nccl=N`. Returns what cannot be read, else "".
   std::string readFaults(const std::string &text);
 };
 

@@ -12,7 +12,7 @@ struct RandomOptions {
   uint64_t seed = 1;
   size_t operations = 100;
   int64_t world = 7;
-  size_t atOnce = 6; ///< operations that are under way at a time, begun in another order by each rank
+  size_t atOnce = 6; ///< operations that are under way at a time, begun in another order by each rank, unless the communicator needs one
 };
 
 /// Called by all processes at once, each with its communicator, which it prepares. All draw the same. Empty, or what is wrong here.

@@ -1,0 +1,445 @@
+// Operations as commands in one stream of a device, and what has to be known of other processes before and after.
+#include "engine/comm/device/DeviceCommunicator.h"
+
+#include "engine/program/Elements.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+
+namespace npar::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
+
+/// What a process says of its device: two texts, of which the second is empty where the first is why it has none to join.
+struct Introduction {
+  std::string library, device;
+  std::vector<uint8_t> bytes() const {
+    std::string text = library + '\0' + device;
+    return {text.begin(), text.end()};
+  }
+  static Introduction of(const std::vector<uint8_t> &bytes) {
+    auto end = std::find(bytes.begin(), bytes.end(), 0);
+    return {std::string(bytes.begin(), end), std::string(end == bytes.end() ? end : end + 1, bytes.end())};
+  }
+};
+
+Introduction introduce(DeviceNetwork *network) {
+  if (!network)
+    return {"its backend has no devices that could be joined", ""};
+  Result<std::string> name = network->name();
+  if (!name.ok())
+    return {name.status().message(), ""};
+  Result<std::string> device = network->device();
+  return device.ok() ? Introduction{*name, *device} : Introduction{device.status().message(), ""};
+}
+
+/// Empty, or why these devices cannot be joined.
+std::string whyApart(const std::vector<Introduction> &all) {
+  auto process = [](size_t i) { return "process " + std::to_string(i); };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].device.empty())
+      return process(i) + ": " + all[i].library;
+    if (all[i].library != all[0].library)
+      return process(0) + " has " + all[0].library + ", and " + process(i) + " has " + all[i].library;
+    for (size_t j = 0; j < i; ++j)
+      if (all[i].device == all[j].device)
+        return process(j) + " and " + process(i) + " share a device";
+  }
+  return "";
+}
+
+/// All that the members of a group will post in a training step, in order.
+struct PlannedInGroup {
+  const Group *group = nullptr;
+  uint64_t digest = 0;
+  void add(const Envelope &of) {
+    for (uint64_t value : {uint64_t{of.key.event}, uint64_t{of.key.micro}, of.key.transfer, of.members, of.parts, of.digest,
+                           uint64_t{of.kind}, uint64_t{of.op}, uint64_t{of.type}})
+      digest = (digest ^ value) * uint64_t{0x9E3779B97F4A7C15} + (digest >> 29);
+  }
+};
+
+} // namespace
+
+DeviceCommunicator::DeviceCommunicator(std::shared_ptr<Communicator> inner, Backend &backend, DeviceLinkOptions options)
+    : inner(std::move(inner)), backend(backend), options(std::move(options)) {}
+
+DeviceCommunicator::~DeviceCommunicator() {
+  if (unfinished > 0)
+    stop(Status(Code::Internal, "a session ended in the middle of its communication"));
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stopping = true;
+    wake.notify_all();
+  }
+  thread.join();
+}
+
+Result<std::vector<uint8_t>> DeviceCommunicator::agree() {
+  Result<std::vector<std::vector<uint8_t>>> said = inner->gather(introduce(backend.network()).bytes(), options.timeoutSeconds);
+  if (!said.ok())
+    return said.status();
+  std::vector<Introduction> all;
+  for (const std::vector<uint8_t> &bytes : *said)
+    all.push_back(Introduction::of(bytes));
+  processes = static_cast<uint32_t>(all.size());
+  if (std::string why = whyApart(all); !why.empty())
+    return Status::badInput("devices are not joined: " + why);
+  // Whatever fails in one process alone all have to hear, so it travels as the text of a job of no bytes.
+  std::vector<uint8_t> own;
+  std::string wrong;
+  if (process == 0) {
+    Result<std::vector<uint8_t>> made = backend.network()->newJob();
+    if (made.ok())
+      own = *made;
+    else
+      wrong = made.status().message();
+  }
+  own.insert(own.begin(), wrong.empty() ? 1 : 0);
+  own.insert(own.end(), wrong.begin(), wrong.end());
+  said = inner->gather(own, options.timeoutSeconds);
+  if (!said.ok())
+    return said.status();
+  std::vector<uint8_t> job = said->front();
+  bool made = job.front() == 1;
+  job.erase(job.begin());
+  if (!made)
+    return Status::runFailed("process 0: " + std::string(job.begin(), job.end()));
+  return job;
+}
+
+/// Operations meet by their order, so what each process will post in a group has to be the same: all compare digests of it.
+Status DeviceCommunicator::compare(const std::vector<const Operation *> &operations) {
+  std::map<uint64_t, PlannedInGroup> planned; // by the group's digest
+  for (const Operation *operation : operations) {
+    const Group &group = groups.of(*operation);
+    PlannedInGroup &all = planned[group.digest];
+    all.group = &group;
+    if (group.members[group.ownParty().members.front()] == operation->rank())
+      all.add(Envelope(*operation, group, 0));
+  }
+  std::vector<uint64_t> own;
+  for (const auto &[digest, all] : planned)
+    own.insert(own.end(), {digest, all.digest});
+  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
+  auto said = inner->gather({bytes, bytes + own.size() * sizeof(uint64_t)}, options.timeoutSeconds);
+  if (!said.ok())
+    return said.status();
+  for (const auto &[digest, all] : planned)
+    for (const Party &party : all.group->parties) {
+      const std::vector<uint8_t> &theirs = (*said)[party.process];
+      bool same = false;
+      for (size_t at = 0; at + 2 * sizeof(uint64_t) <= theirs.size(); at += 2 * sizeof(uint64_t)) {
+        uint64_t pair[2];
+        std::memcpy(pair, theirs.data() + at, sizeof pair);
+        same |= pair[0] == digest && pair[1] == all.digest;
+      }
+      if (!same)
+        return Status(Code::Internal, "processes " + std::to_string(process) + " and " + std::to_string(party.process) +
+                                          " plan different communication for the group of rank " + std::to_string(all.group->members[0]));
+    }
+  return {};
+}
+
+Status DeviceCommunicator::prepare(const CommunicationPlan &plan) {
+  process = plan.sessionOf[static_cast<size_t>(plan.ranks.front())];
+  Result<std::vector<uint8_t>> job = agree();
+  if (!job.ok()) {
+    if (options.required || job.status().code() != Code::BadInput)
+      return job.status();
+    if (options.remark)
+      options.remark(job.status().message());
+    return inner->prepare(plan);
+  }
+  groups.prepare(plan, process);
+  CommunicationPlan others = plan, own = plan;
+  others.operations.clear(), own.operations.clear();
+  for (const Operation *operation : plan.operations)
+    (groups.of(*operation).isLocal() ? others : own).operations.push_back(operation);
+  rules.prepare(own);
+  uint64_t bytes = 0;
+  for (const Operation *operation : own.operations) {
+    const Group &group = groups.of(*operation);
+    if (group.members[group.ownParty().members.front()] != operation->rank())
+      continue;
+    auto made = std::make_unique<DevicePlan>(*operation, group);
+    bytes = std::max(bytes, made->scratchBytes);
+    plans[operation->tag] = std::move(made);
+  }
+  scratchBytes = bytes;
+  if (Status status = compare(own.operations); !status.ok())
+    return status;
+  if (Status status = inner->prepare(others); !status.ok())
+    return status;
+  direct = true;
+  return startThread(std::move(*job));
+}
+
+Status DeviceCommunicator::startThread(std::vector<uint8_t> job) {
+  std::future<Status> ready = joined.get_future();
+  thread = std::thread([this, job = std::move(job)] { run(job); });
+  return ready.get();
+}
+
+void DeviceCommunicator::post(const Operation &operation) {
+  if (!direct)
+    return inner->post(operation);
+  if (Status elsewhere = inner->abortedElsewhere(); !elsewhere.ok())
+    stop(elsewhere);
+  if (aborted.load())
+    return operation.completion->completed(reasonToStop());
+  const Group &group = groups.of(operation);
+  if (group.isLocal())
+    return inner->post(operation);
+  if (Offence offence = rules.judge(operation)) {
+    abort(Status::runFailed(offence.text));
+    return operation.completion->completed(reasonToStop());
+  }
+  ++unfinished;
+  Meetings::Joined meeting = meetings.join(operation, group, now());
+  if (!meeting.wrong.empty()) {
+    abort(Status::runFailed(std::string(nameOf(operation)) + ": members disagree: " + meeting.wrong));
+    return complete({operation}, reasonToStop());
+  }
+  if (meeting.complete)
+    if (std::vector<Operation> members = meetings.begin(*meeting.complete); !members.empty()) {
+      std::lock_guard<std::mutex> lock(mutex);
+      Flight &flight = flights.emplace_back(*this, group, std::move(members));
+      flight.self = std::prev(flights.end());
+      waiting.push_back(&flight);
+    }
+  if (aborted.load()) // it may have swept before this one was there
+    sweep();
+  std::lock_guard<std::mutex> lock(mutex);
+  wake.notify_all();
+}
+
+void DeviceCommunicator::complete(const std::vector<Operation> &operations, const Status &status) {
+  unfinished -= operations.size();
+  for (const Operation &operation : operations)
+    operation.completion->completed(status);
+}
+
+void DeviceCommunicator::land(Flight &flight, const Status &status) {
+  if (!status.ok())
+    abort(status);
+  Status given = aborted.load() ? reasonToStop() : Status();
+  std::vector<Operation> members = std::move(flight.members);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    flights.erase(flight.self);
+    wake.notify_all();
+  }
+  complete(members, given);
+}
+
+void DeviceCommunicator::abort(const Status &status) {
+  inner->abort(status);
+  Status elsewhere = inner->abortedElsewhere();
+  stop(elsewhere.ok() ? status : elsewhere);
+}
+
+void DeviceCommunicator::stop(const Status &status) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (aborted.load())
+      return;
+    reason = status;
+    aborted.store(true);
+    wake.notify_all();
+  }
+  sweep();
+}
+
+Status DeviceCommunicator::reasonToStop() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return reason;
+}
+
+void DeviceCommunicator::sweep() {
+  if (std::vector<Operation> members = meetings.clear(/*withExchanges=*/false, nullptr); !members.empty())
+    complete(members, reasonToStop());
+}
+
+std::vector<PendingOperation> DeviceCommunicator::pending() const {
+  std::vector<PendingOperation> all = inner->pending(), met = meetings.pending();
+  all.insert(all.end(), met.begin(), met.end());
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const Flight &flight : flights) { // whoever of the others has come, their devices know alone
+    std::vector<int64_t> others;
+    for (size_t party = 0; party < flight.group.parties.size(); ++party)
+      for (uint32_t member : flight.group.parties[party].members)
+        if (party != flight.group.own)
+          others.push_back(flight.group.members[member]);
+    std::sort(others.begin(), others.end());
+    for (const Operation &operation : flight.members)
+      all.push_back({operation.tag, operation.rank(), others});
+  }
+  return all;
+}
+
+Result<std::vector<std::vector<uint8_t>>> DeviceCommunicator::gather(const std::vector<uint8_t> &own, double timeoutSeconds) {
+  if (direct)
+    if (Offence offence = rules.judgeStep())
+      abort(Status::runFailed(offence.text));
+  return inner->gather(own, timeoutSeconds);
+}
+
+Status DeviceCommunicator::join(const std::vector<uint8_t> &job) {
+  double end = now() + options.timeoutSeconds;
+  auto joining = std::make_shared<bool>(true);
+  auto goOn = [this, end, joining]() -> Status {
+    if (aborted.load())
+      return reasonToStop();
+    if (Status elsewhere = inner->abortedElsewhere(); !elsewhere.ok())
+      return elsewhere;
+    if (*joining && now() > end)
+      return Status(Code::Timeout, "the devices of the processes have not found each other in time");
+    return {};
+  };
+  Result<std::unique_ptr<DeviceMessages>> made = backend.network()->join(job, processes, process, goOn);
+  if (!made.ok())
+    return made.status();
+  *joining = false;
+  messages = std::move(*made);
+  uint64_t bytes = scratchBytes;
+  scratchBytes = 0;
+  return takeScratch(bytes);
+}
+
+void DeviceCommunicator::run(const std::vector<uint8_t> &job) {
+  backend.enterThread();
+  Status status = join(job);
+  bool ended = !messages;
+  joined.set_value(status);
+  auto news = Clock::now();
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!stopping || !flights.empty()) {
+    if (aborted.load() && !ended) {
+      lock.unlock();
+      messages->abort();
+      ended = true;
+      lock.lock();
+    }
+    if (!waiting.empty()) {
+      Flight &flight = *waiting.front();
+      waiting.pop_front();
+      lock.unlock();
+      Status started = aborted.load() ? reasonToStop() : start(flight);
+      if (started.ok())
+        backend.whenDone(flight);
+      else {
+        abort(started);
+        if (!std::exchange(ended, true)) // what has started of it refers to its memory
+          messages->abort();
+        land(flight, started);
+      }
+      news = Clock::now();
+      lock.lock();
+      continue;
+    }
+    if (unfinished == 0 && !stopping) {
+      wake.wait(lock);
+      news = Clock::now();
+      continue;
+    }
+    // Without pause for a moment; then sleeps of an eighth of the quiet time, half a millisecond at most.
+    auto quiet = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - news);
+    if (quiet.count() < 100) {
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
+    } else {
+      wake.wait_for(lock, std::min<std::chrono::microseconds>(quiet / 8, std::chrono::microseconds(500)));
+    }
+    lock.unlock();
+    watch();
+    lock.lock();
+  }
+  lock.unlock();
+  if (scratch)
+    backend.release(scratch, scratchBytes);
+  messages.reset();
+}
+
+void DeviceCommunicator::watch() {
+  if (aborted.load())
+    return;
+  if (Status elsewhere = inner->abortedElsewhere(); !elsewhere.ok())
+    return stop(elsewhere);
+  if (Status health = messages->health(); !health.ok())
+    abort(health);
+}
+
+Status DeviceCommunicator::takeScratch(uint64_t bytes) {
+  if (bytes <= scratchBytes)
+    return {};
+  if (scratch) {
+    if (Status status = waitUntilDone(backend); !status.ok())
+      return status;
+    backend.release(scratch, scratchBytes);
+  }
+  scratch = {}, scratchBytes = 0;
+  Result<DeviceAddress> taken = backend.allocate(bytes);
+  if (!taken.ok())
+    return taken.status();
+  scratch = *taken, scratchBytes = bytes;
+  return {};
+}
+
+Status DeviceCommunicator::start(const Flight &flight) {
+  if (auto found = plans.find(flight.members.front().tag); found != plans.end())
+    return carryOut(*found->second, flight);
+  DevicePlan plan(flight.members.front(), flight.group);
+  if (Status status = takeScratch(plan.scratchBytes); !status.ok())
+    return status;
+  return carryOut(plan, flight);
+}
+
+Status DeviceCommunicator::carryOut(const DevicePlan &plan, const Flight &flight) {
+  Buffers buffers(flight.group, flight.members);
+  auto address = [&](const DevicePlace &place) {
+    DeviceAddress base = place.memory == DevicePlace::Memory::Scratch ? scratch
+                         : place.memory == DevicePlace::Memory::Input ? buffers.input(place.part, place.member)
+                                                                      : buffers.output(place.part, place.member);
+    return base + place.offset;
+  };
+  std::vector<DeviceAddress> sources, targets;
+  std::vector<DeviceMessage> together;
+  Status status;
+  auto does = [&](const auto &command) {
+    using Command = std::decay_t<decltype(command)>;
+    if constexpr (std::is_same_v<Command, CopyCommand>) {
+      backend.copy(address(command.to), address(command.from), command.bytes);
+    } else if constexpr (std::is_same_v<Command, ZeroCommand>) {
+      backend.zero(address(command.to), command.bytes);
+    } else if constexpr (std::is_same_v<Command, SumCommand>) {
+      sources.clear(), targets.clear();
+      for (const DevicePlace &place : command.sources)
+        sources.push_back(address(place));
+      for (const DevicePlace &place : command.targets)
+        targets.push_back(address(place));
+      const Operation &part = buffers.first(command.part);
+      backend.reduce(part.type, part.op, sources.data(), sources.size(), targets.data(), targets.size(),
+                     command.bytes / program::sizeOf(part.type));
+    } else {
+      together.clear();
+      for (const ExchangeCommand::Message &message : command.messages)
+        together.push_back({message.sends, address(message.memory), message.bytes, flight.group.parties[message.party].process});
+      status = messages->exchange(together);
+    }
+  };
+  for (size_t i = 0; i < plan.commands.size() && status.ok(); ++i)
+    std::visit(does, plan.commands[i]);
+  return status;
+}
+
+} // namespace npar::engine

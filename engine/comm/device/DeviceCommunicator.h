@@ -1,0 +1,97 @@
+// The communicator of a session whose device reaches those of other processes directly: messages go there, the rest by another
+// communicator.
+#pragma once
+
+#include "engine/comm/device/DevicePlan.h"
+#include "engine/comm/process/Lanes.h"
+#include "engine/comm/process/Meetings.h"
+#include "engine/comm/process/TurnRules.h"
+#include "engine/device/DeviceNetwork.h"
+
+#include <condition_variable>
+#include <future>
+#include <list>
+#include <thread>
+
+namespace npar::engine {
+
+struct DeviceLinkOptions {
+  double timeoutSeconds = 0; ///< for the processes to find each other
+  bool required = false;     ///< devices that cannot be joined are an error; else everything goes by the other communicator
+  std::function<void(const std::string &)> remark; ///< is told then why, in every process; may be empty
+};
+
+/// Groups whose ranks are all here, what sessions give each other between steps, and aborts are the other communicator's. Of any other
+/// group the members that are here meet in a table; the last one hands the operation to one thread, which starts it in its own stream of
+/// the device (DevicePlan.h). There operations follow each other in the program's order, which is the same in all processes: so messages
+/// need no numbers, and whom a process waits for waits for nothing that comes later.
+class DeviceCommunicator final : public Communicator {
+public:
+  DeviceCommunicator(std::shared_ptr<Communicator> inner, Backend &backend, DeviceLinkOptions options);
+  ~DeviceCommunicator() override;
+  /// Joins the devices, if every process has one of its own and all have the same library; the same decision everywhere.
+  Status prepare(const CommunicationPlan &plan) override;
+  bool needsOrder() const override { return true; }
+  void post(const Operation &operation) override;
+  void abort(const Status &status) override;
+  std::vector<PendingOperation> pending() const override;
+  Status abortedElsewhere() const override { return inner->abortedElsewhere(); }
+  Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) override;
+
+private:
+  /// An operation from the moment that all members here have come until it is done.
+  struct Flight final : Completion {
+    Flight(DeviceCommunicator &owner, const Group &group, std::vector<Operation> members)
+        : owner(owner), group(group), members(std::move(members)) {}
+    void completed(const Status &status) override { owner.land(*this, status); }
+    DeviceCommunicator &owner;
+    const Group &group;
+    std::vector<Operation> members;
+    std::list<Flight>::iterator self;
+  };
+  /// What decides whether devices can be joined, and the job that they then join with; an error is the other processes' word.
+  Result<std::vector<uint8_t>> agree();
+  Status compare(const std::vector<const Operation *> &operations);
+  Status startThread(std::vector<uint8_t> job);
+  /// The first one counts.
+  void stop(const Status &status);
+  Status reasonToStop() const;
+  void sweep();
+  void complete(const std::vector<Operation> &operations, const Status &status);
+  void land(Flight &flight, const Status &status);
+
+  // On the thread:
+  void run(const std::vector<uint8_t> &job);
+  Status join(const std::vector<uint8_t> &job);
+  Status start(const Flight &flight);
+  Status carryOut(const DevicePlan &plan, const Flight &flight);
+  Status takeScratch(uint64_t bytes);
+  /// Looks for errors that nobody tells.
+  void watch();
+  std::unique_ptr<DeviceMessages> messages;
+  DeviceAddress scratch;
+  uint64_t scratchBytes = 0;
+
+  std::shared_ptr<Communicator> inner;
+  Backend &backend;
+  const DeviceLinkOptions options;
+  bool direct = false; ///< devices are joined
+  uint32_t process = 0, processes = 0;
+  Groups groups;
+  TurnRules rules;
+  Meetings meetings;
+  std::unordered_map<uint64_t, std::unique_ptr<DevicePlan>> plans; ///< by the tags of planned operations' first members here
+  std::atomic<uint64_t> unfinished{0};                             ///< posted and not completed
+  std::atomic<bool> aborted{false};
+
+  mutable std::mutex mutex;
+  std::condition_variable wake;
+  std::list<Flight> flights;
+  std::deque<Flight *> waiting; ///< those that have not started, in their order
+  bool stopping = false;
+  Status reason;
+  std::promise<Status> joined;
+  std::thread thread;
+};
+
+} // namespace npar::engine

@@ -1,0 +1,58 @@
+// One operation whose members are in several processes, as commands for a device: copies, messages to other devices, sums.
+#pragma once
+
+#include "engine/comm/process/Geometry.h"
+
+#include <variant>
+
+namespace npar::engine {
+
+/// Where bytes lie: in a member's input or output, or in scratch memory.
+struct DevicePlace {
+  enum class Memory : uint8_t { Input, Output, Scratch };
+  Memory memory = Memory::Scratch;
+  uint32_t part = 0, member = 0; ///< of an operand
+  uint64_t offset = 0;
+};
+
+struct CopyCommand {
+  DevicePlace to, from;
+  uint64_t bytes = 0;
+};
+struct ZeroCommand {
+  DevicePlace to;
+  uint64_t bytes = 0;
+};
+/// targets[i] = sources[0] op sources[1] op ..., in member order (RULES.md#N5).
+struct SumCommand {
+  uint32_t part = 0;
+  std::vector<DevicePlace> sources, targets;
+  uint64_t bytes = 0;
+};
+/// Messages that move together. `party`: the place of the other process's party in the group.
+struct ExchangeCommand {
+  struct Message {
+    bool sends = false;
+    DevicePlace memory;
+    uint64_t bytes = 0;
+    size_t party = 0;
+  };
+  std::vector<Message> messages;
+};
+using DeviceCommand = std::variant<CopyCommand, ZeroCommand, SumCommand, ExchangeCommand>;
+
+/// What a process does for its members of an operation, in this order, the same in every training step. Bytes that lie in one run go from
+/// and to the members' own memory, others by way of scratch memory.
+///
+/// all_reduce: every party gets its slice of the elements from all members, adds it up, and sends the sum to each party. Sums go in rounds,
+/// in each of which a party adds up at most `mostScratch` / members bytes, so scratch memory does not grow with the operation. Each pair of
+/// processes finds the same messages in the same order, for both cut by the same rules.
+struct DevicePlan {
+  DevicePlan(const Operation &operation, const Group &group);
+  std::vector<DeviceCommand> commands;
+  uint64_t scratchBytes = 0;
+
+  static constexpr uint64_t mostScratch = uint64_t{64} << 20; ///< of what is received to be added up; as much again may be sent
+};
+
+} // namespace npar::engine

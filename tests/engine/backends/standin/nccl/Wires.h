@@ -1,0 +1,57 @@
+// The ways between the processes of a communicator: rings of bytes in memory that all of them map, by which processes of one machine, or
+// threads that stand for them, reach each other.
+#pragma once
+
+#include "tests/engine/backends/standin/CudaAbi.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace npar::standin::nccl {
+
+class Wires {
+public:
+  /// The memory of this name, made by whoever comes first.
+  Wires(std::string name, int processes, int process);
+  ~Wires();
+  Wires(const Wires &) = delete;
+
+  bool good() const { return memory != nullptr; }
+  /// Says that this process is there, and what its device is.
+  void enter(const Uuid &device);
+  bool allAreThere() const;
+  Uuid deviceOf(int process) const;
+  /// Says that this process has no more to give.
+  void leave();
+  bool allHaveLeft() const;
+
+  /// How many bytes could be written to, or read from, a process now.
+  size_t room(int to) const;
+  size_t waiting(int from) const;
+  /// As many of the bytes as there is room for; how many.
+  size_t write(int to, const uint8_t *bytes, size_t count);
+  /// As many as have come, up to `count`.
+  size_t read(int from, uint8_t *bytes, size_t count);
+
+private:
+  static constexpr size_t ringBytes = size_t{1} << 16;
+  struct Presence {
+    std::atomic<uint32_t> there, left;
+    Uuid device;
+  };
+  struct Ring {
+    std::atomic<uint64_t> written, read;
+    uint8_t bytes[ringBytes];
+  };
+  Presence &presence(int process) const { return static_cast<Presence *>(memory)[process]; }
+  Ring &ring(int from, int to) const;
+
+  std::string name;
+  int processes, process;
+  size_t size = 0;
+  void *memory = nullptr;
+};
+
+} // namespace npar::standin::nccl
