@@ -11,6 +11,7 @@ from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
 RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 GPT2 = ["gpt2", *settings(SMALL, depth=4)]
+MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
 
 # Name, model, flags of the plan, and how it is run on the stand-in: sessions, which have a GPU each, then words of npar_run_sessions.
 PLANS = [
@@ -102,11 +103,11 @@ class CudaTest(DriverTest):
                 trained(2, first, "--checkpoint", first)
                 self.assertEqual(trained(4, then, "--checkpoint", first, "--resume"), whole)
 
-    @unittest.skipUnless(any(shutil.which(f"mpiexec.{mpi}") for mpi in ("mpich", "openmpi")), "no MPI is installed")
+    @unittest.skipUnless(MPIS, "npar was built without an MPI, or its mpiexec is not here")
     def test_gpus_of_processes_are_joined(self):
         run = ["run", "mlp", *settings(mesh(dp=2), width=16, inner=32, length=8, depth=1, vocab=64, batch=8), "--random-data", "--steps", 2, "--quiet"]
         processor = self.npar_json(*run)["parameter_hash"]
-        joined = [*run, "--processes", 2, "--backend", "cuda", "--nccl"]
+        joined = ["launch", "--mpi", MPIS[-1], "-n", 2, *run, "--backend", "cuda", "--nccl"]
         with self.subTest("joined"):
             self.assertEqual(self.npar_json(*joined, "always", env=self.devices)["parameter_hash"], processor)
         for name, environment, why in (
