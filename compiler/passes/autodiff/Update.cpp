@@ -50,6 +50,8 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
   SmallVector<std::pair<VariableOp, Value>, 3> atEnd; ///< written when everything has used the old values
   SmallVector<Trained> trained;                       // in order of the parameters
   llvm::DenseMap<Attribute, Value> rates;             // learning rates, by their factors
+  BiasCorrectionsOp corrections;                      // of AdamW
+  llvm::DenseMap<Value, Value> stepSizes;             // of AdamW, by the learning rates
 
   void collect() {
     llvm::StringMap<AtAttr> places;
@@ -124,6 +126,10 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     output(builder, "#out.lr", learningRate, {});
     OpBuilder outside(micro);
     bool adamw = optimizer.getAs<StringAttr>("kind").getValue() == "adamw";
+    if (adamw)
+      corrections = place(BiasCorrectionsOp::create(builder, loc, TypeRange{scalar, scalar}, counted, ofOptimizer(builder, "beta1"),
+                                                    ofOptimizer(builder, "beta2")),
+                          {});
     for (Trained &each : trained)
       adamw ? buildAdamw(builder, outside, each, factor, learningRate) : buildSgd(builder, outside, each, factor, learningRate);
     for (auto [variable, value] : atEnd)
@@ -252,9 +258,10 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return variable;
   }
 
+  FloatAttr ofOptimizer(OpBuilder &builder, StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); }
   FloatAttr decayOf(OpBuilder &builder, Trained &each) {
     std::optional<llvm::APFloat> own = each.parameter.getDecay();
-    return own ? builder.getF64FloatAttr(own->convertToDouble()) : builder.getF64FloatAttr(number(optimizer, "decay"));
+    return own ? builder.getF64FloatAttr(own->convertToDouble()) : ofOptimizer(builder, "decay");
   }
 
   /// The learning rate of a parameter: one value for all of one factor.
@@ -268,18 +275,26 @@ struct AutodiffUpdate : ::impl::AutodiffUpdateBase<AutodiffUpdate> {
     return rate;
   }
 
+  /// One value for all of one learning rate.
+  Value stepSizeOf(OpBuilder &builder, Value rate) {
+    Value &size = stepSizes[rate];
+    if (!size)
+      size = place(DivOp::create(builder, getOperation().getLoc(), rate.getType(), rate, corrections.getMean()), {});
+    return size;
+  }
+
   void buildAdamw(OpBuilder &builder, OpBuilder &outside, Trained &each, Value factor, Value learningRate) {
     AtAttr at = each.places.front();
     VariableOp trained = trainedVariable(outside, each);
     VariableOp mean = state(outside, each.parameter, "exp_avg"), square = state(outside, each.parameter, "exp_avg_sq");
     Value w = read(builder, trained, at), m = read(builder, mean, at), v = read(builder, square, at);
-    auto attribute = [&](StringRef key) { return builder.getF64FloatAttr(number(optimizer, key)); };
     FloatAttr decay = decayOf(builder, each);
     learningRate = rateOf(builder, each, learningRate);
-    auto step =
-        place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient, m, v,
-                              factor, learningRate, counted, attribute("beta1"), attribute("beta2"), attribute("epsilon"), decay),
-              at);
+    Value size = stepSizeOf(builder, learningRate);
+    auto step = place(AdamwOp::create(builder, each.parameter.getLoc(), TypeRange{w.getType(), w.getType(), w.getType()}, w, each.gradient,
+                                      m, v, factor, learningRate, size, corrections.getRoot(), ofOptimizer(builder, "beta1"),
+                                      ofOptimizer(builder, "beta2"), ofOptimizer(builder, "epsilon"), decay),
+                      at);
     writeTrained(builder, each, trained, step.getNewW(), at);
     write(builder, mean, step.getNewM(), at);
     write(builder, square, step.getNewV(), at);

@@ -100,3 +100,31 @@ rank.kernel @powers attributes {extent = 1 : i64, flops = 4.0 : f64} {
   %y = nn.exp %x : (tensor<32xf64, #nn.axes<embed>>) -> tensor<32xf64, #nn.axes<embed>>
   rank.yield %y : tensor<32xf64, #nn.axes<embed>>
 }
+
+// -----
+// AdamW is a kernel of the GPU's: its scalars are rounded once, before the rows, and nothing is called.
+// PTX: // kernel adamw threads 64 rows 8 extent 24 : f32[768] bf16[768] f32[768] f32[768] f64[1] f64[1] f64[1] f64[1] -> f32[768] f32[768] f32[768]
+// PTX-LABEL: .visible .entry adamw(
+// PTX-COUNT-4: cvt.rn.f32.f64
+// PTX: $L__BB0_2:
+// PTX-NOT: cvt.rn.f32.f64
+// PTX-NOT: call
+!p = tensor<768xf32, #nn.axes<embed>>
+!n = tensor<768xbf16, #nn.axes<embed>>
+!s = tensor<f64, #nn.axes<>>
+rank.kernel @adamw attributes {extent = 12 : i64, flops = 768.0 : f64} {
+^bb0(%w: !p, %g: !n, %m: !p, %v: !p, %factor: !s, %rate: !s, %size: !s, %root: !s):
+  %0, %1, %2 = nn.adamw %w, %g, %m, %v, %factor, %rate, %size, %root {beta1 = 0.9, beta2 = 0.95, epsilon = 1.0e-8, decay = 0.1}
+    : (!p, !n, !p, !p, !s, !s, !s, !s) -> (!p, !p, !p)
+  rank.yield %0, %1, %2 : !p, !p, !p
+}
+
+// -----
+// PTX: // kernel corrections host : -> f64[1] f64[1]
+// PTX-NOT: .entry corrections
+!s = tensor<f64, #nn.axes<>>
+rank.kernel @corrections attributes {extent = 1 : i64, flops = 1.0 : f64} {
+^bb0:
+  %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : !s, !s
+  rank.yield %mean, %root : !s, !s
+}

@@ -147,16 +147,22 @@ LogicalResult LossScaleOp::lower(Lowering &lowering) {
   });
 }
 
-// torch.optim.AdamW: decoupled decay first, moments, then the step with bias corrections in double.
+LogicalResult BiasCorrectionsOp::lower(Lowering &lowering) {
+  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
+  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+    Scalar t = (getCounted() ? in[0] : toFloat(body.step(), body.builder().getF64Type())) + 1.0;
+    return {1.0 - pow(t.like(beta1), t), sqrt(1.0 - pow(t.like(beta2), t))};
+  });
+}
+
+// torch.optim.AdamW: decoupled decay first, moments, then the step, whose scalars are in double.
 LogicalResult AdamwOp::lower(Lowering &lowering) {
   double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
   double epsilon = getEpsilon().convertToDouble(), decay = getDecay().convertToDouble();
-  return lowering.map(*this, getOperands(), [&](Body &body, Lowering::Scalars in) -> SmallVector<Scalar> {
+  return lowering.map(*this, getOperands(), [&](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
     Type type = in[0].type();
-    Scalar rate = in[5], t = (getCounted() ? in[6] : toFloat(body.step(), rate.type())) + 1.0;
-    Scalar correction1 = 1.0 - pow(t.like(beta1), t), correction2 = sqrt(1.0 - pow(t.like(beta2), t));
-    Scalar keep = convert(1.0 - rate * decay, type), size = convert(rate / correction1, type);
-    Scalar root = convert(correction2, type), factor = convert(in[4], type);
+    Scalar keep = convert(1.0 - in[5] * decay, type), size = convert(in[6], type);
+    Scalar root = convert(in[7], type), factor = convert(in[4], type);
     Scalar g = in[1] * factor;
     Scalar m = in[2] + (g - in[2]) * (1.0 - beta1);
     Scalar v = in[3] * beta2 + g * g * (1.0 - beta2);

@@ -56,6 +56,22 @@ def Nn_LearningRateOp : Nn_PureOp<"learning_rate", [Nn_Lowerable]> {
   let assemblyFormat = "$schedule (`counting` $counted^ `:` type($counted))? attr-dict `:` type($result)";
 }
 
+def Nn_BiasCorrectionsOp : Nn_PureOp<"bias_corrections", [Nn_Lowerable]> {
+  let summary = "what Adam's moments are divided by at training step t: 1 - beta1^(t + 1), and the root of 1 - beta2^(t + 1)";
+  let description = [{
+    t is the data step, or `counted` where steps can be skipped (RULES.md#N7). The powers are the C library's, which a GPU does not have, so
+    they are values of their own, which no kernel over a parameter computes.
+    ```mlir
+    %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : tensor<f64, #nn.axes<>>, tensor<f64, #nn.axes<>>
+    ```
+  }];
+  let arguments = (ins Optional<Nn_Scalar>:$counted, F64Attr:$beta1, F64Attr:$beta2);
+  let results = (outs Nn_Scalar:$mean, Nn_Scalar:$root);
+  let effort = "Much";
+  let assemblyFormat = "(`counting` $counted^ `:` type($counted))? attr-dict `:` type(results)";
+  let hasVerifier = 0;
+}
+
 def Nn_GateOp : Nn_PureOp<"gate", [Nn_Lowerable]> {
   let summary = "factor, but not a number where the norm is not finite: no optimizer op then changes anything";
   let arguments = (ins Nn_Scalar:$factor, Nn_Scalar:$norm);
@@ -71,13 +87,13 @@ def Nn_LossScaleOp : Nn_PureOp<"loss_scale", [Nn_Lowerable]> {
 }
 
 def Nn_AdamwOp : Nn_PureOp<"adamw", [Nn_Lowerable]> {
-  let summary = "PyTorch's AdamW on gradient * factor; the bias corrections use the training step";
+  let summary = "PyTorch's AdamW on gradient * factor";
   let description = [{
-    The gradient may be of 16 bits. Where `factor` is not a number, nothing changes. With fp16, `counted` is the number of steps where it
-    was one (RULES.md#N7).
+    `step_size` is the rate over the first of `nn.bias_corrections`, `root` the second. The gradient may be of 16 bits. Where `factor` is not a
+    number, nothing changes.
   }];
-  let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate,
-                       Optional<Nn_Scalar>:$counted, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
+  let arguments = (ins Nn_Float:$w, Nn_Float:$g, Nn_Float:$m, Nn_Float:$v, Nn_Scalar:$factor, Nn_Scalar:$rate, Nn_Scalar:$step_size,
+                       Nn_Scalar:$root, F64Attr:$beta1, F64Attr:$beta2, F64Attr:$epsilon, F64Attr:$decay);
   let results = (outs Nn_Float:$new_w, Nn_Float:$new_m, Nn_Float:$new_v);
   let zeroPadding = "WhereOperandsAre";
 }

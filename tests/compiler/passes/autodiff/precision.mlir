@@ -128,5 +128,7 @@ func.func @micro() {
 // CHECK: %[[UNSCALED:.+]] = nn.div %[[CLIP]], %[[SCALE]]
 // CHECK: %[[FACTOR:.+]] = nn.gate %[[UNSCALED]], %[[NORM]]
 // CHECK: %[[RATE:.+]] = nn.learning_rate "constant" counting %[[STEPS]]
-// CHECK: nn.adamw {{.*}}, %[[FACTOR]], %[[RATE]], %[[STEPS]]
+// CHECK: %[[MEAN:.+]], %[[ROOT:.+]] = nn.bias_corrections counting %[[STEPS]]
+// CHECK: %[[SIZE:.+]] = nn.div %[[RATE]], %[[MEAN]]
+// CHECK: nn.adamw {{.*}}, %[[FACTOR]], %[[RATE]], %[[SIZE]], %[[ROOT]]
 // CHECK: nn.write @"#loss_scale", %[[NEXT]]

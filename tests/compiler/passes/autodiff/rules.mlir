@@ -64,7 +64,10 @@ func.func @micro() {
 // CHECK: %[[N:.+]] = nn.grad_norm %[[SUM]]
 // CHECK: nn.write @"#out.grad_norm", %[[N]]
 // CHECK: %[[LR:.+]] = nn.learning_rate
-// CHECK: nn.adamw {{.*}}, %[[LR]] {{.*}}decay = 1.000000e-01
+// CHECK: %[[MEAN:.+]], %[[ROOT:.+]] = nn.bias_corrections
+// CHECK: %[[SIZE:.+]] = nn.div %[[LR]], %[[MEAN]]
+// CHECK: nn.adamw {{.*}}, %[[LR]], %[[SIZE]], %[[ROOT]] {{.*}}decay = 1.000000e-01
 // CHECK: %[[FAST:.+]] = nn.scale %[[LR]] by 3.000000e+00
-// CHECK: nn.adamw {{.*}}, %[[FAST]] {{.*}}decay = 0.000000e+00
-// CHECK: nn.adamw {{.*}}, %[[FAST]] {{.*}}decay = 1.000000e-01
+// CHECK: %[[LARGE:.+]] = nn.div %[[FAST]], %[[MEAN]]
+// CHECK: nn.adamw {{.*}}, %[[FAST]], %[[LARGE]], %[[ROOT]] {{.*}}decay = 0.000000e+00
+// CHECK: nn.adamw {{.*}}, %[[FAST]], %[[LARGE]], %[[ROOT]] {{.*}}decay = 1.000000e-01

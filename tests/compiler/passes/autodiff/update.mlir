@@ -50,10 +50,13 @@ func.func @micro() {
 // CHECK: %[[F:.+]] = nn.gate %[[C]], %[[NORM]]
 // CHECK: %[[LR:.+]] = nn.learning_rate "linear" {{.*}}steps = 9 : i64, warmup = 2 : i64
 // CHECK: nn.write @"#out.lr", %[[LR]]
+// CHECK: %[[MEAN:.+]], %[[ROOT:.+]] = nn.bias_corrections {at = #nn.at<U, "", -1>, beta1 = 9.000000e-01 : f64, beta2 = 0.94{{9+}}6 : f64}
 // CHECK: %[[W:.+]] = nn.read @w {at = #nn.at<U, "in", 0>}
 // CHECK: %[[M:.+]] = nn.read @w.exp_avg
 // CHECK: %[[V:.+]] = nn.read @w.exp_avg_sq
-// CHECK: %[[NW:.+]], %[[NM:.+]], %[[NV:.+]] = nn.adamw %[[W]], %[[G]], %[[M]], %[[V]], %[[F]], %[[LR]] {at = #nn.at<U, "in", 0>, beta1
+// CHECK: %[[SIZE:.+]] = nn.div %[[LR]], %[[MEAN]] {at = #nn.at<U, "", -1>}
+// CHECK: %[[NW:.+]], %[[NM:.+]], %[[NV:.+]] = nn.adamw %[[W]], %[[G]], %[[M]], %[[V]], %[[F]], %[[LR]], %[[SIZE]], %[[ROOT]] {at = #nn.at<U, "in", 0>, beta1
 // CHECK: nn.write @w, %[[NW]]
 // CHECK: nn.write @w.exp_avg, %[[NM]]
 // CHECK: nn.write @w.exp_avg_sq, %[[NV]]
+// CHECK: nn.adamw {{.*}}, %[[F]], %[[LR]], %[[SIZE]], %[[ROOT]] {at
