@@ -15,6 +15,8 @@ from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
 RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 MODEL = ["gpt2", *settings(SMALL, depth=2, width=16, heads=2, length=8, vocab=64, batch=8), *settings(mesh(dp=2, pp=2), zero=1)]
+# First in float64, where the processor runs what is made of exp and tanh: in other types it has scalars alone, the same for all ranks.
+TYPES = ["f64", "f32"]
 
 # What may be left out there without anybody noticing, and why.
 HARMLESS = {
@@ -50,20 +52,23 @@ class MutantsTest(DriverTest):
         return sorted(done.stdout.splitlines()) if done.returncode == 0 else f"exit code {done.returncode}"
 
     def test_each_is_noticed(self):
-        program = self.folder / "model.npx"
-        self.npar("compile", *MODEL, "--target", "cuda:sm_80", "-o", program)
-        good = self.told(program, NPAR_STANDIN_SITES="1")
-        self.assertEqual(len(good), 8, good)  # of two sessions three steps and a hash
-        sites = {site: self.name_of(site) for site in self.sites}
-        self.assertGreater(len(sites), 15)
-        self.assertLessEqual(set(ALWAYS_NOTICED), set(sites.values()))
-        for site, name in sites.items():
-            if not LONG and name not in ALWAYS_NOTICED:
-                continue
-            with self.subTest(name):
-                seeds = range(1, 2 if name in HARMLESS else SEEDS + 1)
-                noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in seeds)
-                self.assertTrue(noticed or name in HARMLESS)
+        tried = {}
+        for compute in TYPES:
+            program = self.folder / "model.npx"
+            self.npar("compile", *MODEL, *settings(compute=compute), "--target", "cuda:sm_80", "-o", program)
+            good = self.told(program, NPAR_STANDIN_SITES="1")
+            self.assertEqual(len(good), 8, good)  # of two sessions three steps and a hash
+            sites = {site: self.name_of(site) for site in self.sites if site not in tried}
+            tried |= sites
+            for site, name in sites.items():
+                if not LONG and name not in ALWAYS_NOTICED:
+                    continue
+                with self.subTest(name):
+                    seeds = range(1, 2 if name in HARMLESS else SEEDS + 1)
+                    noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in seeds)
+                    self.assertTrue(noticed or name in HARMLESS)
+        self.assertGreater(len(tried), 15)
+        self.assertLessEqual({*ALWAYS_NOTICED, "cuLaunchKernel in npar::engine::cuda::CudaProducts::start"}, set(tried.values()))
 
 
 if __name__ == "__main__":
