@@ -1,0 +1,43 @@
+// The sums of the stand-in's algorithms, on bytes.
+#pragma once
+
+#include "tests/engine/backends/standin/cublaslt/LtAbi.h"
+
+namespace npar::standin::lt {
+
+/// In which order the k products of an element are added.
+enum class Sums : uint32_t {
+  Chain,    ///< one chain of fma in ascending k
+  Parts,    ///< three of them, added: split-K
+  Reversed, ///< one in descending k
+  Rotated,  ///< one that begins elsewhere each time
+  Tf32,     ///< a chain of operands rounded to ten bits
+};
+
+/// D = alpha op(A) op(B) + beta C, by columns, where `count` of them lie `stride` apart.
+struct Problem {
+  struct Matrix {
+    Type type;
+    int64_t leading, stride;
+    bool transposed;
+  };
+  int64_t m, n, k, count;
+  Matrix a, b, c;
+  bool wide; ///< sums in float64, not in float32
+  double alpha = 1, beta = 0;
+
+  /// Bytes from the first element to behind the last.
+  uint64_t bytesOfA() const { return bytes(a, a.transposed ? k : m, a.transposed ? m : k); }
+  uint64_t bytesOfB() const { return bytes(b, b.transposed ? n : k, b.transposed ? k : n); }
+  uint64_t bytesOfC() const { return bytes(c, m, n); }
+
+private:
+  uint64_t bytes(const Matrix &matrix, int64_t rows, int64_t columns) const;
+};
+
+uint64_t sizeOf(Type type);
+
+/// D may be C. `turn`: another number each time.
+void multiply(const Problem &problem, Sums sums, uint64_t turn, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *d);
+
+} // namespace npar::standin::lt
