@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace npar::engine {
 
@@ -31,6 +32,8 @@ public:
   /// Takes over kernels, matrix products and attentions of a verified program: finds its own code (program::DeviceCode) and refuses what
   /// this device cannot run. Called once, before anything runs.
   virtual Status load(const program::Program &program) = 0;
+  /// What a person should know of what `load` decided, though nothing is wrong; a sentence each.
+  virtual std::vector<std::string> remarks() const { return {}; }
   /// Called by every thread before it starts its first work here.
   virtual void enterThread() = 0;
 

@@ -156,7 +156,7 @@ Status LocalSession::openParts() {
     int64_t ranks = options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size());
     Spread spread = spreadOf(ranks, options.threads);
     spread.device = options.device;
-    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread);
+    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread, options.products);
     if (!backend.ok())
       return backend.status();
     parts.backend = std::move(*backend);
@@ -176,6 +176,9 @@ Status LocalSession::openRanks() {
   begin("loading its kernels");
   if (Status status = parts.backend->load(program); !status.ok())
     return status;
+  for (const std::string &remark : parts.backend->remarks())
+    if (options.onRemark)
+      options.onRemark(remark);
   Result<std::vector<uint32_t>> sessionOf =
       mapSessions(*loaded, *ranks, options.seed, parts.backend->name(), *communicator, options.timeoutSeconds);
   if (!sessionOf.ok())

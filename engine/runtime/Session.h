@@ -24,12 +24,17 @@ struct SessionOptions {
   int threads = 0;             ///< workers; 0: the machine's
   std::string backend = "cpu"; ///< "cpu", "cuda" or "null" (no arithmetic, planned times)
   int64_t device = 0;          ///< all ranks' here; of several of the machine the one with this number, modulo theirs
+  /// Of "cuda", who multiplies: "own" kernels, which have the processor's bits; cuBLASLt where a trial gave these bits, too ("matching");
+  /// or wherever it can ("library").
+  std::string products = "own";
   uint64_t seed = 0;           ///< of initialisation and dropout
   Trace *trace = nullptr;      ///< not owned; null: no trace
   std::vector<int64_t> ranks;  ///< of this session; empty: all of the world. Others need a communicator (SessionParts.h)
   double timeoutSeconds = 300; ///< without any progress, then the step fails with rank, step, label and source line
   /// Told what `create` begins to do, such as "taking memory"; null: nobody is.
   std::function<void(const std::string &)> onPhase;
+  /// Told what a person should know though nothing is wrong; null: nobody is.
+  std::function<void(const std::string &)> onRemark;
   /// False: parameters begin as zeros, for all of them are written before the first step, or asked for with `initialise`.
   bool initialise = true;
   /// Programs that sessions with this one as their host will run, by turns with this program's steps: its arenas have room for them.

@@ -73,6 +73,7 @@ constexpr unsigned eventDisableTiming = 2; ///< CU_EVENT_DISABLE_TIMING
   FUNCTION(eventDestroy, cuEventDestroy_v2, (Handle event))                                                                                \
   FUNCTION(eventRecord, cuEventRecord, (Handle event, Handle stream))                                                                      \
   FUNCTION(eventQuery, cuEventQuery, (Handle event))                                                                                       \
+  FUNCTION(eventElapsedTime, cuEventElapsedTime, (float *milliseconds, Handle begin, Handle end))                                          \
   FUNCTION(launchKernel, cuLaunchKernel,                                                                                                   \
            (Handle function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ,            \
             unsigned sharedBytes, Handle stream, void **parameters, void **extra))

@@ -14,18 +14,25 @@ std::atomic<uint64_t> backendCount{0};
 DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 } // namespace
 
-CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given)
-    : device(std::move(given)), number(++backendCount), completions(*device), hostKernels(*device),
+CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, ProductsBy by, int workers)
+    : device(std::move(given)), by(by), workers(workers), number(++backendCount), completions(*device), hostKernels(*device),
       gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
 
-Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread) {
+std::string CudaBackend::name() const {
+  return by == ProductsBy::Own ? "cuda" : by == ProductsBy::Matching ? "cuda, matching" : "cuda, library";
+}
+
+Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread, const std::string &products) {
+  Result<ProductsBy> by = productsBy(products);
+  if (!by.ok())
+    return by.status();
   Result<const CudaDriver *> driver = CudaDriver::open();
   if (!driver.ok())
     return driver.status();
   auto device = CudaDevice::open(**driver, static_cast<int>(spread.device % (*driver)->devices()));
   if (!device.ok())
     return device.status();
-  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device)));
+  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device), *by, spread.threads));
   if (Status status = backend->loadReductions(); !status.ok())
     return status;
   return std::unique_ptr<Backend>(std::move(backend));
@@ -60,7 +67,7 @@ Status CudaBackend::load(const program::Program &program) {
   contextCount = 3 + program.mesh()->size();
   if (Status status = attentions.load(program, *device); !status.ok()) // refuses the most, and takes next to nothing
     return status;
-  if (Status status = products.load(program, *device); !status.ok())
+  if (Status status = products.load(program, *device, by, workers); !status.ok())
     return status;
   return loadKernels(program);
 }
@@ -117,8 +124,12 @@ Status CudaBackend::loadKernels(const program::Program &program) {
 
 Result<DeviceAddress> CudaBackend::allocate(uint64_t bytes) {
   Result<DevicePointer> memory = device->allocate(std::max<uint64_t>(bytes, 1), "memory");
-  if (!memory.ok())
-    return memory.status();
+  if (!memory.ok()) {
+    uint64_t workspaces = products.workspaceBytes();
+    std::string beside =
+        workspaces ? "; " + std::to_string(workspaces) + " are taken by workspaces of matrix products (--products own has none)" : "";
+    return Status(memory.status().code(), memory.status().message() + beside);
+  }
   DeviceAddress address(reinterpret_cast<void *>(*memory));
   zero(address, bytes);
   if (Status status = waitUntilDone(*this); !status.ok()) {

@@ -16,8 +16,10 @@ namespace npar::engine::cuda {
 /// All ranks of a session have one device.
 class CudaBackend final : public Backend {
 public:
-  static Result<std::unique_ptr<Backend>> open(const Spread &spread);
-  std::string name() const override { return "cuda"; }
+  /// `products`: who multiplies, by its word (CudaProducts.h). It is a part of the name: others have other bits.
+  static Result<std::unique_ptr<Backend>> open(const Spread &spread, const std::string &products);
+  std::string name() const override;
+  std::vector<std::string> remarks() const override { return products.remarks(); }
   bool computes() const override { return true; }
   bool asynchronous() const override { return true; }
   Status load(const program::Program &program) override;
@@ -37,7 +39,7 @@ public:
   void whenDone(Completion &completion) override;
 
 private:
-  explicit CudaBackend(std::unique_ptr<CudaDevice> device);
+  CudaBackend(std::unique_ptr<CudaDevice> device, ProductsBy by, int workers);
   Status loadReductions();
   Status loadKernels(const program::Program &program);
   Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
@@ -45,6 +47,8 @@ private:
   ThreadWork &threadWork();
 
   std::unique_ptr<CudaDevice> device;
+  const ProductsBy by;
+  const int workers;     ///< threads that run steps
   const uint64_t number; ///< of this backend in the process, never given again
   std::mutex mutex;      ///< of the threads
   std::map<std::thread::id, std::unique_ptr<ThreadWork>> threads;

@@ -6,6 +6,7 @@
 #include "engine/program/Elements.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace npar::engine::cuda {
 
@@ -14,9 +15,36 @@ namespace {
 constexpr int64_t mostBlocks = 65535;
 
 int64_t tilesOf(int64_t size) { return (size + productTile - 1) / productTile; }
+
+using Alignments = std::array<uint32_t, 3>;
+
+/// In bytes what the addresses of each product's A, B and C are multiples of, in every step that has it.
+std::vector<Alignments> alignmentsOf(const program::Program &program) {
+  std::vector<Alignments> all(program.matmuls()->size(), Alignments{64, 64, 64}); // arenas, slots and regions
+  if (!program.classes())
+    return all;
+  for (const program::RankClass *rankClass : *program.classes())
+    for (const program::Fragment *fragment : *rankClass->fragments())
+      for (const program::Step *step : *fragment->steps())
+        for (uint32_t i = 0; step->kind() == program::StepKind::Matmul && i < 3; ++i) {
+          uint32_t &alignment = all[step->payload()][i];
+          alignment = static_cast<uint32_t>(std::gcd(uint64_t{alignment}, fragment->operands()->Get(step->first_operand() + i)->offset()));
+        }
+  return all;
+}
 } // namespace
 
-Status CudaProducts::load(const program::Program &program, CudaDevice &given) {
+Result<ProductsBy> productsBy(const std::string &word) {
+  if (word == "own")
+    return ProductsBy::Own;
+  if (word == "matching")
+    return ProductsBy::Matching;
+  if (word == "library")
+    return ProductsBy::Library;
+  return Status::badInput("unknown kind of products '" + word + "': own, matching and library exist");
+}
+
+Status CudaProducts::load(const program::Program &program, CudaDevice &given, ProductsBy by, int threads) {
   device = &given;
   std::vector<std::string> names, texts;
   std::vector<size_t> kernelOf;
@@ -40,7 +68,7 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given) {
     return functions.status();
   for (size_t i = 0; i < products.size(); ++i)
     products[i].function = (*functions)[kernelOf[i]];
-  return {};
+  return by == ProductsBy::Own ? Status() : planLibrary(program, by, threads);
 }
 
 Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
@@ -72,30 +100,99 @@ Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
   return {};
 }
 
+Status CudaProducts::planLibrary(const program::Program &program, ProductsBy by, int threads) {
+  Result<std::unique_ptr<LibraryProducts>> opened = LibraryProducts::open(*device);
+  if (!opened.ok())
+    return opened.status();
+  library = std::move(*opened);
+  std::vector<Alignments> alignments = alignmentsOf(program);
+  for (uint32_t i = 0; i < products.size(); ++i)
+    if (Status status = planLibrary(products[i], *program.matmuls()->Get(i), alignments[i], by == ProductsBy::Matching); !status.ok())
+      return status;
+  return library->finish(threads);
+}
+
+/// The longest loop of the batch is the library's own, the others are launches.
+Status CudaProducts::planLibrary(Product &product, const program::Matmul &m, Alignments alignments, bool onlyOwnBits) {
+  std::vector<Loop> loops;
+  for (uint32_t i = 0; i < m.batch()->size(); ++i)
+    if (m.batch()->Get(i) > 1)
+      loops.push_back({m.batch()->Get(i), m.a_batch()->Get(i), m.b_batch()->Get(i), m.c_batch()->Get(i)});
+  Loop own{1, 0, 0, 0};
+  auto longest = std::max_element(loops.begin(), loops.end(), [](const Loop &x, const Loop &y) { return x.size < y.size; });
+  if (longest != loops.end() && longest->size <= mostBlocks) {
+    own = *longest;
+    loops.erase(longest);
+  }
+  for (const Loop &loop : loops) {
+    std::array<int64_t, 3> apart = {loop.a * product.bytes, loop.b * product.bytes, loop.c * product.resultBytes};
+    for (size_t i = 0; i < 3; ++i)
+      alignments[i] = static_cast<uint32_t>(std::gcd(int64_t{alignments[i]}, apart[i]));
+  }
+  std::optional<LibraryShape> shape = libraryShape(m, alignments);
+  if (!shape || own.a < 0 || own.b < 0 || own.c < 0)
+    return {};
+  shape->count = own.size, shape->a.stride = own.a, shape->b.stride = own.b, shape->c.stride = own.c;
+  Product tried = product;
+  tried.outer.clear(), tried.inner = own.size;
+  tried.parameters.loops = {};
+  tried.parameters.loops[0] = {own.size, own.a, own.b, own.c};
+  auto ownProduct = [&](DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) { return launch(tried, a, b, c, stream); };
+  Result<const LibraryProducts::Plan *> plan = library->plan(*shape, ownProduct, onlyOwnBits, product.words);
+  if (!plan.ok())
+    return plan.status();
+  product.plan = *plan, product.around = std::move(loops);
+  return {};
+}
+
+std::vector<std::string> CudaProducts::remarks() const {
+  if (!library)
+    return {};
+  std::vector<std::string> said = library->remarks();
+  size_t taken = 0, ownBits = 0;
+  for (const Product &product : products) {
+    taken += product.plan ? 1 : 0;
+    ownBits += product.plan && product.plan->choice.ownBits ? 1 : 0;
+  }
+  auto number = [](uint64_t value) { return std::to_string(value); };
+  said.push_back("cuBLASLt " + cublasLtVersionText(library->version()) + " has " + number(taken) + " of " + number(products.size()) +
+                 " matrix products, " + number(ownBits) + " of them with the bits of npar's own, and " + number(workspaceBytes()) +
+                 " bytes of workspace");
+  return said;
+}
+
+Code CudaProducts::launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const {
+  ProductParameters parameters = product.parameters;
+  parameters.a = a, parameters.b = b, parameters.c = c;
+  auto *numbers = reinterpret_cast<uint64_t *>(&parameters);
+  void *pointers[productParameterCount];
+  for (int i = 0; i < productParameterCount; ++i)
+    pointers[i] = numbers + i;
+  return device->cuda().call().launchKernel(product.function, static_cast<unsigned>(tilesOf(parameters.n)),
+                                            static_cast<unsigned>(tilesOf(parameters.m)), static_cast<unsigned>(product.inner),
+                                            productThreads, 1, 1, 0, stream, pointers, nullptr);
+}
+
 void CudaProducts::start(uint32_t index, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const {
   const Product &product = products[index];
+  const std::vector<Loop> &loops = product.plan ? product.around : product.outer;
   Handle stream = work.begin();
   int64_t launches = 1;
-  for (const Loop &loop : product.outer)
+  for (const Loop &loop : loops)
     launches *= loop.size;
-  for (int64_t launch = 0; stream && launch < launches; ++launch) {
-    ProductParameters parameters = product.parameters;
-    parameters.a = a, parameters.b = b, parameters.c = c;
-    int64_t rest = launch;
-    for (size_t i = product.outer.size(); i-- > 0; rest /= product.outer[i].size) {
-      auto at = rest % product.outer[i].size;
-      parameters.a += static_cast<uint64_t>(at * product.outer[i].a * product.bytes);
-      parameters.b += static_cast<uint64_t>(at * product.outer[i].b * product.bytes);
-      parameters.c += static_cast<uint64_t>(at * product.outer[i].c * product.resultBytes);
+  for (int64_t number = 0; stream && number < launches; ++number) {
+    DevicePointer hereA = a, hereB = b, hereC = c;
+    int64_t rest = number;
+    for (size_t i = loops.size(); i-- > 0; rest /= loops[i].size) {
+      auto at = rest % loops[i].size;
+      hereA += static_cast<uint64_t>(at * loops[i].a * product.bytes);
+      hereB += static_cast<uint64_t>(at * loops[i].b * product.bytes);
+      hereC += static_cast<uint64_t>(at * loops[i].c * product.resultBytes);
     }
-    auto *numbers = reinterpret_cast<uint64_t *>(&parameters);
-    void *pointers[productParameterCount];
-    for (int i = 0; i < productParameterCount; ++i)
-      pointers[i] = numbers + i;
-    Code code = device->cuda().call().launchKernel(product.function, static_cast<unsigned>(tilesOf(parameters.n)),
-                                                   static_cast<unsigned>(tilesOf(parameters.m)), static_cast<unsigned>(product.inner),
-                                                   productThreads, 1, 1, 0, stream, pointers, nullptr);
-    work.note(code, product.words);
+    if (product.plan)
+      library->start(*product.plan, hereA, hereB, hereC, work, product.words);
+    else
+      work.note(launch(product, hereA, hereB, hereC, stream), product.words);
   }
 }
 

@@ -1,17 +1,30 @@
-// The matrix products of a program on a GPU. One way to do them, npar's own kernels; a library's would stand behind the same calls.
+// The matrix products of a program on a GPU: npar's own kernels, or cuBLASLt where that is asked for.
 #pragma once
 
+#include "engine/backends/cuda/LibraryProducts.h"
 #include "engine/backends/cuda/ProductText.h"
 #include "engine/backends/cuda/ThreadWork.h"
 
 namespace npar::engine::cuda {
 
+/// Who multiplies: npar's own kernels, with the processor's bits; cuBLASLt where a trial at load gave npar's own bits ("matching");
+/// cuBLASLt wherever it can ("library").
+enum class ProductsBy { Own, Matching, Library };
+/// By its word.
+Result<ProductsBy> productsBy(const std::string &word);
+
 class CudaProducts {
 public:
-  /// Loads a kernel for each kind of product that the program has. Refuses what backends/cpu/Products refuses.
-  Status load(const program::Program &program, CudaDevice &device);
-  /// C (+)= A B for every index of the batch list, in the thread's stream, with the bits of the processor.
+  /// Loads a kernel for each kind of product that the program has and plans what the library takes. Refuses what backends/cpu/Products
+  /// refuses, and where the library is asked for, a machine without it. `threads` will start products.
+  Status load(const program::Program &program, CudaDevice &device, ProductsBy by, int threads);
+  /// C (+)= A B for every index of the batch list, in the thread's stream.
   void start(uint32_t product, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const;
+
+  /// Bytes of device memory that the library's products take beside their operands.
+  uint64_t workspaceBytes() const { return library ? library->workspaceBytes() : 0; }
+  /// What is worth knowing of how the products were planned.
+  std::vector<std::string> remarks() const;
 
 private:
   struct Loop {
@@ -24,11 +37,17 @@ private:
     std::vector<Loop> outer; ///< loops of the batch that are launches
     int64_t inner = 1;       ///< indices of a launch
     std::string words;
+    const LibraryProducts::Plan *plan = nullptr; ///< null: npar's own kernel
+    std::vector<Loop> around;                    ///< loops that are launches of the library
   };
   Status add(const program::Matmul &matmul, const std::string &what);
+  Status planLibrary(const program::Program &program, ProductsBy by, int threads);
+  Status planLibrary(Product &product, const program::Matmul &matmul, std::array<uint32_t, 3> alignments, bool onlyOwnBits);
+  Code launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const;
 
   const CudaDevice *device = nullptr;
   std::vector<Product> products;
+  std::unique_ptr<LibraryProducts> library; ///< null: not asked for
 };
 
 } // namespace npar::engine::cuda

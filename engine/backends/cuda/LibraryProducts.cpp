@@ -1,0 +1,104 @@
+// Plans and starts a program's matrix products by cuBLASLt.
+#include "engine/backends/cuda/LibraryProducts.h"
+
+#include <algorithm>
+
+namespace npar::engine::cuda {
+
+LibraryProducts::LibraryProducts(const CudaDevice &device, const CublasLt &lt, Handle library)
+    : device(device), lt(lt), library(library), choices(device.identity().name, lt.version()) {}
+
+Result<std::unique_ptr<LibraryProducts>> LibraryProducts::open(const CudaDevice &device) {
+  Result<const CublasLt *> lt = CublasLt::open();
+  if (!lt.ok())
+    return Status::badInput(lt.status().message() + "; --products own goes without it");
+  device.enter();
+  Handle library = nullptr;
+  if (Status status = (*lt)->check((*lt)->call().create(&library), device.label() + ": opening cuBLASLt"); !status.ok())
+    return status;
+  return std::unique_ptr<LibraryProducts>(new LibraryProducts(device, **lt, library));
+}
+
+LibraryProducts::~LibraryProducts() {
+  device.enter();
+  device.cuda().call().contextSynchronize();
+  plans.clear();
+  for (DevicePointer memory : workspaces)
+    device.release(memory);
+  lt.call().destroy(library);
+}
+
+/// A choice that was kept, or one that is made now.
+Result<std::optional<ProductChoice>> LibraryProducts::choose(const LibraryProduct &product, const OwnProduct &own,
+                                                             const std::string &what) {
+  std::string words = product.shape.words();
+  if (const ProductChoice *kept = choices.find(words);
+      kept && kept->workspaceBytes <= mostWorkspaceBytes && product.takes(kept->algorithm, kept->workspaceBytes))
+    return std::optional(*kept);
+  Result<std::optional<ProductChoice>> made = tryProduct(device, product, own, mostWorkspaceBytes, what);
+  if (made.ok() && made->has_value())
+    choices.add(words, **made);
+  return made;
+}
+
+Result<const LibraryProducts::Plan *> LibraryProducts::plan(const LibraryShape &shape, const OwnProduct &own, bool onlyOwnBits,
+                                                            const std::string &what) {
+  auto [found, isNew] = plans.try_emplace(shape.words());
+  if (!isNew)
+    return static_cast<const Plan *>(found->second.get());
+  device.enter();
+  Result<std::unique_ptr<LibraryProduct>> product = LibraryProduct::make(lt, library, shape);
+  if (!product.ok())
+    return product.status();
+  Result<std::optional<ProductChoice>> choice = choose(**product, own, what);
+  if (!choice.ok())
+    return choice.status();
+  if (*choice && ((*choice)->ownBits || !onlyOwnBits)) {
+    found->second = std::make_unique<Plan>(Plan{std::move(*product), **choice});
+    workspaceOfThread = std::max(workspaceOfThread, (*choice)->workspaceBytes);
+  }
+  return static_cast<const Plan *>(found->second.get());
+}
+
+Status LibraryProducts::finish(int threads) {
+  choices.save();
+  for (int i = 0; workspaceOfThread > 0 && i < threads; ++i) {
+    Result<DevicePointer> memory = device.allocate(workspaceOfThread, "a workspace of matrix products");
+    if (!memory.ok())
+      return memory.status();
+    workspaces.push_back(*memory);
+  }
+  return {};
+}
+
+/// Of the thread's own; made now where more threads come than were expected. 0: there is none; that is noted.
+DevicePointer LibraryProducts::workspaceOf(ThreadWork &work) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [found, isNew] = taken.try_emplace(&work);
+  if (isNew && taken.size() > workspaces.size()) {
+    Result<DevicePointer> memory = device.allocate(workspaceOfThread, "a workspace of matrix products");
+    if (!memory.ok()) {
+      work.note(memory.status());
+      taken.erase(found);
+      return 0;
+    }
+    workspaces.push_back(*memory);
+  }
+  if (isNew)
+    found->second = workspaces[taken.size() - 1];
+  return found->second;
+}
+
+void LibraryProducts::start(const Plan &plan, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work,
+                            const std::string &words) {
+  Handle stream = work.begin();
+  uint64_t bytes = plan.choice.workspaceBytes;
+  DevicePointer workspace = bytes > 0 ? workspaceOf(work) : 0;
+  if (!stream || (bytes > 0 && !workspace))
+    return; // `whenDone` says why
+  LtCode code = plan.product->start(plan.choice.algorithm, a, b, c, workspace, bytes, stream);
+  if (code != LtCode::Success)
+    work.note(lt.check(code, device.label() + ": starting " + words + " by cuBLASLt"));
+}
+
+} // namespace npar::engine::cuda
