@@ -10,6 +10,7 @@ from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
 
 RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
+CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
 GPT2 = ["gpt2", *settings(SMALL, depth=4)]
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
 
@@ -46,7 +47,7 @@ MANY = [
 class CudaTest(DriverTest):
     def setUp(self):
         super().setUp()
-        self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4")
+        self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4", NPAR_CUBLASLT=str(CUBLASLT))
 
     def told(self, program, *words):
         """What all sessions say, each thing once: they must say the same."""
@@ -64,6 +65,35 @@ class CudaTest(DriverTest):
             for way in ways:
                 with self.subTest(f"{name}: {way}"):
                     self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
+
+    def test_products_of_the_library(self):
+        """In float32 they have the processor's bits; of bf16 those that have other ones stay npar's own where bits are to match."""
+        program = self.folder / "model.npx"
+        self.devices["NPAR_CACHE"] = str(self.folder / "cache")
+        for plan, products, ways in ((mesh(dp=2, tp=2), "library", ["1", "2 processes"]), (mesh(dp=2) | {"compute": "bf16"}, "matching", ["1"])):
+            self.npar("compile", *GPT2, *settings(plan), "--target", "cuda:sm_80", "-o", program)
+            processor = self.told(program, "1")
+            for way in ways:
+                with self.subTest(f"{products} {plan}: {way}"):
+                    self.assertEqual(self.told(program, *way.split(), "cuda", f"products={products}"), processor)
+
+    def test_products_of_the_library_from_the_command_line(self):
+        self.devices["NPAR_CACHE"] = str(self.folder / "cache")
+        model = ["gpt2", *settings(SMALL, depth=1), "--plan", "none", "--random-data", "--steps", 2]
+        own = self.npar_json("run", *model, "--quiet", env=self.devices)["parameter_hash"]
+        for _ in range(2):  # the second time choices are those that were kept
+            said = self.npar("run", *model, "--backend", "cuda", "--products", "library", "--json", env=self.devices)
+            self.assertEqual(json.loads(said.output)["parameter_hash"], own)
+            self.assertRegex(said.error, r"npar: cuBLASLt 13\.1\.0 has (\d+) of \1 matrix products, \1 of them with the bits of npar's own, and \d+ bytes of workspace")
+        kept = list((self.folder / "cache").glob("cublaslt-13.1.0-*.txt"))
+        self.assertEqual(len(kept), 1)
+        kept[0].write_bytes(kept[0].read_bytes()[:-5])
+        said = self.npar("run", *model, "--backend", "cuda", "--products", "library", env=self.devices)
+        self.assertIn("is damaged and not used: all are tried again", said.error)
+        devices = self.npar("devices", env=self.devices).output
+        self.assertIn("cuBLASLt     13.1.0; multiplies with --products matching or library", devices)
+        devices = self.npar("devices", env=dict(self.devices, NPAR_CUBLASLT="./nothing.so")).output
+        self.assertRegex(devices, "cuBLASLt     there is no cuBLASLt: ./nothing.so: .*; matrix products are npar's own kernels")
 
     @unittest.skipUnless(LONG, "NPAR_LONG is not set")
     def test_many_plans(self):

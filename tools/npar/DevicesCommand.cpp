@@ -31,6 +31,7 @@ nlohmann::ordered_json jsonOf(const DeviceSurvey &survey) {
   json["cuda_driver"] = wordOrNull(survey.driver);
   json["trouble"] = wordOrNull(survey.trouble);
   json["cublaslt"] = wordOrNull(survey.cublasLt);
+  json["cublaslt_trouble"] = wordOrNull(survey.cublasLtTrouble);
   json["nccl"] = wordOrNull(survey.nccl);
   json["target"] = wordOrNull(survey.target);
   return json;
@@ -55,7 +56,8 @@ std::string textOf(const DeviceSurvey &survey) {
   }
   if (!survey.driver.empty())
     text += fmt::format("CUDA driver  {}\n", survey.driver);
-  text += fmt::format("cuBLASLt     {}\n", survey.cublasLt.empty() ? "not found" : survey.cublasLt + "; npar does not use it yet");
+  text += fmt::format("cuBLASLt     {}\n", survey.cublasLt.empty() ? survey.cublasLtTrouble + "; matrix products are npar's own kernels"
+                                                                   : survey.cublasLt + "; multiplies with --products matching or library");
   text += fmt::format("NCCL         {}\n", survey.nccl.empty() ? "not found" : survey.nccl + "; npar does not use it yet");
   text +=
       survey.trouble.empty()

@@ -1,14 +1,7 @@
-<<<<<<< HEAD
-// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda] [steps=N] [checkpoint=DIR [every=N]
-// [keep=N] [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory, threads in place of processes,
-// and prints what each says of it: the losses and the hash of the parameters. With a folder of checkpoints it goes on from the newest, or,
-// with `copy`, writes that one again to another folder, as its own plan keeps it.
-=======
-// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes] [offset|queued|cuda [products=WORD]] [steps=N] [checkpoint=DIR
-// [every=N] [keep=N] [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory, threads in place of
-// processes, and prints what each says of it: the losses and the hash of the parameters. With a folder of checkpoints it goes on from the
-// newest, or, with `copy`, writes that one again to another folder, as its own plan keeps it.
->>>>>>> 006b96d (cuda: products by cuBLASLt, whose algorithms are tried at load and kept; own ones stay the default)
+// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda [products=WORD]] [steps=N]
+// [checkpoint=DIR [every=N] [keep=N] [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory,
+// threads in place of processes, and prints what each says of it: the losses and the hash of the parameters. With a folder of checkpoints
+// it goes on from the newest, or, with `copy`, writes that one again to another folder, as its own plan keeps it.
 #include "engine/checkpoint/CheckpointWriter.h"
 #include "engine/checkpoint/Resume.h"
 #include "engine/data/DataSource.h"
@@ -88,16 +81,9 @@ private:
 
 int main(int count, char **arguments) {
   if (count < 3) {
-<<<<<<< HEAD
-    std::fprintf(stderr,
-                 "usage: npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda] [steps=N] "
-                 "[checkpoint=DIR [every=N] [keep=N] [copy=DIR]]\n");
-=======
-    std::fprintf(
-        stderr,
-        "usage: npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes] [offset|queued|cuda [products=WORD]] [steps=N] "
-        "[checkpoint=DIR [every=N] [keep=N] [copy=DIR]]\n");
->>>>>>> 006b96d (cuda: products by cuBLASLt, whose algorithms are tried at load and kept; own ones stay the default)
+    std::fprintf(stderr, "usage: npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda "
+                         "[products=WORD]] [steps=N] "
+                         "[checkpoint=DIR [every=N] [keep=N] [copy=DIR]]\n");
     return 2;
   }
   SessionsOptions options;
@@ -116,13 +102,10 @@ int main(int count, char **arguments) {
       options.bytes.matchByOrder = true;
     else if (word == "processes")
       options.processes = true;
-<<<<<<< HEAD
     else if (word == "joined")
       options.processes = options.joined = true;
-=======
     else if (word.rfind("products=", 0) == 0)
       options.session.products = word.substr(9);
->>>>>>> 006b96d (cuda: products by cuBLASLt, whose algorithms are tried at load and kept; own ones stay the default)
     else if (word.rfind("steps=", 0) == 0)
       steps = std::atoi(word.c_str() + 6);
     else if (word.rfind("checkpoint=", 0) == 0)

@@ -6,13 +6,24 @@
 
 namespace npar::driver {
 
-void addDeviceTo(CLI::App &app, std::string &backend) {
-  app.add_option("--backend", backend, "cpu, or cuda: the GPUs that `npar devices` shows")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+void addProductsTo(CLI::App &app, std::string &products) {
+  app.add_option("--products", products,
+                 "with --backend cuda, who multiplies matrices: own kernels, with the processor's bits; cuBLASLt where a trial gives these "
+                 "bits, too (matching); or wherever it can (library)")
+      ->check(CLI::IsMember({"own", "matching", "library"}))
       ->capture_default_str();
 }
 
-ExitCode chooseTargets(ModelOptions &model, const std::string &backend) {
+void addDeviceTo(CLI::App &app, std::string &backend, std::string &products) {
+  app.add_option("--backend", backend, "cpu, or cuda: the GPUs that `npar devices` shows")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  addProductsTo(app, products);
+}
+
+ExitCode chooseTargets(ModelOptions &model, const std::string &backend, const std::string &products) {
+  if (backend != "cuda" && products != "own")
+    return fail(ExitCode::Usage, "--products " + products + " has no effect without --backend cuda: it says who multiplies on a GPU");
   if (backend != "cuda" || model.isCompiled())
     return ExitCode::Good;
   engine::Result<std::string> target = engine::cuda::targetOfMachine();

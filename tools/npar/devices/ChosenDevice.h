@@ -8,11 +8,14 @@
 
 namespace npar::driver {
 
-/// `--backend cpu | cuda` for commands that compute; `backend` has the default.
-void addDeviceTo(CLI::App &app, std::string &backend);
+/// `--backend cpu | cuda` for commands that compute; `backend` has the default. With it goes what `addProductsTo` adds.
+void addDeviceTo(CLI::App &app, std::string &backend, std::string &products);
 
-/// A text is compiled for the GPU that this process has, where the backend is `cuda`; a compiled program has its targets. An error: there is
-/// no GPU that npar can use.
-ExitCode chooseTargets(ModelOptions &model, const std::string &backend);
+/// `--products own | matching | library`, for those who have a `--backend` of their own.
+void addProductsTo(CLI::App &app, std::string &products);
+
+/// A text is compiled for the GPU that this process has, where the backend is `cuda`; a compiled program has its targets. An error: there
+/// is no GPU that npar can use, or `products` has no meaning.
+ExitCode chooseTargets(ModelOptions &model, const std::string &backend, const std::string &products);
 
 } // namespace npar::driver

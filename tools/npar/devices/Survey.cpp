@@ -1,6 +1,7 @@
 // Asks the system, CUDA's driver and the libraries what there is.
 #include "tools/npar/devices/Survey.h"
 
+#include "engine/backends/cuda/CublasLt.h"
 #include "engine/backends/cuda/CudaDevice.h"
 #include "engine/product/InstructionSet.h"
 #include "engine/runtime/MachineMemory.h"
@@ -63,7 +64,7 @@ GpuFacts surveyGpu(const cuda::CudaDriver &driver, int ordinal) {
   return facts;
 }
 
-/// "13.1.0" of 130100: both libraries count so since years.
+/// "2.28.3" of 22803.
 std::string libraryVersion(int number) {
   return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);
 }
@@ -92,8 +93,10 @@ DeviceSurvey surveyDevices() {
   } else {
     survey.trouble = driver.status().message();
   }
-  if (auto version = findIn<size_t (*)()>({"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion"))
-    survey.cublasLt = libraryVersion(static_cast<int>(version()));
+  if (Result<const cuda::CublasLt *> library = cuda::CublasLt::open(); library.ok())
+    survey.cublasLt = cuda::cublasLtVersionText((*library)->version());
+  else
+    survey.cublasLtTrouble = library.status().message();
   if (auto version = findIn<int (*)(int *)>({"libnccl.so.2"}, "ncclGetVersion"))
     if (int number = 0; version(&number) == 0)
       survey.nccl = libraryVersion(number);

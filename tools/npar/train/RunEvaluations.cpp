@@ -94,7 +94,7 @@ ExitCode RunEvaluations::open(Job &job, const engine::SessionOptions &options) {
     return ExitCode::Good;
   engine::SessionOptions own = options;
   own.initialise = false;
-  own.note = nullptr, own.trace = nullptr, own.onPhase = nullptr;
+  own.note = nullptr, own.trace = nullptr, own.onPhase = nullptr, own.onRemark = nullptr;
   Result<std::unique_ptr<engine::Session>> made = job.createSession(compiled, own);
   if (ExitCode code = job.agree(made.ok() ? ExitCode::Good : fail(made.status())); code != ExitCode::Good)
     return code;

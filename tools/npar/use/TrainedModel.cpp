@@ -53,7 +53,7 @@ void UseFlags::addTo(CLI::App &app) {
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
-  addDeviceTo(app, backend);
+  addDeviceTo(app, backend, products);
   app.add_flag("--quiet", quiet, "errors only");
   app.add_flag("--json", json, "one object on standard output");
 }
@@ -207,7 +207,7 @@ static engine::Status load(const engine::Weights &weights, engine::Session &sess
 static engine::SessionOptions optionsFor(const program::Program &program, const UseFlags &flags, int threads) {
   engine::SessionOptions options;
   options.threads = threads;
-  options.backend = flags.backend;
+  options.backend = flags.backend, options.products = flags.products;
   options.seed = program.seed();
   options.timeoutSeconds = flags.timeout;
   options.initialise = false; // all are loaded
@@ -226,6 +226,8 @@ Outcome<TrainedModel> startWith(Job &job, ProgramPointer program, const NamedMod
   engine::SessionOptions options = optionsFor(program->root(), flags, *threads);
   options.guests = guests;
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+  if (!flags.quiet)
+    options.onRemark = printRemark;
   engine::Result<std::unique_ptr<engine::Session>> session = job.createSession(program, options);
   if (!session.ok())
     return fail(session.status());
