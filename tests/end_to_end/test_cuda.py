@@ -97,15 +97,17 @@ class CudaTest(DriverTest):
 
     @unittest.skipUnless(LONG, "NPAR_LONG is not set")
     def test_many_plans(self):
+        self.devices["NPAR_CACHE"] = str(self.folder / "cache")
         for model, more in MODELS.items():
             for number, plan in enumerate(MANY):
                 program = self.folder / "model.npx"
                 self.npar("compile", model, *settings(TINY), *more, *settings(plan), "--target", "cuda:sm_80", "-o", program)
                 processor = self.told(program, "1")
-                ways = ["1"] if plan == degrees() else ["1", "2 joined"] if number % 2 == 0 else ["2 processes", "2 joined"]
-                for way in ways:
+                products = "products=matching" if plan.get("compute") == "bf16" else "products=library"
+                ways = ["1 cuda"] if plan == degrees() else ["1 cuda", "2 joined cuda"] if number % 2 == 0 else ["2 processes cuda", "2 joined cuda"]
+                for way in [*ways, f"{ways[0]} {products}"]:
                     with self.subTest(f"{model}: {plan}: {way}"):
-                        self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
+                        self.assertEqual(self.told(program, *way.split()), processor)
 
     def test_what_was_trained_is_used_alike(self):
         (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)
