@@ -10,6 +10,7 @@
 #include "compiler/codegen/loops/ScatterAdd.h"
 #include "compiler/codegen/loops/SquareSum.h"
 #include "compiler/codegen/lowering/Lowering.h"
+#include "compiler/dialects/nn/ops/Scores.h"
 
 using namespace mlir;
 
@@ -52,6 +53,12 @@ static void printTypes(llvm::raw_ostream &stream, TypeRange types) {
   }
 }
 
+/// Whether attention changes scores by it: no text calls axes as formulas of scores do.
+static bool isOfScores(rank::KernelOp kernel) {
+  StringAttr query = StringAttr::get(kernel.getContext(), nn::ScoresOp::query);
+  return llvm::any_of(kernel.getOperandTypes(), [&](Type type) { return nn::hasAxis(type, query); });
+}
+
 FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture) {
   module.getContext()->loadAllAvailableDialects();
   dist::MeshAttr mesh = dist::meshOf(module);
@@ -71,11 +78,12 @@ FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture
       if (failed(team))
         return failure();
       auto buffers = static_cast<int64_t>(kernel.getOperandTypes().size() + kernel.getResultTypes().size());
-      FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, blockThreads);
+      bool many = isOfScores(kernel);
+      FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, blockThreads, many);
       if (failed(entry))
         return failure();
       entries += *entry;
-      stream << " threads " << blockThreads << " rows " << blockThreads / *team << " extent " << loops->extent;
+      stream << " threads " << blockThreads << " rows " << blockThreads / *team << " extent " << loops->extent << (many ? " many" : "");
     }
     stream << " :";
     printTypes(stream, kernel.getOperandTypes());

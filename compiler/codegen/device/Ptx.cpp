@@ -5,6 +5,7 @@
 #include "compiler/codegen/ir/LlvmIr.h"
 
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -41,17 +42,23 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef architecture
       found->createTargetMachine(triple, architecture, "+ptx81", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-// The entry: the buffers by value, where the body reads them in constant memory, and all rows.
-static void addEntry(llvm::Module &code, llvm::Function &body, StringRef name, int64_t buffers, int64_t blockThreads) {
-  llvm::LLVMContext &context = code.getContext();
+static llvm::Function *createEntry(llvm::Function &body, StringRef name, ArrayRef<llvm::Type *> parameters, int64_t blockThreads) {
+  llvm::Module &code = *body.getParent();
   body.setName(name + "_body");
   body.setLinkage(llvm::GlobalValue::InternalLinkage);
   body.addFnAttr(llvm::Attribute::AlwaysInline);
-  auto *pointer = llvm::PointerType::get(context, 0);
-  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer}, false);
+  auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(code.getContext()), parameters, false);
   auto *entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, code);
   entry->setCallingConv(llvm::CallingConv::PTX_Kernel);
   entry->addFnAttr("nvvm.reqntid", std::to_string(blockThreads));
+  return entry;
+}
+
+// The entry: the buffers by value, where the body reads them in constant memory, and all rows.
+static void addEntry(llvm::Function &body, StringRef name, int64_t buffers, int64_t blockThreads) {
+  llvm::LLVMContext &context = body.getContext();
+  auto *pointer = llvm::PointerType::get(context, 0);
+  llvm::Function *entry = createEntry(body, name, {pointer, pointer}, blockThreads);
   entry->addParamAttr(0, llvm::Attribute::getWithByValType(context, llvm::ArrayType::get(pointer, buffers)));
   entry->addParamAttr(0, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
   entry->addParamAttr(0, llvm::Attribute::ReadOnly);
@@ -60,7 +67,24 @@ static void addEntry(llvm::Module &code, llvm::Function &body, StringRef name, i
   b.CreateRetVoid();
 }
 
-FailureOr<std::string> emitPtx(ModuleOp module, StringRef name, StringRef architecture, int64_t buffers, int64_t blockThreads) {
+// The entry of a kernel for many blocks of scores. The pointers are copied, which makes registers of them: no store can change them.
+static void addEntryOfMany(llvm::Function &body, StringRef name, int64_t buffers, int64_t blockThreads) {
+  llvm::LLVMContext &context = body.getContext();
+  auto *pointer = llvm::PointerType::get(context, 0);
+  auto *word = llvm::Type::getInt64Ty(context);
+  llvm::Function *entry = createEntry(body, name, {pointer, word, pointer}, blockThreads);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", entry));
+  llvm::Value *block = b.CreateZExt(b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, {}), word);
+  auto *global = llvm::PointerType::get(context, 1);
+  llvm::Value *table = b.CreatePtrAdd(b.CreateAddrSpaceCast(entry->getArg(0), global), b.CreateMul(block, entry->getArg(1)));
+  llvm::Value *own = b.CreateAlloca(llvm::ArrayType::get(pointer, buffers));
+  for (int64_t i = 0; i < buffers; ++i)
+    b.CreateStore(b.CreateLoad(pointer, b.CreateConstInBoundsGEP1_64(pointer, table, i)), b.CreateConstInBoundsGEP1_64(pointer, own, i));
+  b.CreateCall(&body, {b.CreateAddrSpaceCast(own, pointer), entry->getArg(2), b.getInt64(0), b.getInt64(0)});
+  b.CreateRetVoid();
+}
+
+FailureOr<std::string> emitPtx(ModuleOp module, StringRef name, StringRef architecture, int64_t buffers, int64_t blockThreads, bool many) {
   llvm::LLVMContext context;
   FailureOr<std::unique_ptr<llvm::Module>> translated = translateToLlvm(module, context);
   if (failed(translated))
@@ -71,7 +95,7 @@ FailureOr<std::string> emitPtx(ModuleOp module, StringRef name, StringRef archit
     return module.emitError("internal error: no code generator for '") << architecture << "'";
   code.setDataLayout(machine->createDataLayout());
   code.setTargetTriple(machine->getTargetTriple());
-  addEntry(code, *code.getFunction(name), name, buffers, blockThreads);
+  (many ? addEntryOfMany : addEntry)(*code.getFunction(name), name, buffers, blockThreads);
   for (llvm::Function &function : code)
     function.setDoesNotThrow();
   for (llvm::GlobalVariable &global : code.globals())

@@ -1,4 +1,4 @@
-// Reads `// kernel NAME threads T rows R extent E : TYPE[COUNT] ... -> TYPE[COUNT] ... inplace R=O ...`, or `host` for the numbers.
+// Reads `// kernel NAME threads T rows R extent E [many] : TYPE[COUNT] ... -> TYPE[COUNT] ... inplace R=O ...`, or `host` for the numbers.
 #include "engine/backends/cuda/KernelText.h"
 
 #include <sstream>
@@ -28,6 +28,8 @@ Result<std::vector<GpuKernel>> readKernelLines(const std::string &text) {
     if (!kernel.onHost)
       words >> kernel.threads >> word >> kernel.rows >> word >> kernel.extent;
     words >> word;
+    if (word == "many" && !kernel.onHost)
+      kernel.many = true, words >> word;
     bool good = word == ":" && (kernel.onHost || (kernel.threads > 0 && kernel.rows > 0 && kernel.extent > 0));
     while (good && words >> word && word != "->" && word != "inplace")
       kernel.buffers.push_back({word.substr(0, word.find('[')), std::stoull(word.substr(word.find('[') + 1))});

@@ -128,3 +128,21 @@ rank.kernel @corrections attributes {extent = 1 : i64, flops = 1.0 : f64} {
   %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : !s, !s
   rank.yield %mean, %root : !s, !s
 }
+
+// -----
+// A kernel that attention changes scores by does many blocks of them: the block's number in the grid says where its pointers lie.
+// CHECK-LABEL: func.func @biased.threads
+// PTX: // kernel biased threads 64 rows 4 extent 32 many : f32[1024] i32[32] i32[32] f32[32] -> f32[1024] inplace 0=0
+// PTX-LABEL: .visible .entry biased(
+// PTX-NEXT: .param .u64 {{.*}}biased_param_0,
+// PTX-NEXT: .param .u64 biased_param_1,
+// PTX-NEXT: .param .u64 {{.*}}biased_param_2
+// PTX: mov.u32 {{.*}}, %ctaid.y
+// PTX-NOT: .local
+!x = tensor<32x32xf32, #nn.axes<score.query, score.key>>
+rank.kernel @biased attributes {extent = 32 : i64, flops = 1024.0 : f64, inplace = [array<i64: 0, 0>]} {
+^bb0(%x: !x, %i: tensor<32xi32, #nn.axes<score.query>>, %j: tensor<32xi32, #nn.axes<score.key>>, %b: tensor<32xf32, #nn.axes<score.key>>):
+  %0 = nn.broadcast %b : (tensor<32xf32, #nn.axes<score.key>>) -> !x
+  %1 = nn.add %x, %0 : (!x, !x) -> !x
+  rank.yield %1 : !x
+}

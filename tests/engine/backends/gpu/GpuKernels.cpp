@@ -2,9 +2,9 @@
 // bytes of its results with those of the same kernel on the processor, apart and in place. Exit code 0: all are equal, 3: some are not, 77:
 // there is no GPU. --time takes operands without infinities and the like, leaves out what takes the processor long, and prints GB/s.
 #include "engine/backends/cpu/KernelObject.h"
+#include "engine/backends/cuda/KernelText.h"
 #include "engine/program/Loader.h"
 #include "tests/engine/backends/gpu/CudaDriver.h"
-#include "engine/backends/cuda/KernelText.h"
 #include "tests/engine/backends/gpu/RandomBuffer.h"
 
 #include <cstdio>
@@ -58,9 +58,17 @@ public:
   }
   double runOnGpu(CudaDriver::Handle function, CudaDriver::Address contextAddress, std::vector<CudaDriver::Address> pointers,
                   int count = 1) {
-    void *arguments[] = {pointers.data(), &contextAddress};
     auto blocks = static_cast<unsigned>((kernel.extent + kernel.rows - 1) / kernel.rows);
-    return cuda.run(function, blocks, kernel.threads, arguments, count);
+    void *arguments[] = {pointers.data(), &contextAddress};
+    if (!kernel.many)
+      return cuda.run(function, blocks, kernel.threads, arguments, count);
+    uint64_t bytes = pointers.size() * sizeof(CudaDriver::Address);
+    CudaDriver::Address table = cuda.allocate(bytes);
+    cuda.copyIn(table, pointers.data(), bytes);
+    void *ofMany[] = {&table, &bytes, &contextAddress};
+    double seconds = cuda.run(function, blocks, kernel.threads, ofMany, count);
+    cuda.release(table);
+    return seconds;
   }
   size_t differencesOf(size_t buffer, CudaDriver::Address place) {
     std::vector<uint8_t> bytes(kernel.buffers[buffer].bytes());
