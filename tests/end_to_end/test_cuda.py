@@ -13,12 +13,20 @@ STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
 GPT2 = ["gpt2", *settings(SMALL, depth=4)]
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
+FEW = {"vocab": 64, "length": 16, "width": 16, "heads": 4, "depth": 2, "batch": 4, "micro": 2}
+BERT = ["bert", *settings(FEW, context=16)]
+T5 = ["t5", *settings(FEW, sources=40, inner=32, head_dim=8)]
+GEMMA2 = ["gemma2", *settings(FEW, context=16, mlp=32, kv_heads=2, head_dim=8, window=4, cap=2.0)]
 
 # Name, model, flags of the plan, and how it is run on the stand-in: sessions, which have a GPU each, then words of npar_run_sessions.
 PLANS = [
     ("mlp", ["mlp"], [], ["1"]),
     ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1", "2 processes", "4 joined"]),
     ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes", "2 joined"]),
+    # Attention whose scores the program changes: hidden keys, biases with slopes, a cap and a window.
+    ("bert", BERT, settings(mesh(dp=2)), ["1"]),
+    ("t5", T5, settings(mesh(tp=2)), ["1"]),
+    ("gemma2", GEMMA2, settings(mesh(dp=2)), ["1"]),
 ]
 LONGER = [
     ("mlp dp", ["mlp"], settings(mesh(dp=2)), ["1", "2 processes"]),
@@ -26,6 +34,10 @@ LONGER = [
     ("fp16", GPT2, settings(mesh(dp=2), compute="fp16"), ["1"]),
     ("bf16", GPT2, settings(mesh(dp=2), compute="bf16"), ["1"]),
     ("f64", GPT2, settings(mesh(dp=2), compute="f64"), ["1"]),
+    ("bert dropout", BERT, settings(mesh(dp=2), attention_dropout=0.1), ["1"]),
+    ("bert bf16", BERT, settings(mesh(tp=2), compute="bf16", dropout=0.1, attention_dropout=0.1), ["1"]),
+    ("t5 fp16", T5, settings(mesh(dp=2), compute="fp16", dropout=0.1), ["1"]),
+    ("gemma2 pp", GEMMA2, settings(mesh(pp=2, tp=2)), ["1"]),
 ]
 
 

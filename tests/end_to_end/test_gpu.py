@@ -21,8 +21,9 @@ MODELS = {
     "gpt2 f64": ["gpt2", *settings(SMALL, depth=2, compute="f64")],
     "bert": ["bert", *settings(SMALL, depth=2)],
     "t5": ["t5", *settings(vocab=257, length=16, width=32, inner=64, heads=4, head_dim=8, depth=2, batch=4)],
+    "gemma2": ["gemma2", *settings(LLAMA, head_dim=8, window=4, cap=30.0)],
 }
-SHORT = ["gpt2", "llama bf16"]
+SHORT = ["gpt2", "llama bf16", "t5"]
 TINY = {"vocab": 257, "context": 32, "length": 16, "width": 32, "heads": 4, "depth": 2, "batch": 4}
 FAMILIES = {
     "gpt2": ["gpt2", *settings(TINY)],

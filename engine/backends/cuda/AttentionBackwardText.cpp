@@ -34,8 +34,8 @@ protected:
   Operand probability(const Operand &score, const Operand &factor, const Operand &lse) {
     return exponential(sums.subtract(kernel, sums.multiply(kernel, score, factor), lse));
   }
-  /// Products of one row, as it lies, with all rows of a tile in shared memory.
-  std::vector<Operand> across(const Matrix &matrix, const Operand &row, const Operand &tiles, int64_t columns);
+  /// Whether a query sees a key, both told by their places after the first of `queries` and `keys`.
+  Operand sees(const Rows &queries, const Operand &query, const Rows &keys, const Operand &key);
 };
 
 /// The sum over a query's dout * out, by fma in 16 lanes.
@@ -61,19 +61,12 @@ Operand BackwardWriter::dotOf(const Matrix &out, const Matrix &dout, const Opera
   return sum[0];
 }
 
-std::vector<Operand> BackwardWriter::across(const Matrix &matrix, const Operand &row, const Operand &tiles, int64_t columns) {
-  Operand address = rowOf(matrix, row);
-  std::vector<Operand> products;
-  for (int r = 0; r < tile; ++r)
-    products.push_back(sums.set(kernel, 0));
-  addInOrder(products, std::to_string(columns), [&](const Operand &column) {
-    Operand own = element(matrix, address, column), others = place(tiles, column);
-    std::vector<std::pair<Operand, Operand>> pairs;
-    for (int r = 0; r < tile; ++r)
-      pairs.emplace_back(load(others, r * columns * sums.bytes()), own);
-    return pairs;
-  });
-  return products;
+Operand BackwardWriter::sees(const Rows &queries, const Operand &query, const Rows &keys, const Operand &key) {
+  Operand both = kernel.get(Kind::Predicate, "and.pred", less(query, queries.count), less(key, keys.count));
+  if (!kind.causal)
+    return both;
+  Operand ofKey = integer("add.s32", keys.position, key), ofQuery = integer("add.s32", queries.position, query);
+  return kernel.get(Kind::Predicate, "and.pred", both, kernel.get(Kind::Predicate, "setp.le.s32", ofKey, ofQuery));
 }
 
 /// A block has a tile of queries, a thread a key, then sums of dq.
@@ -84,6 +77,8 @@ public:
 
 private:
   void meetKeys(const Rows &keys);
+  void takeGradients(const Rows &keys);
+  void fetchGradients(const Rows &keys);
 
   Matrix k, v;
   Rows queries;
@@ -91,24 +86,26 @@ private:
 };
 
 std::string QueryGradientWriter::text() {
-  Operand head = headOf(kernel.get(Kind::Bits32, "mov.u32", "%ctaid.y")), none = kernel.get(Kind::Bits64, "mov.b64", "0");
+  Operand head = ownHead(), none = kernel.get(Kind::Bits64, "mov.b64", "0");
   Matrix q = matrix(Q, kind.type, head), out = matrix(Out, kind.type, head), dout = matrix(Dout, kind.type, head);
   Matrix lse = matrix(Lse, sumsType(), head), dq = matrix(Dq, resultType(), head);
   k = matrix(K, kind.type, none), v = matrix(V, kind.type, none);
   queryTile = sharedRows(tile * kind.width), doutTile = sharedRows(tile * kind.values), gradients = sharedRows(tile * attentionBlock);
   dqSums = sharedRows(tile * kind.width), lses = sharedRows(tile), dots = sharedRows(tile);
-  inTile(queryRuns(), [&](const Rows &rows) {
+  inTile(Sequence::Queries, [&](const Rows &rows) {
     queries = rows;
-    fetch(q, rows, kind.width, queryTile);
-    fetch(dout, rows, kind.values, doutTile);
     share(tile * kind.width, [&](const Operand &index) { store(place(dqSums, index), sums.set(kernel, 0)); });
-    kernel.when(less(thread, rows.count), [&] {
-      Operand row = integer("add.s32", rows.at, thread);
-      store(place(lses, thread), lseOf(lse, row));
-      store(place(dots, thread), dotOf(out, dout, row));
-    });
+    if (!kind.scored) {
+      fetch(q, rows, kind.width, queryTile);
+      fetch(dout, rows, kind.values, doutTile);
+      kernel.when(less(thread, rows.count), [&] {
+        Operand row = integer("add.s32", rows.at, thread);
+        store(place(lses, thread), lseOf(lse, row));
+        store(place(dots, thread), dotOf(out, dout, row));
+      });
+    }
     kernel.meet();
-    eachBlock(keyRuns(), [&](const Rows &keys) {
+    eachBlock(Sequence::Keys, [&](const Rows &keys) {
       if (!kind.causal)
         return meetKeys(keys);
       kernel.when(less(keys.position, integer("add.s32", rows.position, rows.count)), [&] { meetKeys(keys); });
@@ -124,17 +121,14 @@ std::string QueryGradientWriter::text() {
   return kernel.text();
 }
 
-void QueryGradientWriter::meetKeys(const Rows &keys) {
+/// Of the thread's key and all queries.
+void QueryGradientWriter::takeGradients(const Rows &keys) {
   kernel.when(less(thread, keys.count), [&] {
-    Operand row = integer("add.s32", keys.at, thread), position = integer("add.s32", keys.position, thread), factor = scale();
+    Operand row = integer("add.s32", keys.at, thread), factor = scale();
     std::vector<Operand> scores = across(k, row, queryTile, kind.width), dp = across(v, row, doutTile, kind.values);
     for (int r = 0; r < tile; ++r) {
       Operand gradient = sums.set(kernel, 0), number = kernel.get(Kind::Bits32, "mov.b32", std::to_string(r));
-      Operand sees = less(number, queries.count);
-      if (kind.causal)
-        sees = kernel.get(Kind::Predicate, "and.pred", sees,
-                          kernel.get(Kind::Predicate, "setp.le.s32", position, integer("add.s32", queries.position, number)));
-      kernel.when(sees, [&] {
+      kernel.when(sees(queries, number, keys, thread), [&] {
         Operand p = probability(scores[size_t(r)], factor, load(lses, r * sums.bytes()));
         Operand ds = sums.multiply(kernel, p, sums.subtract(kernel, dp[size_t(r)], load(dots, r * sums.bytes())));
         kernel.put(gradient, "mov." + sums.type(), roundElement(kernel, kind.type, ds));
@@ -142,6 +136,22 @@ void QueryGradientWriter::meetKeys(const Rows &keys) {
       store(place(gradients, thread), gradient, r * attentionBlock * sums.bytes());
     }
   });
+}
+
+/// The same, of a block that has them, with 32 keys at most.
+void QueryGradientWriter::fetchGradients(const Rows &keys) {
+  shareTable(scoreBlockRows, tile, [&](const Operand &key, const Operand &query) {
+    Operand gradient = sums.set(kernel, 0);
+    kernel.when(sees(queries, query, keys, key), [&] {
+      Operand exact = loadFloat(inBlock(offsetof(ScoreSlab, gradients), key, integer("add.s32", tileAt, query)));
+      kernel.put(gradient, "mov." + sums.type(), roundElement(kernel, kind.type, exact));
+    });
+    store(place(gradients, query, attentionBlock, key), gradient);
+  });
+}
+
+void QueryGradientWriter::meetKeys(const Rows &keys) {
+  kind.scored ? fetchGradients(keys) : takeGradients(keys);
   kernel.meet();
   shareTable(tile, kind.width, [&](const Operand &row, const Operand &column) {
     Operand to = place(dqSums, row, kind.width, column), sum = load(to);
@@ -161,6 +171,8 @@ public:
 
 private:
   void meetQueries(const Rows &queries, const Operand &head);
+  void takeGradients(const Rows &queries, const Matrix &q, const Matrix &dout, const Operand &head);
+  void fetchGradients(const Rows &queries);
   void addTo(const Operand &to, int64_t columns, const Operand &weights, const Matrix &matrix, const Rows &queries);
   void finishRows(const Matrix &to, int64_t columns, const Operand &from, const Operand &factor);
 
@@ -176,15 +188,20 @@ std::string KeyGradientWriter::text() {
   keyTile = sharedRows(tile * kind.width), valueTile = sharedRows(tile * kind.values);
   probabilities = sharedRows(tile * attentionBlock), gradients = sharedRows(tile * attentionBlock);
   dkSums = sharedRows(tile * kind.width), dvSums = sharedRows(tile * kind.values);
-  inTile(keyRuns(), [&](const Rows &rows) {
+  Operand indexInSlab = unit; // a unit of blocks is a head
+  inTile(Sequence::Keys, [&](const Rows &rows) {
     keys = rows;
-    fetch(k, rows, kind.width, keyTile);
-    fetch(v, rows, kind.values, valueTile);
+    if (!kind.scored) {
+      fetch(k, rows, kind.width, keyTile);
+      fetch(v, rows, kind.values, valueTile);
+    }
     share(tile * kind.width, [&](const Operand &index) { store(place(dkSums, index), sums.set(kernel, 0)); });
     share(tile * kind.values, [&](const Operand &index) { store(place(dvSums, index), sums.set(kernel, 0)); });
     kernel.meet();
     kernel.loop("0", heads, "1", [&](const Operand &head) {
-      eachBlock(queryRuns(), [&](const Rows &queries) {
+      if (kind.scored)
+        unit = kernel.get(Kind::Bits32, "mad.lo.s32", indexInSlab, heads, head);
+      eachBlock(Sequence::Queries, [&](const Rows &queries) {
         if (!kind.causal)
           return meetQueries(queries, head);
         kernel.when(less(rows.position, integer("add.s32", queries.position, queries.count)), [&] { meetQueries(queries, head); });
@@ -199,18 +216,23 @@ std::string KeyGradientWriter::text() {
 void KeyGradientWriter::meetQueries(const Rows &queries, const Operand &number) {
   Operand head = headOf(number);
   Matrix q = matrix(Q, kind.type, head), dout = matrix(Dout, kind.type, head);
+  kind.scored ? fetchGradients(queries) : takeGradients(queries, q, dout, head);
+  kernel.meet();
+  addTo(dvSums, kind.values, probabilities, dout, queries);
+  addTo(dkSums, kind.width, gradients, q, queries);
+  kernel.meet();
+}
+
+/// Of the thread's query and all keys.
+void KeyGradientWriter::takeGradients(const Rows &queries, const Matrix &q, const Matrix &dout, const Operand &head) {
   kernel.when(less(thread, queries.count), [&] {
     Matrix out = matrix(Out, kind.type, head), lse = matrix(Lse, sumsType(), head);
-    Operand row = integer("add.s32", queries.at, thread), position = integer("add.s32", queries.position, thread), factor = scale();
+    Operand row = integer("add.s32", queries.at, thread), factor = scale();
     Operand ownLse = lseOf(lse, row), dot = dotOf(out, dout, row);
     std::vector<Operand> scores = across(q, row, keyTile, kind.width), dp = across(dout, row, valueTile, kind.values);
     for (int r = 0; r < tile; ++r) {
       Operand p = sums.set(kernel, 0), ds = sums.set(kernel, 0), key = kernel.get(Kind::Bits32, "mov.b32", std::to_string(r));
-      Operand sees = less(key, keys.count);
-      if (kind.causal)
-        sees = kernel.get(Kind::Predicate, "and.pred", sees,
-                          kernel.get(Kind::Predicate, "setp.le.s32", integer("add.s32", keys.position, key), position));
-      kernel.when(sees, [&] {
+      kernel.when(sees(queries, thread, keys, key), [&] {
         Operand exact = probability(scores[size_t(r)], factor, ownLse);
         Operand gradient = sums.multiply(kernel, exact, sums.subtract(kernel, dp[size_t(r)], dot));
         kernel.put(p, "mov." + sums.type(), roundElement(kernel, kind.type, exact));
@@ -220,10 +242,23 @@ void KeyGradientWriter::meetQueries(const Rows &queries, const Operand &number) 
       store(place(gradients, thread), ds, r * attentionBlock * sums.bytes());
     }
   });
-  kernel.meet();
-  addTo(dvSums, kind.values, probabilities, dout, queries);
-  addTo(dkSums, kind.width, gradients, q, queries);
-  kernel.meet();
+}
+
+/// The same, of a block that has them.
+void KeyGradientWriter::fetchGradients(const Rows &queries) {
+  kernel.when(less(thread, queries.count), [&] {
+    for (int r = 0; r < tile; ++r) {
+      Operand p = sums.set(kernel, 0), ds = sums.set(kernel, 0), key = kernel.get(Kind::Bits32, "mov.b32", std::to_string(r));
+      kernel.when(sees(queries, thread, keys, key), [&] {
+        Operand row = integer("add.s32", tileAt, key);
+        auto rounded = [&](size_t table) { return roundElement(kernel, kind.type, loadFloat(inBlock(table, row, thread))); };
+        kernel.put(p, "mov." + sums.type(), rounded(offsetof(ScoreSlab, probabilities)));
+        kernel.put(ds, "mov." + sums.type(), rounded(offsetof(ScoreSlab, gradients)));
+      });
+      store(place(probabilities, thread), p, r * attentionBlock * sums.bytes());
+      store(place(gradients, thread), ds, r * attentionBlock * sums.bytes());
+    }
+  });
 }
 
 /// sums[key, column] go on along the queries of the block.
@@ -249,8 +284,48 @@ void KeyGradientWriter::finishRows(const Matrix &to, int64_t columns, const Oper
   });
 }
 
+/// A block has a block of scores, a thread a query: of changed scores and gradients of probabilities it makes probabilities, times their
+/// factors, and gradients of the changed scores.
+class ProbabilitiesWriter final : public BackwardWriter {
+public:
+  using BackwardWriter::BackwardWriter;
+  std::string text() override;
+};
+
+std::string ProbabilitiesWriter::text() {
+  using Block = ScoreBlock;
+  Operand head = ownHead(), number = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.y");
+  Matrix out = matrix(Out, kind.type, head), dout = matrix(Dout, kind.type, head), lse = matrix(Lse, sumsType(), head);
+  Operand entry = entryOf(offsetof(ScoreSlab, blocks), number, sizeof(Block));
+  blockMemory = blockAt(unit, number);
+  Rows keys{field(entry, offsetof(Block, rowAt)), field(entry, offsetof(Block, rows)), field(entry, offsetof(Block, rowPosition))};
+  Rows queries{field(entry, offsetof(Block, columnAt)), field(entry, offsetof(Block, columns)),
+               field(entry, offsetof(Block, columnPosition))};
+  kernel.when(less(thread, queries.count), [&] {
+    Operand row = integer("add.s32", queries.at, thread), ownLse = lseOf(lse, row), dot = dotOf(out, dout, row);
+    kernel.loop("0", keys.count, "1", [&](const Operand &key) {
+      Operand p = sums.set(kernel, 0), ds = sums.set(kernel, 0);
+      Operand gradient = inBlock(offsetof(ScoreSlab, gradients), key, thread);
+      kernel.when(sees(queries, thread, keys, key), [&] {
+        Operand score = loadFloat(inBlock(offsetof(ScoreSlab, changed), key, thread)), dp = loadFloat(gradient);
+        Operand exact = exponential(sums.subtract(kernel, score, ownLse)), kept = exact;
+        if (kind.drops) {
+          Operand factor = loadFloat(inBlock(offsetof(ScoreSlab, factors), key, thread));
+          kept = sums.multiply(kernel, exact, factor), dp = sums.multiply(kernel, dp, factor);
+        }
+        kernel.put(p, "mov." + sums.type(), kept);
+        kernel.put(ds, "mov." + sums.type(), sums.multiply(kernel, exact, sums.subtract(kernel, dp, dot)));
+      });
+      storeFloat(inBlock(offsetof(ScoreSlab, probabilities), key, thread), p);
+      storeFloat(gradient, ds);
+    });
+  });
+  return kernel.text();
+}
+
 } // namespace
 
+std::string probabilitiesText(const AttentionKind &kind) { return ProbabilitiesWriter(kind).text(); }
 std::string queryGradientText(const AttentionKind &kind) { return QueryGradientWriter(kind).text(); }
 std::string keyGradientText(const AttentionKind &kind) { return KeyGradientWriter(kind).text(); }
 

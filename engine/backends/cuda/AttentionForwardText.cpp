@@ -21,6 +21,8 @@ public:
 
 private:
   Operand visible(const Operand &row, const Rows &keys);
+  /// Scores in blocks were scaled before they were changed.
+  Operand scaleOfScores() { return kind.scored ? sums.set(kernel, 1) : scale(); }
   void begin();
   void attend(const Rows &keys);
   void takeScores(const Rows &keys);
@@ -41,7 +43,7 @@ private:
 };
 
 std::string ForwardWriter::text() {
-  Operand head = kernel.get(Kind::Bits64, "cvt.u64.u32", kernel.get(Kind::Bits32, "mov.u32", "%ctaid.y"));
+  Operand head = ownHead();
   Operand none = kernel.get(Kind::Bits64, "mov.b64", "0");
   int next = 3;
   q = matrix(0, kind.type, head), k = matrix(1, kind.type, none), v = matrix(2, kind.type, none);
@@ -56,12 +58,12 @@ std::string ForwardWriter::text() {
     out = matrix(next, kind.type, head), lse = matrix(next + 1, sumsType(), head);
   queryTile = sharedRows(tile * kind.width), scores = sharedRows(tile * attentionBlock), outs = sharedRows(tile * kind.values);
   parts = sharedRows(tile * lanes), maxima = sharedRows(tile), totals = sharedRows(tile), decays = sharedRows(tile);
-  inTile(queryRuns(), [&](const Rows &rows) {
+  inTile(Sequence::Queries, [&](const Rows &rows) {
     queries = rows;
     if (kind.placed)
       queries.position = integer("add.s32", rows.position, first);
     begin();
-    eachBlock(keyRuns(), [&](const Rows &keys) {
+    eachBlock(Sequence::Keys, [&](const Rows &keys) {
       if (!kind.causal)
         return attend(keys);
       Operand last = integer("add.s32", queries.position, queries.count); // the position after the tile's last
@@ -82,7 +84,8 @@ Operand ForwardWriter::visible(const Operand &row, const Rows &keys) {
 }
 
 void ForwardWriter::begin() {
-  fetch(q, queries, kind.width, queryTile);
+  if (!kind.scored)
+    fetch(q, queries, kind.width, queryTile);
   shareTable(tile, kind.values, [&](const Operand &row, const Operand &column) {
     Operand value = sums.set(kernel, 0);
     if (kind.continues)
@@ -115,20 +118,15 @@ void ForwardWriter::attend(const Rows &keys) {
   kernel.meet();
 }
 
-/// Products of the thread's key with all queries of the tile.
+/// Products of the thread's key with all queries of the tile, or what was made of them.
 void ForwardWriter::takeScores(const Rows &keys) {
   kernel.when(less(thread, keys.count), [&] {
-    Operand key = rowOf(k, integer("add.s32", keys.at, thread));
     std::vector<Operand> products;
-    for (int r = 0; r < tile; ++r)
-      products.push_back(sums.set(kernel, 0));
-    addInOrder(products, std::to_string(kind.width), [&](const Operand &feature) {
-      Operand ofKey = element(k, key, feature), ofQueries = place(queryTile, feature);
-      std::vector<std::pair<Operand, Operand>> pairs;
+    if (kind.scored)
       for (int r = 0; r < tile; ++r)
-        pairs.emplace_back(load(ofQueries, r * kind.width * sums.bytes()), ofKey);
-      return pairs;
-    });
+        products.push_back(loadFloat(inBlock(offsetof(ScoreSlab, changed), integer("add.s32", tileAt, std::to_string(r)), thread)));
+    else
+      products = across(k, integer("add.s32", keys.at, thread), queryTile, kind.width);
     Operand to = place(scores, thread);
     for (int r = 0; r < tile; ++r)
       store(to, products[size_t(r)], r * attentionBlock * sums.bytes());
@@ -154,7 +152,7 @@ Operand ForwardWriter::tree(const Operand &row, const std::function<Operand(cons
 void ForwardWriter::takeMaxima(const Rows &keys) {
   auto larger = [&](const Operand &x, const Operand &most) { return sums.choose(kernel, sums.compare(kernel, "gt", x, most), x, most); };
   eachLane([&](const Operand &row, const Operand &lane) {
-    Operand most = sums.set(kernel, -infinity), factor = scale();
+    Operand most = sums.set(kernel, -infinity), factor = scaleOfScores();
     kernel.loop(lane, visible(row, keys), std::to_string(lanes), [&](const Operand &key) {
       Operand x = sums.multiply(kernel, load(place(scores, row, attentionBlock, key)), factor);
       kernel.put(most, "mov." + sums.type(), larger(x, most));
@@ -174,7 +172,7 @@ void ForwardWriter::takeMaxima(const Rows &keys) {
 }
 
 void ForwardWriter::takePowers(const Rows &keys) {
-  Operand factor = scale();
+  Operand factor = scaleOfScores();
   kernel.loop("0", std::to_string(tile), "1", [&](const Operand &row) {
     Operand to = place(scores, row, attentionBlock, thread), power = sums.set(kernel, 0);
     kernel.when(less(thread, visible(row, keys)), [&] {
@@ -198,10 +196,15 @@ void ForwardWriter::takePowers(const Rows &keys) {
     Operand kept = sums.multiply(kernel, load(place(totals, row)), load(place(decays, row)));
     store(place(totals, row), sums.add(kernel, kept, sum));
   });
-  if (program::isNarrow(kind.type)) {
+  if (program::isNarrow(kind.type) || kind.drops) {
     kernel.loop("0", std::to_string(tile), "1", [&](const Operand &row) {
-      Operand to = place(scores, row, attentionBlock, thread);
-      store(to, roundElement(kernel, kind.type, load(to)));
+      Operand to = place(scores, row, attentionBlock, thread), power = load(to);
+      if (kind.drops)
+        kernel.when(less(thread, visible(row, keys)), [&] {
+          Operand kept = loadFloat(inBlock(offsetof(ScoreSlab, factors), integer("add.s32", tileAt, row), thread));
+          kernel.put(power, "mul.rn." + sums.type(), power, kept);
+        });
+      store(to, roundElement(kernel, kind.type, power));
     });
     kernel.meet();
   }

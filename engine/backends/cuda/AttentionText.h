@@ -8,7 +8,10 @@
 
 namespace npar::engine::cuda {
 
-enum class AttentionPass { Forward, QueryGradient, KeyGradient };
+/// The first three are all that attention needs. Where a program changes scores these find theirs in blocks in memory (ScoreText.h), as
+/// QueryScores makes them for the first (32 queries by up to 256 keys) and KeyScores for the gradients (32 keys by queries), with the
+/// gradients of probabilities; of those Probabilities makes probabilities and gradients of changed scores.
+enum class AttentionPass { Forward, QueryGradient, KeyGradient, QueryScores, KeyScores, Probabilities };
 
 /// What the text of a kernel depends on. `type`: of all operands but lse and states; flags as in Program.fbs, table Attention.
 struct AttentionKind {
@@ -16,6 +19,7 @@ struct AttentionKind {
   program::ElementType type;
   int64_t width, values;
   bool causal, placed, continues, unfinished;
+  bool scored = false, drops = false; ///< scores lie in blocks, and factors of probabilities too
 
   /// "attention_f32_64x64_causal", one for each kind.
   std::string name() const;
@@ -25,6 +29,27 @@ struct AttentionKind {
   int64_t sharedBytes() const;
 };
 constexpr int64_t mostShared = 48 << 10;
+
+/// Some blocks of scores in memory: the same `count` of each unit, which is a head of an index of the batch (KeyGradient: all its heads). A
+/// launch has parts of a band or block, then bands or blocks, then units.
+struct ScoreSlab {
+  uint64_t blocks, bands; ///< of the part of the sequence that is done, in device memory: ScoreBlock, ScoreBand
+  int64_t count, first;   ///< and the first unit
+  uint64_t memory;
+  int64_t bytes, columns; ///< from one block to the next, and of all its tables of scores
+  /// Where they lie in a block: scores, changed ones, factors, gradients, and probabilities on their way to v.
+  int64_t scores, changed, factors, gradients, probabilities;
+};
+/// Neighbours in memory and in the sequence: rows of q and keys, or keys and rows of q.
+struct ScoreBlock {
+  int32_t rowAt, rows, rowPosition, columnAt, columns, columnPosition, pad[2];
+};
+/// Blocks that have all that some queries (or keys) meet: from `first` on.
+struct ScoreBand {
+  int32_t first, blocks, at, count, position, pad[3];
+};
+/// Rows of a block.
+constexpr int scoreBlockRows = 32;
 
 constexpr int attentionThreads = 256, attentionOperands = 9, attentionLoops = 3;
 
@@ -42,6 +67,7 @@ struct AttentionParameters {
   struct Loop {
     int64_t size, strides[attentionOperands];
   } loops[attentionLoops];
+  ScoreSlab slab; ///< of kernels whose scores lie in blocks
 };
 constexpr int attentionParameterCount = sizeof(AttentionParameters) / 8;
 

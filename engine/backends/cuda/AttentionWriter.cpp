@@ -9,10 +9,10 @@ namespace npar::engine::cuda {
 using program::ElementType;
 
 std::string AttentionKind::name() const {
-  const char *passes[] = {"attention", "attention_dq", "attention_dkv"};
+  const char *passes[] = {"attention", "attention_dq", "attention_dkv", "attention_scores", "attention_key_scores", "attention_p"};
   return std::string(passes[static_cast<int>(pass)]) + "_" + program::wordOf(type) + "_" + std::to_string(width) + "x" +
          std::to_string(values) + (causal ? "_causal" : "") + (placed ? "_placed" : "") + (continues ? "_continues" : "") +
-         (unfinished ? "_unfinished" : "");
+         (unfinished ? "_unfinished" : "") + (scored ? "_scored" : "") + (drops ? "_drops" : "");
 }
 
 int64_t AttentionKind::sharedBytes() const {
@@ -22,6 +22,12 @@ int64_t AttentionKind::sharedBytes() const {
     return rows * bytes * (width + values + attentionBlock + 16 + 3) + 256;
   case AttentionPass::QueryGradient:
     return rows * bytes * (2 * width + values + attentionBlock + 2) + 256;
+  case AttentionPass::QueryScores:
+    return rows * bytes * width + 256;
+  case AttentionPass::KeyScores:
+    return rows * bytes * (width + values) + 256;
+  case AttentionPass::Probabilities:
+    return 0;
   case AttentionPass::KeyGradient:
     break;
   }
@@ -33,6 +39,15 @@ AttentionWriter::AttentionWriter(const AttentionKind &kind)
   using P = AttentionParameters;
   thread = kernel.get(Kind::Bits32, "mov.u32", "%tid.x");
   Operand index = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.z");
+  if (kind.scored) {
+    unit = index;
+    index = integer("add.s32", unit, kernel.narrow(ofSlab(offsetof(ScoreSlab, first))));
+    if (kind.pass != AttentionPass::KeyGradient) {
+      Operand heads = kernel.narrow(parameter(offsetof(P, heads))), rest = integer("div.u32", index, heads);
+      unitHead = integer("sub.s32", index, integer("mul.lo.s32", rest, heads));
+      index = rest;
+    }
+  }
   for (size_t i = 0; i < attentionLoops; ++i) {
     Operand size = kernel.narrow(parameter(offsetof(P, loops) + i * sizeof(P::Loop)));
     Operand rest = integer("div.u32", index, size);
@@ -65,7 +80,74 @@ Operand AttentionWriter::keyRuns() {
   return kernel.plus(kernel.address(queries, count, 24), "8");
 }
 
-void AttentionWriter::inTile(const Operand &list, const std::function<void(const Rows &)> &body) {
+Operand AttentionWriter::ownHead() {
+  return kernel.get(Kind::Bits64, "cvt.u64.u32", kind.scored ? unitHead : kernel.get(Kind::Bits32, "mov.u32", "%ctaid.y"));
+}
+
+void AttentionWriter::inTile(Sequence which, const std::function<void(const Rows &)> &body) {
+  kind.scored ? inTileOfBand(body) : inTileOf(which == Sequence::Queries ? queryRuns() : keyRuns(), body);
+}
+
+void AttentionWriter::eachBlock(Sequence which, const std::function<void(const Rows &)> &body) {
+  kind.scored ? eachBlockOfBand(body) : eachBlockOf(which == Sequence::Queries ? queryRuns() : keyRuns(), body);
+}
+
+Operand AttentionWriter::entryOf(size_t list, const Operand &number, int64_t bytes) {
+  return kernel.address(kernel.get(Kind::Bits64, "cvta.to.global.u64", ofSlab(list)), kernel.widen(number), bytes);
+}
+
+Operand AttentionWriter::blockAt(const Operand &ofUnit, const Operand &number) {
+  Operand memory = kernel.get(Kind::Bits64, "cvta.to.global.u64", ofSlab(offsetof(ScoreSlab, memory)));
+  Operand before = kernel.times(kernel.widen(ofUnit), ofSlab(offsetof(ScoreSlab, count)));
+  return kernel.plus(memory, kernel.times(kernel.plus(before, kernel.widen(number)), ofSlab(offsetof(ScoreSlab, bytes))));
+}
+
+Operand AttentionWriter::inBlock(size_t table, const Operand &row, const Operand &column) {
+  Operand columns = kernel.narrow(ofSlab(offsetof(ScoreSlab, columns)));
+  Operand element = kernel.get(Kind::Bits32, "mad.lo.s32", row, columns, column);
+  return kernel.address(kernel.plus(blockMemory, ofSlab(table)), kernel.widen(element), sums.bytes());
+}
+
+void AttentionWriter::inTileOfBand(const std::function<void(const Rows &)> &body) {
+  Operand band = entryOf(offsetof(ScoreSlab, bands), kernel.get(Kind::Bits32, "mov.u32", "%ctaid.y"), sizeof(ScoreBand));
+  bandFirst = field(band, offsetof(ScoreBand, first)), bandBlocks = field(band, offsetof(ScoreBand, blocks));
+  tileAt = integer("mul.lo.s32", kernel.get(Kind::Bits32, "mov.u32", "%ctaid.x"), std::to_string(tile));
+  Operand count = field(band, offsetof(ScoreBand, count));
+  Operand begin = integer("add.s32", field(band, offsetof(ScoreBand, at)), tileAt);
+  Operand position = integer("add.s32", field(band, offsetof(ScoreBand, position)), tileAt);
+  kernel.when(less(tileAt, count), [&] {
+    body({begin, integer("min.s32", integer("sub.s32", count, tileAt), std::to_string(tile)), position});
+  });
+}
+
+void AttentionWriter::eachBlockOfBand(const std::function<void(const Rows &)> &body) {
+  using Block = ScoreBlock;
+  bool rows = kind.pass == AttentionPass::QueryGradient; // that a block's rows are what the band meets
+  kernel.loop(bandFirst, integer("add.s32", bandFirst, bandBlocks), "1", [&](const Operand &number) {
+    Operand entry = entryOf(offsetof(ScoreSlab, blocks), number, sizeof(Block));
+    blockMemory = blockAt(unit, number);
+    body({field(entry, rows ? offsetof(Block, rowAt) : offsetof(Block, columnAt)),
+          field(entry, rows ? offsetof(Block, rows) : offsetof(Block, columns)),
+          field(entry, rows ? offsetof(Block, rowPosition) : offsetof(Block, columnPosition))});
+  });
+}
+
+std::vector<Operand> AttentionWriter::across(const Matrix &matrix, const Operand &row, const Operand &tiles, int64_t columns) {
+  Operand address = rowOf(matrix, row);
+  std::vector<Operand> products;
+  for (int r = 0; r < tile; ++r)
+    products.push_back(sums.set(kernel, 0));
+  addInOrder(products, std::to_string(columns), [&](const Operand &column) {
+    Operand own = element(matrix, address, column), others = place(tiles, column);
+    std::vector<std::pair<Operand, Operand>> pairs;
+    for (int r = 0; r < tile; ++r)
+      pairs.emplace_back(load(others, r * columns * sums.bytes()), own);
+    return pairs;
+  });
+  return products;
+}
+
+void AttentionWriter::inTileOf(const Operand &list, const std::function<void(const Rows &)> &body) {
   Operand number = kernel.get(Kind::Bits32, "mov.u32", "%ctaid.x"), found = kernel.get(Kind::Bits32, "mov.b32", "0");
   Rows rows{kernel.get(Kind::Bits32, "mov.b32", "0"), kernel.get(Kind::Bits32, "mov.b32", "0"), kernel.get(Kind::Bits32, "mov.b32", "0")};
   Operand runs = kernel.narrow(kernel.get(Kind::Bits64, "ld.global.b64", at(list)));
@@ -88,7 +170,7 @@ void AttentionWriter::inTile(const Operand &list, const std::function<void(const
   kernel.when(kernel.get(Kind::Predicate, "setp.ne.s32", found, "0"), [&] { body(rows); });
 }
 
-void AttentionWriter::eachBlock(const Operand &list, const std::function<void(const Rows &)> &body) {
+void AttentionWriter::eachBlockOf(const Operand &list, const std::function<void(const Rows &)> &body) {
   Operand runs = kernel.narrow(kernel.get(Kind::Bits64, "ld.global.b64", at(list)));
   kernel.loop("0", runs, "1", [&](const Operand &run) {
     Operand entry = kernel.address(list, kernel.widen(run), 24);
@@ -190,6 +272,11 @@ std::string attentionText(const AttentionKind &kind) {
     return forwardText(kind);
   case AttentionPass::QueryGradient:
     return queryGradientText(kind);
+  case AttentionPass::QueryScores:
+  case AttentionPass::KeyScores:
+    return scoresText(kind);
+  case AttentionPass::Probabilities:
+    return probabilitiesText(kind);
   case AttentionPass::KeyGradient:
     break;
   }

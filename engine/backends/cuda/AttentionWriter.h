@@ -36,12 +36,28 @@ protected:
   Operand element(const Matrix &matrix, const Operand &rowAddress, const Operand &column);
   program::ElementType sumsType() const { return sums.wide ? program::ElementType::F64 : program::ElementType::F32; }
 
-  /// The tile with the number of the block, of the list of runs whose address in device memory this is; calls `body` if there is one.
-  void inTile(const Operand &list, const std::function<void(const Rows &)> &body);
-  Operand queryRuns() { return kernel.get(Kind::Bits64, "cvta.to.global.u64", parameter(offsetof(AttentionParameters, runs))); }
-  Operand keyRuns();
-  /// Blocks of `attentionBlock` rows of all runs of a list, in their order.
-  void eachBlock(const Operand &list, const std::function<void(const Rows &)> &body);
+  enum class Sequence { Queries, Keys };
+  /// The tile with the number of the block, of queries or of keys; calls `body` if there is one.
+  void inTile(Sequence which, const std::function<void(const Rows &)> &body);
+  /// Blocks of `attentionBlock` rows of all runs, in their order; of scores that lie in blocks, what the tile's band has, with
+  /// `blockMemory`.
+  void eachBlock(Sequence which, const std::function<void(const Rows &)> &body);
+  /// The head of a block of threads that has one, 64 bits.
+  Operand ownHead();
+  Operand ofSlab(size_t bytes) { return parameter(offsetof(AttentionParameters, slab) + bytes); }
+  /// A number of a list in memory that the slab names.
+  Operand field(const Operand &entry, size_t bytes) {
+    return kernel.get(Kind::Bits32, "ld.global.b32", at(entry, static_cast<int64_t>(bytes)));
+  }
+  Operand entryOf(size_t list, const Operand &number, int64_t bytes);
+  /// Where block `number` of a unit lies; of 32 bits, both.
+  Operand blockAt(const Operand &unit, const Operand &number);
+  /// Where the thread's element in a row of a block lies: of the table whose place is that field of the slab.
+  Operand inBlock(size_t table, const Operand &row, const Operand &column);
+  Operand loadFloat(const Operand &address) { return kernel.get(sums.kind(), "ld.global." + sums.type(), at(address)); }
+  void storeFloat(const Operand &address, const Operand &value) { kernel.run("st.global." + sums.type(), at(address), value); }
+  /// Products of one row, as it lies, with all rows of a tile in shared memory.
+  std::vector<Operand> across(const Matrix &matrix, const Operand &row, const Operand &tiles, int64_t columns);
   /// All threads take turns: index = thread, thread + 256, .. below `count`.
   void share(int64_t count, const EachIndex &body) { kernel.loop(thread, std::to_string(count), std::to_string(attentionThreads), body); }
   /// The same with row = index / columns and column.
@@ -77,10 +93,22 @@ protected:
   PtxKernel kernel;
   int tile;
   Operand thread, batch[attentionLoops];
+  Operand unit, unitHead;                             ///< scored: in the slab, and the head that it is, 32 bits
+  Operand bandFirst, bandBlocks, tileAt, blockMemory; ///< scored: of a tile's band; where in the band the tile begins
+
+private:
+  void inTileOf(const Operand &list, const std::function<void(const Rows &)> &body);
+  void inTileOfBand(const std::function<void(const Rows &)> &body);
+  void eachBlockOf(const Operand &list, const std::function<void(const Rows &)> &body);
+  void eachBlockOfBand(const std::function<void(const Rows &)> &body);
+  Operand queryRuns() { return kernel.get(Kind::Bits64, "cvta.to.global.u64", parameter(offsetof(AttentionParameters, runs))); }
+  Operand keyRuns();
 };
 
 std::string forwardText(const AttentionKind &kind);
 std::string queryGradientText(const AttentionKind &kind);
 std::string keyGradientText(const AttentionKind &kind);
+std::string scoresText(const AttentionKind &kind);
+std::string probabilitiesText(const AttentionKind &kind);
 
 } // namespace npar::engine::cuda

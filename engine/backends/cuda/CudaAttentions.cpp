@@ -7,6 +7,7 @@
 #include "engine/program/Elements.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace npar::engine::cuda {
@@ -14,6 +15,7 @@ namespace npar::engine::cuda {
 namespace {
 /// Blocks of a launch in its second and third direction.
 constexpr int64_t mostBlocks = 65535;
+constexpr size_t mostOperands = 128;
 
 uint64_t scaleBits(double scale, program::ElementType type) {
   uint64_t bits = 0;
@@ -52,6 +54,12 @@ Status CudaAttentions::load(const program::Program &program, CudaDevice &given) 
   for (uint32_t i = 0; i < program.attentions()->size(); ++i)
     if (Status status = add(program, *program.attentions()->Get(i), "attention " + std::to_string(i), kinds); !status.ok())
       return status;
+  if (Status status = loadKernels(kinds); !status.ok())
+    return status;
+  return loadSteps();
+}
+
+Status CudaAttentions::loadKernels(const std::vector<AttentionKind> &kinds) {
   std::vector<std::string> names, texts;
   std::vector<size_t> kernelOf;
   for (const AttentionKind &kind : kinds) {
@@ -64,13 +72,49 @@ Status CudaAttentions::load(const program::Program &program, CudaDevice &given) 
   }
   if (names.empty())
     return {};
-  Result<std::vector<Handle>> functions = given.load(moduleText(texts), "kernels of attention", names);
+  Result<std::vector<Handle>> functions = device->load(moduleText(texts), "kernels of attention", names);
   if (!functions.ok())
     return functions.status();
   size_t next = 0;
   for (Attention &attention : attentions)
-    for (size_t i = 0; i < (attention.gradient ? 2u : 1u); ++i)
+    for (size_t i = 0; i < attention.kinds; ++i)
       attention.functions.push_back((*functions)[kernelOf[next++]]);
+  return {};
+}
+
+/// Kernels around the program's kernels of scores, and memory for blocks.
+Status CudaAttentions::loadSteps() {
+  std::map<std::string, Handle> found;
+  std::vector<std::string> names, texts;
+  uint64_t bytes = 0;
+  for (const Attention &attention : attentions) {
+    if (!attention.scores)
+      continue;
+    bytes = std::max(bytes, attention.scores->memoryBytes());
+    for (const ScoreStepKind &kind : attention.scores->steps())
+      if (found.try_emplace(kind.name()).second) {
+        names.push_back(kind.name());
+        texts.push_back(scoreStepText(kind));
+      }
+  }
+  if (names.empty())
+    return {};
+  Result<std::vector<Handle>> functions = device->load(moduleText(texts), "kernels around scores of attention", names);
+  if (!functions.ok())
+    return functions.status();
+  for (size_t i = 0; i < names.size(); ++i)
+    found[names[i]] = (*functions)[i];
+  for (Attention &attention : attentions)
+    if (attention.scores)
+      attention.scores->setFunctions(attention.functions, found);
+  return scoreMemory.allocate(*device, bytes);
+}
+
+Status CudaAttentions::takeKernels(const std::vector<GpuKernel> &kernels, const std::vector<Handle> &entries) {
+  for (Attention &attention : attentions)
+    if (attention.scores)
+      if (Status status = attention.scores->take(kernels, entries); !status.ok())
+        return Status::badInput(attention.words + " " + status.message());
   return {};
 }
 
@@ -78,12 +122,9 @@ Status CudaAttentions::add(const program::Program &program, const program::Atten
                            std::vector<AttentionKind> &kinds) {
   if (Result<ProductType> type = productType(a.type()); !type.ok())
     return Status::badInput(what + " " + type.status().message());
-  if (a.kernels() && a.kernels()->size() > 0)
-    return Status::badInput(what +
-                            " changes its scores (a bias, a mask, a window, dropout of probabilities), which the cuda backend cannot "
-                            "do yet: run the program with --backend cpu");
   Attention attention;
   attention.words = what, attention.gradient = a.gradient();
+  bool scored = a.kernels() && a.kernels()->size() > 0;
   AttentionKind kind{a.gradient() ? AttentionPass::QueryGradient : AttentionPass::Forward,
                      a.type(),
                      a.features(),
@@ -92,41 +133,61 @@ Status CudaAttentions::add(const program::Program &program, const program::Atten
                      program::isPlaced(a),
                      a.continues(),
                      a.unfinished()};
-  kinds.push_back(kind);
+  std::vector<AttentionKind> own = {kind};
   if (a.gradient()) {
     kind.pass = AttentionPass::KeyGradient;
-    kinds.push_back(kind);
+    own.push_back(kind);
   }
+  if (scored)
+    own = CudaScores::kinds(a);
+  kinds.insert(kinds.end(), own.begin(), own.end());
+  attention.kinds = own.size();
   if (kind.sharedBytes() > mostShared || a.heads() > mostBlocks)
     return Status::badInput(what + " has heads of " + std::to_string(a.features()) + " features and " + std::to_string(a.values()) +
                             " values, which is more than a block of a GPU keeps: run the program with --backend cpu");
   std::vector<program::AttentionOperand> operands = program::attentionOperands(a).all;
-  attention.operands = operands.size();
+  if (operands.size() > mostOperands)
+    return Status::badInput(what + " has " + std::to_string(operands.size()) + " operands, more than there is room for");
   attention.parameters.heads = a.heads(), attention.parameters.rows = a.rows();
   attention.parameters.scale = scaleBits(a.scale(), a.type());
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const program::AttentionStrides &strides = *a.strides()->Get(operands[i].strides);
-    attention.parameters.strides[i] = {strides.row(), strides.head()};
-    attention.elementBytes[i] = static_cast<int64_t>(program::sizeOf(operands[i].type));
-  }
-  size_t used = 0;
-  for (auto &loop : attention.parameters.loops)
-    loop.size = 1;
-  for (uint32_t i = a.batch()->size(); i-- > 0;) {
-    Loop loop{a.batch()->Get(i), {}};
-    for (size_t operand = 0; operand < operands.size(); ++operand)
-      loop.strides[operand] = a.strides()->Get(operands[operand].strides)->batch()->Get(i);
-    if (used < attentionLoops && attention.outer.empty() && attention.inner * loop.size <= mostBlocks) {
-      attention.parameters.loops[used].size = loop.size;
-      std::copy(std::begin(loop.strides), std::end(loop.strides), attention.parameters.loops[used++].strides);
-      attention.inner *= loop.size;
-    } else {
-      attention.outer.insert(attention.outer.begin(), loop);
-    }
+  addLoops(a, operands, attention);
+  if (scored) {
+    attention.scores = std::make_unique<CudaScores>(a, *device);
+    attention.scores->setLoops(attention.loops);
   }
   Status status = addPieces(program, a, kind.tile(), attention);
   attentions.push_back(std::move(attention)); // with what was allocated
   return status;
+}
+
+void CudaAttentions::addLoops(const program::Attention &a, const std::vector<program::AttentionOperand> &operands, Attention &to) const {
+  std::vector<const flatbuffers::Vector<int64_t> *> strides; // of each operand along the batch
+  for (const program::AttentionOperand &operand : operands) {
+    to.elementBytes.push_back(static_cast<int64_t>(program::sizeOf(operand.type)));
+    strides.push_back(operand.datum ? operand.datum->batch() : a.strides()->Get(operand.strides)->batch());
+    if (operand.datum)
+      continue;
+    const program::AttentionStrides &ofRows = *a.strides()->Get(operand.strides);
+    to.parameters.strides[to.bare.size()] = {ofRows.row(), ofRows.head()};
+    to.bare.push_back(strides.size() - 1);
+  }
+  for (auto &loop : to.parameters.loops)
+    loop.size = 1;
+  for (uint32_t i = a.batch()->size(); i-- > 0;) {
+    AttentionLoop loop{a.batch()->Get(i), {}};
+    for (const auto *each : strides)
+      loop.strides.push_back(each->Get(i));
+    if (to.loops.size() == attentionLoops || !to.outer.empty() || to.inner * loop.size > mostBlocks) {
+      to.outer.insert(to.outer.begin(), loop);
+      continue;
+    }
+    AttentionParameters::Loop &own = to.parameters.loops[to.loops.size()];
+    own.size = loop.size;
+    for (size_t bare = 0; bare < to.bare.size(); ++bare)
+      own.strides[bare] = loop.strides[to.bare[bare]];
+    to.inner *= loop.size;
+    to.loops.push_back(std::move(loop));
+  }
 }
 
 /// As backends/cpu/Attentions.cpp says where queries and keys stand.
@@ -138,13 +199,17 @@ Status CudaAttentions::addPieces(const program::Program &program, const program:
       pieces *= to.axes.back().second;
     }
   for (int64_t number = 0; number < pieces; ++number) {
+    int64_t source = 0;
     std::vector<program::SequenceRun> queries = {{0, a.rows(), 0}}, keys = {{0, a.keys(), 0}};
     if (program::knowsPositions(a)) {
       int64_t size = a.ring() || a.other() ? pieces * a.rows() : a.keys();
-      int64_t source = a.ring() ? (number - static_cast<int64_t>(a.step()) + pieces) % pieces : 0;
+      source = a.ring() ? (number - static_cast<int64_t>(a.step()) + pieces) % pieces : 0;
       queries = program::sequenceRuns(number, a.rows(), size, a.zigzag());
       keys = program::sequenceRuns(source, a.keys(), size, a.other() ? 0 : a.zigzag());
     }
+    if (to.scores)
+      if (Status status = to.scores->addPiece(queries, keys, source); !status.ok())
+        return Status::badInput(to.words + " " + status.message());
     std::vector<int64_t> numbers;
     Piece piece;
     piece.queryTiles = appendRuns(queries, tile, numbers), piece.keyTiles = appendRuns(keys, tile, numbers);
@@ -159,25 +224,32 @@ Status CudaAttentions::addPieces(const program::Program &program, const program:
   return {};
 }
 
-void CudaAttentions::start(uint32_t index, const DeviceAddress *buffers, const int64_t *context, ThreadWork &work) const {
+void CudaAttentions::start(uint32_t index, const DeviceAddress *buffers, const int64_t *context, size_t count, ThreadWork &work) {
   const Attention &attention = attentions[index];
   int64_t number = 0, launches = 1;
   for (auto [axis, size] : attention.axes)
     number = number * size + context[3 + axis];
   const Piece &piece = attention.pieces[static_cast<size_t>(number)];
-  for (const Loop &loop : attention.outer)
+  for (const AttentionLoop &loop : attention.outer)
     launches *= loop.size;
   AttentionParameters parameters = attention.parameters;
   parameters.runs = piece.runs;
+  DevicePointer kernelContext = attention.scores ? work.context(context, count) : 0;
+  std::array<DevicePointer, mostOperands> operands;
   for (int64_t at = 0; at < launches; ++at) {
-    for (size_t operand = 0; operand < attention.operands; ++operand) {
+    for (size_t operand = 0; operand < attention.elementBytes.size(); ++operand) {
       int64_t elements = 0, rest = at;
       for (size_t i = attention.outer.size(); i-- > 0; rest /= attention.outer[i].size)
         elements += rest % attention.outer[i].size * attention.outer[i].strides[operand];
-      parameters.operands[operand] = reinterpret_cast<DevicePointer>(buffers[operand].devicePointer()) +
-                                     static_cast<uint64_t>(elements * attention.elementBytes[operand]);
+      operands[operand] = reinterpret_cast<DevicePointer>(buffers[operand].devicePointer()) +
+                          static_cast<uint64_t>(elements * attention.elementBytes[operand]);
     }
-    launch(attention, piece, parameters, work);
+    for (size_t bare = 0; bare < attention.bare.size(); ++bare)
+      parameters.operands[bare] = operands[attention.bare[bare]];
+    if (attention.scores)
+      attention.scores->start(static_cast<size_t>(number), operands.data(), parameters, kernelContext, scoreMemory, work);
+    else
+      launch(attention, piece, parameters, work);
   }
 }
 

@@ -69,7 +69,9 @@ Status CudaBackend::load(const program::Program &program) {
     return status;
   if (Status status = products.load(program, *device, by, workers); !status.ok())
     return status;
-  return loadKernels(program);
+  if (Status status = loadKernels(program); !status.ok())
+    return status;
+  return attentions.takeKernels(kernels, functions);
 }
 
 /// The newest architecture among those of the program that the device runs.
@@ -208,7 +210,7 @@ Status CudaBackend::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b,
 }
 
 Status CudaBackend::runAttention(uint32_t attention, const DeviceAddress *buffers, size_t, const int64_t *context) {
-  attentions.start(attention, buffers, context, threadWork());
+  attentions.start(attention, buffers, context, contextCount, threadWork());
   return {};
 }
 

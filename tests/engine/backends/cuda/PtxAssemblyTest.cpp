@@ -4,6 +4,7 @@
 #include "engine/backends/cuda/ProductText.h"
 #include "engine/backends/cuda/Ptx.h"
 #include "engine/backends/cuda/ReduceText.h"
+#include "engine/backends/cuda/ScoreText.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +38,28 @@ std::string attentionsText() {
   return moduleText(kernels);
 }
 
+/// Kernels that find scores in blocks, and those that make the blocks.
+std::string scoresText() {
+  std::vector<std::string> kernels;
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::F16}) {
+    for (AttentionPass pass : {AttentionPass::QueryScores, AttentionPass::KeyScores})
+      kernels.push_back(attentionText({pass, type, 64, 128, false, false, false, false, true}));
+    for (bool causal : {false, true})
+      for (AttentionPass pass :
+           {AttentionPass::Forward, AttentionPass::QueryGradient, AttentionPass::KeyGradient, AttentionPass::Probabilities})
+        kernels.push_back(attentionText({pass, type, 64, 64, causal, false, false, false, true, causal}));
+  }
+  for (ScoreStep step : {ScoreStep::Place, ScoreStep::Point})
+    kernels.push_back(scoreStepText({step, 0, false}));
+  for (int bytes : {1, 2, 4, 8})
+    kernels.push_back(scoreStepText({ScoreStep::Cut, bytes, false}));
+  for (int bytes : {4, 8})
+    for (ScoreStep step : {ScoreStep::Clear, ScoreStep::Pair, ScoreStep::Entries, ScoreStep::Partial, ScoreStep::OfQueries,
+                           ScoreStep::OfKeys, ScoreStep::OfAll})
+      kernels.push_back(scoreStepText({step, bytes, true}));
+  return moduleText(kernels);
+}
+
 void assemble(const std::string &text, const std::string &name, bool maySpill = false) {
   const char *assembler = "/usr/local/cuda/bin/ptxas";
   if (std::system((std::string(assembler) + " --version > /dev/null 2>&1").c_str()) != 0)
@@ -56,6 +79,7 @@ void assemble(const std::string &text, const std::string &name, bool maySpill = 
 
 TEST(PtxAssembly, Reductions) { assemble(reduceText(), "npar_reductions"); }
 TEST(PtxAssembly, Products) { assemble(productsText(), "npar_products"); }
+TEST(PtxAssembly, ChangedScores) { assemble(scoresText(), "npar_scores", /*maySpill=*/true); }
 TEST(PtxAssembly, Attentions) { assemble(attentionsText(), "npar_attentions", /*maySpill=*/true); }
 
 } // namespace
