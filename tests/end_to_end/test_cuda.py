@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import unittest
 
-from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
+from driver import BUILD, LONG, ROOT, SMALL, DriverTest, mesh, settings
 
 RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
 GPT2 = ["gpt2", *settings(SMALL, depth=4)]
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
+LOOKING = [ROOT / "tests" / "end_to_end" / "attention.npar", "--plan", "divided"]  # biases of every shape
 FEW = {"vocab": 64, "length": 16, "width": 16, "heads": 4, "depth": 2, "batch": 4, "micro": 2}
 BERT = ["bert", *settings(FEW, context=16)]
 T5 = ["t5", *settings(FEW, sources=40, inner=32, head_dim=8)]
@@ -37,6 +38,9 @@ LONGER = [
     ("bert dropout", BERT, settings(mesh(dp=2), attention_dropout=0.1), ["1"]),
     ("bert bf16", BERT, settings(mesh(tp=2), compute="bf16", dropout=0.1, attention_dropout=0.1), ["1"]),
     ("t5 fp16", T5, settings(mesh(dp=2), compute="fp16", dropout=0.1), ["1"]),
+    ("ring", LOOKING, settings(cp=2, tp=2), ["1", "2 processes"]),
+    ("gather", LOOKING, settings(cp=4, way="gather", rate=0.3), ["2 processes"]),
+    ("window", ["gemma2", *settings(FEW, length=300, context=300, mlp=16, kv_heads=2, head_dim=8, window=40, cap=2.0)], [], ["1"]),
     ("gemma2 pp", GEMMA2, settings(mesh(pp=2, tp=2)), ["1"]),
 ]
 
@@ -134,6 +138,11 @@ class CudaTest(DriverTest):
                 self.assertEqual(said[0], said[1])
         checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", env=self.devices).output
         self.assertIn("in f32: loss", checks)
+
+    # What changes scores must run on the GPU itself: in float64 a cap's tanh is the C library's.
+    def test_what_is_refused(self):
+        result = self.npar("run", *GEMMA2, *settings(compute="f64"), "--plan", "none", "--random-data", "--steps", 1, "--backend", "cuda", env=self.devices, code=1)
+        self.assertRegex(result.error, r"attention \d+ changes its scores by kernel 'scores_\d+', which calls the C library .*run the program with --backend cpu")
 
     def test_checkpoints_go_on_elsewhere(self):
         model = ["mlp", *settings(mesh(dp=2), width=16, inner=32, length=8, depth=1, vocab=64, batch=8)]

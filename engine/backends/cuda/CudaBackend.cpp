@@ -65,7 +65,7 @@ Status CudaBackend::loadReductions() {
 
 Status CudaBackend::load(const program::Program &program) {
   contextCount = 3 + program.mesh()->size();
-  if (Status status = attentions.load(program, *device); !status.ok()) // refuses the most, and takes next to nothing
+  if (Status status = attentions.load(program, *device); !status.ok()) // refuses the most, and takes little
     return status;
   if (Status status = products.load(program, *device, by, workers); !status.ok())
     return status;

@@ -39,7 +39,7 @@ CudaScores::CudaScores(const program::Attention &a, const CudaDevice &device)
       elementBytes(static_cast<int64_t>(program::sizeOf(a.type()))), floatBytes(std::max<int64_t>(elementBytes, sizeof(float))),
       attentionTile(kinds(a).front().tile()), sight{causal, placed, a.back(), a.ahead()} {
   for (uint32_t number : *a.kernels())
-    kernels.push_back({number, nullptr, nullptr});
+    kernels.push_back({number, 0, nullptr, nullptr});
   program::AttentionOperands operands = program::attentionOperands(a);
   for (uint32_t i = 0; i < operands.data; ++i)
     data.push_back(read(*a.data()->Get(i), operands.inputs - operands.data + i));
@@ -130,6 +130,9 @@ void CudaScores::layOut() {
   for (const Datum &slope : slopes)
     entries += slope.entries > 0;
   size_t ofFirst = inputs + 1 + (drops ? 1 : 0), ofSecond = inputs + 2 + slopes.size() + entries;
+  kernels.front().buffers = ofFirst;
+  if (gradient)
+    kernels.back().buffers = ofSecond;
   firstTable = pointers(ofFirst);
   secondTable = gradient ? pointers(ofSecond) : 0;
   rowsAt = take(program::scoreRows * int64_t(sizeof(int32_t)));
@@ -225,13 +228,12 @@ Status CudaScores::take(const std::vector<GpuKernel> &all, const std::vector<Han
   for (size_t i = 0; i < kernels.size(); ++i) {
     ScoreKernel &kernel = kernels[i];
     kernel.lines = &all[kernel.number], kernel.entry = entries[kernel.number];
-    size_t wanted = i == 0 ? 3 + data.size() + 1 + (drops ? 1 : 0) : 0;
     if (kernel.lines->onHost)
       return Status::badInput(
           "changes its scores by kernel '" + kernel.lines->name +
-          "', which takes a function of the C library (exp, log, tanh or erf in float64), which the cuda backend cannot do: "
-          "run the program with --backend cpu");
-    if (!kernel.lines->many || (wanted && kernel.lines->buffers.size() != wanted))
+          "', which calls the C library (sin, cos; in float64 exp, log, tanh and erf too): the cuda backend cannot do that yet, run the "
+          "program with --backend cpu");
+    if (!kernel.lines->many || kernel.lines->buffers.size() != kernel.buffers)
       return Status::badInput("changes its scores by kernel '" + kernel.lines->name + "', whose entry is of another kind: compile it anew");
   }
   return {};

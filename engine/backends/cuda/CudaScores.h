@@ -78,6 +78,7 @@ private:
   };
   struct ScoreKernel {
     uint32_t number = 0;
+    size_t buffers = 0; ///< that it takes
     const GpuKernel *lines = nullptr;
     Handle entry = nullptr;
   };
