@@ -86,8 +86,8 @@ class CudaTest(DriverTest):
         """In float32 they have the processor's bits; of bf16 those that have other ones stay npar's own where bits are to match."""
         program = self.folder / "model.npx"
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
-        for plan, products, ways in ((mesh(dp=2, tp=2), "library", ["1", "2 processes"]), (mesh(dp=2) | {"compute": "bf16"}, "matching", ["1"])):
-            self.npar("compile", *GPT2, *settings(plan), "--target", "cuda:sm_80", "-o", program)
+        for plan, products, ways in ((degrees(dp=2, tp=2), "library", ["1", "2 processes"]), (degrees(dp=2) | {"compute": "bf16"}, "matching", ["1"])):
+            self.npar("compile", "gpt2", *settings(SMALL, depth=1), *settings(plan), "--target", "cuda:sm_80", "-o", program)
             processor = self.told(program, "1")
             for way in ways:
                 with self.subTest(f"{products} {plan}: {way}"):
