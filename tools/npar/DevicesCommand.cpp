@@ -33,6 +33,7 @@ nlohmann::ordered_json jsonOf(const DeviceSurvey &survey) {
   json["cublaslt"] = wordOrNull(survey.cublasLt);
   json["cublaslt_trouble"] = wordOrNull(survey.cublasLtTrouble);
   json["nccl"] = wordOrNull(survey.nccl);
+  json["nccl_trouble"] = wordOrNull(survey.ncclTrouble);
   json["target"] = wordOrNull(survey.target);
   return json;
 }
@@ -58,7 +59,9 @@ std::string textOf(const DeviceSurvey &survey) {
     text += fmt::format("CUDA driver  {}\n", survey.driver);
   text += fmt::format("cuBLASLt     {}\n", survey.cublasLt.empty() ? survey.cublasLtTrouble + "; matrix products are npar's own kernels"
                                                                    : survey.cublasLt + "; multiplies with --products matching or library");
-  text += fmt::format("NCCL         {}\n", survey.nccl.empty() ? "not found" : survey.nccl + "; npar does not use it yet");
+  text += fmt::format("NCCL         {}\n", survey.nccl.empty()
+                                               ? survey.ncclTrouble + "; messages between processes go by the processors' memory"
+                                               : survey.nccl + "; carries messages between the GPUs of several processes");
   text +=
       survey.trouble.empty()
           ? fmt::format("npar uses    the processor; with --backend cuda a GPU, for programs compiled with --target {}\n", survey.target)

@@ -26,10 +26,12 @@ Status NcclLibrary::load() {
   const char *given = std::getenv("NPAR_NCCL");
   std::string path = given && *given ? given : "libnccl.so.2";
   void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *why = ::dlerror();
-    return Status::badInput("there is no NCCL: " + std::string(why ? why : path + " cannot be loaded"));
-  }
+  const char *why = library ? nullptr : ::dlerror();
+  std::string trouble = why ? why : path + " cannot be loaded";
+  if (!library && !(given && *given)) // where CUDA's toolkit is by default
+    library = ::dlopen("/usr/local/cuda/lib64/libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return Status::badInput("there is no NCCL: " + trouble);
   std::string missing;
   auto find = [&](auto &function, const char *name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));

@@ -3,11 +3,11 @@
 
 #include "engine/backends/cuda/CublasLt.h"
 #include "engine/backends/cuda/CudaDevice.h"
+#include "engine/backends/cuda/NcclLibrary.h"
 #include "engine/product/InstructionSet.h"
 #include "engine/runtime/MachineMemory.h"
 #include "engine/runtime/WorkerCount.h"
 
-#include <dlfcn.h>
 #include <fstream>
 
 namespace npar::driver {
@@ -64,19 +64,6 @@ GpuFacts surveyGpu(const cuda::CudaDriver &driver, int ordinal) {
   return facts;
 }
 
-/// "2.28.3" of 22803.
-std::string libraryVersion(int number) {
-  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);
-}
-
-/// The first library that can be loaded stays so to the end of the process: some cannot be unloaded.
-template <class Function> Function findIn(std::initializer_list<const char *> libraries, const char *symbol) {
-  for (const char *library : libraries)
-    if (void *handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL))
-      return reinterpret_cast<Function>(::dlsym(handle, symbol));
-  return nullptr;
-}
-
 } // namespace
 
 DeviceSurvey surveyDevices() {
@@ -97,9 +84,10 @@ DeviceSurvey surveyDevices() {
     survey.cublasLt = cuda::cublasLtVersionText((*library)->version());
   else
     survey.cublasLtTrouble = library.status().message();
-  if (auto version = findIn<int (*)(int *)>({"libnccl.so.2"}, "ncclGetVersion"))
-    if (int number = 0; version(&number) == 0)
-      survey.nccl = libraryVersion(number);
+  if (Result<const cuda::NcclLibrary *> library = cuda::NcclLibrary::open(); library.ok())
+    survey.nccl = (*library)->version();
+  else
+    survey.ncclTrouble = library.status().message();
   return survey;
 }
 
