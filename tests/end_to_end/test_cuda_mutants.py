@@ -10,13 +10,15 @@ import shutil
 import subprocess
 import unittest
 
-from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
+from driver import BUILD, LONG, ROOT, SMALL, DriverTest, mesh, settings
 
 RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 MODEL = ["gpt2", *settings(SMALL, depth=2, width=16, heads=2, length=8, vocab=64, batch=8), *settings(mesh(dp=2, pp=2), zero=1)]
 # First in float64, where the processor runs what is made of exp and tanh: in other types it has scalars alone, the same for all ranks.
 TYPES = ["f64", "f32"]
+# Attention with biases of every shape, in four pieces.
+SCORES = [ROOT / "tests" / "end_to_end" / "attention.npar", "--plan", "divided", *settings(cp=4, rate=0.3, depth=1)]
 
 # What may be left out there without anybody noticing, and why.
 HARMLESS = {
@@ -51,24 +53,38 @@ class MutantsTest(DriverTest):
         self.sites = re.findall(r"calls of (\S+@\S+)", done.stderr)
         return sorted(done.stdout.splitlines()) if done.returncode == 0 else f"exit code {done.returncode}"
 
+    def sites_of(self, model):
+        """Of a model that is trained: its program, what is printed, and the names of all places."""
+        program = self.folder / "model.npx"
+        self.npar("compile", *model, "--target", "cuda:sm_80", "-o", program)
+        good = self.told(program, NPAR_STANDIN_SITES="1")
+        self.assertEqual(len(good), 8, good)  # of two sessions three steps and a hash
+        sites = {site: self.name_of(site) for site in self.sites}
+        return program, good, sites
+
     def test_each_is_noticed(self):
         tried = {}
         for compute in TYPES:
-            program = self.folder / "model.npx"
-            self.npar("compile", *MODEL, *settings(compute=compute), "--target", "cuda:sm_80", "-o", program)
-            good = self.told(program, NPAR_STANDIN_SITES="1")
-            self.assertEqual(len(good), 8, good)  # of two sessions three steps and a hash
-            sites = {site: self.name_of(site) for site in self.sites if site not in tried}
-            tried |= sites
-            for site, name in sites.items():
-                if not LONG and name not in ALWAYS_NOTICED:
-                    continue
-                with self.subTest(name):
-                    seeds = range(1, 2 if name in HARMLESS else SEEDS + 1)
-                    noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in seeds)
-                    self.assertTrue(noticed or name in HARMLESS)
+            program, good, sites = self.sites_of([*MODEL, *settings(compute=compute)])
+            fresh = {site: name for site, name in sites.items() if site not in tried}
+            tried |= fresh
+            self.expect_noticed(program, good, {site: name for site, name in fresh.items() if LONG or name in ALWAYS_NOTICED})
         self.assertGreater(len(tried), 15)
         self.assertLessEqual({*ALWAYS_NOTICED, "cuLaunchKernel in npar::engine::cuda::CudaProducts::start"}, set(tried.values()))
+
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_each_is_noticed_where_scores_change(self):
+        program, good, sites = self.sites_of(SCORES)
+        own = {site: name for site, name in sites.items() if "::CudaScores" in name}
+        self.assertGreater(len(own), 10)
+        self.expect_noticed(program, good, own)
+
+    def expect_noticed(self, program, good, sites):
+        for site, name in sites.items():
+            with self.subTest(name):
+                seeds = range(1, 2 if name in HARMLESS else SEEDS + 1)
+                noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in seeds)
+                self.assertTrue(noticed or name in HARMLESS)
 
 
 if __name__ == "__main__":
