@@ -70,7 +70,7 @@ class MutantsTest(DriverTest):
             tried |= fresh
             self.expect_noticed(program, good, {site: name for site, name in fresh.items() if LONG or name in ALWAYS_NOTICED})
         self.assertGreater(len(tried), 15)
-        self.assertLessEqual({*ALWAYS_NOTICED, "cuLaunchKernel in npar::engine::cuda::CudaProducts::start"}, set(tried.values()))
+        self.assertLessEqual({*ALWAYS_NOTICED, "cuLaunchKernel in npar::engine::cuda::CudaProducts::launch"}, set(tried.values()))
 
     @unittest.skipUnless(LONG, "NPAR_LONG is not set")
     def test_each_is_noticed_where_scores_change(self):
