@@ -1,11 +1,13 @@
 // Ranks on GPUs of several processes, joined by NCCL: what holds for ranks of one process holds for those of several.
 #include "engine/backends/Backends.h"
+#include "engine/backends/cuda/NcclAbi.h"
 #include "engine/comm/device/DeviceCommunicator.h"
 #include "tests/engine/comm/ConformanceGroup.h"
 #include "tests/engine/comm/process/QueueProcesses.h"
 #include "tests/engine/comm/process/RandomOperations.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 
 namespace npar::testing {
 namespace {
@@ -121,6 +123,25 @@ TEST(NcclTest, anAbortEndsMessagesUnderWay) {
   world.sessions[0].communicator->abort(Status::runFailed("rank 9 broke"));
   ASSERT_TRUE(group.answers[0].done());
   EXPECT_EQ(group.answers[0].status.message(), "rank 9 broke");
+}
+
+// NCCL itself, where it is: whatever npar calls is there.
+TEST(NcclTest, theLibraryHasWhatIsCalled) {
+  void *library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    library = ::dlopen("/usr/local/cuda/lib64/libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    GTEST_SKIP() << "libnccl.so.2 is not installed";
+#define NPAR_NCCL_NAME(MEMBER, SYMBOL, RESULT, PARAMETERS) #SYMBOL,
+  for (const char *name : {NPAR_NCCL_FUNCTIONS(NPAR_NCCL_NAME)})
+    EXPECT_NE(::dlsym(library, name), nullptr) << name;
+#undef NPAR_NCCL_NAME
+  int version = 0;
+  auto getVersion = reinterpret_cast<decltype(cuda::NcclFunctions::getVersion)>(::dlsym(library, "ncclGetVersion"));
+  ASSERT_NE(getVersion, nullptr);
+  EXPECT_EQ(getVersion(&version), cuda::NcclCode::Success);
+  EXPECT_GE(version, 21400);
+  std::printf("NCCL %d\n", version);
 }
 
 } // namespace
