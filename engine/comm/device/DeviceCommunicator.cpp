@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <map>
 
 namespace npar::engine {
 
@@ -15,55 +13,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
-
-/// What a process says of its device: two texts, of which the second is empty where the first is why it has none to join.
-struct Introduction {
-  std::string library, device;
-  std::vector<uint8_t> bytes() const {
-    std::string text = library + '\0' + device;
-    return {text.begin(), text.end()};
-  }
-  static Introduction of(const std::vector<uint8_t> &bytes) {
-    auto end = std::find(bytes.begin(), bytes.end(), 0);
-    return {std::string(bytes.begin(), end), std::string(end == bytes.end() ? end : end + 1, bytes.end())};
-  }
-};
-
-Introduction introduce(DeviceNetwork *network) {
-  if (!network)
-    return {"its backend has no devices that could be joined", ""};
-  Result<std::string> name = network->name();
-  if (!name.ok())
-    return {name.status().message(), ""};
-  Result<std::string> device = network->device();
-  return device.ok() ? Introduction{*name, *device} : Introduction{device.status().message(), ""};
-}
-
-/// Empty, or why these devices cannot be joined.
-std::string whyApart(const std::vector<Introduction> &all) {
-  auto process = [](size_t i) { return "process " + std::to_string(i); };
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].device.empty())
-      return process(i) + ": " + all[i].library;
-    if (all[i].library != all[0].library)
-      return process(0) + " has " + all[0].library + ", and " + process(i) + " has " + all[i].library;
-    for (size_t j = 0; j < i; ++j)
-      if (all[i].device == all[j].device)
-        return process(j) + " and " + process(i) + " share a device";
-  }
-  return "";
-}
-
-/// All that the members of a group will post in a training step, in order.
-struct PlannedInGroup {
-  const Group *group = nullptr;
-  uint64_t digest = 0;
-  void add(const Envelope &of) {
-    for (uint64_t value : {uint64_t{of.key.event}, uint64_t{of.key.micro}, of.key.transfer, of.members, of.parts, of.digest,
-                           uint64_t{of.kind}, uint64_t{of.op}, uint64_t{of.type}})
-      digest = (digest ^ value) * uint64_t{0x9E3779B97F4A7C15} + (digest >> 29);
-  }
-};
 
 } // namespace
 
@@ -83,75 +32,9 @@ DeviceCommunicator::~DeviceCommunicator() {
   thread.join();
 }
 
-Result<std::vector<uint8_t>> DeviceCommunicator::agree() {
-  Result<std::vector<std::vector<uint8_t>>> said = inner->gather(introduce(backend.network()).bytes(), options.timeoutSeconds);
-  if (!said.ok())
-    return said.status();
-  std::vector<Introduction> all;
-  for (const std::vector<uint8_t> &bytes : *said)
-    all.push_back(Introduction::of(bytes));
-  processes = static_cast<uint32_t>(all.size());
-  if (std::string why = whyApart(all); !why.empty())
-    return Status::badInput("devices are not joined: " + why);
-  // Whatever fails in one process alone all have to hear, so it travels as the text of a job of no bytes.
-  std::vector<uint8_t> own;
-  std::string wrong;
-  if (process == 0) {
-    Result<std::vector<uint8_t>> made = backend.network()->newJob();
-    if (made.ok())
-      own = *made;
-    else
-      wrong = made.status().message();
-  }
-  own.insert(own.begin(), wrong.empty() ? 1 : 0);
-  own.insert(own.end(), wrong.begin(), wrong.end());
-  said = inner->gather(own, options.timeoutSeconds);
-  if (!said.ok())
-    return said.status();
-  std::vector<uint8_t> job = said->front();
-  bool made = job.front() == 1;
-  job.erase(job.begin());
-  if (!made)
-    return Status::runFailed("process 0: " + std::string(job.begin(), job.end()));
-  return job;
-}
-
-/// Operations meet by their order, so what each process will post in a group has to be the same: all compare digests of it.
-Status DeviceCommunicator::compare(const std::vector<const Operation *> &operations) {
-  std::map<uint64_t, PlannedInGroup> planned; // by the group's digest
-  for (const Operation *operation : operations) {
-    const Group &group = groups.of(*operation);
-    PlannedInGroup &all = planned[group.digest];
-    all.group = &group;
-    if (group.members[group.ownParty().members.front()] == operation->rank())
-      all.add(Envelope(*operation, group, 0));
-  }
-  std::vector<uint64_t> own;
-  for (const auto &[digest, all] : planned)
-    own.insert(own.end(), {digest, all.digest});
-  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
-  auto said = inner->gather({bytes, bytes + own.size() * sizeof(uint64_t)}, options.timeoutSeconds);
-  if (!said.ok())
-    return said.status();
-  for (const auto &[digest, all] : planned)
-    for (const Party &party : all.group->parties) {
-      const std::vector<uint8_t> &theirs = (*said)[party.process];
-      bool same = false;
-      for (size_t at = 0; at + 2 * sizeof(uint64_t) <= theirs.size(); at += 2 * sizeof(uint64_t)) {
-        uint64_t pair[2];
-        std::memcpy(pair, theirs.data() + at, sizeof pair);
-        same |= pair[0] == digest && pair[1] == all.digest;
-      }
-      if (!same)
-        return Status(Code::Internal, "processes " + std::to_string(process) + " and " + std::to_string(party.process) +
-                                          " plan different communication for the group of rank " + std::to_string(all.group->members[0]));
-    }
-  return {};
-}
-
 Status DeviceCommunicator::prepare(const CommunicationPlan &plan) {
   process = plan.sessionOf[static_cast<size_t>(plan.ranks.front())];
-  Result<std::vector<uint8_t>> job = agree();
+  Result<DeviceJob> job = agreeOnDevices(*inner, backend.network(), process, options.timeoutSeconds);
   if (!job.ok()) {
     if (options.required || job.status().code() != Code::BadInput)
       return job.status();
@@ -175,7 +58,7 @@ Status DeviceCommunicator::prepare(const CommunicationPlan &plan) {
     plans[operation->tag] = std::move(made);
   }
   scratchBytes = bytes;
-  if (Status status = compare(own.operations); !status.ok())
+  if (Status status = comparePlans(*inner, groups, own.operations, process, options.timeoutSeconds); !status.ok())
     return status;
   if (Status status = inner->prepare(others); !status.ok())
     return status;
@@ -183,7 +66,7 @@ Status DeviceCommunicator::prepare(const CommunicationPlan &plan) {
   return startThread(std::move(*job));
 }
 
-Status DeviceCommunicator::startThread(std::vector<uint8_t> job) {
+Status DeviceCommunicator::startThread(DeviceJob job) {
   std::future<Status> ready = joined.get_future();
   thread = std::thread([this, job = std::move(job)] { run(job); });
   return ready.get();
@@ -293,7 +176,7 @@ Result<std::vector<std::vector<uint8_t>>> DeviceCommunicator::gather(const std::
   return inner->gather(own, timeoutSeconds);
 }
 
-Status DeviceCommunicator::join(const std::vector<uint8_t> &job) {
+Status DeviceCommunicator::join(const DeviceJob &job) {
   double end = now() + options.timeoutSeconds;
   auto joining = std::make_shared<bool>(true);
   auto goOn = [this, end, joining]() -> Status {
@@ -305,7 +188,7 @@ Status DeviceCommunicator::join(const std::vector<uint8_t> &job) {
       return Status(Code::Timeout, "the devices of the processes have not found each other in time");
     return {};
   };
-  Result<std::unique_ptr<DeviceMessages>> made = backend.network()->join(job, processes, process, goOn);
+  Result<std::unique_ptr<DeviceMessages>> made = backend.network()->join(job.id, job.processes, process, goOn);
   if (!made.ok())
     return made.status();
   *joining = false;
@@ -315,7 +198,7 @@ Status DeviceCommunicator::join(const std::vector<uint8_t> &job) {
   return takeScratch(bytes);
 }
 
-void DeviceCommunicator::run(const std::vector<uint8_t> &job) {
+void DeviceCommunicator::run(const DeviceJob &job) {
   backend.enterThread();
   Status status = join(job);
   bool ended = !messages;

@@ -2,11 +2,11 @@
 // communicator.
 #pragma once
 
+#include "engine/comm/device/DeviceAgreement.h"
 #include "engine/comm/device/DevicePlan.h"
 #include "engine/comm/process/Lanes.h"
 #include "engine/comm/process/Meetings.h"
 #include "engine/comm/process/TurnRules.h"
-#include "engine/device/DeviceNetwork.h"
 
 #include <condition_variable>
 #include <future>
@@ -49,10 +49,7 @@ private:
     std::vector<Operation> members;
     std::list<Flight>::iterator self;
   };
-  /// What decides whether devices can be joined, and the job that they then join with; an error is the other processes' word.
-  Result<std::vector<uint8_t>> agree();
-  Status compare(const std::vector<const Operation *> &operations);
-  Status startThread(std::vector<uint8_t> job);
+  Status startThread(DeviceJob job);
   /// The first one counts.
   void stop(const Status &status);
   Status reasonToStop() const;
@@ -61,8 +58,8 @@ private:
   void land(Flight &flight, const Status &status);
 
   // On the thread:
-  void run(const std::vector<uint8_t> &job);
-  Status join(const std::vector<uint8_t> &job);
+  void run(const DeviceJob &job);
+  Status join(const DeviceJob &job);
   Status start(const Flight &flight);
   Status carryOut(const DevicePlan &plan, const Flight &flight);
   Status takeScratch(uint64_t bytes);
@@ -76,7 +73,7 @@ private:
   Backend &backend;
   const DeviceLinkOptions options;
   bool direct = false; ///< devices are joined
-  uint32_t process = 0, processes = 0;
+  uint32_t process = 0;
   Groups groups;
   TurnRules rules;
   Meetings meetings;
