@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -157,7 +158,7 @@ class Members {
 public:
   Members(Backend &backend, const Drawn &drawn, uint64_t seed) : backend(backend), drawn(drawn), seed(seed) {}
   ~Members() {
-    for (const auto &[memory, bytes] : taken)
+    for (const auto &[memory, bytes] : all)
       backend.release(memory, bytes);
   }
   Operation &add(uint32_t member) {
@@ -196,16 +197,21 @@ public:
 private:
   uint64_t outputBytes(const Part &part) const { return part.outputs * program::sizeOf(part.sizes.type); }
   DeviceAddress memoryOf(const std::vector<uint8_t> &bytes) {
-    DeviceAddress memory = *backend.allocate(bytes.size());
+    Result<DeviceAddress> taken = backend.allocate(bytes.size());
+    if (!taken.ok()) {
+      std::fprintf(stderr, "%s\n", taken.status().message().c_str());
+      std::abort();
+    }
+    DeviceAddress memory = *taken;
     backend.copyIn(memory, bytes.data(), bytes.size());
     (void)waitUntilDone(backend);
-    taken.emplace_back(memory, bytes.size());
+    all.emplace_back(memory, bytes.size());
     return memory;
   }
   Backend &backend;
   const Drawn &drawn;
   uint64_t seed;
-  std::vector<std::pair<DeviceAddress, uint64_t>> taken;
+  std::vector<std::pair<DeviceAddress, uint64_t>> all;
 };
 
 /// Every process has a rank at least; how many more is drawn.
