@@ -1,8 +1,7 @@
 // Opens the driver's library and fills the table of its functions.
 #include "engine/backends/cuda/CudaDriver.h"
 
-#include <cstdlib>
-#include <dlfcn.h>
+#include "engine/backends/cuda/LibraryFile.h"
 
 namespace npar::engine::cuda {
 
@@ -28,27 +27,17 @@ Result<const CudaDriver *> CudaDriver::open() {
 }
 
 Status CudaDriver::load() {
-  const char *given = std::getenv("NPAR_CUDA_DRIVER");
-  std::string path = given && *given ? given : "libcuda.so.1";
-  void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *why = ::dlerror();
-    return Status::badInput("there is no CUDA driver: " + std::string(why ? why : path + " cannot be loaded"));
-  }
-  std::string missing;
-  auto find = [&](auto &function, const char *name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-    if (!function)
-      missing += (missing.empty() ? "" : ", ") + std::string(name);
-  };
-#define NPAR_CUDA_FIND(MEMBER, SYMBOL, PARAMETERS) find(functions.MEMBER, #SYMBOL);
+  Result<LibraryFile> library = LibraryFile::open("CUDA driver", "NPAR_CUDA_DRIVER", {"libcuda.so.1"});
+  if (!library.ok())
+    return library.status();
+#define NPAR_CUDA_FIND(MEMBER, SYMBOL, PARAMETERS) library->find(functions.MEMBER, #SYMBOL);
   NPAR_CUDA_FUNCTIONS(NPAR_CUDA_FIND)
 #undef NPAR_CUDA_FIND
   if (functions.driverGetVersion && functions.driverGetVersion(&driverVersion) == Code::Success && driverVersion < neededVersion)
     return Status::badInput("the CUDA driver is of version " + versionText(driverVersion) + ", and " + versionText(neededVersion) +
                             " is needed: install a newer driver");
-  if (!missing.empty())
-    return Status::badInput("the CUDA driver '" + path + "' lacks " + missing);
+  if (Status status = library->complete(); !status.ok())
+    return Status::badInput("the " + status.message());
   Code code = functions.init(0);
   if (code == Code::Success)
     code = functions.deviceGetCount(&deviceCount);

@@ -1,15 +1,11 @@
 // Opens NCCL and fills the table of its functions.
 #include "engine/backends/cuda/NcclLibrary.h"
 
-#include <cstdlib>
-#include <dlfcn.h>
+#include "engine/backends/cuda/LibraryFile.h"
+
 #include <utility>
 
 namespace npar::engine::cuda {
-
-static std::string versionOf(int number) {
-  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." + std::to_string(number % 100);
-}
 
 Result<const NcclLibrary *> NcclLibrary::open() {
   // What it lacks it goes on lacking. Never destroyed, since its threads live on.
@@ -23,33 +19,21 @@ Result<const NcclLibrary *> NcclLibrary::open() {
 }
 
 Status NcclLibrary::load() {
-  const char *given = std::getenv("NPAR_NCCL");
-  std::string path = given && *given ? given : "libnccl.so.2";
-  void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const char *why = library ? nullptr : ::dlerror();
-  std::string trouble = why ? why : path + " cannot be loaded";
-  if (!library && !(given && *given)) // where CUDA's toolkit is by default
-    library = ::dlopen("/usr/local/cuda/lib64/libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return Status::badInput("there is no NCCL: " + trouble);
-  std::string missing;
-  auto find = [&](auto &function, const char *name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-    if (!function)
-      missing += (missing.empty() ? "" : ", ") + std::string(name);
-  };
-#define NPAR_NCCL_FIND(MEMBER, SYMBOL, RESULT, PARAMETERS) find(functions.MEMBER, #SYMBOL);
+  Result<LibraryFile> library = LibraryFile::open("NCCL", "NPAR_NCCL", {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2"});
+  if (!library.ok())
+    return library.status();
+#define NPAR_NCCL_FIND(MEMBER, SYMBOL, RESULT, PARAMETERS) library->find(functions.MEMBER, #SYMBOL);
   NPAR_NCCL_FUNCTIONS(NPAR_NCCL_FIND)
 #undef NPAR_NCCL_FIND
   if (functions.getVersion && functions.getVersion(&number) == NcclCode::Success && number < neededNccl)
-    return Status::badInput("NCCL is of version " + versionOf(number) + ", and " + versionOf(neededNccl) +
+    return Status::badInput("NCCL is of version " + libraryVersion(static_cast<size_t>(number)) + ", and " + libraryVersion(neededNccl) +
                             " is needed: install a newer one");
-  if (!missing.empty())
-    return Status::badInput("NCCL '" + path + "' lacks " + missing);
-  return number > 0 ? Status() : Status::badInput("NCCL '" + path + "' does not say its version");
+  if (Status status = library->complete(); !status.ok())
+    return status;
+  return number > 0 ? Status() : Status::badInput("NCCL does not say its version");
 }
 
-std::string NcclLibrary::version() const { return versionOf(number); }
+std::string NcclLibrary::version() const { return libraryVersion(static_cast<size_t>(number)); }
 
 Status NcclLibrary::check(NcclCode code, const std::string &what, void *communicator) const {
   if (code == NcclCode::Success || code == NcclCode::InProgress)

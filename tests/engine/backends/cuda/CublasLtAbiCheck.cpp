@@ -1,20 +1,12 @@
 // Compares npar's declarations of cuBLASLt's interface with those of cublasLt.h. It is enough that this compiles.
 #include "engine/backends/cuda/CublasLtAbi.h"
+#include "tests/engine/backends/cuda/Alike.h"
 
 #include <cublasLt.h>
 #include <type_traits>
 
 namespace npar::engine::cuda {
 namespace {
-
-/// Alike to a caller: pointers, or numbers of one size and kind.
-template <class Ours, class Theirs>
-constexpr bool alike = std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-                       sizeof(Ours) == sizeof(Theirs) && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-
-template <class Ours, class Theirs> struct Agree : std::false_type {};
-template <class... Ours, class... Theirs>
-struct Agree<LtCode (*)(Ours...), cublasStatus_t (*)(Theirs...)> : std::bool_constant<(alike<Ours, Theirs> && ...)> {};
 
 #define NPAR_CUBLASLT_AGREE(MEMBER, SYMBOL, PARAMETERS)                                                                                    \
   static_assert(Agree<decltype(LtFunctions::MEMBER), decltype(&SYMBOL)>::value, #SYMBOL " is declared otherwise in cublasLt.h");

@@ -1,20 +1,11 @@
 // Compares npar's declarations of the CUDA driver's interface with those of cuda.h. It is enough that this compiles.
 #include "engine/backends/cuda/CudaAbi.h"
+#include "tests/engine/backends/cuda/Alike.h"
 
 #include <cuda.h>
-#include <type_traits>
 
 namespace npar::engine::cuda {
 namespace {
-
-/// Alike to a caller: pointers, or numbers of one size and kind.
-template <class Ours, class Theirs>
-constexpr bool alike = std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-                       sizeof(Ours) == sizeof(Theirs) && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-
-template <class Ours, class Theirs> struct Agree : std::false_type {};
-template <class... Ours, class... Theirs>
-struct Agree<Code (*)(Ours...), CUresult (*)(Theirs...)> : std::bool_constant<(alike<Ours, Theirs> && ...)> {};
 
 #define NPAR_CUDA_AGREE(MEMBER, SYMBOL, PARAMETERS)                                                                                        \
   static_assert(Agree<decltype(Functions::MEMBER), decltype(&SYMBOL)>::value, #SYMBOL " is declared otherwise in cuda.h");

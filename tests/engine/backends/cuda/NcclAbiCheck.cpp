@@ -1,21 +1,12 @@
 // Compares npar's declarations of NCCL's interface with those of nccl.h. It is enough that this compiles.
 #include "engine/backends/cuda/NcclAbi.h"
+#include "tests/engine/backends/cuda/Alike.h"
 
 #include <cstring>
 #include <nccl.h>
-#include <type_traits>
 
 namespace npar::engine::cuda {
 namespace {
-
-/// Alike to a caller: pointers, or anything else of one size.
-template <class Ours, class Theirs>
-constexpr bool alike = std::is_void_v<Ours> == std::is_void_v<Theirs> &&std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-                       sizeof(Ours) == sizeof(Theirs);
-
-template <class Ours, class Theirs> struct Agree : std::false_type {};
-template <class Given, class Taken, class... Ours, class... Theirs>
-struct Agree<Given (*)(Ours...), Taken (*)(Theirs...)> : std::bool_constant<alike<Given, Taken> && (alike<Ours, Theirs> && ...)> {};
 
 #define NPAR_NCCL_AGREE(MEMBER, SYMBOL, RESULT, PARAMETERS)                                                                                \
   static_assert(Agree<decltype(NcclFunctions::MEMBER), decltype(&SYMBOL)>::value, #SYMBOL " is declared otherwise in nccl.h");
