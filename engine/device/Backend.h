@@ -15,11 +15,13 @@
 
 namespace npar::engine {
 
+constexpr uint32_t noLane = ~uint32_t{0};
+
 /// All calls are thread-safe once `load` has returned, and none of them allocates memory for tensors but `allocate`.
 ///
-/// Those from `copyIn` to `runAttention` start work. What one thread starts happens in this order, and after all that was complete before;
-/// threads whose work depends on each other's wait for completions. A device with streams can so give each thread one. Where
-/// `asynchronous()` is false the work is done when the call returns.
+/// Those from `copyIn` to `runAttention` start work. Where `asynchronous()` is false it is done when the call returns. Else it is of the
+/// lane that the thread has entered, or of the thread itself: what is started in one of these happens in this order, and after all that was
+/// complete before; whatever depends on work of another one waits for its completion. A device with streams can so give each lane one.
 class Backend {
 public:
   virtual ~Backend() = default;
@@ -28,6 +30,21 @@ public:
   virtual bool computes() const = 0;
   /// Whether work may go on after the call that starts it: then only `whenDone` says when it is done.
   virtual bool asynchronous() const = 0;
+
+  /// After `load`, before any lane is entered: there will be `count` of them, numbered from 0. Takes what each of them needs.
+  virtual Status prepareLanes(uint32_t count) { return (void)count, Status(); }
+  /// What the calling thread starts from now on is of this lane, until it enters another one; `noLane`: of the thread itself, as in the
+  /// beginning. A lane is one thread's at a time, and what that has written before is seen by the next.
+  virtual void enterLane(uint32_t lane) { (void)lane; }
+  /// Whether work of a lane can be kept, to be started again as a whole.
+  virtual bool canRecord() const { return false; }
+  /// What the thread starts from now on in its lane is kept and not done. Nothing of it may be started there for the first time: what work
+  /// needs to be started is taken then.
+  virtual void beginRecording() {}
+  /// The number of what was kept in this lane.
+  virtual Result<uint32_t> endRecording() { return Status(Code::Internal, "this device records nothing"); }
+  /// Starts what was kept with this number in the thread's lane, on the same memory, with the numbers that contexts of kernels have now.
+  virtual void replay(uint32_t recording) { (void)recording; }
 
   /// Takes over kernels, matrix products and attentions of a verified program: finds its own code (program::DeviceCode) and refuses what
   /// this device cannot run. Called once, before anything runs.
@@ -69,8 +86,8 @@ public:
   /// that of a kernel, stay valid until the work is done.
   virtual Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) = 0;
 
-  /// Completes when all that this thread has started is done, with the first error of it: work that is started afterwards, anywhere, sees
-  /// the results.
+  /// Completes when all that was started in this thread's lane is done, with the first error of it: work that is started afterwards,
+  /// anywhere, sees the results.
   virtual void whenDone(Completion &completion) = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "engine/runtime/ChainRunner.h"
 #include "engine/runtime/Failure.h"
 #include "engine/runtime/Operations.h"
+#include "engine/runtime/StepChains.h"
 #include "engine/runtime/VirtualTimeline.h"
 #include "engine/runtime/Watchdog.h"
 
@@ -37,13 +38,12 @@ private:
 } // namespace
 
 struct Executor::State {
-  /// A step that goes on after the worker has left it (communication; all work of an asynchronous backend). It ends its chain, which is
-  /// released by the completion.
+  /// A step of which a completion tells that it is done, with all before it in its lane: it ends its chain.
   struct Started final : Completion {
     Started(State &state, uint32_t node) : state(state), node(node) {}
     void completed(const Status &status) override { state.finish(*this, status); }
     State &state;
-    uint32_t node, chain = 0;
+    uint32_t node, first = node; ///< first: since the completion before it in its lane
     double begin = 0;
   };
 
@@ -66,17 +66,20 @@ struct Executor::State {
   }
 
   void build();
-  std::vector<uint32_t> numberChains();
   void fillContexts();
   const int64_t *contextOf(const StepNode &node) const {
     return &contexts[(size_t(node.local) * size_t(program.micro_count()) + node.micro) * contextSize];
   }
-  bool endsElsewhere(const StepNode &node) const { return node.communicates() || (backend.asynchronous() && !node.joins()); }
+  bool began(uint32_t index);
   Status startWork(const StepNode &node);
   bool runChain(uint32_t chain);
   void runNode(uint32_t index);
+  void startLane(uint32_t chain);
+  Status record(uint32_t chain);
   bool startNode(Started &started);
   void finish(Started &started, const Status &status);
+  void release(const Started &started);
+  Status failureOf(const Started &started, const Status &status) const;
   void fail(uint32_t node, const Status &status);
   void expire();
   void record(uint32_t node, double begin, double end);
@@ -94,15 +97,16 @@ struct Executor::State {
   Announcer announcer;
   std::vector<int64_t> contexts; ///< one per rank of the session and micro-batch, contextSize each
   size_t contextSize = 0;
-  std::vector<uint32_t> heads; ///< of each chain, the step that it begins with
-  std::vector<uint32_t> next;  ///< by step: see chainsOf
+  StepChains chains;
+  std::vector<uint32_t> recordings; ///< by chain, of its lane; noIndex: there is none
+  bool records = false;             ///< in this step: everything has been started once
   std::unique_ptr<ChainRunner> runner;
   std::deque<Started> startedNodes;
-  std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex where the worker stays to the end
+  std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex where no completion tells of it
   VirtualTimeline timeline;        ///< when the backend does not compute
   double virtualOrigin = 0;
   std::vector<uint32_t> labelIds, laneIds; ///< in the trace: of labels, of nodes
-  int64_t trainingStep = 0;
+  int64_t trainingStep = 0, runs = 0;
   std::atomic<uint64_t> progress{0};
   Failure failure;
   Watchdog watchdog;
@@ -110,49 +114,23 @@ struct Executor::State {
 
 void Executor::State::build() {
   size_t count = graph.nodes.size();
+  LaneCut cut = options.trace ? LaneCut::Steps : options.record ? LaneCut::Communication : LaneCut::Tasks;
+  chains = backend.asynchronous() ? laneChains(program, graph, cut) : workerChains(graph);
   startedOf.assign(count, noIndex);
-  std::vector<bool> detaches(count);
   for (uint32_t i = 0; i < count; ++i)
-    if (endsElsewhere(graph.nodes[i])) {
-      detaches[i] = true;
+    if (chains.releases[i] != noIndex) {
       startedOf[i] = static_cast<uint32_t>(startedNodes.size());
       Started &started = startedNodes.emplace_back(*this, i);
       if (graph.nodes[i].communicates())
         operations.at(i).completion = &started;
     }
-  next = chainsOf(graph, detaches);
-  std::vector<uint32_t> chainOf = numberChains();
-  std::vector<std::pair<uint32_t, uint32_t>> edges;
-  for (uint32_t i = 0; i < count; ++i)
-    for (uint32_t e = graph.firstSuccessor[i]; next[i] == noIndex && e < graph.firstSuccessor[i + 1]; ++e)
-      edges.emplace_back(chainOf[i], chainOf[graph.successors[e]]);
-  runner = std::make_unique<ChainRunner>(arena, uint32_t(heads.size()), edges, [this](uint32_t chain) { return runChain(chain); });
+  recordings.assign(chains.heads.size(), noIndex);
+  runner = std::make_unique<ChainRunner>(arena, chains.count, chains.edges, [this](uint32_t chain) { return runChain(chain); });
   fillContexts();
   if (!backend.computes())
     timeline = planTimeline(graph, operations);
   if (options.trace)
     registerTrace(program, graph, operations, *options.trace, labelIds, laneIds);
-}
-
-/// By step: the chain that it belongs to.
-std::vector<uint32_t> Executor::State::numberChains() {
-  std::vector<bool> follows(next.size());
-  for (uint32_t follower : next)
-    if (follower != noIndex)
-      follows[follower] = true;
-  std::vector<uint32_t> chainOf(next.size());
-  for (uint32_t head = 0; head < next.size(); ++head) {
-    if (follows[head])
-      continue;
-    auto chain = static_cast<uint32_t>(heads.size());
-    heads.push_back(head);
-    for (uint32_t i = head; i != noIndex; i = next[i]) {
-      chainOf[i] = chain;
-      if (startedOf[i] != noIndex)
-        startedNodes[startedOf[i]].chain = chain;
-    }
-  }
-  return chainOf;
 }
 
 /// Contexts of kernels and attention: {data step, micro index, seed, coordinates...}.
@@ -200,8 +178,16 @@ Status Executor::State::startWork(const StepNode &node) {
   return Status(Code::Internal, "this step is no work for a backend");
 }
 
+/// False where it has ended in a completion, or will.
 bool Executor::State::runChain(uint32_t chain) {
-  for (uint32_t index = heads[chain]; index != noIndex; index = next[index]) {
+  if (chain >= chains.heads.size())
+    return false; // a completion ends it
+  uint32_t head = chains.heads[chain];
+  if (backend.asynchronous() && !graph.nodes[head].communicates()) {
+    startLane(chain);
+    return true;
+  }
+  for (uint32_t index = head; index != noIndex; index = chains.next[index]) {
     if (startedOf[index] != noIndex)
       return startNode(startedNodes[startedOf[index]]);
     runNode(index);
@@ -209,17 +195,23 @@ bool Executor::State::runChain(uint32_t chain) {
   return true;
 }
 
-void Executor::State::runNode(uint32_t index) {
-  const StepNode &node = graph.nodes[index];
+/// False: there is nothing to be done for it, or nothing any more.
+bool Executor::State::began(uint32_t index) {
   progress.fetch_add(1, std::memory_order_relaxed);
-  if (failure.happened() || node.joins())
-    return;
+  if (failure.happened() || graph.nodes[index].joins())
+    return false;
   failure.began(index);
   if (options.observer)
     options.observer->began(index);
+  return true;
+}
+
+void Executor::State::runNode(uint32_t index) {
+  if (!began(index))
+    return;
   double begin = options.trace ? clock.now() : 0;
   const uint64_t offers = WorkOffers::ofThisThread();
-  Status status = startWork(node);
+  Status status = startWork(graph.nodes[index]);
   if (WorkOffers::ofThisThread() != offers)
     runner->keepAwake();
   if (options.trace)
@@ -228,34 +220,83 @@ void Executor::State::runNode(uint32_t index) {
     fail(index, status);
 }
 
+/// Starts all steps of a lane's piece, one by one or by what was recorded of them. Its end is told of by a completion.
+void Executor::State::startLane(uint32_t chain) {
+  const uint32_t head = chains.heads[chain];
+  backend.enterLane(graph.nodes[head].local);
+  double begin = options.trace ? clock.now() : 0;
+  if (records && recordings[chain] == noIndex && !failure.happened())
+    if (Status status = record(chain); !status.ok())
+      fail(head, status);
+  uint32_t last = head;
+  for (uint32_t index = head; index != noIndex; last = index, index = chains.next[index])
+    if (began(index) && recordings[chain] == noIndex)
+      if (Status status = startWork(graph.nodes[index]); !status.ok())
+        fail(index, status);
+  if (recordings[chain] != noIndex && !failure.happened())
+    backend.replay(recordings[chain]);
+  if (startedOf[last] != noIndex) {
+    Started &started = startedNodes[startedOf[last]];
+    started.begin = begin, started.first = head;
+    if (failure.happened())
+      release(started);
+    else
+      backend.whenDone(started);
+  }
+  backend.enterLane(noLane);
+}
+
+/// A single step is started as quickly by itself.
+Status Executor::State::record(uint32_t chain) {
+  uint32_t works = 0;
+  for (uint32_t index = chains.heads[chain]; index != noIndex; index = chains.next[index])
+    works += !graph.nodes[index].joins();
+  if (works < 2)
+    return {};
+  backend.beginRecording();
+  Status status;
+  for (uint32_t index = chains.heads[chain]; index != noIndex && status.ok(); index = chains.next[index])
+    if (!graph.nodes[index].joins())
+      status = startWork(graph.nodes[index]);
+  Result<uint32_t> recording = backend.endRecording();
+  if (status.ok() && !recording.ok())
+    status = recording.status();
+  if (status.ok())
+    recordings[chain] = *recording;
+  return status;
+}
+
 /// True where it has ended already, false where `finish` will be called.
 bool Executor::State::startNode(Started &started) {
-  const StepNode &node = graph.nodes[started.node];
-  progress.fetch_add(1, std::memory_order_relaxed);
-  if (failure.happened())
+  if (!began(started.node))
     return true;
-  failure.began(started.node);
-  if (options.observer)
-    options.observer->began(started.node);
   started.begin = options.trace ? clock.now() : 0;
-  if (node.communicates())
-    communicator.post(operations.at(started.node));
-  else if (Status status = startWork(node); !status.ok())
-    finish(started, status);
-  else
-    backend.whenDone(started);
+  communicator.post(operations.at(started.node));
   return false;
 }
 
 void Executor::State::finish(Started &started, const Status &status) {
-  progress.fetch_add(1, std::memory_order_relaxed);
+  bool joins = graph.nodes[started.node].joins();
   if (!status.ok())
-    fail(started.node, status);
-  else if (options.trace)
+    fail(started.node, failureOf(started, status));
+  else if (options.trace && !joins)
     record(started.node, started.begin, clock.now());
-  if (options.observer && status.ok())
+  if (options.observer && status.ok() && !joins)
     options.observer->ended(started.node);
-  runner->release(started.chain);
+  release(started);
+}
+
+void Executor::State::release(const Started &started) {
+  progress.fetch_add(1, std::memory_order_relaxed);
+  runner->release(chains.releases[started.node]);
+}
+
+/// A device says of a lane's piece only that it failed.
+Status Executor::State::failureOf(const Started &started, const Status &status) const {
+  if (started.first == started.node)
+    return status;
+  return Status(status.code(), status.message() + "; all steps up to this one had been started, from " +
+                                   describeNode(program, graph.nodes[started.first]) + " on");
 }
 
 /// The first cause stops every rank of this session, and of the others. A communicating node may be cut off by another session's cause,
@@ -299,6 +340,7 @@ Status Executor::State::run(int64_t step) {
   trainingStep = step;
   for (size_t at = 0; at < contexts.size(); at += contextSize)
     contexts[at] = step;
+  records = options.record && backend.canRecord() && runs > 0;
   uint64_t before = progress.load();
   if (options.observer)
     options.observer->stepBegan(step);
@@ -310,6 +352,7 @@ Status Executor::State::run(int64_t step) {
   virtualOrigin += timeline.length;
   if (failure.happened())
     return failure.report();
+  ++runs;
   uint64_t expected = graph.nodes.size() + startedNodes.size();
   if (progress.load() - before != expected) {
     fail(noIndex, Status(Code::Internal, "the step graph ended after " + std::to_string(progress.load() - before) + " of " +

@@ -18,7 +18,8 @@ struct ExecutorOptions {
   int threads = 1;
   uint64_t seed = 0;
   double timeoutSeconds = 300;
-  Trace *trace = nullptr;           ///< not owned
+  Trace *trace = nullptr; ///< not owned; each step then waits for the one before it, also on a device with streams
+  bool record = false;    ///< where the device can, pieces of lanes are started as wholes from the second run on, and seen to move as such
   StepObserver *observer = nullptr; ///< not owned; outlives the executor
 };
 

@@ -185,6 +185,8 @@ Status LocalSession::openRanks() {
     return sessionOf.status();
 
   begin("taking memory");
+  if (Status status = parts.backend->prepareLanes(static_cast<uint32_t>(ranks->size())); !status.ok())
+    return status;
   arenas = std::make_unique<Arenas>(*parts.backend);
   if (Status status = takeMemory(*ranks); !status.ok())
     return status;
@@ -228,7 +230,7 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
     return status;
   executor =
       std::make_unique<Executor>(program, graph, *operations, *parts.backend, *communicator, *parts.clock,
-                                 ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace, parts.observer});
+                                 ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace, options.record, parts.observer});
   bool prologue = false;
   for (const RankClass *rankClass : *program.classes())
     for (const Task *task : *rankClass->tasks())

@@ -27,6 +27,8 @@ struct SessionOptions {
   /// Of "cuda", who multiplies: "own" kernels, which have the processor's bits; cuBLASLt where a trial gave these bits, too ("matching");
   /// or wherever it can ("library").
   std::string products = "own";
+  /// Of "cuda": from the second step on, what a rank computes from one communication to the next is one CUDA graph.
+  bool record = false;
   uint64_t seed = 0;           ///< of initialisation and dropout
   Trace *trace = nullptr;      ///< not owned; null: no trace
   std::vector<int64_t> ranks;  ///< of this session; empty: all of the world. Others need a communicator (SessionParts.h)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -21,17 +22,17 @@ GEMMA2 = ["gemma2", *settings(FEW, context=16, mlp=32, kv_heads=2, head_dim=8, w
 
 # Name, model, flags of the plan, and how it is run on the stand-in: sessions, which have a GPU each, then words of npar_run_sessions.
 PLANS = [
-    ("mlp", ["mlp"], [], ["1"]),
-    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1", "2 processes", "4 joined"]),
-    ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes", "2 joined"]),
+    ("mlp", ["mlp"], [], ["1 graphs"]),
+    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1", "1 graphs", "2 processes", "4 joined graphs"]),
+    ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes graphs", "2 joined"]),
     # Attention whose scores the program changes: hidden keys, biases with slopes, a cap and a window.
     ("bert", BERT, settings(mesh(dp=2)), ["1"]),
-    ("t5", T5, settings(mesh(tp=2)), ["1"]),
+    ("t5", T5, settings(mesh(tp=2)), ["1 graphs"]),
     ("gemma2", GEMMA2, settings(mesh(dp=2)), ["1"]),
 ]
 LONGER = [
     ("mlp dp", ["mlp"], settings(mesh(dp=2)), ["1", "2 processes"]),
-    ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "4 processes", "4 joined"]),
+    ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "1 graphs", "4 processes", "4 joined", "4 joined graphs"]),
     ("fp16", GPT2, settings(mesh(dp=2), compute="fp16"), ["1"]),
     ("bf16", GPT2, settings(mesh(dp=2), compute="bf16"), ["1"]),
     ("f64", GPT2, settings(mesh(dp=2), compute="f64"), ["1"]),
@@ -81,6 +82,15 @@ class CudaTest(DriverTest):
             for way in ways:
                 with self.subTest(f"{name}: {way}"):
                     self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
+
+    def test_graphs_from_the_command_line(self):
+        """What is recorded is started again with the numbers that the step has: here a drawn dropout, the learning rate, Adam's corrections."""
+        model = ["gpt2", *settings(SMALL, depth=1, dropout=0.2), "--plan", "none", "--random-data", "--steps", 4, "--quiet"]
+        processor = self.npar_json("run", *model)["parameter_hash"]
+        for flags, launched in (([], 0), (["--cuda-graph"], 3)):
+            done = self.npar("run", *model, "--backend", "cuda", *flags, "--json", env=dict(self.devices, NPAR_STANDIN_SITES="1"))
+            self.assertEqual(json.loads(done.output)["parameter_hash"], processor)
+            self.assertEqual(sum(map(int, re.findall(r"(\d+) calls of cuGraphLaunch", done.error))), launched)  # a rank alone: all of a step
 
     def test_products_of_the_library(self):
         """In float32 they have the processor's bits; of bf16 those that have other ones stay npar's own where bits are to match."""

@@ -43,11 +43,13 @@ class MutantsTest(DriverTest):
         call, place = site.split("@")
         return f"{call} in {self.names[bisect.bisect_right(self.addresses, int(place, 16)) - 1]}"
 
+    words = ()
+
     def told(self, program, **variables):
         """What is printed of losses and parameters, or how it failed."""
         devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), **variables)
         try:
-            done = subprocess.run([RUN, program, "2", "processes", "cuda"], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([RUN, program, "2", "processes", "cuda", *self.words], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
             return "hangs"
         self.sites = re.findall(r"calls of (\S+@\S+)", done.stderr)
@@ -77,6 +79,14 @@ class MutantsTest(DriverTest):
         program, good, sites = self.sites_of(SCORES)
         own = {site: name for site, name in sites.items() if "::CudaScores" in name}
         self.assertGreater(len(own), 10)
+        self.expect_noticed(program, good, own)
+
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_each_is_noticed_where_steps_are_recorded(self):
+        self.words = ("graphs",)
+        program, good, sites = self.sites_of([*MODEL, *settings(compute="f32")])
+        own = {site: name for site, name in sites.items() if "::replay" in name or "sendChanges" in name or "HostKernels" in name}
+        self.assertGreater(len(own), 3)
         self.expect_noticed(program, good, own)
 
     def expect_noticed(self, program, good, sites):

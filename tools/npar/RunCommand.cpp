@@ -61,6 +61,8 @@ ExitCode checkFlags(const RunFlags &flags) {
                                      " is of evaluations: it goes with --eval-every N");
   if (flags.evalEvery > 0 && flags.backend == "null")
     return fail(ExitCode::Usage, "--eval-every has no meaning with --backend null: it computes nothing that could be measured");
+  if (ExitCode code = checkGraphs(flags.cudaGraph, flags.backend, !flags.trace.empty()); code != ExitCode::Good)
+    return code;
   if (ExitCode code = flags.data.check(); code != ExitCode::Good)
     return code;
   return checkFed(flags);
@@ -212,6 +214,7 @@ Command addRunCommand(CLI::App &driver) {
       ->check(CLI::IsMember({"cpu", "cuda", "null"}))
       ->capture_default_str();
   addProductsTo(*app, flags->products);
+  addGraphsTo(*app, flags->cudaGraph);
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
       ->type_name("SECONDS")
       ->check(seconds())

@@ -17,7 +17,7 @@ enum class Code : int {
 
 using DeviceNumber = int;                 ///< CUdevice
 using DevicePointer = unsigned long long; ///< CUdeviceptr
-using Handle = void *;                    ///< CUcontext, CUmodule, CUfunction, CUstream, CUevent: never followed
+using Handle = void *;                    ///< CUcontext, CUmodule, CUfunction, CUstream, CUevent, CUgraph, CUgraphExec: never followed
 using HostFunction = void (*)(void *);    ///< CUhostFn
 
 /// CUuuid.
@@ -33,6 +33,7 @@ enum class JitOption : int { ErrorLogBuffer = 5, ErrorLogBufferBytes = 6 };
 
 constexpr unsigned streamNonBlocking = 1;  ///< CU_STREAM_NON_BLOCKING
 constexpr unsigned eventDisableTiming = 2; ///< CU_EVENT_DISABLE_TIMING
+constexpr int captureThreadLocal = 1;      ///< CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may do what they like
 
 /// FUNCTION(member of the table, symbol of the library, parameters). All return CUresult.
 #define NPAR_CUDA_FUNCTIONS(FUNCTION)                                                                                                      \
@@ -69,6 +70,12 @@ constexpr unsigned eventDisableTiming = 2; ///< CU_EVENT_DISABLE_TIMING
   FUNCTION(streamSynchronize, cuStreamSynchronize, (Handle stream))                                                                        \
   FUNCTION(streamWaitEvent, cuStreamWaitEvent, (Handle stream, Handle event, unsigned flags))                                              \
   FUNCTION(launchHostFunction, cuLaunchHostFunc, (Handle stream, HostFunction function, void *data))                                       \
+  FUNCTION(streamBeginCapture, cuStreamBeginCapture_v2, (Handle stream, int mode))                                                         \
+  FUNCTION(streamEndCapture, cuStreamEndCapture, (Handle stream, Handle * graph))                                                          \
+  FUNCTION(graphInstantiate, cuGraphInstantiateWithFlags, (Handle * executable, Handle graph, unsigned long long flags))                   \
+  FUNCTION(graphLaunch, cuGraphLaunch, (Handle executable, Handle stream))                                                                 \
+  FUNCTION(graphDestroy, cuGraphDestroy, (Handle graph))                                                                                   \
+  FUNCTION(graphExecDestroy, cuGraphExecDestroy, (Handle executable))                                                                      \
   FUNCTION(eventCreate, cuEventCreate, (Handle * event, unsigned flags))                                                                   \
   FUNCTION(eventDestroy, cuEventDestroy_v2, (Handle event))                                                                                \
   FUNCTION(eventRecord, cuEventRecord, (Handle event, Handle stream))                                                                      \

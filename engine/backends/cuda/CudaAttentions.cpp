@@ -86,11 +86,10 @@ Status CudaAttentions::loadKernels(const std::vector<AttentionKind> &kinds) {
 Status CudaAttentions::loadSteps() {
   std::map<std::string, Handle> found;
   std::vector<std::string> names, texts;
-  uint64_t bytes = 0;
   for (const Attention &attention : attentions) {
     if (!attention.scores)
       continue;
-    bytes = std::max(bytes, attention.scores->memoryBytes());
+    scoreBytes = std::max(scoreBytes, attention.scores->memoryBytes());
     for (const ScoreStepKind &kind : attention.scores->steps())
       if (found.try_emplace(kind.name()).second) {
         names.push_back(kind.name());
@@ -107,7 +106,7 @@ Status CudaAttentions::loadSteps() {
   for (Attention &attention : attentions)
     if (attention.scores)
       attention.scores->setFunctions(attention.functions, found);
-  return scoreMemory.allocate(*device, bytes);
+  return {};
 }
 
 Status CudaAttentions::takeKernels(const std::vector<GpuKernel> &kernels, const std::vector<Handle> &entries) {
@@ -247,7 +246,7 @@ void CudaAttentions::start(uint32_t index, const DeviceAddress *buffers, const i
     for (size_t bare = 0; bare < attention.bare.size(); ++bare)
       parameters.operands[bare] = operands[attention.bare[bare]];
     if (attention.scores)
-      attention.scores->start(static_cast<size_t>(number), operands.data(), parameters, kernelContext, scoreMemory, work);
+      attention.scores->start(static_cast<size_t>(number), operands.data(), parameters, kernelContext, work.deviceRoom(), work);
     else
       launch(attention, piece, parameters, work);
   }

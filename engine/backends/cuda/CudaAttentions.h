@@ -16,6 +16,8 @@ public:
   Status load(const program::Program &program, CudaDevice &device);
   /// The program's kernels and their entries, by which it changes scores. Refuses those that the processor would have to run.
   Status takeKernels(const std::vector<GpuKernel> &kernels, const std::vector<Handle> &entries);
+  /// Bytes of device memory that scores need in each stream; 0: there are none.
+  uint64_t roomBytes() const { return scoreBytes; }
   /// Attention or its gradient for every index of the batch list, in the thread's stream. `context`: that of kernels, of `count` numbers,
   /// whose coordinates say which piece of the sequence is the rank's.
   void start(uint32_t attention, const DeviceAddress *buffers, const int64_t *context, size_t count, ThreadWork &work);
@@ -51,7 +53,7 @@ private:
 
   CudaDevice *device = nullptr;
   std::vector<Attention> attentions;
-  ScoreMemory scoreMemory; ///< of all of them
+  uint64_t scoreBytes = 0;
 };
 
 } // namespace npar::engine::cuda

@@ -14,8 +14,8 @@ std::atomic<uint64_t> backendCount{0};
 DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 } // namespace
 
-CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, ProductsBy by, int workers)
-    : device(std::move(given)), by(by), workers(workers), number(++backendCount), completions(*device), hostKernels(*device),
+CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, ProductsBy by)
+    : device(std::move(given)), by(by), number(++backendCount), completions(*device), hostKernels(*device),
       gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
 
 std::string CudaBackend::name() const {
@@ -32,19 +32,21 @@ Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread, const s
   auto device = CudaDevice::open(**driver, static_cast<int>(spread.device % (*driver)->devices()));
   if (!device.ok())
     return device.status();
-  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device), *by, spread.threads));
+  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device), *by));
   if (Status status = backend->loadReductions(); !status.ok())
     return status;
   return std::unique_ptr<Backend>(std::move(backend));
 }
 
 ThreadWork &CudaBackend::threadWork() {
+  if (entered.first == number && entered.second)
+    return *entered.second;
   static thread_local std::pair<uint64_t, ThreadWork *> last{0, nullptr};
   if (last.first != number) {
     std::lock_guard<std::mutex> lock(mutex);
     std::unique_ptr<ThreadWork> &own = threads[std::this_thread::get_id()];
     if (!own)
-      own = std::make_unique<ThreadWork>(*device, completions);
+      own = std::make_unique<ThreadWork>(*device, completions, rooms);
     last = {number, own.get()};
   }
   return *last.second;
@@ -67,10 +69,11 @@ Status CudaBackend::load(const program::Program &program) {
   contextCount = 3 + program.mesh()->size();
   if (Status status = attentions.load(program, *device); !status.ok()) // refuses the most, and takes little
     return status;
-  if (Status status = products.load(program, *device, by, workers); !status.ok())
+  if (Status status = products.load(program, *device, by); !status.ok())
     return status;
   if (Status status = loadKernels(program); !status.ok())
     return status;
+  rooms = {hostKernels.roomBytes(), std::max(attentions.roomBytes(), products.workspaceBytes())};
   return attentions.takeKernels(kernels, functions);
 }
 
@@ -124,12 +127,25 @@ Status CudaBackend::loadKernels(const program::Program &program) {
   return hostKernels.load(program, kernels);
 }
 
+Status CudaBackend::prepareLanes(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    ThreadWork &lane = *lanes.emplace_back(std::make_unique<ThreadWork>(*device, completions, rooms));
+    (void)lane.pinnedRoom(), (void)lane.deviceRoom();
+    enterLane(i);
+    Status status = waitUntilDone(*this); // with what was noted
+    enterLane(noLane);
+    if (!status.ok())
+      return status;
+  }
+  return {};
+}
+
 Result<DeviceAddress> CudaBackend::allocate(uint64_t bytes) {
   Result<DevicePointer> memory = device->allocate(std::max<uint64_t>(bytes, 1), "memory");
   if (!memory.ok()) {
-    uint64_t workspaces = products.workspaceBytes();
     std::string beside =
-        workspaces ? "; " + std::to_string(workspaces) + " are taken by workspaces of matrix products (--products own has none)" : "";
+        rooms.device ? "; " + std::to_string(rooms.device * lanes.size()) + " are taken by scores of attention and workspaces of products"
+                     : "";
     return Status(memory.status().code(), memory.status().message() + beside);
   }
   DeviceAddress address(reinterpret_cast<void *>(*memory));

@@ -1,5 +1,5 @@
-// A GPU over CUDA's driver: the program's kernels for it, npar's own products, attention and reductions, a stream for each thread that
-// starts work.
+// A GPU over CUDA's driver: the program's kernels for it, npar's own products, attention and reductions, a stream for each lane, and for
+// each thread that starts work outside of lanes.
 #pragma once
 
 #include "engine/backends/cuda/CudaAttentions.h"
@@ -24,6 +24,13 @@ public:
   bool asynchronous() const override { return true; }
   Status load(const program::Program &program) override;
   void enterThread() override { (void)threadWork(); }
+  /// Takes their streams' memory.
+  Status prepareLanes(uint32_t count) override;
+  void enterLane(uint32_t lane) override { entered = {number, lane == noLane ? nullptr : lanes[lane].get()}; }
+  bool canRecord() const override { return true; }
+  void beginRecording() override { threadWork().beginRecording(); }
+  Result<uint32_t> endRecording() override { return threadWork().endRecording(); }
+  void replay(uint32_t recording) override { threadWork().replay(recording); }
   Result<DeviceAddress> allocate(uint64_t bytes) override;
   void release(DeviceAddress memory, uint64_t bytes) override;
   DeviceNetwork *network() override { return &gpus; }
@@ -39,19 +46,21 @@ public:
   void whenDone(Completion &completion) override;
 
 private:
-  CudaBackend(std::unique_ptr<CudaDevice> device, ProductsBy by, int workers);
+  CudaBackend(std::unique_ptr<CudaDevice> device, ProductsBy by);
   Status loadReductions();
   Status loadKernels(const program::Program &program);
   Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
-  /// The calling thread's.
+  /// The lane's that the calling thread has entered, or else its own.
   ThreadWork &threadWork();
 
   std::unique_ptr<CudaDevice> device;
   const ProductsBy by;
-  const int workers;     ///< threads that run steps
   const uint64_t number; ///< of this backend in the process, never given again
   std::mutex mutex;      ///< of the threads
+  Rooms rooms;
   std::map<std::thread::id, std::unique_ptr<ThreadWork>> threads;
+  std::vector<std::unique_ptr<ThreadWork>> lanes;
+  inline static thread_local std::pair<uint64_t, ThreadWork *> entered{0, nullptr}; ///< with the backend's number
   Completions completions;                  ///< goes before the memory of threads that it delivers from
   std::map<std::string, Handle> reductions; ///< by the names of kernels
   std::vector<GpuKernel> kernels;           ///< in the program's order

@@ -44,7 +44,7 @@ Result<ProductsBy> productsBy(const std::string &word) {
   return Status::badInput("unknown kind of products '" + word + "': own, matching and library exist");
 }
 
-Status CudaProducts::load(const program::Program &program, CudaDevice &given, ProductsBy by, int threads) {
+Status CudaProducts::load(const program::Program &program, CudaDevice &given, ProductsBy by) {
   device = &given;
   std::vector<std::string> names, texts;
   std::vector<size_t> kernelOf;
@@ -68,7 +68,7 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
     return functions.status();
   for (size_t i = 0; i < products.size(); ++i)
     products[i].function = (*functions)[kernelOf[i]];
-  return by == ProductsBy::Own ? Status() : planLibrary(program, by, threads);
+  return by == ProductsBy::Own ? Status() : planLibrary(program, by);
 }
 
 Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
@@ -100,7 +100,7 @@ Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
   return {};
 }
 
-Status CudaProducts::planLibrary(const program::Program &program, ProductsBy by, int threads) {
+Status CudaProducts::planLibrary(const program::Program &program, ProductsBy by) {
   Result<std::unique_ptr<LibraryProducts>> opened = LibraryProducts::open(*device);
   if (!opened.ok())
     return opened.status();
@@ -109,7 +109,8 @@ Status CudaProducts::planLibrary(const program::Program &program, ProductsBy by,
   for (uint32_t i = 0; i < products.size(); ++i)
     if (Status status = planLibrary(products[i], *program.matmuls()->Get(i), alignments[i], by == ProductsBy::Matching); !status.ok())
       return status;
-  return library->finish(threads);
+  library->saveChoices();
+  return {};
 }
 
 /// The longest loop of the batch is the library's own, the others are launches.
@@ -157,7 +158,7 @@ std::vector<std::string> CudaProducts::remarks() const {
   auto number = [](uint64_t value) { return std::to_string(value); };
   said.push_back("cuBLASLt " + cublasLtVersionText(library->version()) + " has " + number(taken) + " of " + number(products.size()) +
                  " matrix products, " + number(ownBits) + " of them with the bits of npar's own, and " + number(workspaceBytes()) +
-                 " bytes of workspace");
+                 " bytes of workspace for each rank here");
   return said;
 }
 

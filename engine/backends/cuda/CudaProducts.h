@@ -17,11 +17,11 @@ class CudaProducts {
 public:
   /// Loads a kernel for each kind of product that the program has and plans what the library takes. Refuses what backends/cpu/Products
   /// refuses, and where the library is asked for, a machine without it. `threads` will start products.
-  Status load(const program::Program &program, CudaDevice &device, ProductsBy by, int threads);
+  Status load(const program::Program &program, CudaDevice &device, ProductsBy by);
   /// C (+)= A B for every index of the batch list, in the thread's stream.
   void start(uint32_t product, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work) const;
 
-  /// Bytes of device memory that the library's products take beside their operands.
+  /// Bytes of device memory that the library's products need in each stream beside their operands.
   uint64_t workspaceBytes() const { return library ? library->workspaceBytes() : 0; }
   /// What is worth knowing of how the products were planned.
   std::vector<std::string> remarks() const;
@@ -41,7 +41,7 @@ private:
     std::vector<Loop> around;                    ///< loops that are launches of the library
   };
   Status add(const program::Matmul &matmul, const std::string &what);
-  Status planLibrary(const program::Program &program, ProductsBy by, int threads);
+  Status planLibrary(const program::Program &program, ProductsBy by);
   Status planLibrary(Product &product, const program::Matmul &matmul, std::array<uint32_t, 3> alignments, bool onlyOwnBits);
   Code launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const;
 

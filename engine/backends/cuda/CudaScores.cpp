@@ -14,25 +14,6 @@ constexpr int64_t mostBlockBytes = int64_t{16} << 20;
 constexpr int64_t mostBlocks = 65535;
 } // namespace
 
-ScoreMemory::~ScoreMemory() {
-  if (!device)
-    return;
-  device->enter();
-  if (given)
-    device->cuda().call().eventDestroy(given);
-  if (memory)
-    device->release(memory);
-}
-
-Status ScoreMemory::allocate(const CudaDevice &on, uint64_t bytes) {
-  device = &on;
-  Result<DevicePointer> taken = on.allocate(bytes, "scores of attention");
-  if (!taken.ok())
-    return taken.status();
-  memory = *taken;
-  return on.cuda().check(on.cuda().call().eventCreate(&given, eventDisableTiming), on.label() + ": an event");
-}
-
 CudaScores::CudaScores(const program::Attention &a, const CudaDevice &device)
     : device(device), gradient(a.gradient()), drops(a.drops()), ring(a.ring()), causal(a.causal()), placed(program::isPlaced(a)),
       heads(a.heads()), rows(a.rows()), keys(a.keys()), columns(program::scoreColumns(a.gradient() ? a.rows() : a.keys())),

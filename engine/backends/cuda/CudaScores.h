@@ -7,7 +7,6 @@
 #include "engine/backends/cuda/ThreadWork.h"
 
 #include <map>
-#include <mutex>
 
 namespace npar::engine::cuda {
 
@@ -15,21 +14,6 @@ namespace npar::engine::cuda {
 struct AttentionLoop {
   int64_t size = 1;
   std::vector<int64_t> strides;
-};
-
-/// The memory of blocks, which passes from one attention to the next by an event, whatever streams they are in.
-class ScoreMemory {
-public:
-  ~ScoreMemory();
-  Status allocate(const CudaDevice &device, uint64_t bytes);
-
-private:
-  friend class CudaScores;
-  const CudaDevice *device = nullptr;
-  DevicePointer memory = 0;
-  Handle given = nullptr;
-  bool wasUsed = false;
-  std::mutex mutex;
 };
 
 /// An attention's blocks, and what is launched for them.
@@ -54,8 +38,9 @@ public:
 
   /// For the batch's indices of one launch. `operands`: all of the step's, in their order; `parameters`: as for kernels without blocks,
   /// with the operands that are neither data nor slopes; `context`: the kernels'.
-  void start(size_t piece, const DevicePointer *operands, const AttentionParameters &parameters, DevicePointer context, ScoreMemory &memory,
-             ThreadWork &work) const;
+  /// `memory`: of the stream, `memoryBytes`.
+  void start(size_t piece, const DevicePointer *operands, const AttentionParameters &parameters, DevicePointer context,
+             DevicePointer memory, ThreadWork &work) const;
 
 private:
   /// Bands by queries, or by keys, of one piece of the sequence.

@@ -158,17 +158,12 @@ void CudaScores::Run::part(const Pass &pass, const ScorePart &part, int64_t firs
 }
 
 void CudaScores::start(size_t number, const DevicePointer *operands, const AttentionParameters &parameters, DevicePointer context,
-                       ScoreMemory &memory, ThreadWork &work) const {
+                       DevicePointer memory, ThreadWork &work) const {
   Handle stream = work.begin();
-  if (!stream || !context)
+  if (!stream || !context || !memory)
     return;
-  const Functions &call = device.cuda().call();
-  std::lock_guard<std::mutex> lock(memory.mutex);
-  if (memory.wasUsed)
-    work.note(call.streamWaitEvent(stream, memory.given, 0), "scores of attention");
-  memory.wasUsed = true;
   const Piece &piece = pieces[number];
-  Run run{*this, piece, operands, parameters, context, memory.memory, memory.memory + sumBytes, stream, work};
+  Run run{*this, piece, operands, parameters, context, memory, memory + sumBytes, stream, work};
   run.clearSlopes();
   for (const Pass &pass : piece.passes)
     for (const ScorePart &part : pass.blocks.parts) {
@@ -176,7 +171,6 @@ void CudaScores::start(size_t number, const DevicePointer *operands, const Atten
       for (int64_t unit = 0; unit < units; unit += together)
         run.part(pass, part, unit, std::min(together, units - unit));
     }
-  work.note(call.eventRecord(memory.given, stream), "scores of attention");
 }
 
 } // namespace npar::engine::cuda

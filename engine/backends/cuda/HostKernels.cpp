@@ -9,16 +9,7 @@ namespace npar::engine::cuda {
 
 static uint64_t roundedUp(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-HostKernels::~HostKernels() {
-  device.enter();
-  if (memory)
-    device.releasePinned(memory);
-  if (given)
-    device.cuda().call().eventDestroy(given);
-}
-
 Status HostKernels::load(const program::Program &program, const std::vector<GpuKernel> &kernels) {
-  uint64_t most = 0;
   for (const GpuKernel &kernel : kernels) {
     uint64_t bytes = 0;
     for (const KernelBuffer &buffer : kernel.buffers)
@@ -45,22 +36,26 @@ Status HostKernels::load(const program::Program &program, const std::vector<GpuK
     if (kernels[i].onHost && !functions[i].function)
       return Status::badInput("the program's kernel object has no function '" + kernels[i].name + "'");
   }
-  Result<void *> taken = device.allocatePinned(most, "kernels that the processor runs");
-  if (!taken.ok())
-    return taken.status();
-  memory = static_cast<uint8_t *>(*taken);
-  return device.cuda().check(device.cuda().call().eventCreate(&given, eventDisableTiming), device.label() + ": an event");
+  return {};
 }
 
 void HostKernels::run(void *argument) {
   Job *job = static_cast<Job *>(argument);
   job->function.function(job->buffers.data(), job->context, 0, job->function.extent);
   HostKernels *owner = job->owner;
+  if (!owner)
+    return;
   std::lock_guard<std::mutex> lock(owner->jobsMutex);
   owner->jobs.erase(job->self);
 }
 
-HostKernels::Job *HostKernels::keep(Job job) {
+HostKernels::Job *HostKernels::keep(Job job, ThreadWork &work) {
+  if (work.isRecording()) {
+    auto kept = std::make_shared<Job>(std::move(job));
+    kept->owner = nullptr;
+    work.keepWithRecording(kept);
+    return kept.get();
+  }
   std::lock_guard<std::mutex> lock(jobsMutex);
   jobs.push_back(std::move(job));
   jobs.back().self = std::prev(jobs.end());
@@ -69,13 +64,10 @@ HostKernels::Job *HostKernels::keep(Job job) {
 
 void HostKernels::start(uint32_t index, const GpuKernel &kernel, const DeviceAddress *buffers, const int64_t *context, ThreadWork &work) {
   Handle stream = work.begin();
-  if (!stream)
+  uint8_t *memory = work.pinnedRoom();
+  if (!stream || !memory)
     return;
   const Functions &call = device.cuda().call();
-  std::lock_guard<std::mutex> lock(mutex);
-  if (wasUsed)
-    work.note(call.streamWaitEvent(stream, given, 0), "kernel '" + kernel.name + "'");
-  wasUsed = true;
   // A result that lies on an operand has that one's place here, too.
   std::vector<void *> places;
   uint64_t used = 0;
@@ -96,10 +88,10 @@ void HostKernels::start(uint32_t index, const GpuKernel &kernel, const DeviceAdd
     if (i < kernel.operands)
       work.note(call.copyOutAsync(places[i], address(i), kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
   }
-  work.note(call.launchHostFunction(stream, run, keep({this, functions[index], places, context, {}})), "kernel '" + kernel.name + "'");
+  work.note(call.launchHostFunction(stream, run, keep({this, functions[index], places, context, {}}, work)),
+            "kernel '" + kernel.name + "'");
   for (size_t i = kernel.operands; i < kernel.buffers.size(); ++i)
     work.note(call.copyInAsync(address(i), places[i], kernel.buffers[i].bytes(), stream), "kernel '" + kernel.name + "'");
-  work.note(call.eventRecord(given, stream), "kernel '" + kernel.name + "'");
 }
 
 } // namespace npar::engine::cuda

@@ -23,8 +23,6 @@ LibraryProducts::~LibraryProducts() {
   device.enter();
   device.cuda().call().contextSynchronize();
   plans.clear();
-  for (DevicePointer memory : workspaces)
-    device.release(memory);
   lt.call().destroy(library);
 }
 
@@ -55,45 +53,16 @@ Result<const LibraryProducts::Plan *> LibraryProducts::plan(const LibraryShape &
     return choice.status();
   if (*choice && ((*choice)->ownBits || !onlyOwnBits)) {
     found->second = std::make_unique<Plan>(Plan{std::move(*product), **choice});
-    workspaceOfThread = std::max(workspaceOfThread, (*choice)->workspaceBytes);
+    mostBytes = std::max(mostBytes, (*choice)->workspaceBytes);
   }
   return static_cast<const Plan *>(found->second.get());
-}
-
-Status LibraryProducts::finish(int threads) {
-  choices.save();
-  for (int i = 0; workspaceOfThread > 0 && i < threads; ++i) {
-    Result<DevicePointer> memory = device.allocate(workspaceOfThread, "a workspace of matrix products");
-    if (!memory.ok())
-      return memory.status();
-    workspaces.push_back(*memory);
-  }
-  return {};
-}
-
-/// Of the thread's own; made now where more threads come than were expected. 0: there is none; that is noted.
-DevicePointer LibraryProducts::workspaceOf(ThreadWork &work) {
-  std::lock_guard<std::mutex> lock(mutex);
-  auto [found, isNew] = taken.try_emplace(&work);
-  if (isNew && taken.size() > workspaces.size()) {
-    Result<DevicePointer> memory = device.allocate(workspaceOfThread, "a workspace of matrix products");
-    if (!memory.ok()) {
-      work.note(memory.status());
-      taken.erase(found);
-      return 0;
-    }
-    workspaces.push_back(*memory);
-  }
-  if (isNew)
-    found->second = workspaces[taken.size() - 1];
-  return found->second;
 }
 
 void LibraryProducts::start(const Plan &plan, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work,
                             const std::string &words) {
   Handle stream = work.begin();
   uint64_t bytes = plan.choice.workspaceBytes;
-  DevicePointer workspace = bytes > 0 ? workspaceOf(work) : 0;
+  DevicePointer workspace = bytes > 0 ? work.deviceRoom() : 0;
   if (!stream || (bytes > 0 && !workspace))
     return; // `whenDone` says why
   LtCode code = plan.product->start(plan.choice.algorithm, a, b, c, workspace, bytes, stream);

@@ -25,31 +25,27 @@ public:
   /// those of npar's own kernel. `own` starts that one.
   struct Plan;
   Result<const Plan *> plan(const LibraryShape &shape, const OwnProduct &own, bool onlyOwnBits, const std::string &what);
-  /// After the last plan: takes a workspace for each of so many threads, keeps the choices.
-  Status finish(int threads);
+  /// After the last plan.
+  void saveChoices() { choices.save(); }
 
-  /// In the thread's stream.
+  /// In the work's stream, and in its memory beside the operands.
   void start(const Plan &plan, DevicePointer a, DevicePointer b, DevicePointer c, ThreadWork &work, const std::string &words);
 
-  /// Bytes of device memory that all threads' workspaces take.
-  uint64_t workspaceBytes() const { return workspaceOfThread * workspaces.size(); }
+  /// Bytes that the largest plan needs beside its operands.
+  uint64_t workspaceBytes() const { return mostBytes; }
   size_t version() const { return lt.version(); }
   const std::vector<std::string> &remarks() const { return choices.remarks(); }
 
 private:
   LibraryProducts(const CudaDevice &device, const CublasLt &lt, Handle library);
   Result<std::optional<ProductChoice>> choose(const LibraryProduct &product, const OwnProduct &own, const std::string &what);
-  DevicePointer workspaceOf(ThreadWork &work);
 
   const CudaDevice &device;
   const CublasLt &lt;
   Handle library;
   ProductChoices choices;
   std::map<std::string, std::unique_ptr<Plan>> plans; ///< by the words of shapes; null: none
-  uint64_t workspaceOfThread = 0;
-  std::mutex mutex; ///< of the next two
-  std::vector<DevicePointer> workspaces;
-  std::map<const ThreadWork *, DevicePointer> taken;
+  uint64_t mostBytes = 0;
 };
 
 struct LibraryProducts::Plan {

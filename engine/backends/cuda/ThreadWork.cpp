@@ -1,4 +1,4 @@
-// A thread's stream, its copies and its contexts.
+// A lane's or thread's stream, its copies, contexts and recordings.
 #include "engine/backends/cuda/ThreadWork.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace {
 constexpr uint64_t stagingBytes = uint64_t{4} << 20, contextMemoryBytes = uint64_t{1} << 16;
 } // namespace
 
-ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions)
-    : device(device), completions(completions), queue(completions.addQueue()) {}
+ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions, const Rooms &rooms)
+    : device(device), completions(completions), rooms(rooms), queue(completions.addQueue()) {}
 
 ThreadWork::~ThreadWork() {
   const Functions &call = device.cuda().call();
@@ -20,6 +20,12 @@ ThreadWork::~ThreadWork() {
     call.streamSynchronize(stream);
     call.streamDestroy(stream);
   }
+  for (const auto &made : recordings)
+    call.graphExecDestroy(made->executable);
+  if (pinned)
+    device.releasePinned(pinned);
+  if (room)
+    device.release(room);
   for (DevicePointer memory : contextMemory)
     device.release(memory);
   if (staging)
@@ -113,7 +119,6 @@ DevicePointer ThreadWork::takeContext(uint64_t bytes) {
   return taken;
 }
 
-/// Numbers that have changed go as the values of memsets, which a stream keeps itself: no memory of the host's has to stay as it is.
 DevicePointer ThreadWork::context(const int64_t *numbers, size_t count) {
   Handle to = begin();
   auto [found, isNew] = contexts.try_emplace(numbers);
@@ -127,14 +132,79 @@ DevicePointer ThreadWork::context(const int64_t *numbers, size_t count) {
     for (int64_t &number : copy.numbers)
       number = ~number;
   }
-  for (size_t i = 0; i < count; ++i) {
+  if (recording)
+    recording->contexts.insert(numbers);
+  else
+    sendChanges(copy, numbers, to);
+  return copy.memory;
+}
+
+/// Numbers that have changed go as the values of memsets, which a stream keeps itself: no memory of the host's has to stay as it is.
+void ThreadWork::sendChanges(Copy &copy, const int64_t *numbers, Handle to) {
+  for (size_t i = 0; i < copy.numbers.size(); ++i) {
     auto now = static_cast<uint64_t>(numbers[i]), before = static_cast<uint64_t>(copy.numbers[i]);
     for (int half = 0; half < 2; ++half)
       if (auto word = static_cast<uint32_t>(now >> (32 * half)); word != static_cast<uint32_t>(before >> (32 * half)))
         note(device.cuda().call().setWordsAsync(copy.memory + i * sizeof(int64_t) + 4 * half, word, 1, to), "a kernel's context");
     copy.numbers[i] = numbers[i];
   }
-  return copy.memory;
+}
+
+uint8_t *ThreadWork::pinnedRoom() {
+  if (pinned || rooms.pinned == 0)
+    return pinned;
+  Result<void *> memory = device.allocatePinned(rooms.pinned, "kernels that the processor runs");
+  if (!memory.ok())
+    return note(memory.status()), nullptr;
+  return pinned = static_cast<uint8_t *>(*memory);
+}
+
+DevicePointer ThreadWork::deviceRoom() {
+  if (room || rooms.device == 0)
+    return room;
+  Result<DevicePointer> memory = device.allocate(rooms.device, "scores of attention and workspaces of matrix products");
+  if (!memory.ok())
+    return note(memory.status()), 0;
+  return room = *memory;
+}
+
+void ThreadWork::beginRecording() {
+  Handle of = begin();
+  recording = std::make_unique<Recording>();
+  if (of)
+    note(device.cuda().call().streamBeginCapture(of, captureThreadLocal), "recording");
+}
+
+Result<uint32_t> ThreadWork::endRecording() {
+  const Functions &call = device.cuda().call();
+  std::unique_ptr<Recording> made = std::move(recording);
+  Status status = std::move(failed);
+  failed = Status();
+  Handle graph = nullptr;
+  Code code = call.streamEndCapture(stream, &graph);
+  if (code == Code::Success)
+    code = call.graphInstantiate(&made->executable, graph, 0);
+  if (graph)
+    call.graphDestroy(graph);
+  if (status.ok() && code != Code::Success)
+    status = device.cuda().check(code, device.label() + ": recording steps as a CUDA graph");
+  if (!status.ok()) {
+    if (made->executable)
+      call.graphExecDestroy(made->executable);
+    return status;
+  }
+  recordings.push_back(std::move(made));
+  return static_cast<uint32_t>(recordings.size() - 1);
+}
+
+void ThreadWork::replay(uint32_t number) {
+  Handle to = begin();
+  if (!to)
+    return;
+  const Recording &recorded = *recordings[number];
+  for (const int64_t *numbers : recorded.contexts)
+    sendChanges(contexts.at(numbers), numbers, to);
+  note(device.cuda().call().graphLaunch(recorded.executable, to), "a CUDA graph");
 }
 
 /// Also of a thread that has started nothing: what completions were called before is over then.

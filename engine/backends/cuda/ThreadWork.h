@@ -1,16 +1,25 @@
-// What one thread starts on a GPU: its stream, page-locked memory for its copies, and contexts of kernels in device memory.
+// What is started in one lane, or by one thread, on a GPU: its stream, memory for its copies and kernels, and what was recorded of it.
 #pragma once
 
 #include "engine/backends/cuda/Completions.h"
 
 #include <map>
+#include <memory>
+#include <set>
 
 namespace npar::engine::cuda {
 
-/// Of one thread at a time. Errors of what is started are kept until the thread asks when it is done.
+/// Bytes of memory that what is started in a stream uses by turns: page-locked for kernels that the processor runs; on the device for
+/// scores of attention and for what matrix products work in.
+struct Rooms {
+  uint64_t pinned = 0, device = 0;
+};
+
+/// Of one thread at a time. Errors of what is started are kept until somebody asks when it is done.
 class ThreadWork {
 public:
-  ThreadWork(const CudaDevice &device, Completions &completions);
+  /// `rooms` are known when they are first asked for.
+  ThreadWork(const CudaDevice &device, Completions &completions, const Rooms &rooms);
   ~ThreadWork();
   ThreadWork(const ThreadWork &) = delete;
 
@@ -27,17 +36,38 @@ public:
   DevicePointer context(const int64_t *numbers, size_t count);
   void whenDone(Completion &completion);
 
+  /// The stream's own, taken when it is first asked for. Null or 0 where there is none; that is noted.
+  uint8_t *pinnedRoom();
+  DevicePointer deviceRoom();
+
+  /// Keeps what is started from now on as a CUDA graph instead of starting it, but for the contents of contexts.
+  void beginRecording();
+  /// The number of the graph.
+  Result<uint32_t> endRecording();
+  /// Starts the graph, with the numbers that contexts have now.
+  void replay(uint32_t recording);
+  /// Whether it is being recorded: then the stream's own functions are called whenever the graph is, with this data, which stays.
+  bool isRecording() const { return recording != nullptr; }
+  void keepWithRecording(std::shared_ptr<void> data) { recording->kept.push_back(std::move(data)); }
+
 private:
+  struct Recording {
+    Handle executable = nullptr;
+    std::set<const int64_t *> contexts; ///< that its kernels read
+    std::vector<std::shared_ptr<void>> kept;
+  };
   struct Copy {
     DevicePointer memory;
     std::vector<int64_t> numbers; ///< that were sent there last
   };
+  void sendChanges(Copy &copy, const int64_t *numbers, Handle to);
   uint8_t *stage(uint64_t bytes, uint64_t &piece);
   void empty();
   DevicePointer takeContext(uint64_t bytes);
 
   const CudaDevice &device;
   Completions &completions;
+  const Rooms &rooms;
   size_t queue;
   Handle stream = nullptr;
   Status failed;
@@ -47,6 +77,10 @@ private:
   std::map<const int64_t *, Copy> contexts;
   std::vector<DevicePointer> contextMemory;
   uint64_t contextsUsed = 0; ///< bytes of the last piece of it
+  uint8_t *pinned = nullptr;
+  DevicePointer room = 0;
+  std::unique_ptr<Recording> recording; ///< the one that is being made
+  std::vector<std::unique_ptr<Recording>> recordings;
 };
 
 } // namespace npar::engine::cuda

@@ -107,6 +107,66 @@ TEST_P(BackendConformance, aCompletionMakesResultsVisibleToAnyThread) {
   }
 }
 
+// Work of a lane has one order, whichever threads start it, and nobody waits between them.
+TEST_P(BackendConformance, aLaneGoesOnInAnotherThread) {
+  constexpr size_t count = 1 << 14, rounds = 8;
+  ASSERT_TRUE(backend->prepareLanes(2).ok());
+  Floats a(*backend, count * (rounds + 1)), b(*backend, count * (rounds + 1));
+  a.set(numbers(count, 5)), b.set(numbers(count, 7));
+  for (size_t round = 0; round < rounds; ++round) {
+    std::thread([&] {
+      backend->enterThread();
+      for (uint32_t lane : {0, 1}) {
+        Floats &floats = lane == 0 ? a : b;
+        backend->enterLane(lane);
+        backend->copy(floats.at((round + 1) * count), floats.at(round * count), count * sizeof(float));
+        backend->zero(floats.at(round * count), count * sizeof(float));
+      }
+      backend->enterLane(noLane);
+    }).join();
+  }
+  for (uint32_t lane : {0, 1}) {
+    backend->enterLane(lane);
+    ASSERT_TRUE(waitUntilDone(*backend).ok());
+    backend->enterLane(noLane);
+    std::vector<float> all = (lane == 0 ? a : b).get();
+    EXPECT_EQ(std::vector<float>(all.end() - count, all.end()), numbers(count, lane == 0 ? 5 : 7));
+    EXPECT_EQ(std::vector<float>(all.begin(), all.end() - count), std::vector<float>(count * rounds, 0));
+  }
+}
+
+// What is kept is done when it is asked for, each time, in the lane's order.
+TEST_P(BackendConformance, whatWasRecordedIsDoneAgain) {
+  if (!backend->canRecord())
+    GTEST_SKIP() << "this device records nothing";
+  ASSERT_TRUE(backend->prepareLanes(1).ok());
+  Floats sum(*backend, 2), term(*backend, 2), other(*backend, 2);
+  sum.set({1, 2}), term.set({10, 100}), other.set({3, 4});
+  backend->enterLane(0);
+  auto recorded = [&](DeviceAddress addend) {
+    backend->beginRecording();
+    std::vector<DeviceAddress> sources = {sum.at(0), addend};
+    DeviceAddress target = sum.at(0);
+    backend->reduce(ElementType::F32, ReduceOp::Sum, sources.data(), sources.size(), &target, 1, 2);
+    backend->copy(other.at(0), sum.at(0), 2 * sizeof(float));
+    Result<uint32_t> number = backend->endRecording();
+    EXPECT_TRUE(number.ok()) << number.status().message();
+    return number.ok() ? *number : 0;
+  };
+  uint32_t ten = recorded(term.at(0)), twice = recorded(other.at(0));
+  ASSERT_TRUE(waitUntilDone(*backend).ok());
+  EXPECT_EQ(sum.get(), (std::vector<float>{1, 2})) << "nothing was done";
+  EXPECT_EQ(other.get(), (std::vector<float>{3, 4}));
+  for (uint32_t number : {ten, ten, twice})
+    backend->replay(number);
+  ASSERT_TRUE(waitUntilDone(*backend).ok());
+  EXPECT_EQ(sum.get(), (std::vector<float>{42, 404}));
+  EXPECT_EQ(other.get(), sum.get());
+  backend->replay(twice);
+  EXPECT_EQ(sum.get(), (std::vector<float>{84, 808})) << "a copy out comes after it";
+  backend->enterLane(noLane);
+}
+
 TEST_P(BackendConformance, moreMemoryThanThereIsIsAnError) {
   auto memory = backend->allocate(uint64_t{1} << 60);
   ASSERT_FALSE(memory.ok());

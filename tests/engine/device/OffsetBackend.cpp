@@ -61,13 +61,43 @@ Status OffsetBackend::start(Work work) {
     return work();
   {
     std::lock_guard<std::mutex> lock(mutex);
-    queue.push_back([this, work = std::move(work), starter = std::this_thread::get_id()] {
+    if (auto kept = recording.find(starter().first); kept != recording.end())
+      return kept->second.push_back(std::move(work)), Status();
+    queue.push_back([this, work = std::move(work), starter = starter()] {
       if (Status status = work(); !status.ok())
         failed.emplace(starter, status);
     });
   }
   wake.notify_one();
   return {};
+}
+
+OffsetBackend::Starter OffsetBackend::starter() const {
+  uint32_t lane = entered.first == this ? entered.second : noLane;
+  return {lane, lane == noLane ? std::this_thread::get_id() : std::thread::id()};
+}
+
+void OffsetBackend::beginRecording() {
+  std::lock_guard<std::mutex> lock(mutex);
+  recording[starter().first] = {};
+}
+
+Result<uint32_t> OffsetBackend::endRecording() {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::vector<std::vector<Work>> &made = recordings[starter().first];
+  made.push_back(std::move(recording.at(starter().first)));
+  recording.erase(starter().first);
+  return static_cast<uint32_t>(made.size() - 1);
+}
+
+void OffsetBackend::replay(uint32_t number) {
+  std::vector<Work> works;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    works = recordings.at(starter().first)[number];
+  }
+  for (Work &work : works)
+    (void)start(std::move(work));
 }
 
 Result<DeviceAddress> OffsetBackend::allocate(uint64_t bytes) {
@@ -122,7 +152,7 @@ Status OffsetBackend::runAttention(uint32_t attention, const DeviceAddress *buff
 void OffsetBackend::whenDone(Completion &completion) {
   if (!queued)
     return completion.completed({});
-  (void)start([this, &completion, starter = std::this_thread::get_id()] {
+  (void)start([this, &completion, starter = starter()] {
     Status status;
     if (auto found = failed.find(starter); found != failed.end()) {
       status = found->second;

@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace npar::testing {
 
@@ -26,6 +28,11 @@ public:
   bool asynchronous() const override { return queued; }
   engine::Status load(const program::Program &program) override { return inner->load(program); }
   void enterThread() override { inner->enterThread(); }
+  void enterLane(uint32_t lane) override { entered = {this, lane}; }
+  bool canRecord() const override { return queued; }
+  void beginRecording() override;
+  engine::Result<uint32_t> endRecording() override;
+  void replay(uint32_t recording) override;
   engine::Result<engine::DeviceAddress> allocate(uint64_t bytes) override;
   void release(engine::DeviceAddress memory, uint64_t bytes) override;
   void copyIn(engine::DeviceAddress target, const void *source, uint64_t bytes) override;
@@ -46,7 +53,9 @@ public:
 
 private:
   using Work = std::function<engine::Status()>;
-  /// Does it now, or gives it to the thread.
+  using Starter = std::pair<uint32_t, std::thread::id>; ///< a lane, or else a thread
+  Starter starter() const;
+  /// Does it now, or gives it to the thread, or keeps it with what is being recorded.
   engine::Status start(Work work);
   void run();
 
@@ -57,7 +66,10 @@ private:
   std::condition_variable wake;
   std::deque<std::function<void()>> queue;
   bool stopping = false;
-  std::map<std::thread::id, engine::Status> failed; ///< of work since the last completion, by who started it; of the thread alone
+  std::map<Starter, engine::Status> failed; ///< of work since the last completion, by who started it; of the thread alone
+  std::map<uint32_t, std::vector<std::vector<Work>>> recordings; ///< by lane
+  std::map<uint32_t, std::vector<Work>> recording;               ///< those that are being made, likewise
+  inline static thread_local std::pair<const OffsetBackend *, uint32_t> entered{nullptr, engine::noLane};
   std::thread thread;
 };
 

@@ -14,6 +14,19 @@ void addProductsTo(CLI::App &app, std::string &products) {
       ->capture_default_str();
 }
 
+void addGraphsTo(CLI::App &app, bool &graphs) {
+  app.add_flag("--cuda-graph", graphs,
+               "with --backend cuda, start what a rank computes between two communications as one CUDA graph, recorded in the second step");
+}
+
+ExitCode checkGraphs(bool graphs, const std::string &backend, bool traces) {
+  if (graphs && backend != "cuda")
+    return fail(ExitCode::Usage, "--cuda-graph has no effect without --backend cuda: it says how work is started on a GPU");
+  if (graphs && traces)
+    return fail(ExitCode::Usage, "--cuda-graph and --trace exclude each other: of a graph no single step's times are known");
+  return ExitCode::Good;
+}
+
 void addDeviceTo(CLI::App &app, std::string &backend, std::string &products) {
   app.add_option("--backend", backend, "cpu, or cuda: the GPUs that `npar devices` shows")
       ->check(CLI::IsMember({"cpu", "cuda"}))

@@ -14,6 +14,11 @@ void addDeviceTo(CLI::App &app, std::string &backend, std::string &products);
 /// `--products own | matching | library`, for those who have a `--backend` of their own.
 void addProductsTo(CLI::App &app, std::string &products);
 
+/// `--cuda-graph`, likewise.
+void addGraphsTo(CLI::App &app, bool &graphs);
+/// Good, or why that has no meaning with the other flags.
+ExitCode checkGraphs(bool graphs, const std::string &backend, bool traces);
+
 /// A text is compiled for the GPU that this process has, where the backend is `cuda`; a compiled program has its targets. An error: there
 /// is no GPU that npar can use, or `products` has no meaning.
 ExitCode chooseTargets(ModelOptions &model, const std::string &backend, const std::string &products);

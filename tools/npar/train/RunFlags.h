@@ -21,6 +21,7 @@ struct RunFlags {
   bool resume = false;
   std::vector<std::string> logs;
   std::string weights, saveWeights, trace, backend = "cpu", products = "own", nonfinite = "stop";
+  bool cudaGraph = false;
   int64_t steps = 100, traceSteps = 0;  ///< 0: not given
   int64_t evalEvery = 0, stopAfter = 0; ///< steps between evaluations; evaluations without a better one before the run ends; 0: not given
   std::vector<std::string> evalData;    ///< FILE or INPUT=FILE

@@ -182,7 +182,7 @@ TEST_F(LibraryProductsDeathTest, WhereNoBitsAreOursTheyAreSteadyAndNotRounded) {
   EXPECT_EXIT(inProcess("tf32", exact), ::testing::ExitedWithCode(0), "done");
 }
 
-// Each thread has a workspace of its own: results lie there between two works of a stream.
+// Each stream has a workspace of its own: results lie there between two works of a stream.
 TEST_F(LibraryProductsDeathTest, WorkspacesAreNotShared) {
   auto body = [] {
     program::MatmulT p = productOf(32, 32, 16, ElementType::F32, ElementType::F32, 0);
@@ -209,13 +209,15 @@ TEST_F(LibraryProductsDeathTest, WorkspacesAreNotShared) {
 TEST_F(LibraryProductsDeathTest, MemoryThatIsMissingNamesTheWorkspaces) {
   auto body = [] {
     program::MatmulT p = productOf(32, 32, 16, ElementType::F32, ElementType::F32, 0);
-    Result<DeviceAddress> memory = loaded("cuda", "library", {p})->allocate(90000000);
+    std::unique_ptr<Backend> cuda = loaded("cuda", "library", {p});
+    ASSERT_TRUE(cuda->prepareLanes(3).ok());
+    Result<DeviceAddress> memory = cuda->allocate(90000000);
     ASSERT_FALSE(memory.ok());
     std::fprintf(stderr, "%s\n", memory.status().message().c_str());
   };
   ::setenv("NPAR_STANDIN_MEMORY", "80000000", 1);
   EXPECT_EXIT(inProcess("workspace", body), ::testing::ExitedWithCode(0),
-              "cannot allocate memory of 90000000 bytes on GPU 0 .*; 4096 are taken by workspaces of matrix products");
+              "cannot allocate memory of 90000000 bytes on GPU 0 .*; 12288 are taken by scores of attention and workspaces of products");
   ::unsetenv("NPAR_STANDIN_MEMORY");
 }
 

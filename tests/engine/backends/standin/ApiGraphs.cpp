@@ -85,6 +85,7 @@ NPAR_STANDIN_CALL Code cuGraphUpload(Handle executable, Handle stream) {
 }
 
 NPAR_STANDIN_CALL Code cuGraphLaunch(Handle handle, Handle streamHandle) {
+  NPAR_STANDIN_MAY_BE_LEFT_OUT
   return withStream(streamHandle, [&](Call &call, Stream &stream) {
     std::shared_ptr<ExecutableGraph> executable = call.driver.executables.find(handle);
     if (!executable)

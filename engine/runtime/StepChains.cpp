@@ -1,0 +1,122 @@
+// Cuts the step graph into chains: by what workers may go on with, or by lanes of a device.
+#include "engine/runtime/StepChains.h"
+
+#include "engine/program/Classes.h"
+#include "engine/program/EventGraph.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace npar::engine {
+
+namespace {
+
+/// By step: its chain. Numbers the chains by their first steps.
+std::vector<uint32_t> numberChains(StepChains &chains) {
+  std::vector<bool> follows(chains.next.size());
+  for (uint32_t follower : chains.next)
+    if (follower != noIndex)
+      follows[follower] = true;
+  std::vector<uint32_t> chainOf(chains.next.size());
+  for (uint32_t head = 0; head < chains.next.size(); ++head) {
+    if (follows[head])
+      continue;
+    for (uint32_t i = head; i != noIndex; i = chains.next[i])
+      chainOf[i] = static_cast<uint32_t>(chains.heads.size());
+    chains.heads.push_back(head);
+  }
+  chains.count = static_cast<uint32_t>(chains.heads.size());
+  return chainOf;
+}
+
+/// By rank of the session: its steps without communication, in the order of a sort of all steps of the world.
+std::vector<std::vector<uint32_t>> orderLanes(const program::Program &program, const StepGraph &graph) {
+  program::EventGraph events(program, program::GraphSteps::All, /*withCommunicationOrder=*/true);
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> placeOf; // by class, task and step
+  uint32_t place = 0;
+  for (uint32_t event : events.sort())
+    if (events.isStep(event) && !events.isCommunication(event)) {
+      const program::EventGraph::Node &at = events.nodes[event];
+      placeOf[{at.rankClass, at.task, at.step}] = ++place;
+    }
+  std::vector<std::vector<uint32_t>> lanes(graph.ranks.size());
+  std::vector<std::pair<uint32_t, uint32_t>> keys(graph.nodes.size()); // a join stands before the steps of its task
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const StepNode &node = graph.nodes[i];
+    if (node.communicates())
+      continue;
+    uint32_t rankClass = program::classOf(program, node.rank);
+    keys[i] = {node.task, node.joins() ? 0 : placeOf.at({rankClass, node.task, node.step})};
+    lanes[node.local].push_back(i);
+  }
+  for (std::vector<uint32_t> &lane : lanes)
+    std::sort(lane.begin(), lane.end(), [&](uint32_t left, uint32_t right) { return keys[left] < keys[right]; });
+  return lanes;
+}
+
+} // namespace
+
+StepChains workerChains(const StepGraph &graph) {
+  StepChains chains;
+  std::vector<bool> detaches;
+  for (const StepNode &node : graph.nodes)
+    detaches.push_back(node.communicates());
+  chains.next = chainsOf(graph, detaches);
+  std::vector<uint32_t> chainOf = numberChains(chains);
+  chains.releases.assign(graph.nodes.size(), noIndex);
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    if (detaches[i])
+      chains.releases[i] = chainOf[i];
+    for (uint32_t e = graph.firstSuccessor[i]; chains.next[i] == noIndex && e < graph.firstSuccessor[i + 1]; ++e)
+      chains.edges.emplace_back(chainOf[i], chainOf[graph.successors[e]]);
+  }
+  return chains;
+}
+
+StepChains laneChains(const program::Program &program, const StepGraph &graph, LaneCut cut) {
+  const bool eachAlone = cut == LaneCut::Steps;
+  size_t count = graph.nodes.size();
+  std::vector<bool> begins(count), ends(count); // a piece of a lane
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t e = graph.firstSuccessor[i]; e < graph.firstSuccessor[i + 1]; ++e)
+      if (uint32_t to = graph.successors[e]; graph.nodes[i].communicates())
+        begins[to] = true;
+      else if (graph.nodes[to].communicates())
+        ends[i] = true;
+  std::vector<std::vector<uint32_t>> lanes = orderLanes(program, graph);
+  for (const std::vector<uint32_t> &lane : lanes)
+    for (size_t at = 0; at < lane.size(); ++at)
+      if (at + 1 == lane.size() || eachAlone || (cut == LaneCut::Tasks && graph.nodes[lane[at]].task != graph.nodes[lane[at + 1]].task))
+        ends[lane[at]] = true;
+  StepChains chains;
+  chains.next.assign(count, noIndex);
+  for (const std::vector<uint32_t> &lane : lanes)
+    for (size_t at = 0; at + 1 < lane.size(); ++at)
+      if (!ends[lane[at]] && !begins[lane[at + 1]])
+        chains.next[lane[at]] = lane[at + 1];
+  std::vector<uint32_t> chainOf = numberChains(chains);
+
+  // What is told of by a completion: communication, of which the chain itself ends, and the end of a lane's piece.
+  chains.releases.assign(count, noIndex);
+  for (uint32_t i = 0; i < count; ++i)
+    if (graph.nodes[i].communicates())
+      chains.releases[i] = chainOf[i];
+  for (const std::vector<uint32_t> &lane : lanes)
+    for (size_t at = 0; at < lane.size(); ++at) {
+      uint32_t step = lane[at];
+      if (ends[step]) {
+        chains.releases[step] = chains.count++;
+        chains.edges.emplace_back(chainOf[step], chains.releases[step]);
+      }
+      if (at + 1 < lane.size() && chains.next[step] == noIndex)
+        chains.edges.emplace_back(eachAlone ? chains.releases[step] : chainOf[step], chainOf[lane[at + 1]]);
+    }
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t e = graph.firstSuccessor[i]; e < graph.firstSuccessor[i + 1]; ++e)
+      if (uint32_t to = graph.successors[e]; graph.nodes[i].communicates() || graph.nodes[to].communicates())
+        chains.edges.emplace_back(chains.releases[i], chainOf[to]);
+  return chains;
+}
+
+} // namespace npar::engine
