@@ -34,16 +34,6 @@ Result<ControlToken> makeToken() {
   return token;
 }
 
-Descriptor &Descriptor::operator=(Descriptor &&other) noexcept {
-  std::swap(number, other.number);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (number >= 0)
-    ::close(number);
-}
-
 Connection::Connection(Descriptor socket, const ControlToken &token) : socket(std::move(socket)), token(token) {}
 
 void Connection::send(const std::vector<uint8_t> &message, bool matters) {

@@ -1,6 +1,7 @@
 // A TCP connection of the control channel, which never blocks: messages of bounded size, each with the token of its job.
 #pragma once
 
+#include "engine/network/Descriptor.h"
 #include "engine/status/Status.h"
 
 #include <array>
@@ -17,20 +18,6 @@ using ControlToken = std::array<uint8_t, 16>;
 
 /// Random bytes of the operating system.
 Result<ControlToken> makeToken();
-
-/// Owns a file descriptor; -1 is none.
-class Descriptor {
-public:
-  explicit Descriptor(int number = -1) : number(number) {}
-  Descriptor(Descriptor &&other) noexcept : number(other.number) { other.number = -1; }
-  Descriptor &operator=(Descriptor &&other) noexcept;
-  ~Descriptor();
-  int get() const { return number; }
-  explicit operator bool() const { return number >= 0; }
-
-private:
-  int number;
-};
 
 class Connection {
 public:

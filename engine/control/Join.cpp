@@ -110,7 +110,7 @@ private:
     Result<Listener> made = listenAt(loopbackOnly);
     Result<ControlToken> token = makeToken();
     if (!made.ok() || !token.ok())
-      return made.ok() ? token.status() : made.status();
+      return made.ok() ? token.status() : Status(made.status().code(), "the control channel " + made.status().message());
     listener = std::move(*made);
     place.number(listener.port);
     for (uint8_t byte : *token)

@@ -1,9 +1,9 @@
 // How the processes of a job find each other on the control channel: a star around process 0, and one around its deputy.
 #pragma once
 
-#include "engine/control/Addresses.h"
 #include "engine/control/Connection.h"
 #include "engine/control/ControlCore.h"
+#include "engine/network/Addresses.h"
 
 #include <functional>
 #include <vector>

@@ -17,6 +17,7 @@ struct Variables {
 constexpr Variables ofOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"};
 constexpr Variables ofPmi = {"PMI_RANK", "PMI_SIZE"};
 constexpr Variables ofPmix = {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
+constexpr Variables ofTorchrun = {"RANK", "WORLD_SIZE"};
 constexpr Variables ofStep = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
 
 std::optional<uint32_t> numberIn(const char *text) {
@@ -35,7 +36,34 @@ Result<std::optional<Launch>> read(const Environment &environment, const Variabl
     return Status::badInput(std::string(variables.process) + " is '" + process + "' and " + variables.processes + " is '" + processes +
                             "', which is no process of a job of " + launcher +
                             ": start npar with a launcher, or with --alone, which looks at none of its variables");
-  return std::optional<Launch>({std::move(launcher), std::move(mpi), *number, *count});
+  Launch launch;
+  launch.launcher = std::move(launcher), launch.mpi = std::move(mpi), launch.process = *number, launch.processes = *count;
+  return std::optional<Launch>(std::move(launch));
+}
+
+std::optional<uint16_t> portIn(const char *text, uint32_t add) {
+  std::optional<uint32_t> port = numberIn(text);
+  return port && *port > 0 && *port + add <= UINT16_MAX ? std::optional(static_cast<uint16_t>(*port + add)) : std::nullopt;
+}
+
+/// What torchrun says, where it says all of it.
+Result<std::optional<Launch>> readTorchrun(const Environment &environment) {
+  const char *address = environment("MASTER_ADDR"), *port = environment("MASTER_PORT");
+  if (!address || !port)
+    return std::optional<Launch>();
+  Result<std::optional<Launch>> read = npar::engine::read(environment, ofTorchrun, "torchrun", "tcp");
+  if (!read.ok() || !*read)
+    return read;
+  const char *own = environment("NPAR_PORT"), *agent = environment("TORCHELASTIC_USE_AGENT_STORE"),
+             *run = environment("TORCHELASTIC_RUN_ID");
+  bool taken = !own && agent && std::strcmp(agent, "True") == 0;
+  std::optional<uint16_t> number = portIn(own ? own : port, taken ? 1 : 0);
+  if (!number)
+    return Status::badInput(std::string(own ? "NPAR_PORT" : "MASTER_PORT") + " is '" + (own ? own : port) +
+                            "', which is no port: npar --alone looks at no launcher's variables");
+  Launch &launch = **read;
+  launch.address = address, launch.port = *number, launch.run = run ? run : "";
+  return read;
 }
 
 } // namespace
@@ -47,6 +75,7 @@ Result<Launch> findLaunch(const Environment &environment) {
   for (Result<std::optional<Launch>> each : {
            read(environment, ofOpenMpi, "Open MPI's mpiexec", "openmpi"),
            read(environment, ofPmi, hydra ? "MPICH's mpiexec" : "Slurm's srun (PMI)", "mpich"),
+           readTorchrun(environment),
        }) {
     if (!each.ok())
       return each.status();
@@ -72,6 +101,8 @@ Result<Launch> findLaunch(const Environment &environment) {
   const Launch *several = nullptr;
   for (const Launch &each : found)
     if (!each.isAlone()) {
+      if (several && each.mpi == "tcp" && each.process == several->process && each.processes == several->processes)
+        continue; // a script has set these from the others
       if (several)
         return Status::badInput("the environment has the variables of " + several->launcher + " (" + std::to_string(several->processes) +
                                 " processes) and of " + each.launcher + " (" + std::to_string(each.processes) +

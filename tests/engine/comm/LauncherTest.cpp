@@ -71,13 +71,38 @@ void expectRefused(const Variables &variables, const std::string &words) {
   EXPECT_NE(launch.status().message().find("--alone"), std::string::npos) << launch.status().message();
 }
 
-TEST(Launcher, SlurmWithoutPmiIsRefused) { expectRefused(step, "Slurm's srun has started 4 processes and gives no MPI a way"); }
+const Variables torchrun = {{"RANK", "1"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "29500"}};
 
-TEST(Launcher, TwoLaunchersAreRefused) {
-  expectRefused(hydra + openMpi, "of Open MPI's mpiexec (8 processes) and of MPICH's mpiexec (4)");
+TEST(Launcher, TorchrunSaysWhereProcessesMeet) {
+  Result<Launch> launch = launchIn(torchrun);
+  ASSERT_TRUE(launch.ok());
+  EXPECT_EQ(launch->launcher, "torchrun");
+  EXPECT_EQ(launch->mpi, "tcp");
+  EXPECT_EQ(launch->process, 1u);
+  EXPECT_EQ(launch->processes, 4u);
+  EXPECT_EQ(launch->address, "node0");
+  EXPECT_EQ(launch->port, 29500);
+  Variables agent = torchrun + Variables{{"TORCHELASTIC_USE_AGENT_STORE", "True"}, {"TORCHELASTIC_RUN_ID", "seven"}};
+  EXPECT_EQ(launchIn(agent)->port, 29501) << "its agent listens at the port itself";
+  EXPECT_EQ(launchIn(agent)->run, "seven");
+  EXPECT_EQ(launchIn(agent + Variables{{"NPAR_PORT", "7000"}})->port, 7000);
+  EXPECT_EQ(launchIn(step + torchrun)->mpi, "tcp") << "within a step of Slurm that has no PMI";
+  EXPECT_TRUE(launchIn({{"RANK", "1"}, {"WORLD_SIZE", "4"}})->isAlone()) << "variables that many set for something else";
+  // A script that sets them from an MPI's.
+  EXPECT_EQ(launchIn(hydra + Variables{{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "node0"}, {"MASTER_PORT", "1"}})->mpi, "mpich");
 }
 
+TEST(Launcher, SlurmWithoutPmiIsRefused) { expectRefused(step, "Slurm's srun has started 4 processes and gives no MPI a way"); }
+
+TEST(Launcher, TwoLaunchersAreRefused) { expectRefused(hydra + openMpi, "of Open MPI's mpiexec (8 processes) and of MPICH's mpiexec (4)"); }
+
 TEST(Launcher, WhatIsNoProcessOfAJobIsRefused) {
+  Variables port = torchrun, rank = torchrun;
+  port["MASTER_PORT"] = "65536", rank["RANK"] = "4";
+  expectRefused(port, "MASTER_PORT is '65536', which is no port");
+  expectRefused(rank, "RANK is '4' and WORLD_SIZE is '4'");
+  expectRefused(torchrun + Variables{{"NPAR_PORT", "http"}}, "NPAR_PORT is 'http', which is no port");
+  expectRefused(hydra + torchrun, "of MPICH's mpiexec (4 processes) and of torchrun (4)");
   for (auto [process, processes] : {std::pair("4", "4"), std::pair("-1", "4"), std::pair("x", "4"), std::pair("0", ""),
                                     std::pair("1", "4x"), std::pair("0", "0"), std::pair("0", "99999999999")})
     expectRefused({{"PMI_RANK", process}, {"PMI_SIZE", processes}}, std::string("PMI_SIZE is '") + processes + "'");

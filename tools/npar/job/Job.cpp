@@ -3,6 +3,7 @@
 
 #include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/mpi/MpiModules.h"
+#include "engine/comm/tcp/TcpTransport.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/runtime/WorkerCount.h"
 #include "tools/npar/job/Agreement.h"
@@ -43,6 +44,13 @@ constexpr double secondsToLeave = 5;
 
 /// In which it is known why a job has failed.
 constexpr double secondsToJudge = 2;
+
+Result<engine::OpenTransport> openerOf(const engine::Launch &launch, double timeout) {
+  if (launch.mpi != "tcp")
+    return engine::mpiTransport(launch.mpi);
+  std::string name = fmt::format("{} {} {}", launch.run, launch.port, launch.processes);
+  return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout});
+}
 
 } // namespace
 
@@ -92,7 +100,7 @@ ExitCode Job::find(const JobOptions &asked) {
 
 Status Job::open() {
   std::signal(SIGUSR1, SIG_IGN);
-  Result<engine::OpenTransport> transport = engine::mpiTransport(launch.mpi);
+  Result<engine::OpenTransport> transport = openerOf(launch, timeout);
   if (!transport.ok()) {
     if (!isVoice()) { // nobody else knows what is missing on some machines alone; what is missing everywhere is said by now
       std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -113,7 +121,9 @@ Status Job::open() {
   // MPICH's launcher tells survivors so that a process is gone, and the library puts its own handler there: npar hears of it by itself.
   std::signal(SIGUSR1, SIG_IGN);
   if (!opened.ok())
-    return opened.status();
+    return launch.mpi == "tcp" ? Status(opened.status().code(), fmt::format("{} has started {} processes: {}", launch.launcher,
+                                                                            launch.processes, opened.status().message()))
+                               : opened.status();
   group = *opened;
   if (group->processes() == launch.processes && group->process() == launch.process)
     return {};

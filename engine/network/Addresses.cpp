@@ -1,5 +1,5 @@
 // Where processes are on the network. IPv4 alone: a cluster's hosts have such addresses, and a launcher's hosts file names them.
-#include "engine/control/Addresses.h"
+#include "engine/network/Addresses.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -12,6 +12,7 @@
 #include <ifaddrs.h>
 #include <iterator>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -110,16 +111,32 @@ void prepareSocket(int socket) {
   ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
 }
 
-Result<Listener> listenAt(bool loopbackOnly) {
-  auto failure = [](const char *what) {
-    return Status::runFailed(std::string("the control channel cannot ") + what + ": " + std::strerror(errno));
+Result<std::vector<uint32_t>> addressesOf(const std::string &host) {
+  addrinfo wanted{}, *all = nullptr;
+  wanted.ai_family = AF_INET, wanted.ai_socktype = SOCK_STREAM;
+  int code = ::getaddrinfo(host.c_str(), nullptr, &wanted, &all);
+  if (code != 0)
+    return Status::badInput("no IPv4 address of host '" + host + "' is known: " + ::gai_strerror(code));
+  std::vector<uint32_t> addresses;
+  for (addrinfo *one = all; one; one = one->ai_next)
+    addresses.push_back(reinterpret_cast<sockaddr_in *>(one->ai_addr)->sin_addr.s_addr);
+  ::freeaddrinfo(all);
+  return addresses;
+}
+
+Result<Listener> listenAt(bool loopbackOnly, uint16_t port) {
+  auto failure = [&](const char *what) {
+    std::string where = port ? " at port " + std::to_string(port) : "";
+    return Status::runFailed(std::string("cannot ") + what + where + ": " + std::strerror(errno));
   };
   Listener listener;
   listener.socket = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket)
     return failure("make a socket");
-  sockaddr_in at = socketAddress(loopbackOnly ? loopbackAddress : htonl(INADDR_ANY), 0);
+  sockaddr_in at = socketAddress(loopbackOnly ? loopbackAddress : htonl(INADDR_ANY), port);
   socklen_t size = sizeof(at);
+  int yes = 1; // a port that a job before has left is free
+  ::setsockopt(listener.socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (::bind(listener.socket.get(), reinterpret_cast<sockaddr *>(&at), size) != 0 || ::listen(listener.socket.get(), 4096) != 0 ||
       ::getsockname(listener.socket.get(), reinterpret_cast<sockaddr *>(&at), &size) != 0)
     return failure("listen");
@@ -132,7 +149,7 @@ Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t po
   for (size_t i = 0; i < addresses.size(); ++i) {
     Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket)
-      return Status::runFailed(std::string("the control channel cannot make a socket: ") + std::strerror(errno));
+      return Status::runFailed(std::string("cannot make a socket: ") + std::strerror(errno));
     // An address that nobody answers at leaves time for the others.
     double left = deadline - steadyNow();
     std::string why = connectOne(socket.get(), addresses[i], port, steadyNow() + left / static_cast<double>(addresses.size() - i));
@@ -142,8 +159,7 @@ Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t po
     }
     tried += (tried.empty() ? "" : ", ") + textOf(addresses[i]) + " (" + why + ")";
   }
-  return Status::runFailed("the control channel reaches no address at port " + std::to_string(port) + ": " +
-                           (tried.empty() ? "there is none" : tried));
+  return Status::runFailed("no address is reached at port " + std::to_string(port) + ": " + (tried.empty() ? "there is none" : tried));
 }
 
 } // namespace npar::engine

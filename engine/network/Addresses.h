@@ -1,7 +1,8 @@
 // Where processes are on the network: the identity of a host, its IPv4 addresses, sockets to listen and connect with.
 #pragma once
 
-#include "engine/control/Connection.h"
+#include "engine/network/Descriptor.h"
+#include "engine/status/Status.h"
 
 #include <cstdint>
 #include <string>
@@ -27,13 +28,16 @@ struct Listener {
   uint16_t port = 0;
 };
 
-/// At any free port of the loopback, or of all addresses.
-Result<Listener> listenAt(bool loopbackOnly);
+/// At any free port of the loopback, or of all addresses; or at `port`, which must be free.
+Result<Listener> listenAt(bool loopbackOnly, uint16_t port = 0);
+
+/// The IPv4 addresses of a host by its name, or the one that is written there.
+Result<std::vector<uint32_t>> addressesOf(const std::string &host);
 
 /// Tries the addresses one after the other until `deadline` (seconds of the steady clock).
 Result<Descriptor> connectTo(const std::vector<uint32_t> &addresses, uint16_t port, double deadline);
 
-/// What every socket of the channel gets: no delay, no blocking.
+/// What every socket gets: no delay, no blocking.
 void prepareSocket(int socket);
 
 /// Seconds of the steady clock.

@@ -1,0 +1,332 @@
+// Frames of tag, size and bytes on sockets that never block.
+#include "engine/comm/tcp/TcpTransport.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <thread>
+#include <utility>
+
+namespace npar::engine {
+
+namespace {
+
+struct Header {
+  uint32_t tag, size;
+};
+constexpr uint32_t farewellTag = ~0u;
+constexpr size_t mostAtOnce = 4 << 20; ///< bytes that are read from one process before the others get their turn
+
+/// The bytes of a message on their way here: into a receive's buffer, or kept for one that is still to come.
+struct Arriving {
+  uint8_t *bytes = nullptr;
+  size_t size = 0;             ///< that the receive has
+  MessageDone *done = nullptr; ///< null: nobody waits for it yet
+  std::vector<uint8_t> kept;
+  bool whole = false;
+};
+
+struct Leaving {
+  Header header;
+  const uint8_t *bytes;
+  MessageDone *done; ///< null: a farewell
+  size_t sent = 0;   ///< with the header
+};
+
+struct Peer {
+  Descriptor socket;
+  std::deque<Leaving> out;
+  bool waitsToSend = false;                                        ///< epoll is asked to say when there is room
+  std::map<uint32_t, std::deque<Arriving>> posted;                 ///< by tag: receives that no message has come for
+  std::map<uint32_t, std::deque<std::unique_ptr<Arriving>>> early; ///< by tag: messages that no receive had been posted for
+  Header header{};
+  size_t headerBytes = 0, bodyBytes = 0; ///< that have come of the present frame
+  Arriving direct;                       ///< it, where a receive was there
+  Arriving *current = nullptr;           ///< where its bytes go; null: between frames
+  bool saidFarewell = false;
+  Status gone; ///< why its connection has ended
+};
+
+class TcpTransport final : public Transport {
+public:
+  Status open(const TcpJob &job);
+  std::string name() const override { return "TCP"; }
+  uint32_t processes() const override { return static_cast<uint32_t>(peers.size()); }
+  uint32_t process() const override { return self; }
+  uint32_t greatestTag() const override { return INT32_MAX; }
+  void send(uint32_t to, uint32_t tag, const void *bytes, size_t size, MessageDone &done) override;
+  void receive(uint32_t from, uint32_t tag, void *bytes, size_t size, MessageDone &done) override;
+  bool progress() override;
+  Status leave() override;
+
+private:
+  void tell(MessageDone *done, Status status = {}) { told.emplace_back(done, std::move(status)); }
+  void flush(Peer &peer);
+  void read(Peer &peer);
+  bool beginFrame(Peer &peer);
+  void endFrame(Peer &peer);
+  void lose(Peer &peer, const std::string &why);
+  void watch(Peer &peer, bool sends);
+  std::string nameOf(const Peer &peer) const { return "process " + std::to_string(&peer - peers.data()); }
+
+  uint32_t self = 0;
+  std::vector<Peer> peers; ///< by process
+  Descriptor events;
+  bool moved = false;                                 ///< bytes that somebody here waits for, since the last `progress` or in it
+  std::vector<std::pair<MessageDone *, Status>> told; ///< at the end of the next `progress`
+};
+
+Status sizesDiffer(size_t came, size_t expected) {
+  return Status(Code::Internal,
+                "a message of " + std::to_string(came) + " bytes came where " + std::to_string(expected) + " were expected");
+}
+
+Status TcpTransport::open(const TcpJob &job) {
+  Result<std::vector<Descriptor>> sockets = meetByTcp(job);
+  if (!sockets.ok())
+    return sockets.status();
+  self = job.process;
+  peers.resize(job.processes);
+  events = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!events)
+    return Status::runFailed(std::string("sockets cannot be watched: ") + std::strerror(errno));
+  for (uint32_t process = 0; process < job.processes; ++process) {
+    if (process == self)
+      continue;
+    peers[process].socket = std::move((*sockets)[process]);
+    epoll_event event{};
+    event.events = EPOLLIN, event.data.u32 = process;
+    if (::epoll_ctl(events.get(), EPOLL_CTL_ADD, peers[process].socket.get(), &event) != 0)
+      return Status::runFailed(std::string("a socket cannot be watched: ") + std::strerror(errno));
+  }
+  return {};
+}
+
+void TcpTransport::watch(Peer &peer, bool sends) {
+  if (peer.waitsToSend == sends || !peer.socket)
+    return;
+  peer.waitsToSend = sends;
+  epoll_event event{};
+  event.events = sends ? EPOLLIN | EPOLLOUT : EPOLLIN, event.data.u32 = static_cast<uint32_t>(&peer - peers.data());
+  ::epoll_ctl(events.get(), EPOLL_CTL_MOD, peer.socket.get(), &event);
+}
+
+void TcpTransport::send(uint32_t to, uint32_t tag, const void *bytes, size_t size, MessageDone &done) {
+  Peer &peer = peers[to];
+  if (size > INT32_MAX)
+    return tell(&done, Status(Code::Internal, "a message of " + std::to_string(size) + " bytes is too large"));
+  if (!peer.gone.ok())
+    return tell(&done, peer.gone);
+  peer.out.push_back({{tag, static_cast<uint32_t>(size)}, static_cast<const uint8_t *>(bytes), &done});
+  if (peer.out.size() == 1)
+    flush(peer);
+}
+
+void TcpTransport::receive(uint32_t from, uint32_t tag, void *bytes, size_t size, MessageDone &done) {
+  Peer &peer = peers[from];
+  auto *target = static_cast<uint8_t *>(bytes);
+  auto early = peer.early.find(tag);
+  if (early != peer.early.end())
+    for (auto message = early->second.begin(); message != early->second.end(); ++message) {
+      Arriving &came = **message;
+      if (came.done)
+        continue;
+      if (!came.whole) { // the rest of it is on its way
+        came.bytes = target, came.size = size, came.done = &done;
+        return;
+      }
+      if (came.kept.size() == size)
+        std::copy(came.kept.begin(), came.kept.end(), target);
+      tell(&done, came.kept.size() == size ? Status() : sizesDiffer(came.kept.size(), size));
+      early->second.erase(message);
+      if (early->second.empty())
+        peer.early.erase(early);
+      return;
+    }
+  if (!peer.gone.ok())
+    return tell(&done, peer.gone);
+  Arriving receive;
+  receive.bytes = target, receive.size = size, receive.done = &done;
+  peer.posted[tag].push_back(std::move(receive));
+}
+
+/// Writes what there is room for.
+void TcpTransport::flush(Peer &peer) {
+  while (peer.socket && !peer.out.empty()) {
+    Leaving &message = peer.out.front();
+    iovec parts[2] = {{reinterpret_cast<uint8_t *>(&message.header), sizeof(Header)},
+                      {const_cast<uint8_t *>(message.bytes), message.header.size}};
+    size_t skipped = message.sent;
+    for (iovec &part : parts) {
+      size_t skip = std::min(skipped, part.iov_len);
+      part.iov_base = static_cast<uint8_t *>(part.iov_base) + skip, part.iov_len -= skip, skipped -= skip;
+    }
+    msghdr all{};
+    all.msg_iov = parts, all.msg_iovlen = 2;
+    ssize_t count = ::sendmsg(peer.socket.get(), &all, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      return watch(peer, true);
+    if (count < 0)
+      return lose(peer, std::strerror(errno));
+    message.sent += static_cast<size_t>(count), moved = true;
+    if (message.sent < sizeof(Header) + message.header.size)
+      continue;
+    if (message.done)
+      tell(message.done);
+    peer.out.pop_front();
+  }
+  watch(peer, false);
+}
+
+/// Finds where the bytes of the frame go whose header has come; false: it is none.
+bool TcpTransport::beginFrame(Peer &peer) {
+  const Header &header = peer.header;
+  if (header.tag == farewellTag && header.size == 0 && !peer.saidFarewell) {
+    peer.saidFarewell = true, peer.headerBytes = 0;
+    return true;
+  }
+  if (header.tag > greatestTag() || header.size > INT32_MAX || peer.saidFarewell)
+    return false;
+  auto posted = peer.posted.find(header.tag);
+  if (posted != peer.posted.end() && posted->second.front().size == header.size) {
+    peer.direct = std::move(posted->second.front());
+    peer.current = &peer.direct;
+  } else {
+    auto early = std::make_unique<Arriving>();
+    early->kept.resize(header.size);
+    if (posted != peer.posted.end())
+      early->done = posted->second.front().done, early->size = posted->second.front().size;
+    peer.current = peer.early[header.tag].emplace_back(std::move(early)).get();
+  }
+  if (posted != peer.posted.end()) {
+    posted->second.pop_front();
+    if (posted->second.empty())
+      peer.posted.erase(posted);
+  }
+  peer.bodyBytes = 0;
+  return true;
+}
+
+void TcpTransport::endFrame(Peer &peer) {
+  Arriving &message = *peer.current;
+  message.whole = true;
+  if (peer.current == &peer.direct) {
+    tell(message.done);
+  } else if (message.done) { // somebody has come for it meanwhile
+    bool fits = message.kept.size() == message.size;
+    if (fits)
+      std::copy(message.kept.begin(), message.kept.end(), message.bytes);
+    tell(message.done, fits ? Status() : sizesDiffer(message.kept.size(), message.size));
+    auto of = peer.early.find(peer.header.tag);
+    for (auto each = of->second.begin(); each != of->second.end(); ++each)
+      if (each->get() == &message) {
+        of->second.erase(each);
+        break;
+      }
+    if (of->second.empty())
+      peer.early.erase(of);
+  }
+  peer.current = nullptr, peer.headerBytes = 0;
+}
+
+void TcpTransport::read(Peer &peer) {
+  for (size_t all = 0; peer.socket && all < mostAtOnce;) {
+    uint8_t *to = reinterpret_cast<uint8_t *>(&peer.header) + peer.headerBytes;
+    size_t room = sizeof(Header) - peer.headerBytes;
+    if (peer.current) {
+      uint8_t *begin = peer.current == &peer.direct ? peer.direct.bytes : peer.current->kept.data();
+      to = begin + peer.bodyBytes, room = peer.header.size - peer.bodyBytes;
+    }
+    ssize_t count = ::recv(peer.socket.get(), to, room, MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      return;
+    if (count <= 0)
+      return lose(peer, count < 0 ? std::strerror(errno) : "it has closed its connection");
+    all += static_cast<size_t>(count);
+    moved |= peer.current && peer.current->done;
+    (peer.current ? peer.bodyBytes : peer.headerBytes) += static_cast<size_t>(count);
+    if (!peer.current && peer.headerBytes == sizeof(Header) && !beginFrame(peer))
+      return lose(peer, "it sent what is no message of this job");
+    if (peer.current && peer.bodyBytes == peer.header.size)
+      endFrame(peer);
+  }
+}
+
+/// What has come whole stays.
+void TcpTransport::lose(Peer &peer, const std::string &why) {
+  peer.gone = Status::runFailed(nameOf(peer) + " is lost: " + why);
+  if (peer.current && peer.current->done)
+    tell(peer.current->done, peer.gone);
+  if (peer.current && peer.current != &peer.direct)
+    peer.early[peer.header.tag].pop_back();
+  peer.current = nullptr;
+  for (auto &[tag, receives] : peer.posted)
+    for (Arriving &receive : receives)
+      tell(receive.done, peer.gone);
+  for (Leaving &message : peer.out)
+    if (message.done)
+      tell(message.done, peer.gone);
+  peer.posted.clear(), peer.out.clear();
+  peer.socket = Descriptor();
+}
+
+bool TcpTransport::progress() {
+  epoll_event ready[64];
+  int count = ::epoll_wait(events.get(), ready, 64, 0);
+  for (int i = 0; i < count; ++i) {
+    Peer &peer = peers[ready[i].data.u32];
+    if (ready[i].events & EPOLLOUT)
+      flush(peer);
+    if (ready[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+      read(peer);
+  }
+  std::vector<std::pair<MessageDone *, Status>> now;
+  now.swap(told);
+  for (const auto &[done, status] : now)
+    done->messageDone(status);
+  return std::exchange(moved, false) || !now.empty();
+}
+
+/// Whoever is gone need not be waited for; what nobody has sent is not.
+Status TcpTransport::leave() {
+  for (Peer &peer : peers)
+    if (peer.socket) {
+      peer.out.push_back({{farewellTag, 0}, nullptr, nullptr});
+      flush(peer);
+    }
+  auto waits = [&] {
+    for (const Peer &peer : peers)
+      if (peer.socket && (!peer.out.empty() || !peer.saidFarewell))
+        return true;
+    return false;
+  };
+  while (waits())
+    if (!progress())
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+  for (Peer &peer : peers)
+    peer.socket = Descriptor();
+  return {};
+}
+
+} // namespace
+
+OpenTransport tcpTransport(TcpJob job) {
+  return [job = std::move(job)]() -> Result<std::unique_ptr<Transport>> {
+    auto transport = std::make_unique<TcpTransport>();
+    if (Status status = transport->open(job); !status.ok())
+      return status;
+    return std::unique_ptr<Transport>(std::move(transport));
+  };
+}
+
+} // namespace npar::engine
