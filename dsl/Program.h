@@ -248,10 +248,11 @@ struct Plan {
   ElementType compute = ElementType::F32;
   std::optional<ElementType> gradients, reduce; ///< of stored gradients; of the sums between ranks
   bool hierarchical = false;                    ///< reductions over several mesh axes go one after the other, the last axis first
+  bool library = false;                         ///< sums between ranks may be added by a library in its own order
   std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16
   std::vector<Store> stores;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
-  Location bucketAt, hierarchicalAt;
+  Location bucketAt, hierarchicalAt, libraryAt;
   Recompute recompute;
   std::optional<HostOrder> place;
   std::optional<int64_t> memoryLimit; ///< bytes per rank
@@ -304,7 +305,7 @@ struct Program {
   Model model;
   Train train;
   Plan plan;
-  std::optional<Data> data;       ///< absent: a run says where inputs come from
+  std::optional<Data> data;               ///< absent: a run says where inputs come from
   std::shared_ptr<const Machine> machine; ///< that it is planned for; null: the reference machine
   /// Settings that only plans know, where none was chosen: they had no effect.
   std::vector<std::string> idleSettings;

@@ -59,6 +59,8 @@ void setStores(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate 
     module->setAttr("dist.bucket", builder.getI64IntegerAttr(plan.bucket));
   if (plan.hierarchical)
     module->setAttr("dist.hierarchical", builder.getUnitAttr());
+  if (plan.library)
+    module->setAttr("dist.library", builder.getUnitAttr());
 }
 
 void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Builder &builder, Locate location) {

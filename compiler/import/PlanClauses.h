@@ -9,7 +9,8 @@
 namespace npar {
 
 /// Sets, each only where the plan says something:
-/// `dist.stores` = [{what = "gradients", mesh = ["dp"], per_step, loc}], `dist.bucket` in bytes, `dist.hierarchical`;
+/// `dist.stores` = [{what = "gradients", mesh = ["dp"], per_step, loc}], `dist.bucket` in bytes, `dist.hierarchical`,
+/// `dist.library`;
 /// `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc};
 /// `nn.precision` = {compute = bf16, gradients = f32, reduce = f32, keep = [{what, layer, type, loc}]};
 /// `npar.require` = {memory in bytes, memory_loc, bubble as a share, bubble_loc};

@@ -82,7 +82,7 @@ void Settings::reportUnknown(Reporter &reporter) const {
 }
 
 const std::vector<std::string> &settingNames() {
-  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "recompute", "data"};
+  static const std::vector<std::string> names = {"batch", "clip", "seed", "micro", "compute", "reduce", "recompute", "data"};
   return names;
 }
 

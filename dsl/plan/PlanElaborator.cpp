@@ -40,6 +40,8 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
   plan.gradients = precision.gradients, plan.reduce = precision.reduce;
   plan.hierarchical = precision.hierarchical, plan.hierarchicalAt = precision.hierarchicalAt;
   plan.keeps = std::move(precision.keeps);
+  if (const ast::Expression *reduce = values["reduce"])
+    plan.library = readLibrary(*reduce, text), plan.libraryAt = reduce->location;
   micro = readMicro(values["micro"], source, micro, text);
   plan.micro = micro.size;
   if (source) {
@@ -64,17 +66,17 @@ std::map<std::string, const ast::Expression *> PlanElaborator::clauseValues(cons
       if (s.name.text == "bucket") {
         reporter.error(s.name.location, "'bucket' needs a size and its unit",
                        {"write `bucket 25 MB`, or leave it out: each gradient alone"});
-      } else if (s.name.text != "micro" && s.name.text != "compute") {
-        std::vector<std::string> helps =
-            didYouMean(s.name.text, {"micro", "compute", "mesh", "split", "store", "recompute", "keep", "bucket", "place", "require"});
+      } else if (s.name.text != "micro" && s.name.text != "compute" && s.name.text != "reduce") {
+        std::vector<std::string> helps = didYouMean(
+            s.name.text, {"micro", "compute", "reduce", "mesh", "split", "store", "recompute", "keep", "bucket", "place", "require"});
         if (helps.empty())
-          helps.push_back("it has mesh, place, micro, split, store, recompute, compute, keep, bucket and require");
+          helps.push_back("it has mesh, place, micro, split, store, recompute, compute, reduce, keep, bucket and require");
         reporter.error(s.name.location, "a plan has no '" + s.name.text + "'", helps);
       } else if (!values.insert({s.name.text, s.value.get()}).second) {
         reporter.error(s.name.location, "'" + s.name.text + "' is given twice");
       }
     }
-  for (const char *key : {"micro", "compute"})
+  for (const char *key : {"micro", "compute", "reduce"})
     if (const Setting *s = text.settings.find(key))
       values[key] = s->value.get();
   return values;

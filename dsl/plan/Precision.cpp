@@ -94,6 +94,21 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
   return result;
 }
 
+bool readLibrary(const ast::Expression &reduce, PlanText &text) {
+  try {
+    std::string word = text.word(reduce);
+    if (word != "ordered" && word != "library") {
+      bool type = std::any_of(types.begin(), types.end(), [&](const auto &each) { return each.first == word; });
+      text.reporter.fail(reduce.location, "'reduce' is ordered or library, not '" + (reduce.text.empty() ? "this" : reduce.text) + "'",
+                         type ? std::vector<std::string>{"the type of sums stands after `compute`: `compute bf16, reduce f32`"}
+                              : didYouMean(word, {"ordered", "library"}));
+    }
+    return word == "library";
+  } catch (const Stop &) {
+    return false;
+  }
+}
+
 void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &reporter) {
   for (const Keep &keep : keeps) {
     bool used = keep.layer ? std::any_of(model.nodes.begin(), model.nodes.end(),

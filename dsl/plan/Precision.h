@@ -18,6 +18,10 @@ struct Precision {
 /// `compute` is the value of that setting, null when nothing gives it; `source` is null for one rank.
 Precision readPrecision(const ast::Expression *compute, const ast::Plan *source, PlanText &text);
 
+/// Whether sums between ranks may be added by a library in its own order: `reduce library`, or `reduce ordered`. `reduce` is the value of
+/// that setting.
+bool readLibrary(const ast::Expression &reduce, PlanText &text);
+
 /// Whether the model has what the exceptions name. It is asked whatever the plan computes in, so that an exception that means nothing is
 /// found at once.
 void checkKeeps(const std::vector<Keep> &keeps, const Model &model, Reporter &reporter);

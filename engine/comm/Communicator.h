@@ -22,7 +22,7 @@ namespace npar::engine {
 /// With `whole` not 0 the members' pieces, in order, are shares of a row of so many; the last may hold padding:
 ///   all_gather       [outer, split, inner] -> [outer, whole, inner]  padding is dropped
 ///   reduce_scatter   [whole] -> [split]                              padding becomes zeros
-/// Reductions add in ascending member order.
+/// Reductions add in ascending member order; where `library` says so a sum may have another one, and the same bits on all members then.
 struct Operation {
   program::StepKind step = program::StepKind::Collective;            ///< Collective, Send or Receive
   program::CollectiveKind kind = program::CollectiveKind::AllReduce; ///< of a Collective
@@ -35,6 +35,7 @@ struct Operation {
   uint64_t count = 0;  ///< elements of the input (Receive: of the output)
   uint64_t outer = 1, split = 1, inner = 1, middle = 1, concat = 1, whole = 0;
   bool concatFirst = false;
+  bool library = false; ///< of this part
   uint32_t shift = 0;
   DeviceAddress input, output;
   Completion *completion = nullptr;

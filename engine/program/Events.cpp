@@ -51,6 +51,8 @@ std::string difference(const Collective &left, const Collective &right) {
     return "shift " + std::to_string(left.shift()) + " and " + std::to_string(right.shift());
   if (std::vector<uint32_t>(left.axes()->begin(), left.axes()->end()) != std::vector<uint32_t>(right.axes()->begin(), right.axes()->end()))
     return "mesh axes";
+  if (left.library() != right.library())
+    return "whether a library may add it up";
   return "";
 }
 

@@ -345,7 +345,7 @@ private:
     if (collective.kind() == CollectiveKind::AllToAll)
       sizes = {collective.outer(), collective.split(), collective.middle(), collective.concat(), collective.inner()};
     return listText(sizes) + (collective.concat_first() ? " concat first" : "") +
-           (collective.whole() ? " of " + std::to_string(collective.whole()) : "");
+           (collective.whole() ? " of " + std::to_string(collective.whole()) : "") + (collective.library() ? " by the library" : "");
   }
 
   std::string reasons(const Collective &collective) {

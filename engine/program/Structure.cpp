@@ -129,6 +129,12 @@ private:
   struct Geometry {
     bool gather = false, scatter = false, exchange = false, permute = false;
   };
+  /// Sums of floats: maxima of a library may lose what is no number.
+  static bool mayBeOfLibrary(const Collective &collective) {
+    bool adds = geometryOf(collective.kind()).scatter || collective.kind() == CollectiveKind::AllReduce;
+    return adds && collective.op() != ReduceOp::Max && collective.type() != ElementType::I32 && collective.type() != ElementType::U8;
+  }
+
   static Geometry geometryOf(CollectiveKind kind) {
     Geometry geometry;
     switch (kind) {
@@ -186,6 +192,9 @@ private:
           return fail("a collective asked for by rule " + number(rule) + " of " + number(program.labels()->size()) + " labels");
       if (!checkAxes(*collective->axes(), "a collective"))
         return false;
+      if (collective->library() && !mayBeOfLibrary(*collective))
+        return fail("a collective of kind " + std::string(wordOf(collective->kind())) + " and type " + wordOf(collective->type()) +
+                    " that a library is to add up");
       uint64_t piece = 0, members = ranksAlong(program, *collective->axes());
       std::vector<int64_t> geometry = {collective->outer(), collective->split(), collective->middle(), collective->concat(),
                                        collective->inner()};

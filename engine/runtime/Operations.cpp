@@ -65,7 +65,7 @@ void Operations::setParts(const Program &program, const StepGraph &graph, const 
     operation.count = collective.count();
     operation.outer = collective.outer(), operation.split = collective.split(), operation.inner = collective.inner();
     operation.middle = collective.middle(), operation.concat = collective.concat(), operation.concatFirst = collective.concat_first();
-    operation.whole = collective.whole(), operation.shift = collective.shift();
+    operation.whole = collective.whole(), operation.shift = collective.shift(), operation.library = collective.library();
     operation.input = graph.buffers[node.firstBuffer + part], operation.output = graph.buffers[node.firstBuffer + node.inputs + part];
     if (part == 0)
       continue;

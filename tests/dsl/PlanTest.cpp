@@ -249,6 +249,15 @@ TEST(Plan, MixedPrecisionHasExceptionsThatWiderTypesDoNotNeed) {
   EXPECT_TRUE(exact.hierarchical);
 }
 
+TEST(Plan, SumsMayBeALibrarys) {
+  EXPECT_FALSE(program(clauses("dp = 1", "")).plan.library);
+  EXPECT_FALSE(program(clauses("dp = 1", "reduce ordered")).plan.library);
+  Plan p = program(clauses("dp = 1", "compute bf16, reduce f32 reduce library")).plan;
+  EXPECT_TRUE(p.library);
+  EXPECT_EQ(p.reduce, ElementType::F32);
+  EXPECT_TRUE(program(clauses("dp = 1", "reduce ordered", {{"reduce", "library"}})).plan.library);
+}
+
 TEST(Plan, SizesHaveUnits) {
   Plan p = program(clauses("dp = 1", "bucket 25 MB require memory <= 1.5 GiB, bubble <= 20 % recompute block")).plan;
   EXPECT_EQ(p.bucket, 25000000);

@@ -256,8 +256,10 @@ plan mine for Gpt2 {
 
     def test_limits(self):
         """`require` is held against the planned arena and bubble, at its line."""
-        good, _ = self.model(self.PLAN.replace("    micro 2", "    micro 2\n    require memory <= 1 GB, bubble <= 60 %"))
-        self.assertRegex(self.npar("inspect", *good, "--annotate").output, r"require memory.*#= the largest arena has .* % of what is allowed; bubble")
+        good, _ = self.model(self.PLAN.replace("    micro 2", "    micro 2\n    reduce library\n    require memory <= 1 GB, bubble <= 60 %"))
+        text = self.npar("inspect", *good, "--annotate").output
+        self.assertRegex(text, r"reduce library +#= [1-9]\d* of \d+ reductions may be added in another order")
+        self.assertRegex(text, r"require memory.*#= the largest arena has .* % of what is allowed; bubble")
         bad, first = self.model(self.PLAN.replace("    micro 2", "    micro 2\n    require memory <= 1 KiB, bubble <= 1 %"))
         error = self.npar("compile", *bad, code=1).error
         self.assertRegex(error, rf"mine\.npar:{first + 3}:\d+: error: each rank of 'stage\d' needs .* bytes\), the plan allows 1.00 KiB \(1024 bytes\)")

@@ -20,7 +20,7 @@ MATRIX = {
     "tp = 4, vocabulary 257": {**mesh(dp=1, pp=1, tp=4), "vocab": 257},
     "tp = 2, vocabulary 257": {**mesh(dp=1, pp=1, tp=2), "vocab": 257},
     "tp = 4, sequence parallelism": {**mesh(dp=1, pp=1, tp=4), "sequence": "true", "micro": 4},
-    "dp pp tp, sequence parallelism": {**mesh(dp=2, pp=2, tp=2), "sequence": "true"},
+    "dp pp tp, sequence parallelism": {**mesh(dp=2, pp=2, tp=2), "sequence": "true", "reduce": "library"},
     "30 blocks on 4 stages": {**mesh(dp=1, pp=4, tp=1), "depth": 30, "width": 16},
     "5 blocks on 4 stages": {**mesh(dp=1, pp=4, tp=1), "depth": 5},
     "gpipe": {**mesh(dp=1, pp=4, tp=1), "schedule": "gpipe"},
@@ -48,6 +48,7 @@ class VerifyTest(DriverTest):
         names = " ".join(check["name"] for check in report["checks"])
         for expected in ("loss", "gradients", "parameters", "memory used as planned", "finite differences", "deadlock"):
             self.assertIn(expected, names)
+        self.assertEqual("reduce library" in names, "reduce=library" in arguments)
 
     def test_losses_in_which_nothing_counts(self):
         """0 equals 0, which proves nothing: said of one of several losses, refused where there is no other."""

@@ -17,6 +17,7 @@
 #include "tools/npar/verify/Equivalence.h"
 #include "tools/npar/verify/Reference.h"
 #include "tools/npar/verify/VerifyReport.h"
+#include "tools/npar/view/Summary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -185,6 +186,16 @@ bool checkItself(const program::LoadedProgram &program, std::vector<Check> &chec
   return allHold(checks);
 }
 
+/// Of a plan that says `reduce library`: which sums may have another order, and so be compared within rounding alone.
+void addLibrary(const program::Program &program, std::vector<Check> &checks) {
+  Reductions reductions = reductionsOf(program);
+  if (reductions.library > 0)
+    checks.push_back({"reduce library", true, std::nullopt,
+                      fmt::format("{} of {} reductions may be added by a library, in its own order: where NCCL does, what is compared here "
+                                  "is equal within rounding, else in ascending order",
+                                  reductions.library, reductions.all)});
+}
+
 /// A compiled program alone: no text says what it should compute.
 ExitCode verifyCompiled(const VerifyFlags &flags) {
   if (ExitCode code = flags.model.refuseTextFlags(); code != ExitCode::Good)
@@ -254,6 +265,7 @@ ExitCode verifyText(const VerifyFlags &flags, Job &job) {
   std::vector<Check> checks;
   if (!checkItself(**program, checks)) // it must not run then
     return report((*program)->root(), checks, flags.json);
+  addLibrary((*program)->root(), checks);
   Outcome<ProgramPointer> reference =
       job.shareProgram([&] { return text.exact->compilation->compile(onOneRank(text.exact->program)); }, Job::Ranks::AllInEach);
   if (!reference.ok())

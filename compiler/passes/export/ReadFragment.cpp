@@ -383,6 +383,21 @@ private:
     return begin == std::string::npos || end == std::string::npos ? text : text.substr(begin + 1, end - begin - 1);
   }
 
+  /// Whether a library may add it up in its own order (RULES.md#N5): a sum of floats under `dist.library` that no other group of ranks
+  /// makes as well, for another group may add in another order, and values that are to be the same on all ranks would part. The norm
+  /// decides whether a step counts (RULES.md#N7), so it is never the library's.
+  bool mayBeOfLibrary(dist::CollectiveOpInterface op, const program::CollectiveT &entry) const {
+    bool adds = entry.kind == program::CollectiveKind::AllReduce || entry.kind == program::CollectiveKind::ReduceScatter;
+    dist::LayoutAttr layout = dist::layoutOf(op->getResult(0));
+    if (!adds || !layout || entry.op == program::ReduceOp::Max || !isa<FloatType>(getElementTypeOrSelf(op->getResult(0))) ||
+        !op->getParentOfType<ModuleOp>()->hasAttr("dist.library") || (entry.cause && entry.cause->kind == program::CauseKind::AddsOwned))
+      return false;
+    return llvm::all_of(tables.mesh.getNames(), [&](StringAttr axis) {
+      return tables.mesh.sizeOf(axis) == 1 || axis == tables.pipelineAxis || llvm::is_contained(op.getAxes(), axis) ||
+             layout.splitsOver(axis) || llvm::is_contained(layout.getPartialAxes(), axis);
+    });
+  }
+
   /// Adds a step and its entry, whose geometry is left to the caller; null after an error.
   program::CollectiveT *collective(dist::CollectiveOpInterface op, program::ReduceOp reduce = program::ReduceOp::Sum) {
     Value input = op->getOperand(0), result = op->getResult(0);
@@ -406,6 +421,7 @@ private:
     entry->count = static_cast<uint64_t>(cast<RankedTensorType>(input.getType()).getNumElements());
     entry->outer = entry->inner = entry->split = 1;
     entry->cause = dist::causeOf(op.getCauseAttr());
+    entry->library = mayBeOfLibrary(op, *entry);
     entry->from = layoutText(input.getType());
     entry->to = layoutText(result.getType());
     if (auto rules = op->getAttrOfType<ArrayAttr>("dist.rule"))

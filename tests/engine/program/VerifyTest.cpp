@@ -93,6 +93,14 @@ TEST(Verify, UnknownCause) {
   expectRefused(program, "well formed", "a collective with an unknown cause");
 }
 
+TEST(Verify, WhatALibraryCannotAddUp) {
+  ProgramT program = twoStages();
+  program.collectives[0]->library = true;
+  EXPECT_TRUE(check(program)[0].ok);
+  program.collectives[0]->op = ReduceOp::Max;
+  expectRefused(program, "well formed", "a collective of kind all_reduce and type f32 that a library is to add up");
+}
+
 TEST(Verify, PermuteByNothingOrARound) {
   for (uint32_t shift : {0u, 4u}) {
     ProgramT program = twoStages();

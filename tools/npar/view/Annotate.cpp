@@ -4,6 +4,7 @@
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/terminal/Talk.h"
 #include "tools/npar/view/Blocks.h"
+#include "tools/npar/view/Summary.h"
 #include "tools/npar/view/View.h"
 #include "tools/npar/view/Why.h"
 
@@ -210,6 +211,10 @@ private:
       if (ProgramPointer without = variant([](dsl::Plan &plan) { plan.bucket = 0; }))
         add(source.plan.bucketAt, fmt::format("{} collectives outside of the micro-batches instead of {}", launchesOf(view),
                                               launchesOf(viewOf(without->root()))));
+    if (source.plan.library) {
+      Reductions reductions = reductionsOf(program);
+      add(source.plan.libraryAt, fmt::format("{} of {} reductions may be added in another order", reductions.library, reductions.all));
+    }
     if (source.plan.hierarchical)
       if (ProgramPointer without = variant([](dsl::Plan &plan) { plan.hierarchical = false; }))
         add(source.plan.hierarchicalAt, fmt::format("sent per step {} instead of {}", sentText(view), sentText(viewOf(without->root()))));

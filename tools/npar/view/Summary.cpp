@@ -119,4 +119,13 @@ Summary summarize(const Program &program) {
   return summary;
 }
 
+Reductions reductionsOf(const Program &program) {
+  Reductions reductions;
+  for (const Collective *each : *program.collectives()) {
+    reductions.all += each->kind() == CollectiveKind::AllReduce || each->kind() == CollectiveKind::ReduceScatter;
+    reductions.library += each->library();
+  }
+  return reductions;
+}
+
 } // namespace npar::driver

@@ -18,6 +18,12 @@ struct CollectiveSummary {
   uint64_t bytes = 0; ///< of the rank's input
 };
 
+/// What a program's all_reduces and reduce_scatters are, each counted once, whichever step or bucket has it.
+struct Reductions {
+  uint64_t all = 0;
+  uint64_t library = 0; ///< that a library may add up in its own order
+};
+
 struct TransferSummary {
   std::string to; ///< coordinate difference, such as "pp+1"
   uint64_t count = 0, bytes = 0;
@@ -50,5 +56,7 @@ Summary summarize(const program::Program &program);
 nlohmann::ordered_json summaryJson(const Summary &summary);
 /// The summary as a table for people.
 std::string summaryTable(const Summary &summary);
+
+Reductions reductionsOf(const program::Program &program);
 
 } // namespace npar::driver
