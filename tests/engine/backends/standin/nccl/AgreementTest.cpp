@@ -4,6 +4,7 @@
 #include <nccl.h>
 
 using npar::standin::nccl::Result;
+using npar::standin::nccl::Type;
 
 #define SAME(ours, theirs) static_assert(static_cast<int>(ours) == static_cast<int>(theirs))
 
@@ -15,6 +16,12 @@ SAME(Result::InvalidArgument, ncclInvalidArgument);
 SAME(Result::InvalidUsage, ncclInvalidUsage);
 SAME(Result::RemoteError, ncclRemoteError);
 SAME(Result::InProgress, ncclInProgress);
-SAME(0, ncclInt8);
-SAME(1, ncclUint8);
+SAME(Type::Int8, ncclInt8);
+SAME(Type::Uint8, ncclUint8);
+SAME(Type::Float16, ncclFloat16);
+SAME(Type::Float32, ncclFloat32);
+SAME(Type::Float64, ncclFloat64);
+SAME(Type::BFloat16, ncclBfloat16);
+SAME(0, ncclSum);
+SAME(-1, NCCL_SPLIT_NOCOLOR);
 SAME(128, sizeof(ncclUniqueId));

@@ -1,6 +1,7 @@
 // The calls of NCCL that the stand-in answers.
 #include "tests/engine/backends/standin/nccl/Communicator.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <unistd.h>
@@ -8,6 +9,11 @@
 
 using namespace npar::standin;
 using nccl::Result;
+
+/// As NPAR_STANDIN_MAY_BE_LEFT_OUT (Call.h).
+#define NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT                                                                                                  \
+  if (Driver::instance().sites.leavesOut(__func__, __builtin_return_address(0)))                                                           \
+    return Result::Success;
 
 namespace {
 
@@ -29,6 +35,11 @@ struct Communicators {
     std::lock_guard<std::mutex> lock(mutex);
     return handles.find(handle);
   }
+  bool anyIsBusyOn(const Device &device) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return std::any_of(handles.all().begin(), handles.all().end(),
+                       [&](const auto &each) { return &each.second->device() == &device && each.second->isBusy(); });
+  }
 };
 Communicators &all() {
   static auto *communicators = new Communicators;
@@ -38,7 +49,7 @@ Communicators &all() {
 /// What a thread has asked for since ncclGroupStart.
 struct Asked {
   Handle communicator, stream;
-  nccl::Message message;
+  nccl::Work work;
 };
 thread_local int depth = 0;
 thread_local std::vector<Asked> asked;
@@ -50,7 +61,7 @@ Result refused(Result result, const char *why) {
 }
 
 /// Starts all of one communicator and stream.
-Result launch(Handle handle, Handle streamHandle, std::vector<nccl::Message> messages) {
+Result launch(Handle handle, Handle streamHandle, nccl::Work work) {
   std::shared_ptr<nccl::Communicator> communicator = all().find(handle);
   if (!communicator)
     return refused(Result::InvalidArgument, "no such communicator, or no longer");
@@ -58,28 +69,38 @@ Result launch(Handle handle, Handle streamHandle, std::vector<nccl::Message> mes
     return communicator->failure();
   if (!communicator->settled())
     return refused(Result::InvalidArgument, "a call on a communicator that has something in progress");
-  for (const nccl::Message &message : messages)
+  for (const nccl::Message &message : work.messages)
     if (message.peer < 0 || message.peer >= communicator->size())
       return refused(Result::InvalidArgument, "no such peer");
   Code code = withStream(streamHandle, [&](Call &call, Stream &stream) {
     if (&call.device != &communicator->device())
       return refuse(Code::InvalidContext, "a communicator is used with another device's stream");
-    communicator->enqueue(call.driver, stream, std::move(messages));
+    communicator->enqueue(call.driver, stream, std::move(work));
     return Code::Success;
   });
   return code == Code::Success ? Result::InProgress : Result::UnhandledCudaError;
 }
 
+Result ask(nccl::Work work, Handle communicator, Handle stream) {
+  if (depth == 0)
+    return launch(communicator, stream, std::move(work));
+  if (!all().find(communicator))
+    return groupError = refused(Result::InvalidArgument, "no such communicator, or no longer");
+  asked.push_back({communicator, stream, std::move(work)});
+  return Result::Success;
+}
+
 Result ask(bool sends, const void *memory, size_t count, int type, int peer, Handle communicator, Handle stream) {
   if (type != 0 && type != 1)
     return refused(Result::InvalidArgument, "the stand-in knows messages of bytes only");
-  Asked one{communicator, stream, {sends, reinterpret_cast<uint64_t>(memory), count, peer, 0}};
-  if (depth == 0)
-    return launch(communicator, stream, {one.message});
-  if (!all().find(communicator))
-    return groupError = refused(Result::InvalidArgument, "no such communicator, or no longer");
-  asked.push_back(one);
-  return Result::Success;
+  return ask({{{sends, reinterpret_cast<uint64_t>(memory), count, peer, 0, 0}}, {}}, communicator, stream);
+}
+
+Result ask(nccl::Kind kind, const void *input, void *output, size_t count, int type, int operation, Handle communicator, Handle stream) {
+  if (nccl::sizeOf(type) == 0 || operation != 0)
+    return refused(Result::InvalidArgument, "the stand-in knows sums of floats and bytes only");
+  return ask({{}, {{kind, static_cast<nccl::Type>(type), reinterpret_cast<uint64_t>(input), reinterpret_cast<uint64_t>(output), count}}},
+             communicator, stream);
 }
 
 } // namespace
@@ -128,6 +149,7 @@ NPAR_STANDIN_CALL Result ncclGetUniqueId(JobName *job) {
 }
 
 NPAR_STANDIN_CALL Result ncclCommInitRankConfig(Handle *result, int processes, JobName job, int process, Config *config) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   if (!result || !config || config->magic != 0xcafebeef || config->size < sizeof(Config) || config->version < 21400)
     return refused(Result::InvalidArgument, "no configuration that was initialized");
   if (config->blocking != 0)
@@ -148,7 +170,23 @@ NPAR_STANDIN_CALL Result ncclCommInitRankConfig(Handle *result, int processes, J
   return Result::InProgress;
 }
 
+NPAR_STANDIN_CALL Result ncclCommSplit(Handle handle, int colour, int key, Handle *result, Config *config) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
+  std::shared_ptr<nccl::Communicator> parent = all().find(handle);
+  if (!parent || !result || colour < -1)
+    return refused(Result::InvalidArgument, "no such communicator, or no longer, or no such colour");
+  if (config && (config->magic != 0xcafebeef || config->size < sizeof(Config) || config->blocking != 0))
+    return refused(Result::InvalidArgument, "no configuration that was initialized, or one of a communicator that blocks");
+  if (!parent->settled())
+    return refused(Result::InvalidArgument, "a communicator that has something in progress is split");
+  std::shared_ptr<nccl::Communicator> made = parent->split(colour, key, Driver::instance().settings.seed);
+  std::lock_guard<std::mutex> lock(all().mutex);
+  *result = made ? all().handles.add(std::move(made)) : nullptr;
+  return Result::InProgress;
+}
+
 NPAR_STANDIN_CALL Result ncclCommGetAsyncError(Handle handle, Result *state) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   std::shared_ptr<nccl::Communicator> communicator = all().find(handle);
   if (!communicator || !state)
     return refused(Result::InvalidArgument, "no such communicator, or no longer");
@@ -157,6 +195,7 @@ NPAR_STANDIN_CALL Result ncclCommGetAsyncError(Handle handle, Result *state) {
 }
 
 NPAR_STANDIN_CALL Result ncclCommFinalize(Handle handle) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   std::shared_ptr<nccl::Communicator> communicator = all().find(handle);
   if (!communicator || !communicator->settled())
     return refused(Result::InvalidArgument, "a communicator that is no longer there, or has something in progress, is finalized");
@@ -165,6 +204,7 @@ NPAR_STANDIN_CALL Result ncclCommFinalize(Handle handle) {
 }
 
 NPAR_STANDIN_CALL Result ncclCommDestroy(Handle handle) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   std::shared_ptr<nccl::Communicator> communicator = all().find(handle);
   if (!communicator)
     return refused(Result::InvalidArgument, "no such communicator, or no longer");
@@ -176,21 +216,28 @@ NPAR_STANDIN_CALL Result ncclCommDestroy(Handle handle) {
 }
 
 NPAR_STANDIN_CALL Result ncclCommAbort(Handle handle) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   std::shared_ptr<nccl::Communicator> communicator = all().find(handle);
   if (!communicator)
     return refused(Result::InvalidArgument, "no such communicator, or no longer");
   communicator->abort();
-  std::lock_guard<std::mutex> lock(all().mutex);
-  all().handles.remove(handle);
+  {
+    std::lock_guard<std::mutex> lock(all().mutex);
+    all().handles.remove(handle);
+  }
+  while (all().anyIsBusyOn(communicator->device())) // as where memory is freed
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
   return Result::Success;
 }
 
 NPAR_STANDIN_CALL Result ncclGroupStart() {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   ++depth;
   return Result::Success;
 }
 
 NPAR_STANDIN_CALL Result ncclGroupEnd() {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   if (depth == 0)
     return refused(Result::InvalidUsage, "ncclGroupEnd without ncclGroupStart");
   if (--depth > 0)
@@ -202,13 +249,15 @@ NPAR_STANDIN_CALL Result ncclGroupEnd() {
     return result;
   while (!list.empty()) {
     Handle communicator = list.front().communicator, stream = list.front().stream;
-    std::vector<nccl::Message> together;
+    nccl::Work together;
     std::vector<Asked> others;
     for (const Asked &one : list)
-      if (one.communicator == communicator && one.stream == stream)
-        together.push_back(one.message);
-      else
+      if (one.communicator == communicator && one.stream == stream) {
+        together.messages.insert(together.messages.end(), one.work.messages.begin(), one.work.messages.end());
+        together.collectives.insert(together.collectives.end(), one.work.collectives.begin(), one.work.collectives.end());
+      } else {
         others.push_back(one);
+      }
     Result started = launch(communicator, stream, std::move(together));
     if (started != Result::InProgress)
       return started;
@@ -219,8 +268,25 @@ NPAR_STANDIN_CALL Result ncclGroupEnd() {
 }
 
 NPAR_STANDIN_CALL Result ncclSend(const void *memory, size_t count, int type, int peer, Handle communicator, Handle stream) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   return ask(true, memory, count, type, peer, communicator, stream);
 }
 NPAR_STANDIN_CALL Result ncclRecv(void *memory, size_t count, int type, int peer, Handle communicator, Handle stream) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
   return ask(false, memory, count, type, peer, communicator, stream);
+}
+
+NPAR_STANDIN_CALL Result ncclAllReduce(const void *input, void *output, size_t count, int type, int operation, Handle communicator,
+                                       Handle stream) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
+  return ask(nccl::Kind::AllReduce, input, output, count, type, operation, communicator, stream);
+}
+NPAR_STANDIN_CALL Result ncclReduceScatter(const void *input, void *output, size_t count, int type, int operation, Handle communicator,
+                                           Handle stream) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
+  return ask(nccl::Kind::ReduceScatter, input, output, count, type, operation, communicator, stream);
+}
+NPAR_STANDIN_CALL Result ncclAllGather(const void *input, void *output, size_t count, int type, Handle communicator, Handle stream) {
+  NPAR_STANDIN_NCCL_MAY_BE_LEFT_OUT
+  return ask(nccl::Kind::AllGather, input, output, count, type, 0, communicator, stream);
 }

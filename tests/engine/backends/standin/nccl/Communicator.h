@@ -2,8 +2,10 @@
 #pragma once
 
 #include "tests/engine/backends/standin/Call.h"
+#include "tests/engine/backends/standin/nccl/Collective.h"
 #include "tests/engine/backends/standin/nccl/Wires.h"
 
+#include <functional>
 #include <list>
 #include <random>
 
@@ -26,12 +28,19 @@ struct Message {
   uint64_t memory = 0; ///< of the device
   size_t bytes = 0;
   int peer = 0;
-  size_t moved = 0; ///< with the head that says how many bytes follow
+  size_t moved = 0; ///< with the head that says what follows
+  uint32_t of = 0;  ///< a collective, counted from 1, that it belongs to; 0: none
 };
 
-/// The messages of a group in one stream.
-struct Launch {
+/// What a thread has asked for in a group.
+struct Work {
   std::vector<Message> messages;
+  std::vector<Collective> collectives;
+};
+
+/// The messages and collectives of a group in one stream. A collective is messages from each process to each other one, and what becomes of
+/// them in the end.
+struct Launch : Work {
   std::atomic<bool> ended{false};
   Outcome outcome; ///< set before `ended`
 };
@@ -39,6 +48,8 @@ struct Launch {
 class Communicator : public std::enable_shared_from_this<Communicator> {
 public:
   Communicator(const std::string &job, int processes, int process, Device &device, uint64_t seed);
+  /// Who is in it is known when all processes have split theirs for that time.
+  Communicator(std::shared_ptr<Wires> parent, uint32_t split, int colour, Device &device, uint64_t seed);
   ~Communicator();
 
   /// What ncclCommGetAsyncError says: in progress some times more than needed.
@@ -48,9 +59,13 @@ public:
   Result failure() const;
   std::string lastError() const;
   int size() const { return processes; }
+  /// A new communicator of those that say the same colour, or null for -1: both are in progress then.
+  std::shared_ptr<Communicator> split(int colour, int key, uint64_t seed);
+  /// Whether something that streams have come to has not ended.
+  bool isBusy() const;
   const Device &device() const { return owner; }
   /// Of this stream, in its order. The queue is locked.
-  void enqueue(Driver &driver, Stream &stream, std::vector<Message> messages);
+  void enqueue(Driver &driver, Stream &stream, Work work);
   void finalize();
   bool isFinal() const;
   /// Ends what is under way, and whatever comes.
@@ -61,11 +76,19 @@ private:
   /// Moves what can be moved of the oldest messages in each direction; true when anything was.
   bool progress();
   bool move(Launch &launch, Message &message);
+  /// What comes first in a message of this kind: kind, type, bytes.
+  uint64_t headOf(const Launch &launch, const Message &message) const;
+  /// The memory of a message: the device's, or of what a collective receives.
+  uint8_t *memoryOf(Launch &launch, const Message &message) const;
+  /// Writes the results of collectives whose messages have ended.
+  void finish(Launch &launch) const;
+  void findMembers(const Wires &parent, uint32_t number, int colour);
   void fail(Result result, const std::string &why);
 
   Device &owner;
-  const int processes, process;
-  Wires wires;
+  int processes = 0, process = 0;
+  std::shared_ptr<Wires> wires; ///< null until its members are known
+  uint32_t splits = 0;          ///< that have been asked for
   mutable std::mutex mutex;
   std::mutex moving; ///< held while bytes move
   std::mt19937_64 random;
@@ -74,6 +97,7 @@ private:
   Result failed = Result::Success;
   std::string message;
   std::list<std::shared_ptr<Launch>> started; ///< that streams have come to
+  std::function<bool()> known;                ///< finds the members; whether they are known
   std::atomic<bool> aborted{false}, ending{false};
   std::thread thread;
 };

@@ -12,12 +12,12 @@ namespace npar::standin::nccl {
 // A new file is zeros, and all of it begins so: whoever comes first need not be known.
 Wires::Wires(std::string given, int processes, int process) : name(std::move(given)), processes(processes), process(process) {
   auto count = static_cast<size_t>(processes);
-  size = 4096 * count + sizeof(Ring) * count * count;
+  memoryBytes = 4096 * count + sizeof(Ring) * count * count;
   int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT, 0600);
   if (file < 0)
     return;
-  if (::ftruncate(file, static_cast<off_t>(size)) == 0)
-    if (void *mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0); mapped != MAP_FAILED)
+  if (::ftruncate(file, static_cast<off_t>(memoryBytes)) == 0)
+    if (void *mapped = ::mmap(nullptr, memoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0); mapped != MAP_FAILED)
       memory = mapped;
   ::close(file);
 }
@@ -25,7 +25,7 @@ Wires::Wires(std::string given, int processes, int process) : name(std::move(giv
 Wires::~Wires() {
   ::shm_unlink(name.c_str()); // the first that goes takes the name away, the memory goes with the last
   if (memory)
-    ::munmap(memory, size);
+    ::munmap(memory, memoryBytes);
 }
 
 Wires::Ring &Wires::ring(int from, int to) const {
@@ -37,6 +37,20 @@ void Wires::enter(const Uuid &device) {
   presence(process).device = device;
   presence(process).there.store(1);
 }
+
+void Wires::split(uint32_t number, int colour, int key) {
+  presence(process).choices[number] = {colour, key};
+  presence(process).splits.store(number + 1);
+}
+
+bool Wires::allHaveSplit(uint32_t number) const {
+  for (int i = 0; i < processes; ++i)
+    if (presence(i).splits.load() <= number)
+      return false;
+  return true;
+}
+
+Wires::Choice Wires::choiceOf(uint32_t number, int other) const { return presence(other).choices[number]; }
 
 void Wires::leave() { presence(process).left.store(1); }
 

@@ -23,6 +23,17 @@ public:
   void enter(const Uuid &device);
   bool allAreThere() const;
   Uuid deviceOf(int process) const;
+  /// Says into which group this process goes in the split of that number, which begin at 0 and follow each other; and in which place.
+  void split(uint32_t number, int colour, int key);
+  bool allHaveSplit(uint32_t number) const;
+  struct Choice {
+    int colour, key;
+  };
+  Choice choiceOf(uint32_t number, int process) const;
+  static constexpr uint32_t mostSplits = 256;
+  const std::string &nameOfMemory() const { return name; }
+  int size() const { return processes; }
+  int self() const { return process; }
   /// Says that this process has no more to give.
   void leave();
   bool allHaveLeft() const;
@@ -38,9 +49,11 @@ public:
 private:
   static constexpr size_t ringBytes = size_t{1} << 16;
   struct Presence {
-    std::atomic<uint32_t> there, left;
+    std::atomic<uint32_t> there, left, splits;
     Uuid device;
+    Choice choices[mostSplits];
   };
+  static_assert(sizeof(Presence) <= 4096);
   struct Ring {
     std::atomic<uint64_t> written, read;
     uint8_t bytes[ringBytes];
@@ -50,7 +63,7 @@ private:
 
   std::string name;
   int processes, process;
-  size_t size = 0;
+  size_t memoryBytes = 0;
   void *memory = nullptr;
 };
 
