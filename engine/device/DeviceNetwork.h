@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/device/DeviceAddress.h"
+#include "engine/program/Enums_generated.h"
 #include "engine/status/Status.h"
 
 #include <cstdint>
@@ -19,6 +20,16 @@ struct DeviceMessage {
   uint32_t peer = 0; ///< the process at the other end
 };
 
+/// What the library does for all processes of a group at once, each with one piece of `count` elements: an all_reduce of it, an all_gather
+/// of pieces (each process's at its place in the group), or a reduce_scatter to pieces. Sums have the library's own order, and the same
+/// bits in all processes; those of 16-bit floats may be rounded after each addition.
+struct DeviceCollective {
+  program::CollectiveKind kind = program::CollectiveKind::AllReduce;
+  program::ElementType type = program::ElementType::F32;
+  DeviceAddress input, output; ///< of this device; of an all_reduce they may be the same
+  uint64_t count = 0;
+};
+
 /// A process's end of the messages of a job. Of one thread: what it starts happens behind what the thread has started on the device before,
 /// and before what it starts there afterwards (Backend).
 class DeviceMessages {
@@ -27,6 +38,12 @@ public:
   /// Starts messages that move together: none waits for another. The n-th that a process sends to another one is the n-th which that one
   /// receives from it, and of the same size. Messages of later calls wait for these.
   virtual Status exchange(const std::vector<DeviceMessage> &messages) = 0;
+  /// Makes the groups that collectives are of: of each its processes, ascending. All processes of the job say the same, once, before they
+  /// start anything.
+  virtual Status makeGroups(const std::vector<std::vector<uint32_t>> &groups) = 0;
+  /// Starts collectives of the group of that number, which this process is in. All of its processes start the same ones in the same order,
+  /// also against messages and other groups.
+  virtual Status collect(size_t group, const std::vector<DeviceCollective> &collectives) = 0;
   /// The error that the library has come to since.
   virtual Status health() = 0;
   /// Ends what is under way, whatever memory holds then, and returns when nothing refers to it any more. Nothing may be started afterwards.

@@ -61,6 +61,20 @@ MANY = [
 ]  # fmt: skip
 
 
+# Plans with sums that NCCL may make: how they are run, which calls that comes to, and whether bits differ.
+COLLECTIVES = ["ncclAllReduce", "ncclReduceScatter", "ncclAllGather"]
+SUMS = [(degrees(dp=4) | {"zero": 1}, "4 joined", COLLECTIVES, True), (degrees(tp=4), "4 joined", COLLECTIVES[:1], True)]
+MORE_SUMS = [
+    (degrees(dp=2), "2 joined", COLLECTIVES[:1], False),
+    (degrees(dp=4) | {"zero": 3}, "4 joined", COLLECTIVES, True),
+    (degrees(dp=4) | {"zero": 3}, "2 joined", [], False),
+    (degrees(dp=2, tp=2), "4 joined", COLLECTIVES[:1], False),
+    (degrees(dp=2, tp=2), "2 joined", COLLECTIVES[:1], False),
+    (degrees(dp=2, pp=2) | {"depth": 2}, "4 joined", COLLECTIVES[:1], False),
+    (degrees(dp=4) | {"compute": "bf16"}, "4 joined", COLLECTIVES[:1], True),
+]
+
+
 class CudaTest(DriverTest):
     def setUp(self):
         super().setUp()
@@ -71,6 +85,7 @@ class CudaTest(DriverTest):
         command = [str(RUN), str(program), *words]
         result = subprocess.run(command, cwd=self.folder, env=self.devices, capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")
+        self.error = result.stderr
         return sorted(set(result.stdout.splitlines()))
 
     def test_plans_compute_what_the_processor_computes(self):
@@ -91,6 +106,22 @@ class CudaTest(DriverTest):
             done = self.npar("run", *model, "--backend", "cuda", *flags, "--json", env=dict(self.devices, NPAR_STANDIN_SITES="1"))
             self.assertEqual(json.loads(done.output)["parameter_hash"], processor)
             self.assertEqual(sum(map(int, re.findall(r"(\d+) calls of cuGraphLaunch", done.error))), launched)  # a rank alone: all of a step
+
+    def test_sums_of_the_library(self):
+        """Under `reduce library` NCCL adds, in another order where a group has more than two ranks. Nothing else changes a bit."""
+        self.devices["NPAR_STANDIN_SITES"] = "1"
+        for plan, way, calls, differs in SUMS + (MORE_SUMS if LONG else []):
+            with self.subTest(f"{plan}: {way}"):
+                program = self.folder / "model.npx"
+                self.npar("compile", "gpt2", *settings(SMALL, {"depth": 1, "vocab": 128, "reduce": "library"}, plan), "--target", "cuda:sm_80", "-o", program)
+                ordered, library = self.told(program, "1"), self.told(program, *way.split(), "cuda")
+                self.assertEqual({call for call in COLLECTIVES if f"calls of {call}@" in self.error}, set(calls))
+                self.assertEqual(library != ordered, differs)
+                near = 0.02 if plan.get("compute") == "bf16" else 1e-4
+                for one, other in zip(ordered[1:], library[1:]):  # without the hash
+                    for figure in ("loss", "norm"):
+                        was, now = (float(re.search(rf"{figure} (\S+)", line)[1]) for line in (one, other))
+                        self.assertLess(abs(now - was), near * abs(was), f"{one}, {other}")
 
     def test_products_of_the_library(self):
         """In float32 they have the processor's bits; of bf16 those that have other ones stay npar's own where bits are to match."""
@@ -175,7 +206,7 @@ class CudaTest(DriverTest):
             self.assertEqual(self.npar_json(*joined, "always", env=self.devices)["parameter_hash"], processor)
         for name, environment, why in (
             ("no library", {"NPAR_NCCL": "/nowhere.so"}, "process 0: there is no NCCL: /nowhere.so"),
-            ("another one", {"NPAR_STANDIN_FAULT": "nccl=21003"}, "process 0: NCCL is of version 2.10.3, and 2.14.0 is needed: install a newer one"),
+            ("another one", {"NPAR_STANDIN_FAULT": "nccl=21003"}, "process 0: NCCL is of version 2.10.3, and 2.18.1 is needed: install a newer one"),
             ("one device", {"NPAR_STANDIN_DEVICES": "1"}, "process 0 and process 1 share a device"),
         ):
             with self.subTest(name):

@@ -21,6 +21,10 @@ struct NcclConfig {
 };
 
 constexpr int ncclBytes = 1; ///< ncclUint8
+/// ncclDataType_t of what is added up, and ncclRedOp_t.
+enum class NcclType : int { F16 = 6, F32 = 7, F64 = 8, BF16 = 9 };
+constexpr int ncclAdds = 0;          ///< ncclSum
+constexpr int ncclWithoutGroup = -1; ///< NCCL_SPLIT_NOCOLOR
 
 /// FUNCTION(member of the table, symbol of the library, result, parameters). Handles are never followed.
 #define NPAR_NCCL_FUNCTIONS(FUNCTION)                                                                                                      \
@@ -36,7 +40,13 @@ constexpr int ncclBytes = 1; ///< ncclUint8
   FUNCTION(groupStart, ncclGroupStart, NcclCode, ())                                                                                       \
   FUNCTION(groupEnd, ncclGroupEnd, NcclCode, ())                                                                                           \
   FUNCTION(send, ncclSend, NcclCode, (const void *memory, size_t count, int type, int peer, void *communicator, void *stream))             \
-  FUNCTION(receive, ncclRecv, NcclCode, (void *memory, size_t count, int type, int peer, void *communicator, void *stream))
+  FUNCTION(receive, ncclRecv, NcclCode, (void *memory, size_t count, int type, int peer, void *communicator, void *stream))                \
+  FUNCTION(split, ncclCommSplit, NcclCode, (void *communicator, int colour, int key, void **made, NcclConfig *config))                     \
+  FUNCTION(allReduce, ncclAllReduce, NcclCode,                                                                                             \
+           (const void *input, void *output, size_t count, int type, int operation, void *communicator, void *stream))                     \
+  FUNCTION(reduceScatter, ncclReduceScatter, NcclCode,                                                                                     \
+           (const void *input, void *output, size_t count, int type, int operation, void *communicator, void *stream))                     \
+  FUNCTION(allGather, ncclAllGather, NcclCode, (const void *input, void *output, size_t count, int type, void *communicator, void *stream))
 
 struct NcclFunctions {
 #define NPAR_NCCL_MEMBER(MEMBER, SYMBOL, RESULT, PARAMETERS) RESULT(*MEMBER) PARAMETERS;

@@ -8,8 +8,8 @@
 
 namespace npar::engine::cuda {
 
-/// The oldest NCCL whose communicators need not block, as ncclGetVersion counts.
-constexpr int neededNccl = 21400;
+/// The oldest NCCL whose communicators need not block and can be split, as ncclGetVersion counts.
+constexpr int neededNccl = 21801;
 
 /// What may be called once `open` was good; stays loaded to the end of the process.
 class NcclLibrary {

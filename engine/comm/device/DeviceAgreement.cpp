@@ -53,11 +53,15 @@ std::string whyApart(const std::vector<Introduction> &all) {
 struct PlannedInGroup {
   const Group *group = nullptr;
   uint64_t digest = 0;
-  void add(const Envelope &of) {
+  void add(const Operation &operation) {
+    Envelope of(operation, *group, 0);
     for (uint64_t value : {uint64_t{of.key.event}, uint64_t{of.key.micro}, of.key.transfer, of.members, of.parts, of.digest,
                            uint64_t{of.kind}, uint64_t{of.op}, uint64_t{of.type}})
-      digest = (digest ^ value) * uint64_t{0x9E3779B97F4A7C15} + (digest >> 29);
+      add(value);
+    for (const Operation *part = &operation; part; part = part->next)
+      add(uint64_t{part->library});
   }
+  void add(uint64_t value) { digest = (digest ^ value) * uint64_t{0x9E3779B97F4A7C15} + (digest >> 29); }
 };
 
 } // namespace
@@ -94,6 +98,30 @@ Result<DeviceJob> agreeOnDevices(Communicator &inner, DeviceNetwork *network, ui
   return DeviceJob{std::move(job), static_cast<uint32_t>(all.size())};
 }
 
+Result<std::vector<std::vector<uint32_t>>> agreeOnGroups(Communicator &inner, const std::set<std::vector<uint32_t>> &wanted,
+                                                         double timeoutSeconds) {
+  std::vector<uint32_t> own; // of each group its size, then its processes
+  for (const std::vector<uint32_t> &group : wanted) {
+    own.push_back(static_cast<uint32_t>(group.size()));
+    own.insert(own.end(), group.begin(), group.end());
+  }
+  auto *bytes = reinterpret_cast<const uint8_t *>(own.data());
+  auto said = inner.gather({bytes, bytes + own.size() * sizeof(uint32_t)}, timeoutSeconds);
+  if (!said.ok())
+    return said.status();
+  std::set<std::vector<uint32_t>> all;
+  for (const std::vector<uint8_t> &theirs : *said) {
+    std::vector<uint32_t> words(theirs.size() / sizeof(uint32_t));
+    std::copy_n(theirs.data(), words.size() * sizeof(uint32_t), reinterpret_cast<uint8_t *>(words.data()));
+    for (size_t at = 0; at < words.size(); at += words[at] + 1) {
+      if (words[at] > words.size() - at - 1)
+        return Status(Code::Internal, "a process asks for a group of devices that it does not name");
+      all.insert({words.begin() + static_cast<ptrdiff_t>(at) + 1, words.begin() + static_cast<ptrdiff_t>(at + 1 + words[at])});
+    }
+  }
+  return std::vector<std::vector<uint32_t>>(all.begin(), all.end());
+}
+
 Status comparePlans(Communicator &inner, Groups &groups, const std::vector<const Operation *> &operations, uint32_t process,
                     double timeoutSeconds) {
   std::map<uint64_t, PlannedInGroup> planned; // by the group's digest
@@ -102,7 +130,7 @@ Status comparePlans(Communicator &inner, Groups &groups, const std::vector<const
     PlannedInGroup &all = planned[group.digest];
     all.group = &group;
     if (group.members[group.ownParty().members.front()] == operation->rank())
-      all.add(Envelope(*operation, group, 0));
+      all.add(*operation);
   }
   std::vector<uint64_t> own;
   for (const auto &[digest, all] : planned)

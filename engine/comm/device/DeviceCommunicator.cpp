@@ -48,22 +48,44 @@ Status DeviceCommunicator::prepare(const CommunicationPlan &plan) {
   for (const Operation *operation : plan.operations)
     (groups.of(*operation).isLocal() ? others : own).operations.push_back(operation);
   rules.prepare(own);
-  uint64_t bytes = 0;
-  for (const Operation *operation : own.operations) {
-    const Group &group = groups.of(*operation);
-    if (group.members[group.ownParty().members.front()] != operation->rank())
-      continue;
-    auto made = std::make_unique<DevicePlan>(*operation, group);
-    bytes = std::max(bytes, made->scratchBytes);
-    plans[operation->tag] = std::move(made);
-  }
-  scratchBytes = bytes;
   if (Status status = comparePlans(*inner, groups, own.operations, process, options.timeoutSeconds); !status.ok())
+    return status;
+  if (Status status = makePlans(own.operations); !status.ok())
     return status;
   if (Status status = inner->prepare(others); !status.ok())
     return status;
   direct = true;
   return startThread(std::move(*job));
+}
+
+Status DeviceCommunicator::makePlans(const std::vector<const Operation *> &operations) {
+  auto processesOf = [](const Group &group) {
+    std::vector<uint32_t> all;
+    for (const Party &party : group.parties)
+      all.push_back(party.process);
+    return all;
+  };
+  std::set<std::vector<uint32_t>> wanted;
+  for (const Operation *operation : operations)
+    if (const Group &group = groups.of(*operation); DevicePlan::wantsLibrary(*operation, group))
+      wanted.insert(processesOf(group));
+  auto agreed = agreeOnGroups(*inner, wanted, options.timeoutSeconds);
+  if (!agreed.ok())
+    return agreed.status();
+  libraryGroups = std::move(*agreed);
+  scratchBytes = 0;
+  for (const Operation *operation : operations) {
+    const Group &group = groups.of(*operation);
+    if (group.members[group.ownParty().members.front()] != operation->rank())
+      continue;
+    auto found = std::lower_bound(libraryGroups.begin(), libraryGroups.end(), processesOf(group));
+    bool there = found != libraryGroups.end() && *found == processesOf(group);
+    auto made =
+        std::make_unique<DevicePlan>(*operation, group, there ? std::optional<size_t>(found - libraryGroups.begin()) : std::nullopt);
+    scratchBytes = std::max(scratchBytes, made->scratchBytes);
+    plans[operation->tag] = std::move(made);
+  }
+  return {};
 }
 
 Status DeviceCommunicator::startThread(DeviceJob job) {
@@ -191,6 +213,10 @@ Status DeviceCommunicator::join(const DeviceJob &job) {
   Result<std::unique_ptr<DeviceMessages>> made = backend.network()->join(job.id, job.processes, process, goOn);
   if (!made.ok())
     return made.status();
+  if (Status status = (*made)->makeGroups(libraryGroups); !status.ok()) {
+    (*made)->abort();
+    return status;
+  }
   *joining = false;
   messages = std::move(*made);
   uint64_t bytes = scratchBytes;
@@ -281,7 +307,7 @@ Status DeviceCommunicator::takeScratch(uint64_t bytes) {
 Status DeviceCommunicator::start(const Flight &flight) {
   if (auto found = plans.find(flight.members.front().tag); found != plans.end())
     return carryOut(*found->second, flight);
-  DevicePlan plan(flight.members.front(), flight.group);
+  DevicePlan plan(flight.members.front(), flight.group, std::nullopt);
   if (Status status = takeScratch(plan.scratchBytes); !status.ok())
     return status;
   return carryOut(plan, flight);
@@ -297,6 +323,7 @@ Status DeviceCommunicator::carryOut(const DevicePlan &plan, const Flight &flight
   };
   std::vector<DeviceAddress> sources, targets;
   std::vector<DeviceMessage> together;
+  std::vector<DeviceCollective> collectives;
   Status status;
   auto does = [&](const auto &command) {
     using Command = std::decay_t<decltype(command)>;
@@ -313,6 +340,11 @@ Status DeviceCommunicator::carryOut(const DevicePlan &plan, const Flight &flight
       const Operation &part = buffers.first(command.part);
       backend.reduce(part.type, part.op, sources.data(), sources.size(), targets.data(), targets.size(),
                      command.bytes / program::sizeOf(part.type));
+    } else if constexpr (std::is_same_v<Command, LibraryCommand>) {
+      collectives.clear();
+      for (const LibraryCommand::Collective &each : command.collectives)
+        collectives.push_back({each.kind, each.type, address(each.input), address(each.output), each.count});
+      status = messages->collect(command.group, collectives);
     } else {
       together.clear();
       for (const ExchangeCommand::Message &message : command.messages)

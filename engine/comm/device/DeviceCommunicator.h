@@ -57,6 +57,9 @@ private:
   void complete(const std::vector<Operation> &operations, const Status &status);
   void land(Flight &flight, const Status &status);
 
+  /// Agrees on the groups that the library is to have, then plans all operations.
+  Status makePlans(const std::vector<const Operation *> &operations);
+
   // On the thread:
   void run(const DeviceJob &job);
   Status join(const DeviceJob &job);
@@ -78,6 +81,7 @@ private:
   TurnRules rules;
   Meetings meetings;
   std::unordered_map<uint64_t, std::unique_ptr<DevicePlan>> plans; ///< by the tags of planned operations' first members here
+  std::vector<std::vector<uint32_t>> libraryGroups;                ///< processes that the library does collectives of, ascending
   std::atomic<uint64_t> unfinished{0};                             ///< posted and not completed
   std::atomic<bool> aborted{false};
 

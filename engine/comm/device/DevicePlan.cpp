@@ -16,14 +16,41 @@ constexpr uint64_t alignment = 512; ///< of pieces of scratch memory
 
 uint64_t aligned(uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
+/// Whether the library does this part of an operation, if there is a group for it.
+bool fitsLibrary(const Operation &part, const Group &group) {
+  if (part.transfers() || part.count == 0 || group.parties.size() != group.members.size())
+    return false;
+  for (size_t party = 0; party < group.parties.size(); ++party)
+    if (group.parties[party].members.front() != party)
+      return false;
+  bool even = part.outer == 1 && (part.whole == 0 || part.whole == group.members.size() * part.split);
+  switch (part.kind) {
+  case program::CollectiveKind::AllReduce:
+    return part.library;
+  case program::CollectiveKind::ReduceScatter:
+    return part.library && even;
+  case program::CollectiveKind::AllGather:
+    return even;
+  case program::CollectiveKind::AllToAll:
+  case program::CollectiveKind::Permute:
+    break;
+  }
+  return false;
+}
+
 /// Adds commands to a plan; scratch memory is taken from its beginning for each exchange anew.
 class Writer {
 public:
-  Writer(DevicePlan &plan, const Operation &operation, const Group &group) : plan(plan), operation(operation), group(group) {}
+  Writer(DevicePlan &plan, const Operation &operation, const Group &group, std::optional<size_t> library);
   void move();
   void add();
 
 private:
+  /// Of blocks and paddings those whose part is not the library's.
+  template <typename Of> std::vector<Of> others(std::vector<Of> all) const {
+    all.erase(std::remove_if(all.begin(), all.end(), [&](const Of &one) { return ofLibrary[one.part]; }), all.end());
+    return all;
+  }
   DevicePlace takeScratch(uint64_t bytes) {
     DevicePlace place{Memory::Scratch, 0, 0, used};
     used += aligned(bytes);
@@ -40,8 +67,25 @@ private:
   DevicePlan &plan;
   const Operation &operation;
   const Group &group;
+  std::vector<bool> ofLibrary; ///< by part
   uint64_t used = 0;
 };
+
+Writer::Writer(DevicePlan &plan, const Operation &operation, const Group &group, std::optional<size_t> library)
+    : plan(plan), operation(operation), group(group) {
+  LibraryCommand command{library.value_or(0), {}};
+  uint32_t member = group.ownParty().members.front();
+  for (const Operation *part = &operation; part; part = part->next) {
+    auto number = static_cast<uint32_t>(ofLibrary.size());
+    ofLibrary.push_back(library && fitsLibrary(*part, group));
+    uint64_t count = part->kind == program::CollectiveKind::ReduceScatter ? part->count / group.members.size() : part->count;
+    if (ofLibrary.back())
+      command.collectives.push_back(
+          {part->kind, part->type, {Memory::Input, number, member, 0}, {Memory::Output, number, member, 0}, count});
+  }
+  if (!command.collectives.empty())
+    plan.commands.push_back(std::move(command));
+}
 
 DevicePlace Writer::gathered(Memory memory, uint32_t part, uint32_t member, const Region &region, uint64_t begin, uint64_t end) {
   if (region.isOneRun(begin, end))
@@ -79,12 +123,12 @@ void Writer::move() {
   std::vector<std::pair<Block, DevicePlace>> received;
   for (size_t party = 0; party < group.parties.size(); ++party)
     if (party != group.own)
-      for (const Block &block : movedBlocks(operation, group, group.own, party))
+      for (const Block &block : others(movedBlocks(operation, group, group.own, party)))
         if (uint64_t bytes = block.from.bytes())
           exchange.messages.push_back({true, gathered(Memory::Input, block.part, block.source, block.from, 0, bytes), bytes, party});
   for (size_t party = 0; party < group.parties.size(); ++party)
     if (party != group.own)
-      for (const Block &block : movedBlocks(operation, group, party, group.own))
+      for (const Block &block : others(movedBlocks(operation, group, party, group.own)))
         if (uint64_t bytes = block.to.bytes()) {
           bool direct = block.to.isOneRun(0, bytes);
           DevicePlace place = direct ? DevicePlace{Memory::Output, block.part, block.targets[0], block.to.placeOf(0)} : takeScratch(bytes);
@@ -103,10 +147,10 @@ void Writer::move() {
                     });
     spread(block);
   }
-  for (const Block &block : movedBlocks(operation, group, group.own, group.own))
+  for (const Block &block : others(movedBlocks(operation, group, group.own, group.own)))
     for (uint32_t target : block.targets)
       copyRuns(block, target);
-  for (const Padding &padding : paddingOf(operation, group, group.own))
+  for (const Padding &padding : others(paddingOf(operation, group, group.own)))
     plan.commands.push_back(ZeroCommand{{Memory::Output, padding.part, padding.target, padding.begin}, padding.bytes});
 }
 
@@ -184,7 +228,7 @@ void Writer::sendSums(const std::vector<std::vector<Block>> &sums) {
 void Writer::add() {
   std::vector<std::vector<Block>> sums;
   for (size_t party = 0; party < group.parties.size(); ++party)
-    sums.push_back(sumsOf(operation, group, party));
+    sums.push_back(others(sumsOf(operation, group, party)));
   // Pieces that no element is cut by, and as large for all parties: members are those of the whole group.
   uint64_t chunk = std::max(alignment, DevicePlan::mostScratch / group.members.size() / alignment * alignment), rounds = 0;
   for (const std::vector<Block> &blocks : sums) {
@@ -198,18 +242,25 @@ void Writer::add() {
   used = 0;
   if (operation.kind == program::CollectiveKind::AllReduce)
     sendSums(sums);
-  for (const Padding &padding : paddingOf(operation, group, group.own))
+  for (const Padding &padding : others(paddingOf(operation, group, group.own)))
     plan.commands.push_back(ZeroCommand{{Memory::Output, padding.part, padding.target, padding.begin}, padding.bytes});
 }
 
 } // namespace
 
-DevicePlan::DevicePlan(const Operation &operation, const Group &group) {
-  Writer writer(*this, operation, group);
+DevicePlan::DevicePlan(const Operation &operation, const Group &group, std::optional<size_t> library) {
+  Writer writer(*this, operation, group, library);
   if (addsUp(operation))
     writer.add();
   else
     writer.move();
+}
+
+bool DevicePlan::wantsLibrary(const Operation &operation, const Group &group) {
+  for (const Operation *part = &operation; part; part = part->next)
+    if (part->library && fitsLibrary(*part, group))
+      return true;
+  return false;
 }
 
 } // namespace npar::engine

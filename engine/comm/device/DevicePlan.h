@@ -3,6 +3,7 @@
 
 #include "engine/comm/process/Geometry.h"
 
+#include <optional>
 #include <variant>
 
 namespace npar::engine {
@@ -39,7 +40,18 @@ struct ExchangeCommand {
   };
   std::vector<Message> messages;
 };
-using DeviceCommand = std::variant<CopyCommand, ZeroCommand, SumCommand, ExchangeCommand>;
+/// Collectives that the devices' library does, of a group of processes that was made for it. They start together.
+struct LibraryCommand {
+  struct Collective {
+    program::CollectiveKind kind = program::CollectiveKind::AllReduce;
+    program::ElementType type = program::ElementType::F32;
+    DevicePlace input, output;
+    uint64_t count = 0; ///< elements of a process's piece
+  };
+  size_t group = 0; ///< its number
+  std::vector<Collective> collectives;
+};
+using DeviceCommand = std::variant<CopyCommand, ZeroCommand, SumCommand, ExchangeCommand, LibraryCommand>;
 
 /// What a process does for its members of an operation, in this order, the same in every training step. Bytes that lie in one run go from
 /// and to the members' own memory, others by way of scratch memory.
@@ -47,8 +59,14 @@ using DeviceCommand = std::variant<CopyCommand, ZeroCommand, SumCommand, Exchang
 /// all_reduce: every party gets its slice of the elements from all members, adds it up, and sends the sum to each party. Sums go in rounds,
 /// in each of which a party adds up at most `mostScratch` / members bytes, so scratch memory does not grow with the operation. Each pair of
 /// processes finds the same messages in the same order, for both cut by the same rules.
+///
+/// The library takes sums that allow for it (Operation::library), part by part, and once there is a group for them also what is gathered,
+/// where each process has one member, in the same order, and pieces lie in one run and have no padding.
 struct DevicePlan {
-  DevicePlan(const Operation &operation, const Group &group);
+  /// `library`: the number of the group that was made of these processes, if one was.
+  DevicePlan(const Operation &operation, const Group &group, std::optional<size_t> library);
+  /// Whether a group is to be made, for a sum of it.
+  static bool wantsLibrary(const Operation &operation, const Group &group);
   std::vector<DeviceCommand> commands;
   uint64_t scratchBytes = 0;
 

@@ -14,6 +14,9 @@ NPAR_NCCL_FUNCTIONS(NPAR_NCCL_AGREE)
 #undef NPAR_NCCL_AGREE
 
 static_assert(static_cast<int>(NcclCode::Success) == ncclSuccess && static_cast<int>(NcclCode::InProgress) == ncclInProgress);
+static_assert(static_cast<int>(NcclType::F16) == ncclFloat16 && static_cast<int>(NcclType::F32) == ncclFloat32 &&
+              static_cast<int>(NcclType::F64) == ncclFloat64 && static_cast<int>(NcclType::BF16) == ncclBfloat16);
+static_assert(ncclAdds == ncclSum && ncclWithoutGroup == NCCL_SPLIT_NOCOLOR);
 static_assert(ncclBytes == ncclUint8 && sizeof(NcclJob) == sizeof(ncclUniqueId));
 // The configuration begins as it always has.
 static_assert(offsetof(NcclConfig, size) == offsetof(ncclConfig_t, size) && offsetof(NcclConfig, magic) == offsetof(ncclConfig_t, magic) &&

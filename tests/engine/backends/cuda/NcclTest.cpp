@@ -1,9 +1,7 @@
 // Ranks on GPUs of several processes, joined by NCCL: what holds for ranks of one process holds for those of several.
-#include "engine/backends/Backends.h"
 #include "engine/backends/cuda/NcclAbi.h"
-#include "engine/comm/device/DeviceCommunicator.h"
+#include "tests/engine/backends/cuda/Joined.h"
 #include "tests/engine/comm/ConformanceGroup.h"
-#include "tests/engine/comm/process/QueueProcesses.h"
 #include "tests/engine/comm/process/RandomOperations.h"
 
 #include <cstdlib>
@@ -13,45 +11,6 @@ namespace npar::testing {
 namespace {
 
 using namespace engine;
-
-/// Threads in place of processes, each with a GPU; `devices`: how many there are for them.
-struct Joined {
-  explicit Joined(size_t count, bool required = true, size_t devices = 8) : queues(count), remarks(count) {
-    for (size_t process = 0; process < count; ++process) {
-      Spread spread;
-      spread.device = static_cast<int64_t>(process % devices);
-      Result<std::unique_ptr<Backend>> backend = createBackend("cuda", spread);
-      EXPECT_TRUE(backend.ok()) << backend.status().message();
-      backends.push_back(std::move(*backend));
-      DeviceLinkOptions options;
-      options.timeoutSeconds = 20, options.required = required;
-      options.remark = [this, process](const std::string &why) { remarks[process] = why; };
-      communicators.push_back(
-          std::make_shared<DeviceCommunicator>(queues.communicator(process, *backends.back()), *backends.back(), std::move(options)));
-    }
-  }
-  /// All leave at the same time, as processes do.
-  ~Joined() {
-    told([&](uint32_t process) {
-      communicators[process] = nullptr;
-      return "";
-    });
-  }
-  /// What body(process) returns, of all processes at once.
-  std::vector<std::string> told(const std::function<std::string(uint32_t)> &body) const {
-    std::vector<std::string> all(backends.size());
-    std::vector<std::thread> threads;
-    for (uint32_t process = 0; process < all.size(); ++process)
-      threads.emplace_back([&, process] { all[process] = body(process); });
-    for (std::thread &thread : threads)
-      thread.join();
-    return all;
-  }
-  QueueProcesses queues;
-  std::vector<std::string> remarks;
-  std::vector<std::unique_ptr<Backend>> backends;
-  std::vector<std::shared_ptr<Communicator>> communicators;
-};
 
 World joined(size_t count) {
   auto processes = std::make_shared<Joined>(count);
@@ -140,7 +99,7 @@ TEST(NcclTest, theLibraryHasWhatIsCalled) {
   auto getVersion = reinterpret_cast<decltype(cuda::NcclFunctions::getVersion)>(::dlsym(library, "ncclGetVersion"));
   ASSERT_NE(getVersion, nullptr);
   EXPECT_EQ(getVersion(&version), cuda::NcclCode::Success);
-  EXPECT_GE(version, 21400);
+  EXPECT_GE(version, 21801);
   std::printf("NCCL %d\n", version);
 }
 
