@@ -1,4 +1,4 @@
-"""What happens to training when a wait, an event, a copy or a launch of the cuda backend is left out: it fails or says other numbers.
+"""What happens to training when a wait, an event, a copy, a launch or a call of NCCL is left out: it fails or says other numbers.
 
 The stand-in leaves out all calls that come from one place of npar's code (NPAR_STANDIN_LEAVE_OUT), as if they were not written there.
 """
@@ -14,7 +14,8 @@ from driver import BUILD, LONG, ROOT, SMALL, DriverTest, mesh, settings
 
 RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
-MODEL = ["gpt2", *settings(SMALL, depth=2, width=16, heads=2, length=8, vocab=64, batch=8), *settings(mesh(dp=2, pp=2), zero=1)]
+TINY = {**SMALL, "depth": 2, "width": 16, "heads": 2, "length": 8, "vocab": 64, "batch": 8}
+MODEL = ["gpt2", *settings(TINY), *settings(mesh(dp=2, pp=2), zero=1)]
 # First in float64, where the processor runs what is made of exp and tanh: in other types it has scalars alone, the same for all ranks.
 TYPES = ["f64", "f32"]
 # Attention with biases of every shape, in four pieces.
@@ -25,8 +26,16 @@ HARMLESS = {
     "cuStreamSynchronize in npar::engine::cuda::ThreadWork::~ThreadWork": "all work of the thread was waited for before",
     "cuCtxSynchronize in npar::engine::cuda::CudaBackend::release": "nothing uses memory that the engine gives back",
     "cuStreamSynchronize in npar::engine::cuda::CudaDevice::write": "tables are copied while a program loads, mostly long before a kernel reads them",
+    "ncclCommGetAsyncError in npar::engine::cuda::NcclMessages::health": "it looks for errors, and this run has none",
+    "ncclCommDestroy in npar::engine::cuda::NcclMessages::~NcclMessages": "the end of the process gives all back",
 }  # fmt: skip
 ALWAYS_NOTICED = ["cuEventRecord in npar::engine::cuda::Completions::whenDone", "cuMemcpyDtoHAsync_v2 in npar::engine::cuda::ThreadWork::copyOut"]
+# Plans of runs whose GPUs are joined, and what each comes to that none before it did: messages by NCCL, its sums, its sums of shares.
+NCCL = [
+    ({"zero": 1}, {"ncclGroupStart", "ncclSend", "ncclRecv", "ncclGroupEnd"}),
+    ({"zero": 0, "reduce": "library"}, {"ncclCommSplit", "ncclGroupStart", "ncclAllReduce", "ncclGroupEnd"}),
+    ({"zero": 1, "reduce": "library", "width": 32}, {"ncclReduceScatter", "ncclAllGather"}),
+]
 SEEDS = 20  # orders of work that are tried: kernels that the processor runs seldom meet in their memory
 
 
@@ -35,7 +44,8 @@ class MutantsTest(DriverTest):
         super().setUp()
         if not shutil.which("nm"):
             self.skipTest("nm is not here (binutils)")
-        symbols = subprocess.run(["nm", "-C", RUN], capture_output=True, text=True, check=True).stdout.splitlines()
+        symbols = subprocess.run(["nm", "-C", RUN], capture_output=True, text=True, check=True).stdout
+        symbols = symbols.replace("(anonymous namespace)::", "").splitlines()
         rows = sorted((int(row[0], 16), row[2]) for row in (line.split(" ", 2) for line in symbols) if row[0] and row[1] in "tT")
         self.addresses, self.names = [row[0] for row in rows], [row[1].split("(")[0] for row in rows]
 
@@ -45,21 +55,22 @@ class MutantsTest(DriverTest):
 
     words = ()
 
-    def told(self, program, **variables):
+    def told(self, program, way="processes", **variables):
         """What is printed of losses and parameters, or how it failed."""
-        devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), **variables)
+        devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="2" if way == "joined" else "1", **variables)
         try:
-            done = subprocess.run([RUN, program, "2", "processes", "cuda", *self.words], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([RUN, program, "2", way, "cuda", "timeout=15", *self.words], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
             return "hangs"
         self.sites = re.findall(r"calls of (\S+@\S+)", done.stderr)
-        return sorted(done.stdout.splitlines()) if done.returncode == 0 else f"exit code {done.returncode}"
+        refused = re.findall(r"^stand-in for NCCL: refused: .*", done.stderr, re.MULTILINE)
+        return sorted(done.stdout.splitlines()) + refused if done.returncode == 0 else f"exit code {done.returncode}"
 
-    def sites_of(self, model):
+    def sites_of(self, model, way="processes"):
         """Of a model that is trained: its program, what is printed, and the names of all places."""
         program = self.folder / "model.npx"
         self.npar("compile", *model, "--target", "cuda:sm_80", "-o", program)
-        good = self.told(program, NPAR_STANDIN_SITES="1")
+        good = self.told(program, way, NPAR_STANDIN_SITES="1")
         self.assertEqual(len(good), 8, good)  # of two sessions three steps and a hash
         sites = {site: self.name_of(site) for site in self.sites}
         return program, good, sites
@@ -89,11 +100,21 @@ class MutantsTest(DriverTest):
         self.assertGreater(len(own), 3)
         self.expect_noticed(program, good, own)
 
-    def expect_noticed(self, program, good, sites):
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_each_is_noticed_where_gpus_are_joined(self):
+        tried = set()
+        for plan, calls in NCCL:
+            program, good, sites = self.sites_of(["gpt2", *settings(TINY, mesh(dp=2, pp=2), plan, compute="f64")], "joined")
+            fresh = {site: name for site, name in sites.items() if site not in tried}
+            tried |= fresh.keys()
+            self.expect_noticed(program, good, fresh, "joined")
+            self.assertLessEqual(calls, {name.split()[0] for name in fresh.values()})
+
+    def expect_noticed(self, program, good, sites, way="processes"):
         for site, name in sites.items():
             with self.subTest(name):
                 seeds = range(1, 2 if name in HARMLESS else SEEDS + 1)
-                noticed = any(self.told(program, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in seeds)
+                noticed = any(self.told(program, way, NPAR_STANDIN_LEAVE_OUT=site, NPAR_STANDIN_SEED=str(seed)) != good for seed in seeds)
                 self.assertTrue(noticed or name in HARMLESS)
 
 
