@@ -20,6 +20,7 @@ int64_t bytesOf(ProductType type) {
   case ProductType::F64:
     return 8;
   case ProductType::F32:
+  case ProductType::TF32:
     return 4;
   case ProductType::BF16:
   case ProductType::F16:

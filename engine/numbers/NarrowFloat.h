@@ -1,4 +1,4 @@
-// bf16 and f16 to and from float32 on any machine, bit by bit as the generated kernels convert.
+// bf16, f16 and TF32 to and from float32 on any machine, bit by bit as the generated kernels convert.
 #pragma once
 
 #include <cstdint>
@@ -56,5 +56,12 @@ struct Float16 {
     return floatOfBits(sign | (exponent + 112) << 23 | mantissa << 13);
   }
 };
+
+/// TF32 (RULES.md#N8), kept as the float32 that it is: 10 bits of mantissa, to nearest, ties away from zero, denormals as other numbers;
+/// infinities and NaNs stay. What `cvt.rna.tf32.f32` of PTX does.
+inline float toTf32(float value) {
+  uint32_t word = bitsOfFloat(value);
+  return (word & 0x7F800000u) == 0x7F800000u ? value : floatOfBits((word + 0x1000u) & ~0x1FFFu);
+}
 
 } // namespace npar::program

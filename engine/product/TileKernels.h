@@ -12,10 +12,11 @@ namespace npar::engine {
 ///
 /// F32, F64, F16:  c = fma(a[k], b[k], c) for ascending k, starting from +0: one chain over the whole of k. F16 is widened first
 ///            and summed in float32.
+/// TF32:      as F32, with elements of A and B, which lie there as float32, rounded to TF32 first (compiler/RULES.md#N8).
 /// BF16:      k in groups of 32, the last one filled with +0. In a group even and odd k are two chains of fma from +0, in ascending k;
 ///            c = c + (even + odd). Float32; every operand that is denormal counts as zero, every denormal result becomes zero of its
 ///            sign (tiny after rounding). This is TDPBF16PS (Intel SDM, volume 2) on tiles of 64 bytes a row.
-enum class ProductType { F32, F64, BF16, F16 };
+enum class ProductType { F32, F64, BF16, F16, TF32 };
 
 /// An operand as it lies in memory: row-major with `stride` elements from row to row, or its transpose.
 struct Operand {

@@ -276,7 +276,7 @@ private:
       all.insert(all.end(), {row, column});
       return listText(all);
     };
-    return std::string(", ") + wordOf(matmul.type()) +
+    return std::string(", ") + (matmul.tf32() ? "tf32" : wordOf(matmul.type())) +
            (matmul.result() == matmul.type() ? "" : std::string(" to ") + wordOf(matmul.result())) +
            (matmul.batch()->size() ? ", batch " + listText(*matmul.batch()) : "") + ", a " +
            strides(*matmul.a_batch(), matmul.a_row(), matmul.a_column()) + ", b " +

@@ -1,6 +1,7 @@
 // The tables of a program: what is the same for all ranks.
 #include "engine/program/PrintText.h"
 
+#include "engine/program/Compute.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Words.h"
@@ -70,7 +71,7 @@ private:
       line("  placed " + placeOf(program).text() + placeText(program.place()->source()));
     line("  batch " + std::to_string(program.batch()) + (data.empty() ? "" : " over " + data) + ", " +
          std::to_string(program.micro_count()) + " micro-batches of " + std::to_string(program.micro()));
-    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + wordOf(program.compute()) + ", seed " +
+    line("  " + std::to_string(program.parameters()) + " parameters, computes in " + computeWord(program) + ", seed " +
          std::to_string(program.seed()) + ", " + std::to_string(program.stages()) + " stages" +
          (program.schedule()->size() ? " by " + program.schedule()->str() : ""));
   }

@@ -180,6 +180,8 @@ private:
       bool multiplied = narrow || matmul->type() == ElementType::F32 || matmul->type() == ElementType::F64;
       if (!multiplied || (matmul->result() != matmul->type() && !(narrow && matmul->result() == ElementType::F32)))
         return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " with a result of " + wordOf(matmul->result()));
+      if (matmul->tf32() && matmul->type() != ElementType::F32)
+        return fail("a matrix product of " + std::string(wordOf(matmul->type())) + " that rounds its operands to tf32");
     }
     for (const Collective *collective : *program.collectives()) {
       if (!known(collective->kind()) || !known(collective->op()) || !known(collective->type()) || collective->count() > largest / 8 ||

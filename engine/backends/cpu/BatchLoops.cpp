@@ -30,6 +30,10 @@ Result<ProductType> productType(program::ElementType type) {
   return Status::badInput("is of " + std::string(program::wordOf(type)) + ", which is not multiplied");
 }
 
+Result<ProductType> productType(const program::Matmul &matmul) {
+  return matmul.tf32() && matmul.type() == program::ElementType::F32 ? ProductType::TF32 : productType(matmul.type());
+}
+
 int64_t piecesOf(double flops, const Spread &spread) {
   if (!spread.splitSteps)
     return 1;

@@ -10,6 +10,7 @@ namespace npar::engine {
 
 /// The arithmetic of a type; an error where it is not multiplied.
 Result<ProductType> productType(program::ElementType type);
+Result<ProductType> productType(const program::Matmul &matmul);
 
 /// In how many pieces a step of so many floating-point operations should be spread.
 int64_t piecesOf(double flops, const Spread &spread);

@@ -45,7 +45,7 @@ Status Products::load(const program::Program &program, const Spread &spread) {
 }
 
 Status Products::add(const program::Matmul &m, const std::string &what, const Spread &spread, InstructionSet set) {
-  Result<ProductType> type = productType(m.type());
+  Result<ProductType> type = productType(m);
   if (!type.ok())
     return Status::badInput(what + " " + type.status().message());
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)

@@ -103,11 +103,11 @@ struct Case {
 };
 
 std::string describe(const Case &c) {
-  const char *types[] = {"f32", "f64", "bf16", "f16"};
+  const char *types[] = {"f32", "f64", "bf16", "f16", "tf32"};
   return std::string(types[int(c.shape.type)]) + " " + std::to_string(c.shape.m) + "x" + std::to_string(c.shape.n) + "x" +
          std::to_string(c.shape.k) + (c.shape.aTransposed ? " A^T" : "") + (c.shape.bTransposed ? " B^T" : "") +
-         (c.shape.accumulate ? " accumulate" : "") +
-         (c.narrow() ? c.shape.result == ProductResult::BF16 ? " to bf16" : " to f16" : "") + (c.tiny ? " tiny" : "");
+         (c.shape.accumulate ? " accumulate" : "") + (c.narrow() ? c.shape.result == ProductResult::BF16 ? " to bf16" : " to f16" : "") +
+         (c.tiny ? " tiny" : "");
 }
 
 template <class T> bool sameBits(T a, T b) { return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(a) && std::isnan(b)); }
@@ -143,7 +143,11 @@ template <class In, class T> struct Run {
       start.data[i] = T(std::ldexp(normal(random), c.tiny ? -127 : 0)); // what is added to keeps denormals
   }
 
-  T wide(In x) const { return T(x); }
+  T wide(In x) const {
+    if constexpr (std::is_same_v<In, float>)
+      return c.shape.type == ProductType::TF32 ? program::toTf32(x) : x;
+    return T(x);
+  }
 
   std::vector<T> definition() const {
     const ProductShape &s = c.shape;
@@ -276,8 +280,8 @@ template <class In, class T> void checkRandomProducts(ProductType type) {
     shape.cStride = shape.n + 3;
     shape.accumulate = random() % 2, c.tiny = random() % 3 == 0;
     shape.result = type == ProductType::F64 || random() % 2 ? ProductResult::Sums
-               : type == ProductType::F16               ? ProductResult::F16
-                                                        : ProductResult::BF16;
+                   : type == ProductType::F16               ? ProductResult::F16
+                                                            : ProductResult::BF16;
     Run<In, T>(c, random).check();
   }
 }
@@ -286,6 +290,64 @@ TEST(ProductTest, float32IsOneChainOverK) { checkRandomProducts<float, float>(Pr
 TEST(ProductTest, float64IsOneChainOverK) { checkRandomProducts<double, double>(ProductType::F64); }
 TEST(ProductTest, bf16IsTheTileInstruction) { checkRandomProducts<BFloat16, float>(ProductType::BF16); }
 TEST(ProductTest, float16IsWidenedFirst) { checkRandomProducts<Float16, float>(ProductType::F16); }
+TEST(ProductTest, tf32IsRoundedFirst) { checkRandomProducts<float, float>(ProductType::TF32); }
+
+/// By arithmetic: 11 significant bits, of denormals as many as there are above 2^-137, ties away from zero.
+float nearestOfTf32(float value) {
+  if (!std::isfinite(value))
+    return value;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  int place = std::max(exponent - 11, -136);
+  return float(std::ldexp(std::round(std::ldexp(double(value), -place)), place));
+}
+
+TEST(Tf32Test, isToNearestAndTiesAway) {
+  std::vector<uint32_t> words = {0x3F801000, 0x3F800FFF, 0x3F803000, 0x3FFFF000, 0x7F7FEFFF, 0x7F7FF000, 0x7F7FFFFF, 0x7F800000,
+                                 0x7F800001, 0x7FC01000, 0x7FFFFFFF, 0,          1,          0x0FFF,     0x1000,     0x007FFFFF};
+  std::mt19937 random(5);
+  for (int i = 0; i < 100000; ++i)
+    words.push_back(uint32_t(random()));
+  for (uint32_t word : words)
+    for (uint32_t sign : {0u, 0x80000000u}) {
+      float value = program::floatOfBits(word | sign), found = program::toTf32(value);
+      ASSERT_TRUE(sameBits(found, nearestOfTf32(value))) << std::hexfloat << value << " became " << found;
+      ASSERT_EQ(program::bitsOfFloat(program::toTf32(found)), program::bitsOfFloat(found)) << "rounded twice";
+    }
+}
+
+// Each operand is off by half a place of 11 bits at most; sums of float32 add little to that, and are not what was computed.
+TEST(Tf32Test, productsAreAsFarOffAsTheRoundingExplains) {
+  constexpr int64_t m = 9, n = 40, k = 200;
+  std::mt19937 random(6);
+  std::normal_distribution<float> normal;
+  std::vector<float> a(m * k), b(k * n), c(m * n), exact(m * n);
+  for (std::vector<float> *values : {&a, &b})
+    for (float &value : *values)
+      value = normal(random);
+  auto multiply = [&](ProductType type, float *result) {
+    Product product({type, m, n, k, k, n, n}, 1, availableInstructionSets().back());
+    Guarded shared(product.sharedBytes()), own(product.partBytes());
+    for (int64_t phase = 0; phase < product.phases(); ++phase)
+      for (int64_t part = 0; part < product.parts(phase); ++part)
+        product.run(phase, part, {a.data(), b.data(), result}, shared.memory.data, own.memory.data);
+  };
+  multiply(ProductType::TF32, c.data());
+  multiply(ProductType::F32, exact.data());
+  double farthest = 0;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double rounded = 0, sum = 0, size = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        rounded += double(nearestOfTf32(a[i * k + l])) * nearestOfTf32(b[l * n + j]);
+        sum += double(a[i * k + l]) * b[l * n + j], size += std::abs(double(a[i * k + l]) * b[l * n + j]);
+      }
+      ASSERT_NEAR(c[i * n + j], rounded, double(k) * 0x1p-24 * size);
+      ASSERT_NEAR(c[i * n + j], sum, (0x1p-10 + double(k) * 0x1p-24) * size);
+      farthest = std::max(farthest, std::abs(c[i * n + j] - exact[i * n + j]) / size);
+    }
+  EXPECT_GT(farthest, 0x1p-15);
+}
 
 template <class In, class T> void checkShape(const ProductShape &shape) {
   std::mt19937 random(11);
@@ -294,13 +356,14 @@ template <class In, class T> void checkShape(const ProductShape &shape) {
   Run<In, T>(c, random).check();
 }
 
-// A product that takes several steps in each direction: sums carried over blocks of k for some rows and columns at a time, and panels of B in
-// pieces.
+// A product that takes several steps in each direction: sums carried over blocks of k for some rows and columns at a time, and panels of B
+// in pieces.
 TEST(ProductTest, severalStepsOfRowsColumnsAndDepths) {
   constexpr auto sums = ProductResult::Sums, bf16 = ProductResult::BF16;
   checkShape<float, float>({ProductType::F32, 2060, 3, 800, 800, 3, 4, false, false, sums, true});
   checkShape<float, float>({ProductType::F32, 2060, 3, 800, 2060, 800, 4, true, true, sums, false});
   checkShape<float, float>({ProductType::F32, 2, 4200, 768, 768, 4200, 4200, false, false, sums, false});
+  checkShape<float, float>({ProductType::TF32, 2060, 3, 800, 2060, 800, 4, true, true, sums, true});
   checkShape<BFloat16, float>({ProductType::BF16, 3, 1100, 800, 800, 800, 1101, false, true, bf16, false});
   checkShape<BFloat16, float>({ProductType::BF16, 2060, 2, 800, 800, 2, 2, false, false, bf16, true});
 }
@@ -311,6 +374,8 @@ TEST(ProductTest, fewRows) {
   for (int64_t m : {1, 3, 4}) {
     checkShape<float, float>({ProductType::F32, m, 8300, 21, 24, 8301, 8304, false, false, sums, false});
     checkShape<float, float>({ProductType::F32, m, 37, 803, m, 803, 40, true, true, bf16, true});
+    checkShape<float, float>({ProductType::TF32, m, 37, 203, m, 203, 40, true, true, sums, true});
+    checkShape<float, float>({ProductType::TF32, m, 300, 21, 24, 301, 304, false, false, sums, false});
     checkShape<double, double>({ProductType::F64, m, 45, 203, 203, 203, 45, false, true, sums, true});
     checkShape<BFloat16, float>({ProductType::BF16, m, 2900, 75, 75, 2900, 2901, false, false, bf16, true});
     checkShape<BFloat16, float>({ProductType::BF16, m, 83, 700, m, 701, 83, true, true, sums, false});

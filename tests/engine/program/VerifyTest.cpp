@@ -443,6 +443,19 @@ TEST(Verify, ProductOfTypesThatAreNotMultiplied) {
   }
 }
 
+TEST(Verify, OnlyProductsOfFloat32RoundToTf32) {
+  for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F64}) {
+    ProgramT program = twoStages();
+    program.matmuls.push_back(std::make_unique<MatmulT>());
+    MatmulT &matmul = *program.matmuls.back();
+    matmul.m = matmul.n = matmul.k = 1, matmul.type = matmul.result = type, matmul.tf32 = true;
+    if (type == ElementType::F32)
+      EXPECT_TRUE(check(program)[0].ok);
+    else
+      expectRefused(program, "well formed", std::string("a matrix product of ") + wordOf(type) + " that rounds its operands to tf32");
+  }
+}
+
 /// The good program with a state of slot "master" of variable `of`.
 VariableT &addMaster(ProgramT &program, int32_t of) {
   program.variables.push_back(std::make_unique<VariableT>());
