@@ -13,7 +13,7 @@ namespace npar::engine::cuda {
 enum class LtCode : int { Success = 0, NotSupported = 15 };
 
 enum class LtType : int { F32 = 0, F64 = 1, F16 = 2, BF16 = 14 };  ///< cudaDataType
-enum class LtCompute : int { F32 = 68, F64 = 70 };                 ///< cublasComputeType_t: neither TF32 nor 16 bits
+enum class LtCompute : int { F32 = 68, F64 = 70, FastTf32 = 77 };  ///< cublasComputeType_t: none that 16 bits are enough for
 enum class LtOperation : int32_t { AsItLies = 0, Transposed = 1 }; ///< cublasOperation_t
 
 /// What npar sets of a product, a matrix and a search for algorithms; columns are one after the other unless it says so.

@@ -53,7 +53,7 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
     std::string sizes = std::to_string(m.m()) + "x" + std::to_string(m.n()) + "x" + std::to_string(m.k());
     if (Status status = add(m, "matrix product " + std::to_string(i) + " (" + sizes + ")"); !status.ok())
       return status;
-    ProductKind kind{m.type(), m.result(), m.accumulate()};
+    ProductKind kind{m.type(), m.result(), m.accumulate(), m.tf32()};
     auto found = std::find(names.begin(), names.end(), kind.name());
     kernelOf.push_back(static_cast<size_t>(found - names.begin()));
     if (found == names.end()) {
@@ -72,7 +72,7 @@ Status CudaProducts::load(const program::Program &program, CudaDevice &given, Pr
 }
 
 Status CudaProducts::add(const program::Matmul &m, const std::string &what) {
-  if (Result<ProductType> type = productType(m.type()); !type.ok())
+  if (Result<ProductType> type = productType(m); !type.ok())
     return Status::badInput(what + " " + type.status().message());
   if (m.m() < 1 || m.n() < 1 || m.k() < 1)
     return Status::badInput(what + " is empty");

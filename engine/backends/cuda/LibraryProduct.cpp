@@ -39,7 +39,8 @@ std::optional<LibraryShape::Matrix> matrixOf(int64_t rows, int64_t columns, int6
 
 std::string LibraryShape::words() const {
   auto number = [](int64_t value) { return " " + std::to_string(value); };
-  std::string text = std::string(program::wordOf(type)) + " " + program::wordOf(result) + (accumulate ? " added" : " stored");
+  std::string text =
+      std::string(tf32 ? "tf32" : program::wordOf(type)) + " " + program::wordOf(result) + (accumulate ? " added" : " stored");
   text += number(m) + number(n) + number(k) + number(count);
   for (const Matrix *matrix : {&a, &b, &c})
     text += (matrix->turned ? " turned" : " rows") + number(matrix->leading) + number(matrix->stride) + number(matrix->alignment);
@@ -57,7 +58,7 @@ std::optional<LibraryShape> libraryShape(const program::Matmul &p, const std::ar
                                       c = matrixOf(p.m(), p.n(), p.c_row(), 1, alignments[2]);
   if (!a || !b || !c || c->turned)
     return std::nullopt;
-  return LibraryShape{p.type(), p.result(), p.accumulate(), p.m(), p.n(), p.k(), 1, *a, *b, *c};
+  return LibraryShape{p.type(), p.result(), p.accumulate(), p.tf32(), p.m(), p.n(), p.k(), 1, *a, *b, *c};
 }
 
 Result<std::unique_ptr<LibraryProduct>> LibraryProduct::make(const CublasLt &lt, Handle library, const LibraryShape &shape) {
@@ -78,7 +79,8 @@ LibraryProduct::~LibraryProduct() {
 Status LibraryProduct::describe() {
   bool wide = shape.type == ElementType::F64;
   const LtFunctions &call = lt.call();
-  LtCode code = call.productCreate(&product, wide ? LtCompute::F64 : LtCompute::F32, wide ? LtType::F64 : LtType::F32);
+  LtCompute compute = wide ? LtCompute::F64 : shape.tf32 ? LtCompute::FastTf32 : LtCompute::F32;
+  LtCode code = call.productCreate(&product, compute, wide ? LtType::F64 : LtType::F32);
   // By columns a matrix that lies by rows is its transposed one, which is what is asked for.
   for (auto [attribute, matrix] : {std::pair{LtProductAttribute::TransposeA, &shape.b}, {LtProductAttribute::TransposeB, &shape.a}}) {
     LtOperation operation = matrix->turned ? LtOperation::Transposed : LtOperation::AsItLies;

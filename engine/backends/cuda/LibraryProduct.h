@@ -21,7 +21,7 @@ struct LibraryShape {
     uint32_t alignment = 0;
   };
   program::ElementType type, result;
-  bool accumulate;
+  bool accumulate, tf32; ///< tf32: operands of F32 may be rounded to TF32
   int64_t m, n, k, count = 1;
   Matrix a, b, c;
 

@@ -87,6 +87,12 @@ void storeElement(PtxKernel &kernel, ElementType type, const std::string &place,
   kernel.run("st.global.b16", place, kernel.get(Kind::Bits16, "cvt.u16.u32", narrowed(kernel, type, value)));
 }
 
+Operand roundToTf32(PtxKernel &kernel, const Operand &value) {
+  Operand word = wordOf(kernel, value), exponent = bits(kernel, "and.b32", word, "0x7F800000");
+  Operand nearest = bits(kernel, "and.b32", bits(kernel, "add.s32", word, "0x1000"), "0xFFFFE000");
+  return floatOf(kernel, choose(kernel, kernel.get(Kind::Predicate, "setp.eq.u32", exponent, "0x7F800000"), word, nearest));
+}
+
 Operand roundElement(PtxKernel &kernel, ElementType type, const Operand &value) {
   return program::isNarrow(type) ? widened(kernel, type, narrowed(kernel, type, value)) : value;
 }

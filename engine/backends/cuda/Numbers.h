@@ -39,6 +39,8 @@ inline Floats sumsOf(program::ElementType type) { return {type == program::Eleme
 Operand loadElement(PtxKernel &kernel, program::ElementType type, const std::string &place, const Operand &condition = "");
 /// Rounds to nearest even and stores.
 void storeElement(PtxKernel &kernel, program::ElementType type, const std::string &place, const Operand &value);
+/// A float32 as TF32 (RULES.md#N8), by integers: an instruction for it is of sm_80 and later alone.
+Operand roundToTf32(PtxKernel &kernel, const Operand &value);
 /// A number of the sums' type as an element of the type has it.
 Operand roundElement(PtxKernel &kernel, program::ElementType type, const Operand &value);
 

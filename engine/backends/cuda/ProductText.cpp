@@ -117,6 +117,8 @@ void ProductKernel::fetch(const Side &from, const Operand &k0, const Operand &k)
                                 kernel.get(Kind::Predicate, "setp.lt.s32", deep, k));
     Operand offset = kernel.plus(kernel.times(kernel.widen(row), from.across), kernel.times(kernel.widen(deep), from.along));
     Operand value = loadElement(kernel, kind.type, at(kernel.address(from.base, offset, elementBytes)), inside);
+    if (kind.tf32)
+      value = roundToTf32(kernel, value);
     Operand to = kernel.get(Kind::Bits32, "mad.lo.s32", kk, std::to_string(pitch), place);
     kernel.run("st.shared." + sums.type(), at(kernel.get(Kind::Bits32, "mad.lo.s32", to, std::to_string(sums.bytes()), from.memory)),
                value);
@@ -186,7 +188,8 @@ void ProductKernel::finish(const Operand &c, const Operand &m, const Operand &n,
 } // namespace
 
 std::string ProductKind::name() const {
-  return "product_" + std::string(program::wordOf(type)) + "_" + std::string(program::wordOf(result)) + (accumulate ? "_add" : "");
+  return "product_" + std::string(tf32 ? "tf32" : program::wordOf(type)) + "_" + std::string(program::wordOf(result)) +
+         (accumulate ? "_add" : "");
 }
 
 std::string productText(const ProductKind &kind) { return ProductKernel(kind).text(); }

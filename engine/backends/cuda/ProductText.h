@@ -8,12 +8,12 @@
 
 namespace npar::engine::cuda {
 
-/// Of A and B, of C, and whether C is added to.
+/// Of A and B, of C, whether C is added to, and whether float32 operands are rounded to TF32.
 struct ProductKind {
   program::ElementType type, result;
-  bool accumulate;
+  bool accumulate, tf32 = false;
 
-  /// "product_bf16_f32_add".
+  /// "product_bf16_f32_add"; of TF32 "product_tf32_f32_add".
   std::string name() const;
 };
 

@@ -20,10 +20,10 @@ struct ProductChoice {
 /// Starts npar's own kernel for the shape.
 using OwnProduct = std::function<Code(DevicePointer a, DevicePointer b, DevicePointer c, Handle stream)>;
 
-/// Of the library's algorithms the fastest of those whose bits repeat, whose numbers are near npar's own (no TF32, whatever the environment
-/// asks of the library), and which agree: with npar's own bits, or, where none has these, with the first of the library's list. So time
-/// chooses no bits; of results that are too small to tell, the first of the list is taken. Nothing where there is none. Takes memory for
-/// operands meanwhile; `workspaceBytes` is all that an algorithm may have.
+/// Of the library's algorithms the fastest of those whose bits repeat, whose numbers are near npar's own (no TF32 unless the shape asks for
+/// it, whatever the environment asks of the library, and never 16 bits), and which agree: with npar's own bits, or, where none has these,
+/// with the first of the library's list. So time chooses no bits; of results that are too small to tell, the first of the list is taken.
+/// Nothing where there is none. Takes memory for operands meanwhile; `workspaceBytes` is all that an algorithm may have.
 Result<std::optional<ProductChoice>> tryProduct(const CudaDevice &device, const LibraryProduct &product, const OwnProduct &own,
                                                 uint64_t workspaceBytes, const std::string &what);
 

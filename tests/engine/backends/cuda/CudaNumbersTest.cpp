@@ -87,6 +87,17 @@ TEST(CudaNumbers, ProductsHaveTheBitsOfTheProcessor) {
     }
 }
 
+program::MatmulT tf32(program::MatmulT p) {
+  p.tf32 = true;
+  return p;
+}
+
+TEST(CudaNumbers, ProductsInTf32HaveTheBitsOfTheProcessor) {
+  for (int flags : {0, 3, 6})
+    expectProduct(tf32(productOf({33, 70, 40}, ElementType::F32, ElementType::F32, flags)), 33 * 40, 40 * 70, 33 * 70, false);
+  expectProduct(tf32(productOf({20, 20, 3}, ElementType::F32, ElementType::F32, 4)), 60, 60, 400, /*special=*/true);
+}
+
 // Operands that are denormal, as half of their exponents make many sums.
 TEST(CudaNumbers, ProductsOfNumbersOfEveryKind) {
   for (auto [type, result] : kindsOfProducts) {

@@ -182,6 +182,37 @@ TEST_F(LibraryProductsDeathTest, WhereNoBitsAreOursTheyAreSteadyAndNotRounded) {
   EXPECT_EXIT(inProcess("tf32", exact), ::testing::ExitedWithCode(0), "done");
 }
 
+program::MatmulT tf32(program::MatmulT p) {
+  p.tf32 = true;
+  return p;
+}
+
+// In TF32 the library is asked for that, and rounds operands as npar does, or not.
+TEST_F(LibraryProducts, Tf32HasTheBitsOfTheProcessor) {
+  for (int flags : {0, 3, 7})
+    expectSame(tf32(productOf(40 + flags, 64, 33 + flags, ElementType::F32, ElementType::F32, flags)), "matching",
+               "1 of 1 matrix products, 1 of them with the bits");
+}
+
+// Where no algorithm has npar's bits, here of a row alone, the first that is near counts: one that cuts operands off is, and one that
+// computes in 16 bits is not, though fp16 has as many bits of mantissa.
+TEST_F(LibraryProductsDeathTest, Tf32MayCutOperandsOffButNotComputeInSixteenBits) {
+  for (bool cut : {true, false}) {
+    auto body = [cut] {
+      Made made = make(tf32(productOf(1, 300, 300, ElementType::F32, ElementType::F32, 0)), "library", 300, 90000, 300);
+      EXPECT_NE(made.remark.find("1 of 1 matrix products, 0 of them"), std::string::npos) << made.remark;
+      double apart = distance(made.processor[2], made.gpu[2]);
+      EXPECT_LT(apart, cut ? 1.0 : 3e-3);
+      EXPECT_GT(apart, cut ? 3e-2 : 0.0);
+      expectSame(tf32(productOf(40, 64, 65, ElementType::F32, ElementType::F32, 0)), "matching", "1 of 1 matrix products, 1 of them");
+    };
+    for (const char *wishes : cut ? std::vector<const char *>{"truncated", "bf16,truncated"} : std::vector<const char *>{"bf16", "fp16"}) {
+      fs::remove_all(folder);
+      EXPECT_EXIT(inProcess(wishes, body), ::testing::ExitedWithCode(0), "done") << wishes;
+    }
+  }
+}
+
 // Each stream has a workspace of its own: results lie there between two works of a stream.
 TEST_F(LibraryProductsDeathTest, WorkspacesAreNotShared) {
   auto body = [] {

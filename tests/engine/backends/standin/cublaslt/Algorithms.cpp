@@ -74,18 +74,25 @@ lt::Status describe(const Asked &asked, Problem &problem) {
     return refuse(lt::Status::InvalidValue, "the matrices are differently many");
   if (c.count > 1 && c.stride < m)
     return refuse(lt::Status::InvalidValue, "the results of a batch overlap");
-  bool wide = product.compute == Compute::F64, narrow = a.type == Type::F16 || a.type == Type::BF16;
+  bool wide = product.compute == Compute::F64, tf32 = product.compute == Compute::FastTf32,
+       narrow = a.type == Type::F16 || a.type == Type::BF16;
   bool types =
       a.type == b.type && (wide ? a.type == Type::F64 : a.type != Type::F64) && (c.type == a.type || (narrow && c.type == Type::F32));
-  if (!types || a.order != 0 || b.order != 0 || c.order != 0)
+  if (!types || (tf32 && a.type != Type::F32) || a.order != 0 || b.order != 0 || c.order != 0)
     return lt::Status::NotSupported;
   for (const Layout *layout : {&a, &b, &c}) // of 16 bits always two together
     if ((layout->leading * static_cast<int64_t>(lt::sizeOf(layout->type))) % 4 != 0 ||
         (layout->stride * static_cast<int64_t>(lt::sizeOf(layout->type))) % 4 != 0)
       return lt::Status::NotSupported;
-  problem = {
-      m,   n, k, a.count, {a.type, a.leading, a.stride, turnA}, {b.type, b.leading, b.stride, turnB}, {c.type, c.leading, c.stride, false},
-      wide};
+  problem = {m,
+             n,
+             k,
+             a.count,
+             {a.type, a.leading, a.stride, turnA},
+             {b.type, b.leading, b.stride, turnB},
+             {c.type, c.leading, c.stride, false},
+             wide,
+             tf32};
   return lt::Status::Success;
 }
 
@@ -117,6 +124,12 @@ std::vector<Candidate> candidatesOf(const Problem &problem, const Preference &pr
     offer(Sums::Rotated, false, 4);
   if (wishes.tf32 && problem.a.type == Type::F32)
     offer(Sums::Tf32, false, 4);
+  if (wishes.truncated && problem.tf32)
+    offer(Sums::Truncated, false, 4);
+  if (wishes.bf16 && problem.a.type == Type::F32)
+    offer(Sums::Bf16, false, 4);
+  if (wishes.fp16 && problem.a.type == Type::F32)
+    offer(Sums::Fp16, false, 4);
   if (wishes.reversed)
     offer(Sums::Reversed, false, 4);
   if ((preference.schemes & schemeOfComputeType) != 0 && problem.k >= 3)

@@ -26,6 +26,12 @@ Wishes Wishes::fromEnvironment() {
       wishes.restless = true;
     else if (word == "tf32")
       wishes.tf32 = true;
+    else if (word == "truncated")
+      wishes.truncated = true;
+    else if (word == "bf16")
+      wishes.bf16 = true;
+    else if (word == "fp16")
+      wishes.fp16 = true;
     else if (word == "reversed")
       wishes.reversed = true;
     else if (word == "workspace")
@@ -35,7 +41,8 @@ Wishes Wishes::fromEnvironment() {
     else {
       std::fprintf(
           stderr,
-          "stand-in for cuBLASLt: NPAR_STANDIN_CUBLASLT has '%s', which is none of restless, tf32, reversed, workspace, version=N\n",
+          "stand-in for cuBLASLt: NPAR_STANDIN_CUBLASLT has '%s', which is none of restless, tf32, truncated, bf16, fp16, reversed, "
+          "workspace, version=N\n",
           word.c_str());
       std::exit(2);
     }
@@ -139,7 +146,8 @@ NPAR_STANDIN_LT_CALL lt::Status cublasLtDestroy(Handle handle) {
 
 NPAR_STANDIN_LT_CALL lt::Status cublasLtMatmulDescCreate(Handle *result, Compute compute, Type scale) {
   auto lock = locked();
-  bool known = (compute == Compute::F32 && scale == Type::F32) || (compute == Compute::F64 && scale == Type::F64);
+  bool wide = compute == Compute::F64,
+       known = (wide || compute == Compute::F32 || compute == Compute::FastTf32) && scale == (wide ? Type::F64 : Type::F32);
   if (!known)
     return refuse(lt::Status::InvalidValue, "a product is neither computed and scaled in float32 nor in float64");
   return create(Descriptions::instance().products, result, Product{compute, scale});

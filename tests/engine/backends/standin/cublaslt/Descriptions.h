@@ -38,6 +38,9 @@ struct Preference {
 struct Wishes {
   bool restless = false;  ///< an algorithm whose bits do not repeat
   bool tf32 = false;      ///< one that rounds float32 operands to TF32
+  bool truncated = false; ///< where TF32 is allowed, one that cuts operands off
+  bool bf16 = false;      ///< one that rounds float32 operands to bf16
+  bool fp16 = false;      ///< one that rounds float32 operands to fp16
   bool reversed = false;  ///< one in another order, always the same
   bool workspace = false; ///< none but those that need a workspace, where there is one
   size_t version = 130100;

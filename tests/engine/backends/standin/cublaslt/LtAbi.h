@@ -23,7 +23,7 @@ enum class Status : int {
 };
 
 enum class Type : int { F32 = 0, F64 = 1, F16 = 2, BF16 = 14 }; ///< cudaDataType
-enum class Compute : int { F32 = 68, F64 = 70 };                ///< cublasComputeType_t
+enum class Compute : int { F32 = 68, F64 = 70, FastTf32 = 77 }; ///< cublasComputeType_t
 
 enum class ProductAttribute : int { PointerMode = 2, TransposeA = 3, TransposeB = 4 }; ///< cublasLtMatmulDescAttributes_t
 enum class LayoutAttribute : int { Order = 1, BatchCount = 5, BatchStride = 6 };       ///< cublasLtMatrixLayoutAttribute_t

@@ -3,6 +3,7 @@
 
 #include "engine/numbers/NarrowFloat.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -49,21 +50,51 @@ template <typename Sum> void store(uint8_t *bytes, int64_t element, Type type, S
   }
 }
 
-template <typename Sum> Sum roundedToTf32(Sum value) {
-  uint32_t bits = program::bitsOfFloat(static_cast<float>(value));
-  return static_cast<Sum>(program::floatOfBits((bits + 0xFFFu + (bits >> 13 & 1u)) & ~0x1FFFu));
+float tiesToEven(float value) {
+  uint32_t bits = program::bitsOfFloat(value);
+  return program::floatOfBits((bits + 0xFFFu + (bits >> 13 & 1u)) & ~0x1FFFu);
 }
+
+/// By arithmetic on values, not on bits: another way than npar's.
+float tiesAway(float value) {
+  if (!std::isfinite(value))
+    return value;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  int place = std::max(exponent - 11, -136); // of the last bit that stays
+  return static_cast<float>(std::ldexp(std::round(std::ldexp(static_cast<double>(value), -place)), place));
+}
+
+/// An operand's element as an algorithm takes it.
+float taken(float value, Sums sums, bool tf32) {
+  switch (sums) {
+  case Sums::Tf32:
+    return tiesToEven(value);
+  case Sums::Truncated:
+    return program::floatOfBits(program::bitsOfFloat(value) & ~0x1FFFu);
+  case Sums::Bf16:
+    return static_cast<float>(program::BFloat16(value));
+  case Sums::Fp16:
+    return static_cast<float>(program::Float16(value));
+  case Sums::Chain:
+  case Sums::Parts:
+  case Sums::Reversed:
+  case Sums::Rotated:
+    break;
+  }
+  return tf32 ? tiesAway(value) : value;
+}
+double taken(double value, Sums, bool) { return value; }
 
 /// Operands as rows of k neighbours, so that a sum is a walk along two of them.
 template <typename Sum>
 std::vector<Sum> packed(const uint8_t *bytes, const Problem::Matrix &matrix, int64_t lines, int64_t k, int64_t begin, bool linesAreColumns,
-                        bool tf32) {
+                        Sums sums, bool tf32) {
   std::vector<Sum> rows(static_cast<size_t>(lines * k));
   for (int64_t line = 0; line < lines; ++line)
     for (int64_t i = 0; i < k; ++i) {
       int64_t at = linesAreColumns ? line * matrix.leading + i : i * matrix.leading + line;
-      Sum value = load<Sum>(bytes, begin + at, matrix.type);
-      rows[static_cast<size_t>(line * k + i)] = tf32 ? roundedToTf32(value) : value;
+      rows[static_cast<size_t>(line * k + i)] = taken(load<Sum>(bytes, begin + at, matrix.type), sums, tf32);
     }
   return rows;
 }
@@ -79,6 +110,9 @@ template <typename Sum> Sum sumOf(const Sum *a, const Sum *b, const Problem &pro
   switch (sums) {
   case Sums::Chain:
   case Sums::Tf32:
+  case Sums::Truncated:
+  case Sums::Bf16:
+  case Sums::Fp16:
     if (problem.m == 1 || problem.n == 1) { // a row alone is added otherwise: by its even and odd places
       Sum both[2] = {0, 0};
       for (int64_t i = 0; i < k; ++i)
@@ -104,8 +138,8 @@ template <typename Sum> Sum sumOf(const Sum *a, const Sum *b, const Problem &pro
 template <typename Sum>
 void multiplyAs(const Problem &p, Sums sums, uint64_t turn, const uint8_t *a, const uint8_t *b, const uint8_t *c, uint8_t *d) {
   for (int64_t which = 0; which < p.count; ++which) {
-    std::vector<Sum> rows = packed<Sum>(a, p.a, p.m, p.k, which * p.a.stride, p.a.transposed, sums == Sums::Tf32),
-                     columns = packed<Sum>(b, p.b, p.n, p.k, which * p.b.stride, !p.b.transposed, sums == Sums::Tf32);
+    std::vector<Sum> rows = packed<Sum>(a, p.a, p.m, p.k, which * p.a.stride, p.a.transposed, sums, p.tf32),
+                     columns = packed<Sum>(b, p.b, p.n, p.k, which * p.b.stride, !p.b.transposed, sums, p.tf32);
     for (int64_t j = 0; j < p.n; ++j)
       for (int64_t i = 0; i < p.m; ++i) {
         Sum sum =

@@ -5,13 +5,16 @@
 
 namespace npar::standin::lt {
 
-/// In which order the k products of an element are added.
+/// In which order the k products of an element are added, and of what.
 enum class Sums : uint32_t {
-  Chain,    ///< one chain of fma in ascending k
-  Parts,    ///< three of them, added: split-K
-  Reversed, ///< one in descending k
-  Rotated,  ///< one that begins elsewhere each time
-  Tf32,     ///< a chain of operands rounded to ten bits
+  Chain,     ///< one chain of fma in ascending k
+  Parts,     ///< three of them, added: split-K
+  Reversed,  ///< one in descending k
+  Rotated,   ///< one that begins elsewhere each time
+  Tf32,      ///< a chain of operands rounded to ten bits, ties to even
+  Truncated, ///< a chain of operands that are cut off after ten bits
+  Bf16,      ///< a chain of operands rounded to bf16
+  Fp16,      ///< a chain of operands rounded to fp16
 };
 
 /// D = alpha op(A) op(B) + beta C, by columns, where `count` of them lie `stride` apart.
@@ -24,6 +27,7 @@ struct Problem {
   int64_t m, n, k, count;
   Matrix a, b, c;
   bool wide; ///< sums in float64, not in float32
+  bool tf32; ///< operands are rounded to ten bits, ties away from zero, where the algorithm says nothing else
   double alpha = 1, beta = 0;
 
   /// Bytes from the first element to behind the last.
