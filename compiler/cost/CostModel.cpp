@@ -24,6 +24,11 @@ static size_t typeIndex(program::ElementType type) {
   return 0;
 }
 
+/// The figures of products in a type that has some. A machine without any of TF32 multiplies it as float32.
+static const dsl::ProductFigures &productFigures(const Machine &machine, program::ElementType type, bool tf32) {
+  return tf32 && type == program::ElementType::F32 && machine.tf32.rate > 0 ? machine.tf32 : machine.products[typeIndex(type)];
+}
+
 /// A figure's share of a side: nothing where the side is not known.
 static double edge(double figure, double side) { return side > 0 ? figure / side : 0; }
 
@@ -59,7 +64,7 @@ double workSeconds(const Machine &machine, const Operation &op) {
   case Work::Product: {
     if (op.type == program::ElementType::F64) // a generated kernel
       return 2 * op.operations * machine.operation;
-    const dsl::ProductFigures &product = machine.products[typeIndex(op.type)];
+    const dsl::ProductFigures &product = productFigures(machine, op.type, op.tf32);
     double seconds = op.operations / product.rate *
                      (tiling(machine, product, op) + edge(product.rows, op.m) + edge(product.columns, op.n) + edge(product.depth, op.k));
     return machine.kind == dsl::MachineKind::Device ? std::max(seconds, op.bytes / machine.far) : seconds;
@@ -106,14 +111,12 @@ Machine machineOfRanks(Machine machine, double ranks) {
   return machine;
 }
 
-double productPeak(const Machine &machine, program::ElementType type) {
-  size_t index = typeIndex(type);
-  return index < machine.products.size() ? machine.products[index].rate * capacityOf(machine) : 0;
+double productPeak(const Machine &machine, program::ElementType type, bool tf32) {
+  return typeIndex(type) < machine.products.size() ? productFigures(machine, type, tf32).rate * capacityOf(machine) : 0;
 }
 
-double statedPeak(const Machine &machine, program::ElementType type) {
-  size_t index = typeIndex(type);
-  return index < machine.products.size() ? machine.products[index].peak : 0;
+double statedPeak(const Machine &machine, program::ElementType type, bool tf32) {
+  return typeIndex(type) < machine.products.size() ? productFigures(machine, type, tf32).peak : 0;
 }
 
 const dsl::LinkFigures &linkOf(const Machine &machine, LinkLevel level) {

@@ -22,6 +22,7 @@ struct Operation {
   double operations = 0;      ///< Product, Attention: floating-point operations; Kernel: operations, each times its elements
   double functions = 0;       ///< Kernel: those of them that are exponentials or the like
   double m = 0, n = 0, k = 0; ///< Product: of one of its batch; Attention: m, the rows of queries
+  bool tf32 = false;          ///< Product: of float32, whose operands are rounded to TF32
 };
 
 /// Seconds of the work alone, without the launch, on one core. All of it is linear in the figures' times (rates: their inverses), which is
@@ -59,11 +60,12 @@ double capacityOf(const Machine &machine);
 /// The machine as one of so many ranks on it finds it: where there are many, steps are not spread over cores (engine/runtime/WorkerCount).
 Machine machineOfRanks(Machine machine, double ranks);
 
-/// FLOP/s of large products that keep the whole machine busy; 0 for float64, of which no figures are measured.
-double productPeak(const Machine &machine, program::ElementType type);
+/// FLOP/s of large products that keep the whole machine busy; 0 for float64, of which no figures are measured. `tf32`: of float32, whose
+/// operands are rounded to TF32.
+double productPeak(const Machine &machine, program::ElementType type, bool tf32 = false);
 
 /// FLOP/s that the maker of a device states; 0: nobody does.
-double statedPeak(const Machine &machine, program::ElementType type);
+double statedPeak(const Machine &machine, program::ElementType type, bool tf32 = false);
 
 /// Where the members of a group of ranks stand. A group inside a host has one host.
 struct GroupSpan {

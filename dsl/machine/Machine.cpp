@@ -72,9 +72,7 @@ std::vector<Figure> figuresOf(Machine &m) {
                        &link.beside});
   }
   Need ofType = isDevice ? Need::Group : Need::Always;
-  for (size_t type = 0; type < productTypes; ++type) {
-    ProductFigures &product = m.products[type];
-    const char *word = machineTypes[type];
+  auto addProduct = [&](ProductFigures &product, const char *word) {
     figures.push_back({"product", word, "rate", Kind::Rate, ofType, false, "a large matrix product", &product.rate});
     figures.push_back({"product", word, "rows", Kind::Rows, ofType, true, "a product of so many rows takes as long again", &product.rows});
     figures.push_back({"product", word, "columns", Kind::Columns, ofType, true, "likewise of columns", &product.columns});
@@ -88,7 +86,11 @@ std::vector<Figure> figuresOf(Machine &m) {
     }
     figures.push_back({"product", word, "peak", Kind::Rate, isDevice ? Need::Group : Need::Never, false,
                        "what the maker states, without sparsity", &product.peak});
-  }
+  };
+  for (size_t type = 0; type < productTypes; ++type)
+    addProduct(m.products[type], machineTypes[type]);
+  if (isDevice)
+    addProduct(m.tf32, "tf32");
   for (auto [group, list, meaning] : {std::tuple("attention", &m.attentions, "attention to a long sequence"),
                                       std::tuple("attention_grad", &m.gradients, "the gradients of attention to a long sequence")})
     for (size_t type = 0; type < machineTypes.size(); ++type) {

@@ -80,6 +80,7 @@ struct Machine {
   double operation = 0, function = 0; ///< seconds of one element of a generated kernel: of an operation, of an exponential or the like more
   std::array<LinkFigures, linkLevels.size()> links;
   std::array<ProductFigures, productTypes> products;
+  ProductFigures tf32; ///< products of float32 whose operands are rounded to TF32; rate 0: they are as those of float32
   std::array<AttentionFigures, machineTypes.size()> attentions, gradients;
   /// Of an uneven machine, whose hosts are not all alike: its kinds of hosts, in the order in which ranks fill them (dsl/machine/Hosts.h).
   /// Its own figures are then those of ranks that stand on several kinds: links alone. Empty: all hosts are as the figures say.

@@ -37,6 +37,20 @@ TEST(CostModel, AProductIsSlowerTheNarrowerItIs) {
   EXPECT_DOUBLE_EQ(workSeconds(machine, product), 2 * 1000 * 2);
 }
 
+TEST(CostModel, Tf32HasFiguresOfItsOwnOrThoseOfFloat32) {
+  Machine device = machine;
+  Operation product = operationOf(Work::Product, 1000);
+  product.tf32 = true;
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 10);
+  EXPECT_DOUBLE_EQ(productPeak(device, program::ElementType::F32, true), 100);
+  device.tf32 = {200, 0, 0, 0, 0, 0, 0, 300};
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 5);
+  EXPECT_DOUBLE_EQ(productPeak(device, program::ElementType::F32, true), 200);
+  EXPECT_DOUBLE_EQ(statedPeak(device, program::ElementType::F32, true), 300);
+  product.tf32 = false;
+  EXPECT_DOUBLE_EQ(workSeconds(device, product), 10);
+}
+
 TEST(CostModel, UnitsComputeWholeTilesInRounds) {
   Machine device = machine;
   device.units = 10;
