@@ -53,14 +53,15 @@ def Rank_MatmulOp : Rank_Op<"matmul", [Pure]> {
   let description = [{
     `C[b][i][j] (+)= sum_k A[b][i][k] B[b][k][j]`, batch loops outermost. `a`, `b` and `c` hold element strides: one per batch loop, then
     row stride, then column stride; an operand's offset counts elements from its first. C's column stride is 1; A and B have one unit
-    stride among row and column. With an accumulate operand, which may share the result's storage, the product is added to it.
+    stride among row and column. With an accumulate operand, which may share the result's storage, the product is added to it. With `tf32`
+    operands, of f32, are rounded to TF32 (RULES.md#N8).
     ```mlir
     %c = rank.matmul %a, %b {batch = array<i64>, m = 256, n = 768, k = 768, a = array<i64: 768, 1>, ...} : (...) -> ...
     ```
   }];
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, Optional<AnyRankedTensor>:$accumulator, DenseI64ArrayAttr:$batch,
       I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$a, DenseI64ArrayAttr:$b, DenseI64ArrayAttr:$c,
-      DefaultValuedAttr<I64Attr, "0">:$a_offset, DefaultValuedAttr<I64Attr, "0">:$b_offset);
+      DefaultValuedAttr<I64Attr, "0">:$a_offset, DefaultValuedAttr<I64Attr, "0">:$b_offset, UnitAttr:$tf32);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs (`accumulate` $accumulator^)? attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;

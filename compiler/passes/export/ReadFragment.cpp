@@ -254,6 +254,7 @@ private:
     strides(matmul.getB(), entry->b_batch, entry->b_row, entry->b_column);
     strides(matmul.getC(), entry->c_batch, entry->c_row, unit);
     entry->accumulate = bool(matmul.getAccumulator());
+    entry->tf32 = matmul.getTf32();
     Action &action = act(program::StepKind::Matmul, "matmul", matmul, {matmul.getLhs(), matmul.getRhs()}, matmul.getResult());
     action.payload = static_cast<uint32_t>(tables.program.matmuls.size());
     tables.program.matmuls.push_back(std::move(entry));
@@ -265,9 +266,9 @@ private:
     double made = static_cast<double>(storageBytes(matmul.getResult().getType()));
     double bytes =
         static_cast<double>(storageBytes(type) + storageBytes(matmul.getRhs().getType())) + (matmul.getAccumulator() ? 2 : 1) * made;
-    setDuration(
-        action, reader.machines,
-        {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK())});
+    setDuration(action, reader.machines,
+                {cost::Work::Product, *element, bytes, action.flops, 0, double(matmul.getM()), double(matmul.getN()), double(matmul.getK()),
+                 matmul.getTf32()});
     return success();
   }
 

@@ -59,6 +59,8 @@ double opSeconds(Operation *op, const cost::Machine &machine, dist::MeshAttr mes
         if (op.getProductFlops() > 0) {
           bool gradient = isa<nn::AttentionGradOp, nn::RingAttentionGradOp>(op);
           operation.work = isa<nn::EinsumOp>(op) ? cost::Work::Product : gradient ? cost::Work::AttentionGradient : cost::Work::Attention;
+          if (auto einsum = dyn_cast<nn::EinsumOp>(op.getOperation()))
+            operation.tf32 = einsum.getTf32();
         } else if (op->getNumOperands() == 0) {
           return 0.0;
         } else {

@@ -1,4 +1,5 @@
 // Forward and backward prims as generated code against plain C++ in double, at sizes around the vector length.
+#include "engine/numbers/NarrowFloat.h"
 #include "tests/compiler/codegen/RunFunction.h"
 
 #include <gtest/gtest.h>
@@ -447,6 +448,32 @@ TYPED_TEST(Kernel, Einsum) {
   expectNear(results[0].as<T>(), scores, tolerance<T>());
   expectNear(results[1].as<T>(), out, tolerance<T>());
   expectNear(results[2].as<T>(), gradient, tolerance<T>());
+}
+
+// In TF32 what becomes no product, here for its last axis is of the batch, rounds operands as products do; infinities stay.
+TEST(KernelInTf32, Einsum) {
+  std::string a = tensorText("m=3 k=20 batch=17", "f32"), b = tensorText("k=20 n=5 batch=17", "f32"),
+              c = tensorText("m=3 n=5 batch=17", "f32");
+  CompiledFunction f(
+      function("%a: " + a + ", %b: " + b, c, "%c = nn.einsum %a, %b {tf32} : (" + a + ", " + b + ") -> " + c + "\nreturn %c : " + c));
+  ASSERT_TRUE(f.ok());
+  EXPECT_EQ(f.products, 0);
+  std::vector<float> x = randomFloats(3 * 20 * 17), y = randomFloats(20 * 5 * 17, 1, 2);
+  x[0] = INFINITY, y[5] = std::ldexp(y[5], -135);
+  std::vector<float> found = f.run({x, y}, {0, 0, 1}, 2)[0].as<float>();
+  size_t other = 0;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 5; ++j)
+      for (int n = 0; n < 17; ++n) {
+        float sum = 0, plain = 0;
+        for (int k = 0; k < 20; ++k) {
+          float left = x[(i * 20 + k) * 17 + n], right = y[(k * 5 + j) * 17 + n];
+          sum = std::fma(npar::program::toTf32(left), npar::program::toTf32(right), sum), plain = std::fma(left, right, plain);
+        }
+        ASSERT_EQ(found[(i * 5 + j) * 17 + n], sum) << i << ", " << j << ", " << n;
+        other += sum != plain;
+      }
+  EXPECT_GT(other, 200u);
 }
 
 // Views: q, k and v of a joint projection need no copies in f32; their gradients are stacked.

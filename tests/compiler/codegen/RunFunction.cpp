@@ -3,6 +3,7 @@
 
 #include "compiler/dialects/nn/Nn.h"
 #include "compiler/dialects/rank/Rank.h"
+#include "engine/numbers/NarrowFloat.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -81,6 +82,7 @@ static void multiply(rank::MatmulOp op, const Buffer &a, const Buffer &b, const 
   auto *z = reinterpret_cast<float *>(c.bytes.data());
   ArrayRef<int64_t> batch = op.getBatch(), as = op.getA(), bs = op.getB(), cs = op.getC();
   size_t depth = batch.size();
+  auto taken = [rounds = op.getTf32()](float value) { return rounds ? program::toTf32(value) : value; };
   int64_t total = 1;
   for (int64_t size : batch)
     total *= size;
@@ -94,7 +96,7 @@ static void multiply(rank::MatmulOp op, const Buffer &a, const Buffer &b, const 
       for (int64_t j = 0; j < int64_t(op.getN()); ++j) {
         double sum = 0;
         for (int64_t k = 0; k < int64_t(op.getK()); ++k)
-          sum += double(x[ao + i * as[depth] + k * as[depth + 1]]) * y[bo + k * bs[depth] + j * bs[depth + 1]];
+          sum += double(taken(x[ao + i * as[depth] + k * as[depth + 1]])) * taken(y[bo + k * bs[depth] + j * bs[depth + 1]]);
         float &out = z[co + i * cs[depth] + j];
         out = float(sum + (start ? out : 0.0f));
       }

@@ -321,3 +321,16 @@ func.func @update(%w: !p, %g: !p, %m: !p, %v: !p, %f: !s) -> (!p, !p, !p) {
     : (!p, !p, !p, !p, !s, !s, !s, !s) -> (!p, !p, !p)
   return %0, %1, %2 : !p, !p, !p
 }
+
+// -----
+// Products in tf32 say so; one that no stride fits is a kernel that rounds.
+// CHECK-LABEL: func.func @tf32
+// CHECK: rank.matmul %arg0, %arg1 {{.*}}n = 16 : i64, tf32}
+// CHECK: rank.launch @einsum_0
+// CHECK: rank.kernel @einsum_0
+// CHECK: nn.einsum %{{.+}}, %{{.+}} {tf32}
+func.func @tf32(%x: tensor<6x8xf32, #nn.axes<batch, embed>>, %w: tensor<8x16xf32, #nn.axes<embed, hidden>>, %a: tensor<4x3x5xf32, #nn.axes<m, k, n>>, %b: tensor<3x2x5xf32, #nn.axes<k, o, n>>) -> (tensor<6x16xf32, #nn.axes<batch, hidden>>, tensor<4x2x5xf32, #nn.axes<m, o, n>>) {
+  %y = nn.einsum %x, %w {tf32} : (tensor<6x8xf32, #nn.axes<batch, embed>>, tensor<8x16xf32, #nn.axes<embed, hidden>>) -> tensor<6x16xf32, #nn.axes<batch, hidden>>
+  %c = nn.einsum %a, %b {tf32} : (tensor<4x3x5xf32, #nn.axes<m, k, n>>, tensor<3x2x5xf32, #nn.axes<k, o, n>>) -> tensor<4x2x5xf32, #nn.axes<m, o, n>>
+  return %y, %c : tensor<6x16xf32, #nn.axes<batch, hidden>>, tensor<4x2x5xf32, #nn.axes<m, o, n>>
+}

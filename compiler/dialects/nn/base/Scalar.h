@@ -67,6 +67,13 @@ inline Scalar equali(Scalar x, Scalar y) { return x.make<mlir::arith::CmpIOp>(ml
 inline Scalar both(Scalar x, Scalar y) { return x.make<mlir::arith::AndIOp>(x, y); }
 inline Scalar extend(Scalar x, mlir::Type to) { return x.make<mlir::arith::ExtSIOp>(to, x); }
 inline Scalar toFloat(Scalar x, mlir::Type to) { return x.make<mlir::arith::SIToFPOp>(to, x); }
+/// A float32 as TF32 (RULES.md#N8), as engine/numbers/NarrowFloat.h has it.
+inline Scalar toTf32(Scalar x) {
+  Scalar bits = x.make<mlir::arith::BitcastOp>(x.builder().getI32Type(), x), exponent = bits.like(0x7F800000);
+  Scalar nearest = both(addi(bits, bits.like(0x1000)), bits.like(-0x2000));
+  Scalar word = select(equali(both(bits, exponent), exponent), bits, nearest);
+  return word.make<mlir::arith::BitcastOp>(x.type(), word);
+}
 /// Between floating-point types; no value of a body is of 16 bits but what it loads and yields (codegen/lowering).
 inline Scalar convert(Scalar x, mlir::Type to) {
   if (x.type() == to)

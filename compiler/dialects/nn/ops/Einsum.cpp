@@ -23,6 +23,8 @@ LogicalResult EinsumOp::verify() {
     alike.push_back(getType());
   if (failed(requireSameElement(*this, alike)))
     return failure();
+  if (getTf32() && !getElementTypeOrSelf(getA().getType()).isF32())
+    return emitOpError() << "rounds operands of " << getElementTypeOrSelf(getA().getType()) << " to tf32, which are to be of 'f32'";
   for (StringAttr name : axesOf(getType()))
     if (!hasAxis(getA().getType(), name) && !hasAxis(getB().getType(), name))
       return emitOpError() << "axis '" << name.getValue() << "' of the result appears in no operand";
@@ -44,7 +46,7 @@ SmallVector<StringAttr> EinsumOp::getLoopOrder() {
 }
 
 // [B,S,F] x [F,H] -> [B,S,H]: da = dy x b over h; an axis that only `a` has (summed alone) is repeated.
-static Value operandGradient(OpBuilder &builder, Location loc, Value dy, Value other, Type type) {
+static Value operandGradient(OpBuilder &builder, EinsumOp op, Value dy, Value other, Type type) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
   for (StringAttr name : axesOf(type))
@@ -54,18 +56,18 @@ static Value operandGradient(OpBuilder &builder, Location loc, Value dy, Value o
     }
   RankedTensorType present =
       names.size() == axesOf(type).size() ? llvm::cast<RankedTensorType>(type) : withAxes(getElementTypeOrSelf(type), names, sizes);
-  return broadcastTo(builder, loc, EinsumOp::create(builder, loc, present, dy, other), type);
+  return broadcastTo(builder, op.getLoc(), EinsumOp::create(builder, op.getLoc(), present, dy, other, op.getTf32Attr()), type);
 }
 
 SmallVector<Value> EinsumOp::buildGradients(OpBuilder &builder, ValueRange gradients) {
   Value dy = gradients[0];
-  return {operandGradient(builder, getLoc(), dy, getB(), getA().getType()),
-          operandGradient(builder, getLoc(), dy, getA(), getB().getType())};
+  return {operandGradient(builder, *this, dy, getB(), getA().getType()), operandGradient(builder, *this, dy, getA(), getB().getType())};
 }
 
 // In float64, where no library multiplies, and where no strides fit: the sum ascends. As for the library's products, padding of reduced
 // axes holds zeros (placing masks it).
 LogicalResult EinsumOp::lower(Lowering &lowering) {
-  return lowering.reduce(*this, getOperands(), 0.0,
-                         [](Body &, Lowering::Scalars in) -> SmallVector<Scalar> { return {fma(in[0], in[1], in[2])}; });
+  return lowering.reduce(*this, getOperands(), 0.0, [rounds = getTf32()](Body &, Lowering::Scalars in) -> SmallVector<Scalar> {
+    return {rounds ? fma(toTf32(in[0]), toTf32(in[1]), in[2]) : fma(in[0], in[1], in[2])};
+  });
 }

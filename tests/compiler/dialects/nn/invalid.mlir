@@ -740,3 +740,13 @@ func.func @f(%k: !k, %r: !r, %i: tensor<2x1xi32, #nn.axes<batch, seq>>) {
   %0 = nn.append %k, %r at %i along "seq" to "key" : (!k, !r, tensor<2x1xi32, #nn.axes<batch, seq>>) -> !k
   return
 }
+
+// -----
+
+!x = tensor<2x4xbf16, #nn.axes<batch, embed>>
+!w = tensor<4x8xbf16, #nn.axes<embed, hidden>>
+func.func @f(%x: !x, %w: !w) {
+  // expected-error @+1 {{rounds operands of 'bf16' to tf32, which are to be of 'f32'}}
+  %0 = nn.einsum %x, %w {tf32} : (!x, !w) -> tensor<2x8xbf16, #nn.axes<batch, hidden>>
+  return
+}
