@@ -246,10 +246,11 @@ struct Plan {
   std::vector<Rule> rules;
   std::optional<Pipeline> pipeline;
   ElementType compute = ElementType::F32;
+  bool tf32 = false;                            ///< `compute tf32`: F32, and products round their operands to TF32
   std::optional<ElementType> gradients, reduce; ///< of stored gradients; of the sums between ranks
   bool hierarchical = false;                    ///< reductions over several mesh axes go one after the other, the last axis first
   bool library = false;                         ///< sums between ranks may be added by a library in its own order
-  std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16
+  std::vector<Keep> keeps;                      ///< empty unless `compute` is BF16 or F16, or `tf32`: of what it does not concern
   std::vector<Store> stores;
   int64_t bucket = 0; ///< bytes of gradients that are reduced together; 0: each alone
   Location bucketAt, hierarchicalAt, libraryAt;

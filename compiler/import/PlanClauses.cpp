@@ -76,12 +76,13 @@ void setRecompute(ModuleOp module, const dsl::Recompute &recompute, Builder &bui
 }
 
 void setPrecision(ModuleOp module, const dsl::Plan &plan, Builder &builder, Locate location) {
-  if (plan.compute != dsl::ElementType::BF16 && plan.compute != dsl::ElementType::F16)
+  if (plan.compute != dsl::ElementType::BF16 && plan.compute != dsl::ElementType::F16 && !plan.tf32)
     return;
   auto type = [&](StringRef name, dsl::ElementType type) {
     return builder.getNamedAttr(name, TypeAttr::get(nn::typeOf(seamOf(type), builder.getContext())));
   };
-  Entries entries{type("compute", plan.compute)};
+  Entries entries{plan.tf32 ? builder.getNamedAttr("compute", TypeAttr::get(FloatTF32Type::get(builder.getContext())))
+                            : type("compute", plan.compute)};
   if (plan.gradients)
     entries.push_back(type("gradients", *plan.gradients));
   if (plan.reduce)

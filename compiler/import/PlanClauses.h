@@ -13,6 +13,7 @@ namespace npar {
 /// `dist.library`;
 /// `npar.recompute` = {kind = "attention" | "block" | "every" | "layers", k, layers, loc};
 /// `nn.precision` = {compute = bf16, gradients = f32, reduce = f32, keep = [{what, layer, type, loc}]};
+/// with `compute tf32` it is {compute = tf32, keep};
 /// `npar.require` = {memory in bytes, memory_loc, bubble as a share, bubble_loc};
 /// `npar.place` = {order = ["pp", "dp"], inside = ["tp"], loc}.
 void setPlanClauses(mlir::ModuleOp module, const dsl::Plan &plan, mlir::Builder &builder,

@@ -36,7 +36,7 @@ void PlanElaborator::declare(const ast::Plan *source, const GlobalBatch &batch, 
   }
   std::map<std::string, const ast::Expression *> values = clauseValues(source);
   Precision precision = readPrecision(values["compute"], source, text);
-  plan.compute = precision.compute;
+  plan.compute = precision.compute, plan.tf32 = precision.tf32;
   plan.gradients = precision.gradients, plan.reduce = precision.reduce;
   plan.hierarchical = precision.hierarchical, plan.hierarchicalAt = precision.hierarchicalAt;
   plan.keeps = std::move(precision.keeps);
@@ -98,7 +98,7 @@ void PlanElaborator::check(const Model &model) {
   plan.pipeline = PipelineCheck(schedules, plan.mesh, plan.microCount, model, sources, diagnostics, reporter).run(rules);
   checkStores(plan.stores, plan.pipeline, reporter);
   checkKeeps(plan.keeps, model, reporter);
-  if (!isHalf(plan.compute))
+  if (!isHalf(plan.compute) && !plan.tf32)
     plan.keeps.clear();
   checkRecompute(plan.recompute, model, reporter);
   if (reporter.errorCount() != 0)

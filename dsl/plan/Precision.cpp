@@ -10,8 +10,17 @@
 namespace npar::dsl {
 namespace {
 
-const std::vector<std::pair<std::string, ElementType>> types = {
-    {"f32", ElementType::F32}, {"f64", ElementType::F64}, {"bf16", ElementType::BF16}, {"fp16", ElementType::F16}};
+/// TF32 is no type of elements: what is stored is f32.
+struct PlanType {
+  ElementType element;
+  bool tf32 = false;
+};
+
+const std::vector<std::pair<std::string, PlanType>> types = {{"f32", {ElementType::F32}},
+                                                             {"tf32", {ElementType::F32, true}},
+                                                             {"f64", {ElementType::F64}},
+                                                             {"bf16", {ElementType::BF16}},
+                                                             {"fp16", {ElementType::F16}}};
 
 /// Whether a model has what a word of `keep` stands for: operations of that name, or of a kind that has the word.
 bool hasOperation(const Model &model, const std::string &word) {
@@ -21,9 +30,9 @@ bool hasOperation(const Model &model, const std::string &word) {
   });
 }
 
-/// The element type that an expression names; nothing after an error.
-std::optional<ElementType> elementType(const ast::Expression &expression, const std::string &what, const std::vector<std::string> &allowed,
-                                       PlanText &text) {
+/// The type that an expression names; nothing after an error.
+std::optional<PlanType> planType(const ast::Expression &expression, const std::string &what, const std::vector<std::string> &allowed,
+                                 PlanText &text) {
   try {
     std::string given = text.word(expression);
     for (const auto &[name, type] : types)
@@ -44,15 +53,15 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
   Reporter &reporter = text.reporter;
   Precision result;
   if (compute)
-    if (auto type = elementType(*compute, "compute", {"f32", "f64", "bf16", "fp16"}, text))
-      result.compute = *type;
+    if (auto type = planType(*compute, "compute", {"f32", "tf32", "f64", "bf16", "fp16"}, text))
+      result.compute = type->element, result.tf32 = type->tf32;
   if (!source)
     return result;
   bool half = isHalf(result.compute);
-  // What is computed in f32 has no exceptions; f64, in which `npar verify` runs a mixed plan, drops them.
+  // What is computed in f32 has no exceptions but from tf32; f64, in which `npar verify` runs a mixed plan, drops them.
   auto refuseNarrow = [&](const ast::Expression &type, ElementType given, const std::string &what) {
     if (result.compute == ElementType::F32 && isHalf(given))
-      reporter.error(type.location, "'" + what + type.text + "' is in fewer bits than compute 'f32'",
+      reporter.error(type.location, "'" + what + type.text + "' is in fewer bits than compute '" + (result.tf32 ? "tf32" : "f32") + "'",
                      {"write `f32` here, or compute in " + type.text});
   };
   // The two 16-bit types do not mix: fp16's gradients carry a loss scale, bf16's would overflow in its range.
@@ -71,7 +80,8 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
     }
     if (*target)
       reporter.error(p.what.location, "'" + p.what.text + "' is given twice");
-    *target = elementType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", allowed, text);
+    if (auto type = planType(*p.value, p.what.text == "reduce" ? "reduce" : "store gradients", allowed, text))
+      *target = type->element;
     if (*target)
       refuseNarrow(*p.value, **target, p.what.text + " ");
     if (p.hierarchical && p.what.text != "reduce")
@@ -80,13 +90,13 @@ Precision readPrecision(const ast::Expression *compute, const ast::Plan *source,
       result.hierarchical = true, result.hierarchicalAt = p.hierarchical->location;
   }
   for (const ast::Keep &keep : source->keeps)
-    if (auto type = elementType(*keep.type, "keep anything", allowed, text)) {
-      refuseNarrow(*keep.type, *type, "keep in ");
+    if (auto type = planType(*keep.type, "keep anything", allowed, text)) {
+      refuseNarrow(*keep.type, type->element, "keep in ");
       for (const ast::Narrowing &what : keep.what) {
         for (const Keep &before : result.keeps)
           if (before.what == what.name.text && before.layer == what.layer)
             reporter.error(what.name.location, "'" + what.name.text + "' is kept twice", before.location, "first kept here");
-        result.keeps.push_back({what.name.text, what.layer, *type, what.name.location});
+        result.keeps.push_back({what.name.text, what.layer, type->element, what.name.location});
       }
     }
   if (!half)

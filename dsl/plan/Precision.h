@@ -9,6 +9,7 @@ namespace npar::dsl {
 /// The fields of Plan with the same names.
 struct Precision {
   ElementType compute = ElementType::F32;
+  bool tf32 = false;
   std::optional<ElementType> gradients, reduce; ///< nothing unless `compute` is a 16-bit type
   bool hierarchical = false;
   Location hierarchicalAt = {};

@@ -219,6 +219,20 @@ TEST(Plan, PlacesPartsOfACutAxis) {
   EXPECT_EQ(p.place->order, (std::vector<std::string>{"tp.0", "tp.1", "dp"}));
 }
 
+TEST(Plan, ComputesInTf32WhatIsStoredInFloat32) {
+  Plan p = program(clauses("dp = 1", "compute tf32, gradients f32 keep \"h.*.attn\" in f32")).plan;
+  EXPECT_EQ(p.compute, ElementType::F32);
+  EXPECT_TRUE(p.tf32);
+  EXPECT_FALSE(p.gradients);
+  ASSERT_EQ(p.keeps.size(), 1u);
+  EXPECT_EQ(p.keeps[0].what, "h.*.attn");
+  for (const char *other : {"f32", "f64"}) {
+    Plan exact = program(clauses("dp = 1", "compute tf32 keep norm in f32", {{"compute", other}})).plan;
+    EXPECT_FALSE(exact.tf32);
+    EXPECT_TRUE(exact.keeps.empty());
+  }
+}
+
 TEST(Plan, RecomputesByWordNumberOrLayers) {
   auto recompute = [](const std::string &text, const Settings &more = {}) { return program(clauses("dp = 1", text, more)).plan.recompute; };
   EXPECT_EQ(recompute("").kind, RecomputeKind::None);

@@ -134,6 +134,18 @@ class CudaTest(DriverTest):
                 with self.subTest(f"{products} {plan}: {way}"):
                     self.assertEqual(self.told(program, *way.split(), "cuda", f"products={products}"), processor)
 
+    def test_products_in_tf32(self):
+        """By whom ever they are made, they have the processor's bits, which are others than in float32."""
+        program, found = self.folder / "model.npx", {}
+        self.devices["NPAR_CACHE"] = str(self.folder / "cache")
+        for compute in ("f32", "tf32"):
+            self.npar("compile", "gpt2", *settings(SMALL, depth=1), *settings(degrees(dp=2, tp=2), compute=compute), "--target", "cuda:sm_80", "-o", program)
+            found[compute] = self.told(program, "1")
+        self.assertNotEqual(found["tf32"], found["f32"])
+        for products in ("own", "matching", "library"):
+            with self.subTest(products):
+                self.assertEqual(self.told(program, "1", "cuda", f"products={products}"), found["tf32"])
+
     def test_products_of_the_library_from_the_command_line(self):
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")
         model = ["gpt2", *settings(SMALL, depth=1), "--plan", "none", "--random-data", "--steps", 2]

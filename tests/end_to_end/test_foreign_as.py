@@ -83,6 +83,12 @@ class ForeignAsTest(DriverTest):
         again = self.npar("simulate", "--from", "again.sh", "--world", 8, "--print-plan").output
         self.assertEqual([line for line in again.splitlines() if "optimizer" not in line][1:], [line for line in plan.splitlines() if "optimizer" not in line][1:])
 
+    def test_tf32_is_what_a_training_script_allows(self):
+        for program, name in (("megatron", "Megatron-LM"), ("deepspeed", "DeepSpeed")):
+            plain, found = (self.npar("inspect", "gpt2", "--set", f"compute={compute}", "--as", program) for compute in ("f32", "tf32"))
+            self.assertEqual(found.output, plain.output)
+            self.assertRegex(found.error, rf"gpt2\.npar:\d+:\d+: warning: {name} has no setting for 'tf32', its training script allows it: torch\.set_float32_matmul_precision")
+
     def test_what_a_program_cannot_do_is_named_by_its_line(self):
         for settings, program, lines in (
             (("schedule=zb_h1",), "megatron", ["has no schedule 'zb_h1'"]),

@@ -8,7 +8,7 @@ import random
 import subprocess
 import unittest
 
-from driver import ALTER, SMALL, DriverTest, mesh, safetensors_file, settings
+from driver import ALTER, REFERENCE, SMALL, DriverTest, mesh, safetensors_file, settings
 
 # Twenty steps of a small GPT-2 with a warm-up; the largest difference of a loss from float32's that 8 and 11 bits of mantissa explain.
 STEPS = 20
@@ -157,6 +157,37 @@ class PrecisionTest(DriverTest):
 
     def test_float64_removes_the_plan(self):
         self.npar("verify", *self.model(dict(dp=2, pp=2, tp=2), compute="fp16"))
+
+
+class Tf32Test(DriverTest):
+    def test_an_independent_model_says_the_same(self):
+        """Losses and gradient norms of plain Python that rounds operands by their bits; what is not rounded says something else."""
+        recorded = json.loads((REFERENCE / "tf32_recorded.json").read_text())
+        train = recorded["train"]
+        logs = {}
+        for compute in ("f32", "tf32"):
+            for plan in (["--plan", "none"], ["--plan", "data", *settings(mesh(dp=2, tp=2))]):
+                self.npar("run", "mlp", *plan, *settings(recorded["model"], batch=train["batch"], momentum=0, clip=1000, compute=compute),
+                          "--set", f"optimizer.lr=constant({train['lr']})", "--weights", REFERENCE / "mlp_initial.safetensors", "--data", REFERENCE / "tokens.u16",
+                          "--tokens", "u16", "--order", "sequential", "--steps", train["steps"], "--log", "log.jsonl", "--quiet")
+                log = logs[compute] = [json.loads(line) for line in (self.folder / "log.jsonl").read_text().splitlines()]
+                for entry, expected in zip(log, recorded[compute]):
+                    for key, bound in (("loss", 1e-6), ("grad_norm", 4e-6)):
+                        with self.subTest(compute=compute, plan=plan, step=entry["step"], key=key):
+                            self.assert_close(entry[key], expected[key], bound)
+        for key, bound in (("loss", 1e-6), ("grad_norm", 4e-6)):
+            self.assertGreater(max(abs(a[key] - b[key]) / b[key] for a, b in zip(logs["f32"], recorded["tf32"])), 5 * bound, key)
+
+    def test_a_plan_has_the_mathematics_and_the_bits_of_any_instructions(self):
+        plan = ["gpt2", "--plan", "three_d", *settings(SMALL, mesh(dp=2, pp=2, tp=2), depth=2, compute="tf32")]
+        checks = self.npar("verify", *plan).output
+        self.assertIn("in tf32: loss", checks)
+        self.assertIn("in tf32: gradient norm", checks)
+        hashes = {
+            (most, pp): self.npar_json("run", *plan, *settings(mesh(pp=pp)), "--random-data", "--steps", 2, env={**os.environ, "NPAR_INSTRUCTIONS": most})["parameter_hash"]
+            for most, pp in (("plain", 2), ("tiles", 2), ("tiles", 1))
+        }
+        self.assertEqual(len(set(hashes.values())), 1, hashes)
 
 
 if __name__ == "__main__":

@@ -100,6 +100,14 @@ train base for Gpt2 {{ batch {micros} optimizer AdamW(lr = 1e-3) }}
         self.assertGreater(repeated["hardware_flops"], kept["hardware_flops"])
         self.assertGreater(repeated["seconds_per_step"], kept["seconds_per_step"])
 
+    def test_tf32_is_as_fast_as_the_machine_says(self):
+        def seconds(machine, compute):
+            wide = ["--set", "width=4096", "--set", "heads=32", "--set", "length=512", "--set", "depth=4"]
+            return self.json("gpt2", "--machine", machine, *SMALL, *wide, "--set", f"compute={compute}")["seconds_per_step"]
+
+        self.assertLess(seconds("dgx-a100", "tf32"), seconds("dgx-a100", "f32"))
+        self.assertEqual(seconds("p4d", "tf32"), seconds("p4d", "f32"))  # its file has no figures of it
+
     def test_machines_of_the_library(self):
         """Each has a plausible answer for two of its hosts, in the narrow type that it has; no device is faster than its maker says."""
         found = 0

@@ -20,7 +20,8 @@ def PreparePrecision : Pass<"prepare-precision", "::mlir::ModuleOp"> {
     %3 = nn.convert %n : (tensor<..xf32, ..>) -> tensor<..xbf16, ..>
     %y = nn.einsum %3, %w : ..                                         // bf16
     ```
-    The attribute stays for autodiff-update (master weights, types of gradients, loss scale), which consumes it.
+    The attribute stays for autodiff-update (master weights, types of gradients, loss scale), which consumes it. With `compute = tf32` only
+    products change, which become `nn.einsum .. {tf32}` where nothing is kept; nothing is left to consume then.
   }];
   let dependentDialects = ["::npar::nn::NnDialect"];
 }

@@ -42,6 +42,11 @@ struct PreparePrecision : ::impl::PreparePrecisionBase<PreparePrecision> {
       return;
     auto type = precision.getAs<TypeAttr>("compute");
     compute = type ? type.getValue() : Type();
+    if (compute && compute.isTF32()) {
+      readKeeps(precision);
+      roundProducts(micro);
+      compute = Type();
+    }
     if (!isNarrowOrNull(compute) || computesInF64()) {
       getOperation()->removeAttr("nn.precision"); // nothing is mixed
       return;
@@ -105,6 +110,14 @@ private:
     for (auto read : micro.getOps<ReadOp>())
       if (auto variable = symbols.lookup<VariableOp>(read.getVariableAttr().getAttr()))
         read.getResult().setType(variable.getTensorType());
+  }
+
+  /// Products of f32 that no `keep` exempts; the autodiff phase makes those of their gradients alike.
+  void roundProducts(func::FuncOp micro) {
+    for (auto product : micro.getOps<EinsumOp>())
+      if (getElementTypeOrSelf(product.getA().getType()).isF32() &&
+          llvm::none_of(keeps, [&](const Keep &keep) { return keep.matches(product); }))
+        product.setTf32(true);
   }
 
   static bool isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }

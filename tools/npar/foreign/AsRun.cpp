@@ -234,6 +234,10 @@ private:
     if (plan.compute == ElementType::F64)
       error(plan.location, fmt::format("{} does not train in f64", name));
     result.precision = word(plan.compute);
+    if (plan.tf32)
+      diagnostics.warning(plan.location, fmt::format("{} has no setting for 'tf32', its training script allows it: "
+                                                     "torch.set_float32_matmul_precision(\"high\")",
+                                                     name));
     if (plan.compute != ElementType::F32 && plan.gradients && *plan.gradients != plan.compute)
       result.gradients = word(*plan.gradients);
     std::string summed = result.gradients.empty() ? result.precision : result.gradients;

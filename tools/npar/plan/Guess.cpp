@@ -18,7 +18,7 @@ program::ElementType elementOf(const std::string &compute) {
                              : program::ElementType::F32;
 }
 
-double widthOf(const std::string &compute) { return compute == "f64" ? 8 : compute == "f32" ? 4 : 2; }
+double widthOf(const std::string &compute) { return compute == "f64" ? 8 : compute == "bf16" || compute == "fp16" ? 2 : 4; }
 
 int64_t microsOf(const PlanTask &task, const Candidate &c) { return std::max<int64_t>(1, task.batch / (c.batchShares() * c.micro)); }
 
@@ -93,13 +93,14 @@ template <typename Figure> std::vector<double> leastOfStages(const PlanTask &tas
 
 /// FLOP/s of a rank of each stage on an uneven machine.
 std::vector<double> pacesOf(const PlanTask &task, const Candidate &c) {
-  return leastOfStages(task, c, [&](const dsl::Machine &machine) { return cost::productPeak(machine, elementOf(task.compute)); });
+  return leastOfStages(
+      task, c, [&](const dsl::Machine &machine) { return cost::productPeak(machine, elementOf(task.compute), task.compute == "tf32"); });
 }
 
 /// FLOP/s of all ranks together.
 double rateOf(const PlanTask &task, const Candidate &c) {
   if (!dsl::isUneven(task.machine))
-    return static_cast<double>(c.ranks()) * cost::productPeak(task.machine, elementOf(task.compute));
+    return static_cast<double>(c.ranks()) * cost::productPeak(task.machine, elementOf(task.compute), task.compute == "tf32");
   std::vector<double> paces = pacesOf(task, c);
   return std::accumulate(paces.begin(), paces.end(), 0.0) * static_cast<double>(c.ranks() / c.pp);
 }

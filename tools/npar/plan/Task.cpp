@@ -121,8 +121,8 @@ Outcome<PlanTask> taskOf(const TaskFlags &given, const ForeignModel *run) {
   std::optional<std::string> batch = takeSetting(flags.model.settings, "batch"), compute = takeSetting(flags.model.settings, "compute"),
                              gradients = takeSetting(flags.model.settings, "gradients");
   task.compute = compute.value_or("f32"), task.gradients = gradients.value_or("");
-  if (task.compute != "f32" && task.compute != "bf16" && task.compute != "fp16" && task.compute != "f64")
-    return fail(ExitCode::Usage, "'compute' is f32, bf16, fp16 or f64, not '" + task.compute + "'");
+  if (task.compute != "f32" && task.compute != "tf32" && task.compute != "bf16" && task.compute != "fp16" && task.compute != "f64")
+    return fail(ExitCode::Usage, "'compute' is f32, tf32, bf16, fp16 or f64, not '" + task.compute + "'");
   if (task.gradients == task.compute)
     task.gradients.clear();
   else if (gradients && (task.gradients != "f32" || task.compute == "f64"))

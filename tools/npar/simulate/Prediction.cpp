@@ -3,6 +3,7 @@
 
 #include "dsl/machine/Hosts.h"
 #include "engine/program/Classes.h"
+#include "engine/program/Compute.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Ranks.h"
 #include "engine/program/Steps.h"
@@ -104,7 +105,7 @@ void takeDevices(const Program &program, const cost::Machine &machine, const std
     size_t used = 0;
     for (size_t kind = 0; kind < kinds; ++kind)
       if (shares[kind].ranks > 0) {
-        one = peak(dsl::machineOfKind(machine, kind), program.compute());
+        one = peak(dsl::machineOfKind(machine, kind), program.compute(), program::multipliesInTf32(program));
         if (one <= 0)
           return 0.0;
         sum += one * static_cast<double>(shares[kind].ranks), ++used;

@@ -5,6 +5,7 @@
 #include "engine/checkpoint/Weights.h"
 #include "engine/data/BatchReader.h"
 #include "engine/logging/Trace.h"
+#include "engine/program/Compute.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Session.h"
 #include "tools/npar/job/Job.h"
@@ -81,7 +82,9 @@ double peakOf(const RunFlags &flags, const Job &job, const program::Program &pro
     return 0;
   Outcome<dsl::Machine> machine = readMachineFile(*flags.model.machine);
   size_t here = job.ranksOnHost(program).size(), world = static_cast<size_t>(program::worldOf(program));
-  return machine.ok() ? cost::productPeak(*machine, program.compute()) * static_cast<double>(here ? (world + here - 1) / here : 1) : 0;
+  return machine.ok() ? cost::productPeak(*machine, program.compute(), program::multipliesInTf32(program)) *
+                            static_cast<double>(here ? (world + here - 1) / here : 1)
+                      : 0;
 }
 
 /// What the rows of the logs have in common.

@@ -2,6 +2,7 @@
 #include "tools/npar/verify/Equivalence.h"
 
 #include "engine/data/DataSource.h"
+#include "engine/program/Compute.h"
 
 #include <algorithm>
 #include <cmath>
@@ -185,8 +186,10 @@ struct Bounds {
   double loss, norm;
 };
 
-Bounds boundsOf(program::ElementType compute) {
-  switch (compute) {
+Bounds boundsOf(const program::Program &program) {
+  if (program::multipliesInTf32(program))
+    return {"tf32", 1e-3, 5e-3}; // operands have the mantissa of fp16, and nothing else is rounded to it
+  switch (program.compute()) {
   case program::ElementType::BF16:
     return {"bf16", 5e-3, 2e-2};
   case program::ElementType::F16:
@@ -204,7 +207,7 @@ Bounds boundsOf(program::ElementType compute) {
 
 Status compareOwnType(Session &session, Session &reference, const program::Program &program, int64_t steps, uint64_t seed,
                       std::vector<Check> &checks) {
-  Bounds bounds = boundsOf(program.compute());
+  Bounds bounds = boundsOf(program);
   ErrorMeasure losses(fmt::format("in {}: loss", bounds.name), bounds.loss),
       norms(fmt::format("in {}: gradient norm", bounds.name), bounds.norm);
   for (Session *one : {&session, &reference})

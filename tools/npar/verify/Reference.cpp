@@ -1,6 +1,7 @@
 // Makes the one-rank program, and finds why another cannot be compared with it.
 #include "tools/npar/verify/Reference.h"
 
+#include "engine/program/Compute.h"
 #include "engine/program/Words.h"
 #include "engine/runtime/BatchShape.h"
 
@@ -29,7 +30,7 @@ void dampNoise(dsl::Program &program) { program.train.epsilon = std::max(program
 dsl::Program onOneRank(dsl::Program program) {
   dsl::Plan plan;
   plan.micro = program.train.batch;
-  plan.compute = program.plan.compute;
+  plan.compute = program.plan.compute, plan.tf32 = program.plan.tf32;
   plan.location = program.plan.location;
   program.plan = plan;
   for (dsl::Axis &axis : program.model.axes)
@@ -42,7 +43,7 @@ std::string whyNotComparable(const program::Program &program, const program::Pro
   if (program.kind() != program::ProgramKind::Training)
     return "it is for " + std::string(program::wordOf(program.kind())) + ", and what is compared is training";
   if (program.compute() != program::ElementType::F64)
-    return "it computes in " + std::string(program::wordOf(program.compute())) +
+    return "it computes in " + std::string(program::computeWord(program)) +
            ", and programs are compared in float64: compile it with --set compute=f64";
   auto numbers = [](const program::Program &one) {
     engine::BatchShape shape = engine::BatchShape::of(one);

@@ -1,4 +1,4 @@
-// Mixed precision: parameters become bf16, norms, loss and scalars stay f32 between conversions, and so does what the plan keeps.
+// Mixed precision: parameters become bf16, norms, loss and scalars stay f32 between conversions, and so does what the plan keeps. TF32.
 // RUN: npar-opt %s -split-input-file -prepare-precision | FileCheck %s -enable-var-scope
 
 // The default: the product in bf16, the norm and the loss in f32.
@@ -121,6 +121,29 @@ func.func @micro() {
   %f = nn.first_max %n, %max over "embed" {at = #nn.at<F, "", 0>} : (!x, !r) -> !i
   // CHECK: nn.to_int %[[N]]
   %t = nn.to_int %n {at = #nn.at<F, "", 0>} : (!x) -> tensor<2x8xi32, #nn.axes<batch, embed>>
+  return
+}
+}
+
+// -----
+
+// In tf32 products alone change, those that are kept do not; nothing is converted, and nothing is left to consume.
+!x = tensor<2x8xf32, #nn.axes<batch, embed>>
+!w = tensor<8x8xf32, #nn.axes<embed, hidden>>
+!y = tensor<2x8xf32, #nn.axes<batch, hidden>>
+// CHECK-LABEL: module {
+module attributes {nn.precision = {compute = tf32, keep = [{what = "head", layer = true, type = f32}]}} {
+// CHECK: nn.variable @w : tensor<8x8xf32
+nn.variable @w : !w {kind = #nn.kind<parameter>, stored = [8, 8], init = #nn.init<zeros>, index = 0 : i64}
+func.func @micro() {
+  %x = nn.input "x" {at = #nn.at<F, "", -1>} : !x
+  %w = nn.read @w {at = #nn.at<F, "", 0>} : !w
+  // CHECK: %[[Y:.+]] = nn.einsum %{{.+}}, %{{.+}} {at = #nn.at<F, "h", 0>, tf32}
+  %y = nn.einsum %x, %w {at = #nn.at<F, "h", 0>} : (!x, !w) -> !y
+  // CHECK-NEXT: nn.exp %[[Y]]
+  %e = nn.exp %y {at = #nn.at<F, "h", 0>} : (!y) -> !y
+  // CHECK-NEXT: nn.einsum %{{.+}}, %{{.+}} {at = #nn.at<F, "head", 0>} :
+  %z = nn.einsum %x, %w {at = #nn.at<F, "head", 0>} : (!x, !w) -> !y
   return
 }
 }
