@@ -74,6 +74,31 @@ MORE_SUMS = [
     (degrees(dp=4) | {"compute": "bf16"}, "4 joined", COLLECTIVES[:1], True),
 ]
 
+BUCKETS = """import "gpt2"
+
+plan p for Gpt2 {
+    mesh dp = 2
+    micro 2
+    split { batch -> dp }
+    bucket 6 kB
+}
+"""
+
+
+def beside(events):
+    """Of each kind of collective: how many had steps of the backward pass that compute beside them, of how many, and how many steps."""
+    lanes = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    spans = [(event, event["ts"], event["ts"] + event["dur"], lanes[event["pid"], event["tid"]]) for event in events if event["ph"] == "X"]
+    backward = [span for span in spans if span[3] == "compute" and span[0]["cat"].startswith("B")]
+    counts = {}
+    for event, begin, end, lane in spans:
+        if lane == "compute":
+            continue
+        inside = sum(step["pid"] == event["pid"] and begin <= began and ended <= end for step, began, ended, _ in backward)
+        over, all_, steps = counts.get(kind := event["name"].split()[0], (0, 0, 0))
+        counts[kind] = (over + bool(inside), all_ + 1, steps + inside)
+    return counts
+
 
 class CudaTest(DriverTest):
     def setUp(self):
@@ -225,6 +250,24 @@ class CudaTest(DriverTest):
                 self.assertIn(why, self.npar(*joined, "always", env=self.devices | environment, code=1).error)
                 done = self.npar(*joined, "auto", "--json", env=self.devices | environment)
                 self.assertEqual(json.loads(done.output)["parameter_hash"], processor)
+
+    @unittest.skipUnless(MPIS, "npar was built without an MPI, or its mpiexec is not here")
+    def test_messages_go_beside_kernels(self):
+        """Of two joined GPUs: while a collective is under way, steps of the same rank begin and end that so do not wait for it."""
+        (self.folder / "plan.npar").write_text(BUCKETS)
+        sizes = settings({key: value for key, value in FEW.items() if key != "micro"}, depth=4)
+        for name, model, wanted in (
+            ("ZeRO-3", [*GPT2, *settings(FEW, context=16, depth=4), *settings(degrees(dp=2), zero=3)], ("all_gather", "reduce_scatter")),
+            ("buckets", ["plan.npar", *sizes, *settings(context=16)], ("all_reduce",)),
+        ):
+            trace = self.folder / "trace.json"
+            run = ["run", *model, "--random-data", "--steps", 2, "--quiet", "--backend", "cuda", "--nccl", "always", "--trace", trace]
+            self.npar("launch", "--mpi", MPIS[0], "-n", 2, *run, env=self.devices)
+            counts = beside(json.loads(trace.read_text())["traceEvents"])
+            print(f"{name}: " + ", ".join(f"{over} of {all_} {kind} beside {steps} steps of backward" for kind, (over, all_, steps) in sorted(counts.items())))
+            for kind in wanted:
+                with self.subTest(f"{name}: {kind}"):
+                    self.assertGreaterEqual(counts[kind][0], 1, counts)
 
 
 if __name__ == "__main__":
