@@ -7,13 +7,14 @@
 
 namespace npar::engine {
 
-Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Spread &spread, const std::string &products) {
+Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Spread &spread, const std::string &products,
+                                               const std::string &attention) {
   if (name == "cpu")
     return std::unique_ptr<Backend>(new CpuBackend(spread));
   if (name == "null")
     return std::unique_ptr<Backend>(new NullBackend());
   if (name == "cuda")
-    return cuda::CudaBackend::open(spread, products);
+    return cuda::CudaBackend::open(spread, products, attention);
   return Status::badInput("unknown backend '" + name + "': cpu, cuda and null exist");
 }
 

@@ -57,6 +57,11 @@ public:
   /// `bytes` of zeroed memory aligned to 64, or an error with the number. Freed by `release`.
   virtual Result<DeviceAddress> allocate(uint64_t bytes) = 0;
   virtual void release(DeviceAddress memory, uint64_t bytes) = 0;
+  /// Whether so many bytes can be allocated in all, or an error with both numbers and what `load` has taken; good where nobody knows.
+  virtual Status fits(uint64_t bytes) const {
+    (void)bytes;
+    return {};
+  }
   /// Where the processor itself may read and write this memory while no work is under way on it; null: only copies reach it.
   virtual void *hostView(DeviceAddress memory) const {
     (void)memory;

@@ -156,7 +156,7 @@ Status LocalSession::openParts() {
     int64_t ranks = options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size());
     Spread spread = spreadOf(ranks, options.threads);
     spread.device = options.device;
-    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread, options.products);
+    Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread, options.products, options.attention);
     if (!backend.ok())
       return backend.status();
     parts.backend = std::move(*backend);

@@ -27,6 +27,8 @@ struct SessionOptions {
   /// Of "cuda", who multiplies: "own" kernels, which have the processor's bits; cuBLASLt where a trial gave these bits, too ("matching");
   /// or wherever it can ("library").
   std::string products = "own";
+  /// And who attends: "own" kernels, or cuDNN wherever it can ("library").
+  std::string attention = "own";
   /// Of "cuda": from the second step on, what a rank computes from one communication to the next is one CUDA graph.
   bool record = false;
   uint64_t seed = 0;           ///< of initialisation and dropout

@@ -12,6 +12,7 @@ from driver import BUILD, LONG, ROOT, SMALL, DriverTest, mesh, settings
 RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
+CUDNN = BUILD / "lib" / "libnpar_standin_cudnn.so"
 GPT2 = ["gpt2", *settings(SMALL, depth=4)]
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
 LOOKING = [ROOT / "tests" / "end_to_end" / "attention.npar", "--plan", "divided"]  # biases of every shape
@@ -103,7 +104,7 @@ def beside(events):
 class CudaTest(DriverTest):
     def setUp(self):
         super().setUp()
-        self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4", NPAR_CUBLASLT=str(CUBLASLT))
+        self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4", NPAR_CUBLASLT=str(CUBLASLT), NPAR_CUDNN=str(CUDNN))
 
     def told(self, program, *words):
         """What all sessions say, each thing once: they must say the same."""
@@ -188,6 +189,26 @@ class CudaTest(DriverTest):
         self.assertIn("cuBLASLt     13.1.0; multiplies with --products matching or library", devices)
         devices = self.npar("devices", env=dict(self.devices, NPAR_CUBLASLT="./nothing.so")).output
         self.assertRegex(devices, "cuBLASLt     there is no cuBLASLt: ./nothing.so: .*; matrix products are npar's own kernels")
+
+    def test_attention_of_the_library(self):
+        """In bf16 near the numbers of npar's own, the same each time."""
+        sizes = settings(TINY | {"width": 32, "depth": 1, "length": 16, "context": 16})
+        run = ["run", self.folder / "model.npx", "--random-data", "--steps", 3, "--json", "--backend", "cuda"]
+        for name, model in (("gpt2", []), ("llama", settings(mlp=32, kv_heads=2))):
+            self.npar("compile", name, *sizes, *model, *settings(compute="bf16"), "--plan", "none", "--target", "cuda:sm_90", "-o", "model.npx")
+            own = self.npar_json(*run, env=self.devices)
+            said = [self.npar(*run, "--attention", "library", env=self.devices) for _ in range(2)]
+            library, again = (json.loads(one.output) for one in said)
+            with self.subTest(name):
+                self.assertRegex(said[0].error, r"npar: cuDNN 9\.19\.0 has 2 of 2 attentions, and \d+ bytes of workspace")
+                self.assertEqual(library["parameter_hash"], again["parameter_hash"])
+                self.assertNotEqual(library["parameter_hash"], own["parameter_hash"])
+                self.assertAlmostEqual(library["loss"], own["loss"], delta=1e-3 * own["loss"])
+        self.assertIn("cuDNN        9.19.0; computes attention with --attention library", self.npar("devices", env=self.devices).output)
+        missing = dict(self.devices, NPAR_CUDNN="./nothing.so")
+        self.assertRegex(self.npar("devices", env=missing).output, "cuDNN        there is no cuDNN: ./nothing.so: .*; attention is npar's own kernels")
+        refused = self.npar(*run, "--attention", "library", env=missing, code=1)
+        self.assertRegex(refused.error, "there is no cuDNN: ./nothing.so: .*; --attention own goes without it")
 
     @unittest.skipUnless(LONG, "NPAR_LONG is not set")
     def test_many_plans(self):

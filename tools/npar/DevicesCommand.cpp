@@ -32,6 +32,8 @@ nlohmann::ordered_json jsonOf(const DeviceSurvey &survey) {
   json["trouble"] = wordOrNull(survey.trouble);
   json["cublaslt"] = wordOrNull(survey.cublasLt);
   json["cublaslt_trouble"] = wordOrNull(survey.cublasLtTrouble);
+  json["cudnn"] = wordOrNull(survey.cudnn);
+  json["cudnn_trouble"] = wordOrNull(survey.cudnnTrouble);
   json["nccl"] = wordOrNull(survey.nccl);
   json["nccl_trouble"] = wordOrNull(survey.ncclTrouble);
   json["target"] = wordOrNull(survey.target);
@@ -59,6 +61,8 @@ std::string textOf(const DeviceSurvey &survey) {
     text += fmt::format("CUDA driver  {}\n", survey.driver);
   text += fmt::format("cuBLASLt     {}\n", survey.cublasLt.empty() ? survey.cublasLtTrouble + "; matrix products are npar's own kernels"
                                                                    : survey.cublasLt + "; multiplies with --products matching or library");
+  text += fmt::format("cuDNN        {}\n", survey.cudnn.empty() ? survey.cudnnTrouble + "; attention is npar's own kernels"
+                                                                : survey.cudnn + "; computes attention with --attention library");
   text += fmt::format("NCCL         {}\n", survey.nccl.empty()
                                                ? survey.ncclTrouble + "; messages between processes go by the processors' memory"
                                                : survey.nccl + "; carries messages between the GPUs of several processes");

@@ -141,7 +141,7 @@ ExitCode runRun(RunFlags flags) {
     // Process 0 compiles.
     if (ExitCode code = job.agree(job.isVoice() ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;
-    if (ExitCode code = job.agree(chooseTargets(flags.model, flags.backend, flags.products)); code != ExitCode::Good)
+    if (ExitCode code = job.agree(chooseTargets(flags.model, flags.backend, flags.products, flags.attention)); code != ExitCode::Good)
       return code;
     return runIn(job, flags);
   });
@@ -213,7 +213,7 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--backend", flags->backend, "cpu, cuda: the GPUs that `npar devices` shows, or null: no arithmetic, planned times")
       ->check(CLI::IsMember({"cpu", "cuda", "null"}))
       ->capture_default_str();
-  addProductsTo(*app, flags->products);
+  addLibrariesTo(*app, flags->products, flags->attention);
   addGraphsTo(*app, flags->cudaGraph);
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
       ->type_name("SECONDS")

@@ -40,7 +40,7 @@ struct VerifyFlags {
   uint64_t seed = 1;
   int threads = 0;
   double timeout = 300;
-  std::string products = "own";
+  std::string products = "own", attention = "own";
   std::string backend = "cpu"; ///< of the plan's program; the one rank that it is compared with runs on the processor
   bool json = false, full = false, all = false;
   std::vector<std::string> more, combine; ///< models beside the first; features that a plan is to combine
@@ -54,7 +54,7 @@ engine::SessionOptions sessionOptions(const VerifyFlags &flags, int threads) {
   options.threads = threads;
   options.seed = flags.seed;
   options.timeoutSeconds = flags.timeout;
-  options.backend = flags.backend, options.products = flags.products;
+  options.backend = flags.backend, options.products = flags.products, options.attention = flags.attention;
   return options;
 }
 
@@ -324,7 +324,7 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
       return code;
   if (flags.model.isCompiled())
     return verifyCompiled(flags);
-  ExitCode code = job.agree(chooseTargets(flags.model, flags.backend, flags.products));
+  ExitCode code = job.agree(chooseTargets(flags.model, flags.backend, flags.products, flags.attention));
   return code == ExitCode::Good ? verifyText(flags, job) : code;
 }
 
@@ -403,7 +403,7 @@ Command addVerifyCommand(CLI::App &driver) {
   app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
-  addDeviceTo(*app, flags->backend, flags->products);
+  addDeviceTo(*app, flags->backend, flags->products, flags->attention);
   app->get_option("--backend")
       ->description("where the plan's program runs: cpu, or cuda: the GPUs that `npar devices` shows; one rank is on the processor");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
@@ -427,10 +427,10 @@ Command addVerifyCommand(CLI::App &driver) {
             };
             ExitCode code = ExitCode::Good;
             if (flags->all)
-              code = refuse({"--full", "--timeout", "--processes", "--backend", "--products"},
+              code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--attention"},
                             "--all checks every plan at a small size, with limits of its own");
             else if (flags->model.isCompiled())
-              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products"},
+              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products", "--attention"},
                             "of a compiled program alone only the structure is checked");
             return code == ExitCode::Good ? runVerify(*flags) : code;
           }};

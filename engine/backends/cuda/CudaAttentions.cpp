@@ -48,7 +48,15 @@ CudaAttentions::~CudaAttentions() {
         device->release(piece.runs);
 }
 
-Status CudaAttentions::load(const program::Program &program, CudaDevice &given) {
+Result<AttentionBy> attentionBy(const std::string &word) {
+  if (word == "own")
+    return AttentionBy::Own;
+  if (word == "library")
+    return AttentionBy::Library;
+  return Status::badInput("unknown kind of attention '" + word + "': own and library exist");
+}
+
+Status CudaAttentions::load(const program::Program &program, CudaDevice &given, AttentionBy by) {
   device = &given;
   std::vector<AttentionKind> kinds; // of all functions, in their order
   for (uint32_t i = 0; i < program.attentions()->size(); ++i)
@@ -56,7 +64,9 @@ Status CudaAttentions::load(const program::Program &program, CudaDevice &given) 
       return status;
   if (Status status = loadKernels(kinds); !status.ok())
     return status;
-  return loadSteps();
+  if (Status status = loadSteps(); !status.ok() || by == AttentionBy::Own)
+    return status;
+  return planLibrary(program);
 }
 
 Status CudaAttentions::loadKernels(const std::vector<AttentionKind> &kinds) {
@@ -225,37 +235,39 @@ Status CudaAttentions::addPieces(const program::Program &program, const program:
 
 void CudaAttentions::start(uint32_t index, const DeviceAddress *buffers, const int64_t *context, size_t count, ThreadWork &work) {
   const Attention &attention = attentions[index];
+  const std::vector<AttentionLoop> &loops = attention.plan ? attention.around : attention.outer;
   int64_t number = 0, launches = 1;
   for (auto [axis, size] : attention.axes)
     number = number * size + context[3 + axis];
   const Piece &piece = attention.pieces[static_cast<size_t>(number)];
-  for (const AttentionLoop &loop : attention.outer)
+  for (const AttentionLoop &loop : loops)
     launches *= loop.size;
   AttentionParameters parameters = attention.parameters;
   parameters.runs = piece.runs;
   DevicePointer kernelContext = attention.scores ? work.context(context, count) : 0;
   std::array<DevicePointer, mostOperands> operands;
+  size_t operandCount = attention.elementBytes.size();
   for (int64_t at = 0; at < launches; ++at) {
-    for (size_t operand = 0; operand < attention.elementBytes.size(); ++operand) {
+    for (size_t operand = 0; operand < operandCount; ++operand) {
       int64_t elements = 0, rest = at;
-      for (size_t i = attention.outer.size(); i-- > 0; rest /= attention.outer[i].size)
-        elements += rest % attention.outer[i].size * attention.outer[i].strides[operand];
+      for (size_t i = loops.size(); i-- > 0; rest /= loops[i].size)
+        elements += rest % loops[i].size * loops[i].strides[operand];
       operands[operand] = reinterpret_cast<DevicePointer>(buffers[operand].devicePointer()) +
                           static_cast<uint64_t>(elements * attention.elementBytes[operand]);
     }
     for (size_t bare = 0; bare < attention.bare.size(); ++bare)
       parameters.operands[bare] = operands[attention.bare[bare]];
-    if (attention.scores)
+    if (attention.plan)
+      library->start(*attention.plan, std::vector<DevicePointer>(operands.data(), operands.data() + operandCount), work, attention.words);
+    else if (attention.scores)
       attention.scores->start(static_cast<size_t>(number), operands.data(), parameters, kernelContext, work.deviceRoom(), work);
-    else
-      launch(attention, piece, parameters, work);
+    else if (Handle stream = work.begin())
+      work.note(launch(attention, piece, parameters, attention.inner, stream), attention.words);
   }
 }
 
-void CudaAttentions::launch(const Attention &attention, const Piece &piece, const AttentionParameters &parameters, ThreadWork &work) const {
-  Handle stream = work.begin();
-  if (!stream)
-    return;
+Code CudaAttentions::launch(const Attention &attention, const Piece &piece, const AttentionParameters &parameters, int64_t inner,
+                            Handle stream) const {
   AttentionParameters copy = parameters;
   auto *numbers = reinterpret_cast<uint64_t *>(&copy);
   void *pointers[attentionParameterCount];
@@ -263,14 +275,72 @@ void CudaAttentions::launch(const Attention &attention, const Piece &piece, cons
     pointers[i] = numbers + i;
   auto blocks = [](int64_t count) { return static_cast<unsigned>(count); };
   const Functions &call = device->cuda().call();
-  Code code = call.launchKernel(attention.functions[0], blocks(piece.queryTiles), blocks(copy.heads), blocks(attention.inner),
-                                attentionThreads, 1, 1, 0, stream, pointers, nullptr);
-  work.note(code, attention.words);
-  if (!attention.gradient)
-    return;
-  code = call.launchKernel(attention.functions[1], blocks(piece.keyTiles), 1, blocks(attention.inner), attentionThreads, 1, 1, 0, stream,
-                           pointers, nullptr);
-  work.note(code, "the gradients of keys of " + attention.words);
+  Code code = call.launchKernel(attention.functions[0], blocks(piece.queryTiles), blocks(copy.heads), blocks(inner), attentionThreads, 1, 1,
+                                0, stream, pointers, nullptr);
+  if (!attention.gradient || code != Code::Success)
+    return code;
+  return call.launchKernel(attention.functions[1], blocks(piece.keyTiles), 1, blocks(inner), attentionThreads, 1, 1, 0, stream, pointers,
+                           nullptr);
+}
+
+Status CudaAttentions::planLibrary(const program::Program &program) {
+  Result<std::unique_ptr<LibraryAttentions>> opened = LibraryAttentions::open(*device);
+  if (!opened.ok())
+    return opened.status();
+  library = std::move(*opened);
+  std::vector<std::vector<uint32_t>> alignments = alignmentsOfAttentions(program);
+  for (uint32_t i = 0; i < attentions.size(); ++i) {
+    Result<LibraryAttention> mapped = libraryAttention(program, *program.attentions()->Get(i), alignments[i]);
+    Status status = mapped.ok() ? planLibrary(attentions[i], *mapped) : mapped.status();
+    if (!status.ok() && status.code() != engine::Code::BadInput)
+      return status;
+    attentions[i].why = status.message();
+  }
+  return {};
+}
+
+/// Tried beside npar's own kernels on the samples and heads of one launch.
+Status CudaAttentions::planLibrary(Attention &attention, const LibraryAttention &mapped) {
+  AttentionParameters parameters = attention.parameters;
+  const Piece &piece = attention.pieces.front();
+  parameters.runs = piece.runs;
+  int64_t inner = mapped.samples.size * mapped.heads.size;
+  if (inner > mostBlocks)
+    return Status::badInput("has a batch of " + std::to_string(inner) + ", more than a launch");
+  for (size_t i = 0; i < attentionLoops; ++i) {
+    const AttentionLoop &loop = i == 0 ? mapped.heads : i == 1 ? mapped.samples : AttentionLoop{1, std::vector<int64_t>(attentionOperands)};
+    parameters.loops[i] = {};
+    parameters.loops[i].size = loop.size;
+    std::copy_n(loop.strides.begin(), attention.bare.size(), parameters.loops[i].strides);
+  }
+  auto own = [&](const std::vector<DevicePointer> &operands, Handle stream) {
+    std::copy(operands.begin(), operands.end(), parameters.operands);
+    return launch(attention, piece, parameters, inner, stream);
+  };
+  Result<const LibraryAttentions::Plan *> plan = library->plan(mapped.shape, own, attention.words);
+  if (!plan.ok())
+    return plan.status();
+  attention.plan = *plan, attention.around = mapped.around;
+  return {};
+}
+
+std::vector<std::string> CudaAttentions::remarks() const {
+  if (!library || attentions.empty())
+    return {};
+  std::vector<std::string> said;
+  std::map<std::string, std::vector<std::string>> others; // by why
+  size_t taken = 0;
+  for (const Attention &attention : attentions) {
+    taken += attention.plan ? 1 : 0;
+    if (!attention.plan)
+      others[attention.why].push_back(attention.words);
+  }
+  for (const auto &[why, which] : others)
+    said.push_back((which.size() == 1 ? which.front() : std::to_string(which.size()) + " attentions, of which " + which.front()) + " " +
+                   why + ": npar's own kernels compute it");
+  said.push_back("cuDNN " + library->version() + " has " + std::to_string(taken) + " of " + std::to_string(attentions.size()) +
+                 " attentions, and " + std::to_string(workspaceBytes()) + " bytes of workspace for each rank here");
+  return said;
 }
 
 } // namespace npar::engine::cuda

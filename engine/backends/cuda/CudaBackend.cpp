@@ -14,25 +14,36 @@ std::atomic<uint64_t> backendCount{0};
 DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 } // namespace
 
-CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, ProductsBy by)
-    : device(std::move(given)), by(by), number(++backendCount), completions(*device), hostKernels(*device),
+CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, ProductsBy by, AttentionBy attentionBy)
+    : device(std::move(given)), by(by), attentionBy(attentionBy), number(++backendCount), completions(*device), hostKernels(*device),
       gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
 
 std::string CudaBackend::name() const {
-  return by == ProductsBy::Own ? "cuda" : by == ProductsBy::Matching ? "cuda, matching" : "cuda, library";
+  std::string words = by == ProductsBy::Own ? "cuda" : by == ProductsBy::Matching ? "cuda, matching" : "cuda, library";
+  return attentionBy == AttentionBy::Own ? words : words + ", attention by library";
 }
 
-Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread, const std::string &products) {
+std::vector<std::string> CudaBackend::remarks() const {
+  std::vector<std::string> said = products.remarks();
+  for (std::string &remark : attentions.remarks())
+    said.push_back(std::move(remark));
+  return said;
+}
+
+Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread, const std::string &products, const std::string &attention) {
   Result<ProductsBy> by = productsBy(products);
   if (!by.ok())
     return by.status();
+  Result<AttentionBy> attends = cuda::attentionBy(attention);
+  if (!attends.ok())
+    return attends.status();
   Result<const CudaDriver *> driver = CudaDriver::open();
   if (!driver.ok())
     return driver.status();
   auto device = CudaDevice::open(**driver, static_cast<int>(spread.device % (*driver)->devices()));
   if (!device.ok())
     return device.status();
-  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device), *by));
+  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device), *by, *attends));
   if (Status status = backend->loadReductions(); !status.ok())
     return status;
   return std::unique_ptr<Backend>(std::move(backend));
@@ -67,7 +78,7 @@ Status CudaBackend::loadReductions() {
 
 Status CudaBackend::load(const program::Program &program) {
   contextCount = 3 + program.mesh()->size();
-  if (Status status = attentions.load(program, *device); !status.ok()) // refuses the most, and takes little
+  if (Status status = attentions.load(program, *device, attentionBy); !status.ok()) // refuses the most, and takes little
     return status;
   if (Status status = products.load(program, *device, by); !status.ok())
     return status;
@@ -137,28 +148,46 @@ Status CudaBackend::prepareLanes(uint32_t count) {
     if (!status.ok())
       return status;
   }
-  return {};
+  return attentions.prepare(count);
+}
+
+std::string CudaBackend::takenBeside() const {
+  std::string text;
+  auto say = [&](uint64_t bytes, const char *what) {
+    if (bytes > 0)
+      text += (text.empty() ? "; " : ", ") + std::to_string(bytes) + " are taken by " + what;
+  };
+  say(givenBytes.load(), "the ranks and their messages");
+  say(rooms.device * lanes.size(), "what ranks compute in (scores of attention; workspaces of --products and --attention library)");
+  return text;
+}
+
+Status CudaBackend::fits(uint64_t bytes) const {
+  device->enter();
+  uint64_t free = device->freeBytes();
+  if (bytes <= free)
+    return {};
+  return Status::badInput(device->label() + " is out of memory before the first step: " + std::to_string(bytes) + " bytes are needed and " +
+                          std::to_string(free) + " are free" + takenBeside());
 }
 
 Result<DeviceAddress> CudaBackend::allocate(uint64_t bytes) {
   Result<DevicePointer> memory = device->allocate(std::max<uint64_t>(bytes, 1), "memory");
-  if (!memory.ok()) {
-    std::string beside =
-        rooms.device ? "; " + std::to_string(rooms.device * lanes.size()) + " are taken by scores of attention and workspaces of products"
-                     : "";
-    return Status(memory.status().code(), memory.status().message() + beside);
-  }
+  if (!memory.ok())
+    return Status(memory.status().code(), memory.status().message() + takenBeside());
   DeviceAddress address(reinterpret_cast<void *>(*memory));
   zero(address, bytes);
   if (Status status = waitUntilDone(*this); !status.ok()) {
     device->release(*memory);
     return status;
   }
+  givenBytes += bytes;
   return address;
 }
 
 /// Nobody says that work on this memory is done, and the driver need not wait for it.
-void CudaBackend::release(DeviceAddress memory, uint64_t) {
+void CudaBackend::release(DeviceAddress memory, uint64_t bytes) {
+  givenBytes -= bytes;
   device->enter();
   device->cuda().call().contextSynchronize();
   device->release(pointer(memory));

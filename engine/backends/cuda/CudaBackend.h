@@ -8,6 +8,7 @@
 #include "engine/backends/cuda/NcclNetwork.h"
 #include "engine/device/Backend.h"
 
+#include <atomic>
 #include <map>
 #include <thread>
 
@@ -16,10 +17,11 @@ namespace npar::engine::cuda {
 /// All ranks of a session have one device.
 class CudaBackend final : public Backend {
 public:
-  /// `products`: who multiplies, by its word (CudaProducts.h). It is a part of the name: others have other bits.
-  static Result<std::unique_ptr<Backend>> open(const Spread &spread, const std::string &products);
+  /// `products` and `attention`: who computes them, by their words (CudaProducts.h, CudaAttentions.h). They are a part of the name: others
+  /// have other bits.
+  static Result<std::unique_ptr<Backend>> open(const Spread &spread, const std::string &products, const std::string &attention);
   std::string name() const override;
-  std::vector<std::string> remarks() const override { return products.remarks(); }
+  std::vector<std::string> remarks() const override;
   bool computes() const override { return true; }
   bool asynchronous() const override { return true; }
   Status load(const program::Program &program) override;
@@ -32,6 +34,7 @@ public:
   Result<uint32_t> endRecording() override { return threadWork().endRecording(); }
   void replay(uint32_t recording) override { threadWork().replay(recording); }
   Result<DeviceAddress> allocate(uint64_t bytes) override;
+  Status fits(uint64_t bytes) const override;
   void release(DeviceAddress memory, uint64_t bytes) override;
   DeviceNetwork *network() override { return &gpus; }
   void copyIn(DeviceAddress target, const void *source, uint64_t bytes) override;
@@ -46,7 +49,9 @@ public:
   void whenDone(Completion &completion) override;
 
 private:
-  CudaBackend(std::unique_ptr<CudaDevice> device, ProductsBy by);
+  CudaBackend(std::unique_ptr<CudaDevice> device, ProductsBy by, AttentionBy attentionBy);
+  /// "; of the rest ... are taken by ...": what the program's kernels have beside the ranks' memory.
+  std::string takenBeside() const;
   Status loadReductions();
   Status loadKernels(const program::Program &program);
   Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
@@ -55,8 +60,10 @@ private:
 
   std::unique_ptr<CudaDevice> device;
   const ProductsBy by;
-  const uint64_t number; ///< of this backend in the process, never given again
-  std::mutex mutex;      ///< of the threads
+  const AttentionBy attentionBy;
+  std::atomic<uint64_t> givenBytes{0}; ///< by `allocate`
+  const uint64_t number;               ///< of this backend in the process, never given again
+  std::mutex mutex;                    ///< of the threads
   Rooms rooms;
   std::map<std::thread::id, std::unique_ptr<ThreadWork>> threads;
   std::vector<std::unique_ptr<ThreadWork>> lanes;

@@ -1,13 +1,11 @@
 // Runs candidates on drawn operands, with events around them, and compares what they make.
 #include "engine/backends/cuda/ProductTrial.h"
 
-#include "engine/numbers/NarrowFloat.h"
+#include "engine/backends/cuda/DrawnNumbers.h"
 #include "engine/program/Elements.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <random>
 
 namespace npar::engine::cuda {
 
@@ -16,41 +14,7 @@ using program::ElementType;
 namespace {
 
 constexpr int runs = 4;                                ///< of each candidate; the first one is not timed
-constexpr int64_t period = 65537;                      ///< elements until the drawn numbers come again: no row is the next one
 constexpr uint64_t comparedBytes = uint64_t{16} << 20; ///< of C at its beginning, and as many at its end
-
-/// Numbers in (-1, 1), times a power of two.
-std::vector<uint8_t> drawn(ElementType type, uint64_t seed, double times = 1) {
-  std::mt19937_64 random(seed);
-  std::vector<uint8_t> bytes(static_cast<size_t>(period) * program::sizeOf(type));
-  auto put = [&](int64_t i, auto value) { std::memcpy(&bytes[static_cast<size_t>(i) * sizeof value], &value, sizeof value); };
-  for (int64_t i = 0; i < period; ++i) {
-    double value = static_cast<double>(static_cast<int64_t>(random())) * 0x1p-63 * times;
-    if (type == ElementType::F64)
-      put(i, value);
-    else if (type == ElementType::BF16)
-      put(i, program::BFloat16(static_cast<float>(value)));
-    else if (type == ElementType::F16)
-      put(i, program::Float16(static_cast<float>(value)));
-    else
-      put(i, static_cast<float>(value));
-  }
-  return bytes;
-}
-
-double elementAt(const std::vector<uint8_t> &bytes, size_t i, ElementType type) {
-  auto get = [&](auto value) {
-    std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
-    return value;
-  };
-  if (type == ElementType::F64)
-    return get(double());
-  if (type == ElementType::BF16)
-    return static_cast<double>(static_cast<float>(get(program::BFloat16())));
-  if (type == ElementType::F16)
-    return static_cast<double>(static_cast<float>(get(program::Float16())));
-  return static_cast<double>(get(float()));
-}
 
 /// How far apart two results may be, in any element and in the root mean square of all of them.
 struct Tolerance {
@@ -153,10 +117,10 @@ Status Trial::open(const std::string &what) {
   Code code = call.streamCreate(&stream, streamNonBlocking);
   for (Handle *event : {&begin, &end})
     code = code == Code::Success ? call.eventCreate(event, 0) : code;
-  code = code == Code::Success ? fill(a, bytesOfA, drawn(shape.type, 1, spreadOf(shape))) : code;
-  code = code == Code::Success ? fill(b, bytesOfB, drawn(shape.type, 2, 1 / spreadOf(shape))) : code;
+  code = code == Code::Success ? fill(a, bytesOfA, drawnNumbers(shape.type, 1, spreadOf(shape))) : code;
+  code = code == Code::Success ? fill(b, bytesOfB, drawnNumbers(shape.type, 2, 1 / spreadOf(shape))) : code;
   if (shape.accumulate)
-    code = code == Code::Success ? fill(first, bytesOfC, drawn(shape.result, 3)) : code;
+    code = code == Code::Success ? fill(first, bytesOfC, drawnNumbers(shape.result, 3)) : code;
   return wrong(code, "preparing a trial of matrix products");
 }
 

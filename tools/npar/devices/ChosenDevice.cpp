@@ -6,11 +6,15 @@
 
 namespace npar::driver {
 
-void addProductsTo(CLI::App &app, std::string &products) {
+void addLibrariesTo(CLI::App &app, std::string &products, std::string &attention) {
   app.add_option("--products", products,
                  "with --backend cuda, who multiplies matrices: own kernels, with the processor's bits; cuBLASLt where a trial gives these "
                  "bits, too (matching); or wherever it can (library)")
       ->check(CLI::IsMember({"own", "matching", "library"}))
+      ->capture_default_str();
+  app.add_option("--attention", attention,
+                 "with --backend cuda, who computes attention: own kernels, with the processor's bits; or cuDNN wherever it can (library)")
+      ->check(CLI::IsMember({"own", "library"}))
       ->capture_default_str();
 }
 
@@ -27,16 +31,19 @@ ExitCode checkGraphs(bool graphs, const std::string &backend, bool traces) {
   return ExitCode::Good;
 }
 
-void addDeviceTo(CLI::App &app, std::string &backend, std::string &products) {
+void addDeviceTo(CLI::App &app, std::string &backend, std::string &products, std::string &attention) {
   app.add_option("--backend", backend, "cpu, or cuda: the GPUs that `npar devices` shows")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  addProductsTo(app, products);
+  addLibrariesTo(app, products, attention);
 }
 
-ExitCode chooseTargets(ModelOptions &model, const std::string &backend, const std::string &products) {
+ExitCode chooseTargets(ModelOptions &model, const std::string &backend, const std::string &products, const std::string &attention) {
   if (backend != "cuda" && products != "own")
     return fail(ExitCode::Usage, "--products " + products + " has no effect without --backend cuda: it says who multiplies on a GPU");
+  if (backend != "cuda" && attention != "own")
+    return fail(ExitCode::Usage,
+                "--attention " + attention + " has no effect without --backend cuda: it says who computes attention on a GPU");
   if (backend != "cuda" || model.isCompiled())
     return ExitCode::Good;
   engine::Result<std::string> target = engine::cuda::targetOfMachine();

@@ -3,6 +3,7 @@
 
 #include "engine/backends/cuda/CublasLt.h"
 #include "engine/backends/cuda/CudaDevice.h"
+#include "engine/backends/cuda/Cudnn.h"
 #include "engine/backends/cuda/NcclLibrary.h"
 #include "engine/product/InstructionSet.h"
 #include "engine/runtime/MachineMemory.h"
@@ -84,6 +85,10 @@ DeviceSurvey surveyDevices() {
     survey.cublasLt = cuda::cublasLtVersionText((*library)->version());
   else
     survey.cublasLtTrouble = library.status().message();
+  if (Result<const cuda::Cudnn *> library = cuda::Cudnn::open(); library.ok())
+    survey.cudnn = (*library)->version();
+  else
+    survey.cudnnTrouble = library.status().message();
   if (Result<const cuda::NcclLibrary *> library = cuda::NcclLibrary::open(); library.ok())
     survey.nccl = (*library)->version();
   else

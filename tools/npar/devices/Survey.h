@@ -28,9 +28,9 @@ struct DeviceSurvey {
   std::string driver;  ///< version of CUDA's driver, "13.0"
   std::string trouble; ///< why there is no GPU to use
   std::vector<GpuFacts> gpus;
-  std::string cublasLt, nccl;               ///< versions; empty: not found, or of no use
-  std::string cublasLtTrouble, ncclTrouble; ///< why
-  std::string target;                       ///< for `npar compile`: what the first GPU runs best
+  std::string cublasLt, cudnn, nccl;                      ///< versions; empty: not found, or of no use
+  std::string cublasLtTrouble, cudnnTrouble, ncclTrouble; ///< why
+  std::string target;                                     ///< for `npar compile`: what the first GPU runs best
 };
 
 /// Loads the driver and both libraries, and opens each GPU for a moment to see how much memory is free.

@@ -258,7 +258,8 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   Training training;
   engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
   engine::SessionOptions options;
-  options.backend = flags.backend, options.products = flags.products, options.record = flags.cudaGraph;
+  options.backend = flags.backend, options.products = flags.products, options.attention = flags.attention;
+  options.record = flags.cudaGraph;
   if (!flags.quiet)
     options.onRemark = printRemark;
   options.seed = checkpoints.seed(root);

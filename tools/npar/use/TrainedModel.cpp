@@ -53,7 +53,7 @@ void UseFlags::addTo(CLI::App &app) {
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
-  addDeviceTo(app, backend, products);
+  addDeviceTo(app, backend, products, attention);
   app.add_flag("--quiet", quiet, "errors only");
   app.add_flag("--json", json, "one object on standard output");
 }
@@ -207,7 +207,7 @@ static engine::Status load(const engine::Weights &weights, engine::Session &sess
 static engine::SessionOptions optionsFor(const program::Program &program, const UseFlags &flags, int threads) {
   engine::SessionOptions options;
   options.threads = threads;
-  options.backend = flags.backend, options.products = flags.products;
+  options.backend = flags.backend, options.products = flags.products, options.attention = flags.attention;
   options.seed = program.seed();
   options.timeoutSeconds = flags.timeout;
   options.initialise = false; // all are loaded

@@ -15,7 +15,7 @@ struct UseFlags {
   std::string weights;
   int threads = 0;
   double timeout = 300;
-  std::string backend = "cpu", products = "own";
+  std::string backend = "cpu", products = "own", attention = "own";
   bool quiet = false, json = false;
 
   void addTo(CLI::App &app);

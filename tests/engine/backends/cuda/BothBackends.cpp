@@ -27,8 +27,8 @@ BothBuffer::BothBuffer(ElementType type, size_t count, uint64_t seed, bool speci
 
 KernelBuffer BothBuffer::described() const { return {wordOf(type), bytes.size() / program::sizeOf(type)}; }
 
-std::unique_ptr<Backend> makeBackend(const char *name, const char *products) {
-  Result<std::unique_ptr<Backend>> backend = createBackend(name, {}, products);
+std::unique_ptr<Backend> makeBackend(const char *name, const char *products, const char *attention) {
+  Result<std::unique_ptr<Backend>> backend = createBackend(name, {}, products, attention);
   EXPECT_TRUE(backend.ok()) << backend.status().message();
   backend.ok() ? (*backend)->enterThread() : void();
   return backend.ok() ? std::move(*backend) : nullptr;

@@ -24,8 +24,8 @@ struct BothBuffer {
   std::vector<char> bytes;
 };
 
-/// "cpu" or "cuda", entered by this thread; `products` of the latter: who multiplies.
-std::unique_ptr<engine::Backend> makeBackend(const char *name, const char *products = "own");
+/// "cpu" or "cuda", entered by this thread; `products` and `attention` of the latter: who computes them.
+std::unique_ptr<engine::Backend> makeBackend(const char *name, const char *products = "own", const char *attention = "own");
 
 /// What a backend makes of these by `work` on the places of them all.
 using BackendWork = std::function<void(engine::Backend &, const std::vector<engine::DeviceAddress> &)>;

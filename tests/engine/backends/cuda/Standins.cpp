@@ -5,6 +5,7 @@ namespace {
 [[maybe_unused]] const bool set = [] {
   ::setenv("NPAR_CUDA_DRIVER", NPAR_STANDIN_CUDA, 0);
   ::setenv("NPAR_NCCL", NPAR_STANDIN_CUDA, 0);
+  ::setenv("NPAR_CUDNN", NPAR_STANDIN_CUDNN_FILE, 0);
   ::setenv("NPAR_CUBLASLT", NPAR_STANDIN_CUBLASLT, 0);
   ::setenv("NPAR_STANDIN_DEVICES", NPAR_STANDIN_COUNT, 0);
   return true;

@@ -1,0 +1,114 @@
+// Compares npar's declarations of cuDNN's interface with those of cudnn_graph.h. It is enough that this compiles.
+#include "engine/backends/cuda/CudnnAbi.h"
+#include "tests/engine/backends/cuda/Alike.h"
+
+#include <cudnn_graph.h>
+
+namespace npar::engine::cuda {
+namespace {
+
+#define NPAR_CUDNN_AGREE(MEMBER, SYMBOL, PARAMETERS)                                                                                       \
+  static_assert(Agree<decltype(DnnFunctions::MEMBER), decltype(&SYMBOL)>::value, #SYMBOL " is declared otherwise in cudnn_graph.h");
+NPAR_CUDNN_FUNCTIONS(NPAR_CUDNN_AGREE)
+#undef NPAR_CUDNN_AGREE
+static_assert(Agree<decltype(DnnFunctions::version), decltype(&cudnnGetVersion)>::value);
+static_assert(Agree<decltype(DnnFunctions::nameOf), decltype(&cudnnGetErrorString)>::value);
+static_assert(std::is_same_v<decltype(DnnFunctions::lastError), decltype(&cudnnGetLastErrorString)>);
+
+template <class Ours, class Theirs> constexpr bool same(Ours ours, Theirs theirs) {
+  return static_cast<long>(ours) == static_cast<long>(theirs) && sizeof(Ours) == sizeof(Theirs);
+}
+#define NPAR_CUDNN_SAME(OURS, THEIRS) static_assert(same(OURS, THEIRS), #OURS " is another number than " #THEIRS)
+
+NPAR_CUDNN_SAME(DnnCode::Success, CUDNN_STATUS_SUCCESS);
+NPAR_CUDNN_SAME(DnnDescriptor::Pointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Engine, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::EngineConfiguration, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Heuristics, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Plan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::PointwiseOperation, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Graph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Operands, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Product, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::ProductOperation, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Reduction, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::ReductionOperation, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::ReshapeOperation, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnDescriptor::Device, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnAttribute::PointwiseMode, CUDNN_ATTR_POINTWISE_MODE);
+NPAR_CUDNN_SAME(DnnAttribute::PointwisePrecision, CUDNN_ATTR_POINTWISE_MATH_PREC);
+NPAR_CUDNN_SAME(DnnAttribute::PointwiseAxis, CUDNN_ATTR_POINTWISE_AXIS);
+NPAR_CUDNN_SAME(DnnAttribute::HeuristicsMode, CUDNN_ATTR_ENGINEHEUR_MODE);
+NPAR_CUDNN_SAME(DnnAttribute::HeuristicsGraph, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+NPAR_CUDNN_SAME(DnnAttribute::HeuristicsResults, CUDNN_ATTR_ENGINEHEUR_RESULTS);
+NPAR_CUDNN_SAME(DnnAttribute::HeuristicsDevice, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
+NPAR_CUDNN_SAME(DnnAttribute::ConfigurationEngine, CUDNN_ATTR_ENGINECFG_ENGINE);
+NPAR_CUDNN_SAME(DnnAttribute::PlanConfiguration, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+NPAR_CUDNN_SAME(DnnAttribute::PlanWorkspaceBytes, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+NPAR_CUDNN_SAME(DnnAttribute::PlanDevice, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
+NPAR_CUDNN_SAME(DnnAttribute::PointwiseOf, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnAttribute::PointwiseX, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
+NPAR_CUDNN_SAME(DnnAttribute::PointwiseB, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+NPAR_CUDNN_SAME(DnnAttribute::PointwiseY, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+NPAR_CUDNN_SAME(DnnAttribute::PointwiseT, CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
+NPAR_CUDNN_SAME(DnnAttribute::GraphLibrary, 800); // its name is deprecated and says so when it is used
+NPAR_CUDNN_SAME(DnnAttribute::GraphOperations, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+NPAR_CUDNN_SAME(DnnAttribute::TensorAlignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+NPAR_CUDNN_SAME(DnnAttribute::TensorType, CUDNN_ATTR_TENSOR_DATA_TYPE);
+NPAR_CUDNN_SAME(DnnAttribute::TensorSizes, CUDNN_ATTR_TENSOR_DIMENSIONS);
+NPAR_CUDNN_SAME(DnnAttribute::TensorStrides, CUDNN_ATTR_TENSOR_STRIDES);
+NPAR_CUDNN_SAME(DnnAttribute::TensorNumber, CUDNN_ATTR_TENSOR_UNIQUE_ID);
+NPAR_CUDNN_SAME(DnnAttribute::TensorIsPassing, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+NPAR_CUDNN_SAME(DnnAttribute::TensorIsScalar, CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+NPAR_CUDNN_SAME(DnnAttribute::OperandNumbers, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+NPAR_CUDNN_SAME(DnnAttribute::OperandPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+NPAR_CUDNN_SAME(DnnAttribute::OperandWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+NPAR_CUDNN_SAME(DnnAttribute::EngineNotes, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+NPAR_CUDNN_SAME(DnnAttribute::ProductPrecision, CUDNN_ATTR_MATMUL_COMP_TYPE);
+NPAR_CUDNN_SAME(DnnAttribute::ProductA, CUDNN_ATTR_OPERATION_MATMUL_ADESC);
+NPAR_CUDNN_SAME(DnnAttribute::ProductB, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
+NPAR_CUDNN_SAME(DnnAttribute::ProductC, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
+NPAR_CUDNN_SAME(DnnAttribute::ProductOf, CUDNN_ATTR_OPERATION_MATMUL_DESC);
+NPAR_CUDNN_SAME(DnnAttribute::ReductionOperator, CUDNN_ATTR_REDUCTION_OPERATOR);
+NPAR_CUDNN_SAME(DnnAttribute::ReductionPrecision, CUDNN_ATTR_REDUCTION_COMP_TYPE);
+NPAR_CUDNN_SAME(DnnAttribute::ReductionX, CUDNN_ATTR_OPERATION_REDUCTION_XDESC);
+NPAR_CUDNN_SAME(DnnAttribute::ReductionY, CUDNN_ATTR_OPERATION_REDUCTION_YDESC);
+NPAR_CUDNN_SAME(DnnAttribute::ReductionOf, CUDNN_ATTR_OPERATION_REDUCTION_DESC);
+NPAR_CUDNN_SAME(DnnAttribute::ReshapeX, CUDNN_ATTR_OPERATION_RESHAPE_XDESC);
+NPAR_CUDNN_SAME(DnnAttribute::ReshapeY, CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
+NPAR_CUDNN_SAME(DnnAttribute::DeviceText, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
+NPAR_CUDNN_SAME(DnnType::Handle, CUDNN_TYPE_HANDLE);
+NPAR_CUDNN_SAME(DnnType::Data, CUDNN_TYPE_DATA_TYPE);
+NPAR_CUDNN_SAME(DnnType::Boolean, CUDNN_TYPE_BOOLEAN);
+NPAR_CUDNN_SAME(DnnType::Int64, CUDNN_TYPE_INT64);
+NPAR_CUDNN_SAME(DnnType::Pointer, CUDNN_TYPE_VOID_PTR);
+NPAR_CUDNN_SAME(DnnType::Mode, CUDNN_TYPE_HEUR_MODE);
+NPAR_CUDNN_SAME(DnnType::Note, CUDNN_TYPE_NUMERICAL_NOTE);
+NPAR_CUDNN_SAME(DnnType::Pointwise, CUDNN_TYPE_POINTWISE_MODE);
+NPAR_CUDNN_SAME(DnnType::Descriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR);
+NPAR_CUDNN_SAME(DnnType::Reduction, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE);
+NPAR_CUDNN_SAME(DnnType::Char, CUDNN_TYPE_CHAR);
+NPAR_CUDNN_SAME(DnnData::F32, CUDNN_DATA_FLOAT);
+NPAR_CUDNN_SAME(DnnData::F16, CUDNN_DATA_HALF);
+NPAR_CUDNN_SAME(DnnData::I32, CUDNN_DATA_INT32);
+NPAR_CUDNN_SAME(DnnData::BF16, CUDNN_DATA_BFLOAT16);
+NPAR_CUDNN_SAME(DnnData::Boolean, CUDNN_DATA_BOOLEAN);
+NPAR_CUDNN_SAME(DnnPointwise::Add, CUDNN_POINTWISE_ADD);
+NPAR_CUDNN_SAME(DnnPointwise::Multiply, CUDNN_POINTWISE_MUL);
+NPAR_CUDNN_SAME(DnnPointwise::Divide, CUDNN_POINTWISE_DIV);
+NPAR_CUDNN_SAME(DnnPointwise::Subtract, CUDNN_POINTWISE_SUB);
+NPAR_CUDNN_SAME(DnnPointwise::Exp, CUDNN_POINTWISE_EXP);
+NPAR_CUDNN_SAME(DnnPointwise::Log, CUDNN_POINTWISE_LOG);
+NPAR_CUDNN_SAME(DnnPointwise::GreaterOrEqual, CUDNN_POINTWISE_CMP_GE);
+NPAR_CUDNN_SAME(DnnPointwise::Index, CUDNN_POINTWISE_GEN_INDEX);
+NPAR_CUDNN_SAME(DnnPointwise::Select, CUDNN_POINTWISE_BINARY_SELECT);
+NPAR_CUDNN_SAME(DnnReduction::Add, CUDNN_REDUCE_TENSOR_ADD);
+NPAR_CUDNN_SAME(DnnReduction::Max, CUDNN_REDUCE_TENSOR_MAX);
+NPAR_CUDNN_SAME(DnnMode::A, CUDNN_HEUR_MODE_A);
+NPAR_CUDNN_SAME(DnnMode::Fallback, CUDNN_HEUR_MODE_FALLBACK);
+NPAR_CUDNN_SAME(DnnNote::Restless, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+NPAR_CUDNN_SAME(DnnNote::Count, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+
+} // namespace
+} // namespace npar::engine::cuda
