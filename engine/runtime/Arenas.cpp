@@ -19,11 +19,21 @@ Arenas::~Arenas() {
 }
 
 Status Arenas::allocate(const Program &program, const std::vector<int64_t> &which, const std::vector<const Program *> &guests) {
-  uint64_t total = 0;
-  for (int64_t rank : which) {
+  auto bytesOf = [&](int64_t rank) {
     uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
     for (const Program *guest : guests)
       bytes = std::max(bytes, guest->classes()->Get(classOf(*guest, rank))->arena_bytes());
+    return bytes;
+  };
+  uint64_t total = 0;
+  for (int64_t rank : which)
+    total += bytesOf(rank);
+  if (Status status = backend.fits(total); !status.ok())
+    return Status(status.code(),
+                  "the arenas of " + std::to_string(which.size()) + " rank" + (which.size() == 1 ? "" : "s") + ": " + status.message());
+  total = 0;
+  for (int64_t rank : which) {
+    uint64_t bytes = bytesOf(rank);
     Result<DeviceAddress> arena = backend.allocate(bytes);
     if (!arena.ok())
       return Status(arena.status().code(), "rank " + std::to_string(rank) + ": " + arena.status().message() + "; " + std::to_string(total) +

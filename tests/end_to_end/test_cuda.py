@@ -210,6 +210,12 @@ class CudaTest(DriverTest):
         refused = self.npar(*run, "--attention", "library", env=missing, code=1)
         self.assertRegex(refused.error, "there is no cuDNN: ./nothing.so: .*; --attention own goes without it")
 
+    def test_memory_is_compared_before_the_first_step(self):
+        """All arenas together, beside what attention's scores have taken."""
+        run = ["run", *GEMMA2, "--plan", "none", "--random-data", "--steps", 1, "--backend", "cuda"]
+        result = self.npar(*run, env=dict(self.devices, NPAR_STANDIN_MEMORY=str(256 << 10)), code=1)
+        self.assertRegex(result.error, r"GPU 0 \(.*\) is out of memory before the first step: \d+ bytes are needed and \d+ are free; \d+ are taken by scores of attention")
+
     @unittest.skipUnless(LONG, "NPAR_LONG is not set")
     def test_many_plans(self):
         self.devices["NPAR_CACHE"] = str(self.folder / "cache")

@@ -221,7 +221,8 @@ Status DeviceCommunicator::join(const DeviceJob &job) {
   messages = std::move(*made);
   uint64_t bytes = scratchBytes;
   scratchBytes = 0;
-  return takeScratch(bytes);
+  Status status = takeScratch(bytes);
+  return status.ok() ? status : Status(status.code(), "messages between GPUs: " + status.message());
 }
 
 void DeviceCommunicator::run(const DeviceJob &job) {

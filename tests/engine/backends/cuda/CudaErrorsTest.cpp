@@ -84,6 +84,14 @@ TEST_F(CudaErrorsDeathTest, OutOfMemory) {
   auto allocate = [](Backend &backend) { return backend.allocate(3000000).status(); };
   EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, allocate), ::testing::ExitedWithCode(runFailed),
               "cannot allocate memory of 3000000 bytes on GPU 0 .*: [0-9]+ of its 2097152 bytes are free");
+  auto fit = [](Backend &backend) {
+    Result<DeviceAddress> memory = backend.allocate(4096);
+    return memory.ok() && backend.fits(4096).ok() ? backend.fits(3000000) : Status();
+  };
+  EXPECT_EXIT(
+      inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, fit), ::testing::ExitedWithCode(badInput),
+      "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed and [0-9]+ are free; 4096 are taken by the ranks and "
+      "their messages");
 }
 
 // Whoever waits hears of it, and so does everyone afterwards.
