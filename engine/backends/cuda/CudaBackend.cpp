@@ -164,11 +164,12 @@ std::string CudaBackend::takenBeside() const {
 
 Status CudaBackend::fits(uint64_t bytes) const {
   device->enter();
-  uint64_t free = device->freeBytes();
-  if (bytes <= free)
+  uint64_t free = device->freeBytes(), contexts = contextMemoryBytes * lanes.size();
+  if (bytes + contexts <= free)
     return {};
-  return Status::badInput(device->label() + " is out of memory before the first step: " + std::to_string(bytes) + " bytes are needed and " +
-                          std::to_string(free) + " are free" + takenBeside());
+  return Status::badInput(device->label() + " is out of memory before the first step: " + std::to_string(bytes) + " bytes are needed, " +
+                          std::to_string(contexts) + " more for contexts of kernels, and " + std::to_string(free) + " are free" +
+                          takenBeside());
 }
 
 Result<DeviceAddress> CudaBackend::allocate(uint64_t bytes) {

@@ -7,7 +7,7 @@
 namespace npar::engine::cuda {
 
 namespace {
-constexpr uint64_t stagingBytes = uint64_t{4} << 20, contextMemoryBytes = uint64_t{1} << 16;
+constexpr uint64_t stagingBytes = uint64_t{4} << 20;
 } // namespace
 
 ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions, const Rooms &rooms)

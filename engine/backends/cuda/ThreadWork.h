@@ -9,6 +9,9 @@
 
 namespace npar::engine::cuda {
 
+/// Device memory that a lane takes at a time for contexts of kernels: once for most programs.
+constexpr uint64_t contextMemoryBytes = uint64_t{1} << 16;
+
 /// Bytes of memory that what is started in a stream uses by turns: page-locked for kernels that the processor runs; on the device for
 /// scores of attention and for what matrix products work in.
 struct Rooms {

@@ -88,10 +88,10 @@ TEST_F(CudaErrorsDeathTest, OutOfMemory) {
     Result<DeviceAddress> memory = backend.allocate(4096);
     return memory.ok() && backend.fits(4096).ok() ? backend.fits(3000000) : Status();
   };
-  EXPECT_EXIT(
-      inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, fit), ::testing::ExitedWithCode(badInput),
-      "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed and [0-9]+ are free; 4096 are taken by the ranks and "
-      "their messages");
+  EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, fit), ::testing::ExitedWithCode(badInput),
+              "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed, 65536 more for contexts of kernels, and "
+              "[0-9]+ are free; 4096 are taken by the ranks and "
+              "their messages");
 }
 
 // Whoever waits hears of it, and so does everyone afterwards.
