@@ -74,7 +74,7 @@ def strike(kind, program, processes, chance, hosts, healthy, start=Run):
         begun = chance.randrange(2, 12)
         if not run.wait_for(lambda: run.steps >= begun and len(run.pids) == processes, 60):
             run.end(0)
-            return f"{described}: did not begin: {run.lines[-3:]} {run.errors[-3:]}", None
+            return f"{described}: did not begin: {run.lines[-3:]} {run.errors}", None
         time.sleep(chance.random() * 0.05)
         struck = time.monotonic()
         if kind == "link":
@@ -107,7 +107,7 @@ def strike(kind, program, processes, chance, hosts, healthy, start=Run):
         named = sorted(report["host"] == "host1" for report in reports) in ([True], [False, True])
         return ("" if named else f"{described}: {[report['message'] for report in reports]}"), seconds
     if len(reports) != 1:
-        return f"{described}: {len(reports)} reports {run.lines[-3:]} {run.errors[-3:]}", seconds
+        return f"{described}: {len(reports)} reports {run.lines[-3:]} {run.errors}", seconds
     report = reports[0]
     if EXPECTED_CODE[kind] is not None and report["code"] != EXPECTED_CODE[kind]:
         return f"{described}: exit code {report['code']}: {report['message']}", seconds
@@ -128,7 +128,7 @@ def chaos(faults, counts, seed=1, hosts=None, kinds=KINDS, say=print, through=No
         undisturbed.end(120)
         healthy = undisturbed.hash()
         if not healthy:
-            return [f"an undisturbed run does not end well: {undisturbed.lines[-3:]} {undisturbed.errors[-3:]}"], table
+            return [f"an undisturbed run does not end well: {undisturbed.lines[-3:]} {undisturbed.errors}"], table
         for number in range(faults):
             kind, processes = kinds[number % len(kinds)], counts[number // len(kinds) % len(counts)]
             error, seconds = strike(kind, program, processes, chance, hosts, healthy, start)

@@ -3,6 +3,7 @@
 #include "ForkedJob.h"
 #include "SharedGather.h"
 #include "engine/control/HardExit.h"
+#include "engine/control/LateAbort.h"
 #include "engine/control/Message.h"
 
 #include <arpa/inet.h>
@@ -291,6 +292,42 @@ TEST(HardExitTest, LastWordsThatHangDoNotKeepTheProcess) {
     return 0;
   });
   EXPECT_EQ(job.wait(0), 5);
+}
+
+// As when UCX aborts in the middle of a message to a process that was killed: nobody is blamed but that one, and all end by the report.
+TEST(LateAbortTest, WhoAbortsBecauseAnotherIsGoneHearsTheVerdictFirst) {
+  SharedGather gather(3);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ForkedJob job(3, [&](uint32_t process) {
+    std::optional<FailureReport> heard;
+    HardExit exit([&] { ::_exit(heard && heard->process == 2 && heard->lost == std::vector<uint32_t>{2} ? 40 : 41); });
+    ControlOptions options = optionsOf(process, 3);
+    options.onVerdict = [&](const FailureReport &report) { heard = report, exit.arm(0.1, 42); };
+    Result<std::unique_ptr<ControlChannel>> channel = ControlChannel::open(options, gather.of(process));
+    abortLate(3);
+    [[maybe_unused]] ssize_t written = ::write(ready[1], "x", channel.ok() ? 1 : 0);
+    std::this_thread::sleep_for(std::chrono::seconds(30));
+    return 0;
+  });
+  for (int processes = 0; processes < 3; ++processes) {
+    char one;
+    ASSERT_EQ(::read(ready[0], &one, 1), 1);
+  }
+  job.signal(2, SIGKILL);
+  job.signal(1, SIGABRT);
+  EXPECT_EQ(job.wait(1), 40);
+  EXPECT_EQ(job.wait(0), 40);
+  ::close(ready[0]), ::close(ready[1]);
+}
+
+TEST(LateAbortTest, WithoutAVerdictTheProcessEndsOfIt) {
+  ForkedJob job(1, [](uint32_t) {
+    abortLate(0.1);
+    std::abort();
+    return 0;
+  });
+  EXPECT_EQ(job.wait(0), -SIGABRT);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/control/ControlChannel.h"
 #include "engine/control/HardExit.h"
+#include "engine/control/LateAbort.h"
 #include "engine/control/SessionWatch.h"
 #include "engine/data/DataSource.h"
 #include "engine/program/Ranks.h"
@@ -116,6 +117,7 @@ int main(int count, char **arguments) {
       ControlChannel::open(control, [&](const std::vector<uint8_t> &own) { return (*group)->gather(own, 60); });
   if (!channel.ok())
     end(channel.status());
+  abortLate(3);
   if (words.count("flight")) {
     FlightOptions flight;
     flight.folder = words["flight"], flight.process = process, flight.processes = processes,

@@ -4,6 +4,7 @@
 #include "engine/comm/device/DeviceCommunicator.h"
 #include "engine/comm/mpi/MpiModules.h"
 #include "engine/comm/tcp/TcpTransport.h"
+#include "engine/control/LateAbort.h"
 #include "engine/program/HostPlacement.h"
 #include "engine/runtime/WorkerCount.h"
 #include "tools/npar/job/Agreement.h"
@@ -38,6 +39,9 @@ constexpr double forAsLongAsItTakes = 30 * 86400.0;
 /// How long a process whose job has failed has to end in order: to write what a failed run leaves. Less where another one is lost, which
 /// has taken its time already.
 constexpr double secondsToEnd = 5, secondsToEndAfterLoss = 1.5;
+
+/// In which the others find out why a library has aborted this process: what it takes to judge, and then to end.
+constexpr double secondsToAbort = 3;
 
 /// How long the farewell of a message-passing library may take, which has no limit of its own; nothing is left to be done then.
 constexpr double secondsToLeave = 5;
@@ -162,6 +166,7 @@ Status Job::openControl(bool json) {
   if (!opened.ok())
     return opened.status();
   control = std::move(*opened);
+  engine::abortLate(secondsToAbort);
   flight = options.flight;
   if (flight.empty())
     flight = engine::flightFolderOf(control->peers()[0].name.pid, control->peers()[0].start);
