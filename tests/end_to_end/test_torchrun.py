@@ -52,10 +52,10 @@ class TorchrunTest(DriverTest):
         self.assertEqual(json.loads(first[0])["parameter_hash"], alone)
 
     def test_a_killed_process_is_named(self):
-        started = self.start(2, "run", *MODEL, "--steps", 100000)
-        for line in started[0].stderr:
-            if "step 2" in line.replace("\r", "\n"):
-                break
+        started = self.start(2, "run", *MODEL, "--steps", 100000, "--log", "log.jsonl")
+        rows = self.folder / "log.jsonl.partial"
+        while not (rows.exists() and rows.stat().st_size) and started[0].poll() is None:
+            time.sleep(0.02)
         started[1].send_signal(signal.SIGKILL)
         started[1].communicate(timeout=20)
         begun = time.monotonic()
