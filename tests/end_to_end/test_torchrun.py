@@ -51,6 +51,13 @@ class TorchrunTest(DriverTest):
         first, _ = self.ended(self.start(2, "run", *MODEL, "--steps", 2, "--quiet", "--json", "--backend", "cuda", "--nccl", "always", **devices))
         self.assertEqual(json.loads(first[0])["parameter_hash"], alone)
 
+    def test_processors_and_gpus_are_not_mixed(self):
+        devices = {"NPAR_CUDA_DRIVER": str(STANDIN), "NPAR_STANDIN_DEVICES": "2"}
+        port = free_port()
+        started = [self.start(2, "run", *MODEL, "--steps", 1, "--backend", backend, processes=[rank], port=port, **devices)[0] for rank, backend in enumerate(("cuda", "cpu"))]
+        (_, error, _), _ = self.ended(started, code=1)
+        self.assertRegex(error, r"process 1 on '.*' was started as '.*--backend cpu', process 0 as '.*--backend cuda': all processes of a job get the same command line")
+
     def test_a_killed_process_is_named(self):
         started = self.start(2, "run", *MODEL, "--steps", 100000, "--log", "log.jsonl")
         rows = self.folder / "log.jsonl.partial"
