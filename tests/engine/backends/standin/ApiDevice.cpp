@@ -90,9 +90,9 @@ int valueOf(DeviceAttribute attribute, const Driver &driver, const Device &devic
   case DeviceAttribute::PciBusId:
     return device.number + 1;
   case DeviceAttribute::ComputeCapabilityMajor:
-    return driver.settings.architecture / 10;
+    return driver.settings.architectureOf(device.number) / 10;
   case DeviceAttribute::ComputeCapabilityMinor:
-    return driver.settings.architecture % 10;
+    return driver.settings.architectureOf(device.number) % 10;
   }
   return -1;
 }
@@ -149,8 +149,8 @@ NPAR_STANDIN_CALL Code cuDeviceGet(DeviceNumber *number, int ordinal) {
 }
 
 NPAR_STANDIN_CALL Code cuDeviceGetName(char *name, int size, DeviceNumber number) {
-  return withDevice(number, [&](Driver &driver, Device &) {
-    std::snprintf(name, static_cast<size_t>(size), "npar stand-in sm_%d", driver.settings.architecture);
+  return withDevice(number, [&](Driver &driver, Device &device) {
+    std::snprintf(name, static_cast<size_t>(size), "npar stand-in sm_%d", driver.settings.architectureOf(device.number));
     return Code::Success;
   });
 }
@@ -186,8 +186,21 @@ NPAR_STANDIN_CALL Code cuDeviceCanAccessPeer(int *can, DeviceNumber number, Devi
   return withDevice(number, [&](Driver &driver, Device &) {
     if (other < 0 || static_cast<size_t>(other) >= driver.devices.size())
       return Code::InvalidDevice;
-    *can = 0;
+    *can = driver.settings.peers && other != number ? 1 : 0;
     return Code::Success;
+  });
+}
+
+NPAR_STANDIN_CALL Code cuCtxEnablePeerAccess(Handle peer, unsigned flags) {
+  return withContextUncaptured([&](Call &call) {
+    std::shared_ptr<Device> other = call.driver.contexts.find(peer);
+    if (!other || other.get() == &call.device)
+      return refuse(Code::InvalidContext, "access to the memory of a context that is none, or the thread's own");
+    if (flags != 0)
+      return Code::InvalidValue;
+    if (!call.driver.settings.peers)
+      return Code::PeerAccessUnsupported;
+    return call.driver.memory.reach(call.device.number, other->number) ? Code::Success : Code::PeerAccessAlreadyEnabled;
   });
 }
 

@@ -141,6 +141,24 @@ NPAR_STANDIN_CALL Code cuMemcpyDtoDAsync_v2(DevicePointer target, DevicePointer 
   });
 }
 
+// Each end must be the named context's own memory, whatever else that can reach.
+NPAR_STANDIN_CALL Code cuMemcpyPeerAsync(DevicePointer target, Handle targetContext, DevicePointer source, Handle sourceContext,
+                                         size_t bytes, Handle handle) {
+  NPAR_STANDIN_MAY_BE_LEFT_OUT
+  return withStream(handle, [&](Call &call, Stream &stream) {
+    std::shared_ptr<Device> to = call.driver.contexts.find(targetContext), from = call.driver.contexts.find(sourceContext);
+    if (!to || !from)
+      return refuse(Code::InvalidContext, "a copy between devices names a context that is none");
+    if (stream.device != to.get() && stream.device != from.get())
+      return refuse(Code::InvalidContext, "a copy between devices is in a third one's stream");
+    if (source < target + bytes && target < source + bytes)
+      return refuse(Code::InvalidValue, "a copy whose source and target overlap");
+    if (bytes > 0)
+      call.driver.enqueue(stream, copyBetween(call.driver.memory, to->number, target, from->number, source, bytes));
+    return Code::Success;
+  });
+}
+
 NPAR_STANDIN_CALL Code cuMemsetD8Async(DevicePointer target, unsigned char element, size_t count, Handle stream) {
   NPAR_STANDIN_MAY_BE_LEFT_OUT
   return setMemory(target, element, 1, count, stream);

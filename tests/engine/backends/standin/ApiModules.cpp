@@ -25,8 +25,8 @@ Code load(Handle *result, const void *image, std::string &error) {
   return withContextUncaptured([&](Call &call) {
     if (!image)
       return Code::InvalidValue;
-    std::shared_ptr<Module> module =
-        loadModule(static_cast<const char *>(image), call.driver.memory, call.device, call.driver.settings.architecture, error);
+    std::shared_ptr<Module> module = loadModule(static_cast<const char *>(image), call.driver.memory, call.device,
+                                                call.driver.settings.architectureOf(call.device.number), error);
     if (!module)
       return Code::InvalidPtx;
     *result = call.driver.modules.add(std::move(module));
@@ -120,7 +120,7 @@ NPAR_STANDIN_CALL Code cuFuncGetAttribute(int *value, FunctionAttribute attribut
       *value = kernel.version;
       return Code::Success;
     case FunctionAttribute::BinaryVersion:
-      *value = call.driver.settings.architecture;
+      *value = call.driver.settings.architectureOf(call.device.number);
       return Code::Success;
     case FunctionAttribute::MaxDynamicSharedBytes:
       *value = static_cast<int>(function.dynamicShared);

@@ -26,6 +26,20 @@ std::function<Outcome()> copyOperation(const Memory &memory, int device, uint64_
   };
 }
 
+std::function<Outcome()> copyBetween(const Memory &memory, int targetDevice, uint64_t target, int sourceDevice, uint64_t source,
+                                     uint64_t bytes) {
+  return [&memory, targetDevice, target, sourceDevice, source, bytes]() -> Outcome {
+    const uint8_t *from = memory.findOwn(sourceDevice, source, bytes);
+    uint8_t *to = memory.findOwn(targetDevice, target, bytes);
+    if (!from)
+      return illegal(memory, "source of a copy between devices", source, bytes);
+    if (!to)
+      return illegal(memory, "target of a copy between devices", target, bytes);
+    std::memcpy(to, from, bytes);
+    return {};
+  };
+}
+
 std::function<Outcome()> stagedCopy(const Memory &memory, int device, uint64_t target, const void *source, uint64_t bytes) {
   auto *first = static_cast<const uint8_t *>(source);
   auto staged = std::make_shared<std::vector<uint8_t>>(first, first + bytes);

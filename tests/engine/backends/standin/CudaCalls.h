@@ -26,6 +26,7 @@ npar::standin::Code cuCtxGetCurrent(npar::standin::Handle *context);
 npar::standin::Code cuCtxGetDevice(npar::standin::DeviceNumber *number);
 npar::standin::Code cuCtxGetStreamPriorityRange(int *least, int *greatest);
 npar::standin::Code cuCtxSynchronize();
+npar::standin::Code cuCtxEnablePeerAccess(npar::standin::Handle peer, unsigned flags);
 npar::standin::Code cuMemGetInfo_v2(size_t *free, size_t *total);
 npar::standin::Code cuMemAlloc_v2(npar::standin::DevicePointer *result, size_t bytes);
 npar::standin::Code cuMemFree_v2(npar::standin::DevicePointer address);
@@ -40,6 +41,9 @@ npar::standin::Code cuMemcpyHtoDAsync_v2(npar::standin::DevicePointer target, co
 npar::standin::Code cuMemcpyDtoHAsync_v2(void *target, npar::standin::DevicePointer source, size_t bytes, npar::standin::Handle handle);
 npar::standin::Code cuMemcpyDtoDAsync_v2(npar::standin::DevicePointer target, npar::standin::DevicePointer source, size_t bytes,
                                          npar::standin::Handle handle);
+npar::standin::Code cuMemcpyPeerAsync(npar::standin::DevicePointer target, npar::standin::Handle targetContext,
+                                      npar::standin::DevicePointer source, npar::standin::Handle sourceContext, size_t bytes,
+                                      npar::standin::Handle handle);
 npar::standin::Code cuMemsetD8Async(npar::standin::DevicePointer target, unsigned char element, size_t count, npar::standin::Handle stream);
 npar::standin::Code cuMemsetD16Async(npar::standin::DevicePointer target, unsigned short element, size_t count,
                                      npar::standin::Handle stream);

@@ -117,6 +117,7 @@ void Driver::destroyContext(Device &device) {
   modules.removeIf(own);
   executables.removeIf(own);
   memory.releaseAll(device.number);
+  memory.forgetPeers(device.number);
   contexts.remove(device.context);
   device.context = nullptr;
 }

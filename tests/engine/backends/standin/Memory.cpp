@@ -151,7 +151,7 @@ std::shared_ptr<const Ranges> Memory::rangesOf(int device) const {
   if (!made) {
     std::vector<Range> sorted;
     for (auto &[begin, range] : ranges)
-      if (device < 0 || range.device < 0 || range.device == device)
+      if (device < 0 || range.device < 0 || range.device == device || peers.count({device, range.device}) > 0)
         sorted.push_back(range);
     made = std::make_shared<const Ranges>(std::move(sorted));
   }
@@ -162,6 +162,25 @@ uint8_t *Memory::find(int device, uint64_t address, uint64_t size) const {
   std::shared_ptr<const Ranges> known = rangesOf(device);
   const Range *range = known->find(address, size);
   return range ? range->bytes + (address - range->begin) : nullptr;
+}
+
+uint8_t *Memory::findOwn(int device, uint64_t address, uint64_t size) const {
+  std::shared_ptr<const Ranges> known = rangesOf(device);
+  const Range *range = known->find(address, size);
+  return range && range->device == device ? range->bytes + (address - range->begin) : nullptr;
+}
+
+bool Memory::reach(int device, int other) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::fill(cached.begin(), cached.end(), nullptr);
+  return peers.insert({device, other}).second;
+}
+
+void Memory::forgetPeers(int device) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::fill(cached.begin(), cached.end(), nullptr);
+  for (auto next = peers.begin(); next != peers.end();)
+    next = next->first == device || next->second == device ? peers.erase(next) : std::next(next);
 }
 
 bool Memory::isPinned(const void *begin, uint64_t size) const {

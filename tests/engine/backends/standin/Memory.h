@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,10 +54,18 @@ public:
   bool registerHost(void *begin, uint64_t size);
   bool unregisterHost(void *begin);
 
-  /// What is there now and this device may use: its own memory and the host's page-locked memory. -1: every device's.
+  /// Gives a device access to another one's memory; false if it has it.
+  bool reach(int device, int other);
+  /// Takes back what a device reaches, and access to it.
+  void forgetPeers(int device);
+
+  /// What is there now and this device may use: its own memory, that of devices it reaches, and the host's page-locked memory. -1: every
+  /// device's.
   std::shared_ptr<const Ranges> rangesOf(int device) const;
   /// The bytes of [address, address + size) where all of it is one allocation that the device may use, else null.
   uint8_t *find(int device, uint64_t address, uint64_t size) const;
+  /// As `find`, of the device's own memory alone.
+  uint8_t *findOwn(int device, uint64_t address, uint64_t size) const;
   /// Whether an address is page-locked memory of the host's.
   bool isPinned(const void *begin, uint64_t size) const;
   bool isDevice(uint64_t address) const { return address >= reserved && address < reserved + addressBytes; }
@@ -88,6 +97,7 @@ private:
   std::vector<uint64_t> used;                         ///< by device
   std::deque<std::pair<uint64_t, uint64_t>> poisoned; ///< offsets and bytes of freed memory that still holds its pattern
   uint64_t poisonedBytes = 0;
+  std::set<std::pair<int, int>> peers;                       ///< devices, and those that they reach
   mutable std::vector<std::shared_ptr<const Ranges>> cached; ///< by device + 1; null: made anew when asked for
 };
 

@@ -117,6 +117,57 @@ TEST_F(MemoryTest, OfOtherDevices) {
   EXPECT_EQ(cuStreamSynchronize(one), Code::IllegalAddress);
 }
 
+namespace {
+class PeersTest : public MemoryTest {
+protected:
+  void SetUp() override { beginWith(false); }
+  void beginWith(bool peers) {
+    Settings settings;
+    settings.devices = 2, settings.peers = peers, settings.architectures = {90, 80};
+    begin(settings);
+    for (int device : {0, 1}) {
+      ASSERT_EQ(cuDevicePrimaryCtxRetain(&contexts[device], device), Code::Success);
+      ASSERT_EQ(cuCtxSetCurrent(contexts[device]), Code::Success);
+      memory[device] = allocate(64);
+    }
+    one = stream(); // of device 1
+  }
+  Code copied(int targetContext, DevicePointer target, int sourceContext, DevicePointer source) {
+    Code code = cuMemcpyPeerAsync(target, contexts[targetContext], source, contexts[sourceContext], 64, one);
+    Code end = cuStreamSynchronize(one);
+    return code == Code::Success ? end : code;
+  }
+  Handle contexts[2] = {}, one = nullptr;
+  DevicePointer memory[2] = {};
+};
+} // namespace
+
+TEST_F(PeersTest, CopiesBetweenDevicesNameBothContexts) {
+  ASSERT_EQ(cuMemsetD8Async(memory[1], 7, 64, one), Code::Success);
+  EXPECT_EQ(copied(0, memory[0], 1, memory[1]), Code::Success);
+  EXPECT_EQ(cuMemsetD8Async(memory[1], 8, 64, one), Code::Success);
+  EXPECT_EQ(copied(1, memory[1], 0, memory[0]), Code::Success);
+  EXPECT_EQ(read<uint8_t>(memory[1], 64), std::vector<uint8_t>(64, 7));
+  EXPECT_EQ(copied(1, memory[1], 1, memory[0]), Code::IllegalAddress);
+}
+
+TEST_F(PeersTest, PlainCopiesDoNotReachAcross) {
+  EXPECT_EQ(cuCtxEnablePeerAccess(contexts[0], 0), Code::PeerAccessUnsupported);
+  EXPECT_EQ(cuMemcpyDtoDAsync_v2(memory[1], memory[0], 64, one), Code::Success);
+  EXPECT_EQ(cuStreamSynchronize(one), Code::IllegalAddress);
+}
+
+TEST_F(PeersTest, UnlessAccessIsGiven) {
+  beginWith(true);
+  int can = 0;
+  ASSERT_EQ(cuDeviceCanAccessPeer(&can, 1, 0), Code::Success);
+  EXPECT_EQ(can, 1);
+  EXPECT_EQ(cuCtxEnablePeerAccess(contexts[0], 0), Code::Success);
+  EXPECT_EQ(cuCtxEnablePeerAccess(contexts[0], 0), Code::PeerAccessAlreadyEnabled);
+  EXPECT_EQ(cuMemcpyDtoDAsync_v2(memory[1], memory[0], 64, one), Code::Success);
+  EXPECT_EQ(cuStreamSynchronize(one), Code::Success);
+}
+
 // What is left is told, also when the context went before it.
 TEST_F(MemoryTest, Leaks) {
   DevicePointer memory = allocate(64);

@@ -53,11 +53,25 @@ std::string Settings::readFaults(const std::string &text) {
   return "";
 }
 
+bool Settings::readArchitectures(const std::string &text) {
+  std::istringstream words(text);
+  std::string word;
+  architectures.clear();
+  for (uint64_t number = 0; std::getline(words, word, ',');) {
+    if (!readNumber(word, number))
+      return false;
+    architectures.push_back(static_cast<int>(number));
+  }
+  return !architectures.empty();
+}
+
 Settings Settings::fromEnvironment() {
   Settings settings;
   settings.devices = static_cast<int>(variable("NPAR_STANDIN_DEVICES", 1));
   settings.memory = variable("NPAR_STANDIN_MEMORY", settings.memory);
-  settings.architecture = static_cast<int>(variable("NPAR_STANDIN_ARCHITECTURE", 90));
+  if (const char *text = std::getenv("NPAR_STANDIN_ARCHITECTURE"); text && !settings.readArchitectures(text))
+    refuse(std::string("NPAR_STANDIN_ARCHITECTURE is no list of numbers: '") + text + "'");
+  settings.peers = variable("NPAR_STANDIN_PEERS", 0) != 0;
   settings.seed = variable("NPAR_STANDIN_SEED", 1);
   settings.leaks = variable("NPAR_STANDIN_LEAKS", 0) != 0;
   settings.figures = variable("NPAR_STANDIN_FIGURES", 0) != 0;

@@ -1,8 +1,10 @@
 // What the environment says of the devices that the stand-in pretends to have.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace npar::standin {
 
@@ -16,7 +18,9 @@ struct Faults {
 struct Settings {
   int devices = 1;
   uint64_t memory = uint64_t{4} << 30; ///< bytes per device
-  int architecture = 90;
+  std::vector<int> architectures{90};  ///< of the devices in their order; the last one of all that follow
+  bool peers = false;                  ///< whether devices can reach each other's memory
+  int architectureOf(int device) const { return architectures[std::min(static_cast<size_t>(device), architectures.size() - 1)]; }
   uint64_t seed = 1;
   int driverVersion = 13000, ncclVersion = 22809;
   bool leaks = false;
@@ -25,11 +29,13 @@ struct Settings {
   std::string leftOut; ///< the site whose calls do nothing (Sites.h); empty: none
   Faults faults;
 
-  /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,SEED,FAULT,LEAKS,FIGURES,SITES,LEAVE_OUT}. Ends the process, saying why, where one
-  /// cannot be read: a test that sets it wants it.
+  /// Reads NPAR_STANDIN_{DEVICES,MEMORY,ARCHITECTURE,PEERS,SEED,FAULT,LEAKS,FIGURES,SITES,LEAVE_OUT}. Ends the process, saying why, where
+  /// one cannot be read: a test that sets it wants it.
   static Settings fromEnvironment();
   /// `lost-after=N,ecc-after=N,memory-after=N,driver=N,nccl=N`. Returns what cannot be read, else "".
   std::string readFaults(const std::string &text);
+  /// Numbers with commas between.
+  bool readArchitectures(const std::string &text);
 };
 
 } // namespace npar::standin
