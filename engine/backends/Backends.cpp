@@ -2,7 +2,7 @@
 #include "engine/backends/Backends.h"
 
 #include "engine/backends/cpu/CpuBackend.h"
-#include "engine/backends/cuda/CudaBackend.h"
+#include "engine/backends/cuda/OpenGpus.h"
 #include "engine/backends/null/NullBackend.h"
 
 namespace npar::engine {
@@ -14,7 +14,7 @@ Result<std::unique_ptr<Backend>> createBackend(const std::string &name, const Sp
   if (name == "null")
     return std::unique_ptr<Backend>(new NullBackend());
   if (name == "cuda")
-    return cuda::CudaBackend::open(spread, products, attention);
+    return cuda::openGpus(spread, products, attention);
   return Status::badInput("unknown backend '" + name + "': cpu, cuda and null exist");
 }
 

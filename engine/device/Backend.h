@@ -21,7 +21,9 @@ constexpr uint32_t noLane = ~uint32_t{0};
 ///
 /// Those from `copyIn` to `runAttention` start work. Where `asynchronous()` is false it is done when the call returns. Else it is of the
 /// lane that the thread has entered, or of the thread itself: what is started in one of these happens in this order, and after all that was
-/// complete before; whatever depends on work of another one waits for its completion. A device with streams can so give each lane one.
+/// complete before; whatever depends on work of another one waits for its completion. A device with streams can so give each lane one. Of
+/// several devices (`devices()`) a lane has one, whose memory all operands of its work are in; what a thread starts outside of lanes may
+/// reach memory of them all, and keeps its order up to the next `whenDone`.
 class Backend {
 public:
   virtual ~Backend() = default;
@@ -31,8 +33,9 @@ public:
   /// Whether work may go on after the call that starts it: then only `whenDone` says when it is done.
   virtual bool asynchronous() const = 0;
 
-  /// After `load`, before any lane is entered: there will be `count` of them, numbered from 0. Takes what each of them needs.
-  virtual Status prepareLanes(uint32_t count) { return (void)count, Status(); }
+  /// After `load`, before any lane is entered: these will be, numbered from 0, each of the device that is given for it. Takes what they
+  /// need.
+  virtual Status prepareLanes(const std::vector<size_t> &devices) { return (void)devices, Status(); }
   /// What the calling thread starts from now on is of this lane, until it enters another one; `noLane`: of the thread itself, as in the
   /// beginning. A lane is one thread's at a time, and what that has written before is seen by the next.
   virtual void enterLane(uint32_t lane) { (void)lane; }
@@ -56,10 +59,23 @@ public:
 
   /// `bytes` of zeroed memory aligned to 64, or an error with the number. Freed by `release`.
   virtual Result<DeviceAddress> allocate(uint64_t bytes) = 0;
+  /// How many devices with memory of their own this is; `allocate` is on the first.
+  virtual size_t devices() const { return 1; }
+  /// As `allocate`, on one of them.
+  virtual Result<DeviceAddress> allocateOn(size_t device, uint64_t bytes) {
+    (void)device;
+    return allocate(bytes);
+  }
+  /// "GPU 1", for a person who is told what is where.
+  virtual std::string deviceName(size_t device) const {
+    (void)device;
+    return name();
+  }
   virtual void release(DeviceAddress memory, uint64_t bytes) = 0;
-  /// Whether so many bytes can be allocated in all, or an error with both numbers and what `load` has taken; good where nobody knows.
-  virtual Status fits(uint64_t bytes) const {
-    (void)bytes;
+  /// Whether so many bytes can be allocated on a device in all, or an error with both numbers and what `load` has taken; good where nobody
+  /// knows.
+  virtual Status fits(size_t device, uint64_t bytes) const {
+    (void)device, (void)bytes;
     return {};
   }
   /// Where the processor itself may read and write this memory while no work is under way on it; null: only copies reach it.
@@ -99,11 +115,14 @@ public:
 /// Waits until what this thread has started is done. Not for workers that run steps: these must not block.
 Status waitUntilDone(Backend &backend);
 
-/// How a backend may spread one step over the workers.
+/// How a backend may spread one step over the workers, and ranks over devices.
 struct Spread {
   int threads = 1;
   bool splitSteps = false; ///< pays only where there are few ranks per worker
-  int64_t device = 0;      ///< where the machine has several: this number modulo theirs
+  int64_t process = 0;     ///< of this host's `processes`: they have its devices in turn, `devices` each
+  int64_t processes = 1;
+  int64_t devices = 1; ///< 0: an equal share of the host's, at least one, and no more than there are `ranks`
+  int64_t ranks = 1;   ///< of this process; what more devices than these would do is refused
 };
 
 } // namespace npar::engine

@@ -19,22 +19,24 @@ Arenas::~Arenas() {
 }
 
 Status Arenas::allocate(const Program &program, const std::vector<int64_t> &which, const std::vector<const Program *> &guests) {
-  auto bytesOf = [&](int64_t rank) {
+  std::vector<uint64_t> needed, ofDevice(backend.devices());
+  std::vector<size_t> ranksOf(ofDevice.size());
+  for (int64_t rank : which) {
     uint64_t bytes = program.classes()->Get(classOf(program, rank))->arena_bytes();
     for (const Program *guest : guests)
       bytes = std::max(bytes, guest->classes()->Get(classOf(*guest, rank))->arena_bytes());
-    return bytes;
-  };
+    size_t device = deviceOf(needed.size(), which.size());
+    ofDevice[device] += bytes, ++ranksOf[device];
+    needed.push_back(bytes);
+  }
+  for (size_t device = 0; device < ofDevice.size(); ++device)
+    if (Status status = backend.fits(device, ofDevice[device]); !status.ok())
+      return Status(status.code(), "the arenas of " + std::to_string(ranksOf[device]) + " rank" + (ranksOf[device] == 1 ? "" : "s") + ": " +
+                                       status.message());
   uint64_t total = 0;
-  for (int64_t rank : which)
-    total += bytesOf(rank);
-  if (Status status = backend.fits(total); !status.ok())
-    return Status(status.code(),
-                  "the arenas of " + std::to_string(which.size()) + " rank" + (which.size() == 1 ? "" : "s") + ": " + status.message());
-  total = 0;
   for (int64_t rank : which) {
-    uint64_t bytes = bytesOf(rank);
-    Result<DeviceAddress> arena = backend.allocate(bytes);
+    uint64_t bytes = needed[ranks.size()];
+    Result<DeviceAddress> arena = backend.allocateOn(deviceOf(ranks.size(), which.size()), bytes);
     if (!arena.ok())
       return Status(arena.status().code(), "rank " + std::to_string(rank) + ": " + arena.status().message() + "; " + std::to_string(total) +
                                                " bytes were allocated for " + std::to_string(ranks.size()) + " ranks before it");
@@ -43,6 +45,28 @@ Status Arenas::allocate(const Program &program, const std::vector<int64_t> &whic
     total += bytes;
   }
   return {};
+}
+
+std::vector<size_t> Arenas::devicesOf(size_t count) const {
+  std::vector<size_t> devices(count);
+  for (size_t place = 0; place < count; ++place)
+    devices[place] = deviceOf(place, count);
+  return devices;
+}
+
+std::string Arenas::placement() const {
+  std::string text;
+  for (size_t first = 0; first < ranks.size();) {
+    size_t device = deviceOf(first, ranks.size()), end = first;
+    while (end < ranks.size() && deviceOf(end, ranks.size()) == device)
+      ++end;
+    std::string begin = std::to_string(ranks[first].rank), last = std::to_string(ranks[end - 1].rank);
+    text += text.empty() ? "" : ", ";
+    text += end - first == 1 ? "rank " + begin : "ranks " + begin + " to " + last;
+    text += (first == 0 ? (end - first == 1 ? " is on " : " are on ") : " on ") + backend.deviceName(device);
+    first = end;
+  }
+  return text;
 }
 
 Status Arenas::share(const Arenas &host, const Program &program, const std::vector<int64_t> &which) {

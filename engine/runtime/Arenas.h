@@ -14,14 +14,22 @@ public:
   explicit Arenas(Backend &backend) : backend(backend) {}
   Arenas(const Arenas &) = delete;
   ~Arenas();
-  /// One zeroed arena for each of these ranks, in which the programs of `guests` have room, too.
+  /// One zeroed arena for each of these ranks, in which the programs of `guests` have room, too. Devices have equal blocks of the ranks, so
+  /// that neighbours share one; each must hold its ranks' arenas.
   Status allocate(const program::Program &program, const std::vector<int64_t> &which,
                   const std::vector<const program::Program *> &guests = {});
   /// The arenas of `host`, which outlive this: parameters and states of one program are those of the other (whyApart).
   Status share(const Arenas &host, const program::Program &program, const std::vector<int64_t> &which);
   const std::vector<LocalRank> &all() const { return ranks; }
+  /// Of each of so many ranks, the device that has its arena.
+  std::vector<size_t> devicesOf(size_t count) const;
+  /// "ranks 0 to 3 are on GPU 0, ranks 4 to 7 on GPU 1".
+  std::string placement() const;
 
 private:
+  /// Of the rank with this place among `count`.
+  size_t deviceOf(size_t place, size_t count) const { return place * backend.devices() / count; }
+
   Backend &backend;
   std::vector<LocalRank> ranks;
   std::vector<uint64_t> sizes; ///< none of arenas that are another's

@@ -155,7 +155,7 @@ Status LocalSession::openParts() {
   if (!parts.backend) {
     int64_t ranks = options.ranks.empty() ? worldOf(program) : static_cast<int64_t>(options.ranks.size());
     Spread spread = spreadOf(ranks, options.threads);
-    spread.device = options.device;
+    spread.process = options.process, spread.processes = options.processes, spread.devices = options.gpus;
     Result<std::unique_ptr<Backend>> backend = createBackend(options.backend, spread, options.products, options.attention);
     if (!backend.ok())
       return backend.status();
@@ -185,9 +185,9 @@ Status LocalSession::openRanks() {
     return sessionOf.status();
 
   begin("taking memory");
-  if (Status status = parts.backend->prepareLanes(static_cast<uint32_t>(ranks->size())); !status.ok())
-    return status;
   arenas = std::make_unique<Arenas>(*parts.backend);
+  if (Status status = parts.backend->prepareLanes(arenas->devicesOf(ranks->size())); !status.ok())
+    return status;
   if (Status status = takeMemory(*ranks); !status.ok())
     return status;
   GatherBytes gatherAll;
@@ -212,7 +212,10 @@ Status LocalSession::takeMemory(const std::vector<int64_t> &ranks) {
     std::vector<const Program *> guests;
     for (const auto &guest : options.guests)
       guests.push_back(&guest->root());
-    return arenas->allocate(program, ranks, guests);
+    Status status = arenas->allocate(program, ranks, guests);
+    if (status.ok() && options.onRemark && parts.backend->devices() > 1)
+      options.onRemark(arenas->placement());
+    return status;
   }
   auto *host = dynamic_cast<const LocalSession *>(options.host);
   if (!host)
@@ -228,9 +231,9 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
   CommunicationPlan plan = planCommunication(program, graph, *operations, std::move(sessionOf), communicator->needsOrder());
   if (Status status = communicator->prepare(plan); !status.ok())
     return status;
-  executor =
-      std::make_unique<Executor>(program, graph, *operations, *parts.backend, *communicator, *parts.clock,
-                                 ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace, options.record, parts.observer});
+  executor = std::make_unique<Executor>(
+      program, graph, *operations, *parts.backend, *communicator, *parts.clock,
+      ExecutorOptions{options.threads, options.seed, options.timeoutSeconds, options.trace, options.record, parts.observer});
   bool prologue = false;
   for (const RankClass *rankClass : *program.classes())
     for (const Task *task : *rankClass->tasks())

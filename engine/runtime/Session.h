@@ -23,7 +23,9 @@ class Trace;
 struct SessionOptions {
   int threads = 0;             ///< workers; 0: the machine's
   std::string backend = "cpu"; ///< "cpu", "cuda" or "null" (no arithmetic, planned times)
-  int64_t device = 0;          ///< all ranks' here; of several of the machine the one with this number, modulo theirs
+  /// Of "cuda": this process among those of its host, and how many GPUs it takes, over which its ranks are spread in equal blocks; 0: the
+  /// process's share of the host's, at most one for each rank.
+  int64_t process = 0, processes = 1, gpus = 1;
   /// Of "cuda", who multiplies: "own" kernels, which have the processor's bits; cuBLASLt where a trial gave these bits, too ("matching");
   /// or wherever it can ("library").
   std::string products = "own";

@@ -7,6 +7,10 @@ namespace npar::engine {
 
 int workerCount(int asked) { return asked > 0 ? asked : tbb::info::default_concurrency(); }
 
-Spread spreadOf(int64_t ranks, int workers) { return {workers, workers > 1 && ranks < 2 * workers, 0}; }
+Spread spreadOf(int64_t ranks, int workers) {
+  Spread spread;
+  spread.threads = workers, spread.splitSteps = workers > 1 && ranks < 2 * workers, spread.ranks = ranks;
+  return spread;
+}
 
 } // namespace npar::engine

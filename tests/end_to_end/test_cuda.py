@@ -51,6 +51,26 @@ def degrees(dp=1, pp=1, tp=1):
     return mesh(dp=dp, pp=pp, tp=tp)
 
 
+BUCKETS = """import "gpt2"
+
+plan p for Gpt2 {
+    mesh dp = 2
+    micro 2
+    split { batch -> dp }
+    bucket 6 kB
+}
+"""
+# Several GPUs of one session: name, model, flags of the plan, how many GPUs.
+LLAMA = ["llama", *settings(FEW, context=16, mlp=32, kv_heads=2)]
+SPREAD = [
+    ("tp", ["gpt2", *settings(FEW)], settings(degrees(tp=2)), 2),
+    ("pp", LLAMA, settings(degrees(pp=2, tp=2), micro=1), 4),
+    ("zero 3", LLAMA, settings(degrees(dp=4), zero=3, micro=1), 4),
+    ("ring", [*LOOKING, *settings(depth=1)], settings(cp=2, tp=2), 2),
+    ("buckets", ["plan.npar", *settings({name: value for name, value in FEW.items() if name != "micro"})], [], 2),
+    ("three of four", ["gpt2", *settings(FEW)], settings(degrees(dp=2, tp=2), zero=1, sequence="true"), 3),
+]
+
 # Of both models, in turn in one session, in two processes, in two whose GPUs are joined.
 TINY = {"vocab": 64, "context": 8, "length": 8, "width": 16, "heads": 4, "depth": 4, "batch": 8, "micro": 2}
 MODELS = {"gpt2": [], "llama": settings(mlp=32, kv_heads=2)}
@@ -74,16 +94,6 @@ MORE_SUMS = [
     (degrees(dp=2, pp=2) | {"depth": 2}, "4 joined", COLLECTIVES[:1], False),
     (degrees(dp=4) | {"compute": "bf16"}, "4 joined", COLLECTIVES[:1], True),
 ]
-
-BUCKETS = """import "gpt2"
-
-plan p for Gpt2 {
-    mesh dp = 2
-    micro 2
-    split { batch -> dp }
-    bucket 6 kB
-}
-"""
 
 
 def beside(events):
@@ -148,6 +158,38 @@ class CudaTest(DriverTest):
                     for figure in ("loss", "norm"):
                         was, now = (float(re.search(rf"{figure} (\S+)", line)[1]) for line in (one, other))
                         self.assertLess(abs(now - was), near * abs(was), f"{one}, {other}")
+
+    def test_a_process_with_several_gpus(self):
+        (self.folder / "plan.npar").write_text(BUCKETS)
+        for name, model, flags, gpus in SPREAD:
+            program = self.folder / "model.npx"
+            self.npar("compile", *model, *flags, "--target", "cuda:sm_80", "-o", program)
+            processor = self.told(program, "1")
+            for words in ([], ["graphs"]) if LONG or name == "zero 3" else ([],):
+                with self.subTest(f"{name} {words}"):
+                    self.assertEqual(self.told(program, "1", f"gpus={gpus}", "threads=2", *words, "cuda"), processor)
+
+    def test_ranks_are_spread_over_gpus(self):
+        """By themselves over the host's; a checkpoint from there goes on on the processor, and tokens are generated there."""
+        model = ["gpt2", *settings(SMALL, depth=1, vocab=256)]
+        plan = settings(degrees(dp=2, tp=2))
+        run = ["run", *model, *plan, "--random-data", "--steps"]
+        whole = self.npar_json(*run, 3, "--quiet")["parameter_hash"]
+        said = self.npar(*run, 2, "--backend", "cuda", "--checkpoint", "spread", "--save-weights", "w.safetensors", env=self.devices)
+        self.assertIn("npar: rank 0 is on GPU 0, rank 1 on GPU 1, rank 2 on GPU 2, rank 3 on GPU 3", said.error)
+        self.assertEqual(self.npar_json(*run, 3, "--quiet", "--checkpoint", "spread", "--resume")["parameter_hash"], whole)
+        said = self.npar(*run, 1, "--backend", "cuda", "--gpus", 2, env=self.devices)
+        self.assertIn("npar: ranks 0 to 1 are on GPU 0, ranks 2 to 3 on GPU 1", said.error)
+        generate = ["generate", *model, "--plan", "three_d", *settings(degrees(tp=2)), "--weights", "w.safetensors", "--prompt", "A text of", "--count", 3, "--quiet"]
+        self.assertEqual(self.npar(*generate, "--backend", "cuda", "--gpus", 2, env=self.devices).output, self.npar(*generate).output)
+        for environment, flags, why in (
+            ({}, ["--gpus", 9], "--gpus 9: this host has 4 GPUs that npar can see (npar devices shows them)"),
+            ({"NPAR_STANDIN_DEVICES": "8"}, ["--gpus", 8], "--gpus 8: this process has 4 ranks, and no rank has several GPUs: split the model by a plan of more ranks"),
+            ({"NPAR_STANDIN_ARCHITECTURE": "90,80"}, ["--gpus", 2], "is sm_80: the GPUs of a process must be of one kind"),
+            ({"NPAR_STANDIN_MEMORY": "1600000"}, ["--gpus", 2], "the arenas of 2 ranks: GPU 0 (npar stand-in sm_90) is out of memory before the first step: "),
+        ):
+            with self.subTest(why):
+                self.assertIn(why, self.npar(*run, 1, "--backend", "cuda", *flags, env=self.devices | environment, code=None).error)
 
     def test_products_of_the_library(self):
         """In float32 they have the processor's bits; of bf16 those that have other ones stay npar's own where bits are to match."""
@@ -226,6 +268,8 @@ class CudaTest(DriverTest):
                 processor = self.told(program, "1")
                 products = "products=matching" if plan.get("compute") == "bf16" else "products=library"
                 ways = ["1 cuda"] if plan == degrees() else ["1 cuda", "2 joined cuda"] if number % 2 == 0 else ["2 processes cuda", "2 joined cuda"]
+                if plan != degrees():
+                    ways.append("1 gpus=2 threads=2 cuda")
                 for way in [*ways, f"{ways[0]} {products}"]:
                     with self.subTest(f"{model}: {plan}: {way}"):
                         self.assertEqual(self.told(program, *way.split()), processor)
@@ -238,10 +282,13 @@ class CudaTest(DriverTest):
             ["eval", *model, "--weights", "w.safetensors", "--data", "text.txt", "--tokens", "bytes", "--json", "--quiet"],
             ["generate", *model, "--weights", "w.safetensors", "--prompt", "A text of", "--count", 4, "--quiet"],
         ):
-            said = [self.npar(*command, "--backend", backend, env=self.devices).output for backend in ("cpu", "cuda")]
             with self.subTest(command[0]):
-                self.assertEqual(said[0], said[1])
-        checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", env=self.devices).output
+                done = [self.npar(*command, *flags, env=self.devices | {"NPAR_STANDIN_SITES": "1"}) for flags in ([], ["--backend", "cuda"], ["--backend", "cuda", "--cuda-graph"])]
+                self.assertEqual({each.output for each in done}, {done[0].output})
+                launched = [sum(map(int, re.findall(r"(\d+) calls of cuGraphLaunch", each.error))) for each in done]
+                self.assertEqual(launched[:2], [0, 0])
+                self.assertGreater(launched[2], 0)
+        checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", "--gpus", 2, "--cuda-graph", env=self.devices).output
         self.assertIn("in f32: loss", checks)
 
     # What changes scores must run on the GPU itself: in float64 a cap's tanh is the C library's.

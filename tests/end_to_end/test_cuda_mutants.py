@@ -21,10 +21,16 @@ TYPES = ["f64", "f32"]
 # Attention with biases of every shape, in four pieces.
 SCORES = [ROOT / "tests" / "end_to_end" / "attention.npar", "--plan", "divided", *settings(cp=4, rate=0.3, depth=1)]
 
+# One rank on each of four GPUs: sums over two of them in buckets of every size, transfers between stages.
+BETWEEN = ["gpt2", *settings(SMALL, depth=2, width=16, heads=2, length=8, vocab=64, batch=8), *settings(mesh(dp=2, pp=2, tp=1), zero=1)]
+
 # What may be left out there without anybody noticing, and why.
 HARMLESS = {
     "cuStreamSynchronize in npar::engine::cuda::ThreadWork::~ThreadWork": "all work of the thread was waited for before",
     "cuCtxSynchronize in npar::engine::cuda::CudaBackend::release": "nothing uses memory that the engine gives back",
+    "cuCtxSynchronize in npar::engine::cuda::CudaDevices::~CudaDevices": "all work was waited for before",
+    "cuCtxSynchronize in npar::engine::cuda::CudaDevices::release": "nothing uses memory that the engine gives back",
+    "cuCtxSynchronize in npar::engine::cuda::DeviceSums::~DeviceSums": "all sums were waited for before",
     "cuStreamSynchronize in npar::engine::cuda::CudaDevice::write": "tables are copied while a program loads, mostly long before a kernel reads them",
     "ncclCommGetAsyncError in npar::engine::cuda::NcclMessages::health": "it looks for errors, and this run has none",
     "ncclCommDestroy in npar::engine::cuda::NcclMessages::~NcclMessages": "the end of the process gives all back",
@@ -40,6 +46,9 @@ SEEDS = 20  # orders of work that are tried: kernels that the processor runs sel
 
 
 class MutantsTest(DriverTest):
+    way = ["2", "processes"]  # how it is run: words of npar_run_sessions
+    said = 8  # lines: of two sessions three steps and a hash
+
     def setUp(self):
         super().setUp()
         if not shutil.which("nm"):
@@ -59,7 +68,7 @@ class MutantsTest(DriverTest):
         """What is printed of losses and parameters, or how it failed."""
         devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="2" if way == "joined" else "1", **variables)
         try:
-            done = subprocess.run([RUN, program, "2", way, "cuda", "timeout=15", *self.words], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([RUN, program, *(way.split() if " " in way else ["2", way]), "cuda", "timeout=15", *self.words], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
             return "hangs"
         self.sites = re.findall(r"calls of (\S+@\S+)", done.stderr)
@@ -71,7 +80,7 @@ class MutantsTest(DriverTest):
         program = self.folder / "model.npx"
         self.npar("compile", *model, "--target", "cuda:sm_80", "-o", program)
         good = self.told(program, way, NPAR_STANDIN_SITES="1")
-        self.assertEqual(len(good), 8, good)  # of two sessions three steps and a hash
+        self.assertEqual(len(good), 4 * int(way[0] if way[0].isdigit() else 2), good)  # of each session three steps and a hash
         sites = {site: self.name_of(site) for site in self.sites}
         return program, good, sites
 
@@ -109,6 +118,15 @@ class MutantsTest(DriverTest):
             tried |= fresh.keys()
             self.expect_noticed(program, good, fresh, "joined")
             self.assertLessEqual(calls, {name.split()[0] for name in fresh.values()})
+
+    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
+    def test_each_is_noticed_between_gpus_of_a_process(self):
+        """Waits of one GPU for another, copies between them, and the turns of the memory that they add up in."""
+        way = "1 gpus=4 threads=4"
+        program, good, sites = self.sites_of(BETWEEN, way)
+        own = {site: name for site, name in sites.items() if re.search("::(DeviceOrder|DeviceSums|CudaDevices)::|PeerAsync", name)}
+        self.assertGreater(len(own), 6)
+        self.expect_noticed(program, good, own, way)
 
     def expect_noticed(self, program, good, sites, way="processes"):
         for site, name in sites.items():

@@ -262,8 +262,7 @@ ExitCode runEval(EvalFlags flags) {
       Waiting::silence();
     if (ExitCode code = job.join(flags.use.timeout, flags.use.json); code != ExitCode::Good)
       return code;
-    if (ExitCode code = job.agree(chooseTargets(flags.use.model, flags.use.backend, flags.use.products, flags.use.attention));
-        code != ExitCode::Good)
+    if (ExitCode code = job.agree(chooseTargets(flags.use.model, flags.use.device)); code != ExitCode::Good)
       return code;
     return evalIn(job, flags);
   });

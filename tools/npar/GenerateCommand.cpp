@@ -292,7 +292,7 @@ ExitCode generateIn(Job &job, GenerateFlags &flags) {
     return code;
   if (ExitCode code = job.refuseOthers("npar generate"); code != ExitCode::Good)
     return code;
-  if (ExitCode code = chooseTargets(flags.use.model, flags.use.backend, flags.use.products, flags.use.attention); code != ExitCode::Good)
+  if (ExitCode code = chooseTargets(flags.use.model, flags.use.device); code != ExitCode::Good)
     return code;
   flags.sampling.temperature = flags.temperature.value_or(flags.samples() ? 1 : 0);
   if (flags.use.quiet)

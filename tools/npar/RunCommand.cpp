@@ -41,10 +41,10 @@ ExitCode checkFed(const RunFlags &flags) {
 ExitCode checkFlags(const RunFlags &flags) {
   if (flags.traceSteps > 0 && flags.trace.empty())
     return fail(ExitCode::Usage, "--trace-steps says how much --trace FILE.json shows: give that too");
-  if (flags.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
+  if (flags.device.backend == "null" && !(flags.weights.empty() && flags.saveWeights.empty()))
     return fail(ExitCode::Usage, std::string(flags.weights.empty() ? "--save-weights" : "--weights") +
                                      " has no meaning with --backend null: it computes nothing and has no weights");
-  if (flags.backend == "null" && !flags.checkpoint.empty())
+  if (flags.device.backend == "null" && !flags.checkpoint.empty())
     return fail(ExitCode::Usage, "--checkpoint has no meaning with --backend null: it computes nothing that could be kept");
   if (flags.logs.size() > RunLogs::most)
     return fail(ExitCode::Usage,
@@ -59,10 +59,10 @@ ExitCode checkFlags(const RunFlags &flags) {
                                              : !flags.evalData.empty() ? "--eval-data"
                                                                        : "--stop-on") +
                                      " is of evaluations: it goes with --eval-every N");
-  if (flags.evalEvery > 0 && flags.backend == "null")
+  if (flags.evalEvery > 0 && flags.device.backend == "null")
     return fail(ExitCode::Usage, "--eval-every has no meaning with --backend null: it computes nothing that could be measured");
-  if (ExitCode code = checkGraphs(flags.cudaGraph, flags.backend, !flags.trace.empty()); code != ExitCode::Good)
-    return code;
+  if (flags.device.graphs && !flags.trace.empty())
+    return fail(ExitCode::Usage, "--cuda-graph and --trace exclude each other: of a graph no single step's times are known");
   if (ExitCode code = flags.data.check(); code != ExitCode::Good)
     return code;
   return checkFed(flags);
@@ -141,7 +141,7 @@ ExitCode runRun(RunFlags flags) {
     // Process 0 compiles.
     if (ExitCode code = job.agree(job.isVoice() ? findMachine(flags.model) : ExitCode::Good); code != ExitCode::Good)
       return code;
-    if (ExitCode code = job.agree(chooseTargets(flags.model, flags.backend, flags.products, flags.attention)); code != ExitCode::Good)
+    if (ExitCode code = job.agree(chooseTargets(flags.model, flags.device)); code != ExitCode::Good)
       return code;
     return runIn(job, flags);
   });
@@ -210,11 +210,11 @@ Command addRunCommand(CLI::App &driver) {
   app->add_option("--trace-steps", flags->traceSteps, "training steps that the timeline shows, from the first (default: 5)")
       ->type_name("N")
       ->check(wholeNumber(1, int64_t{1} << 40));
-  app->add_option("--backend", flags->backend, "cpu, cuda: the GPUs that `npar devices` shows, or null: no arithmetic, planned times")
+  app->add_option("--backend", flags->device.backend,
+                  "cpu, cuda: the GPUs that `npar devices` shows, or null: no arithmetic, planned times")
       ->check(CLI::IsMember({"cpu", "cuda", "null"}))
       ->capture_default_str();
-  addLibrariesTo(*app, flags->products, flags->attention);
-  addGraphsTo(*app, flags->cudaGraph);
+  flags->device.addGpuFlagsTo(*app);
   app->add_option("--timeout", flags->timeout, "seconds without progress before giving up")
       ->type_name("SECONDS")
       ->check(seconds())

@@ -40,8 +40,7 @@ struct VerifyFlags {
   uint64_t seed = 1;
   int threads = 0;
   double timeout = 300;
-  std::string products = "own", attention = "own";
-  std::string backend = "cpu"; ///< of the plan's program; the one rank that it is compared with runs on the processor
+  ChosenDevice device; ///< of the plan's program; the one rank that it is compared with runs on the processor
   bool json = false, full = false, all = false;
   std::vector<std::string> more, combine; ///< models beside the first; features that a plan is to combine
   std::string printPlan;
@@ -54,7 +53,7 @@ engine::SessionOptions sessionOptions(const VerifyFlags &flags, int threads) {
   options.threads = threads;
   options.seed = flags.seed;
   options.timeoutSeconds = flags.timeout;
-  options.backend = flags.backend, options.products = flags.products, options.attention = flags.attention;
+  flags.device.applyTo(options);
   return options;
 }
 
@@ -324,7 +323,7 @@ ExitCode runVerify(VerifyFlags flags, Job &job) {
       return code;
   if (flags.model.isCompiled())
     return verifyCompiled(flags);
-  ExitCode code = job.agree(chooseTargets(flags.model, flags.backend, flags.products, flags.attention));
+  ExitCode code = job.agree(chooseTargets(flags.model, flags.device));
   return code == ExitCode::Good ? verifyText(flags, job) : code;
 }
 
@@ -403,7 +402,7 @@ Command addVerifyCommand(CLI::App &driver) {
   app->add_option("--jobs", flags->jobs, "with --all: plans checked at once (default: the machine's cores)")
       ->type_name("N")
       ->check(wholeNumber(1, 4096));
-  addDeviceTo(*app, flags->backend, flags->products, flags->attention);
+  flags->device.addTo(*app);
   app->get_option("--backend")
       ->description("where the plan's program runs: cpu, or cuda: the GPUs that `npar devices` shows; one rank is on the processor");
   app->add_flag("--json", flags->json, "one JSON object on standard output");
@@ -427,10 +426,11 @@ Command addVerifyCommand(CLI::App &driver) {
             };
             ExitCode code = ExitCode::Good;
             if (flags->all)
-              code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--attention"},
+              code = refuse({"--full", "--timeout", "--processes", "--backend", "--products", "--attention", "--cuda-graph", "--gpus"},
                             "--all checks every plan at a small size, with limits of its own");
             else if (flags->model.isCompiled())
-              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products", "--attention"},
+              code = refuse({"--seed", "--threads", "--timeout", "--full", "--processes", "--backend", "--products", "--attention",
+                             "--cuda-graph", "--gpus"},
                             "of a compiled program alone only the structure is checked");
             return code == ExitCode::Good ? runVerify(*flags) : code;
           }};

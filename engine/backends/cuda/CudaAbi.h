@@ -12,6 +12,7 @@ enum class Code : int {
   Success = 0,
   OutOfMemory = 2,
   NoDevice = 100,
+  PeerAccessAlreadyEnabled = 704,
   NotReady = 600,
 };
 
@@ -52,6 +53,7 @@ constexpr int captureThreadLocal = 1;      ///< CU_STREAM_CAPTURE_MODE_THREAD_LO
   FUNCTION(primaryContextRelease, cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))                                                     \
   FUNCTION(contextSetCurrent, cuCtxSetCurrent, (Handle context))                                                                           \
   FUNCTION(contextSynchronize, cuCtxSynchronize, ())                                                                                       \
+  FUNCTION(contextEnablePeerAccess, cuCtxEnablePeerAccess, (Handle peer, unsigned flags))                                                  \
   FUNCTION(moduleLoadDataEx, cuModuleLoadDataEx, (Handle * module, const void *image, unsigned count, JitOption *options, void **values))  \
   FUNCTION(moduleUnload, cuModuleUnload, (Handle module))                                                                                  \
   FUNCTION(moduleGetFunction, cuModuleGetFunction, (Handle * function, Handle module, const char *name))                                   \
@@ -63,6 +65,8 @@ constexpr int captureThreadLocal = 1;      ///< CU_STREAM_CAPTURE_MODE_THREAD_LO
   FUNCTION(copyInAsync, cuMemcpyHtoDAsync_v2, (DevicePointer target, const void *source, size_t bytes, Handle stream))                     \
   FUNCTION(copyOutAsync, cuMemcpyDtoHAsync_v2, (void *target, DevicePointer source, size_t bytes, Handle stream))                          \
   FUNCTION(copyAsync, cuMemcpyDtoDAsync_v2, (DevicePointer target, DevicePointer source, size_t bytes, Handle stream))                     \
+  FUNCTION(copyPeerAsync, cuMemcpyPeerAsync,                                                                                               \
+           (DevicePointer target, Handle targetContext, DevicePointer source, Handle sourceContext, size_t bytes, Handle stream))          \
   FUNCTION(setBytesAsync, cuMemsetD8Async, (DevicePointer target, unsigned char value, size_t count, Handle stream))                       \
   FUNCTION(setWordsAsync, cuMemsetD32Async, (DevicePointer target, unsigned value, size_t count, Handle stream))                           \
   FUNCTION(streamCreate, cuStreamCreate, (Handle * stream, unsigned flags))                                                                \

@@ -4,6 +4,7 @@
 #include "engine/backends/cuda/ReduceText.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 namespace npar::engine::cuda {
@@ -14,9 +15,9 @@ std::atomic<uint64_t> backendCount{0};
 DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePointer>(address.devicePointer()); }
 } // namespace
 
-CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, ProductsBy by, AttentionBy attentionBy)
-    : device(std::move(given)), by(by), attentionBy(attentionBy), number(++backendCount), completions(*device), hostKernels(*device),
-      gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
+CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, int ordinal, ProductsBy by, AttentionBy attentionBy)
+    : device(std::move(given)), place(ordinal), by(by), attentionBy(attentionBy), number(++backendCount), completions(*device),
+      hostKernels(*device), gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
 
 std::string CudaBackend::name() const {
   std::string words = by == ProductsBy::Own ? "cuda" : by == ProductsBy::Matching ? "cuda, matching" : "cuda, library";
@@ -30,29 +31,28 @@ std::vector<std::string> CudaBackend::remarks() const {
   return said;
 }
 
-Result<std::unique_ptr<Backend>> CudaBackend::open(const Spread &spread, const std::string &products, const std::string &attention) {
+Result<std::unique_ptr<CudaBackend>> CudaBackend::open(const CudaDriver &driver, int ordinal, const std::string &products,
+                                                       const std::string &attention) {
   Result<ProductsBy> by = productsBy(products);
   if (!by.ok())
     return by.status();
   Result<AttentionBy> attends = cuda::attentionBy(attention);
   if (!attends.ok())
     return attends.status();
-  Result<const CudaDriver *> driver = CudaDriver::open();
-  if (!driver.ok())
-    return driver.status();
-  auto device = CudaDevice::open(**driver, static_cast<int>(spread.device % (*driver)->devices()));
+  auto device = CudaDevice::open(driver, ordinal);
   if (!device.ok())
     return device.status();
-  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device), *by, *attends));
+  std::unique_ptr<CudaBackend> backend(new CudaBackend(std::move(*device), ordinal, *by, *attends));
   if (Status status = backend->loadReductions(); !status.ok())
     return status;
-  return std::unique_ptr<Backend>(std::move(backend));
+  return backend;
 }
 
 ThreadWork &CudaBackend::threadWork() {
   if (entered.first == number && entered.second)
     return *entered.second;
-  static thread_local std::pair<uint64_t, ThreadWork *> last{0, nullptr};
+  static thread_local std::array<std::pair<uint64_t, ThreadWork *>, 16> ofThread{}; // a process may drive several devices
+  std::pair<uint64_t, ThreadWork *> &last = ofThread[number % ofThread.size()];
   if (last.first != number) {
     std::lock_guard<std::mutex> lock(mutex);
     std::unique_ptr<ThreadWork> &own = threads[std::this_thread::get_id()];
@@ -138,7 +138,8 @@ Status CudaBackend::loadKernels(const program::Program &program) {
   return hostKernels.load(program, kernels);
 }
 
-Status CudaBackend::prepareLanes(uint32_t count) {
+Status CudaBackend::prepareLanes(const std::vector<size_t> &devices) {
+  auto count = static_cast<uint32_t>(devices.size());
   for (uint32_t i = 0; i < count; ++i) {
     ThreadWork &lane = *lanes.emplace_back(std::make_unique<ThreadWork>(*device, completions, rooms));
     (void)lane.pinnedRoom(), (void)lane.deviceRoom();
@@ -162,7 +163,7 @@ std::string CudaBackend::takenBeside() const {
   return text;
 }
 
-Status CudaBackend::fits(uint64_t bytes) const {
+Status CudaBackend::fits(size_t, uint64_t bytes) const {
   device->enter();
   uint64_t free = device->freeBytes(), contexts = contextMemoryBytes * lanes.size();
   if (bytes + contexts <= free)

@@ -14,12 +14,13 @@
 
 namespace npar::engine::cuda {
 
-/// All ranks of a session have one device.
+/// One device; several are CudaDevices.
 class CudaBackend final : public Backend {
 public:
   /// `products` and `attention`: who computes them, by their words (CudaProducts.h, CudaAttentions.h). They are a part of the name: others
   /// have other bits.
-  static Result<std::unique_ptr<Backend>> open(const Spread &spread, const std::string &products, const std::string &attention);
+  static Result<std::unique_ptr<CudaBackend>> open(const CudaDriver &driver, int ordinal, const std::string &products,
+                                                   const std::string &attention);
   std::string name() const override;
   std::vector<std::string> remarks() const override;
   bool computes() const override { return true; }
@@ -27,15 +28,16 @@ public:
   Status load(const program::Program &program) override;
   void enterThread() override { (void)threadWork(); }
   /// Takes their streams' memory.
-  Status prepareLanes(uint32_t count) override;
+  Status prepareLanes(const std::vector<size_t> &devices) override;
   void enterLane(uint32_t lane) override { entered = {number, lane == noLane ? nullptr : lanes[lane].get()}; }
   bool canRecord() const override { return true; }
   void beginRecording() override { threadWork().beginRecording(); }
   Result<uint32_t> endRecording() override { return threadWork().endRecording(); }
   void replay(uint32_t recording) override { threadWork().replay(recording); }
   Result<DeviceAddress> allocate(uint64_t bytes) override;
-  Status fits(uint64_t bytes) const override;
+  Status fits(size_t device, uint64_t bytes) const override;
   void release(DeviceAddress memory, uint64_t bytes) override;
+  std::string deviceName(size_t) const override { return "GPU " + std::to_string(place); }
   DeviceNetwork *network() override { return &gpus; }
   void copyIn(DeviceAddress target, const void *source, uint64_t bytes) override;
   void copyOut(void *target, DeviceAddress source, uint64_t bytes) override;
@@ -48,17 +50,22 @@ public:
   Status runAttention(uint32_t attention, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context) override;
   void whenDone(Completion &completion) override;
 
-private:
-  CudaBackend(std::unique_ptr<CudaDevice> device, ProductsBy by, AttentionBy attentionBy);
-  /// "; of the rest ... are taken by ...": what the program's kernels have beside the ranks' memory.
-  std::string takenBeside() const;
-  Status loadReductions();
-  Status loadKernels(const program::Program &program);
-  Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
+  const CudaDevice &gpu() const { return *device; }
+  /// Among the host's, as the driver counts.
+  int ordinal() const { return place; }
   /// The lane's that the calling thread has entered, or else its own.
   ThreadWork &threadWork();
 
+private:
+  CudaBackend(std::unique_ptr<CudaDevice> device, int ordinal, ProductsBy by, AttentionBy attentionBy);
+  Status loadReductions();
+  Status loadKernels(const program::Program &program);
+  /// "; of the rest ... are taken by ...": what the program's kernels have beside the ranks' memory.
+  std::string takenBeside() const;
+  Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
+
   std::unique_ptr<CudaDevice> device;
+  const int place; ///< of the device among the host's
   const ProductsBy by;
   const AttentionBy attentionBy;
   std::atomic<uint64_t> givenBytes{0}; ///< by `allocate`

@@ -125,6 +125,15 @@ uint64_t CudaDevice::freeBytes() const {
   return driver.call().memGetInfo(&free, &total) == Code::Success ? free : 0;
 }
 
+Status CudaDevice::reach(const CudaDevice &other) const {
+  int can = 0;
+  enter();
+  Code code = driver.call().deviceCanAccessPeer(&can, number, other.number);
+  if (code == Code::Success && can)
+    code = driver.call().contextEnablePeerAccess(other.context, 0);
+  return code == Code::PeerAccessAlreadyEnabled ? Status() : driver.check(code, words + ": reaching the memory of " + other.words);
+}
+
 Result<std::string> CudaDevice::uuid() const {
   Uuid uuid;
   if (Status status = driver.check(driver.call().deviceGetUuid(&uuid, number), "asking who " + words + " is"); !status.ok())

@@ -34,6 +34,13 @@ public:
   const std::string &label() const { return words; }
   const DeviceIdentity &identity() const { return facts; }
 
+  /// A copy between this device and another one, in either's stream; by way of the processor's memory where they do not reach each other.
+  Code copyAsync(DevicePointer target, DevicePointer source, const CudaDevice &from, uint64_t bytes, Handle stream) const {
+    return driver.call().copyPeerAsync(target, context, source, from.context, bytes, stream);
+  }
+  /// Lets copies from the other device come straight to this one, where they have a link.
+  Status reach(const CudaDevice &other) const;
+
   /// What tells it from every other device anywhere, also from those of other hosts.
   Result<std::string> uuid() const;
 

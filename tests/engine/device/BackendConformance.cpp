@@ -13,10 +13,12 @@ using namespace engine;
 using program::ElementType;
 using program::ReduceOp;
 
-/// A device buffer of floats.
+/// A device buffer of floats; of several devices they have these in turn, unless one is given.
 class Floats {
 public:
-  Floats(Backend &backend, size_t count) : backend(backend), count(count), memory(*backend.allocate(count * sizeof(float))) {}
+  Floats(Backend &backend, size_t count) : Floats(backend, count, made++ % backend.devices()) {}
+  Floats(Backend &backend, size_t count, size_t device)
+      : backend(backend), count(count), memory(*backend.allocateOn(device, count * sizeof(float))) {}
   Floats(const Floats &) = delete;
   ~Floats() { backend.release(memory, count * sizeof(float)); }
   void set(const std::vector<float> &values) {
@@ -32,6 +34,7 @@ public:
   DeviceAddress at(size_t i) const { return memory + i * sizeof(float); }
 
 private:
+  inline static size_t made = 0;
   Backend &backend;
   size_t count;
   DeviceAddress memory;
@@ -110,8 +113,9 @@ TEST_P(BackendConformance, aCompletionMakesResultsVisibleToAnyThread) {
 // Work of a lane has one order, whichever threads start it, and nobody waits between them.
 TEST_P(BackendConformance, aLaneGoesOnInAnotherThread) {
   constexpr size_t count = 1 << 14, rounds = 8;
-  ASSERT_TRUE(backend->prepareLanes(2).ok());
-  Floats a(*backend, count * (rounds + 1)), b(*backend, count * (rounds + 1));
+  const size_t last = backend->devices() - 1;
+  ASSERT_TRUE(backend->prepareLanes({0, last}).ok());
+  Floats a(*backend, count * (rounds + 1), 0), b(*backend, count * (rounds + 1), last);
   a.set(numbers(count, 5)), b.set(numbers(count, 7));
   for (size_t round = 0; round < rounds; ++round) {
     std::thread([&] {
@@ -139,8 +143,9 @@ TEST_P(BackendConformance, aLaneGoesOnInAnotherThread) {
 TEST_P(BackendConformance, whatWasRecordedIsDoneAgain) {
   if (!backend->canRecord())
     GTEST_SKIP() << "this device records nothing";
-  ASSERT_TRUE(backend->prepareLanes(1).ok());
-  Floats sum(*backend, 2), term(*backend, 2), other(*backend, 2);
+  const size_t last = backend->devices() - 1;
+  ASSERT_TRUE(backend->prepareLanes({last}).ok());
+  Floats sum(*backend, 2, last), term(*backend, 2, last), other(*backend, 2, last);
   sum.set({1, 2}), term.set({10, 100}), other.set({3, 4});
   backend->enterLane(0);
   auto recorded = [&](DeviceAddress addend) {

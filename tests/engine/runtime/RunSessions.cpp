@@ -1,4 +1,5 @@
-// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda [products=WORD]] [graphs] [steps=N] [timeout=SECONDS]
+// npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda [products=WORD] [gpus=N]] [graphs]
+// [threads=N] [steps=N] [timeout=SECONDS]
 // [checkpoint=DIR [every=N] [keep=N] [copy=DIR]]: trains a compiled program on random data in several sessions that share no memory,
 // threads in place of processes, and prints what each says of it: the losses and the hash of the parameters. With a folder of checkpoints
 // it goes on from the newest, or, with `copy`, writes that one again to another folder, as its own plan keeps it.
@@ -82,7 +83,7 @@ private:
 int main(int count, char **arguments) {
   if (count < 3) {
     std::fprintf(stderr, "usage: npar_run_sessions PROGRAM.npx SESSIONS [in-turns] [by-order|processes|joined] [offset|queued|cuda "
-                         "[products=WORD]] [graphs] [steps=N] [timeout=SECONDS] "
+                         "[products=WORD] [gpus=N]] [graphs] [threads=N] [steps=N] [timeout=SECONDS] "
                          "[checkpoint=DIR [every=N] [keep=N] [copy=DIR]]\n");
     return 2;
   }
@@ -108,6 +109,10 @@ int main(int count, char **arguments) {
       options.session.record = true;
     else if (word.rfind("products=", 0) == 0)
       options.session.products = word.substr(9);
+    else if (word.rfind("gpus=", 0) == 0)
+      options.session.gpus = std::atoi(word.c_str() + 5);
+    else if (word.rfind("threads=", 0) == 0)
+      options.session.threads = std::atoi(word.c_str() + 8);
     else if (word.rfind("steps=", 0) == 0)
       steps = std::atoi(word.c_str() + 6);
     else if (word.rfind("timeout=", 0) == 0)

@@ -64,7 +64,7 @@ Sessions::Sessions(std::shared_ptr<const program::LoadedProgram> program, const 
       options.alter(i, own);
     SessionParts parts;
     if (options.memory == "cuda")
-      own.backend = "cuda", own.device = static_cast<int64_t>(i);
+      own.backend = "cuda", own.process = static_cast<int64_t>(i), own.processes = static_cast<int64_t>(options.count);
     if (options.memory == "offset" || options.memory == "queued") {
       auto device = std::make_unique<OffsetBackend>(std::move(*createBackend("cpu", {own.threads, false})), options.memory == "queued");
       device->lostAtKernel = i == 0 ? options.lostAtKernel : -1;

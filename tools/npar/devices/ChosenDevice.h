@@ -1,6 +1,7 @@
-// Which device a command's programs run on: its flag, and what a text must be compiled for.
+// Which devices a command's programs run on: its flags, and what a text must be compiled for.
 #pragma once
 
+#include "engine/runtime/Session.h"
 #include "tools/npar/model/ModelOptions.h"
 #include "tools/npar/terminal/ExitCode.h"
 
@@ -8,19 +9,20 @@
 
 namespace npar::driver {
 
-/// `--backend cpu | cuda` for commands that compute; `backend` has the default. With it goes what `addLibrariesTo` adds.
-void addDeviceTo(CLI::App &app, std::string &backend, std::string &products, std::string &attention);
+struct ChosenDevice {
+  std::string backend = "cpu", products = "own", attention = "own";
+  bool graphs = false;
+  int64_t gpus = 0; ///< of this process; 0: its share of the host's
 
-/// `--products own | matching | library` and `--attention own | library`, for those who have a `--backend` of their own.
-void addLibrariesTo(CLI::App &app, std::string &products, std::string &attention);
+  /// `--backend cpu | cuda` for commands that compute, and what `addGpuFlagsTo` adds.
+  void addTo(CLI::App &app);
+  /// All but the backend, for those who have a `--backend` of their own.
+  void addGpuFlagsTo(CLI::App &app);
+  void applyTo(engine::SessionOptions &options) const;
+};
 
-/// `--cuda-graph`, likewise.
-void addGraphsTo(CLI::App &app, bool &graphs);
-/// Good, or why that has no meaning with the other flags.
-ExitCode checkGraphs(bool graphs, const std::string &backend, bool traces);
-
-/// A text is compiled for the GPU that this process has, where the backend is `cuda`; a compiled program has its targets. An error: there
-/// is no GPU that npar can use, or `products` or `attention` has no meaning.
-ExitCode chooseTargets(ModelOptions &model, const std::string &backend, const std::string &products, const std::string &attention);
+/// A text is compiled for the GPUs that this process has, where the backend is `cuda`; a compiled program has its targets. An error: there
+/// is no GPU that npar can use, or another flag has no meaning.
+ExitCode chooseTargets(ModelOptions &model, const ChosenDevice &device);
 
 } // namespace npar::driver

@@ -324,8 +324,9 @@ Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer progr
   if (!placed.ok())
     return placed.status();
   sessionOptions.ranks = (*placed)[process()];
-  for (uint32_t other = 0; other < process(); ++other) // processes of a host have its devices in turn
-    sessionOptions.device += introductions[other].host == introductions[process()].host;
+  for (uint32_t other = 0; other < process(); ++other)
+    sessionOptions.process += introductions[other].host == introductions[process()].host;
+  sessionOptions.processes = crew(1).processes;
   engine::SessionParts parts;
   parts.communicator = [this](engine::Backend &backend) -> std::shared_ptr<engine::Communicator> {
     std::shared_ptr<engine::Communicator> byProcessors = group->communicator(backend, *control);

@@ -1,6 +1,7 @@
 // The flags of `npar run`, and the training loop that they steer.
 #pragma once
 
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/Compilation.h"
 #include "tools/npar/model/ModelOptions.h"
@@ -16,12 +17,12 @@ struct RunFlags {
   ModelOptions model;
   JobOptions job;
   DataFlags data;
+  ChosenDevice device;
   std::string checkpoint;      ///< the folder of checkpoints; empty: not given
   int64_t every = 0, keep = 0; ///< steps between two of them, 0: only at the end; how many stay, 0: all
   bool resume = false;
   std::vector<std::string> logs;
-  std::string weights, saveWeights, trace, backend = "cpu", products = "own", attention = "own", nonfinite = "stop";
-  bool cudaGraph = false;
+  std::string weights, saveWeights, trace, nonfinite = "stop";
   int64_t steps = 100, traceSteps = 0;  ///< 0: not given
   int64_t evalEvery = 0, stopAfter = 0; ///< steps between evaluations; evaluations without a better one before the run ends; 0: not given
   std::vector<std::string> evalData;    ///< FILE or INPUT=FILE

@@ -99,7 +99,7 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
                   engine::Session &session, const engine::DataSource &data, RunLogs &logs, double peak, RunCheckpoints &checkpoints,
                   RunEvaluations &evaluations, Training &training) {
   using Clock = std::chrono::steady_clock;
-  bool computes = flags.backend != "null";
+  bool computes = flags.device.backend != "null";
   auto known = [computes](double number) { return computes ? number : std::nan(""); }; // zeros would look like results
   int64_t tokens = shape.tokensOfSample();
   auto amount = shape.rows * std::max<int64_t>(1, tokens);
@@ -258,8 +258,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   Training training;
   engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
   engine::SessionOptions options;
-  options.backend = flags.backend, options.products = flags.products, options.attention = flags.attention;
-  options.record = flags.cudaGraph;
+  flags.device.applyTo(options);
   if (!flags.quiet)
     options.onRemark = printRemark;
   options.seed = checkpoints.seed(root);
@@ -274,7 +273,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
     std::vector<ProgramPointer> programs = {program};
     if (evaluations.wanted())
       programs.push_back(evaluations.program());
-    room = checkMemory(programs, job.crew(*threads, flags.backend), !flags.saveWeights.empty(), flags.quiet,
+    room = checkMemory(programs, job.crew(*threads, flags.device.backend), !flags.saveWeights.empty(), flags.quiet,
                        "take less at once (--set micro=1, a smaller batch, length, width or depth), or fewer ranks",
                        checkpoints.snapshotBytes(root, job.ranksOnHost(root)), job.ranksOnHost(root));
   }

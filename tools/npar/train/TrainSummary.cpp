@@ -41,7 +41,7 @@ ExitCode verdict(const RunFlags &flags, const Training &training, const std::str
 
 Status printSummary(const RunFlags &flags, const Job &job, const engine::Session &session, const Training &training,
                     const RunCheckpoints &checkpoints, const RunEvaluations &evaluations) {
-  bool computes = flags.backend != "null";
+  bool computes = flags.device.backend != "null";
   std::string hash = session.parameterHash();
   Result<std::vector<engine::ArenaUse>> uses = job.arenaUse(session);
   if (!uses.ok())

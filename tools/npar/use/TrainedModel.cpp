@@ -53,7 +53,7 @@ void UseFlags::addTo(CLI::App &app) {
       ->type_name("SECONDS")
       ->check(seconds())
       ->capture_default_str();
-  addDeviceTo(app, backend, products, attention);
+  device.addTo(app);
   app.add_flag("--quiet", quiet, "errors only");
   app.add_flag("--json", json, "one object on standard output");
 }
@@ -191,7 +191,7 @@ static Outcome<engine::Weights> openWeights(const Job &job, const ProgramPointer
   if (size_t fresh = weights->names().fresh.size(); fresh > 0)
     return fail(ExitCode::BadInput,
                 fmt::format("'{}' lacks {} of the model's parameters (fresh): there is nothing trained to use", named.weights, fresh));
-  if (ExitCode code = checkMemory({program}, job.crew(threads, flags.backend), /*saved=*/false, flags.quiet,
+  if (ExitCode code = checkMemory({program}, job.crew(threads, flags.device.backend), /*saved=*/false, flags.quiet,
                                   "take less at once (--set batch=1, a smaller length), or a plan of several ranks", /*snapshot=*/0,
                                   job.ranksOnHost(program->root()));
       code != ExitCode::Good)
@@ -207,7 +207,7 @@ static engine::Status load(const engine::Weights &weights, engine::Session &sess
 static engine::SessionOptions optionsFor(const program::Program &program, const UseFlags &flags, int threads) {
   engine::SessionOptions options;
   options.threads = threads;
-  options.backend = flags.backend, options.products = flags.products, options.attention = flags.attention;
+  flags.device.applyTo(options);
   options.seed = program.seed();
   options.timeoutSeconds = flags.timeout;
   options.initialise = false; // all are loaded

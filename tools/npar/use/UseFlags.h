@@ -1,6 +1,7 @@
 // The flags of commands that use what was trained: which weights, for which model, under which plan.
 #pragma once
 
+#include "tools/npar/devices/ChosenDevice.h"
 #include "tools/npar/files/FileClaims.h"
 #include "tools/npar/job/JobOptions.h"
 #include "tools/npar/model/ModelOptions.h"
@@ -15,7 +16,7 @@ struct UseFlags {
   std::string weights;
   int threads = 0;
   double timeout = 300;
-  std::string backend = "cpu", products = "own", attention = "own";
+  ChosenDevice device;
   bool quiet = false, json = false;
 
   void addTo(CLI::App &app);

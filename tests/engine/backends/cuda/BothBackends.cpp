@@ -37,7 +37,7 @@ std::unique_ptr<Backend> makeBackend(const char *name, const char *products, con
 std::vector<BothBuffer> after(Backend &backend, std::vector<BothBuffer> all, const BackendWork &work) {
   std::vector<DeviceAddress> places;
   for (BothBuffer &one : all) {
-    places.push_back(*backend.allocate(one.bytes.size()));
+    places.push_back(*backend.allocateOn(places.size() % backend.devices(), one.bytes.size()));
     backend.copyIn(places.back(), one.bytes.data(), one.bytes.size());
   }
   work(backend, places);

@@ -27,7 +27,7 @@ struct BothBuffer {
 /// "cpu" or "cuda", entered by this thread; `products` and `attention` of the latter: who computes them.
 std::unique_ptr<engine::Backend> makeBackend(const char *name, const char *products = "own", const char *attention = "own");
 
-/// What a backend makes of these by `work` on the places of them all.
+/// What a backend makes of these, which its devices have in turn, by `work` on the places of them all.
 using BackendWork = std::function<void(engine::Backend &, const std::vector<engine::DeviceAddress> &)>;
 std::vector<BothBuffer> after(engine::Backend &backend, std::vector<BothBuffer> all, const BackendWork &work);
 

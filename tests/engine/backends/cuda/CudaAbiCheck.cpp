@@ -17,7 +17,8 @@ template <class Ours, class Theirs> constexpr bool same(Ours ours, Theirs theirs
 }
 
 static_assert(same(Code::Success, CUDA_SUCCESS) && same(Code::OutOfMemory, CUDA_ERROR_OUT_OF_MEMORY) &&
-              same(Code::NoDevice, CUDA_ERROR_NO_DEVICE) && same(Code::NotReady, CUDA_ERROR_NOT_READY));
+              same(Code::NoDevice, CUDA_ERROR_NO_DEVICE) && same(Code::NotReady, CUDA_ERROR_NOT_READY) &&
+              same(Code::PeerAccessAlreadyEnabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED));
 static_assert(same(DeviceAttribute::MultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) &&
               same(DeviceAttribute::ComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) &&
               same(DeviceAttribute::ComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));

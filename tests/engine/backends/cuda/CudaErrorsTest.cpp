@@ -85,9 +85,9 @@ TEST_F(CudaErrorsDeathTest, OutOfMemory) {
   EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, allocate), ::testing::ExitedWithCode(runFailed),
               "cannot allocate memory of 3000000 bytes on GPU 0 .*: [0-9]+ of its 2097152 bytes are free");
   auto fit = [](Backend &backend) {
-    Status lanes = backend.prepareLanes(2);
+    Status lanes = backend.prepareLanes({0, 0});
     Result<DeviceAddress> memory = backend.allocate(4096);
-    return lanes.ok() && memory.ok() && backend.fits(4096).ok() ? backend.fits(3000000) : Status();
+    return lanes.ok() && memory.ok() && backend.fits(0, 4096).ok() ? backend.fits(0, 3000000) : Status();
   };
   EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, fit), ::testing::ExitedWithCode(badInput),
               "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed, 131072 more for contexts of kernels, and "

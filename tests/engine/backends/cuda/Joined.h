@@ -18,7 +18,7 @@ struct Joined {
   explicit Joined(size_t count, bool required = true, size_t devices = 8, size_t first = 0) : queues(count), remarks(count) {
     for (size_t process = 0; process < count; ++process) {
       Spread spread;
-      spread.device = static_cast<int64_t>(first + process % devices);
+      spread.process = static_cast<int64_t>(first + process % devices);
       Result<std::unique_ptr<Backend>> backend = createBackend("cuda", spread);
       EXPECT_TRUE(backend.ok()) << backend.status().message();
       backends.push_back(std::move(*backend));

@@ -241,7 +241,7 @@ TEST_F(LibraryProductsDeathTest, MemoryThatIsMissingNamesTheWorkspaces) {
   auto body = [] {
     program::MatmulT p = productOf(32, 32, 16, ElementType::F32, ElementType::F32, 0);
     std::unique_ptr<Backend> cuda = loaded("cuda", "library", {p});
-    ASSERT_TRUE(cuda->prepareLanes(3).ok());
+    ASSERT_TRUE(cuda->prepareLanes({0, 0, 0}).ok());
     Result<DeviceAddress> memory = cuda->allocate(90000000);
     ASSERT_FALSE(memory.ok());
     std::fprintf(stderr, "%s\n", memory.status().message().c_str());
