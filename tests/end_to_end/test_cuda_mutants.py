@@ -13,6 +13,7 @@ import unittest
 from driver import BUILD, LONG, ROOT, SMALL, DriverTest, mesh, settings
 
 RUN = BUILD / "bin" / "npar_run_sessions"
+SEVERAL = [BUILD / "bin" / "npar_cuda_devices_test", "--gtest_filter=CudaDevices.WhatGoesBetweenGpusHasTheBitsOfTheProcessor"]
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 TINY = {**SMALL, "depth": 2, "width": 16, "heads": 2, "length": 8, "vocab": 64, "batch": 8}
 MODEL = ["gpt2", *settings(TINY), *settings(mesh(dp=2, pp=2), zero=1)]
@@ -31,6 +32,8 @@ HARMLESS = {
     "cuCtxSynchronize in npar::engine::cuda::CudaDevices::~CudaDevices": "all work was waited for before",
     "cuCtxSynchronize in npar::engine::cuda::CudaDevices::release": "nothing uses memory that the engine gives back",
     "cuCtxSynchronize in npar::engine::cuda::DeviceSums::~DeviceSums": "all sums were waited for before",
+    "cuEventRecord in npar::engine::cuda::DeviceOrder::goOn": "what one communication starts is for places of their own; work that is drawn at random notices",
+    "cuStreamWaitEvent in npar::engine::cuda::DeviceOrder::goOn": "what one communication starts is for places of their own; work that is drawn at random notices",
     "cuStreamSynchronize in npar::engine::cuda::CudaDevice::write": "tables are copied while a program loads, mostly long before a kernel reads them",
     "ncclCommGetAsyncError in npar::engine::cuda::NcclMessages::health": "it looks for errors, and this run has none",
     "ncclCommDestroy in npar::engine::cuda::NcclMessages::~NcclMessages": "the end of the process gives all back",
@@ -46,14 +49,16 @@ SEEDS = 20  # orders of work that are tried: kernels that the processor runs sel
 
 
 class MutantsTest(DriverTest):
-    way = ["2", "processes"]  # how it is run: words of npar_run_sessions
-    said = 8  # lines: of two sessions three steps and a hash
+    words = ()  # more of them for npar_run_sessions
 
     def setUp(self):
         super().setUp()
         if not shutil.which("nm"):
             self.skipTest("nm is not here (binutils)")
-        symbols = subprocess.run(["nm", "-C", RUN], capture_output=True, text=True, check=True).stdout
+        self.read_symbols(RUN)
+
+    def read_symbols(self, executable):
+        symbols = subprocess.run(["nm", "-C", executable], capture_output=True, text=True, check=True).stdout
         symbols = symbols.replace("(anonymous namespace)::", "").splitlines()
         rows = sorted((int(row[0], 16), row[2]) for row in (line.split(" ", 2) for line in symbols) if row[0] and row[1] in "tT")
         self.addresses, self.names = [row[0] for row in rows], [row[1].split("(")[0] for row in rows]
@@ -62,11 +67,9 @@ class MutantsTest(DriverTest):
         call, place = site.split("@")
         return f"{call} in {self.names[bisect.bisect_right(self.addresses, int(place, 16)) - 1]}"
 
-    words = ()
-
     def told(self, program, way="processes", **variables):
-        """What is printed of losses and parameters, or how it failed."""
-        devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="2" if way == "joined" else "1", **variables)
+        """What is printed of losses and parameters, or how it failed. `way`: of two sessions, or how many of them and how."""
+        devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4" if "gpus" in way else "2" if way == "joined" else "1", **variables)
         try:
             done = subprocess.run([RUN, program, *(way.split() if " " in way else ["2", way]), "cuda", "timeout=15", *self.words], cwd=self.folder, env=devices, capture_output=True, text=True, timeout=120)
         except subprocess.TimeoutExpired:
@@ -127,6 +130,14 @@ class MutantsTest(DriverTest):
         own = {site: name for site, name in sites.items() if re.search("::(DeviceOrder|DeviceSums|CudaDevices)::|PeerAsync", name)}
         self.assertGreater(len(own), 6)
         self.expect_noticed(program, good, own, way)
+        self.read_symbols(SEVERAL[0])
+        environment = dict(os.environ, NPAR_STANDIN_SITES="1")
+        calls = subprocess.run(SEVERAL, env=environment, capture_output=True, text=True, check=True).stderr
+        order = [site for site in re.findall(r"calls of (\S+@\S+)", calls) if "::DeviceOrder::goOn" in self.name_of(site)]
+        self.assertEqual(len(order), 2)
+        for site in order:
+            with self.subTest(f"random work without {self.name_of(site)}"):
+                self.assertEqual(subprocess.run(SEVERAL, env=dict(os.environ, NPAR_STANDIN_LEAVE_OUT=site), capture_output=True).returncode, 1)
 
     def expect_noticed(self, program, good, sites, way="processes"):
         for site, name in sites.items():
