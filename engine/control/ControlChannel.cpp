@@ -2,6 +2,7 @@
 #include "engine/control/ControlChannel.h"
 
 #include "engine/control/ControlCore.h"
+#include "engine/control/LateAbort.h"
 #include "engine/control/Message.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ struct ControlChannel::State final : ControlLink {
     for (const JobPeer &peer : this->job.peers)
       core.peers.push_back(peer.name);
     this->core = std::make_unique<ControlCore>(core, *this, steadyNow());
-    thread = std::thread([this] { run(); });
+    thread = threadWithoutAborts([this] { run(); });
   }
 
   ~State() override {

@@ -1,12 +1,14 @@
 // Ends the process although its main thread is stuck.
 #include "engine/control/HardExit.h"
 
+#include "engine/control/LateAbort.h"
+
 #include <chrono>
 #include <unistd.h>
 
 namespace npar::engine {
 
-HardExit::HardExit(std::function<void()> lastWords) : lastWords(std::move(lastWords)), thread([this] { run(); }) {}
+HardExit::HardExit(std::function<void()> lastWords) : lastWords(std::move(lastWords)), thread(threadWithoutAborts([this] { run(); })) {}
 
 HardExit::~HardExit() {
   {

@@ -30,4 +30,15 @@ void abortLate(double seconds) {
   ::sigaction(SIGABRT, &action, nullptr);
 }
 
+/// A thread begins with the signals blocked that its creator has.
+std::thread threadWithoutAborts(std::function<void()> body) {
+  sigset_t aborts, before;
+  ::sigemptyset(&aborts);
+  ::sigaddset(&aborts, SIGABRT);
+  ::pthread_sigmask(SIG_BLOCK, &aborts, &before);
+  std::thread thread(std::move(body));
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
 } // namespace npar::engine
