@@ -58,12 +58,14 @@ std::string Arenas::placement() const {
   std::string text;
   for (size_t first = 0; first < ranks.size();) {
     size_t device = deviceOf(first, ranks.size()), end = first;
-    while (end < ranks.size() && deviceOf(end, ranks.size()) == device)
-      ++end;
+    uint64_t bytes = 0;
+    for (; end < ranks.size() && deviceOf(end, ranks.size()) == device; ++end)
+      bytes += sizes[end];
     std::string begin = std::to_string(ranks[first].rank), last = std::to_string(ranks[end - 1].rank);
     text += text.empty() ? "" : ", ";
     text += end - first == 1 ? "rank " + begin : "ranks " + begin + " to " + last;
     text += (first == 0 ? (end - first == 1 ? " is on " : " are on ") : " on ") + backend.deviceName(device);
+    text += " (" + std::to_string(bytes) + " bytes)";
     first = end;
   }
   return text;

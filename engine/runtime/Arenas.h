@@ -23,7 +23,7 @@ public:
   const std::vector<LocalRank> &all() const { return ranks; }
   /// Of each of so many ranks, the device that has its arena.
   std::vector<size_t> devicesOf(size_t count) const;
-  /// "ranks 0 to 3 are on GPU 0, ranks 4 to 7 on GPU 1".
+  /// "ranks 0 to 3 are on GPU 0 (40960 bytes), ranks 4 to 7 on GPU 1 (40960 bytes)".
   std::string placement() const;
 
 private:

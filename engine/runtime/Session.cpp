@@ -213,7 +213,7 @@ Status LocalSession::takeMemory(const std::vector<int64_t> &ranks) {
     for (const auto &guest : options.guests)
       guests.push_back(&guest->root());
     Status status = arenas->allocate(program, ranks, guests);
-    if (status.ok() && options.onRemark && parts.backend->devices() > 1)
+    if (status.ok() && options.onRemark && parts.backend->asynchronous())
       options.onRemark(arenas->placement());
     return status;
   }

@@ -3,7 +3,7 @@
 
 Needs `ptxas` (the CUDA toolkit) and no GPU. Registers are of sm_80 and sm_90; a thread's bytes are those of all operands and results over all threads;
 the time is these bytes over what copies in a GPU's memory reach by its machine file (`move` of `dgx-a100` and `dgx-h100`): a static roofline, for no
-kernel computes as much as it moves. Kernels that the processor runs are listed with their bytes. With --all every kernel, else those that move the most.
+kernel computes as much as it moves. With --all every kernel, else those that move the most.
 """
 
 import argparse
@@ -27,7 +27,7 @@ MODELS = [
     ("BERT base", ["bert", "--config", "bert-base-uncased", "--set", "batch=16"]),
     ("T5 small", ["t5", "--config", "t5-small", "--set", "batch=16"]),
 ]  # fmt: skip
-LINE = re.compile(r"^// kernel (\w+) (?:host|threads (\d+) rows (\d+) extent (\d+)) :(.*?) ->(.*?)(?: inplace.*)?$", re.M)
+LINE = re.compile(r"^// kernel (\w+) threads (\d+) rows (\d+) extent (\d+)(?: many)? :(.*?) ->(.*?)(?: inplace.*)?$", re.M)
 
 
 def bytes_of(buffers):
@@ -60,9 +60,6 @@ def main():
         for kernel, threads, per_block, extent, operands, results in LINE.findall(found["sm_80"]):
             moved = bytes_of(operands) + bytes_of(results)
             least = [f"{moved / bandwidth(machine) * 1e6:.1f}" for machine in MACHINES.values()]
-            if not threads:
-                rows.append((moved, f"| {name} | {kernel} | the processor | | | | {moved / 1e6:.1f} MB in all | | |"))
-                continue
             kernels += 1
             blocks = -(-int(extent) // int(per_block))
             of = [facts[architecture][kernel] for architecture in MACHINES]

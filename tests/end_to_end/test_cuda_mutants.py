@@ -17,7 +17,6 @@ SEVERAL = [BUILD / "bin" / "npar_cuda_devices_test", "--gtest_filter=CudaDevices
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 TINY = {**SMALL, "depth": 2, "width": 16, "heads": 2, "length": 8, "vocab": 64, "batch": 8}
 MODEL = ["gpt2", *settings(TINY), *settings(mesh(dp=2, pp=2), zero=1)]
-# First in float64, where the processor runs what is made of exp and tanh: in other types it has scalars alone, the same for all ranks.
 TYPES = ["f64", "f32"]
 # Attention with biases of every shape, in four pieces.
 SCORES = [ROOT / "tests" / "end_to_end" / "attention.npar", "--plan", "divided", *settings(cp=4, rate=0.3, depth=1)]
@@ -45,7 +44,7 @@ NCCL = [
     ({"zero": 0, "reduce": "library"}, {"ncclCommSplit", "ncclGroupStart", "ncclAllReduce", "ncclGroupEnd"}),
     ({"zero": 1, "reduce": "library", "width": 32}, {"ncclReduceScatter", "ncclAllGather"}),
 ]
-SEEDS = 20  # orders of work that are tried: kernels that the processor runs seldom meet in their memory
+SEEDS = 20  # orders of work that are tried
 
 
 class MutantsTest(DriverTest):
@@ -108,8 +107,8 @@ class MutantsTest(DriverTest):
     def test_each_is_noticed_where_steps_are_recorded(self):
         self.words = ("graphs",)
         program, good, sites = self.sites_of([*MODEL, *settings(compute="f32")])
-        own = {site: name for site, name in sites.items() if "::replay" in name or "sendChanges" in name or "HostKernels" in name}
-        self.assertGreater(len(own), 3)
+        own = {site: name for site, name in sites.items() if "::replay" in name or "sendChanges" in name}
+        self.assertGreater(len(own), 2)
         self.expect_noticed(program, good, own)
 
     @unittest.skipUnless(LONG, "NPAR_LONG is not set")

@@ -69,23 +69,20 @@ FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture
     if (failed(loops))
       return failure();
     StringRef name = kernel.getSymName();
-    stream << "// kernel " << name;
-    if (callsLibrary(*loops->module)) {
-      stream << " host";
-    } else {
-      int64_t blockThreads = blockThreadsFor(loops->extent);
-      FailureOr<int64_t> team = distributeLanes(*loops->module, loops->extent, blockThreads);
-      if (failed(team))
-        return failure();
-      auto buffers = static_cast<int64_t>(kernel.getOperandTypes().size() + kernel.getResultTypes().size());
-      bool many = isOfScores(kernel);
-      FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, blockThreads, many);
-      if (failed(entry))
-        return failure();
-      entries += *entry;
-      stream << " threads " << blockThreads << " rows " << blockThreads / *team << " extent " << loops->extent << (many ? " many" : "");
-    }
-    stream << " :";
+    if (callsLibrary(*loops->module))
+      return kernel.emitError("internal error: a GPU has no function of the C library");
+    int64_t blockThreads = blockThreadsFor(loops->extent);
+    FailureOr<int64_t> team = distributeLanes(*loops->module, loops->extent, blockThreads);
+    if (failed(team))
+      return failure();
+    auto buffers = static_cast<int64_t>(kernel.getOperandTypes().size() + kernel.getResultTypes().size());
+    bool many = isOfScores(kernel);
+    FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, blockThreads, many);
+    if (failed(entry))
+      return failure();
+    entries += *entry;
+    stream << "// kernel " << name << " threads " << blockThreads << " rows " << blockThreads / *team << " extent " << loops->extent
+           << (many ? " many :" : " :");
     printTypes(stream, kernel.getOperandTypes());
     stream << " ->";
     printTypes(stream, kernel.getResultTypes());

@@ -11,12 +11,10 @@ namespace npar::codegen {
 /// ```
 /// // npar kernels sm_90
 /// // kernel add_gelu_0 threads 256 rows 16 extent 4096 : f32[786432] f32[3072] -> f32[786432] inplace 0=0
-/// // kernel learning_rate_0 host : -> f64[1]
 /// ```
 /// `extent` rows are computed by blocks of `threads` threads, `rows` each; with fewer blocks than that they go round. An entry takes an
 /// array of pointers by value, to the operands and then the results (types and element counts are given), in that order, each aligned to
-/// its element, and a pointer to the context (Codegen.h) in device memory. `inplace` pairs a result with an operand that it may lie on. A
-/// `host` kernel calls the C library and has no entry: the processor runs it.
+/// its element, and a pointer to the context (Codegen.h) in device memory. `inplace` pairs a result with an operand that it may lie on.
 ///
 /// A kernel that attention changes scores by has the word `many` after its extent. It does a block of scores for each y of its grid: its
 /// entry takes the address of such an array of pointers in device memory, for the first block, the distance in bytes from there to that of

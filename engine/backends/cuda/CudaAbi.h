@@ -19,7 +19,6 @@ enum class Code : int {
 using DeviceNumber = int;                 ///< CUdevice
 using DevicePointer = unsigned long long; ///< CUdeviceptr
 using Handle = void *;                    ///< CUcontext, CUmodule, CUfunction, CUstream, CUevent, CUgraph, CUgraphExec: never followed
-using HostFunction = void (*)(void *);    ///< CUhostFn
 
 /// CUuuid.
 struct Uuid {
@@ -73,7 +72,6 @@ constexpr int captureThreadLocal = 1;      ///< CU_STREAM_CAPTURE_MODE_THREAD_LO
   FUNCTION(streamDestroy, cuStreamDestroy_v2, (Handle stream))                                                                             \
   FUNCTION(streamSynchronize, cuStreamSynchronize, (Handle stream))                                                                        \
   FUNCTION(streamWaitEvent, cuStreamWaitEvent, (Handle stream, Handle event, unsigned flags))                                              \
-  FUNCTION(launchHostFunction, cuLaunchHostFunc, (Handle stream, HostFunction function, void *data))                                       \
   FUNCTION(streamBeginCapture, cuStreamBeginCapture_v2, (Handle stream, int mode))                                                         \
   FUNCTION(streamEndCapture, cuStreamEndCapture, (Handle stream, Handle * graph))                                                          \
   FUNCTION(graphInstantiate, cuGraphInstantiateWithFlags, (Handle * executable, Handle graph, unsigned long long flags))                   \

@@ -17,7 +17,7 @@ DevicePointer pointer(DeviceAddress address) { return reinterpret_cast<DevicePoi
 
 CudaBackend::CudaBackend(std::unique_ptr<CudaDevice> given, int ordinal, ProductsBy by, AttentionBy attentionBy)
     : device(std::move(given)), place(ordinal), by(by), attentionBy(attentionBy), number(++backendCount), completions(*device),
-      hostKernels(*device), gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
+      gpus(*device, [this]() -> ThreadWork & { return threadWork(); }) {}
 
 std::string CudaBackend::name() const {
   std::string words = by == ProductsBy::Own ? "cuda" : by == ProductsBy::Matching ? "cuda, matching" : "cuda, library";
@@ -57,7 +57,7 @@ ThreadWork &CudaBackend::threadWork() {
     std::lock_guard<std::mutex> lock(mutex);
     std::unique_ptr<ThreadWork> &own = threads[std::this_thread::get_id()];
     if (!own)
-      own = std::make_unique<ThreadWork>(*device, completions, rooms);
+      own = std::make_unique<ThreadWork>(*device, completions, roomBytes);
     last = {number, own.get()};
   }
   return *last.second;
@@ -84,7 +84,7 @@ Status CudaBackend::load(const program::Program &program) {
     return status;
   if (Status status = loadKernels(program); !status.ok())
     return status;
-  rooms = {hostKernels.roomBytes(), std::max(attentions.roomBytes(), products.workspaceBytes())};
+  roomBytes = std::max(attentions.roomBytes(), products.workspaceBytes());
   return attentions.takeKernels(kernels, functions);
 }
 
@@ -126,23 +126,20 @@ Status CudaBackend::loadKernels(const program::Program &program) {
     if (found == lines->end())
       return Status::badInput("the program's kernels for GPUs lack '" + name + "'");
     kernels.push_back(*found);
-    if (!found->onHost)
-      names.push_back(name);
+    names.push_back(name);
   }
   Result<std::vector<Handle>> entries = device->load(text, "the program's kernels for " + (*code)->features()->str(), names);
   if (!entries.ok())
     return entries.status();
-  size_t next = 0;
-  for (const GpuKernel &kernel : kernels)
-    functions.push_back(kernel.onHost ? nullptr : (*entries)[next++]);
-  return hostKernels.load(program, kernels);
+  functions = std::move(*entries);
+  return {};
 }
 
 Status CudaBackend::prepareLanes(const std::vector<size_t> &devices) {
   auto count = static_cast<uint32_t>(devices.size());
   for (uint32_t i = 0; i < count; ++i) {
-    ThreadWork &lane = *lanes.emplace_back(std::make_unique<ThreadWork>(*device, completions, rooms));
-    (void)lane.pinnedRoom(), (void)lane.deviceRoom();
+    ThreadWork &lane = *lanes.emplace_back(std::make_unique<ThreadWork>(*device, completions, roomBytes));
+    (void)lane.deviceRoom();
     enterLane(i);
     Status status = waitUntilDone(*this); // with what was noted
     enterLane(noLane);
@@ -159,7 +156,7 @@ std::string CudaBackend::takenBeside() const {
       text += (text.empty() ? "; " : ", ") + std::to_string(bytes) + " are taken by " + what;
   };
   say(givenBytes.load(), "the ranks and their messages");
-  say(rooms.device * lanes.size(), "what ranks compute in (scores of attention; workspaces of --products and --attention library)");
+  say(roomBytes * lanes.size(), "what ranks compute in (scores of attention; workspaces of --products and --attention library)");
   return text;
 }
 
@@ -236,10 +233,6 @@ Status CudaBackend::runKernel(uint32_t index, const DeviceAddress *buffers, size
   if (bufferCount != kernel.buffers.size())
     return Status(engine::Code::Internal, "kernel '" + kernel.name + "' has " + std::to_string(kernel.buffers.size()) + " buffers, not " +
                                               std::to_string(bufferCount));
-  if (kernel.onHost) {
-    hostKernels.start(index, kernel, buffers, context, work);
-    return {};
-  }
   DevicePointer numbers = work.context(context, contextCount);
   Handle stream = work.begin();
   if (!stream || !numbers)

@@ -4,7 +4,7 @@
 
 #include "engine/backends/cuda/CudaAttentions.h"
 #include "engine/backends/cuda/CudaProducts.h"
-#include "engine/backends/cuda/HostKernels.h"
+#include "engine/backends/cuda/KernelText.h"
 #include "engine/backends/cuda/NcclNetwork.h"
 #include "engine/device/Backend.h"
 
@@ -71,16 +71,15 @@ private:
   std::atomic<uint64_t> givenBytes{0}; ///< by `allocate`
   const uint64_t number;               ///< of this backend in the process, never given again
   std::mutex mutex;                    ///< of the threads
-  Rooms rooms;
+  uint64_t roomBytes = 0;              ///< of each lane
   std::map<std::thread::id, std::unique_ptr<ThreadWork>> threads;
   std::vector<std::unique_ptr<ThreadWork>> lanes;
   inline static thread_local std::pair<uint64_t, ThreadWork *> entered{0, nullptr}; ///< with the backend's number
   Completions completions;                  ///< goes before the memory of threads that it delivers from
   std::map<std::string, Handle> reductions; ///< by the names of kernels
   std::vector<GpuKernel> kernels;           ///< in the program's order
-  std::vector<Handle> functions;            ///< of each; null where the processor runs it
+  std::vector<Handle> functions;            ///< of each
   size_t contextCount = 0;                  ///< numbers in a kernel's context
-  HostKernels hostKernels;
   CudaProducts products;
   CudaAttentions attentions;
   NcclNetwork gpus;

@@ -209,11 +209,6 @@ Status CudaScores::take(const std::vector<GpuKernel> &all, const std::vector<Han
   for (size_t i = 0; i < kernels.size(); ++i) {
     ScoreKernel &kernel = kernels[i];
     kernel.lines = &all[kernel.number], kernel.entry = entries[kernel.number];
-    if (kernel.lines->onHost)
-      return Status::badInput(
-          "changes its scores by kernel '" + kernel.lines->name +
-          "', which calls the C library (sin, cos; in float64 exp, log, tanh and erf too): the cuda backend cannot do that yet, run the "
-          "program with --backend cpu");
     if (!kernel.lines->many || kernel.lines->buffers.size() != kernel.buffers)
       return Status::badInput("changes its scores by kernel '" + kernel.lines->name + "', whose entry is of another kind: compile it anew");
   }

@@ -1,4 +1,4 @@
-// Reads `// kernel NAME threads T rows R extent E [many] : TYPE[COUNT] ... -> TYPE[COUNT] ... inplace R=O ...`, or `host` for the numbers.
+// Reads `// kernel NAME threads T rows R extent E [many] : TYPE[COUNT] ... -> TYPE[COUNT] ... inplace R=O ...`.
 #include "engine/backends/cuda/KernelText.h"
 
 #include <sstream>
@@ -24,13 +24,10 @@ Result<std::vector<GpuKernel>> readKernelLines(const std::string &text) {
     std::istringstream words(line.substr(10));
     std::string word;
     words >> kernel.name >> word;
-    kernel.onHost = word == "host";
-    if (!kernel.onHost)
-      words >> kernel.threads >> word >> kernel.rows >> word >> kernel.extent;
-    words >> word;
-    if (word == "many" && !kernel.onHost)
+    words >> kernel.threads >> word >> kernel.rows >> word >> kernel.extent >> word;
+    if (word == "many")
       kernel.many = true, words >> word;
-    bool good = word == ":" && (kernel.onHost || (kernel.threads > 0 && kernel.rows > 0 && kernel.extent > 0));
+    bool good = word == ":" && kernel.threads > 0 && kernel.rows > 0 && kernel.extent > 0;
     while (good && words >> word && word != "->" && word != "inplace")
       kernel.buffers.push_back({word.substr(0, word.find('[')), std::stoull(word.substr(word.find('[') + 1))});
     kernel.operands = kernel.buffers.size();

@@ -20,8 +20,7 @@ struct KernelBuffer {
 
 struct GpuKernel {
   std::string name;
-  bool onHost = false; ///< it has no entry
-  bool many = false;   ///< it does many blocks of scores at once
+  bool many = false; ///< it does many blocks of scores at once
   unsigned threads = 0, rows = 0;
   int64_t extent = 0;
   std::vector<KernelBuffer> buffers; ///< operands, then results

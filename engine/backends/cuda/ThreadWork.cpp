@@ -10,8 +10,8 @@ namespace {
 constexpr uint64_t stagingBytes = uint64_t{4} << 20;
 } // namespace
 
-ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions, const Rooms &rooms)
-    : device(device), completions(completions), rooms(rooms), queue(completions.addQueue()) {}
+ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions, const uint64_t &roomBytes)
+    : device(device), completions(completions), roomBytes(roomBytes), queue(completions.addQueue()) {}
 
 ThreadWork::~ThreadWork() {
   const Functions &call = device.cuda().call();
@@ -22,8 +22,6 @@ ThreadWork::~ThreadWork() {
   }
   for (const auto &made : recordings)
     call.graphExecDestroy(made->executable);
-  if (pinned)
-    device.releasePinned(pinned);
   if (room)
     device.release(room);
   for (DevicePointer memory : contextMemory)
@@ -150,19 +148,10 @@ void ThreadWork::sendChanges(Copy &copy, const int64_t *numbers, Handle to) {
   }
 }
 
-uint8_t *ThreadWork::pinnedRoom() {
-  if (pinned || rooms.pinned == 0)
-    return pinned;
-  Result<void *> memory = device.allocatePinned(rooms.pinned, "kernels that the processor runs");
-  if (!memory.ok())
-    return note(memory.status()), nullptr;
-  return pinned = static_cast<uint8_t *>(*memory);
-}
-
 DevicePointer ThreadWork::deviceRoom() {
-  if (room || rooms.device == 0)
+  if (room || roomBytes == 0)
     return room;
-  Result<DevicePointer> memory = device.allocate(rooms.device, "scores of attention and workspaces of matrix products");
+  Result<DevicePointer> memory = device.allocate(roomBytes, "scores of attention and workspaces of matrix products");
   if (!memory.ok())
     return note(memory.status()), 0;
   return room = *memory;

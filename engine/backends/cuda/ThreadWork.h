@@ -12,17 +12,12 @@ namespace npar::engine::cuda {
 /// Device memory that a lane takes at a time for contexts of kernels: once for most programs.
 constexpr uint64_t contextMemoryBytes = uint64_t{1} << 16;
 
-/// Bytes of memory that what is started in a stream uses by turns: page-locked for kernels that the processor runs; on the device for
-/// scores of attention and for what matrix products work in.
-struct Rooms {
-  uint64_t pinned = 0, device = 0;
-};
-
 /// Of one thread at a time. Errors of what is started are kept until somebody asks when it is done.
 class ThreadWork {
 public:
-  /// `rooms` are known when they are first asked for.
-  ThreadWork(const CudaDevice &device, Completions &completions, const Rooms &rooms);
+  /// `roomBytes` are known when they are first asked for: of device memory that what is started in the stream uses by turns, for scores of
+  /// attention and for what matrix products work in.
+  ThreadWork(const CudaDevice &device, Completions &completions, const uint64_t &roomBytes);
   ~ThreadWork();
   ThreadWork(const ThreadWork &) = delete;
 
@@ -39,8 +34,7 @@ public:
   DevicePointer context(const int64_t *numbers, size_t count);
   void whenDone(Completion &completion);
 
-  /// The stream's own, taken when it is first asked for. Null or 0 where there is none; that is noted.
-  uint8_t *pinnedRoom();
+  /// The stream's own, taken when it is first asked for. 0 where there is none; that is noted.
   DevicePointer deviceRoom();
 
   /// Keeps what is started from now on as a CUDA graph instead of starting it, but for the contents of contexts.
@@ -49,15 +43,11 @@ public:
   Result<uint32_t> endRecording();
   /// Starts the graph, with the numbers that contexts have now.
   void replay(uint32_t recording);
-  /// Whether it is being recorded: then the stream's own functions are called whenever the graph is, with this data, which stays.
-  bool isRecording() const { return recording != nullptr; }
-  void keepWithRecording(std::shared_ptr<void> data) { recording->kept.push_back(std::move(data)); }
 
 private:
   struct Recording {
     Handle executable = nullptr;
     std::set<const int64_t *> contexts; ///< that its kernels read
-    std::vector<std::shared_ptr<void>> kept;
   };
   struct Copy {
     DevicePointer memory;
@@ -70,7 +60,7 @@ private:
 
   const CudaDevice &device;
   Completions &completions;
-  const Rooms &rooms;
+  const uint64_t &roomBytes;
   size_t queue;
   Handle stream = nullptr;
   Status failed;
@@ -80,7 +70,6 @@ private:
   std::map<const int64_t *, Copy> contexts;
   std::vector<DevicePointer> contextMemory;
   uint64_t contextsUsed = 0; ///< bytes of the last piece of it
-  uint8_t *pinned = nullptr;
   DevicePointer room = 0;
   std::unique_ptr<Recording> recording; ///< the one that is being made
   std::vector<std::unique_ptr<Recording>> recordings;

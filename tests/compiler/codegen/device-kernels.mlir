@@ -92,9 +92,11 @@ rank.kernel @bins attributes {extent = 1 : i64, flops = 4.0 : f64} {
 }
 
 // -----
-// The C library's functions are the processor's.
-// PTX: // kernel powers host : f64[32] -> f64[32]
-// PTX-NOT: .entry powers
+// Functions in double are arithmetic, too: nothing is called.
+// PTX: // kernel powers threads 64 rows 8 extent 1 : f64[32] -> f64[32]
+// PTX-LABEL: .visible .entry powers(
+// PTX-COUNT-11: fma.rn.f64
+// PTX-NOT: call
 rank.kernel @powers attributes {extent = 1 : i64, flops = 4.0 : f64} {
 ^bb0(%x: tensor<32xf64, #nn.axes<embed>>):
   %y = nn.exp %x : (tensor<32xf64, #nn.axes<embed>>) -> tensor<32xf64, #nn.axes<embed>>
@@ -120,8 +122,10 @@ rank.kernel @adamw attributes {extent = 12 : i64, flops = 768.0 : f64} {
 }
 
 // -----
-// PTX: // kernel corrections host : -> f64[1] f64[1]
-// PTX-NOT: .entry corrections
+// The powers of Adam's bias corrections.
+// PTX: // kernel corrections threads 64 rows 64 extent 1 : -> f64[1] f64[1]
+// PTX-LABEL: .visible .entry corrections(
+// PTX-NOT: call
 !s = tensor<f64, #nn.axes<>>
 rank.kernel @corrections attributes {extent = 1 : i64, flops = 1.0 : f64} {
 ^bb0:

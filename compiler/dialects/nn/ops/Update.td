@@ -59,8 +59,8 @@ def Nn_LearningRateOp : Nn_PureOp<"learning_rate", [Nn_Lowerable]> {
 def Nn_BiasCorrectionsOp : Nn_PureOp<"bias_corrections", [Nn_Lowerable]> {
   let summary = "what Adam's moments are divided by at training step t: 1 - beta1^(t + 1), and the root of 1 - beta2^(t + 1)";
   let description = [{
-    t is the data step, or `counted` where steps can be skipped (RULES.md#N7). The powers are the C library's, which a GPU does not have, so
-    they are values of their own, which no kernel over a parameter computes.
+    t is the data step, or `counted` where steps can be skipped (RULES.md#N7). The powers are of effort `Much`, so they are
+    values of their own, computed once, and no kernel over a parameter computes them.
     ```mlir
     %mean, %root = nn.bias_corrections {beta1 = 0.9, beta2 = 0.95} : tensor<f64, #nn.axes<>>, tensor<f64, #nn.axes<>>
     ```

@@ -13,7 +13,7 @@ using namespace npar::engine;
 TEST(KernelText, ReadsLaunches) {
   auto kernels = readKernelLines("// npar kernels sm_90\n// kernel add_0 threads 64 rows 4 extent 80 : f32[96] i32[8] -> bf16[96] f64[1] "
                                  "inplace 0=0 inplace 1=3\n// kernel scores_0 threads 64 rows 4 extent 32 many : f32[8] -> f32[8]\n"
-                                 "// kernel learning_rate_0 host : -> f64[1]\n.version 8.1\n// kernel no\n");
+                                 "// kernel learning_rate_0 threads 64 rows 64 extent 1 : -> f64[1]\n.version 8.1\n// kernel no\n");
   ASSERT_TRUE(kernels.ok()) << kernels.status().message();
   ASSERT_EQ(kernels->size(), 3u);
   const GpuKernel &add = (*kernels)[0];
@@ -28,10 +28,10 @@ TEST(KernelText, ReadsLaunches) {
   EXPECT_FALSE(add.many);
   EXPECT_TRUE((*kernels)[1].many);
   EXPECT_EQ((*kernels)[1].buffers.size(), 2u);
-  EXPECT_TRUE((*kernels)[2].onHost);
   EXPECT_EQ((*kernels)[2].operands, 0u);
   EXPECT_FALSE(readKernelLines(".version 8.1\n").ok());
   EXPECT_FALSE(readKernelLines("// npar kernels sm_90\n// kernel add_0 threads 64\n").ok());
+  EXPECT_FALSE(readKernelLines("// npar kernels sm_90\n// kernel add_0 host : -> f64[1]\n").ok()); // of an npar before this one
 }
 
 // Infinities, NaNs, denormals and both zeros come in every type of floats; integers stay below the bound.

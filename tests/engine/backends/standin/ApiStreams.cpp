@@ -157,25 +157,6 @@ NPAR_STANDIN_CALL Code cuStreamWaitEvent(Handle handle, Handle eventHandle, unsi
   });
 }
 
-NPAR_STANDIN_CALL Code cuLaunchHostFunc(Handle handle, HostFunction function, void *data) {
-  NPAR_STANDIN_MAY_BE_LEFT_OUT
-  return withStream(handle, [&](Call &call, Stream &stream) {
-    if (!function)
-      return Code::InvalidValue;
-    Driver &driver = call.driver;
-    driver.enqueue(stream, [&driver, function, data]() -> Outcome {
-      letHostSee(driver);
-      setInsideHostFunction(true);
-      function(data);
-      setInsideHostFunction(false);
-      return {};
-    });
-    if (!stream.capture)
-      driver.queue.linger(call.lock, stream.last); // what it was given may be gone when the call returns
-    return Code::Success;
-  });
-}
-
 NPAR_STANDIN_CALL Code cuStreamWriteValue32(Handle stream, DevicePointer address, uint32_t value, unsigned flags) {
   return writeValue(stream, address, value, flags);
 }

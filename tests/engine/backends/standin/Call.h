@@ -34,8 +34,6 @@ Code refuse(Code code, const char *why);
 
 /// Calls `body(driver)` locked, if the driver was initialized.
 template <typename Body> Code withDriver(Body body) {
-  if (insideHostFunction())
-    return refuse(Code::NotPermitted, "a function of cuLaunchHostFunc may call nothing");
   Driver &driver = Driver::instance();
   std::unique_lock<std::mutex> lock(driver.queue.mutex);
   return driver.initialized ? body(driver) : Code::NotInitialized;
@@ -43,8 +41,6 @@ template <typename Body> Code withDriver(Body body) {
 
 /// Calls `body(call)` if there is a current context and it works.
 template <typename Body> Code withContext(Body body) {
-  if (insideHostFunction())
-    return refuse(Code::NotPermitted, "a function of cuLaunchHostFunc may call nothing");
   Driver &driver = Driver::instance();
   std::unique_lock<std::mutex> lock(driver.queue.mutex);
   if (!driver.initialized)

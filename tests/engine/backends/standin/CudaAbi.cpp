@@ -32,7 +32,6 @@ constexpr Words allWords[] = {
     {Code::HostMemoryNotRegistered, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region"},
     {Code::MisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {Code::LaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {Code::NotPermitted, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {Code::NotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {Code::StreamCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
     {Code::StreamCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},

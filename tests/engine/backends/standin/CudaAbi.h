@@ -30,7 +30,6 @@ enum class Code : int {
   HostMemoryNotRegistered = 713,
   MisalignedAddress = 716,
   LaunchFailed = 719,
-  NotPermitted = 800,
   NotSupported = 801,
   StreamCaptureUnsupported = 900,
   StreamCaptureInvalidated = 901,
@@ -46,7 +45,6 @@ enum class Code : int {
 using DevicePointer = unsigned long long; ///< CUdeviceptr
 using DeviceNumber = int;                 ///< CUdevice
 using Handle = void *; ///< CUcontext, CUmodule, CUfunction, CUstream, CUevent, CUgraph, CUgraphExec: never dereferenced, never used twice
-using HostFunction = void (*)(void *); ///< CUhostFn
 
 constexpr uintptr_t legacyStream = 1, perThreadStream = 2; ///< CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
 

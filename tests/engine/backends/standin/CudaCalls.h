@@ -57,7 +57,6 @@ npar::standin::Code cuStreamDestroy_v2(npar::standin::Handle handle);
 npar::standin::Code cuStreamQuery(npar::standin::Handle handle);
 npar::standin::Code cuStreamSynchronize(npar::standin::Handle handle);
 npar::standin::Code cuStreamWaitEvent(npar::standin::Handle handle, npar::standin::Handle eventHandle, unsigned flags);
-npar::standin::Code cuLaunchHostFunc(npar::standin::Handle handle, npar::standin::HostFunction function, void *data);
 npar::standin::Code cuStreamWriteValue32(npar::standin::Handle stream, npar::standin::DevicePointer address, uint32_t value,
                                          unsigned flags);
 npar::standin::Code cuStreamWriteValue32_v2(npar::standin::Handle stream, npar::standin::DevicePointer address, uint32_t value,

@@ -7,13 +7,8 @@
 namespace npar::standin {
 
 namespace {
-thread_local bool inHostFunction = false;
 constexpr auto pollInterval = std::chrono::microseconds(50); ///< of memory that work waits for
-constexpr auto moment = std::chrono::milliseconds(2);        ///< for which a call waits for what it has started
 } // namespace
-
-bool insideHostFunction() { return inHostFunction; }
-void setInsideHostFunction(bool inside) { inHostFunction = inside; }
 
 void Device::fail(Outcome outcome) {
   if (failed != Code::Success)
@@ -90,19 +85,6 @@ void Queue::wait(std::unique_lock<std::mutex> &lock, WorkPointer work) {
     changed.wait(lock, [&] { return work->ended; });
   }
   see(*work);
-}
-
-void Queue::linger(std::unique_lock<std::mutex> &lock, WorkPointer work) {
-  if (work->ended || draw(4) != 0)
-    return;
-  want(work);
-  ++work->waiting;
-  ++waiting;
-  woken.notify_all();
-  if (!changed.wait_for(lock, moment, [&] { return work->ended; })) {
-    --work->waiting;
-    --waiting;
-  }
 }
 
 bool Queue::query(const WorkPointer &work) {

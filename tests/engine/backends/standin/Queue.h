@@ -53,8 +53,6 @@ public:
   WorkPointer add(Device &device, std::vector<WorkPointer> before, std::function<Outcome()> action, std::function<bool()> condition = {});
   /// Blocks until the work has ended, or its device has failed. Null has ended.
   void wait(std::unique_lock<std::mutex> &lock, WorkPointer work);
-  /// Sometimes lets the work go on at once and blocks until it has ended, but for a moment only: a call may return that late.
-  void linger(std::unique_lock<std::mutex> &lock, WorkPointer work);
   /// Whether it is seen to have ended: false some times after that, until the host knows it from elsewhere.
   bool query(const WorkPointer &work);
   /// The host learns, by a way of its own, that everything has ended which has: queries say so from now on.
@@ -83,9 +81,5 @@ private:
   bool stopping = false;
   std::thread thread;
 };
-
-/// Whether this thread runs a function of cuLaunchHostFunc, which may call nothing.
-bool insideHostFunction();
-void setInsideHostFunction(bool inside);
 
 } // namespace npar::standin

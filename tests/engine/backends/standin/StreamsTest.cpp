@@ -109,48 +109,6 @@ TEST_F(StreamsTest, ContextWaitsForAll) {
             0u);
 }
 
-// A host function comes in its stream's order and may call nothing.
-TEST_F(StreamsTest, HostFunctions) {
-  struct Seen {
-    uint32_t *word;
-    std::atomic<uint32_t> value{0};
-    Code call = Code::Success;
-  } seen{pinned<uint32_t>(1)};
-  Handle one = stream(), copied = event();
-  DevicePointer memory = allocate(4);
-  cuMemsetD32Async(memory, 9, 1, one);
-  cuMemcpyDtoHAsync_v2(seen.word, memory, 4, one);
-  cuEventRecord(copied, one);
-  cuLaunchHostFunc(
-      one,
-      [](void *data) {
-        auto *seen = static_cast<Seen *>(data);
-        seen->call = cuCtxSynchronize();
-        seen->value = *seen->word;
-      },
-      &seen);
-  while (seen.value == 0) // nobody asks the driver, and yet it goes on
-    std::this_thread::yield();
-  EXPECT_EQ(seen.value, 9u);
-  EXPECT_EQ(cuEventQuery(copied), Code::Success); // the host knows it already
-  EXPECT_EQ(seen.call, Code::NotPermitted);
-}
-
-// Whoever hands one over cannot know whether it has run when the call returns.
-TEST_F(StreamsTest, HostFunctionsMayHaveRunWhenTheCallReturns) {
-  Handle one = stream();
-  int had = 0;
-  for (int i = 0; i < 200; ++i) {
-    std::atomic<bool> ran{false};
-    cuLaunchHostFunc(
-        one, [](void *data) { *static_cast<std::atomic<bool> *>(data) = true; }, &ran);
-    had += ran;
-    cuStreamSynchronize(one);
-  }
-  EXPECT_GT(had, 0);
-  EXPECT_LT(had, 200);
-}
-
 // Values in memory: one stream waits for what another one, or the host, writes.
 TEST_F(StreamsTest, Values) {
   Handle one = stream(), two = stream();
