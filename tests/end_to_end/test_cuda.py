@@ -290,6 +290,8 @@ class CudaTest(DriverTest):
                 launched = [sum(map(int, re.findall(r"(\d+) calls of cuGraphLaunch", each.error))) for each in done]
                 self.assertEqual(launched[:2], [0, 0])
                 self.assertGreater(launched[2], 0)
+        if LONG:  # in float64, and on one rank in its own type
+            self.npar("verify", "t5", *settings(vocab=64, length=8, width=16, inner=32, heads=2, head_dim=8, depth=1, batch=4), "--backend", "cuda", "--gpus", 2, env=self.devices)
         checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", "--gpus", 2, "--cuda-graph", env=self.devices).output
         self.assertIn("in f32: loss", checks)
 

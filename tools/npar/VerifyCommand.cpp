@@ -72,6 +72,8 @@ ExitCode checkRoom(const Job &job, int threads, const std::vector<ProgramPointer
 engine::Result<std::unique_ptr<engine::Session>> createSession(Job *job, const ProgramPointer &program, engine::SessionOptions options) {
   Waiting waiting("setting up");
   options.onPhase = [&](const std::string &name) { waiting.phase(name); };
+  if (!job)
+    options.gpus = 1; // it has one rank
   return job ? job->createSession(program, options) : engine::Session::create(program, options);
 }
 
