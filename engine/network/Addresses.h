@@ -31,7 +31,8 @@ struct Listener {
 /// At any free port of the loopback, or of all addresses; or at `port`, which must be free.
 Result<Listener> listenAt(bool loopbackOnly, uint16_t port = 0);
 
-/// The IPv4 addresses of a host by its name, or the one that is written there.
+/// The IPv4 addresses of a host by its name, or the one that is written there. "localhost" is the loopback without being looked
+/// up (RFC 6761, 6.3.3): a host without /etc/hosts has no other way to know it.
 Result<std::vector<uint32_t>> addressesOf(const std::string &host);
 
 /// Tries the addresses one after the other until `deadline` (seconds of the steady clock).
