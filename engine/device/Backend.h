@@ -101,6 +101,14 @@ public:
   /// Runs a whole kernel on `bufferCount` buffers; `bytes` moved by it tell whether splitting it over workers pays. `buffers` and `context`
   /// stay valid until the work is done.
   virtual Status runKernel(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, const int64_t *context, uint64_t bytes) = 0;
+  /// Runs a kernel on `count` lists of `bufferCount` buffers, which stand one after the other; none has memory that another one writes.
+  virtual Status runKernels(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, size_t count, const int64_t *context,
+                            uint64_t bytes) {
+    Status status;
+    for (size_t i = 0; i < count && status.ok(); ++i)
+      status = runKernel(kernel, buffers + i * bufferCount, bufferCount, context, bytes / count);
+    return status;
+  }
   /// C (+)= A B for every index of the batch list.
   virtual Status runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) = 0;
   /// Attention or its gradient for every index of the batch list. `buffers`, the step's operands in their order, and `context`, which is

@@ -71,7 +71,11 @@ struct Executor::State {
     return &contexts[(size_t(node.local) * size_t(program.micro_count()) + node.micro) * contextSize];
   }
   bool began(uint32_t index);
+  void gatherGroups();
   Status startWork(const StepNode &node);
+  Status startGroup(uint32_t first);
+  /// The last of those that are started together with this one.
+  uint32_t endOfGroup(uint32_t first) const;
   bool runChain(uint32_t chain);
   void runNode(uint32_t index);
   void startLane(uint32_t chain);
@@ -98,8 +102,10 @@ struct Executor::State {
   std::vector<int64_t> contexts; ///< one per rank of the session and micro-batch, contextSize each
   size_t contextSize = 0;
   StepChains chains;
-  std::vector<uint32_t> recordings; ///< by chain, of its lane; noIndex: there is none
-  bool records = false;             ///< in this step: everything has been started once
+  std::vector<DeviceAddress> groupBuffers; ///< of steps that are started together, one after the other
+  std::vector<size_t> firstGroupBuffer;    ///< by step, the first of each group
+  std::vector<uint32_t> recordings;        ///< by chain, of its lane; noIndex: there is none
+  bool records = false;                    ///< in this step: everything has been started once
   std::unique_ptr<ChainRunner> runner;
   std::deque<Started> startedNodes;
   std::vector<uint32_t> startedOf; ///< by node: its place in startedNodes; noIndex where no completion tells of it
@@ -124,6 +130,7 @@ void Executor::State::build() {
       if (graph.nodes[i].communicates())
         operations.at(i).completion = &started;
     }
+  gatherGroups();
   recordings.assign(chains.heads.size(), noIndex);
   runner = std::make_unique<ChainRunner>(arena, chains.count, chains.edges, [this](uint32_t chain) { return runChain(chain); });
   fillContexts();
@@ -131,6 +138,28 @@ void Executor::State::build() {
     timeline = planTimeline(graph, operations);
   if (options.trace)
     registerTrace(program, graph, operations, *options.trace, labelIds, laneIds);
+}
+
+void Executor::State::gatherGroups() {
+  firstGroupBuffer.assign(graph.nodes.size(), 0);
+  for (uint32_t first = 0; first < graph.nodes.size(); ++first) {
+    if (chains.together[first] == 1)
+      continue;
+    firstGroupBuffer[first] = groupBuffers.size();
+    uint32_t index = first;
+    for (uint32_t i = 0; i < chains.together[first]; ++i, index = chains.next[index]) {
+      const StepNode &node = graph.nodes[index];
+      auto begin = graph.buffers.begin() + node.firstBuffer;
+      groupBuffers.insert(groupBuffers.end(), begin, begin + node.inputs + node.outputs);
+    }
+  }
+}
+
+uint32_t Executor::State::endOfGroup(uint32_t first) const {
+  uint32_t last = first;
+  for (uint32_t i = 1; i < chains.together[first]; ++i)
+    last = chains.next[last];
+  return last;
 }
 
 /// Contexts of kernels and attention: {data step, micro index, seed, coordinates...}.
@@ -176,6 +205,15 @@ Status Executor::State::startWork(const StepNode &node) {
     break; // the communicator's
   }
   return Status(Code::Internal, "this step is no work for a backend");
+}
+
+Status Executor::State::startGroup(uint32_t first) {
+  const StepNode &node = graph.nodes[first];
+  uint32_t count = chains.together[first];
+  if (count == 1)
+    return startWork(node);
+  return backend.runKernels(node.payload, groupBuffers.data() + firstGroupBuffer[first], size_t(node.inputs) + node.outputs, count,
+                            contextOf(node), node.bytes * count);
 }
 
 /// False where it has ended in a completion, or will.
@@ -229,10 +267,15 @@ void Executor::State::startLane(uint32_t chain) {
     if (Status status = record(chain); !status.ok())
       fail(head, status);
   uint32_t last = head;
-  for (uint32_t index = head; index != noIndex; last = index, index = chains.next[index])
-    if (began(index) && recordings[chain] == noIndex)
-      if (Status status = startWork(graph.nodes[index]); !status.ok())
-        fail(index, status);
+  for (uint32_t first = head; first != noIndex; first = chains.next[last]) {
+    last = endOfGroup(first);
+    bool starts = began(first);
+    for (uint32_t index = first; index != last;)
+      starts &= began(index = chains.next[index]);
+    if (starts && recordings[chain] == noIndex)
+      if (Status status = startGroup(first); !status.ok())
+        fail(first, status);
+  }
   if (recordings[chain] != noIndex && !failure.happened())
     backend.replay(recordings[chain]);
   if (startedOf[last] != noIndex) {
@@ -255,9 +298,9 @@ Status Executor::State::record(uint32_t chain) {
     return {};
   backend.beginRecording();
   Status status;
-  for (uint32_t index = chains.heads[chain]; index != noIndex && status.ok(); index = chains.next[index])
-    if (!graph.nodes[index].joins())
-      status = startWork(graph.nodes[index]);
+  for (uint32_t first = chains.heads[chain]; first != noIndex && status.ok(); first = chains.next[endOfGroup(first)])
+    if (!graph.nodes[first].joins())
+      status = startGroup(first);
   Result<uint32_t> recording = backend.endRecording();
   if (status.ok() && !recording.ok())
     status = recording.status();

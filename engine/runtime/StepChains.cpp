@@ -55,6 +55,67 @@ std::vector<std::vector<uint32_t>> orderLanes(const program::Program &program, c
   return lanes;
 }
 
+/// Brings equal kernels of a lane together.
+class KernelGroups {
+public:
+  /// `begins` and `ends`: of pieces of lanes, whose first and last steps stay where they are.
+  KernelGroups(const StepGraph &graph, const std::vector<bool> &begins, const std::vector<bool> &ends)
+      : graph(graph), begins(begins), ends(ends), together(graph.nodes.size(), 1), waits(graph.nodes.size()) {}
+
+  void arrange(std::vector<uint32_t> &lane) {
+    for (size_t at = 0; at < lane.size(); ++at) {
+      uint32_t step = lane[at];
+      bool isKernel = !graph.nodes[step].joins() && graph.nodes[step].kind == program::StepKind::Kernel && !ends[step];
+      if (!isKernel || !joinsWindow(step))
+        close(lane, at);
+      if (!isKernel)
+        continue;
+      window.push_back(step);
+      for (uint32_t e = graph.firstSuccessor[step]; e < graph.firstSuccessor[step + 1]; ++e)
+        waits[graph.successors[e]] = windowNumber;
+    }
+    close(lane, lane.size());
+  }
+  std::vector<uint32_t> take() { return std::move(together); }
+
+private:
+  static constexpr uint32_t most = 65535; ///< that a launch can have
+
+  bool joinsWindow(uint32_t step) const {
+    if (window.empty())
+      return true;
+    const StepNode &node = graph.nodes[step], &first = graph.nodes[window[0]];
+    return node.task == first.task && node.micro == first.micro && !begins[step] && waits[step] != windowNumber;
+  }
+
+  /// The window's steps stand before `end`; the first of each kernel keeps its turn.
+  void close(std::vector<uint32_t> &lane, size_t end) {
+    std::vector<std::vector<uint32_t>> groups;
+    std::map<uint32_t, size_t> groupOf; // by kernel: the last one
+    for (uint32_t step : window) {
+      auto [known, isNew] = groupOf.try_emplace(graph.nodes[step].payload, groups.size());
+      if (!isNew && groups[known->second].size() == most)
+        known->second = groups.size(), isNew = true;
+      if (isNew)
+        groups.emplace_back();
+      groups[known->second].push_back(step);
+    }
+    auto place = lane.begin() + static_cast<std::ptrdiff_t>(end - window.size());
+    for (const std::vector<uint32_t> &group : groups) {
+      together[group[0]] = static_cast<uint32_t>(group.size());
+      place = std::copy(group.begin(), group.end(), place);
+    }
+    window.clear();
+    ++windowNumber;
+  }
+
+  const StepGraph &graph;
+  const std::vector<bool> &begins, &ends;
+  std::vector<uint32_t> together, window;
+  std::vector<uint32_t> waits; ///< by step: the last window that it waits for
+  uint32_t windowNumber = 1;
+};
+
 } // namespace
 
 StepChains workerChains(const StepGraph &graph) {
@@ -64,6 +125,7 @@ StepChains workerChains(const StepGraph &graph) {
     detaches.push_back(node.communicates());
   chains.next = chainsOf(graph, detaches);
   std::vector<uint32_t> chainOf = numberChains(chains);
+  chains.together.assign(graph.nodes.size(), 1);
   chains.releases.assign(graph.nodes.size(), noIndex);
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     if (detaches[i])
@@ -89,7 +151,11 @@ StepChains laneChains(const program::Program &program, const StepGraph &graph, L
     for (size_t at = 0; at < lane.size(); ++at)
       if (at + 1 == lane.size() || eachAlone || (cut == LaneCut::Tasks && graph.nodes[lane[at]].task != graph.nodes[lane[at + 1]].task))
         ends[lane[at]] = true;
+  KernelGroups groups(graph, begins, ends);
+  for (std::vector<uint32_t> &lane : lanes)
+    groups.arrange(lane);
   StepChains chains;
+  chains.together = groups.take();
   chains.next.assign(count, noIndex);
   for (const std::vector<uint32_t> &lane : lanes)
     for (size_t at = 0; at + 1 < lane.size(); ++at)

@@ -15,6 +15,7 @@ struct StepChains {
   uint32_t count = 0;             ///< with the ends
   std::vector<uint32_t> heads;    ///< of each chain with steps, the first one
   std::vector<uint32_t> next;     ///< by step: the one after it in its chain, or noIndex
+  std::vector<uint32_t> together; ///< by step: so many from it on in its chain are one kernel, each on memory that no other one writes
   std::vector<uint32_t> releases; ///< by step: the chain that its completion ends, or noIndex where it is done when it was started
   std::vector<std::pair<uint32_t, uint32_t>> edges; ///< the second waits for the first
 };
@@ -35,7 +36,9 @@ enum class LaneCut : uint8_t {
 /// waits for a step, for only these wait for completions.
 ///
 /// The order is that of the program's steps and communication sorted together (EventGraph), so it adds no circle to those that the program
-/// was proved not to have: a rank's communication has one order already, and a lane's steps stand in it where they stood in the sort.
+/// was proved not to have: a rank's communication has one order already, and a lane's steps stand in it where they stood in the sort. In a
+/// piece, kernels of a task of which none waits for another stand next to those that are the same, as `together`: a device may do these at
+/// once, such as the updates of all parameters of one size.
 StepChains laneChains(const program::Program &program, const StepGraph &graph, LaneCut cut);
 
 } // namespace npar::engine

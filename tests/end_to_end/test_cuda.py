@@ -145,6 +145,20 @@ class CudaTest(DriverTest):
             self.assertEqual(json.loads(done.output)["parameter_hash"], processor)
             self.assertEqual(sum(map(int, re.findall(r"(\d+) calls of cuGraphLaunch", done.error))), launched)  # a rank alone: all of a step
 
+    def test_parameters_of_a_size_are_updated_at_once(self):
+        """Also the squares of their gradients: a place in the code launches kernels, but no more of them where the model is deeper."""
+        launched = []
+        for depth in (1, 3):
+            run = ["run", "gpt2", *settings(SMALL, depth=depth), "--plan", "none", "--random-data", "--steps", 1, "--quiet", "--backend", "cuda"]
+            error = self.npar(*run, env=dict(self.devices, NPAR_STANDIN_SITES="1")).error
+            launched.append({(place, int(count)) for count, place in re.findall(r"(\d+) calls of cuLaunchKernel@(\w+)", error)})
+        [(_, count)] = launched[0] & launched[1]
+        program = self.folder / "model.npx"
+        self.npar("compile", "gpt2", *settings(SMALL, depth=3), "--plan", "none", "--target", "cuda:sm_80", "-o", program)
+        shapes = len(re.findall(rb"// kernel \w+ threads \d+ rows \d+ extent \d+ many", program.read_bytes()))
+        self.assertGreater(shapes, 8)
+        self.assertIn(count, range(shapes, shapes + 4))  # more where one waits for another
+
     def test_sums_of_the_library(self):
         """Under `reduce library` NCCL adds, in another order where a group has more than two ranks. Nothing else changes a bit."""
         self.devices["NPAR_STANDIN_SITES"] = "1"

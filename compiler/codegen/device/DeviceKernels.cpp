@@ -59,6 +59,11 @@ static bool isOfScores(rank::KernelOp kernel) {
   return llvm::any_of(kernel.getOperandTypes(), [&](Type type) { return nn::hasAxis(type, query); });
 }
 
+/// Whether it updates a parameter or squares its gradient: a model has many of one size, and all of them are done at once.
+static bool isOfParameter(rank::KernelOp kernel) {
+  return onlyOp<rank::SquareSumOp>(kernel) || kernel.walk([](nn::AdamwOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture) {
   module.getContext()->loadAllAvailableDialects();
   dist::MeshAttr mesh = dist::meshOf(module);
@@ -76,7 +81,7 @@ FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture
     if (failed(team))
       return failure();
     auto buffers = static_cast<int64_t>(kernel.getOperandTypes().size() + kernel.getResultTypes().size());
-    bool many = isOfScores(kernel);
+    bool many = isOfScores(kernel) || isOfParameter(kernel);
     FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, blockThreads, many);
     if (failed(entry))
       return failure();

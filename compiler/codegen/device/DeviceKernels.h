@@ -16,9 +16,9 @@ namespace npar::codegen {
 /// array of pointers by value, to the operands and then the results (types and element counts are given), in that order, each aligned to
 /// its element, and a pointer to the context (Codegen.h) in device memory. `inplace` pairs a result with an operand that it may lie on.
 ///
-/// A kernel that attention changes scores by has the word `many` after its extent. It does a block of scores for each y of its grid: its
-/// entry takes the address of such an array of pointers in device memory, for the first block, the distance in bytes from there to that of
-/// the next one, and the context.
+/// A kernel that attention changes scores by, or that does what all parameters need (squares of gradients, updates), has the word `many`
+/// after its extent. It does a block of scores, or a parameter, for each y of its grid: its entry takes the address of such an array of
+/// pointers in device memory, for the first of them, the distance in bytes from there to that of the next one, and the context.
 mlir::FailureOr<std::string> emitDeviceKernels(mlir::ModuleOp module, llvm::StringRef architecture);
 
 /// A kernel's loops as they suit a GPU, still on vectors.

@@ -67,7 +67,8 @@ static void addEntry(llvm::Function &body, StringRef name, int64_t buffers, int6
   b.CreateRetVoid();
 }
 
-// The entry of a kernel for many blocks of scores. The pointers are copied, which makes registers of them: no store can change them.
+// The entry of a kernel for many: blocks of scores, parameters. The pointers are copied, which makes registers of them: no store can change
+// them. They are to the device's own memory.
 static void addEntryOfMany(llvm::Function &body, StringRef name, int64_t buffers, int64_t blockThreads) {
   llvm::LLVMContext &context = body.getContext();
   auto *pointer = llvm::PointerType::get(context, 0);
@@ -78,8 +79,10 @@ static void addEntryOfMany(llvm::Function &body, StringRef name, int64_t buffers
   auto *global = llvm::PointerType::get(context, 1);
   llvm::Value *table = b.CreatePtrAdd(b.CreateAddrSpaceCast(entry->getArg(0), global), b.CreateMul(block, entry->getArg(1)));
   llvm::Value *own = b.CreateAlloca(llvm::ArrayType::get(pointer, buffers));
-  for (int64_t i = 0; i < buffers; ++i)
-    b.CreateStore(b.CreateLoad(pointer, b.CreateConstInBoundsGEP1_64(pointer, table, i)), b.CreateConstInBoundsGEP1_64(pointer, own, i));
+  for (int64_t i = 0; i < buffers; ++i) {
+    llvm::Value *buffer = b.CreateLoad(global, b.CreateConstInBoundsGEP1_64(global, table, i));
+    b.CreateStore(b.CreateAddrSpaceCast(buffer, pointer), b.CreateConstInBoundsGEP1_64(pointer, own, i));
+  }
   b.CreateCall(&body, {b.CreateAddrSpaceCast(own, pointer), entry->getArg(2), b.getInt64(0), b.getInt64(0)});
   b.CreateRetVoid();
 }

@@ -233,6 +233,8 @@ Status CudaBackend::runKernel(uint32_t index, const DeviceAddress *buffers, size
   if (bufferCount != kernel.buffers.size())
     return Status(engine::Code::Internal, "kernel '" + kernel.name + "' has " + std::to_string(kernel.buffers.size()) + " buffers, not " +
                                               std::to_string(bufferCount));
+  if (kernel.many)
+    return runKernels(index, buffers, bufferCount, 1, context, 0);
   DevicePointer numbers = work.context(context, contextCount);
   Handle stream = work.begin();
   if (!stream || !numbers)
@@ -240,6 +242,28 @@ Status CudaBackend::runKernel(uint32_t index, const DeviceAddress *buffers, size
   void *parameters[] = {const_cast<DeviceAddress *>(buffers), &numbers};
   auto blocks = static_cast<unsigned>(std::min<int64_t>((kernel.extent + kernel.rows - 1) / kernel.rows, INT32_MAX));
   work.note(device->cuda().call().launchKernel(functions[index], blocks, 1, 1, kernel.threads, 1, 1, 0, stream, parameters, nullptr),
+            "kernel '" + kernel.name + "'");
+  return {};
+}
+
+/// In one launch, where the kernel has an entry for that: it finds its pointers in device memory.
+Status CudaBackend::runKernels(uint32_t index, const DeviceAddress *buffers, size_t bufferCount, size_t count, const int64_t *context,
+                               uint64_t bytes) {
+  static_assert(sizeof(DeviceAddress) == sizeof(int64_t), "pointers and the numbers of contexts are sent alike");
+  const GpuKernel &kernel = kernels[index];
+  if (!kernel.many)
+    return Backend::runKernels(index, buffers, bufferCount, count, context, bytes);
+  ThreadWork &work = threadWork();
+  DevicePointer table = work.context(reinterpret_cast<const int64_t *>(buffers), bufferCount * count);
+  DevicePointer numbers = work.context(context, contextCount);
+  Handle stream = work.begin();
+  if (!stream || !table || !numbers)
+    return {}; // `whenDone` says why
+  uint64_t distance = bufferCount * sizeof(DeviceAddress);
+  void *parameters[] = {&table, &distance, &numbers};
+  auto blocks = static_cast<unsigned>(std::min<int64_t>((kernel.extent + kernel.rows - 1) / kernel.rows, INT32_MAX));
+  work.note(device->cuda().call().launchKernel(functions[index], blocks, static_cast<unsigned>(count), 1, kernel.threads, 1, 1, 0, stream,
+                                               parameters, nullptr),
             "kernel '" + kernel.name + "'");
   return {};
 }

@@ -220,6 +220,13 @@ Status CudaDevices::runKernel(uint32_t kernel, const DeviceAddress *buffers, siz
   return gpu.ok() ? (*gpu)->runKernel(kernel, buffers, bufferCount, context, bytes) : gpu.status();
 }
 
+Status CudaDevices::runKernels(uint32_t kernel, const DeviceAddress *buffers, size_t bufferCount, size_t count, const int64_t *context,
+                               uint64_t bytes) {
+  CudaBackend *own = inLane();
+  return own ? own->runKernels(kernel, buffers, bufferCount, count, context, bytes)
+             : Backend::runKernels(kernel, buffers, bufferCount, count, context, bytes);
+}
+
 Status CudaDevices::runMatmul(uint32_t matmul, DeviceAddress a, DeviceAddress b, DeviceAddress c) {
   if (CudaBackend *own = inLane())
     return own->runMatmul(matmul, a, b, c);

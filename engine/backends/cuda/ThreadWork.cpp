@@ -121,11 +121,12 @@ DevicePointer ThreadWork::context(const int64_t *numbers, size_t count) {
   Handle to = begin();
   auto [found, isNew] = contexts.try_emplace(numbers);
   Copy &copy = found->second;
-  if (isNew)
+  bool isOther = isNew || copy.numbers.size() != count;
+  if (isOther)
     copy.memory = takeContext(count * sizeof(int64_t));
   if (!to || !copy.memory)
     return 0;
-  if (isNew) { // none of its words is there
+  if (isOther) { // none of its words is there
     copy.numbers.assign(numbers, numbers + count);
     for (int64_t &number : copy.numbers)
       number = ~number;

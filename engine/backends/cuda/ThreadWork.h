@@ -30,7 +30,8 @@ public:
   /// By way of page-locked memory, which is made at the first copy. Blocks where that is full: not for workers that run steps.
   void copyIn(DevicePointer target, const void *source, uint64_t bytes);
   void copyOut(void *target, DevicePointer source, uint64_t bytes);
-  /// The context's numbers in device memory, as kernels of this thread that are started now will find them; 0 where that failed.
+  /// A context's numbers, or a list of pointers, in device memory, as kernels of this thread that are started now will find them; 0 where
+  /// that failed.
   DevicePointer context(const int64_t *numbers, size_t count);
   void whenDone(Completion &completion);
 

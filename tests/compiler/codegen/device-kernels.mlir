@@ -82,6 +82,15 @@ rank.kernel @scatter attributes {extent = 1 : i64, flops = 4.0 : f64} {
 }
 
 // -----
+// The squares of a gradient, of all gradients of a size at once.
+// PTX: // kernel squares threads 64 rows 4 extent 2 many : f32[1280] -> f64[2]
+rank.kernel @squares attributes {extent = 1 : i64, flops = 4.0 : f64} {
+^bb0(%x: tensor<40x32xf32, #nn.axes<batch, embed>>):
+  %s = rank.square_sum %x {replicas = []} : (tensor<40x32xf32, #nn.axes<batch, embed>>) -> tensor<2xf64, #nn.axes<block>>
+  rank.yield %s : tensor<2xf64, #nn.axes<block>>
+}
+
+// -----
 // A bin is a row: the blocks of all gradients lie on the lanes of a warp.
 // CHECK-LABEL: func.func @bins.threads
 // PTX: // kernel bins threads 64 rows 2 extent 56 : f64[3] f64[40] -> f64[56]
@@ -104,10 +113,13 @@ rank.kernel @powers attributes {extent = 1 : i64, flops = 4.0 : f64} {
 }
 
 // -----
-// AdamW is a kernel of the GPU's: its scalars are rounded once, before the rows, and nothing is called.
-// PTX: // kernel adamw threads 64 rows 8 extent 24 : f32[768] bf16[768] f32[768] f32[768] f64[1] f64[1] f64[1] f64[1] -> f32[768] f32[768] f32[768]
+// AdamW is a kernel of the GPU's, for all parameters of a size at once: its scalars are rounded once, before the rows, and nothing is called.
+// PTX: // kernel adamw threads 64 rows 8 extent 24 many : f32[768] bf16[768] f32[768] f32[768] f64[1] f64[1] f64[1] f64[1] -> f32[768] f32[768] f32[768]
 // PTX-LABEL: .visible .entry adamw(
+// PTX: mov.u32 {{.*}}, %ctaid.y
+// PTX-NOT: ld.b
 // PTX-COUNT-4: cvt.rn.f32.f64
+// PTX-NOT: ld.b
 // PTX: $L__BB0_2:
 // PTX-NOT: cvt.rn.f32.f64
 // PTX-NOT: call

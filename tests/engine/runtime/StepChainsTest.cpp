@@ -91,6 +91,39 @@ TEST_F(StepChainsTest, ALaneGoesOnWithoutWaitingForItself) {
   EXPECT_GT(free, 0u) << "some piece is told of as done, and the next one of its lane does not wait for that";
 }
 
+// In a lane: a step that waits for one of those before it begins anew, and the last step of a piece stays the last.
+TEST_F(StepChainsTest, EqualKernelsStandTogether) {
+  ProgramBuilder b({{"dp", 1}});
+  uint32_t kernels[] = {b.kernel("scale_tokens", 4), b.kernel("descend", 4)};
+  ClassBuilder &c = b.rankClass("all", {});
+  std::vector<Span> places;
+  for (int i = 0; i < 6; ++i)
+    places.push_back(c.fixed(64));
+  uint32_t update = c.fragment("U0", Phase::Update);
+  struct {
+    uint32_t kernel, place;
+    std::vector<uint32_t> after;
+  } steps[] = {{0, 0, {}}, {1, 1, {}}, {0, 2, {}}, {0, 0, {0}}, {1, 3, {}}, {0, 4, {}}, {1, 5, {}}};
+  for (const auto &[kernel, place, after] : steps)
+    c.step(StepKind::Kernel, kernels[kernel], {places[place]}, {places[place]}, after, "step");
+  c.task(update, 0);
+  loaded = b.load();
+  ASSERT_TRUE(loaded);
+  graph = expandProgram(loaded->root(), {{0, DeviceAddress() + 4096}});
+  auto inOrder = [&](const StepChains &chains) {
+    std::vector<std::pair<uint32_t, uint32_t>> order; // steps, and how many are together from there on
+    for (uint32_t chain = 0; chain < chains.heads.size(); ++chain)
+      for (uint32_t i = chains.heads[chain]; i != noIndex; i = chains.next[i])
+        if (!graph.nodes[i].joins())
+          order.emplace_back(graph.nodes[i].step, chains.together[i]);
+    return order;
+  };
+  using Order = std::vector<std::pair<uint32_t, uint32_t>>;
+  EXPECT_EQ(inOrder(laneChains(loaded->root(), graph, LaneCut::Communication)),
+            (Order{{0, 2}, {2, 1}, {1, 1}, {3, 2}, {5, 1}, {4, 1}, {6, 1}}));
+  EXPECT_EQ(inOrder(laneChains(loaded->root(), graph, LaneCut::Steps)), (Order{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}, {6, 1}}));
+}
+
 TEST_F(StepChainsTest, WorkersStayUntilTheyCommunicate) {
   expand(1);
   StepChains chains = workerChains(graph);
