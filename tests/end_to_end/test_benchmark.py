@@ -1,16 +1,20 @@
 """The logic of `tools/benchmark`'s table: turns, ratios, competitors that are not there, checks that all do the same work. No speeds are asserted."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 from driver import ROOT
 
 TABLE = ROOT / "tests" / "benchmark" / "table"
 sys.path.insert(0, str(TABLE))
+import gpu  # noqa: E402
 import pipe  # noqa: E402
 import rows  # noqa: E402
 import training  # noqa: E402
@@ -137,6 +141,45 @@ class ChildTest(unittest.TestCase):
             pipe.Child("/no/python", "child.py", {})
 
 
+class GpuTest(unittest.TestCase):
+    """What a GPU's sections find out, from scripts in place of npar and nvidia-smi."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def gpu(self, name, architecture):
+        said = {"gpus": [{"name": name, "architecture": architecture}], "trouble": None, "cublaslt": "13.1.0", "cudnn": None}
+        return gpu.Gpu(self.script("npar", f"echo '{json.dumps(said)}'\n"))
+
+    def test_which_it_is(self):
+        h100, other = self.gpu("NVIDIA H100 80GB HBM3", "sm_90"), self.gpu("NVIDIA A40", "sm_86")
+        self.assertEqual((h100.machine, h100.target(), h100.libraries), ("dgx-h100", "cuda:sm_90", ["cublaslt"]))
+        self.assertEqual((h100.peaks()["bf16"], h100.peaks()["tf32"]), (989e12, 494e12))
+        self.assertEqual((other.machine, other.target(), other.peaks()), (None, "cuda:sm_80", {}))
+        nothing = self.script("npar", """echo '{"gpus": [], "trouble": "there is no GPU"}'\n""")
+        with self.assertRaisesRegex(pipe.Absent, "^there is no GPU$"):
+            gpu.Gpu(nothing)
+
+    def test_memory_is_the_most_that_was_given(self):
+        self.script("nvidia-smi", f'case "$*" in *loop*) echo 500; echo 900; echo 700; touch {self.folder}/told; exec sleep 60;; *) echo 400;; esac\n')
+        path = {"PATH": f"{self.folder}:{os.environ['PATH']}"}
+        with unittest.mock.patch.dict(os.environ, path), gpu.TakenMemory() as taken:
+            while not (self.folder / "told").exists():
+                time.sleep(0.01)
+        self.assertEqual(taken.bytes, 500 << 20)
+        with unittest.mock.patch.dict(os.environ, {"PATH": str(self.folder / "empty")}), gpu.TakenMemory() as taken:
+            pass
+        self.assertEqual(taken.bytes, 0)
+
+
 class CommandTest(unittest.TestCase):
     def test_flags(self):
         def run(*flags):
@@ -148,13 +191,14 @@ class CommandTest(unittest.TestCase):
 
     def test_without_npar_and_pytorch(self):
         """A table all the same, of dashes with reasons."""
-        command = [ROOT / "tools" / "benchmark", "--quick", "--only", "c,f", "--types", "f32", "--build", "/no/build", "--python", "/no/python"]
+        command = [ROOT / "tools" / "benchmark", "--quick", "--only", "c,f,i", "--types", "f32", "--build", "/no/build", "--python", "/no/python"]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"npar +f32 +- +- +\[2\]")
         self.assertRegex(done.stdout, r"torch.compile +f32 +- +- +\[1\]")
         self.assertIn("[1] '/no/python' does not start", done.stdout)
         self.assertIn("[2] '/no/build/bin/npar' does not start (No such file or directory): tools/test builds it", done.stdout)
+        self.assertRegex(done.stdout, r"\(i\) GPT-2 124M on a GPU: .*\n  npar +- +- +\[2\]")
 
 
 if __name__ == "__main__":

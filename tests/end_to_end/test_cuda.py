@@ -4,55 +4,15 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import unittest
 
-from driver import BUILD, LONG, ROOT, SMALL, DriverTest, mesh, settings
+from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
+from gpu_plans import FEW, GEMMA2, GPT2, LOOKING, TINY, OnGpus, degrees
 
-RUN = BUILD / "bin" / "npar_run_sessions"
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
 CUDNN = BUILD / "lib" / "libnpar_standin_cudnn.so"
-GPT2 = ["gpt2", *settings(SMALL, depth=4)]
 MPIS = [mpi for mpi in ("mpich", "openmpi") if (BUILD / "lib" / "npar" / f"libnpar_{mpi}.so").exists() and shutil.which(f"mpiexec.{mpi}")]
-LOOKING = [ROOT / "tests" / "end_to_end" / "attention.npar", "--plan", "divided"]  # biases of every shape
-FEW = {"vocab": 64, "length": 16, "width": 16, "heads": 4, "depth": 2, "batch": 4, "micro": 2}
-BERT = ["bert", *settings(FEW, context=16)]
-T5 = ["t5", *settings(FEW, sources=40, inner=32, head_dim=8)]
-GEMMA2 = ["gemma2", *settings(FEW, context=16, mlp=32, kv_heads=2, head_dim=8, window=4, cap=2.0)]
-
-# Name, model, flags of the plan, and how it is run on the stand-in: sessions, which have a GPU each, then words of npar_run_sessions.
-PLANS = [
-    ("mlp", ["mlp"], [], ["1 graphs"]),
-    ("tp", GPT2, settings(mesh(dp=2, tp=2)), ["1", "1 graphs", "2 processes", "4 joined graphs"]),
-    ("zero", GPT2, settings(mesh(dp=4), zero=3), ["2 processes graphs", "2 joined"]),
-    # Attention whose scores the program changes: hidden keys, biases with slopes, a cap and a window.
-    ("bert", BERT, settings(mesh(dp=2)), ["1"]),
-    ("t5", T5, settings(mesh(tp=2)), ["1 graphs"]),
-    ("gemma2 f64", GEMMA2, settings(mesh(dp=2), compute="f64"), ["1"]),
-]
-LONGER = [
-    ("mlp dp", ["mlp"], settings(mesh(dp=2)), ["1", "2 processes"]),
-    ("pp", GPT2, settings(mesh(pp=4), schedule="zb_h1"), ["1", "1 graphs", "4 processes", "4 joined", "4 joined graphs"]),
-    ("fp16", GPT2, settings(mesh(dp=2), compute="fp16"), ["1"]),
-    ("bf16", GPT2, settings(mesh(dp=2), compute="bf16"), ["1"]),
-    ("f64", GPT2, settings(mesh(dp=2), compute="f64"), ["1"]),
-    ("t5 f64", T5, settings(mesh(tp=2), compute="f64"), ["1"]),
-    ("gemma2", GEMMA2, settings(mesh(dp=2)), ["1"]),
-    ("bert dropout", BERT, settings(mesh(dp=2), attention_dropout=0.1), ["1"]),
-    ("bert bf16", BERT, settings(mesh(tp=2), compute="bf16", dropout=0.1, attention_dropout=0.1), ["1"]),
-    ("t5 fp16", T5, settings(mesh(dp=2), compute="fp16", dropout=0.1), ["1"]),
-    ("ring", LOOKING, settings(cp=2, tp=2), ["1", "2 processes"]),
-    ("gather", LOOKING, settings(cp=4, way="gather", rate=0.3), ["2 processes"]),
-    ("window", ["gemma2", *settings(FEW, length=300, context=300, mlp=16, kv_heads=2, head_dim=8, window=40, cap=2.0)], [], ["1"]),
-    ("gemma2 pp", GEMMA2, settings(mesh(pp=2, tp=2)), ["1"]),
-]
-
-
-def degrees(dp=1, pp=1, tp=1):
-    return mesh(dp=dp, pp=pp, tp=tp)
-
-
 BUCKETS = """import "gpt2"
 
 plan p for Gpt2 {
@@ -72,17 +32,6 @@ SPREAD = [
     ("buckets", ["plan.npar", *settings({name: value for name, value in FEW.items() if name != "micro"})], [], 2),
     ("three of four", ["gpt2", *settings(FEW)], settings(degrees(dp=2, tp=2), zero=1, sequence="true"), 3),
 ]
-
-# Of both models, in turn in one session, in two processes, in two whose GPUs are joined.
-TINY = {"vocab": 64, "context": 8, "length": 8, "width": 16, "heads": 4, "depth": 4, "batch": 8, "micro": 2}
-MODELS = {"gpt2": [], "llama": settings(mlp=32, kv_heads=2)}
-MANY = [
-    degrees(), degrees(dp=2), degrees(tp=2), degrees(tp=4), degrees(tp=2) | {"sequence": "true"}, degrees(dp=4) | {"zero": 3}, degrees(dp=2) | {"zero": 2}, degrees(dp=2) | {"zero": 2, "per_step": "true"},
-    degrees(pp=2), degrees(pp=2) | {"schedule": "gpipe"}, degrees(pp=2) | {"schedule": "interleaved", "chunks": 2}, degrees(pp=2) | {"schedule": "zb_h1"}, degrees(pp=4) | {"schedule": "zb_h2"},
-    degrees(pp=2) | {"schedule": "zb_v"}, degrees(pp=2) | {"schedule": "dualpipe_v"}, degrees(dp=2, pp=2), degrees(dp=2, tp=2) | {"zero": 1}, degrees(pp=2, tp=2) | {"sequence": "true"},
-    degrees(dp=2, pp=2, tp=2), degrees(dp=2, tp=2) | {"compute": "bf16"},
-]  # fmt: skip
-
 
 # Plans with sums that NCCL may make: how they are run, which calls that comes to, and whether bits differ.
 COLLECTIVES = ["ncclAllReduce", "ncclReduceScatter", "ncclAllGather"]
@@ -113,28 +62,10 @@ def beside(events):
     return counts
 
 
-class CudaTest(DriverTest):
+class CudaTest(OnGpus, DriverTest):
     def setUp(self):
         super().setUp()
         self.devices = dict(os.environ, NPAR_CUDA_DRIVER=str(STANDIN), NPAR_NCCL=str(STANDIN), NPAR_STANDIN_DEVICES="4", NPAR_CUBLASLT=str(CUBLASLT), NPAR_CUDNN=str(CUDNN))
-
-    def told(self, program, *words):
-        """What all sessions say, each thing once: they must say the same."""
-        command = [str(RUN), str(program), *words]
-        result = subprocess.run(command, cwd=self.folder, env=self.devices, capture_output=True, text=True, timeout=300)
-        self.assertEqual(result.returncode, 0, f"{' '.join(command)}\n{result.stdout}{result.stderr}")
-        self.error = result.stderr
-        return sorted(set(result.stdout.splitlines()))
-
-    def test_plans_compute_what_the_processor_computes(self):
-        for name, model, flags, ways in PLANS + (LONGER if LONG else []):
-            program = self.folder / "model.npx"
-            self.npar("compile", *model, *flags, "--target", "cuda:sm_80", "-o", program)
-            processor = self.told(program, "1")
-            self.assertEqual(len(processor), 4, processor)  # three steps and a hash
-            for way in ways:
-                with self.subTest(f"{name}: {way}"):
-                    self.assertEqual(self.told(program, *way.split(), "cuda"), processor)
 
     def test_graphs_from_the_command_line(self):
         """What is recorded is started again with the numbers that the step has: here a drawn dropout, the learning rate, Adam's corrections."""
@@ -274,22 +205,6 @@ class CudaTest(DriverTest):
         result = self.npar(*run, env=dict(self.devices, NPAR_STANDIN_MEMORY=str(448 << 10)), code=1)
         self.assertRegex(result.error, r"GPU 0 \(.*\) is out of memory before the first step: \d+ bytes are needed, \d+ more for contexts of kernels, and \d+ are free; \d+ are taken by what ranks compute in \(scores of attention")
 
-    @unittest.skipUnless(LONG, "NPAR_LONG is not set")
-    def test_many_plans(self):
-        self.devices["NPAR_CACHE"] = str(self.folder / "cache")
-        for model, more in MODELS.items():
-            for number, plan in enumerate(MANY):
-                program = self.folder / "model.npx"
-                self.npar("compile", model, *settings(TINY), *more, *settings(plan), "--target", "cuda:sm_80", "-o", program)
-                processor = self.told(program, "1")
-                products = "products=matching" if plan.get("compute") == "bf16" else "products=library"
-                ways = ["1 cuda"] if plan == degrees() else ["1 cuda", "2 joined cuda"] if number % 2 == 0 else ["2 processes cuda", "2 joined cuda"]
-                if plan != degrees():
-                    ways.append("1 gpus=2 threads=2 cuda")
-                for way in [*ways, f"{ways[0]} {products}"]:
-                    with self.subTest(f"{model}: {plan}: {way}"):
-                        self.assertEqual(self.told(program, *way.split()), processor)
-
     def test_what_was_trained_is_used_alike(self):
         (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)
         model = ["gpt2", *settings(SMALL, depth=1, vocab=256)]
@@ -308,18 +223,6 @@ class CudaTest(DriverTest):
             self.npar("verify", "t5", *settings(vocab=64, length=8, width=16, inner=32, heads=2, head_dim=8, depth=1, batch=4), "--backend", "cuda", "--gpus", 2, env=self.devices)
         checks = self.npar("verify", "mlp", *settings(mesh(dp=2), batch=8, micro=4, width=16, inner=32, length=8, depth=1, vocab=64), "--backend", "cuda", "--gpus", 2, "--cuda-graph", env=self.devices).output
         self.assertIn("in f32: loss", checks)
-
-    def test_checkpoints_go_on_elsewhere(self):
-        model = ["mlp", *settings(mesh(dp=2), width=16, inner=32, length=8, depth=1, vocab=64, batch=8)]
-
-        def trained(steps, backend, *more):
-            return self.npar_json("run", *model, "--random-data", "--steps", steps, "--quiet", "--backend", backend, *more, env=self.devices)["parameter_hash"]
-
-        whole = trained(4, "cpu")
-        for first, then in (("cpu", "cuda"), ("cuda", "cpu")):
-            with self.subTest(f"{first}, then {then}"):
-                trained(2, first, "--checkpoint", first)
-                self.assertEqual(trained(4, then, "--checkpoint", first, "--resume"), whole)
 
     @unittest.skipUnless(MPIS, "npar was built without an MPI, or its mpiexec is not here")
     def test_gpus_of_processes_are_joined(self):

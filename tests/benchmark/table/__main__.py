@@ -18,6 +18,7 @@ import tempfile
 import attention_rows
 import engine
 import generating
+import gpu
 import limits
 import machine
 import ranks
@@ -35,6 +36,7 @@ SECTIONS = {
     "f": "the engine alone",
     "g": "attention alone",
     "h": "the next token of one sequence",
+    **{key: one.title for key, one in workloads.ON_GPU.items()},
 }
 MOST_STEPS = 50  # of a turn
 BUSY = 0.25  # load per core at the start above which the header says so
@@ -64,7 +66,8 @@ class Options:
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
     def workload(self, key):
-        return workloads.TRAINED[key].small() if self.quick else workloads.TRAINED[key]
+        one = (workloads.TRAINED | workloads.ON_GPU)[key]
+        return one.small() if self.quick else one
 
 
 def listed(allowed):
@@ -148,6 +151,9 @@ def measure(options, table, sections, folder):
         attention_rows.measure(options, table)
     if "h" in sections:
         generating.measure(options, table)
+    for key in workloads.ON_GPU:
+        if key in sections:
+            gpu.measure(options, table, options.workload(key))
     options.say("")
 
 

@@ -32,12 +32,13 @@ def measured_machine(npar, path, quick):
 
 
 class Program:
-    """One model under one plan, compiled. `npar`: the driver; `folder`: where it may leave files; `machine`: that times are planned for."""
+    """One model under one plan, compiled. `npar`: the driver; `folder`: where it may leave files; `machine`: that times are planned for; then
+    flags of `npar compile`."""
 
-    def __init__(self, npar, folder, name, model, plan, settings, machine="reference"):
+    def __init__(self, npar, folder, name, model, plan, settings, machine="reference", *flags):
         self.npar, self.path, self.log = npar, pathlib.Path(folder, name + ".npx"), pathlib.Path(folder, name + ".jsonl")
         words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        call([npar, "compile", model, *(["--plan", plan] if plan else []), *words, "--machine", machine, "-o", self.path])
+        call([npar, "compile", model, *(["--plan", plan] if plan else []), *words, "--machine", machine, *flags, "-o", self.path])
         self.tokens = settings["batch"] * settings["length"]
 
     def inspect(self):

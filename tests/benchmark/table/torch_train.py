@@ -29,7 +29,10 @@ class Trainer:
 
         torch.set_num_threads(request["threads"])
         self.torch, self.training, self.sizes = torch, request["training"], request["sizes"]
-        self.model = build(request["model"], self.sizes)
+        self.device = request["device"]
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise pipe.Absent(f"PyTorch {torch.__version__} finds no GPU")
+        self.model = build(request["model"], self.sizes).to(self.device)
         betas = (self.training["beta1"], self.training["beta2"])
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), betas=betas, eps=self.training["epsilon"], weight_decay=self.training["decay"], fused=True
@@ -48,20 +51,26 @@ class Trainer:
         rows, length = self.sizes["batch"], self.sizes["length"]
         samples = (len(self.data) - 1) // length
         starts = [(self.step * rows + row) % samples * length for row in range(rows)]
-        return (self.torch.stack([self.data[start + late : start + late + length] for start in starts]) for late in (0, 1))
+        return (self.torch.stack([self.data[start + late : start + late + length] for start in starts]).to(self.device) for late in (0, 1))
+
+    def now(self):
+        """When all that was started is done."""
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
+        return time.perf_counter()
 
     def train_step(self):
         tokens, targets = self.batch()
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training)
-        begun = time.perf_counter()
-        with self.torch.autocast("cpu", dtype=self.torch.bfloat16) if self.narrow else contextlib.nullcontext():
+        begun = self.now()
+        with self.torch.autocast(self.device, dtype=self.torch.bfloat16) if self.narrow else contextlib.nullcontext():
             loss = self.loss(tokens, targets)
         self.optimizer.zero_grad()
         loss.backward()
         norm = self.torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training["clip"])
         self.optimizer.step()
-        taken = time.perf_counter() - begun
+        taken = self.now() - begun
         self.step += 1
         return taken, loss.item(), norm.item()
 
@@ -69,7 +78,7 @@ class Trainer:
         """The weights that it has, as npar reads them."""
         tensors = {}
         for name, value in self.model.stored().items():
-            value, values = value.detach().contiguous(), array.array("f")
+            value, values = value.detach().cpu().contiguous(), array.array("f")
             values.frombytes(ctypes.string_at(value.data_ptr(), value.numel() * 4))
             tensors[name] = safetensors_file.Tensor(value.shape, values)
         safetensors_file.write(path, tensors)
@@ -78,11 +87,22 @@ class Trainer:
     def steps(self, count, forget=False):
         """Trains `count` steps; with `forget` what they took of memory, compiling included, is not counted later."""
         done = [self.train_step() for _ in range(count)]
-        memory = pipe.peak_memory()
-        if forget:
-            pipe.forget_peak()
+        memory = self.most_memory(forget)
         seconds, losses, norms = zip(*done)
         return {"seconds": seconds, "loss": losses, "grad_norm": norms, "memory": memory}
+
+    def most_memory(self, forget):
+        """Bytes: of a GPU what its allocator has taken there at most, since `forget`. Others may have it while this one waits."""
+        if self.device == "cpu":
+            memory = pipe.peak_memory()
+            if forget:
+                pipe.forget_peak()
+            return memory
+        memory = self.torch.cuda.max_memory_reserved()
+        self.torch.cuda.empty_cache()
+        if forget:
+            self.torch.cuda.reset_peak_memory_stats()
+        return memory
 
 
 def begin(request):

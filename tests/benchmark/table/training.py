@@ -27,8 +27,17 @@ def disagreement(ours, theirs, type):
     return ""
 
 
+def numbers_of(entries, type):
+    """Of a log's entries, what is compared."""
+    return {number: [entry[number] for entry in entries] for number in AGREE[type]}
+
+
 class Contest:
     """What takes turns at one model in one type. Whatever cannot take part is an Absent in its place."""
+
+    device = "cpu"  # where all compute
+    ways = {"npar": ()}  # of npar, by name: flags of `npar run`
+    rounds = Rounds  # of one way
 
     def __init__(self, options, workload, type, folder):
         self.options, self.workload, self.type, self.folder = options, workload, type, folder
@@ -36,6 +45,7 @@ class Contest:
         self.data = ["--data", self.tokens, "--tokens", "u16", "--order", "sequential"]
         self.write_tokens()
         self.program = attempt(self.compile)
+        self.npars = {name: self.program for name in self.ways}  # flags, once they are accepted
         self.children = {name: attempt(self.start, compiled) for name, compiled in COMPETITORS.items()}
 
     def say(self, text):
@@ -51,7 +61,7 @@ class Contest:
 
     def start(self, compiled):
         request = {
-            "model": self.workload.model, "sizes": self.workload.sizes, "training": TRAINING, "type": self.type, "compiled": compiled,
+            "model": self.workload.model, "sizes": self.workload.sizes, "training": TRAINING, "type": self.type, "compiled": compiled, "device": self.device,
             "threads": self.options.threads, "tokens": str(self.tokens),
         }  # fmt: skip
         child = Child(self.options.python, HERE / "torch_train.py", request, self.options.thread_variables())
@@ -65,16 +75,21 @@ class Contest:
         weights, ours = pathlib.Path(self.folder, "weights.safetensors"), None
         for name, child in self.children.items():
             self.children[name] = attempt(self.weights_of, child, weights)
-        flags = [*self.data, "--threads", self.options.threads, *(["--weights", weights] if weights.exists() else [])]
-        entries = attempt(lambda program: program.run(CHECKED, *flags)[0], self.program)
-        if isinstance(entries, Absent):
-            self.program = entries
-        else:
-            self.steps = self.options.steps_for(min(self.program.seconds(entries)))
-            ours = {number: [entry[number] for entry in entries] for number in AGREE[self.type]}
+        begin = [*self.data, "--threads", self.options.threads, *(["--weights", weights] if weights.exists() else [])]
+        for name, flags in self.ways.items():
+            entries = attempt(lambda program: program.run(CHECKED, *begin, *flags)[0], self.program)
+            self.npars[name] = attempt(self.accepted, flags, entries, ours)
+            if ours is None and not isinstance(self.npars[name], Absent):
+                self.steps, ours = self.options.steps_for(min(self.program.seconds(entries))), numbers_of(entries, self.type)
         weights.unlink(missing_ok=True)
         for name, child in self.children.items():
             self.children[name] = attempt(self.compared, child, ours)
+
+    def accepted(self, flags, entries, ours):
+        """The flags of a way of npar, whose first steps are those of the first way."""
+        if wrong := ours and disagreement(ours, numbers_of(entries, self.type), self.type):
+            raise Absent(wrong)
+        return flags
 
     def weights_of(self, child, path):
         """The child, which has left its weights there if nobody else has."""
@@ -91,10 +106,21 @@ class Contest:
 
     def hold(self):
         """Times by name, npar first."""
-        runners = {"npar": attempt(Rounds, self.program, 1, self.steps, "--threads", self.options.threads, *self.data)}
+        run = ("--threads", self.options.threads, *self.data)
+        runners = {
+            name: attempt(lambda flags: self.rounds(self.program, 1, self.steps, *run, *flags), flags) for name, flags in self.npars.items()
+        }
         for name, child in self.children.items():
             runners[name] = attempt(ChildRounds, child, 1, self.steps)
         return take_turns(runners, self.options.rounds, self.say)
+
+    def note(self, times):
+        """The planned step beside the measured one, and what of the memory is no arena."""
+        inspected = self.program.inspect()
+        span, arena = inspected["span_seconds"], sum(len(one["ranks"]) * one["arena_bytes"] for one in inspected["classes"])
+        return (
+            f"planned {span:.3g} s, {span / times.best:.2f} of measured; arena {arena / 2**20:,.0f} MiB, beside it {(times.memory - arena) / 2**20:,.0f}"
+        )
 
     def close(self):
         for child in self.children.values():
@@ -102,40 +128,35 @@ class Contest:
                 child.close()
 
 
-def note_of_npar(program, times):
-    """The planned step beside the measured one, and what of the memory is no arena."""
-    if times.absent:
-        return ""
-    inspected = program.inspect()
-    span, arena = inspected["span_seconds"], sum(len(one["ranks"]) * one["arena_bytes"] for one in inspected["classes"])
-    return (
-        f"planned {span:.3g} s, {span / times.best:.2f} of measured; arena {arena / 2**20:,.0f} MiB, beside it {(times.memory - arena) / 2**20:,.0f}"
-    )
-
-
 def note_of_other(ours, theirs):
-    return f"npar has {ours.memory / theirs.memory:.2f} of its memory" if not ours.absent and not theirs.absent else ""
+    return f"npar has {ours.memory / theirs.memory:.2f} of its memory" if not ours.absent and not theirs.absent and ours.memory else ""
 
 
 def measure(options, table, workload, peaks):
     """Adds the rows; returns npar's seconds of a step by type. `peaks`: FLOP/s of the best product by type."""
-    seconds = {}
     table.section(workload.key, workload.title)
+    return measure_types(options, table, workload, peaks, Contest)
+
+
+def measure_types(options, table, workload, peaks, contest_of):
+    """The rows of each type; others' are compared with npar's fastest way."""
+    seconds = {}
     for type in options.types:
         with tempfile.TemporaryDirectory() as folder:
-            contest = Contest(options, workload, type, folder)
+            contest = contest_of(options, workload, type, folder)
             try:
                 contest.check()
                 times = contest.hold()
-                ours = times["npar"]
-                notes = {"npar": note_of_npar(contest.program, ours)}
+                own = [times[name] for name in contest.ways]
+                ours = min((one for one in own if not one.absent), key=lambda one: one.best, default=own[0])
+                notes = {name: contest.note(times[name]) for name in contest.ways if not times[name].absent}
             finally:
                 contest.close()
         if not ours.absent:
             seconds[type] = ours.best
         for name, each in times.items():
             share = None if each.absent or not peaks.get(type) else workload.product_operations() / each.best / peaks[type]
-            against = None if name == "npar" else ratio(ours, each)
-            note = notes.get(name) or note_of_other(ours, each)
+            against = None if name in contest.ways else ratio(ours, each)
+            note = notes.get(name) or ("" if name in contest.ways else note_of_other(ours, each))
             table.add(row_of(name, type, each, workload.tokens, "tokens/s", against, share, note))
     return seconds

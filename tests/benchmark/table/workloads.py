@@ -38,7 +38,8 @@ class Workload:
 
     def small(self):
         """The same kind of step that takes no time: to see that everything runs."""
-        size = {**self.sizes, "depth": 1, "vocab": min(512, self.sizes["vocab"]), "length": 64, "width": 96}
+        size = {**self.sizes, "depth": 1, "length": 32, "width": 8 * self.sizes["heads"]}
+        size |= {name: min(most, size[name]) for name, most in (("vocab", 512), ("mlp", 256), ("batch", 2)) if name in size}
         return dataclasses.replace(self, title=self.title + ", shrunk", sizes=size)
 
 
@@ -57,5 +58,15 @@ TRAINED = {
         workload("b4", "GPT-2", "gpt2", {**GPT2, "vocab": 8192, "context": 512, "depth": 4}),
         workload("c", "small GPT", "gpt2", {"vocab": 512, "context": 128, "width": 256, "heads": 8, "depth": 4, "length": 128, "batch": 8}),
         workload("d", "Llama-style 100M", "llama", LLAMA),
+    )
+}
+
+# On a GPU, of the sizes that GPUs are bought for.
+LLAMA_1B = {"vocab": 32000, "context": 2048, "width": 2048, "mlp": 5632, "heads": 32, "kv_heads": 4, "depth": 22, "length": 2048, "batch": 2}
+ON_GPU = {
+    one.key: one
+    for one in (
+        workload("i", "GPT-2 124M on a GPU", "gpt2", {**GPT2, "length": 1024, "batch": 8}),
+        workload("j", "Llama-style 1B on a GPU", "llama", LLAMA_1B),
     )
 }
