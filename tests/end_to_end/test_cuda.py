@@ -4,10 +4,11 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import unittest
 
 from driver import BUILD, LONG, SMALL, DriverTest, mesh, settings
-from gpu_plans import FEW, GEMMA2, GPT2, LOOKING, TINY, OnGpus, degrees
+from gpu_plans import FEW, GEMMA2, GPT2, LOOKING, RUN, TINY, OnGpus, degrees
 
 STANDIN = BUILD / "lib" / "libnpar_standin_cuda.so"
 CUBLASLT = BUILD / "lib" / "libnpar_standin_cublaslt.so"
@@ -203,7 +204,25 @@ class CudaTest(OnGpus, DriverTest):
         """All arenas together, beside what attention's scores have taken."""
         run = ["run", *GEMMA2, "--plan", "none", "--random-data", "--steps", 1, "--backend", "cuda"]
         result = self.npar(*run, env=dict(self.devices, NPAR_STANDIN_MEMORY=str(448 << 10)), code=1)
-        self.assertRegex(result.error, r"GPU 0 \(.*\) is out of memory before the first step: \d+ bytes are needed, \d+ more for contexts of kernels, and \d+ are free; \d+ are taken by what ranks compute in \(scores of attention")
+        self.assertRegex(result.error, r"GPU 0 \(.*\) is out of memory before the first step: \d+ bytes are needed, and \d+ are free; \d+ are taken by contexts of kernels, \d+ are taken by what ranks compute in \(scores of attention")
+
+    def test_no_step_begins_without_the_memory_for_all(self):
+        """A little more each time than is enough for the arenas: what messages between GPUs work in is missing, or nothing is."""
+        program = self.folder / "model.npx"
+        self.npar("compile", "gpt2", *settings(TINY, degrees(dp=2), zero=3), "--target", "cuda:sm_80", "-o", program)
+
+        def said(memory):
+            command = [RUN, program, "2", "joined", "cuda", "steps=1"]
+            return subprocess.run(command, env=self.devices | {"NPAR_STANDIN_MEMORY": str(memory)}, capture_output=True, text=True)
+
+        small, kinds = 200 << 10, []
+        needed, free = map(int, re.search(r"out of memory before the first step: (\d+) bytes are needed, and (\d+) are free", said(small).stderr).groups())
+        while "good" not in kinds:
+            end = said(small - free + needed + len(kinds) * 1024)
+            early = re.match(r"(messages between GPUs|rank \d+): cannot allocate", end.stderr)
+            self.assertTrue(early or end.returncode == 0, end.stderr)
+            kinds.append(early[1] if early else "good")
+        self.assertIn("messages between GPUs", kinds)
 
     def test_what_was_trained_is_used_alike(self):
         (self.folder / "text.txt").write_text("A text of a few words, more than once. " * 8)

@@ -139,7 +139,7 @@ Status CudaBackend::prepareLanes(const std::vector<size_t> &devices) {
   auto count = static_cast<uint32_t>(devices.size());
   for (uint32_t i = 0; i < count; ++i) {
     ThreadWork &lane = *lanes.emplace_back(std::make_unique<ThreadWork>(*device, completions, roomBytes));
-    (void)lane.deviceRoom();
+    lane.reserve();
     enterLane(i);
     Status status = waitUntilDone(*this); // with what was noted
     enterLane(noLane);
@@ -156,18 +156,18 @@ std::string CudaBackend::takenBeside() const {
       text += (text.empty() ? "; " : ", ") + std::to_string(bytes) + " are taken by " + what;
   };
   say(givenBytes.load(), "the ranks and their messages");
+  say(contextMemoryBytes * lanes.size(), "contexts of kernels");
   say(roomBytes * lanes.size(), "what ranks compute in (scores of attention; workspaces of --products and --attention library)");
   return text;
 }
 
 Status CudaBackend::fits(size_t, uint64_t bytes) const {
   device->enter();
-  uint64_t free = device->freeBytes(), contexts = contextMemoryBytes * lanes.size();
-  if (bytes + contexts <= free)
+  uint64_t free = device->freeBytes();
+  if (bytes <= free)
     return {};
-  return Status::badInput(device->label() + " is out of memory before the first step: " + std::to_string(bytes) + " bytes are needed, " +
-                          std::to_string(contexts) + " more for contexts of kernels, and " + std::to_string(free) + " are free" +
-                          takenBeside());
+  return Status::badInput(device->label() + " is out of memory before the first step: " + std::to_string(bytes) +
+                          " bytes are needed, and " + std::to_string(free) + " are free" + takenBeside());
 }
 
 Result<DeviceAddress> CudaBackend::allocate(uint64_t bytes) {

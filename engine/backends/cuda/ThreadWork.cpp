@@ -102,16 +102,26 @@ void ThreadWork::copyOut(void *target, DevicePointer source, uint64_t bytes) {
   }
 }
 
+void ThreadWork::reserve() {
+  (void)begin();
+  (void)deviceRoom();
+  if (contextMemory.empty())
+    addContextMemory(contextMemoryBytes);
+}
+
+bool ThreadWork::addContextMemory(uint64_t bytes) {
+  Result<DevicePointer> memory = device.allocate(bytes, "contexts of kernels");
+  if (!memory.ok())
+    return note(memory.status()), false;
+  contextMemory.push_back(*memory);
+  contextsUsed = 0;
+  return true;
+}
+
 DevicePointer ThreadWork::takeContext(uint64_t bytes) {
-  if (contextMemory.empty() || contextsUsed + bytes > contextMemoryBytes) {
-    Result<DevicePointer> memory = device.allocate(std::max(contextMemoryBytes, bytes), "contexts of kernels");
-    if (!memory.ok()) {
-      note(memory.status());
+  if (contextMemory.empty() || contextsUsed + bytes > contextMemoryBytes)
+    if (!addContextMemory(std::max(contextMemoryBytes, bytes)))
       return 0;
-    }
-    contextMemory.push_back(*memory);
-    contextsUsed = 0;
-  }
   DevicePointer taken = contextMemory.back() + contextsUsed;
   contextsUsed += bytes;
   return taken;

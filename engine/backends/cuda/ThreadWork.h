@@ -9,7 +9,7 @@
 
 namespace npar::engine::cuda {
 
-/// Device memory that a lane takes at a time for contexts of kernels: once for most programs.
+/// Device memory that contexts of kernels are in, of a lane and at a time: one piece is enough for most programs.
 constexpr uint64_t contextMemoryBytes = uint64_t{1} << 16;
 
 /// Of one thread at a time. Errors of what is started are kept until somebody asks when it is done.
@@ -35,6 +35,8 @@ public:
   DevicePointer context(const int64_t *numbers, size_t count);
   void whenDone(Completion &completion);
 
+  /// Takes the memory now that is else taken when it is first asked for, and one piece for contexts. What fails is noted.
+  void reserve();
   /// The stream's own, taken when it is first asked for. 0 where there is none; that is noted.
   DevicePointer deviceRoom();
 
@@ -58,6 +60,7 @@ private:
   uint8_t *stage(uint64_t bytes, uint64_t &piece);
   void empty();
   DevicePointer takeContext(uint64_t bytes);
+  bool addContextMemory(uint64_t bytes);
 
   const CudaDevice &device;
   Completions &completions;

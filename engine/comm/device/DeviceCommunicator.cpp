@@ -218,11 +218,14 @@ Status DeviceCommunicator::join(const DeviceJob &job) {
     return status;
   }
   *joining = false;
-  messages = std::move(*made);
   uint64_t bytes = scratchBytes;
   scratchBytes = 0;
-  Status status = takeScratch(bytes);
-  return status.ok() ? status : Status(status.code(), "messages between GPUs: " + status.message());
+  if (Status status = takeScratch(bytes); !status.ok()) {
+    (*made)->abort();
+    return Status(status.code(), "messages between GPUs: " + status.message());
+  }
+  messages = std::move(*made);
+  return {};
 }
 
 void DeviceCommunicator::run(const DeviceJob &job) {
@@ -275,6 +278,8 @@ void DeviceCommunicator::run(const DeviceJob &job) {
     lock.lock();
   }
   lock.unlock();
+  if (!ended && (aborted.load() || !inner->abortedElsewhere().ok())) // whoever has failed does not leave together with this one
+    messages->abort();
   if (scratch)
     backend.release(scratch, scratchBytes);
   messages.reset();

@@ -144,8 +144,8 @@ TEST(CudaDevices, RoomIsKnownOfEachGpu) {
   ASSERT_TRUE(cuda->prepareLanes({0, 0, 0, 1}).ok());
   EXPECT_TRUE(cuda->fits(1, uint64_t{1} << 30).ok());
   std::string message = cuda->fits(1, uint64_t{5} << 30).message();
-  std::regex expected("GPU 1 .* is out of memory before the first step: 5368709120 bytes are needed, 65536 more for contexts of kernels, "
-                      "and [0-9]+ are free");
+  std::regex expected("GPU 1 .* is out of memory before the first step: 5368709120 bytes are needed, and [0-9]+ are free; "
+                      "65536 are taken by contexts of kernels");
   EXPECT_TRUE(std::regex_match(message, expected)) << message;
 }
 

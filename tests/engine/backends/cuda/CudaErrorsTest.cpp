@@ -90,9 +90,8 @@ TEST_F(CudaErrorsDeathTest, OutOfMemory) {
     return lanes.ok() && memory.ok() && backend.fits(0, 4096).ok() ? backend.fits(0, 3000000) : Status();
   };
   EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, fit), ::testing::ExitedWithCode(badInput),
-              "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed, 131072 more for contexts of kernels, and "
-              "[0-9]+ are free; 4096 are taken by the ranks and "
-              "their messages");
+              "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed, and [0-9]+ are free; 4096 are taken by "
+              "the ranks and their messages, 131072 are taken by contexts of kernels");
 }
 
 // Whoever waits hears of it, and so does everyone afterwards.
