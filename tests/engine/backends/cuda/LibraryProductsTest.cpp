@@ -248,7 +248,8 @@ TEST_F(LibraryProductsDeathTest, MemoryThatIsMissingNamesTheWorkspaces) {
   };
   ::setenv("NPAR_STANDIN_MEMORY", "80000000", 1);
   EXPECT_EXIT(inProcess("workspace", body), ::testing::ExitedWithCode(0),
-              "cannot allocate memory of 90000000 bytes on GPU 0 .*; 12288 are taken by what ranks compute in");
+              "cannot allocate memory of 90000000 bytes on GPU 0 .*; 196608 are taken by contexts of kernels, 12288 are taken by what "
+              "ranks compute in");
   ::unsetenv("NPAR_STANDIN_MEMORY");
 }
 
