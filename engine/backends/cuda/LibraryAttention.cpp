@@ -17,6 +17,30 @@ constexpr int64_t mostColumns = 128, alignedBytes = 16;
 bool hasKeyHeads(size_t operand, bool gradient) { return operand == 1 || operand == 2 || (gradient && (operand == 7 || operand == 8)); }
 
 std::string text(int64_t number) { return std::to_string(number); }
+
+/// What the matrices of a gradient take for a sample, in 16 bits and in tiles of 64, and its sums.
+uint64_t workspaceOfSample(LibraryAttentionShape shape) {
+  auto tiled = [](int64_t size) { return static_cast<uint64_t>((size + 63) / 64 * 64); };
+  shape.samples = 1;
+  return shape.gradient ? static_cast<uint64_t>(shape.heads) * tiled(shape.rows) * tiled(shape.keys) * 2 + sumsBytes(shape) : 0;
+}
+
+/// Leaves as many samples to a launch as there is room for.
+void splitSamples(LibraryAttention &made) {
+  int64_t all = made.samples.size, together = all;
+  auto fits = [&] {
+    return all % together == 0 && static_cast<uint64_t>(together) * workspaceOfSample(made.shape) <= mostAttentionWorkspace;
+  };
+  while (together > 1 && !fits())
+    --together;
+  if (together == all)
+    return;
+  AttentionLoop launches{all / together, made.samples.strides};
+  for (int64_t &stride : launches.strides)
+    stride *= together;
+  made.around.push_back(std::move(launches));
+  made.samples.size = made.shape.samples = together;
+}
 } // namespace
 
 DnnSizes LibraryAttentionShape::sizes(size_t operand) const {
@@ -116,6 +140,7 @@ Result<LibraryAttention> libraryAttention(const program::Program &program, const
   made.samples = take([&](const AttentionLoop &loop) { return loop.strides[shape.lse()] == shape.heads * a.rows(); });
   shape.samples = made.samples.size;
   made.around = std::move(loops);
+  splitSamples(made);
   for (size_t i = 0; i < operands.size(); ++i) {
     const program::AttentionStrides &own = *a.strides()->Get(operands[i].strides);
     bool ofAll = !hasKeyHeads(i, a.gradient());

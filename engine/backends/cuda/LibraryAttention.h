@@ -32,8 +32,12 @@ struct LibraryAttentionShape {
   std::string words() const;
 };
 
+/// All that a plan may have beside its operands.
+constexpr uint64_t mostAttentionWorkspace = uint64_t{512} << 20;
+
 /// How a program's attention becomes the library's: one loop of its batch is the samples, one the heads that have keys of their own (a size
-/// of 1: there is none), and the others are launches.
+/// of 1: there is none), and the others are launches. A gradient in a fixed order keeps a matrix of queries by keys for each head: samples
+/// whose matrices would take more than `mostAttentionWorkspace` are several launches too.
 struct LibraryAttention {
   LibraryAttentionShape shape;
   AttentionLoop samples, heads;

@@ -10,9 +10,6 @@
 
 namespace npar::engine::cuda {
 
-/// All that a plan may have beside its operands: a gradient in a fixed order keeps a matrix of queries by keys.
-constexpr uint64_t mostAttentionWorkspace = uint64_t{512} << 20;
-
 /// Plans are made at load, by one thread; `start` may be called by all.
 class LibraryAttentions {
 public:

@@ -1,4 +1,5 @@
 // Attention by cuDNN, over a library that stands in for it: numbers, bits that repeat, what stays npar's own, engines that are rejected.
+#include "engine/backends/cuda/LibraryAttention.h"
 #include "engine/backends/Backends.h"
 #include "engine/numbers/NarrowFloat.h"
 #include "engine/program/Elements.h"
@@ -100,6 +101,27 @@ TEST(LibraryAttention, HeadsWithKeysOfTheirOwn) {
     EXPECT_NE(library.remark.find("has 1 of 1"), std::string::npos) << library.remark;
     for (size_t i = gradient ? 6 : 3; i < library.results.size(); ++i)
       EXPECT_LT(distance(processor.results[i], library.results[i]), 0.05) << i;
+  }
+}
+
+// Samples of a gradient whose matrices of queries by keys have no room together are launches of their own, forward they are one.
+TEST(LibraryAttention, SamplesAreLaunchesWhereTheirMatricesHaveNoRoom) {
+  auto mapped = [](int64_t rows, bool gradient) {
+    OneAttention one(ElementType::BF16, {rows, rows, true, gradient, ofSixteen});
+    Result<cuda::LibraryAttention> made =
+        cuda::libraryAttention(one.root(), *one.root().attentions()->Get(0), cuda::alignmentsOfAttentions(one.root())[0]);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return *made;
+  };
+  for (auto [rows, gradient, together] : {std::tuple<int64_t, bool, int64_t>{8192, true, 1}, {8192, false, 2}, {4096, true, 2}}) {
+    cuda::LibraryAttention made = mapped(rows, gradient);
+    EXPECT_EQ(made.shape.samples, together) << rows;
+    EXPECT_EQ(made.samples.size, together) << rows;
+    EXPECT_EQ(made.around.size(), together == 1 ? 1u : 0u) << rows;
+    for (const cuda::AttentionLoop &launches : made.around) {
+      EXPECT_EQ(launches.size, 2);
+      EXPECT_EQ(launches.strides, made.samples.strides);
+    }
   }
 }
 
