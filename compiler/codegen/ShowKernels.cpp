@@ -31,7 +31,7 @@ struct CodegenShowKernels : impl::CodegenShowKernelsBase<CodegenShowKernels> {
     if (stage == "loops")
       return kernelLoops(kernel, mesh);
     FailureOr<DeviceLoops> loops = emitDeviceLoops(kernel, mesh);
-    if (failed(loops) || failed(distributeLanes(*loops->module, loops->extent, blockThreadsFor(loops->extent))))
+    if (failed(loops) || failed(distributeLanes(*loops->module, loops->extent)))
       return failure();
     return std::move(loops->module);
   }

@@ -31,6 +31,8 @@ FAMILIES = {
     "mlp": ["mlp", *settings(vocab=64, width=32, inner=64, depth=2, length=16, batch=8)],
     "bert": ["bert", *settings(TINY)],
     "t5": ["t5", *settings(vocab=257, length=16, width=32, inner=64, heads=4, head_dim=8, depth=2, batch=4)],
+    # Sums over 1,300 rows: a block's, in chunks, of which the last one is not full.
+    "gpt2 of many rows": ["gpt2", *settings(vocab=64, context=325, length=325, width=16, heads=2, depth=1, batch=4)],
 }
 TYPES = ["f32", "bf16", "fp16", "f64"]
 

@@ -1,4 +1,6 @@
-// The loops of rank.bin_sums for many threads: 56 bins by 32 lanes, where the processor has one loop over all block sums.
+// The loops of rank.bin_sums for many threads: 56 bins by the 32 lanes of all teams of a block, where the processor has one loop over all
+// block sums.
+#include "compiler/codegen/device/BlockSums.h"
 #include "compiler/codegen/device/OwnLoops.h"
 
 #include "compiler/codegen/loops/SquareSum.h"
@@ -31,6 +33,7 @@ DeviceLoops emitBinRows(rank::KernelOp kernel) {
         return sums;
       });
     });
+    sums.getDefiningOp()->setAttr(anyOrderAttr, b.getUnitAttr());
     auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(b, loc, x, y); };
     LLVM::StoreOp::create(b, loc, laneTree(b, loc, sums, add), address(b, loc, out, f64, row));
     return Value();

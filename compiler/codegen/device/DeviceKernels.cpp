@@ -16,9 +16,6 @@ using namespace mlir;
 
 namespace npar::codegen {
 
-// With few rows small blocks lie on more multiprocessors.
-int64_t blockThreadsFor(int64_t extent) { return extent < 16384 ? 64 : 256; }
-
 /// A thread keeps no rows: exp costs less than the way to memory. Columns are threads rather than parts of one.
 static constexpr LoopOptions loopOptions = {/*scratchBytes=*/0, /*columnParts=*/1};
 
@@ -76,17 +73,16 @@ FailureOr<std::string> emitDeviceKernels(ModuleOp module, StringRef architecture
     StringRef name = kernel.getSymName();
     if (callsLibrary(*loops->module))
       return kernel.emitError("internal error: a GPU has no function of the C library");
-    int64_t blockThreads = blockThreadsFor(loops->extent);
-    FailureOr<int64_t> team = distributeLanes(*loops->module, loops->extent, blockThreads);
-    if (failed(team))
+    FailureOr<DeviceThreads> threads = distributeLanes(*loops->module, loops->extent);
+    if (failed(threads))
       return failure();
     auto buffers = static_cast<int64_t>(kernel.getOperandTypes().size() + kernel.getResultTypes().size());
     bool many = isOfScores(kernel) || isOfParameter(kernel);
-    FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, blockThreads, many);
+    FailureOr<std::string> entry = emitPtx(*loops->module, name, architecture, buffers, threads->block, many);
     if (failed(entry))
       return failure();
     entries += *entry;
-    stream << "// kernel " << name << " threads " << blockThreads << " rows " << blockThreads / *team << " extent " << loops->extent
+    stream << "// kernel " << name << " threads " << threads->block << " rows " << threads->rows << " extent " << loops->extent
            << (many ? " many :" : " :");
     printTypes(stream, kernel.getOperandTypes());
     stream << " ->";

@@ -24,7 +24,4 @@ mlir::FailureOr<std::string> emitDeviceKernels(mlir::ModuleOp module, llvm::Stri
 /// A kernel's loops as they suit a GPU, still on vectors.
 mlir::FailureOr<DeviceLoops> emitDeviceLoops(rank::KernelOp kernel, dist::MeshAttr mesh);
 
-/// Threads of a block for a kernel of so many rows.
-int64_t blockThreadsFor(int64_t extent);
-
 } // namespace npar::codegen

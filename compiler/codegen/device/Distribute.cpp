@@ -1,6 +1,7 @@
 // Gives each thread its lane of every vector. The vector ops that loops/ makes are few: those that are not lane by lane are named here.
 #include "compiler/codegen/device/Distribute.h"
 
+#include "compiler/codegen/device/BlockSums.h"
 #include "compiler/codegen/loops/Vector.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,12 +15,15 @@ namespace npar::codegen {
 namespace {
 constexpr int64_t warpThreads = 32;
 
+// With few rows small blocks lie on more multiprocessors.
+int64_t blockThreadsFor(int64_t extent) { return extent < 16384 ? 64 : 256; }
+
 class Distribution {
 public:
-  Distribution(func::FuncOp function, int64_t extent, int64_t blockThreads)
-      : function(function), loc(function.getLoc()), extent(extent), blockThreads(blockThreads),
-        entry(OpBuilder::atBlockBegin(&function.front())) {}
-  FailureOr<int64_t> run();
+  Distribution(func::FuncOp function, int64_t extent)
+      : function(function), loc(function.getLoc()), extent(extent), sums(BlockSums::find(function, extent)),
+        blockThreads(sums ? sums.blockThreads() : blockThreadsFor(extent)), entry(OpBuilder::atBlockBegin(&function.front())) {}
+  FailureOr<DeviceThreads> run();
 
 private:
   void findTeam(ArrayRef<Operation *> ops);
@@ -53,10 +57,13 @@ private:
 
   func::FuncOp function;
   Location loc;
-  int64_t extent, blockThreads, team = 1; ///< threads of a team, lanes of a vector
+  int64_t extent;
+  BlockSums sums;
+  int64_t blockThreads, team = 1; ///< team: threads of one, lanes of a vector
   OpBuilder entry;
   Value member, lane;      ///< i32, i64: the number of this thread in its team
   Value firstOfTeam, mask; ///< i32: where in the warp the team begins, and the bits of its threads
+  Value worker;            ///< i64: the number of this thread's team in the block
   Value row, stride;       ///< i64: this team's first row, and the distance to its next one
 };
 } // namespace
@@ -77,9 +84,11 @@ void Distribution::placeThread() {
   Value blocks = call(b, "llvm.nvvm.read.ptx.sreg.nctaid.x", i32, {});
   member = arith::AndIOp::create(b, loc, thread, word(b, team - 1));
   lane = wide(member);
-  Value rowsOfBlock = constantI64(b, loc, blockThreads / team);
-  Value number = wide(arith::DivUIOp::create(b, loc, thread, word(b, team)));
-  row = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, wide(block), rowsOfBlock), number);
+  Value rowsOfBlock = constantI64(b, loc, sums ? 1 : blockThreads / team);
+  worker = wide(arith::DivUIOp::create(b, loc, thread, word(b, team)));
+  row = arith::MulIOp::create(b, loc, wide(block), rowsOfBlock);
+  if (!sums)
+    row = arith::AddIOp::create(b, loc, row, worker);
   stride = arith::MulIOp::create(b, loc, wide(blocks), rowsOfBlock);
   Value inWarp = arith::AndIOp::create(b, loc, thread, word(b, warpThreads - 1));
   firstOfTeam = arith::SubIOp::create(b, loc, inWarp, member);
@@ -226,7 +235,7 @@ LogicalResult Distribution::convert(Operation *op) {
   return convertTypes(op);
 }
 
-FailureOr<int64_t> Distribution::run() {
+FailureOr<DeviceThreads> Distribution::run() {
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op != function.getOperation())
@@ -240,7 +249,9 @@ FailureOr<int64_t> Distribution::run() {
     if (failed(convert(op)))
       return failure();
   walkRowsOfTeam();
-  return team;
+  if (sums)
+    sums.rewrite(function, {blockThreads, team, worker, lane});
+  return DeviceThreads{blockThreads, sums ? 1 : blockThreads / team};
 }
 
 static func::FuncOp kernelOf(ModuleOp module) {
@@ -248,9 +259,7 @@ static func::FuncOp kernelOf(ModuleOp module) {
   return *llvm::find_if(functions, [](func::FuncOp function) { return !function.isDeclaration(); });
 }
 
-FailureOr<int64_t> distributeLanes(ModuleOp module, int64_t extent, int64_t blockThreads) {
-  return Distribution(kernelOf(module), extent, blockThreads).run();
-}
+FailureOr<DeviceThreads> distributeLanes(ModuleOp module, int64_t extent) { return Distribution(kernelOf(module), extent).run(); }
 
 bool callsLibrary(ModuleOp module) {
   return kernelOf(module)

@@ -7,7 +7,12 @@
 
 namespace npar::codegen {
 
-/// Rewrites the function of a module of loops (loops/Emit.h) in place, to be run by blocks of `blockThreads` threads in any number.
+/// How a kernel is launched: threads of a block, and the rows that it has at a time.
+struct DeviceThreads {
+  int64_t block, rows;
+};
+
+/// Rewrites the function of a module of loops (loops/Emit.h) in place, to be run by any number of blocks.
 ///
 /// A vector of n lanes lies on a team of n neighbouring threads of a warp, a lane each, so that a contiguous access is one of the team. The
 /// tree over a vector's halves becomes exchanges between threads in the same order (RULES.md#N6), after which all of them have the result.
@@ -18,8 +23,8 @@ namespace npar::codegen {
 /// %b = llvm.shufflevector %x, %x [8, 9, ... 15]     %s = arith.addf %x, %b : vector<1xf32>
 /// %s = arith.addf %a, %b : vector<8xf32>
 /// ```
-/// Returns the threads of a team.
-mlir::FailureOr<int64_t> distributeLanes(mlir::ModuleOp module, int64_t extent, int64_t blockThreads);
+/// Where rows are few and sums long, a block has one row (BlockSums.h).
+mlir::FailureOr<DeviceThreads> distributeLanes(mlir::ModuleOp module, int64_t extent);
 
 /// Whether the loops call functions of the C library, which a GPU does not have.
 bool callsLibrary(mlir::ModuleOp module);

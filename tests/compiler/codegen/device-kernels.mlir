@@ -67,6 +67,35 @@ rank.kernel @columns attributes {extent = 1 : i64, flops = 4.0 : f64, inplace = 
 }
 
 // -----
+// Long sums over few rows are a block's: terms of 512 rows at a time go to shared memory, those behind the last row as -0, and one team adds
+// them up in their order, 32 at a time, when all teams have begun to load the next ones. One team stores.
+// CHECK-LABEL: func.func @long.threads
+// CHECK: %[[NONE:.+]] = arith.constant -0.000000e+00 : f32
+// CHECK: arith.minsi
+// CHECK: arith.select %{{.+}}, %{{.+}}, %[[NONE]]
+// CHECK-COUNT-32: llvm.store {{.*}} : f32, !llvm.ptr<3>
+// CHECK: "llvm.nvvm.barrier.cta.sync.aligned.all"
+// CHECK: scf.for
+// CHECK-COUNT-32: llvm.load {{.*}} : !llvm.ptr -> vector<1xf32>
+// CHECK: scf.if
+// CHECK: %[[SUM:.+]] = scf.for {{.*}} iter_args(%[[FIRST:.+]] =
+// CHECK-COUNT-32: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK: arith.addf %[[FIRST]],
+// CHECK-COUNT-31: arith.addf
+// CHECK: "llvm.nvvm.barrier.cta.sync.aligned.all"
+// CHECK-COUNT-32: llvm.store {{.*}} : f32, !llvm.ptr<3>
+// CHECK: "llvm.nvvm.barrier.cta.sync.aligned.all"
+// CHECK: scf.if
+// CHECK: llvm.store {{.*}} vector<1xf32>
+// PTX: // kernel long threads 256 rows 1 extent 4 : f32[64000] -> f32[64]
+// PTX: bar.sync 0
+rank.kernel @long attributes {extent = 1 : i64, flops = 4.0 : f64} {
+^bb0(%x: tensor<1000x64xf32, #nn.axes<batch, embed>>):
+  %s = nn.sum %x : (tensor<1000x64xf32, #nn.axes<batch, embed>>) -> tensor<64xf32, #nn.axes<embed>>
+  rank.yield %s : tensor<64xf32, #nn.axes<embed>>
+}
+
+// -----
 // Each chunk of a table's row looks at 32 tokens at a time and adds those that name it, the first one first.
 // CHECK-LABEL: func.func @scatter.threads
 // CHECK: "llvm.nvvm.vote.ballot.sync"
@@ -91,9 +120,10 @@ rank.kernel @squares attributes {extent = 1 : i64, flops = 4.0 : f64} {
 }
 
 // -----
-// A bin is a row: the blocks of all gradients lie on the lanes of a warp.
+// A bin is a block's: the blocks of all gradients lie on the lanes of its warps, which add up what they have.
 // CHECK-LABEL: func.func @bins.threads
-// PTX: // kernel bins threads 64 rows 2 extent 56 : f64[3] f64[40] -> f64[56]
+// CHECK-COUNT-32: llvm.load {{.*}} : !llvm.ptr<3> -> f64
+// PTX: // kernel bins threads 1024 rows 1 extent 56 : f64[3] f64[40] -> f64[56]
 rank.kernel @bins attributes {extent = 1 : i64, flops = 4.0 : f64} {
 ^bb0(%a: tensor<3xf64, #nn.axes<block>>, %b: tensor<40xf64, #nn.axes<block>>):
   %s = rank.bin_sums %a, %b : (tensor<3xf64, #nn.axes<block>>, tensor<40xf64, #nn.axes<block>>) -> tensor<56xf64, #nn.axes<"#bin">>
