@@ -14,6 +14,10 @@ uint64_t rounded(uint64_t bytes) { return (bytes + alignment - 1) / alignment * 
 Scratch::~Scratch() {
   if (area.bytes > 0)
     release(area);
+  for (const auto &[host, piece] : extras)
+    release(piece);
+  for (const auto &[bytes, piece] : idle)
+    release(piece);
 }
 
 Result<ScratchPiece> Scratch::allocate(uint64_t bytes) {
@@ -60,15 +64,35 @@ Result<ScratchPiece> Scratch::take(uint64_t bytes) {
       free[begin + bytes] = length - bytes;
     return ScratchPiece{area.host + begin, area.device + begin, bytes};
   }
-  return allocate(bytes);
+  return takeExtra(bytes);
+}
+
+/// In few sizes, so that what was taken once fits again.
+Result<ScratchPiece> Scratch::takeExtra(uint64_t bytes) {
+  ScratchPiece whole;
+  if (auto found = idle.lower_bound(bytes); found != idle.end()) {
+    whole = found->second;
+    idle.erase(found);
+  } else {
+    uint64_t size = alignment;
+    while (size < bytes)
+      size *= 2;
+    Result<ScratchPiece> taken = allocate(size);
+    if (!taken.ok())
+      return taken.status();
+    whole = *taken;
+  }
+  extras[whole.host] = whole;
+  return ScratchPiece{whole.host, whole.device, bytes};
 }
 
 void Scratch::give(ScratchPiece &piece) {
   if (piece.bytes == 0)
     return;
   inUse -= piece.bytes;
-  if (piece.host < area.host || piece.host >= area.host + area.bytes) {
-    release(piece);
+  if (auto found = extras.find(piece.host); found != extras.end()) {
+    idle.emplace(found->second.bytes, found->second);
+    extras.erase(found);
   } else {
     auto place = free.emplace(static_cast<uint64_t>(piece.host - area.host), piece.bytes).first;
     if (auto next = std::next(place); next != free.end() && place->first + place->second == next->first)

@@ -16,8 +16,9 @@ struct ScratchPiece {
   uint64_t bytes = 0; ///< 0: none
 };
 
-/// Of one thread, and its backend's. One area is taken at the start; what does not fit in comes from the backend for as long as it is used,
-/// so that nobody waits for anybody's memory (who waits for memory while another waits for him never ends).
+/// Of one thread, and its backend's. One area is taken at the start; what does not fit in comes from the backend, so that nobody waits for
+/// anybody's memory (who waits for memory while another waits for him never ends). It is kept for whoever comes next, and goes at the end:
+/// a GPU gives memory back only when all its work is done, and recordings of CUDA graphs do not survive such a wait.
 class Scratch {
 public:
   explicit Scratch(Backend &backend) : backend(backend) {}
@@ -33,11 +34,14 @@ public:
 
 private:
   Result<ScratchPiece> allocate(uint64_t bytes);
+  Result<ScratchPiece> takeExtra(uint64_t bytes);
   void release(const ScratchPiece &piece);
 
   Backend &backend;
   ScratchPiece area;
-  std::map<uint64_t, uint64_t> free; ///< of the area: begin and bytes
+  std::map<uint64_t, uint64_t> free;          ///< of the area: begin and bytes
+  std::map<uint8_t *, ScratchPiece> extras;   ///< in use beside it, by `host`: all that was taken for them
+  std::multimap<uint64_t, ScratchPiece> idle; ///< the others, by bytes
   uint64_t inUse = 0, greatest = 0;
 };
 

@@ -105,7 +105,10 @@ Result<DeviceAddress> OffsetBackend::allocate(uint64_t bytes) {
   return memory.ok() ? Result<DeviceAddress>(faked(*memory)) : memory;
 }
 
-void OffsetBackend::release(DeviceAddress memory, uint64_t bytes) { inner->release(real(memory), bytes); }
+void OffsetBackend::release(DeviceAddress memory, uint64_t bytes) {
+  ++releases;
+  inner->release(real(memory), bytes);
+}
 
 void OffsetBackend::copyIn(DeviceAddress target, const void *source, uint64_t bytes) {
   (void)start([=] { return inner->copyIn(real(target), source, bytes), Status(); });

@@ -50,6 +50,8 @@ public:
 
   /// The kernel with this number among all that are run fails; set before the first one.
   int64_t lostAtKernel = -1;
+  /// How often memory was given back.
+  std::atomic<size_t> releases{0};
 
 private:
   using Work = std::function<engine::Status()>;

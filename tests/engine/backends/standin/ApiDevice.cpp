@@ -262,5 +262,10 @@ NPAR_STANDIN_CALL Code cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 
 NPAR_STANDIN_CALL Code cuCtxSynchronize() {
   NPAR_STANDIN_MAY_BE_LEFT_OUT
-  return withContextUncaptured([](Call &call) { return call.wait(call.driver.everythingOf(call.device)); });
+  return withContext([](Call &call) {
+    if (call.driver.waitForbiddenByCapture(call.device))
+      return refuse(Code::StreamCaptureUnsupported,
+                    "a stream of the device is being captured: nobody can wait for all its work, and the capture is invalid now");
+    return call.wait(call.driver.everythingOf(call.device));
+  });
 }

@@ -92,6 +92,14 @@ bool Driver::forbiddenByCapture() {
   return forbidden;
 }
 
+bool Driver::waitForbiddenByCapture(const Device &device) {
+  bool forbidden = false;
+  for (auto &[handle, stream] : streams.all())
+    if (stream->capture && stream->device == &device)
+      stream->capture->invalid = forbidden = true;
+  return forbidden;
+}
+
 namespace {
 template <typename Objects, typename Condition>
 void tell(std::vector<std::string> &lines, const Objects &objects, const char *what, Condition condition) {

@@ -24,6 +24,8 @@ public:
   WorkPointer everythingOf(Device &device);
   /// The captures that forbid this thread a call which could wait or change memory; they are invalid then.
   bool forbiddenByCapture();
+  /// The captures of a device, whoever began them and however: a wait for all its work has no place beside them. They are invalid then.
+  bool waitForbiddenByCapture(const Device &device);
   /// What the context still has is lost, and told by left().
   void destroyContext(Device &device);
   /// A line for each kind of thing that was not given back; none where a device failed, for then nothing can be.

@@ -82,6 +82,23 @@ TEST_F(GraphsTest, Refusals) {
   EXPECT_EQ(cuEventSynchronize(inside), Code::CapturedEvent);
   EXPECT_EQ(cuStreamEndCapture(one, &graph), Code::StreamCaptureInvalidated);
 
+  // Whoever waits for all work of the device ends every capture on it; a wait for one stream ends none.
+  for (bool all : {true, false}) {
+    ASSERT_EQ(cuStreamBeginCapture_v2(one, static_cast<int>(CaptureMode::ThreadLocal)), Code::Success);
+    cuMemsetD32Async(memory, 1, 1, one);
+    std::thread([&] {
+      Handle context = nullptr;
+      EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, 0), Code::Success);
+      EXPECT_EQ(cuCtxSetCurrent(context), Code::Success);
+      if (all)
+        EXPECT_EQ(cuCtxSynchronize(), Code::StreamCaptureUnsupported);
+      else
+        EXPECT_EQ(cuStreamSynchronize(two), Code::Success);
+    }).join();
+    EXPECT_EQ(cuStreamEndCapture(one, &graph), all ? Code::StreamCaptureInvalidated : Code::Success);
+  }
+  EXPECT_EQ(cuGraphDestroy(graph), Code::Success);
+
   begin(); // pageable memory
   EXPECT_EQ(cuMemcpyHtoDAsync_v2(memory, &word, 8, one), Code::StreamCaptureUnsupported);
   std::thread([&] {
