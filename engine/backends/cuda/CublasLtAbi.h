@@ -10,7 +10,7 @@
 namespace npar::engine::cuda {
 
 /// cublasStatus_t, as far as npar tells codes apart; the library has names for all of them.
-enum class LtCode : int { Success = 0, NotSupported = 15 };
+enum class LtCode : int { Success = 0, ExecutionFailed = 13, NotSupported = 15 };
 
 enum class LtType : int { F32 = 0, F64 = 1, F16 = 2, BF16 = 14 };  ///< cudaDataType
 enum class LtCompute : int { F32 = 68, F64 = 70, FastTf32 = 77 };  ///< cublasComputeType_t: none that 16 bits are enough for

@@ -45,7 +45,7 @@ private:
   Status planLibrary(Product &product, const program::Matmul &matmul, std::array<uint32_t, 3> alignments, bool onlyOwnBits);
   Code launch(const Product &product, DevicePointer a, DevicePointer b, DevicePointer c, Handle stream) const;
 
-  const CudaDevice *device = nullptr;
+  CudaDevice *device = nullptr;
   std::vector<Product> products;
   std::unique_ptr<LibraryProducts> library; ///< null: not asked for
 };

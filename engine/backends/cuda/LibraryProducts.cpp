@@ -5,18 +5,21 @@
 
 namespace npar::engine::cuda {
 
-LibraryProducts::LibraryProducts(const CudaDevice &device, const CublasLt &lt, Handle library)
-    : device(device), lt(lt), library(library), choices(device.identity().name, lt.version()) {}
+LibraryProducts::LibraryProducts(const CudaDevice &device, const CublasLt &lt, Handle library, RowCopies copies)
+    : device(device), lt(lt), library(library), copies(copies), choices(device.identity().name, lt.version()) {}
 
-Result<std::unique_ptr<LibraryProducts>> LibraryProducts::open(const CudaDevice &device) {
+Result<std::unique_ptr<LibraryProducts>> LibraryProducts::open(CudaDevice &device) {
   Result<const CublasLt *> lt = CublasLt::open();
   if (!lt.ok())
     return Status::badInput(lt.status().message() + "; --products own goes without it");
   device.enter();
+  Result<RowCopies> copies = RowCopies::load(device);
+  if (!copies.ok())
+    return copies.status();
   Handle library = nullptr;
   if (Status status = (*lt)->check((*lt)->call().create(&library), device.label() + ": opening cuBLASLt"); !status.ok())
     return status;
-  return std::unique_ptr<LibraryProducts>(new LibraryProducts(device, **lt, library));
+  return std::unique_ptr<LibraryProducts>(new LibraryProducts(device, **lt, library, *copies));
 }
 
 LibraryProducts::~LibraryProducts() {
@@ -29,11 +32,12 @@ LibraryProducts::~LibraryProducts() {
 /// A choice that was kept, or one that is made now.
 Result<std::optional<ProductChoice>> LibraryProducts::choose(const LibraryProduct &product, const OwnProduct &own,
                                                              const std::string &what) {
-  std::string words = product.shape.words();
+  std::string words = product.words();
+  uint64_t most = mostWorkspaceBytes + product.copiedBytes();
   if (const ProductChoice *kept = choices.find(words);
-      kept && kept->workspaceBytes <= mostWorkspaceBytes && product.takes(kept->algorithm, kept->workspaceBytes))
+      kept && kept->workspaceBytes <= most && product.takes(kept->algorithm, kept->workspaceBytes))
     return std::optional(*kept);
-  Result<std::optional<ProductChoice>> made = tryProduct(device, product, own, mostWorkspaceBytes, what);
+  Result<std::optional<ProductChoice>> made = tryProduct(device, product, own, most, what);
   if (made.ok() && made->has_value())
     choices.add(words, **made);
   return made;
@@ -45,7 +49,7 @@ Result<const LibraryProducts::Plan *> LibraryProducts::plan(const LibraryShape &
   if (!isNew)
     return static_cast<const Plan *>(found->second.get());
   device.enter();
-  Result<std::unique_ptr<LibraryProduct>> product = LibraryProduct::make(lt, library, shape);
+  Result<std::unique_ptr<LibraryProduct>> product = LibraryProduct::make(lt, library, shape, copies);
   if (!product.ok())
     return product.status();
   Result<std::optional<ProductChoice>> choice = choose(**product, own, what);

@@ -10,13 +10,13 @@
 
 namespace npar::engine::cuda {
 
-/// All that an algorithm may have beside its operands.
+/// All that an algorithm may have beside its operands and copies of them.
 constexpr uint64_t mostWorkspaceBytes = uint64_t{32} << 20;
 
 /// Plans are made at load, by one thread; `start` may be called by all.
 class LibraryProducts {
 public:
-  static Result<std::unique_ptr<LibraryProducts>> open(const CudaDevice &device);
+  static Result<std::unique_ptr<LibraryProducts>> open(CudaDevice &device);
   /// Waits for what is under way.
   ~LibraryProducts();
   LibraryProducts(const LibraryProducts &) = delete;
@@ -37,12 +37,13 @@ public:
   const std::vector<std::string> &remarks() const { return choices.remarks(); }
 
 private:
-  LibraryProducts(const CudaDevice &device, const CublasLt &lt, Handle library);
+  LibraryProducts(const CudaDevice &device, const CublasLt &lt, Handle library, RowCopies copies);
   Result<std::optional<ProductChoice>> choose(const LibraryProduct &product, const OwnProduct &own, const std::string &what);
 
   const CudaDevice &device;
   const CublasLt &lt;
   Handle library;
+  RowCopies copies;
   ProductChoices choices;
   std::map<std::string, std::unique_ptr<Plan>> plans; ///< by the words of shapes; null: none
   uint64_t mostBytes = 0;

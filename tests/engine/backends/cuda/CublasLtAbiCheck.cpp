@@ -20,6 +20,7 @@ template <class Ours, class Theirs> constexpr bool same(Ours ours, Theirs theirs
 }
 
 static_assert(same(LtCode::Success, CUBLAS_STATUS_SUCCESS) && same(LtCode::NotSupported, CUBLAS_STATUS_NOT_SUPPORTED));
+static_assert(same(LtCode::ExecutionFailed, CUBLAS_STATUS_EXECUTION_FAILED));
 static_assert(same(LtType::F32, CUDA_R_32F) && same(LtType::F64, CUDA_R_64F) && same(LtType::F16, CUDA_R_16F) &&
               same(LtType::BF16, CUDA_R_16BF));
 static_assert(same(LtCompute::F32, CUBLAS_COMPUTE_32F) && same(LtCompute::F64, CUBLAS_COMPUTE_64F) &&
