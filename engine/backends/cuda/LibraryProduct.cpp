@@ -175,7 +175,8 @@ LtCode LibraryProduct::start(const LtAlgorithm &algorithm, DevicePointer a, Devi
                          int64_t columns) {
     return copy({to, in.leading}, {from, as.leading}, as.turned ? columns : rows, as.turned ? rows : columns, bytes);
   };
-  bool good = !p.b || copyOperand(ofB, p.whole.b, b, shape.b, shape.k, shape.n);
+  bool good = p.whole.n == shape.n || copies.zero(ofB, p.bytesOfB, stream) == Code::Success;
+  good = good && (!p.b || copyOperand(ofB, p.whole.b, b, shape.b, shape.k, shape.n));
   for (int64_t first = 0; first < shape.m && good; first += p.rows) {
     int64_t rows = std::min(p.rows, shape.m - first);
     DevicePointer hereA = a + static_cast<uint64_t>((shape.a.turned ? first : first * shape.a.leading) * bytes);

@@ -60,8 +60,14 @@ std::optional<CopiedPieces> copiedPieces(const LibraryShape &s, const CopyLimits
   bool isWorthIt = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) >= limits.least;
   if (s.count != 1 || !(program::isNarrow(s.type) || s.tf32) || !isWorthIt || !(p.a || p.b || p.c))
     return std::nullopt;
-  p.whole.b = p.b ? copied(s.b, s.b.turned ? s.k : s.n, bytes) : s.b;
-  p.bytesOfB = p.b ? static_cast<uint64_t>(roundedUp(p.whole.b.leading * (s.b.turned ? s.n : s.k) * bytes, apart)) : 0;
+  if (p.c) {
+    p.whole.c = copied(s.c, s.n, resultBytes);
+    p.whole.n = p.whole.c.leading;
+    p.b = p.b || p.whole.n != s.n;
+  }
+  if (p.b)
+    p.whole.b = copied(s.b, s.b.turned ? s.k : p.whole.n, bytes);
+  p.bytesOfB = p.b ? static_cast<uint64_t>(roundedUp(p.whole.b.leading * (s.b.turned ? p.whole.n : s.k) * bytes, apart)) : 0;
   // A turned one has a line for each of k, as long as a piece has rows; the others a line for each row.
   int64_t ofRow = (p.a ? (s.a.turned ? s.k : roundedUp(s.k, copiedTo / bytes)) * bytes : 0) +
                   (p.c ? roundedUp(s.n, copiedTo / resultBytes) * resultBytes : 0);
@@ -75,8 +81,6 @@ std::optional<CopiedPieces> copiedPieces(const LibraryShape &s, const CopyLimits
   p.whole.m = std::min(p.rows, s.m);
   if (p.a)
     p.whole.a = copied(s.a, s.a.turned ? p.rows : s.k, bytes);
-  if (p.c)
-    p.whole.c = copied(s.c, s.n, resultBytes);
   p.bytesOfA = p.a ? static_cast<uint64_t>(roundedUp(p.whole.a.leading * (s.a.turned ? s.k : p.rows) * bytes, apart)) : 0;
   p.bytesOfC = p.c ? static_cast<uint64_t>(roundedUp(p.whole.c.leading * p.rows * resultBytes, apart)) : 0;
   p.last = p.whole;

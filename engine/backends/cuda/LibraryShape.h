@@ -38,12 +38,13 @@ std::optional<LibraryShape> libraryShape(const program::Matmul &product, const s
 
 /// What copies of matrices may cost, and where they are worth it.
 struct CopyLimits {
-  uint64_t bytes = uint64_t{256} << 20; ///< of memory beside the operands
+  uint64_t bytes = uint64_t{320} << 20; ///< of memory beside the operands
   double least = 0x1p27;                ///< of products of numbers
 };
 
 /// How a product is cut into pieces of C's rows, whose matrices are copied to where their rows begin at multiples of 128 bytes: with rows
-/// that begin at odd places, as those of a vocabulary of 50,257 in 16 bits do, the library is several times slower, or has no algorithm.
+/// that begin at odd places, as those of a vocabulary of 50,257 in 16 bits do, the library is several times slower, or has no algorithm. So
+/// it is with so many columns of C: its copy has as many as its rows are long, and B's gets columns of zeros.
 struct CopiedPieces {
   bool a, b, c;             ///< which are copied
   int64_t rows;             ///< of a piece

@@ -11,7 +11,10 @@ struct CopiedLines {
   int64_t leading;
 };
 
-/// For elements of 2 and 4 bytes.
+/// The module of the kernels.
+std::string rowCopiesText();
+
+/// For elements of 2 and 4 bytes. Of 2 bytes, lines that begin at odd places are written in pieces of 16 bytes nevertheless.
 class RowCopies {
 public:
   /// Loads the kernels.
@@ -19,10 +22,13 @@ public:
   /// `lines` of `columns` elements each, in the stream.
   Code start(const CopiedLines &target, const CopiedLines &source, int64_t lines, int64_t columns, size_t elementBytes,
              Handle stream) const;
+  Code zero(DevicePointer target, uint64_t bytes, Handle stream) const {
+    return device->cuda().call().setBytesAsync(target, 0, bytes, stream);
+  }
 
 private:
   const CudaDevice *device = nullptr;
-  Handle ofTwo = nullptr, ofFour = nullptr;
+  Handle ofTwo = nullptr, ofFour = nullptr, toOdd = nullptr;
 };
 
 } // namespace npar::engine::cuda

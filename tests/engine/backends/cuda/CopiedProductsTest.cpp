@@ -146,16 +146,17 @@ TEST(CopiedProducts, ArePlanned) {
   EXPECT_FALSE(copiedPieces(shapeOf(ElementType::BF16, 8192, 50257, 768), {1 << 20, 0}));
   std::optional<CopiedPieces> logits = copiedPieces(shapeOf(ElementType::BF16, 8192, 50257, 768), limits);
   ASSERT_TRUE(logits);
-  EXPECT_TRUE(logits->c && !logits->a && !logits->b);
+  EXPECT_TRUE(logits->c && !logits->a && logits->b); // with columns of zeros
+  EXPECT_EQ(logits->whole.n, 50304);
   EXPECT_EQ(logits->rows, 2048);
   EXPECT_EQ(logits->whole.c.leading, 50304);
-  EXPECT_EQ(logits->bytes(), 2048u * 50304 * 2);
+  EXPECT_EQ(logits->bytes(), 2048u * 50304 * 2 + 50304 * 768 * 2);
   std::optional<CopiedPieces> weights = copiedPieces(shapeOf(ElementType::BF16, 50257, 768, 8192, /*aTurned=*/true), limits);
   ASSERT_TRUE(weights);
   EXPECT_TRUE(weights->a && !weights->b && !weights->c);
-  EXPECT_EQ(weights->rows, 12672);
-  EXPECT_EQ(weights->whole.a.leading, 12672);
-  EXPECT_EQ(weights->last.m, 50257 - 3 * 12672);
+  EXPECT_EQ(weights->rows, 16768);
+  EXPECT_EQ(weights->whole.a.leading, 16768);
+  EXPECT_EQ(weights->last.m, 50257 - 2 * 16768);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "engine/backends/cuda/ProductText.h"
 #include "engine/backends/cuda/Ptx.h"
 #include "engine/backends/cuda/ReduceText.h"
+#include "engine/backends/cuda/RowCopies.h"
 #include "engine/backends/cuda/ScoreText.h"
 
 #include <cstdio>
@@ -79,6 +80,7 @@ void assemble(const std::string &text, const std::string &name, bool maySpill = 
 
 TEST(PtxAssembly, Reductions) { assemble(reduceText(), "npar_reductions"); }
 TEST(PtxAssembly, Products) { assemble(productsText(), "npar_products"); }
+TEST(PtxAssembly, RowCopies) { assemble(rowCopiesText(), "npar_row_copies"); }
 TEST(PtxAssembly, ChangedScores) { assemble(scoresText(), "npar_scores", /*maySpill=*/true); }
 TEST(PtxAssembly, Attentions) { assemble(attentionsText(), "npar_attentions", /*maySpill=*/true); }
 
