@@ -57,7 +57,7 @@ ThreadWork &CudaBackend::threadWork() {
     std::lock_guard<std::mutex> lock(mutex);
     std::unique_ptr<ThreadWork> &own = threads[std::this_thread::get_id()];
     if (!own)
-      own = std::make_unique<ThreadWork>(*device, completions, roomBytes);
+      own = std::make_unique<ThreadWork>(*device, completions, laneBytes);
     last = {number, own.get()};
   }
   return *last.second;
@@ -84,8 +84,23 @@ Status CudaBackend::load(const program::Program &program) {
     return status;
   if (Status status = loadKernels(program); !status.ok())
     return status;
-  roomBytes = std::max(attentions.roomBytes(), products.workspaceBytes());
+  laneBytes.room = std::max(attentions.roomBytes(), products.workspaceBytes());
+  laneBytes.contexts = std::max(laneBytes.contexts, contextBytes(program));
   return attentions.takeKernels(kernels, functions);
+}
+
+/// Of a rank: a context for each micro-batch, and pointers for kernels that find theirs in device memory.
+uint64_t CudaBackend::contextBytes(const program::Program &program) const {
+  uint64_t most = 0, contexts = static_cast<uint64_t>(program.micro_count()) * contextCount;
+  for (const program::RankClass *rankClass : *program.classes()) {
+    uint64_t pointers = 0;
+    for (const program::Task *task : *rankClass->tasks())
+      for (const program::Step *step : *rankClass->fragments()->Get(task->fragment())->steps())
+        if (step->kind() == program::StepKind::Kernel && kernels[step->payload()].many)
+          pointers += uint64_t{step->inputs()} + step->outputs();
+    most = std::max(most, pointers);
+  }
+  return (contexts + most) * sizeof(int64_t);
 }
 
 /// The newest architecture among those of the program that the device runs.
@@ -138,7 +153,7 @@ Status CudaBackend::loadKernels(const program::Program &program) {
 Status CudaBackend::prepareLanes(const std::vector<size_t> &devices) {
   auto count = static_cast<uint32_t>(devices.size());
   for (uint32_t i = 0; i < count; ++i) {
-    ThreadWork &lane = *lanes.emplace_back(std::make_unique<ThreadWork>(*device, completions, roomBytes));
+    ThreadWork &lane = *lanes.emplace_back(std::make_unique<ThreadWork>(*device, completions, laneBytes));
     lane.reserve();
     enterLane(i);
     Status status = waitUntilDone(*this); // with what was noted
@@ -156,8 +171,8 @@ std::string CudaBackend::takenBeside() const {
       text += (text.empty() ? "; " : ", ") + std::to_string(bytes) + " are taken by " + what;
   };
   say(givenBytes.load(), "the ranks and their messages");
-  say(contextMemoryBytes * lanes.size(), "contexts of kernels");
-  say(roomBytes * lanes.size(), "what ranks compute in (scores of attention; workspaces of --products and --attention library)");
+  say(laneBytes.contexts * lanes.size(), "contexts of kernels");
+  say(laneBytes.room * lanes.size(), "what ranks compute in (scores of attention; workspaces of --products and --attention library)");
   return text;
 }
 

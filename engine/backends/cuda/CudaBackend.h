@@ -62,6 +62,7 @@ private:
   CudaBackend(std::unique_ptr<CudaDevice> device, int ordinal, ProductsBy by, AttentionBy attentionBy);
   Status loadReductions();
   Status loadKernels(const program::Program &program);
+  uint64_t contextBytes(const program::Program &program) const;
   /// "; of the rest ... are taken by ...": what the program's kernels have beside the ranks' memory.
   std::string takenBeside() const;
   Result<const program::DeviceCode *> chooseCode(const program::Program &program) const;
@@ -73,7 +74,7 @@ private:
   std::atomic<uint64_t> givenBytes{0}; ///< by `allocate`
   const uint64_t number;               ///< of this backend in the process, never given again
   std::mutex mutex;                    ///< of the threads
-  uint64_t roomBytes = 0;              ///< of each lane
+  LaneBytes laneBytes;
   std::map<std::thread::id, std::unique_ptr<ThreadWork>> threads;
   std::vector<std::unique_ptr<ThreadWork>> lanes;
   inline static thread_local std::pair<uint64_t, ThreadWork *> entered{0, nullptr}; ///< with the backend's number

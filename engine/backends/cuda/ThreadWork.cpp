@@ -10,8 +10,8 @@ namespace {
 constexpr uint64_t stagingBytes = uint64_t{4} << 20;
 } // namespace
 
-ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions, const uint64_t &roomBytes)
-    : device(device), completions(completions), roomBytes(roomBytes), queue(completions.addQueue()) {}
+ThreadWork::ThreadWork(const CudaDevice &device, Completions &completions, const LaneBytes &laneBytes)
+    : device(device), completions(completions), laneBytes(laneBytes), queue(completions.addQueue()) {}
 
 ThreadWork::~ThreadWork() {
   const Functions &call = device.cuda().call();
@@ -106,7 +106,7 @@ void ThreadWork::reserve() {
   (void)begin();
   (void)deviceRoom();
   if (contextMemory.empty())
-    addContextMemory(contextMemoryBytes);
+    addContextMemory(laneBytes.contexts);
 }
 
 bool ThreadWork::addContextMemory(uint64_t bytes) {
@@ -119,8 +119,8 @@ bool ThreadWork::addContextMemory(uint64_t bytes) {
 }
 
 DevicePointer ThreadWork::takeContext(uint64_t bytes) {
-  if (contextMemory.empty() || contextsUsed + bytes > contextMemoryBytes)
-    if (!addContextMemory(std::max(contextMemoryBytes, bytes)))
+  if (contextMemory.empty() || contextsUsed + bytes > laneBytes.contexts)
+    if (!addContextMemory(std::max(laneBytes.contexts, bytes)))
       return 0;
   DevicePointer taken = contextMemory.back() + contextsUsed;
   contextsUsed += bytes;
@@ -160,9 +160,9 @@ void ThreadWork::sendChanges(Copy &copy, const int64_t *numbers, Handle to) {
 }
 
 DevicePointer ThreadWork::deviceRoom() {
-  if (room || roomBytes == 0)
+  if (room || laneBytes.room == 0)
     return room;
-  Result<DevicePointer> memory = device.allocate(roomBytes, "scores of attention and workspaces of matrix products");
+  Result<DevicePointer> memory = device.allocate(laneBytes.room, "scores of attention and workspaces of matrix products");
   if (!memory.ok())
     return note(memory.status()), 0;
   return room = *memory;

@@ -9,15 +9,17 @@
 
 namespace npar::engine::cuda {
 
-/// Device memory that contexts of kernels are in, of a lane and at a time: one piece is enough for most programs.
-constexpr uint64_t contextMemoryBytes = uint64_t{1} << 16;
+/// Device memory that a lane's work takes beside the ranks'.
+struct LaneBytes {
+  uint64_t room = 0; ///< which what is started in the stream uses by turns, for scores of attention and for what matrix products work in
+  uint64_t contexts = uint64_t{1} << 16; ///< for contexts of kernels and lists of pointers: all of a program's, at least
+};
 
 /// Of one thread at a time. Errors of what is started are kept until somebody asks when it is done.
 class ThreadWork {
 public:
-  /// `roomBytes` are known when they are first asked for: of device memory that what is started in the stream uses by turns, for scores of
-  /// attention and for what matrix products work in.
-  ThreadWork(const CudaDevice &device, Completions &completions, const uint64_t &roomBytes);
+  /// `laneBytes` are known when something is first asked for.
+  ThreadWork(const CudaDevice &device, Completions &completions, const LaneBytes &laneBytes);
   ~ThreadWork();
   ThreadWork(const ThreadWork &) = delete;
 
@@ -35,7 +37,7 @@ public:
   DevicePointer context(const int64_t *numbers, size_t count);
   void whenDone(Completion &completion);
 
-  /// Takes the memory now that is else taken when it is first asked for, and one piece for contexts. What fails is noted.
+  /// Takes the memory now that is else taken when it is first asked for. What fails is noted.
   void reserve();
   /// The stream's own, taken when it is first asked for. 0 where there is none; that is noted.
   DevicePointer deviceRoom();
@@ -64,7 +66,7 @@ private:
 
   const CudaDevice &device;
   Completions &completions;
-  const uint64_t &roomBytes;
+  const LaneBytes &laneBytes;
   size_t queue;
   Handle stream = nullptr;
   Status failed;

@@ -1,5 +1,6 @@
 // What a person reads where there is no driver, an old one, no device, another architecture, too little memory, or a device that is lost.
 #include "engine/backends/Backends.h"
+#include "engine/backends/cuda/Ptx.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -92,6 +93,40 @@ TEST_F(CudaErrorsDeathTest, OutOfMemory) {
   EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, fit), ::testing::ExitedWithCode(badInput),
               "GPU 0 .* is out of memory before the first step: 3000000 bytes are needed, and [0-9]+ are free; 4096 are taken by "
               "the ranks and their messages, 131072 are taken by contexts of kernels");
+}
+
+// A context for each micro-batch, and the pointers of each step whose kernel finds them in memory: none is taken in the first step.
+TEST_F(CudaErrorsDeathTest, ContextsOfAWholeProgram) {
+  auto load = [](Backend &backend) {
+    program::ProgramT content;
+    content.micro_count = 3000;
+    content.mesh.push_back(std::make_unique<program::MeshAxisT>());
+    content.kernels.push_back(std::make_unique<program::KernelT>());
+    content.kernels.back()->symbol = "update_0";
+    content.codes.push_back(std::make_unique<program::DeviceCodeT>());
+    content.codes.back()->backend = "cuda", content.codes.back()->features = "sm_80";
+    std::string text = "// npar kernels sm_80\n// kernel update_0 threads 32 rows 1 extent 1 many : f32[1] -> f32[1]\n" +
+                       cuda::moduleText({cuda::PtxKernel("update_0", 3, 32).text()});
+    content.codes.back()->object.assign(text.begin(), text.end());
+    for (uint32_t tasks : {1, 2}) {
+      content.classes.push_back(std::make_unique<program::RankClassT>());
+      program::RankClassT &rankClass = *content.classes.back();
+      rankClass.fragments.push_back(std::make_unique<program::FragmentT>());
+      program::Step step;
+      step.mutate_kind(program::StepKind::Kernel), step.mutate_inputs(1), step.mutate_outputs(1);
+      rankClass.fragments.back()->steps.assign(500, step);
+      for (uint32_t i = 0; i < tasks; ++i)
+        rankClass.tasks.emplace_back();
+    }
+    flatbuffers::FlatBufferBuilder builder;
+    FinishProgramBuffer(builder, CreateProgram(builder, &content));
+    Status status = backend.load(*program::GetProgram(builder.GetBufferPointer()));
+    status = status.ok() ? backend.prepareLanes({0}) : status;
+    return status.ok() ? backend.fits(0, 3000000) : status;
+  };
+  EXPECT_EXIT(inProcess({{"NPAR_STANDIN_MEMORY", "2097152"}}, load), ::testing::ExitedWithCode(badInput),
+              "3000000 bytes are needed, and [0-9]+ are free; " + std::to_string(8 * (3000 * 4 + 2 * 500 * 2)) +
+                  " are taken by contexts of kernels");
 }
 
 // Whoever waits hears of it, and so does everyone afterwards.
