@@ -3,9 +3,10 @@
 
 #include "engine/control/Message.h"
 
+#include "engine/network/JobSecret.h"
+
 #include <cerrno>
 #include <cstring>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
@@ -27,10 +28,9 @@ bool equal(const uint8_t *bytes, const ControlToken &token) {
 
 } // namespace
 
-Result<ControlToken> makeToken() {
+ControlToken makeToken() {
   ControlToken token;
-  if (::getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size()))
-    return Status::runFailed(std::string("the operating system gives no random bytes: ") + std::strerror(errno));
+  fillWithRandom(token.data(), token.size());
   return token;
 }
 

@@ -17,7 +17,7 @@ namespace npar::engine {
 using ControlToken = std::array<uint8_t, 16>;
 
 /// Random bytes of the operating system.
-Result<ControlToken> makeToken();
+ControlToken makeToken();
 
 class Connection {
 public:

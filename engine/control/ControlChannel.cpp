@@ -215,8 +215,9 @@ void ControlChannel::State::endStopped() const {
 }
 
 Result<std::unique_ptr<ControlChannel>> ControlChannel::open(const ControlOptions &options, const GatherBytes &gather) {
-  Result<JoinedJob> job =
-      joinJob({options.process, options.processes, options.host.empty() ? hostName() : options.host, options.joinSeconds}, gather);
+  Result<JoinedJob> job = joinJob({options.process, options.processes, options.host.empty() ? hostName() : options.host,
+                                   options.joinSeconds, options.address, options.key},
+                                  gather);
   if (!job.ok())
     return job.status();
   return std::unique_ptr<ControlChannel>(new ControlChannel(std::make_unique<State>(options, std::move(*job))));

@@ -19,14 +19,17 @@ struct ControlOptions {
   double timeoutSeconds = 300; ///< a process that has said nothing for so long is taken for lost
   double joinSeconds = 60;     ///< in which all processes must have come to `open`
   std::string host;            ///< what reports call this process's host; empty: the machine's name
+  uint32_t address = 0;        ///< over which the others reach this process (ProcessGroup::address); 0 if unknown
+  JobKeyPointer key;           ///< null: the job has no secret
   /// Called once, from the channel's thread, when the job has failed, before the listener of the FailureChannel.
   std::function<void(const FailureReport &)> onVerdict;
 };
 
 /// One thread of its own sends and hears everything (ControlCore.h has the rules). Thread-safe. One process alone needs no socket.
 ///
-/// IPv4 only. On one host it listens at loopback, else at all addresses, in both cases only until all processes have come, and hears nobody
-/// who does not know the job's token. That keeps strangers out, not those who can read the network: nothing is encrypted.
+/// IPv4 only. The listeners of `joinJob` close once all processes have connected. Every process proves that it knows the job's secret, or
+/// over MPI a token that was exchanged through MPI. That keeps strangers out, but not an attacker who can change packets: nothing is
+/// encrypted.
 class ControlChannel final : public FailureChannel {
 public:
   /// Called by all processes at the same time.

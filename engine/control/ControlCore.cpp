@@ -189,9 +189,6 @@ void ControlCore::received(double now, uint32_t from, Message message) {
     if (from == judge)
       turnFrom(now, from);
     break;
-  case Message::Kind::Hello:
-  case Message::Kind::Welcome:
-    break; // before a core begins
   }
   if (!report && stage != Stage::Watching)
     proceed(now);

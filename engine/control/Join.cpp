@@ -2,12 +2,7 @@
 #include "engine/control/Join.h"
 
 #include "engine/control/Bytes.h"
-#include "engine/control/Message.h"
-
 #include <algorithm>
-#include <list>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace npar::engine {
@@ -15,20 +10,20 @@ namespace npar::engine {
 namespace {
 
 constexpr size_t longestName = 256, longestError = 1024, mostAddresses = 64;
-constexpr size_t mostStrangers = 256; ///< connections that have not yet said who they are
 
 struct ListeningAt {
   uint16_t port = 0;
   ControlToken token{};
 };
 
-std::vector<uint8_t> introduce(const std::string &host) {
+std::vector<uint8_t> introduce(const std::string &host, uint32_t address) {
   ByteWriter to;
   to.text(host, longestName);
   to.text(hostIdentity(), longestName);
   to.number(static_cast<int64_t>(::getpid()));
   to.number(startOf(::getpid()));
-  std::vector<uint32_t> addresses = ownAddresses();
+  to.number<uint8_t>(address != 0);
+  std::vector<uint32_t> addresses = address ? std::vector<uint32_t>{address} : ownAddresses();
   addresses.resize(std::min(addresses.size(), mostAddresses));
   to.number(static_cast<uint32_t>(addresses.size()));
   for (uint32_t address : addresses)
@@ -42,21 +37,21 @@ bool readPeer(const std::vector<uint8_t> &bytes, JobPeer &peer) {
   peer.identity = from.text(longestName);
   peer.name.pid = from.number<int64_t>();
   peer.start = from.number<uint64_t>();
+  peer.oneAddress = from.flag();
   peer.addresses.resize(from.count(mostAddresses, sizeof(uint32_t)));
   for (uint32_t &address : peer.addresses)
     address = from.number<uint32_t>();
-  return from.ended();
+  return from.ended() && (!peer.oneAddress || peer.addresses.size() == 1);
 }
 
 class Joining {
 public:
   Joining(const JoinOptions &options, const GatherBytes &gather)
-      : process(options.process), processes(options.processes), host(options.host), gather(gather),
-        deadline(steadyNow() + options.seconds) {}
+      : options(options), process(options.process), processes(options.processes), gather(gather), deadline(options.seconds) {}
 
   Result<JoinedJob> run() {
     Status own;
-    for (auto part : {&Joining::meet, &Joining::connect, &Joining::accept, &Joining::beWelcomed})
+    for (auto part : {&Joining::meet, &Joining::connect, &Joining::accept})
       if (own.ok())
         own = (this->*part)();
     // Nobody begins before all are connected, and all know who is not.
@@ -78,7 +73,7 @@ private:
   uint32_t hubs() const { return processes > 2 ? 2 : 1; }
 
   Status meet() {
-    Result<std::vector<std::vector<uint8_t>>> all = gather(introduce(host));
+    Result<std::vector<std::vector<uint8_t>>> all = gather(introduce(options.host, options.address));
     if (!all.ok())
       return all.status();
     Status wrong;
@@ -89,9 +84,10 @@ private:
         wrong = Status(Code::Internal, "process " + std::to_string(i) + " does not introduce itself to the control channel");
     bool oneHost =
         std::all_of(job.peers.begin(), job.peers.end(), [&](const JobPeer &peer) { return peer.identity == job.peers.front().identity; });
+    eachHasAnAddress = std::all_of(job.peers.begin(), job.peers.end(), [](const JobPeer &peer) { return peer.oneAddress; });
     ByteWriter place;
     if (wrong.ok() && listens())
-      wrong = listen(oneHost, place);
+      wrong = listen(eachHasAnAddress ? options.address : oneHost ? loopbackAddress : anyAddress, place);
     all = gather(place.take()); // also by one for whom something is wrong
     if (!wrong.ok() || !all.ok())
       return wrong.ok() ? all.status() : wrong;
@@ -106,106 +102,61 @@ private:
     return {};
   }
 
-  Status listen(bool loopbackOnly, ByteWriter &place) {
-    Result<Listener> made = listenAt(loopbackOnly);
-    Result<ControlToken> token = makeToken();
-    if (!made.ok() || !token.ok())
-      return made.ok() ? token.status() : Status(made.status().code(), "the control channel " + made.status().message());
+  Status listen(uint32_t address, ByteWriter &place) {
+    Result<Listener> made = listenAt(address);
+    if (!made.ok())
+      return Status(made.status().code(), "the control channel " + made.status().message());
     listener = std::move(*made);
     place.number(listener.port);
-    for (uint8_t byte : *token)
+    for (uint8_t byte : makeToken())
       place.number(byte);
     return {};
   }
 
+  /// Without a key of the job the token of the listening process takes its place: only processes of the job have gathered it.
+  HandshakeTerms termsOf(uint32_t hub) const {
+    const ControlToken &token = hubsAt[hub].token;
+    JobKeyPointer key = options.key ? options.key : std::make_shared<JobKey>(token.data(), token.size());
+    return {"control " + std::string(token.begin(), token.end()), process, processes, std::move(key)};
+  }
+
   Status connect() {
+    auto nowhere = [](uint32_t) { return Result<uint16_t>(uint16_t{0}); };
     for (uint32_t hub = 0; hub < hubs() && hub < process; ++hub) {
       const JobPeer &peer = job.peers[hub];
-      bool near = peer.identity == job.peers[process].identity;
-      Result<Descriptor> socket = connectTo(near ? std::vector<uint32_t>{loopbackAddress} : peer.addresses, hubsAt[hub].port, deadline);
+      bool near = !eachHasAnAddress && peer.identity == job.peers[process].identity;
+      std::string whom = "process " + std::to_string(hub) + " on host '" + peer.name.host + "'";
+      HandshakeTerms terms = termsOf(hub);
+      Result<Descriptor> socket = connectProven(near ? std::vector<uint32_t>{loopbackAddress} : peer.addresses, hubsAt[hub].port, terms, hub,
+                                                nowhere, whom, deadline);
       if (!socket.ok())
-        return Status(socket.status().code(), "process " + std::to_string(process) + " on host '" + job.peers[process].name.host +
-                                                  "' does not reach process " + std::to_string(hub) + " on host '" + peer.name.host +
-                                                  "': " + socket.status().message());
+        return Status(Code::RunFailed, "process " + std::to_string(process) + " on host '" + job.peers[process].name.host +
+                                           "' does not reach the control channel: " + socket.status().message());
       job.connections[hub] = Connection(std::move(*socket), hubsAt[hub].token);
-      Message hello = Message::of(Message::Kind::Hello);
-      hello.process = process;
-      job.connections[hub].send(encode(hello), true);
     }
     return {};
   }
 
-  /// Strangers say who they are with their first message; who does not know the token, or says what is not so, is dropped.
   Status accept() {
     if (!listens())
       return {};
-    std::list<Connection> strangers;
-    uint32_t expected = processes - 1 - process;
-    while (expected > 0) {
-      std::vector<pollfd> waiting = {{listener.socket.get(), POLLIN, 0}};
-      for (const Connection &stranger : strangers)
-        waiting.push_back({stranger.descriptor(), POLLIN, 0});
-      double left = deadline - steadyNow();
-      if (left <= 0)
-        return Status(Code::Timeout,
-                      std::to_string(expected) + " of " + std::to_string(processes) + " processes have not come to the control channel");
-      ::poll(waiting.data(), waiting.size(), static_cast<int>(std::min(left, 1.0) * 1000) + 1);
-      int socket;
-      while ((socket = ::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        prepareSocket(socket);
-        strangers.emplace_back(Descriptor(socket), hubsAt[process].token);
-        if (strangers.size() > mostStrangers)
-          strangers.pop_front();
-      }
-      for (auto stranger = strangers.begin(); stranger != strangers.end();) {
-        uint32_t who = 0;
-        std::string why = stranger->receive([&](const uint8_t *bytes, size_t size) {
-          std::optional<Message> hello = decode(bytes, size);
-          bool known = who == 0 && hello && hello->kind == Message::Kind::Hello && hello->process > process && hello->process < processes &&
-                       !job.connections[hello->process].open();
-          who = known ? hello->process : who;
-          return known;
-        });
-        if (why.empty() && who > 0) {
-          job.connections[who] = std::move(*stranger);
-          job.connections[who].send(encode(Message::of(Message::Kind::Welcome)), true);
-          --expected;
-        }
-        stranger = !why.empty() || who > 0 ? strangers.erase(stranger) : std::next(stranger);
-      }
-    }
+    HandshakeTerms terms = termsOf(process);
+    Result<std::vector<Arrival>> arrived = acceptProven(listener.socket.get(), terms, process + 1, deadline, nullptr);
     listener = Listener();
+    if (!arrived.ok())
+      return Status(arrived.status().code(), "the control channel: " + arrived.status().message());
+    for (uint32_t other = process + 1; other < processes; ++other)
+      job.connections[other] = Connection(std::move((*arrived)[other].socket), hubsAt[process].token);
     return {};
   }
 
-  Status beWelcomed() {
-    for (uint32_t hub = 0; hub < hubs() && hub < process; ++hub) {
-      bool welcome = false;
-      while (!welcome) {
-        pollfd waiting{job.connections[hub].descriptor(), POLLIN, 0};
-        double left = deadline - steadyNow();
-        std::string why = left <= 0 ? "no answer" : "";
-        ::poll(&waiting, 1, static_cast<int>(std::clamp(left, 0.0, 1.0) * 1000) + 1);
-        if (why.empty())
-          why = job.connections[hub].receive([&](const uint8_t *bytes, size_t size) {
-            std::optional<Message> message = decode(bytes, size);
-            welcome |= message && message->kind == Message::Kind::Welcome;
-            return message.has_value();
-          });
-        if (!why.empty())
-          return Status::runFailed("process " + std::to_string(process) + " is not welcome on the control channel of process " +
-                                   std::to_string(hub) + ": " + why);
-      }
-    }
-    return {};
-  }
-
+  const JoinOptions &options;
   uint32_t process, processes;
-  std::string host;
   const GatherBytes &gather;
-  double deadline;
+  Deadline deadline;
   JoinedJob job;
   Listener listener;
+  bool eachHasAnAddress = false;
   ListeningAt hubsAt[2];
 };
 

@@ -3,7 +3,7 @@
 
 #include "engine/control/Connection.h"
 #include "engine/control/ControlCore.h"
-#include "engine/network/Addresses.h"
+#include "engine/network/ProvenConnections.h"
 
 #include <functional>
 #include <vector>
@@ -17,6 +17,7 @@ struct JobPeer {
   PeerName name;
   uint64_t start = 0;   ///< of the process, see startOf
   std::string identity; ///< of its host
+  bool oneAddress = false; ///< its group goes over the only one of `addresses`
   std::vector<uint32_t> addresses;
 };
 
@@ -27,12 +28,17 @@ struct JoinedJob {
 
 struct JoinOptions {
   uint32_t process = 0, processes = 1;
-  std::string host;   ///< what reports call this process's host
-  double seconds = 0; ///< how long one waits for the others
+  std::string host;     ///< what reports call this process's host
+  double seconds = 0;   ///< how long one waits for the others
+  uint32_t address = 0; ///< over which the others reach this process; 0: any of its host's
+  JobKeyPointer key;    ///< null: the token, which is gathered, takes its place
 };
 
 /// Called by all processes at the same time; returns when all are connected, or with why they cannot be. Gathers three times, also where
 /// something is wrong. Nobody listens afterwards.
+///
+/// If every process has an address, the listeners bind it. Otherwise they bind the loopback if all processes run on one host, and all
+/// addresses if not. Each connection begins with a Handshake, by the job's key or by the token of the listening process.
 Result<JoinedJob> joinJob(const JoinOptions &options, const GatherBytes &gather);
 
 } // namespace npar::engine

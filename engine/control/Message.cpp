@@ -182,9 +182,6 @@ std::vector<uint8_t> encode(const Message &message) {
   to.number(static_cast<uint8_t>(message.kind));
   to.number(message.round);
   switch (message.kind) {
-  case Message::Kind::Hello:
-    to.number(message.process);
-    break;
   case Message::Kind::Holds:
     put(to, message.ranks, mostRanks);
     break;
@@ -215,7 +212,6 @@ std::vector<uint8_t> encode(const Message &message) {
   case Message::Kind::Alive:
     to.number(message.state.lateSeconds);
     break;
-  case Message::Kind::Welcome:
   case Message::Kind::Ask:
   case Message::Kind::Bye:
     break;
@@ -235,9 +231,6 @@ std::optional<Message> decode(const uint8_t *bytes, size_t size) {
   message.round = from.number<uint32_t>();
   bool known = true;
   switch (message.kind) {
-  case Message::Kind::Hello:
-    message.process = from.number<uint32_t>();
-    break;
   case Message::Kind::Holds:
     get(from, message.ranks, mostRanks);
     break;
@@ -274,7 +267,6 @@ std::optional<Message> decode(const uint8_t *bytes, size_t size) {
   case Message::Kind::Alive:
     message.state.lateSeconds = from.number<double>();
     break;
-  case Message::Kind::Welcome:
   case Message::Kind::Ask:
   case Message::Kind::Bye:
     break;

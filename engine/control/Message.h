@@ -18,8 +18,6 @@ struct Told {
 
 struct Message {
   enum class Kind : uint8_t {
-    Hello,    ///< to a judge, once: this process is `process`
-    Welcome,  ///< its answer
     Holds,    ///< to a judge: this process has `ranks`
     Beat,     ///< to a judge: `state`; `round` when it was asked for
     Alive,    ///< from a judge, at every beat
@@ -31,7 +29,7 @@ struct Message {
     Bye       ///< this process ends in good order
   };
   Kind kind = Kind::Alive;
-  uint32_t process = 0, round = 0;
+  uint32_t round = 0;
   std::vector<int64_t> ranks;
   ProcessState state;
   Told told;

@@ -36,12 +36,6 @@ std::string linkOf(const char *path) {
   return size > 0 ? std::string(text, static_cast<size_t>(size)) : std::string();
 }
 
-std::string textOf(uint32_t address) {
-  char text[INET_ADDRSTRLEN] = "";
-  ::inet_ntop(AF_INET, &address, text, sizeof(text));
-  return text;
-}
-
 sockaddr_in socketAddress(uint32_t address, uint16_t port) {
   sockaddr_in result{};
   result.sin_family = AF_INET;
@@ -93,6 +87,27 @@ uint64_t startOf(int64_t pid) {
   return at == std::string::npos ? 0 : std::strtoull(line.c_str() + at, nullptr, 10);
 }
 
+std::string textOf(uint32_t address) {
+  char text[INET_ADDRSTRLEN] = "";
+  ::inet_ntop(AF_INET, &address, text, sizeof(text));
+  return text;
+}
+
+bool isLoopback(uint32_t address) { return (ntohl(address) >> 24) == 127; }
+
+bool isOwnAddress(uint32_t address) {
+  Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at = socketAddress(address, 0);
+  return socket && address != anyAddress && ::bind(socket.get(), reinterpret_cast<sockaddr *>(&at), sizeof(at)) == 0;
+}
+
+uint32_t localAddressOf(int socket) {
+  sockaddr_in own{};
+  socklen_t size = sizeof(own);
+  ::getsockname(socket, reinterpret_cast<sockaddr *>(&own), &size);
+  return own.sin_addr.s_addr;
+}
+
 std::vector<uint32_t> ownAddresses() {
   std::vector<uint32_t> addresses;
   ifaddrs *all = nullptr;
@@ -126,7 +141,7 @@ Result<std::vector<uint32_t>> addressesOf(const std::string &host) {
   return addresses;
 }
 
-Result<Listener> listenAt(bool loopbackOnly, uint16_t port) {
+Result<Listener> listenAt(uint32_t address, uint16_t port) {
   auto failure = [&](const char *what) {
     std::string where = port ? " at port " + std::to_string(port) : "";
     return Status::runFailed(std::string("cannot ") + what + where + ": " + std::strerror(errno));
@@ -135,7 +150,7 @@ Result<Listener> listenAt(bool loopbackOnly, uint16_t port) {
   listener.socket = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.socket)
     return failure("make a socket");
-  sockaddr_in at = socketAddress(loopbackOnly ? loopbackAddress : htonl(INADDR_ANY), port);
+  sockaddr_in at = socketAddress(address, port);
   socklen_t size = sizeof(at);
   int yes = 1; // a port that a job before has left is free
   ::setsockopt(listener.socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));

@@ -22,14 +22,27 @@ uint64_t startOf(int64_t pid);
 std::vector<uint32_t> ownAddresses();
 
 constexpr uint32_t loopbackAddress = 0x0100007f; // 127.0.0.1 in network byte order
+constexpr uint32_t anyAddress = 0;               // all of this host's
+
+/// Returns the address as text, such as "10.0.0.1".
+std::string textOf(uint32_t address);
+
+/// True for 127.0.0.0/8, which only processes of this host reach.
+bool isLoopback(uint32_t address);
+
+/// Tells whether sockets of this host can be bound to the address.
+bool isOwnAddress(uint32_t address);
+
+/// Returns the address of this end of a connection.
+uint32_t localAddressOf(int socket);
 
 struct Listener {
   Descriptor socket;
   uint16_t port = 0;
 };
 
-/// At any free port of the loopback, or of all addresses; or at `port`, which must be free.
-Result<Listener> listenAt(bool loopbackOnly, uint16_t port = 0);
+/// Listens at one address of this host, or at all (anyAddress); at any free port, or at `port`, which must be free.
+Result<Listener> listenAt(uint32_t address, uint16_t port = 0);
 
 /// The IPv4 addresses of a host by its name, or the one that is written there. "localhost" is the loopback without being looked
 /// up (RFC 6761, 6.3.3): a host without /etc/hosts has no other way to know it.

@@ -10,6 +10,8 @@ namespace npar::engine {
 
 class Broadcast {
 public:
+  /// Bytes that process 0 may send: more is announced by no sound process. They take memory block by block, as they come.
+  static constexpr uint64_t greatest = uint64_t{1} << 34;
   explicit Broadcast(Frames &frames) : frames(frames) {}
   /// By one thread at a time, which is not the progress thread; all processes call it equally often.
   Result<std::vector<uint8_t>> broadcast(std::vector<uint8_t> bytes, double timeoutSeconds);
@@ -23,13 +25,15 @@ private:
   };
   /// What comes from the parent, and what the children have not taken yet.
   struct Content {
-    std::vector<uint8_t> bytes;
-    uint64_t arrived = 0, unsent = 0;
+    uint64_t total = 0, announced = 0, arrived = 0; ///< bytes
+    std::deque<std::vector<uint8_t>> blocks;        ///< those announced; each stays where it is
     std::list<std::unique_ptr<PiecedMessage>> messages;
   };
-  void passOn(std::shared_ptr<Content> content, const Block &block);
-  void move(std::shared_ptr<Content> content, PiecedMessage::Direction direction, uint32_t peer, uint32_t tag, const Block &block,
-            std::function<void()> then);
+  /// Makes room for the next block; false: it is not the next one.
+  static bool announce(Content &content, const Block &block);
+  void passOn(std::shared_ptr<Content> content, const Block &block, std::vector<uint8_t> &bytes);
+  void move(std::shared_ptr<Content> content, PiecedMessage::Direction direction, uint32_t peer, uint32_t tag,
+            std::vector<uint8_t> &bytes, std::function<void()> then);
 
   Frames &frames;
   std::mutex mutex;

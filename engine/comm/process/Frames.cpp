@@ -7,6 +7,8 @@ namespace npar::engine {
 
 namespace {
 constexpr uint32_t frameTag = 0, firstDataTag = 1; // also Frames::nextTag
+/// Limit of the frames that one process may send for streams not open here yet. A stream begins with a few gathers, so it needs few.
+constexpr uint32_t mostEarly = 1024;
 } // namespace
 
 /// Receives the frames of one process, one after the other.
@@ -41,6 +43,7 @@ Frames::Frames(Progress &progress) : thread(progress) {}
 Frames::~Frames() = default;
 
 void Frames::begin() {
+  earlyOf.assign(thread.processes(), 0);
   for (uint32_t process = 0; process < thread.processes(); ++process) {
     incoming.push_back(std::make_unique<Incoming>(*this, process));
     if (process != thread.process())
@@ -61,8 +64,10 @@ void Frames::open(uint32_t stream, FrameReader &reader) {
     return;
   std::vector<std::pair<uint32_t, Frame>> frames = std::move(waiting->second);
   early.erase(waiting);
-  for (const auto &[from, frame] : frames)
+  for (const auto &[from, frame] : frames) {
+    --earlyOf[from];
     reader.read(from, frame);
+  }
 }
 
 void Frames::close(uint32_t stream) {
@@ -71,10 +76,18 @@ void Frames::close(uint32_t stream) {
 }
 
 void Frames::read(uint32_t from, const Frame &frame) {
+  if (frame.head.kind > FrameKind::Refusal || frame.head.held > Frame::room)
+    return fail(Status(Code::Internal, "process " + std::to_string(from) + " sends what is no frame: kind " +
+                                           std::to_string(static_cast<uint32_t>(frame.head.kind)) + ", " + std::to_string(frame.head.held) +
+                                           " bytes, of which a frame holds " + std::to_string(Frame::room)));
   if (auto reader = readers.find(frame.head.stream); reader != readers.end())
     reader->second->read(from, frame);
-  else if (frame.head.stream > greatestClosed)
+  else if (frame.head.stream > greatestClosed) {
+    if (++earlyOf[from] > mostEarly)
+      return fail(Status(Code::Internal, "process " + std::to_string(from) + " sends more than " + std::to_string(mostEarly) +
+                                             " frames for what this process has not opened"));
     early[frame.head.stream].emplace_back(from, frame);
+  }
 }
 
 void Frames::send(uint32_t to, const Frame &frame) {

@@ -32,6 +32,8 @@ struct Frame {
     std::memcpy(body, &value, sizeof(T));
     head.held = sizeof(T);
   }
+  /// Checks that the body of a received frame is long enough for a T.
+  template <typename T> bool has() const { return head.held >= sizeof(T) && head.held <= room; }
   template <typename T> T get() const {
     T value;
     std::memcpy(static_cast<void *>(&value), body, sizeof(T));
@@ -85,6 +87,7 @@ private:
   std::vector<Outgoing *> unused;
   std::map<uint32_t, FrameReader *> readers;
   std::map<uint32_t, std::vector<std::pair<uint32_t, Frame>>> early; ///< by stream: sender and frame
+  std::vector<uint32_t> earlyOf; ///< by process: how many of its frames are early
   uint32_t greatestClosed = 0, nextTag = 1;
   Status failed;
 };

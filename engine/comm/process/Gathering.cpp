@@ -13,6 +13,9 @@ namespace {
 /// Above it the bytes take longer than messages, and each process sends its own to the P - 1 others.
 constexpr size_t mostInTree = size_t{16} << 10;
 
+/// Returns the largest packed size of the contributions of this number of processes.
+constexpr uint64_t mostPacked(uint32_t processes) { return uint64_t{processes} * (sizeof(Contributions::Run) + mostInTree); }
+
 /// "process 3", "processes 1, 2, 17 to 32 (at least one)".
 std::string nameAll(const std::vector<ProcessTree::Range> &ranges) {
   constexpr size_t listed = 8;
@@ -94,6 +97,9 @@ Result<std::vector<std::vector<uint8_t>>> Gathering::await(double timeoutSeconds
 void Gathering::give(Bytes bytes) {
   if (frames.progress().hasHalted())
     return;
+  if (bytes->size() > greatestContribution)
+    return failWith("process " + std::to_string(frames.progress().process()) + " gives " + std::to_string(bytes->size()) +
+                    " bytes to a gather, which takes " + std::to_string(greatestContribution));
   Contributions packed;
   if (bytes->size() <= mostInTree) {
     packed.add(*bytes);
@@ -158,20 +164,26 @@ bool Gathering::unpack(const std::vector<uint8_t> &packed) {
   all.clear();
   all.resize(processes);
   uint32_t next = 0;
-  return Contributions::read(packed, processes, [&](const Contributions::Run &run, const uint8_t *bytes) {
+  bool bounded = true;
+  bool sound = Contributions::read(packed, processes, [&](const Contributions::Run &run, const uint8_t *bytes) {
+    // The rule of `give`: only contributions too large for the tree travel apart, and this process remembers its own.
+    bounded &= run.dataTag == 0 ? run.size <= mostInTree
+                                : run.size > mostInTree && run.size <= greatestContribution && (next != self || apart);
+    if (!bounded)
+      return;
     if (run.dataTag == 0)
       for (uint32_t i = 0; i < run.times; ++i)
         all[next + i].assign(bytes, bytes + run.size);
     else if (next != self)
       receiveApart(next, run.size, run.dataTag);
-    else if (apart)
+    else
       all[self] = *apart;
     next += run.times;
   });
+  return sound && bounded;
 }
 
 void Gathering::receiveApart(uint32_t process, uint64_t size, uint32_t tag) {
-  all[process].resize(size);
   {
     std::lock_guard<std::mutex> lock(mutex);
     awaited.push_back(process);
@@ -188,8 +200,7 @@ void Gathering::receiveApart(uint32_t process, uint64_t size, uint32_t tag) {
     receiving.erase(place);
     endIfWhole();
   };
-  *place =
-      std::make_unique<PiecedMessage>(frames.progress(), PiecedMessage::Receive, process, tag, all[process].data(), size, std::move(ended));
+  *place = std::make_unique<PiecedMessage>(frames.progress(), process, tag, all[process], size, std::move(ended));
   (*place)->start();
 }
 
@@ -235,6 +246,8 @@ void Gathering::send(const std::vector<uint32_t> &processes, Bytes bytes, uint32
 }
 
 void Gathering::read(uint32_t from, const Frame &frame) {
+  if (!frame.has<Announcement>())
+    return failWith("process " + std::to_string(from) + " gathers without saying what");
   auto announced = frame.get<Announcement>();
   bool fits = frame.head.dataTag == 0;
   Part *part = nullptr;
@@ -245,7 +258,7 @@ void Gathering::read(uint32_t from, const Frame &frame) {
       part = &*child;
     else if (from == tree.above && passed)
       part = &above;
-    if (part && (part->state != Part::Nothing || announced.round != part->rounds ||
+    if (part && (part->state != Part::Nothing || announced.round != part->rounds || announced.size > mostPacked(part->range.count) ||
                  (fits && announced.size != frame.head.held - sizeof(Announcement))))
       part = nullptr;
     if (part) {
@@ -255,15 +268,15 @@ void Gathering::read(uint32_t from, const Frame &frame) {
   }
   if (!part)
     return failWith("process " + std::to_string(from) + " gathers for the " + std::to_string(announced.round + 1) +
-                    "th time, which is not its turn");
+                    "th time " + std::to_string(announced.size) + " bytes, which is not its turn or its size");
   if (fits) {
     const uint8_t *bytes = frame.body + sizeof(Announcement);
     part->bytes.assign(bytes, bytes + announced.size);
     return arrived(*part);
   }
-  part->bytes.resize(announced.size);
-  part->message = std::make_unique<PiecedMessage>(frames.progress(), PiecedMessage::Receive, from, frame.head.dataTag, part->bytes.data(),
-                                                  part->bytes.size(), [this, part](const Status &status) {
+  part->bytes.clear();
+  part->message = std::make_unique<PiecedMessage>(frames.progress(), from, frame.head.dataTag, part->bytes, announced.size,
+                                                  [this, part](const Status &status) {
                                                     if (!status.ok())
                                                       return frames.fail(status);
                                                     arrived(*part);

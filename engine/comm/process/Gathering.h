@@ -18,6 +18,8 @@ namespace npar::engine {
 /// of them at most one part is on its way here, of the round under way or, from below, of the next one.
 class Gathering {
 public:
+  /// Bytes that one process gives at most. They take memory as they come (PiecedMessage), not when they are announced.
+  static constexpr uint64_t greatestContribution = uint64_t{1} << 36;
   Gathering(Frames &frames, uint32_t stream);
   ~Gathering();
   /// By one thread at a time, which is not the progress thread. Timeout: names those that have not come, as far as this process knows;

@@ -3,6 +3,8 @@
 
 #include "engine/comm/process/Progress.h"
 
+#include <vector>
+
 namespace npar::engine {
 
 /// Of the progress thread. Both sides cut alike, by the size alone.
@@ -12,18 +14,25 @@ public:
   /// `ended` is called once, within `start` or later, and may delete this object; not called when the transport halts.
   PiecedMessage(Progress &progress, Direction direction, uint32_t peer, uint32_t tag, uint8_t *bytes, size_t size,
                 std::function<void(const Status &)> ended);
+  /// Receives a message of a size that another process has announced: `into` grows as its bytes come, to no more than 4 MiB beyond twice
+  /// what has come.
+  PiecedMessage(Progress &progress, uint32_t peer, uint32_t tag, std::vector<uint8_t> &into, size_t size,
+                std::function<void(const Status &)> ended);
   void start();
   void messageDone(const Status &status) override;
 
 private:
   void startNext();
+  /// Makes room for what comes next; only while nothing is in flight.
+  void grow();
   void end();
 
   Progress &progress;
   Direction direction;
   uint32_t peer, tag;
   uint8_t *bytes;
-  size_t size, begun = 0, inFlight = 0;
+  std::vector<uint8_t> *into = nullptr;        ///< that `bytes` are of, where they grow
+  size_t size, room, begun = 0, inFlight = 0; ///< room: bytes that there is memory for
   Status failed;
   std::function<void(const Status &)> ended;
 };

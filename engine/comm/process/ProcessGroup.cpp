@@ -25,6 +25,7 @@ public:
   uint32_t processes() const override { return progress->processes(); }
   uint32_t process() const override { return progress->process(); }
   std::string transportName() const override { return progress->transportName(); }
+  uint32_t address() const override { return progress->address(); }
   Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) override {
     return gathering.gather(own, timeoutSeconds);
   }

@@ -22,6 +22,8 @@ public:
   virtual uint32_t processes() const = 0;
   virtual uint32_t process() const = 0;
   virtual std::string transportName() const = 0;
+  /// The address of this host that the group goes over; 0: the transport does not say.
+  virtual uint32_t address() const = 0;
   /// Every process gives some bytes and gets those of all, by process. An error when `timeoutSeconds` have passed; then the group is of no
   /// more use.
   virtual Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own, double timeoutSeconds) = 0;

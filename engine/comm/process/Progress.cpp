@@ -51,6 +51,7 @@ void Progress::open(const OpenTransport &open) {
   if (opened.ok()) {
     channel = std::move(*opened);
     name = channel->name(), count = channel->processes(), own = channel->process();
+    where = channel->address();
   }
   changed.notify_all();
 }

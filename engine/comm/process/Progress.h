@@ -50,6 +50,8 @@ public:
   const std::string &transportName() const { return name; }
   uint32_t processes() const { return count; }
   uint32_t process() const { return own; }
+  /// Transport::address.
+  uint32_t address() const { return where; }
 
 private:
   void open(const OpenTransport &open);
@@ -61,7 +63,7 @@ private:
 
   std::unique_ptr<Transport> channel; ///< of the progress thread
   std::string name;
-  uint32_t count = 1, own = 0;
+  uint32_t count = 1, own = 0, where = 0;
   std::atomic<int64_t> expected{0};
   std::atomic<bool> halted{false};
   Job tick;

@@ -27,6 +27,8 @@ public:
   virtual std::string name() const = 0;
   virtual uint32_t processes() const = 0;
   virtual uint32_t process() const = 0;
+  /// The IPv4 address of this host over which the others reach this process, in network byte order; 0: the library does not say.
+  virtual uint32_t address() const { return 0; }
   /// Tags are from 0 to this.
   virtual uint32_t greatestTag() const = 0;
   /// Start a message; never block. The buffer and `done` must stay valid until `done` is told.

@@ -1,241 +1,148 @@
-// Greetings of one size, and a table of where everybody listens, which process 0 gives to all.
+// Connects all processes by handshakes and a table of listening ports, which process 0 sends to the others.
 #include "engine/comm/tcp/TcpRendezvous.h"
 
-#include "engine/network/Addresses.h"
-
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cmath>
-#include <cstring>
-#include <list>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <thread>
 
 namespace npar::engine {
 
 namespace {
 
-constexpr uint32_t magic = 0x5450524e; // "NRPT"
-constexpr size_t mostStrangers = 1024; ///< who come and say nothing yet
+constexpr uint32_t mostProcesses = 1 << 16; ///< that tables are made for, whatever a launcher says
 
-/// What a process says first to whom it connects with.
-struct Greeting {
-  uint32_t magic, process, processes, port;
-  uint64_t job;
-};
-/// Where a process listens; address 0: on the host of process 0.
+/// A listening address and port. Address 0 stands for the host of process 0, at the address that the reader uses to reach it.
 struct Place {
   uint32_t address, port;
 };
 
-uint64_t numberOf(const std::string &name) { // FNV-1a, the same on every machine
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char byte : name)
-    hash = (hash ^ byte) * 0x100000001b3;
-  return hash;
-}
-
-struct Arrived {
-  Descriptor socket;
-  uint32_t port = 0, address = 0; ///< address: as it is seen from here
-};
-
 class Meeting {
 public:
-  explicit Meeting(const TcpJob &job) : job(job), deadline(steadyNow() + job.seconds), number(numberOf(job.name)) {}
-  Result<std::vector<Descriptor>> run() { return job.process == 0 ? asFirst() : asOther(); }
+  explicit Meeting(const TcpJob &job) : job(job), deadline(job.seconds), terms{job.name, job.process, job.processes, job.key} {}
+  Result<TcpMeeting> run();
 
 private:
-  Result<std::vector<Descriptor>> asFirst();
-  Result<std::vector<Descriptor>> asOther();
-  /// Until all processes from `first` on have come.
-  Status accept(int listener, uint32_t first);
-  Result<bool> hear(Arrived &stranger, const Greeting &greeting, uint32_t first);
-  Result<Descriptor> greet(const std::vector<uint32_t> &addresses, uint16_t port, uint32_t ownPort, const std::string &whom);
-  Status waitFor(int socket, short events, const std::string &what) const;
-  Status exactly(int socket, void *bytes, size_t size, bool sends, const std::string &whom) const;
-  std::string missing(uint32_t first) const;
+  Status findFirst();
+  Result<TcpMeeting> asFirst();
+  Result<TcpMeeting> asOther();
+  Result<std::vector<Place>> readPlaces(int first) const;
+  std::string nameOf(uint32_t process) const {
+    return "process " + std::to_string(process) + (process == 0 ? ", at " + job.address + "," : "");
+  }
 
   const TcpJob &job;
-  const double deadline;
-  const uint64_t number;
-  std::vector<Arrived> arrived;
+  const Deadline deadline;
+  const HandshakeTerms terms;
+  std::vector<uint32_t> first; ///< addresses of process 0's host
 };
 
-int milliseconds(double seconds) { return static_cast<int>(std::ceil(std::min(std::max(0.0, seconds), 1e6) * 1000)); }
-
-Status Meeting::waitFor(int socket, short events, const std::string &what) const {
-  pollfd waiting{socket, events, 0};
-  int ready;
-  do
-    ready = ::poll(&waiting, 1, milliseconds(deadline - steadyNow()));
-  while (ready < 0 && errno == EINTR);
-  return ready > 0 ? Status() : Status::runFailed(what + " within " + std::to_string(static_cast<int>(job.seconds)) + " s");
+Result<TcpMeeting> Meeting::run() {
+  if (job.processes > mostProcesses)
+    return Status::badInput("a job of " + std::to_string(job.processes) + " processes is too large for TCP, which joins " +
+                            std::to_string(mostProcesses) + " at most");
+  if (Status status = findFirst(); !status.ok())
+    return status;
+  return job.process == 0 ? asFirst() : asOther();
 }
 
-Status Meeting::exactly(int socket, void *bytes, size_t size, bool sends, const std::string &whom) const {
-  for (size_t at = 0; at < size;) {
-    if (Status status = waitFor(socket, sends ? POLLOUT : POLLIN, whom + " does not answer"); !status.ok())
-      return status;
-    char *place = static_cast<char *>(bytes) + at;
-    ssize_t count = sends ? ::send(socket, place, size - at, MSG_NOSIGNAL) : ::recv(socket, place, size - at, 0);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
-      continue;
-    if (count <= 0)
-      return Status::runFailed(whom + (count < 0 ? std::string(": ") + std::strerror(errno) : " has closed its connection"));
-    at += static_cast<size_t>(count);
-  }
+/// Looks process 0's host up; without a key only this host itself may be meant.
+Status Meeting::findFirst() {
+  Result<std::vector<uint32_t>> found = addressesOf(job.address);
+  if (!found.ok())
+    return found.status();
+  first = std::move(*found);
+  for (uint32_t address : first)
+    if (!job.key && !isLoopback(address))
+      return Status::badInput("process 0 is to listen at " + textOf(address) + " (MASTER_ADDR is '" + job.address +
+                              "'), which other hosts reach, and there is no job secret to tell its processes from strangers. Add this line "
+                              "to the script that starts all of them:\n  " +
+                              secretLine +
+                              "\nor write such a secret to a file of mode 0600 on every host and set NPAR_JOB_SECRET_FILE to it; processes "
+                              "of one host need none with MASTER_ADDR=127.0.0.1");
   return {};
 }
 
-/// Tries until the time is over: whoever is called may start later.
-Result<Descriptor> Meeting::greet(const std::vector<uint32_t> &addresses, uint16_t port, uint32_t ownPort, const std::string &whom) {
-  for (auto pause = std::chrono::milliseconds(5);; pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
-    Result<Descriptor> socket = connectTo(addresses, port, deadline);
-    if (socket.ok()) {
-      Greeting greeting{magic, job.process, job.processes, ownPort, number};
-      Status status = exactly(socket->get(), &greeting, sizeof(greeting), true, whom);
-      return status.ok() ? std::move(socket) : Result<Descriptor>(status);
-    }
-    if (steadyNow() + 0.5 > deadline)
-      return Status::runFailed(whom + " is not there: " + socket.status().message());
-    std::this_thread::sleep_for(pause);
-  }
-}
-
-std::string Meeting::missing(uint32_t first) const {
-  std::string text;
-  size_t count = 0;
-  for (uint32_t process = first; process < job.processes; ++process)
-    if (!arrived[process].socket && ++count <= 16)
-      text += (text.empty() ? "" : ", ") + std::to_string(process);
-  return std::string(count == 1 ? "process " : "processes ") + text + (count > 16 ? ", ... " : " ") + (count == 1 ? "has" : "have") +
-         " not come";
-}
-
-/// False: nobody of this job.
-Result<bool> Meeting::hear(Arrived &stranger, const Greeting &greeting, uint32_t first) {
-  if (greeting.magic != magic || greeting.job != number)
-    return false;
-  if (greeting.processes != job.processes)
-    return Status::badInput("process " + std::to_string(greeting.process) + " is one of " + std::to_string(greeting.processes) +
-                            " processes, process " + std::to_string(job.process) + " one of " + std::to_string(job.processes));
-  if (greeting.process < first || greeting.process >= job.processes || greeting.port > UINT16_MAX)
-    return false;
-  if (arrived[greeting.process].socket)
-    return Status::badInput("two processes take themselves for process " + std::to_string(greeting.process) + " of " +
-                            std::to_string(job.processes));
-  stranger.port = greeting.port;
-  arrived[greeting.process] = std::move(stranger);
-  return true;
-}
-
-Status Meeting::accept(int listener, uint32_t first) {
-  struct Stranger {
-    Arrived arrived;
-    Greeting greeting{};
-    size_t heard = 0;
-  };
-  std::list<Stranger> strangers;
-  for (uint32_t left = job.processes - first; left > 0;) {
-    std::vector<pollfd> waiting = {{listener, POLLIN, 0}};
-    for (const Stranger &stranger : strangers)
-      waiting.push_back({stranger.arrived.socket.get(), POLLIN, 0});
-    if (steadyNow() >= deadline)
-      return Status::runFailed(missing(first) + " within " + std::to_string(static_cast<int>(job.seconds)) + " s");
-    ::poll(waiting.data(), waiting.size(), std::min(milliseconds(deadline - steadyNow()), 1000));
-    size_t at = 1;
-    for (auto each = strangers.begin(); each != strangers.end(); ++at) {
-      auto here = each++;
-      if (!waiting[at].revents)
-        continue;
-      ssize_t count = ::recv(here->arrived.socket.get(), reinterpret_cast<char *>(&here->greeting) + here->heard,
-                             sizeof(Greeting) - here->heard, MSG_DONTWAIT);
-      if (count < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
-        continue;
-      here->heard += count > 0 ? static_cast<size_t>(count) : 0;
-      if (count > 0 && here->heard < sizeof(Greeting))
-        continue;
-      Result<bool> known = count > 0 ? hear(here->arrived, here->greeting, first) : Result<bool>(false);
-      if (!known.ok())
-        return known.status();
-      left -= *known;
-      strangers.erase(here);
-    }
-    sockaddr_in from{};
-    socklen_t size = sizeof(from);
-    int socket = waiting[0].revents ? ::accept4(listener, reinterpret_cast<sockaddr *>(&from), &size, SOCK_CLOEXEC) : -1;
-    if (socket < 0)
-      continue;
-    prepareSocket(socket);
-    Stranger &stranger = strangers.emplace_back();
-    stranger.arrived.socket = Descriptor(socket), stranger.arrived.address = from.sin_addr.s_addr;
-    if (strangers.size() > mostStrangers)
-      strangers.pop_front();
-  }
-  return {};
-}
-
-Result<std::vector<Descriptor>> Meeting::asFirst() {
-  arrived.resize(job.processes);
-  Result<Listener> listener = listenAt(/*loopbackOnly=*/false, job.port);
+Result<TcpMeeting> Meeting::asFirst() {
+  // A name may stand for the loopback too on its own host: other hosts do not reach that.
+  std::stable_partition(first.begin(), first.end(), [](uint32_t address) { return !isLoopback(address); });
+  auto own = std::find_if(first.begin(), first.end(), isOwnAddress);
+  if (own == first.end())
+    return Status::badInput("process 0 must run on the host that MASTER_ADDR names, and '" + job.address + "'" +
+                            (first.empty() ? " has no address" : " is " + textOf(first.front()) + ", no address of host '" + hostName() + "'"));
+  TcpMeeting meeting;
+  meeting.address = *own;
+  Result<Listener> listener = listenAt(meeting.address, job.port);
   if (!listener.ok())
     return listener.status();
-  if (Status status = accept(listener->socket.get(), 1); !status.ok())
-    return status;
-  std::vector<uint32_t> here = ownAddresses();
+  Result<std::vector<Arrival>> arrived = acceptProven(listener->socket.get(), terms, 1, deadline, job.remark);
+  if (!arrived.ok())
+    return Status(arrived.status().code(), arrived.status().message() + (arrived.status().code() == Code::Timeout && isLoopback(*own)
+                                                                             ? "; process 0 listens at " + textOf(*own) +
+                                                                                   ", which no other host reaches"
+                                                                             : ""));
   std::vector<Place> places(job.processes);
   for (uint32_t process = 1; process < job.processes; ++process) {
-    uint32_t address = arrived[process].address;
-    bool near = address == loopbackAddress || std::count(here.begin(), here.end(), address);
-    places[process] = {near ? 0 : address, arrived[process].port};
+    uint32_t address = (*arrived)[process].address;
+    places[process] = {!isLoopback(address) && isOwnAddress(address) ? 0 : address, (*arrived)[process].port};
   }
-  std::vector<Descriptor> sockets(job.processes);
+  meeting.sockets.resize(job.processes);
   for (uint32_t process = 1; process < job.processes; ++process) {
-    sockets[process] = std::move(arrived[process].socket);
-    if (Status status =
-            exactly(sockets[process].get(), places.data(), places.size() * sizeof(Place), true, "process " + std::to_string(process));
+    meeting.sockets[process] = std::move((*arrived)[process].socket);
+    if (Status status = sendExactly(meeting.sockets[process].get(), places.data(), places.size() * sizeof(Place), nameOf(process), deadline);
         !status.ok())
       return status;
   }
-  return sockets;
+  return meeting;
 }
 
-Result<std::vector<Descriptor>> Meeting::asOther() {
-  arrived.resize(job.processes);
-  Result<std::vector<uint32_t>> first = addressesOf(job.address);
-  if (!first.ok())
-    return first.status();
-  Result<Listener> listener = listenAt(/*loopbackOnly=*/false);
-  if (!listener.ok())
-    return listener.status();
-  std::vector<Descriptor> sockets(job.processes);
-  Result<Descriptor> toFirst = greet(*first, job.port, listener->port, "process 0, at " + job.address + ",");
+Result<std::vector<Place>> Meeting::readPlaces(int socket) const {
+  std::vector<Place> places(job.processes);
+  if (Status status = receiveExactly(socket, places.data(), places.size() * sizeof(Place), "process 0", deadline); !status.ok())
+    return status;
+  for (uint32_t process = 1; process < job.processes; ++process)
+    if (places[process].port == 0 || places[process].port > UINT16_MAX)
+      return Status(Code::Internal, "process 0 says that process " + std::to_string(process) + " listens at port " +
+                                        std::to_string(places[process].port));
+  return places;
+}
+
+Result<TcpMeeting> Meeting::asOther() {
+  TcpMeeting meeting;
+  meeting.sockets.resize(job.processes);
+  Listener listener;
+  auto listenWhereTheRouteBegins = [&](uint32_t address) -> Result<uint16_t> {
+    if (!listener.socket || address != meeting.address) {
+      Result<Listener> made = listenAt(address);
+      if (!made.ok())
+        return made.status();
+      listener = std::move(*made), meeting.address = address;
+    }
+    return listener.port;
+  };
+  Result<Descriptor> toFirst = connectProven(first, job.port, terms, 0, listenWhereTheRouteBegins, nameOf(0), deadline);
   if (!toFirst.ok())
     return toFirst.status();
-  sockets[0] = std::move(*toFirst);
-  std::vector<Place> places(job.processes);
-  if (Status status = exactly(sockets[0].get(), places.data(), places.size() * sizeof(Place), false, "process 0"); !status.ok())
-    return status;
+  meeting.sockets[0] = std::move(*toFirst);
+  Result<std::vector<Place>> places = readPlaces(meeting.sockets[0].get());
+  if (!places.ok())
+    return places.status();
+  auto nowhere = [](uint32_t) { return Result<uint16_t>(uint16_t{0}); };
   for (uint32_t process = 1; process < job.process; ++process) {
-    std::vector<uint32_t> at = places[process].address ? std::vector<uint32_t>{places[process].address} : *first;
-    Result<Descriptor> socket = greet(at, static_cast<uint16_t>(places[process].port), 0, "process " + std::to_string(process));
+    const Place &place = (*places)[process];
+    std::vector<uint32_t> at = place.address ? std::vector<uint32_t>{place.address} : first;
+    Result<Descriptor> socket = connectProven(at, static_cast<uint16_t>(place.port), terms, process, nowhere, nameOf(process), deadline);
     if (!socket.ok())
       return socket.status();
-    sockets[process] = std::move(*socket);
+    meeting.sockets[process] = std::move(*socket);
   }
-  if (Status status = accept(listener->socket.get(), job.process + 1); !status.ok())
-    return status;
+  Result<std::vector<Arrival>> arrived = acceptProven(listener.socket.get(), terms, job.process + 1, deadline, job.remark);
+  if (!arrived.ok())
+    return arrived.status();
   for (uint32_t process = job.process + 1; process < job.processes; ++process)
-    sockets[process] = std::move(arrived[process].socket);
-  return sockets;
+    meeting.sockets[process] = std::move((*arrived)[process].socket);
+  return meeting;
 }
 
 } // namespace
 
-Result<std::vector<Descriptor>> meetByTcp(const TcpJob &job) { return Meeting(job).run(); }
+Result<TcpMeeting> meetByTcp(const TcpJob &job) { return Meeting(job).run(); }
 
 } // namespace npar::engine

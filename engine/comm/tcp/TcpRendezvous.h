@@ -1,8 +1,7 @@
 // How the processes of a job find each other by the address of one of them alone: all come to process 0, then to each other.
 #pragma once
 
-#include "engine/network/Descriptor.h"
-#include "engine/status/Status.h"
+#include "engine/network/ProvenConnections.h"
 
 #include <cstdint>
 #include <string>
@@ -16,12 +15,19 @@ struct TcpJob {
   uint16_t port = 0;   ///< where process 0 listens
   std::string name;    ///< tells jobs apart that come to the same port: the same in all processes
   double seconds = 0;  ///< how long the others are waited for
+  JobKeyPointer key;   ///< null: only where `address` is a loopback address
+  Remark remark;       ///< may be empty
 };
 
-/// By process: a connection to it; none to this one. Process 0 listens at the port, on all addresses of its host, and each other one at a
-/// port of its own, until all have come. Who says something else than a process of this job does is not heard. RunFailed: whoever was
-/// missing when the time was over, or why nobody can come; BadInput: two processes that take themselves for the same one, or count
-/// differently.
-Result<std::vector<Descriptor>> meetByTcp(const TcpJob &job);
+struct TcpMeeting {
+  std::vector<Descriptor> sockets; ///< by process: a connection to it; none to this one
+  uint32_t address = 0;            ///< of this host, over which the others reach this process
+};
+
+/// Process 0 listens at the port, on the address of its host that `address` names; each other one at a port of its own, on the address that
+/// its route to process 0 begins at; until all have come. Every connection begins with a Handshake. BadInput, before anything listens: the
+/// address is not a loopback address and the job has no key, or process 0 runs on another host. BadInput, later: two processes have the
+/// same number, count differently or have different secrets. Timeout: names the missing processes.
+Result<TcpMeeting> meetByTcp(const TcpJob &job);
 
 } // namespace npar::engine

@@ -1,6 +1,7 @@
 // Frames of tag, size and bytes on sockets that never block.
 #include "engine/comm/tcp/TcpTransport.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -22,13 +23,14 @@ struct Header {
 };
 constexpr uint32_t farewellTag = ~0u;
 constexpr size_t mostAtOnce = 4 << 20; ///< bytes that are read from one process before the others get their turn
+constexpr size_t keptAtOnce = 1 << 20; ///< first memory of a message that has no receive yet; it doubles as bytes arrive
 
 /// The bytes of a message on their way here: into a receive's buffer, or kept for one that is still to come.
 struct Arriving {
   uint8_t *bytes = nullptr;
   size_t size = 0;             ///< that the receive has
   MessageDone *done = nullptr; ///< null: nobody waits for it yet
-  std::vector<uint8_t> kept;
+  std::vector<uint8_t> kept; ///< what has come of a message without a receive, and some room; of a whole one all of it
   bool whole = false;
 };
 
@@ -59,6 +61,7 @@ public:
   std::string name() const override { return "TCP"; }
   uint32_t processes() const override { return static_cast<uint32_t>(peers.size()); }
   uint32_t process() const override { return self; }
+  uint32_t address() const override { return ownAddress; }
   uint32_t greatestTag() const override { return INT32_MAX; }
   void send(uint32_t to, uint32_t tag, const void *bytes, size_t size, MessageDone &done) override;
   void receive(uint32_t from, uint32_t tag, void *bytes, size_t size, MessageDone &done) override;
@@ -75,7 +78,7 @@ private:
   void watch(Peer &peer, bool sends);
   std::string nameOf(const Peer &peer) const { return "process " + std::to_string(&peer - peers.data()); }
 
-  uint32_t self = 0;
+  uint32_t self = 0, ownAddress = 0;
   std::vector<Peer> peers; ///< by process
   Descriptor events;
   bool moved = false;                                 ///< bytes that somebody here waits for, since the last `progress` or in it
@@ -88,10 +91,10 @@ Status sizesDiffer(size_t came, size_t expected) {
 }
 
 Status TcpTransport::open(const TcpJob &job) {
-  Result<std::vector<Descriptor>> sockets = meetByTcp(job);
-  if (!sockets.ok())
-    return sockets.status();
-  self = job.process;
+  Result<TcpMeeting> meeting = meetByTcp(job);
+  if (!meeting.ok())
+    return meeting.status();
+  self = job.process, ownAddress = meeting->address;
   peers.resize(job.processes);
   events = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (!events)
@@ -99,7 +102,7 @@ Status TcpTransport::open(const TcpJob &job) {
   for (uint32_t process = 0; process < job.processes; ++process) {
     if (process == self)
       continue;
-    peers[process].socket = std::move((*sockets)[process]);
+    peers[process].socket = std::move(meeting->sockets[process]);
     epoll_event event{};
     event.events = EPOLLIN, event.data.u32 = process;
     if (::epoll_ctl(events.get(), EPOLL_CTL_ADD, peers[process].socket.get(), &event) != 0)
@@ -119,8 +122,9 @@ void TcpTransport::watch(Peer &peer, bool sends) {
 
 void TcpTransport::send(uint32_t to, uint32_t tag, const void *bytes, size_t size, MessageDone &done) {
   Peer &peer = peers[to];
-  if (size > INT32_MAX)
-    return tell(&done, Status(Code::Internal, "a message of " + std::to_string(size) + " bytes is too large"));
+  if (size > greatestTcpMessage)
+    return tell(&done, Status(Code::Internal, "a message of " + std::to_string(size) + " bytes is too large, TCP takes " +
+                                                  std::to_string(greatestTcpMessage)));
   if (!peer.gone.ok())
     return tell(&done, peer.gone);
   peer.out.push_back({{tag, static_cast<uint32_t>(size)}, static_cast<const uint8_t *>(bytes), &done});
@@ -193,7 +197,7 @@ bool TcpTransport::beginFrame(Peer &peer) {
     peer.saidFarewell = true, peer.headerBytes = 0;
     return true;
   }
-  if (header.tag > greatestTag() || header.size > INT32_MAX || peer.saidFarewell)
+  if (header.tag > greatestTag() || header.size > greatestTcpMessage || peer.saidFarewell)
     return false;
   auto posted = peer.posted.find(header.tag);
   if (posted != peer.posted.end() && posted->second.front().size == header.size) {
@@ -201,7 +205,6 @@ bool TcpTransport::beginFrame(Peer &peer) {
     peer.current = &peer.direct;
   } else {
     auto early = std::make_unique<Arriving>();
-    early->kept.resize(header.size);
     if (posted != peer.posted.end())
       early->done = posted->second.front().done, early->size = posted->second.front().size;
     peer.current = peer.early[header.tag].emplace_back(std::move(early)).get();
@@ -242,8 +245,14 @@ void TcpTransport::read(Peer &peer) {
     uint8_t *to = reinterpret_cast<uint8_t *>(&peer.header) + peer.headerBytes;
     size_t room = sizeof(Header) - peer.headerBytes;
     if (peer.current) {
-      uint8_t *begin = peer.current == &peer.direct ? peer.direct.bytes : peer.current->kept.data();
-      to = begin + peer.bodyBytes, room = peer.header.size - peer.bodyBytes;
+      uint64_t end = peer.header.size;
+      if (peer.current != &peer.direct) { // what has only been announced takes no memory
+        std::vector<uint8_t> &kept = peer.current->kept;
+        if (kept.size() == peer.bodyBytes)
+          kept.resize(std::min<size_t>(end, kept.size() + std::max(keptAtOnce, kept.size())));
+        end = kept.size();
+      }
+      to = (peer.current == &peer.direct ? peer.direct.bytes : peer.current->kept.data()) + peer.bodyBytes, room = end - peer.bodyBytes;
     }
     ssize_t count = ::recv(peer.socket.get(), to, room, MSG_DONTWAIT);
     if (count < 0 && errno == EINTR)

@@ -20,7 +20,6 @@ std::vector<Message> someMessages() {
   std::vector<Message> messages;
   for (int kind = 0; kind <= static_cast<int>(Message::Kind::Bye); ++kind) {
     Message message = Message::of(static_cast<Message::Kind>(kind), 9);
-    message.process = 4;
     message.ranks = {4, 5};
     message.state.progress = 99, message.state.phase = "loading", message.state.lateSeconds = 0.25;
     message.state.ranks.resize(2);

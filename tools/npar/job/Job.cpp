@@ -49,11 +49,14 @@ constexpr double secondsToLeave = 5;
 /// In which it is known why a job has failed.
 constexpr double secondsToJudge = 2;
 
-Result<engine::OpenTransport> openerOf(const engine::Launch &launch, double timeout) {
+/// Over TCP a process finds out itself who is missing when the time to join is over; it is ended only if it has not by then.
+constexpr double secondsToSayWhoIsMissing = 5;
+
+Result<engine::OpenTransport> openerOf(const engine::Launch &launch, const engine::JobKeyPointer &key, double timeout) {
   if (launch.mpi != "tcp")
     return engine::mpiTransport(launch.mpi);
   std::string name = fmt::format("{} {} {}", launch.run, launch.port, launch.processes);
-  return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout});
+  return engine::tcpTransport({launch.process, launch.processes, launch.address, launch.port, name, timeout, key, printRemark});
 }
 
 } // namespace
@@ -104,7 +107,13 @@ ExitCode Job::find(const JobOptions &asked) {
 
 Status Job::open() {
   std::signal(SIGUSR1, SIG_IGN);
-  Result<engine::OpenTransport> transport = openerOf(launch, timeout);
+  if (launch.mpi == "tcp") {
+    Result<engine::JobKeyPointer> found = engine::findJobKey([](const char *name) { return std::getenv(name); });
+    if (!found.ok())
+      return found.status();
+    key = *found;
+  }
+  Result<engine::OpenTransport> transport = openerOf(launch, key, timeout);
   if (!transport.ok()) {
     if (!isVoice()) { // nobody else knows what is missing on some machines alone; what is missing everywhere is said by now
       std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -119,7 +128,7 @@ Status Job::open() {
         sayError(fmt::format("{} has started {} processes, and not all of them have joined within {:g} s (--timeout)", launch.launcher,
                              launch.processes, timeout));
     });
-    limit.arm(timeout, static_cast<int>(ExitCode::Timeout));
+    limit.arm(timeout + (launch.mpi == "tcp" ? secondsToSayWhoIsMissing : 0), static_cast<int>(ExitCode::Timeout));
     return engine::ProcessGroup::open(*transport);
   }();
   // MPICH's launcher tells survivors so that a process is gone, and the library puts its own handler there: npar hears of it by itself.
@@ -159,7 +168,7 @@ Status Job::openControl(bool json) {
   });
   engine::ControlOptions wanted;
   wanted.process = process(), wanted.processes = processes(), wanted.timeoutSeconds = timeout;
-  wanted.host = introductions[process()].host;
+  wanted.host = introductions[process()].host, wanted.address = group->address(), wanted.key = key;
   wanted.onVerdict = [this, json](const engine::FailureReport &failure) { report(failure, json); };
   Result<std::unique_ptr<engine::ControlChannel>> opened =
       engine::ControlChannel::open(wanted, [this](const std::vector<uint8_t> &own) { return group->gather(own, timeout); });

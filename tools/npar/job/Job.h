@@ -93,6 +93,7 @@ private:
 
   JobOptions options;
   engine::Launch launch;
+  engine::JobKeyPointer key;                    ///< null: the processes have no secret, or MPI has started them
   std::string flight;                           ///< the folder of flight records
   std::shared_ptr<engine::ProcessGroup> group;  ///< null: alone, or not joined yet
   std::unique_ptr<engine::FlightRecord> record; ///< may be null

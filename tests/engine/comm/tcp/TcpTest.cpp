@@ -7,8 +7,13 @@
 #include "tests/engine/comm/process/TransportConformance.h"
 
 #include <atomic>
+#include <cstdio>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <sys/socket.h>
 #include <thread>
 
@@ -18,10 +23,21 @@ namespace {
 using namespace engine;
 
 /// That nobody listens at now.
-uint16_t freePort() { return listenAt(/*loopbackOnly=*/false)->port; }
+uint16_t freePort() { return listenAt(anyAddress)->port; }
 
 TcpJob jobOf(uint32_t process, uint32_t processes, uint16_t port, double seconds = 20) {
-  return {process, processes, "localhost", port, "a test", seconds};
+  return {process, processes, "localhost", port, "a test", seconds, nullptr, nullptr};
+}
+
+JobKeyPointer keyOf(const std::string &secret) { return std::make_shared<JobKey>(secret.data(), secret.size()); }
+
+/// The same at an address that other hosts reach, with a secret; nothing where this machine has none.
+std::optional<TcpJob> outside(TcpJob job, const std::string &secret = "0123456789abcdef") {
+  std::vector<uint32_t> own = ownAddresses();
+  if (own.empty())
+    return std::nullopt;
+  job.address = textOf(own.front()), job.key = keyOf(secret);
+  return job;
 }
 
 /// What each process comes to; empty where all is well.
@@ -165,7 +181,7 @@ TEST(Tcp, StrangersAreNotHeard) {
 TEST(Tcp, WhoIsMissingIsNamed) {
   uint16_t port = freePort();
   std::vector<std::string> said = together(2, [&](uint32_t process) { return meetByTcp(jobOf(process, 4, port, 1)).status().message(); });
-  EXPECT_EQ(said[0], "processes 2, 3 have not come within 1 s");
+  EXPECT_EQ(said[0], "processes 2, 3 have not come within 1 s; process 0 listens at 127.0.0.1, which no other host reaches");
   EXPECT_NE(said[1], "");
   EXPECT_EQ(meetByTcp(jobOf(1, 2, port, 1)).status().message().rfind("process 0, at localhost, is not there: ", 0), 0u);
 }
@@ -182,12 +198,189 @@ TEST(Tcp, ProcessesMustAgreeOnWhoTheyAre) {
 }
 
 TEST(Tcp, WhatCannotBeListenedAtOrFoundIsSaid) {
-  Result<Listener> taken = listenAt(/*loopbackOnly=*/false);
+  Result<Listener> taken = listenAt(anyAddress);
   EXPECT_EQ(meetByTcp(jobOf(0, 2, taken->port, 1)).status().message(),
             "cannot listen at port " + std::to_string(taken->port) + ": Address already in use");
   TcpJob nowhere = jobOf(1, 2, 1, 1);
   nowhere.address = "no host of this name.";
   EXPECT_EQ(meetByTcp(nowhere).status().message().rfind("no IPv4 address of host 'no host of this name.' is known: ", 0), 0u);
+}
+
+TEST(Tcp, ASecretIsNeededWhereOthersCanConnect) {
+  std::optional<TcpJob> job = outside(jobOf(0, 2, freePort(), 1));
+  if (!job)
+    GTEST_SKIP() << "this machine has no address but the loopback";
+  job->key = nullptr;
+  for (uint32_t process : {0, 1}) {
+    job->process = process;
+    Status status = meetByTcp(*job).status();
+    EXPECT_EQ(status.code(), Code::BadInput);
+    EXPECT_NE(status.message().find("\n  export NPAR_JOB_SECRET=$(openssl rand -hex 32)\n"), std::string::npos) << status.message();
+  }
+}
+
+/// Returns address and port of all listeners of this machine.
+std::set<std::pair<uint32_t, uint16_t>> listening() {
+  std::set<std::pair<uint32_t, uint16_t>> all;
+  std::ifstream table("/proc/net/tcp");
+  std::string line;
+  std::getline(table, line);
+  while (std::getline(table, line)) {
+    unsigned address, port, state;
+    if (std::sscanf(line.c_str(), " %*d: %x:%x %*x:%*x %x", &address, &port, &state) == 3 && state == 10)
+      all.emplace(address, static_cast<uint16_t>(port));
+  }
+  return all;
+}
+
+TEST(Tcp, ProcessesListenAtTheAddressOfTheJobAlone) {
+  for (bool loopback : {true, false}) {
+    uint16_t port = freePort();
+    std::optional<TcpJob> job = loopback ? jobOf(0, 3, port) : outside(jobOf(0, 3, port));
+    if (!job)
+      GTEST_SKIP() << "this machine has no address but the loopback";
+    uint32_t address = loopback ? loopbackAddress : ownAddresses().front();
+    auto before = listening();
+    std::atomic<bool> seen{false};
+    std::vector<std::string> said = together(3, [&](uint32_t process) {
+      TcpJob own = *job;
+      own.process = process;
+      for (int i = 0; process == 2 && i < 100 && !seen; ++i) { // the others wait for it, and listen
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        size_t here = 0;
+        for (const auto &[at, where] : listening())
+          if (!before.count({at, where})) {
+            EXPECT_EQ(textOf(at), textOf(address)) << "port " << where;
+            here += at == address;
+          }
+        seen = here >= 2;
+      }
+      Result<TcpMeeting> meeting = meetByTcp(own);
+      return meeting.ok() ? (meeting->address == address ? "" : "at " + textOf(meeting->address)) : meeting.status().message();
+    });
+    EXPECT_TRUE(seen);
+    expectWell(said);
+  }
+}
+
+// Both sides report it, and the job waits for the right process.
+TEST(Tcp, AProcessWithAnotherSecretIsRefusedAndEndsNobody) {
+  uint16_t port = freePort();
+  std::mutex mutex;
+  std::vector<std::string> remarks;
+  std::atomic<bool> refused{false};
+  expectWell(together(4, [&](uint32_t number) -> std::string {
+    TcpJob job = jobOf(number == 3 ? 1 : number, 3, port);
+    job.key = keyOf(number == 3 ? "another secret, another job" : "0123456789abcdef");
+    if (number == 0)
+      job.remark = [&](const std::string &text) {
+        std::lock_guard<std::mutex> lock(mutex);
+        remarks.push_back(text);
+      };
+    while (number == 1 && !refused) // the right one
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    Status status = meetByTcp(job).status();
+    if (number != 3)
+      return status.message();
+    refused = true;
+    EXPECT_EQ(status.code(), Code::BadInput);
+    return status.message() == "process 0, at localhost, and this process cannot join: its job secret is another one than that of this "
+                               "process: set the same NPAR_JOB_SECRET (or NPAR_JOB_SECRET_FILE) on every host"
+               ? ""
+               : "said: " + status.message();
+  }));
+  EXPECT_EQ(remarks, std::vector<std::string>{"process 1 at 127.0.0.1 was refused: its job secret is another one; set the same "
+                                              "NPAR_JOB_SECRET (or NPAR_JOB_SECRET_FILE) on every host"});
+}
+
+TEST(Tcp, ASecretInSomeProcessesAloneIsSaid) {
+  for (uint32_t with : {0, 1}) {
+    uint16_t port = freePort();
+    std::vector<std::string> said = together(2, [&](uint32_t process) {
+      TcpJob job = jobOf(process, 2, port, 1);
+      job.key = process == with ? keyOf("0123456789abcdef") : nullptr;
+      return meetByTcp(job).status().message();
+    });
+    EXPECT_NE(said[0].find("process 1 has not come within 1 s; a process at 127.0.0.1 was refused: it has " +
+                           std::string(with == 0 ? "no job secret, and this process has one" : "a job secret, and this process has none")),
+              std::string::npos)
+        << said[0];
+    EXPECT_NE(said[1].find(with == 0 ? "it has a job secret, and this process has none" : "it has no job secret, and this process has one"),
+              std::string::npos)
+        << said[1];
+  }
+}
+
+void sendRaw(const Descriptor &socket, const void *bytes, size_t size) { ::send(socket.get(), bytes, size, MSG_NOSIGNAL); }
+
+// The 24 bytes of a process with another count ended jobs once; a flood of silent connections must not delay one either.
+TEST(Tcp, NoStrangerEndsAJobOrKeepsItWaiting) {
+  uint16_t port = freePort();
+  std::vector<Descriptor> strangers;
+  std::atomic<bool> ready{false};
+  std::vector<std::string> said = together(4, [&](uint32_t number) -> std::string {
+    TcpJob job = jobOf(number, 3, port, 60);
+    job.key = keyOf("0123456789abcdef");
+    if (number < 3) {
+      while (number > 0 && !ready)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return meetByTcp(job).status().message();
+    }
+    const uint32_t old[6] = {0x5450524e, 1, 5, 1, 0, 0};
+    while (strangers.size() < 400) {
+      Result<Descriptor> socket = connectTo({loopbackAddress}, port, steadyNow() + 1);
+      if (!socket.ok())
+        continue;
+      if (strangers.size() % 2)
+        sendRaw(*socket, old, sizeof(old));
+      strangers.push_back(std::move(*socket));
+      ready = strangers.size() > 350;
+    }
+    return "";
+  });
+  expectWell(said);
+}
+
+size_t residentBytes() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm").ignore(64, ' ') >> pages;
+  return pages * 4096;
+}
+
+// Eight bytes that announce 2 GiB are no message; those that announce what is allowed take no memory before it comes.
+TEST(Tcp, WhatIsAnnouncedTakesNoMemory) {
+  for (uint32_t size : {uint32_t{INT32_MAX}, static_cast<uint32_t>(greatestTcpMessage)}) {
+    uint16_t port = freePort();
+    std::atomic<bool> over{false};
+    expectWell(together(2, [&](uint32_t process) -> std::string {
+      TcpJob job = jobOf(process, 2, port);
+      if (process == 1) { // a process of the job that has lost its senses
+        Result<TcpMeeting> meeting = meetByTcp(job);
+        if (!meeting.ok())
+          return meeting.status().message();
+        const uint32_t header[2] = {3, size};
+        sendRaw(meeting->sockets[0], header, sizeof(header));
+        while (!over)
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        return "";
+      }
+      auto opened = tcpTransport(job)();
+      if (!opened.ok())
+        return opened.status().message();
+      size_t before = residentBytes();
+      Noted waits;
+      std::vector<uint8_t> bytes(10);
+      (*opened)->receive(1, 0, bytes.data(), bytes.size(), waits);
+      for (int i = 0; i < 200 && !waits.done; ++i) {
+        (*opened)->progress();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      over = true;
+      EXPECT_LT(residentBytes(), before + (16 << 20));
+      bool refused = waits.done && waits.result.message() == "process 1 is lost: it sent what is no message of this job";
+      return refused == (size > greatestTcpMessage) ? "" : "said: " + waits.result.message();
+    }));
+  }
 }
 
 } // namespace

@@ -1,0 +1,45 @@
+// Connections between processes of one job, each proved by a handshake before anything else is sent on it.
+#pragma once
+
+#include "engine/network/Addresses.h"
+#include "engine/network/Handshake.h"
+
+namespace npar::engine {
+
+/// A point on the steady clock, with the time limit that it came from, for messages.
+struct Deadline {
+  explicit Deadline(double seconds) : at(steadyNow() + seconds), seconds(seconds) {}
+  double left() const { return at - steadyNow(); }
+  std::string text() const { return "within " + std::to_string(static_cast<int>(seconds)) + " s"; }
+  double at, seconds;
+};
+
+/// Told what a person should know before the time is over, such as a process with another secret.
+using Remark = std::function<void(const std::string &)>;
+
+/// A process that has come.
+struct Arrival {
+  Descriptor socket;
+  uint32_t address = 0; ///< as seen from here
+  uint16_t port = 0;    ///< where it listens itself
+};
+
+/// Accepts connections until all processes from `first` on have come and proved themselves; by process. A stranger is dropped: it has 10 s
+/// to prove itself, and at most 256 may try at a time. It never ends the job; nor does a process with another secret, which is told so. An
+/// error: Timeout, who is missing, and who was refused; BadInput, processes that prove themselves and count differently, or twice with one
+/// number.
+Result<std::vector<Arrival>> acceptProven(int listener, const HandshakeTerms &own, uint32_t first, const Deadline &deadline,
+                                          const Remark &remark);
+
+/// Connects with a process, which may begin to listen later, and proves itself. `portFor`: where this process listens, by the address of
+/// its own end of the connection; asked before the proof, again for each attempt. `whom`: the process in messages. BadInput: one of both
+/// sides refuses.
+Result<Descriptor> connectProven(const std::vector<uint32_t> &addresses, uint16_t port, const HandshakeTerms &own, uint32_t peer,
+                                 const std::function<Result<uint16_t>(uint32_t ownAddress)> &portFor, const std::string &whom,
+                                 const Deadline &deadline);
+
+/// Send or receive `size` bytes on a non-blocking socket.
+Status sendExactly(int socket, const void *bytes, size_t size, const std::string &whom, const Deadline &deadline);
+Status receiveExactly(int socket, void *bytes, size_t size, const std::string &whom, const Deadline &deadline);
+
+} // namespace npar::engine
