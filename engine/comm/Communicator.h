@@ -62,6 +62,7 @@ struct CommunicationGroup {
 
 /// What a session will ask of its communicator, known before anything is posted. Members and operations stay valid as long as the session.
 struct CommunicationPlan {
+  uint64_t program = 0;                   ///< hash of the program that it is of
   std::vector<uint32_t> sessionOf;        ///< by rank of the world: the session that holds it
   std::vector<int64_t> ranks;             ///< of this session, ascending
   std::vector<CommunicationGroup> groups; ///< with a member among `ranks`, by partition and first member; a transfer needs none
@@ -80,6 +81,9 @@ public:
   /// Whether operations must be posted in the order of the plan, as where a transport matches them by the order they come in. Then
   /// OrderedCommunicator stands before this one.
   virtual bool needsOrder() const = 0;
+  /// Before the operations of a training step are posted. Sessions that meet in different steps, or with plans of different programs, end
+  /// with an error that has both, where operations travel between them.
+  virtual void beginStep(int64_t trainingStep) = 0;
   /// Starts one rank's part; never blocks. `members` must stay valid until the completion; the buffers belong to the communicator
   /// until then. Completes with an error when members disagree in kind, type, operator or sizes, or after `abort`.
   virtual void post(const Operation &operation) = 0;

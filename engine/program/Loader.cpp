@@ -2,6 +2,7 @@
 #include "engine/program/Loader.h"
 
 #include "engine/program/Alignment.h"
+#include "engine/program/ProgramHash.h"
 
 #include <cstring>
 #include <xxhash.h>
@@ -102,6 +103,14 @@ Result<std::shared_ptr<const LoadedProgram>> LoadedProgram::examineFile(const st
   if (!bytes.ok())
     return bytes.status();
   return examineBytes(std::move(*bytes), path);
+}
+
+uint64_t hashOf(const LoadedProgram &program) {
+  Header header;
+  std::memcpy(&header, program.data().data(), sizeof(header));
+  uint64_t half;
+  std::memcpy(&half, header.hash, sizeof(half));
+  return half;
 }
 
 std::vector<uint8_t> sealProgram(const uint8_t *payload, size_t size) {

@@ -3,10 +3,12 @@
 
 #include "engine/backends/Backends.h"
 #include "engine/comm/local/LocalCommunicator.h"
+#include "engine/comm/StepMark.h"
 #include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/program/Classes.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
+#include "engine/program/ProgramHash.h"
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Arenas.h"
 #include "engine/runtime/CommunicationPlan.h"
@@ -114,7 +116,7 @@ private:
   Status stopAll(const Status &status);
   Result<StepResult> readOutputs(int64_t step);
   /// Of all sessions: outputs, each by the lowest rank that reports it, and what they have noted.
-  Status gatherOutputs(std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const;
+  Status gatherOutputs(int64_t step, std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const;
 
   std::shared_ptr<const LoadedProgram> loaded;
   const Program &program;
@@ -229,6 +231,7 @@ Status LocalSession::buildGraph(std::vector<uint32_t> sessionOf) {
   graph = expandProgram(program, arenas->all());
   operations = std::make_unique<Operations>(program, graph);
   CommunicationPlan plan = planCommunication(program, graph, *operations, std::move(sessionOf), communicator->needsOrder());
+  plan.program = hashOf(*loaded);
   if (Status status = communicator->prepare(plan); !status.ok())
     return status;
   executor = std::make_unique<Executor>(
@@ -302,6 +305,7 @@ Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
   auto inStep = [&](const Status &status) {
     return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
   };
+  communicator->beginStep(step);
   if (Status status = executor->run(step); !status.ok())
     return inStep(status);
   Result<StepResult> result = readOutputs(step);
@@ -325,7 +329,7 @@ Result<StepResult> LocalSession::readOutputs(int64_t step) {
     return status;
   std::vector<std::vector<uint8_t>> notes = {options.note ? options.note(step) : std::vector<uint8_t>()};
   if (!isAlone())
-    if (Status status = gatherOutputs(reported, notes); !status.ok())
+    if (Status status = gatherOutputs(step, reported, notes); !status.ok())
       return status;
   for (ReportedOutput &output : reported)
     if (std::isnan(output.value)) // which sign it has depends on the processor and means nothing
@@ -347,20 +351,26 @@ Result<StepResult> LocalSession::readOutputs(int64_t step) {
   return result;
 }
 
-Status LocalSession::gatherOutputs(std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const {
-  const size_t size = reported.size() * sizeof(ReportedOutput);
+Status LocalSession::gatherOutputs(int64_t step, std::vector<ReportedOutput> &reported, std::vector<std::vector<uint8_t>> &notes) const {
+  const StepMark mark = {hashOf(*loaded), step};
+  const size_t size = sizeof(mark) + reported.size() * sizeof(ReportedOutput);
   std::vector<uint8_t> own(size + notes[0].size());
-  std::memcpy(own.data(), reported.data(), size);
+  std::memcpy(own.data(), &mark, sizeof(mark));
+  std::memcpy(own.data() + sizeof(mark), reported.data(), size - sizeof(mark));
   std::copy(notes[0].begin(), notes[0].end(), own.begin() + static_cast<std::ptrdiff_t>(size));
   Result<std::vector<std::vector<uint8_t>>> all = communicator->gather(own, options.timeoutSeconds);
   if (!all.ok())
     return all.status();
   notes.clear();
+  StepMark first, other; // where devices carry the data by themselves nothing else says in which step the others are
   std::vector<ReportedOutput> theirs(reported.size());
   for (const std::vector<uint8_t> &session : *all) {
     if (session.size() < size)
       return Status(Code::Internal, "sessions do not call the same things in the same order");
-    std::memcpy(theirs.data(), session.data(), size);
+    std::memcpy(notes.empty() ? &first : &other, session.data(), sizeof(StepMark));
+    if (std::string differs = differenceOf(0, first, static_cast<uint32_t>(notes.size()), notes.empty() ? first : other); !differs.empty())
+      return Status::runFailed(differs);
+    std::memcpy(theirs.data(), session.data() + sizeof(StepMark), size - sizeof(StepMark));
     notes.emplace_back(session.begin() + static_cast<std::ptrdiff_t>(size), session.end());
     for (size_t i = 0; i < reported.size(); ++i)
       if (theirs[i].rank >= 0 && (reported[i].rank < 0 || theirs[i].rank < reported[i].rank))

@@ -32,6 +32,7 @@ public:
   /// Joins the devices, if every process has one of its own and all have the same library; the same decision everywhere.
   Status prepare(const CommunicationPlan &plan) override;
   bool needsOrder() const override { return true; }
+  void beginStep(int64_t trainingStep) override { inner->beginStep(trainingStep); }
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
   std::vector<PendingOperation> pending() const override;

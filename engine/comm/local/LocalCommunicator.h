@@ -18,6 +18,7 @@ public:
   explicit LocalCommunicator(Backend &backend) : backend(backend) {}
   Status prepare(const CommunicationPlan &plan) override;
   bool needsOrder() const override { return false; }
+  void beginStep(int64_t) override {}
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
   std::vector<PendingOperation> pending() const override;

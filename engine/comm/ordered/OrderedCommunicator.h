@@ -18,6 +18,7 @@ public:
   explicit OrderedCommunicator(std::shared_ptr<Communicator> inner) : inner(std::move(inner)) {}
   Status prepare(const CommunicationPlan &plan) override;
   bool needsOrder() const override { return true; }
+  void beginStep(int64_t trainingStep) override { inner->beginStep(trainingStep); }
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
   /// Of what the other communicator has, and of what waits for its turn: this is missing nobody.

@@ -35,6 +35,15 @@ Envelope::Envelope(const Operation &operation, const Group &group, uint64_t turn
       digest = mixed(digest, operation.transfers() && value != part->count ? 0 : value);
 }
 
+bool Envelope::isSound() const {
+  auto among = [](uint32_t value, auto least, auto greatest) {
+    return value >= static_cast<uint32_t>(least) && value <= static_cast<uint32_t>(greatest);
+  };
+  return among(step, program::StepKind::MIN, program::StepKind::MAX) && among(kind, program::CollectiveKind::MIN, program::CollectiveKind::MAX) &&
+         among(op, program::ReduceOp::MIN, program::ReduceOp::MAX) && among(type, program::ElementType::MIN, program::ElementType::MAX) &&
+         memberCount > 0 && member < memberCount;
+}
+
 std::string disagreement(const Operation &own, const Group &group, uint64_t turn, const Envelope &theirs) {
   Operation their;
   their.step = static_cast<program::StepKind>(theirs.step), their.kind = static_cast<program::CollectiveKind>(theirs.kind);

@@ -1,6 +1,7 @@
 // What one process tells another of its members' part in an operation before any data is taken: enough to see whether both mean the same.
 #pragma once
 
+#include "engine/comm/StepMark.h"
 #include "engine/comm/process/Frames.h"
 #include "engine/comm/process/Groups.h"
 
@@ -33,9 +34,12 @@ struct Envelope {
   uint32_t step = 0, kind = 0, op = 0, type = 0;
   uint32_t memberCount = 0, member = 0, shift = 0, concatFirst = 0; ///< member: one of the sender's
   uint64_t count = 0, outer = 0, split = 0, inner = 0, middle = 0, concat = 0, whole = 0;
+  StepMark mark; ///< of the sender
 
   Envelope() = default;
   Envelope(const Operation &operation, const Group &group, uint64_t turn);
+  /// Checks that every enumeration of a received envelope has a defined value.
+  bool isSound() const;
   /// Whether the same bytes go the same ways.
   bool movesLike(const Envelope &other) const {
     return digest == other.digest && members == other.members && parts == other.parts && step == other.step && kind == other.kind;

@@ -47,6 +47,7 @@ ProcessCommunicator::~ProcessCommunicator() {
 }
 
 Status ProcessCommunicator::prepare(const CommunicationPlan &plan) {
+  program = plan.program;
   groups.prepare(plan, progress->process());
   rules.prepare(plan);
   // Each operation's need once, whichever of its members is listed; how many are under way at a time is not known.
@@ -87,7 +88,7 @@ void ProcessCommunicator::begin(Meeting &meeting) {
   if (operations.empty()) // an abort was faster
     return;
   Envelope envelope(operations.front(), group, meeting.turn);
-  envelope.round = gathering.rounds();
+  envelope.round = gathering.rounds(), envelope.mark = mark();
   if (!meeting.plan || !meeting.planned.movesLike(envelope)) {
     meeting.plan = std::make_unique<ExchangePlan>(operations.front(), group);
     meeting.planned = envelope;
@@ -117,6 +118,8 @@ void ProcessCommunicator::agree(Meeting &meeting, size_t party) {
   const Operation &own = meeting.exchange->members().front();
   if (meeting.agreed[party])
     return;
+  if (std::string differs = differenceOf(progress->process(), mark(), group.parties[party].process, envelope.mark); !differs.empty())
+    return abort(Status::runFailed(std::string(nameOf(own)) + ": " + differs));
   if (std::string differs = disagreement(own, group, meeting.turn, envelope); !differs.empty())
     return abort(Status::runFailed(std::string(nameOf(own)) + ": members disagree: " + differs));
   meeting.agreed[party] = true;
@@ -140,11 +143,13 @@ void ProcessCommunicator::read(uint32_t from, const Frame &frame) {
   case FrameKind::Gather:
     return gathering.read(from, frame);
   case FrameKind::Refusal:
-    return findSkipped(from, frame.get<Refusal>());
+    return frame.has<Refusal>() ? findSkipped(from, frame.get<Refusal>()) : failBecauseOf(from, "a refusal");
   case FrameKind::News:
-    return meetings.add(from, frame.get<News>());
+    return frame.has<News>() ? meetings.add(from, frame.get<News>()) : failBecauseOf(from, "news");
   case FrameKind::Envelope: {
     auto envelope = frame.get<Envelope>();
+    if (!frame.has<Envelope>() || !envelope.isSound() || frame.head.dataTag == 0)
+      return failBecauseOf(from, "an envelope");
     envelope.dataTag = frame.head.dataTag;
     Meeting &meeting = meetings.add(from, envelope);
     if (!meeting.exchange) {
@@ -157,6 +162,10 @@ void ProcessCommunicator::read(uint32_t from, const Frame &frame) {
   case FrameKind::Broadcast:
     return fail(Status(Code::Internal, "process " + std::to_string(from) + " sends a communicator what belongs to the group"));
   }
+}
+
+void ProcessCommunicator::failBecauseOf(uint32_t process, const char *what) {
+  fail(Status(Code::Internal, "process " + std::to_string(process) + " sends " + what + " that no process of npar does"));
 }
 
 void ProcessCommunicator::tick() {

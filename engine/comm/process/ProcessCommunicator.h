@@ -19,6 +19,7 @@ public:
   ~ProcessCommunicator() override;
   Status prepare(const CommunicationPlan &plan) override;
   bool needsOrder() const override { return false; }
+  void beginStep(int64_t trainingStep) override { step.store(trainingStep); }
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
   std::vector<PendingOperation> pending() const override;
@@ -38,6 +39,8 @@ private:
   /// Completes what waits, in vain.
   void sweep();
   void sweepExchanges();
+  /// Returns the mark of the current training step, which is also that of every operation under way.
+  StepMark mark() const { return {program, step.load()}; }
 
   // On the progress thread:
   void begin(Meeting &meeting);
@@ -45,6 +48,7 @@ private:
   void end(Meeting &meeting, const Status &status);
   void refuse(uint32_t process, const Refusal &refusal);
   void refuseWhatHasPassed();
+  void failBecauseOf(uint32_t process, const char *what);
   void findSkipped(uint32_t process, const Refusal &refusal);
 
   std::shared_ptr<Progress> progress;
@@ -59,6 +63,8 @@ private:
   Scratch scratch;
   Meetings meetings;
   std::vector<std::unique_ptr<Exchange>> stopped; ///< that messages may still refer to
+  uint64_t program = 0; ///< hash of the one that the plan is of
+  std::atomic<int64_t> step{-1};
   std::atomic<bool> aborted{false};
   mutable std::mutex mutex;
   Status reason;

@@ -47,6 +47,7 @@ public:
   ~BytesCommunicator() override;
   engine::Status prepare(const engine::CommunicationPlan &plan) override;
   bool needsOrder() const override { return options.matchByOrder && options.askForOrder; }
+  void beginStep(int64_t) override {}
   void post(const engine::Operation &operation) override;
   void abort(const engine::Status &status) override;
   std::vector<engine::PendingOperation> pending() const override;

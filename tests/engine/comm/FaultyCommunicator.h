@@ -30,6 +30,7 @@ public:
   ~FaultyCommunicator() override;
   Status prepare(const CommunicationPlan &plan) override { return inner.prepare(plan); }
   bool needsOrder() const override { return inner.needsOrder(); }
+  void beginStep(int64_t trainingStep) override { inner.beginStep(trainingStep); }
   void post(const Operation &operation) override;
   void abort(const Status &status) override;
   std::vector<PendingOperation> pending() const override { return inner.pending(); }

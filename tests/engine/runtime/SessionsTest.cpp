@@ -2,10 +2,12 @@
 #include "tests/engine/runtime/Sessions.h"
 #include "engine/logging/Trace.h"
 #include "engine/program/Classes.h"
+#include "engine/program/ProgramHash.h"
 #include "engine/runtime/CommunicationPlan.h"
 #include "tests/engine/runtime/PipelineProgram.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <gtest/gtest.h>
 
 namespace npar::testing {
@@ -215,6 +217,29 @@ TEST(SessionsTest, aBatchThatOneSessionCannotUseStopsAll) {
   for (const Status &status : statuses) {
     EXPECT_EQ(status.code(), Code::BadInput);
     EXPECT_NE(status.message().find("input 'tokens' is 1 values of i32, the program takes 32"), std::string::npos) << status.message();
+  }
+}
+
+// Over a communicator that tells by its envelopes, and over one that tells nothing itself, as that of GPUs: at the end of the step.
+TEST(SessionsTest, sessionsInDifferentStepsStop) {
+  for (bool processes : {true, false}) {
+    SessionsOptions options = optionsOf(2);
+    options.processes = processes;
+    auto program = pipelineProgram(fourReplicas())->load();
+    Sessions sessions(program, options);
+    std::vector<int32_t> tokens = tokensOf(fourReplicas());
+    for (const Status &status : sessions.step({tokens}, 6))
+      EXPECT_TRUE(status.ok()) << status.message();
+    auto statuses = sessions.each([&](Session &session) {
+      return session.step({tokens}, &session == sessions.sessions[0].get() ? 7 : 9).status();
+    });
+    char hash[17];
+    std::snprintf(hash, sizeof(hash), "%016llx", static_cast<unsigned long long>(program::hashOf(*program)));
+    for (const Status &status : statuses) {
+      EXPECT_EQ(status.code(), Code::RunFailed);
+      for (const char *part : {"process 0 is in step 7 of program ", "process 1 is in step 9 of program "})
+        EXPECT_NE(status.message().find(part + std::string(hash)), std::string::npos) << status.message();
+    }
   }
 }
 

@@ -93,7 +93,7 @@ TEST_F(Planned, aSizeThatIsNotTheProgramsIsNoticedWhereItIsPosted) {
 
 /// A collective of one rank in each process that no plan lists.
 struct Pair {
-  Pair(const ProcessWorld &world, uint64_t count) : world(world), bytes(count * sizeof(float)) {
+  Pair(const ProcessWorld &world, uint64_t count, std::vector<uint64_t> programs = {}) : world(world), bytes(count * sizeof(float)) {
     for (uint32_t process = 0; process < world.count(); ++process)
       members.push_back(process);
     for (uint32_t process = 0; process < world.count(); ++process) {
@@ -105,6 +105,7 @@ struct Pair {
       CommunicationPlan plan;
       plan.sessionOf.assign(members.begin(), members.end());
       plan.ranks = {process};
+      plan.program = process < programs.size() ? programs[process] : 0;
       EXPECT_TRUE(world.communicators[process]->prepare(plan).ok());
     }
   }
@@ -166,6 +167,33 @@ TEST(ProcessFaultsTest, whoIsAStepAheadIsNotTakenForOneThatWaitsInVain) {
     return std::string();
   });
   EXPECT_EQ(failed, std::vector<std::string>{""});
+}
+
+// This happens after a resume from different checkpoints, or with a program that only some processes have. No data are taken.
+TEST(ProcessFaultsTest, otherStepsAndProgramsEndTheRunWithBoth) {
+  struct Case {
+    std::vector<uint64_t> programs;
+    std::vector<int64_t> steps;
+  };
+  for (const Case &of : {Case{{0x12, 0x12}, {100, 200}}, Case{{0xabc, 0x12}, {100, 100}}}) {
+    ProcessWorld world(2);
+    Pair pair(world, 8, of.programs);
+    for (size_t process : {0, 1}) {
+      world.communicators[process]->beginStep(of.steps[process]);
+      pair.post(process);
+    }
+    auto text = [&](size_t process) {
+      std::string hash = of.programs[process] == 0x12 ? "0000000000000012" : "0000000000000abc";
+      return "process " + std::to_string(process) + " is in step " + std::to_string(of.steps[process]) + " of program " + hash;
+    };
+    for (size_t process : {0, 1}) {
+      ASSERT_TRUE(pair.answers[process].done());
+      std::string said = pair.answers[process].status.message();
+      EXPECT_NE(said.find(text(0)), std::string::npos) << said;
+      EXPECT_NE(said.find(text(1)), std::string::npos) << said;
+      EXPECT_NE(said.find(": processes of one job run the same step of the same program"), std::string::npos) << said;
+    }
+  }
 }
 
 TEST(ProcessFaultsTest, anAbortEndsWhatIsOnItsWay) {
