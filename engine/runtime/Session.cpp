@@ -5,6 +5,7 @@
 #include "engine/comm/local/LocalCommunicator.h"
 #include "engine/comm/ordered/OrderedCommunicator.h"
 #include "engine/program/Classes.h"
+#include "engine/program/Describe.h"
 #include "engine/program/Elements.h"
 #include "engine/program/Masters.h"
 #include "engine/program/Ranks.h"
@@ -300,7 +301,7 @@ Result<StepResult> LocalSession::step(const Batch &batch, int64_t step) {
       return stopAll(status);
   }
   auto inStep = [&](const Status &status) {
-    return Status(status.code(), "training step " + std::to_string(step) + ": " + status.message());
+    return Status(status.code(), program::describeStepOf(program, step) + ": " + status.message());
   };
   if (Status status = executor->run(step); !status.ok())
     return inStep(status);

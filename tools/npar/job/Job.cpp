@@ -176,7 +176,7 @@ Status Job::openControl(bool json) {
   if (!created.ok()) // a full disk say; the run is as good, and what processes tell each other stays
     printRemark("there will be no flight record: " + created.status().message());
   control->record(record.get());
-  watch = std::make_unique<engine::SessionWatch>(record.get());
+  watches = std::make_unique<engine::SessionWatches>(record.get());
   tellGuard(timeout);
   return {};
 }
@@ -340,9 +340,11 @@ Result<std::unique_ptr<engine::Session>> Job::createSession(ProgramPointer progr
     };
     return std::make_shared<engine::DeviceCommunicator>(std::move(byProcessors), backend, std::move(link));
   };
-  parts.observer = watch.get();
-  control->watch(watch.get());
-  return engine::createSession(std::move(program), sessionOptions, std::move(parts));
+  parts.observer = &watches->next();
+  control->watch(watches.get());
+  Result<std::unique_ptr<engine::Session>> session = engine::createSession(std::move(program), sessionOptions, std::move(parts));
+  control->watch(watches.get()); // whose ranks are known from now on
+  return session;
 }
 
 Result<std::vector<engine::ArenaUse>> Job::arenaUse(const engine::Session &session) const {

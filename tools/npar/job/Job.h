@@ -6,7 +6,7 @@
 #include "engine/comm/process/ProcessGroup.h"
 #include "engine/control/ControlChannel.h"
 #include "engine/control/HardExit.h"
-#include "engine/control/SessionWatch.h"
+#include "engine/control/SessionWatches.h"
 #include "engine/runtime/MemoryNeed.h"
 #include "engine/runtime/SessionParts.h"
 #include "tools/npar/job/ClockOffsets.h"
@@ -95,8 +95,8 @@ private:
   engine::Launch launch;
   std::string flight;                           ///< the folder of flight records
   std::shared_ptr<engine::ProcessGroup> group;  ///< null: alone, or not joined yet
-  std::unique_ptr<engine::FlightRecord> record; ///< may be null
-  std::unique_ptr<engine::SessionWatch> watch;  ///< of the session under way
+  std::unique_ptr<engine::FlightRecord> record;    ///< may be null
+  std::unique_ptr<engine::SessionWatches> watches; ///< one for each session
   std::unique_ptr<engine::HardExit> hardExit;   ///< for when the job has failed, and for a farewell that does not end
   std::atomic<bool> leaving = false;            ///< the farewell has begun
   std::unique_ptr<engine::ControlChannel> control;
