@@ -76,6 +76,12 @@ void JobOptions::addTo(CLI::App &app) {
                  "job that ends well removes it")
       ->type_name("DIR")
       ->check(notEmpty());
+  app.add_option("--check", check,
+                 "how much of the data and weights that they read the processes of a job compare before the first step: sampled (length, "
+                 "beginning, end and 64 blocks chosen by the seed), or full (every byte)")
+      ->type_name("HOW")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"sampled", "full"}));
 }
 
 Job::Job() = default;
@@ -279,6 +285,19 @@ Outcome<ProgramPointer> Job::shareProgram(const std::function<Outcome<ProgramPoi
   }
   code = agree(code);
   return code == ExitCode::Good ? made : code;
+}
+
+Outcome<std::string> Job::decide(const std::function<Outcome<std::string>()> &make) {
+  if (isAlone())
+    return make();
+  Outcome<std::string> made = isVoice() ? make() : Outcome<std::string>(ExitCode::Good);
+  std::vector<uint8_t> bytes = made.ok() ? std::vector<uint8_t>(made->begin(), made->end()) : std::vector<uint8_t>();
+  Result<std::vector<uint8_t>> sent = group->broadcast(std::move(bytes), forAsLongAsItTakes);
+  if (!sent.ok())
+    return fail(sent.status());
+  if (ExitCode code = agree(made.code()); code != ExitCode::Good)
+    return code;
+  return std::string(sent->begin(), sent->end());
 }
 
 Result<std::vector<std::vector<int64_t>>> Job::ranksOf(const program::Program &program) const {

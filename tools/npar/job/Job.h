@@ -72,6 +72,13 @@ public:
   engine::Result<std::vector<engine::ArenaUse>> arenaUse(const engine::Session &session) const;
   /// Of all processes' clocks (`engine::SystemClock`) to that of process 0.
   engine::Result<std::vector<ClockOffset>> measureClocks() const;
+  /// "process 2 on 'b'".
+  std::string nameOf(size_t process) const {
+    return process < introductions.size() ? driver::nameOf(introductions, process) : "process " + std::to_string(process);
+  }
+  /// What process 0 decides, where it depends on files or on the machine: its text in all processes. The others do not ask `make`.
+  Outcome<std::string> decide(const std::function<Outcome<std::string>()> &make);
+  program::FingerprintKind fingerprints() const { return options.fingerprints(); }
   /// What each process gives, by process.
   engine::Result<std::vector<std::vector<uint8_t>>> gather(const std::vector<uint8_t> &own) const;
 
@@ -83,9 +90,6 @@ private:
   ExitCode introduce();
   engine::Status openControl(bool json);
   void report(const engine::FailureReport &failure, bool json);
-  std::string nameOf(size_t process) const {
-    return process < introductions.size() ? driver::nameOf(introductions, process) : "process " + std::to_string(process);
-  }
   /// By process, as --place or the plan says: of equal numbers, else why that cannot be.
   engine::Result<std::vector<std::vector<int64_t>>> ranksOf(const program::Program &program) const;
   /// Takes leave of the others where they are still there; ends the process where they are not.

@@ -2,6 +2,7 @@
 #include "tools/npar/train/RunFlags.h"
 
 #include "compiler/cost/CostModel.h"
+#include "engine/checkpoint/CheckpointStore.h"
 #include "engine/checkpoint/Weights.h"
 #include "engine/data/BatchReader.h"
 #include "engine/logging/Trace.h"
@@ -9,6 +10,7 @@
 #include "engine/program/Ranks.h"
 #include "engine/runtime/Session.h"
 #include "tools/npar/job/Job.h"
+#include "tools/npar/job/SameFiles.h"
 #include "tools/npar/machine/MachineFile.h"
 #include "tools/npar/terminal/Progress.h"
 #include "tools/npar/terminal/StopSignals.h"
@@ -180,17 +182,27 @@ Result<std::unique_ptr<engine::Session>> createSession(Job &job, const ProgramPo
   return job.createSession(program, options);
 }
 
+/// What --weights names: of a folder of checkpoints the newest one, as process 0 sees it.
+Outcome<std::string> findWeights(const RunFlags &flags, Job &job) {
+  return job.decide([&]() -> Outcome<std::string> {
+    if (flags.weights.empty() || !engine::isCheckpoint(flags.weights))
+      return flags.weights;
+    Result<std::shared_ptr<const engine::CheckpointStore>> store = engine::openCheckpointStore(flags.weights);
+    return store.ok() ? Outcome<std::string>((*store)->folder()) : Outcome<std::string>(fail(store.status()));
+  });
+}
+
 /// Gives the parameters what --weights names.
-ExitCode load(const RunFlags &flags, engine::Session &session, const program::Program &program) {
+ExitCode load(const std::string &weights, engine::Session &session, const program::Program &program) {
   Result<size_t> fresh = [&] {
-    Waiting waiting("loading '" + flags.weights + "'");
-    return engine::loadWeights(session, program, flags.weights);
+    Waiting waiting("loading '" + weights + "'");
+    return engine::loadWeights(session, program, weights);
   }();
   if (!fresh.ok())
     return fail(fresh.status());
   if (*fresh > 0)
     printRemark(fmt::format("{} {} not in '{}' and {} initial values (fresh)", *fresh, *fresh == 1 ? "parameter is" : "parameters are",
-                            flags.weights, *fresh == 1 ? "keeps its" : "keep their"));
+                            weights, *fresh == 1 ? "keeps its" : "keep their"));
   return ExitCode::Good;
 }
 
@@ -207,6 +219,22 @@ ExitCode lookAtData(const RunFlags &flags, const program::Program &program, cons
     for (const std::string &text : data->remarks())
       printRemark(text);
   return checkpoints.goOn(program, *data, shape);
+}
+
+/// What was the best before, as process 0 sees it: when the run ends depends on it.
+ExitCode goOnFromBest(Job &job, RunCheckpoints &checkpoints, RunEvaluations &evaluations) {
+  if (!evaluations.wanted() || !checkpoints.resumes())
+    return ExitCode::Good;
+  std::optional<std::pair<int64_t, double>> own = checkpoints.bestBefore(evaluations.watched());
+  Outcome<std::string> best = job.decide([&]() -> Outcome<std::string> {
+    return own ? nlohmann::json{own->first, own->second}.dump() : std::string("[]");
+  });
+  if (!best.ok())
+    return best.code();
+  nlohmann::json json = nlohmann::json::parse(*best, nullptr, /*allow_exceptions=*/false);
+  if (json.is_array() && json.size() == 2)
+    evaluations.goOn(json[0].get<int64_t>(), json[1].get<double>(), checkpoints.firstStep());
+  return ExitCode::Good;
 }
 
 /// Brings what all processes have recorded into the trace of the voice, on its clock. Without offsets of clocks there is nothing.
@@ -255,6 +283,13 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   std::unique_ptr<engine::DataSource> data;
   if (ExitCode code = job.agree(lookAtData(flags, root, plan, shape, checkpoints, data)); code != ExitCode::Good)
     return code;
+  Outcome<std::string> weights = checkpoints.resumes() ? Outcome<std::string>(std::string()) : findWeights(flags, job);
+  if (!weights.ok())
+    return weights.code();
+  std::vector<std::string> paths = plan ? plan->paths() : std::vector<std::string>(), evaluated = evaluations.paths();
+  paths.insert(paths.end(), evaluated.begin(), evaluated.end());
+  if (ExitCode code = checkSameFiles(job, std::move(paths), *weights, checkpoints.seed(root)); code != ExitCode::Good)
+    return code;
   Training training;
   engine::Trace trace(size_t{4} << 20, checkpoints.firstStep() + (flags.traceSteps > 0 ? flags.traceSteps : 5));
   engine::SessionOptions options;
@@ -285,7 +320,7 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   job.phase("loading weights or a checkpoint");
   ExitCode loaded = ExitCode::Good;
   if (!flags.weights.empty() && !checkpoints.resumes())
-    loaded = load(flags, **session, root);
+    loaded = load(*weights, **session, root);
   else if (!flags.weights.empty() && !flags.quiet)
     printRemark(fmt::format("'{}' is not read: the training goes on from '{}'", flags.weights, checkpoints.newest()));
   if (loaded = job.agree(loaded); loaded != ExitCode::Good)
@@ -300,8 +335,8 @@ ExitCode train(const RunFlags &flags, Job &job, ProgramPointer program, const en
   data->keepRows((*session)->rows());
   if (ExitCode code = evaluations.open(job, options); code != ExitCode::Good)
     return code;
-  if (auto best = evaluations.wanted() ? checkpoints.bestBefore(evaluations.watched()) : std::nullopt)
-    evaluations.goOn(best->first, best->second, checkpoints.firstStep());
+  if (ExitCode code = goOnFromBest(job, checkpoints, evaluations); code != ExitCode::Good)
+    return code;
   if (!job.isAlone() && !flags.trace.empty()) {
     Result<std::vector<ClockOffset>> clocks = job.measureClocks();
     if (!clocks.ok())
