@@ -108,7 +108,7 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
   Progress progress(flags.steps, training.unit, !flags.quiet, computes);
   double secondsAfterFirst = 0;
   stopWhenAsked(checkpoints.wanted() ? "after this step and a checkpoint" : "after this step", flags.quiet);
-  training.first = training.steps = checkpoints.firstStep();
+  training.first = training.steps = training.compared = checkpoints.firstStep();
   training.loss = std::nan("");
   bool hashes = checkpoints.wanted() && !flags.logs.empty();
   // Alone a signal that came before the first step counts too; processes hear of each other's at the end of a step.
@@ -156,6 +156,14 @@ Status trainSteps(const RunFlags &flags, const Job &job, const program::Program 
                                                   speed, result->lossScale, result->skipped, result->validTokens, hashOfBatch(notes),
                                                   epochOf(data, step), data.samples() ? data.position(step) % data.samples() : 0, rate,
                                                   peak > 0 ? rate / peak : 0, result->groupNorms, std::move(losses), secondsSince1970()});
+    if (flags.checkReplicas > 0 && ((step + 1) % flags.checkReplicas == 0 || step + 1 == flags.steps)) {
+      Result<std::optional<engine::ReplicaDifference>> found = engine::compareReplicas(session, program);
+      if (!found.ok())
+        return found.status();
+      if (training.corrupt = std::move(*found); training.corrupt)
+        break; // whatever would be written now cannot be trusted
+      training.compared = step + 1;
+    }
     if (evaluations.isDue(step + 1)) {
       if (Status status = evaluate(flags, evaluations, session, program, step + 1, progress); !status.ok())
         return status;
@@ -258,10 +266,11 @@ ExitCode finish(const RunFlags &flags, const Job &job, engine::Session &session,
   std::vector<Status> written = {training.log};
   if (trained.ok())
     training.badParameter = firstParameterNotFinite(session, program);
+  bool sound = !training.badParameter && !training.corrupt;
   if (trained.ok() && training.checkpoint.ok())
-    training.checkpoint = checkpoints.atEnd(training.steps, !training.badParameter);
+    training.checkpoint = checkpoints.atEnd(training.steps, sound);
   written.push_back(training.checkpoint);
-  if (!flags.saveWeights.empty() && trained.ok() && !training.badParameter)
+  if (!flags.saveWeights.empty() && trained.ok() && sound)
     written.push_back(engine::saveWeights(session, program, job.isVoice() ? flags.saveWeights : ""));
   if (trained.ok())
     written.push_back(collect(job, training.clocks, trace));
